@@ -42,6 +42,9 @@ local function derive(plan, score)
     plan[name] = value
   end
   terms.settle(plan)
+  for name, value in pairs(encoding_module.shared(plan)) do
+    plan[name] = value
+  end
   plan.about = describe.comments(plan)
   return plan
 end

@@ -40,6 +40,7 @@
 
 local attention = require("network.graph.attention")
 local device_terms = require("attention.device")
+local lists = require("base.lists")
 local network = require("network.targets.cuda_network")
 local schema = require("spec.schema")
 
@@ -83,22 +84,11 @@ local function head_lanes(head_width, precision)
   return lanes
 end
 
--- Whether a test holds for a family of the plan.
-local function any(plan, test)
-  for _, family in ipairs(plan.attentions) do
-    if test(family) then
-      return true
-    end
-  end
-  return false
-end
-
-local function trains(family)
-  return family.score.trains
-end
-
-local function trains_across(family)
-  return family.score.trains and family.cross
+-- Whether a family of the plan has properties of terms.
+local function any(plan, name, other)
+  return lists.any(plan.attentions, function(family)
+    return family.terms[name] and (not other or family[other])
+  end)
 end
 
 -- Channels of whole heads that fill a tile of a product, or one head.
@@ -115,62 +105,35 @@ end
 local function kernels(plan, device, multiplies)
   local list = { ("cuda/functions_%s.cu"):format(plan.precision == "float64" and "float64" or "float32"),
     "cuda/functions.cu", "cuda/block.cu" }
-  if any(plan, trains) then
-    list[#list + 1] = "cuda/score.cu"
+  local function add(wanted, ...)
+    lists.append(list, wanted and { ... } or {})
   end
-  if any(plan, trains_across) then
-    list[#list + 1] = "cuda/score_cross.cu"
-  end
-  if multiplies then
-    list[#list + 1] = "cuda/slab.cu"
-    for _, name in ipairs(PRODUCTS[plan.precision]) do
-      list[#list + 1] = name
-    end
-    list[#list + 1] = "cuda/product.cu"
-  end
-  list[#list + 1] = "cuda/sums.cu"
-  list[#list + 1] = "cuda/layernorm.cu"
-  if device.drops or plan.noise then
-    list[#list + 1] = "cuda/philox.cu"
-  end
-  if device.drops then
-    list[#list + 1] = "cuda/dropout.cu"
-  end
-  if plan.noise then
-    list[#list + 1] = "cuda/noise.cu"
-  end
-  list[#list + 1] = "cuda/norm.cu"
-  if device.rms then
-    list[#list + 1] = "cuda/rms_norm.cu"
-  end
-  for _, name in ipairs(plan.operation_kernels) do
-    list[#list + 1] = ("cuda/%s.cu"):format(name)
-  end
-  return list
+  add(any(plan, "trains"), "cuda/score.cu")
+  add(any(plan, "trains", "cross"), "cuda/score_cross.cu")
+  add(multiplies, "cuda/slab.cu", table.unpack(PRODUCTS[plan.precision]))
+  add(multiplies, "cuda/product.cu")
+  add(true, "cuda/sums.cu", "cuda/layernorm.cu")
+  add(device.drops or plan.noise, "cuda/philox.cu")
+  add(device.drops, "cuda/dropout.cu")
+  add(plan.noise, "cuda/noise.cu")
+  add(true, "cuda/norm.cu")
+  add(device.rms, "cuda/rms_norm.cu")
+  return lists.append(list, lists.map(plan.operation_kernels, function(name) return ("cuda/%s.cu"):format(name) end))
 end
 
 -- Whether the layers' learned numbers of a score are apart, so that their gradients can be taken back side by side.
 local function layers_apart(family)
-  for _, q in ipairs(family.score.learned) do
-    if not q.per_layer then
-      return false
-    end
-  end
-  return family.score.trains
+  return family.score.trains and not lists.any(family.score.learned, function(q) return not q.per_layer end)
 end
 
 -- Elements whose gradient is for nothing: of each tensor the first and the last one, and `columns` of every `stride`.
 local function constants(plan)
-  local list = {}
-  for _, t in ipairs(plan.tensors) do
-    if not t.learned then
-      local rows = #t.shape == 2 and t.shape[1] or 1
-      local columns = t.shape[#t.shape]
-      list[#list + 1] = { name = t.name, first = t.offset, last = t.offset + (rows - 1) * t.stride + columns - 1,
-        stride = t.stride, columns = columns }
-    end
-  end
-  return #list > 0 and list or nil
+  local list = lists.map(plan.tensors, function(t)
+    local rows, columns = #t.shape == 2 and t.shape[1] or 1, t.shape[#t.shape]
+    return not t.learned and { name = t.name, first = t.offset,
+      last = t.offset + (rows - 1) * t.stride + columns - 1, stride = t.stride, columns = columns } or nil
+  end)
+  return list[1] and list
 end
 
 -- Shards of one model: train.shards where it is not its default, which is for CPUs; written or not, a default means the
@@ -185,18 +148,15 @@ end
 
 -- An address for each array of the network, and what every model has.
 local function block_state(plan, device)
-  local arrays = #device.always + #device.training + #device.bits
-    + OF_FAMILY * math.max(0, #plan.attentions - 1)
-  for _, block in ipairs(device.blocks) do
-    arrays = arrays + #block.members + 2 -- all its layers, and what loops have besides
-  end
+  local arrays = #device.always + #device.training + #device.bits + OF_FAMILY * math.max(0, #plan.attentions - 1)
+    + lists.sum(device.blocks, function(block) return #block.members + 2 end) -- its layers, and what loops have besides
   return math.max(BLOCK_STATE, (OTHER_STATE + 8 * arrays + STATE_STEP - 1) // STATE_STEP * STATE_STEP)
 end
 
 -- The network in device code; or false, and why there is none.
-local function network_of(net, lists, given)
+local function network_of(net, executed, given)
   local ok, made = xpcall(function()
-    return network.derive(net, lists, given)
+    return network.derive(net, executed, given)
   end, function(err)
     return type(err) == "table" and err or debug.traceback(err)
   end)
@@ -236,19 +196,19 @@ local function draws_of(family, attends, places)
   attends.distance_rows = distance.independent and 2 or 1
   attends.first_distances = attends.position_draws
   attends.draw_rows = attends.position_draws + attends.distance_rows * attends.distance_draws
-  attends.reads_positions = randomized and (family.rotation.kind == "rope" or family.score.kind ~= "none" or places)
+  attends.reads_positions = randomized and (family.terms.turns or family.terms.scaled or places)
 end
 
 -- A family in device code, but for the names of the network's: cuda_network.lua.
 local function attends_of(plan, family, library)
-  local relative, scored = family.relative.kind ~= "none", family.score.kind ~= "none"
-  local geometric, keeps = family.normaliser.kind == "geometric", not library and device_terms.keeps_pairs(family)
+  local terms, score = family.terms, family.terms.scaled and family.score.cuda
+  local keeps = not library and device_terms.keeps_pairs(family)
+  local changes = score and score.logit_grad and true or false
   local spread = library or family.head_width > WHOLE_HEAD
   local attends = head_words(family, spread and head_lanes(family.head_width, plan.precision) or 1)
-  attends.template = geometric and "attention/cuda/outwards.tpl" or "attention/cuda/softmax.tpl"
-  attends.begins = relative or scored and family.score.cuda.stages[1] ~= nil
-  attends.sums = relative or family.score.trains
-  local changes = scored and family.score.cuda.logit_grad and true or false
+  attends.template = terms.outwards and "attention/cuda/outwards.tpl" or "attention/cuda/softmax.tpl"
+  attends.begins = terms.beside or score and score.stages[1] ~= nil
+  attends.sums = terms.beside or terms.trains
   attends.dscore = changes and "dscore" or "dlogit"
   attends.unroll = family.head_width <= 16 and not changes and 4 or false
   attends.keys_at_once = family.head_width > 16 and 2 or 4
@@ -256,27 +216,21 @@ local function attends_of(plan, family, library)
   attends.keys = family.cross and "S" or "T"
   attends.key_stride = family.PREFIX .. (family.cross and "KEY_STRIDE" or "QUERY_STRIDE")
   attends.to_keys = family.cross and "" or " + WIDTH"
-  attends.slice = library and family.relative.kind == "transformer_xl" and slice(family)
+  attends.slice = library and terms.biases and slice(family)
   attends.end_by_layer = layers_apart(family)
-  attends.layer_gradients = family.relative.biases or geometric
-  attends.pairs = keeps or geometric and not library
-  attends.pair_scores = keeps and scored and family.score.cuda.logit_grad and family.score.cuda.gathers.distance
-    and true or false
-  attends.uniform_count = scored and family.score.cuda.gathers.uniform and family.score.cuda.uniform_count or false
+  attends.layer_gradients = terms.biases or terms.outwards
+  attends.pairs = keeps or terms.outwards and not library
+  attends.pair_scores = keeps and changes and score.gathers.distance and true or false
+  attends.uniform_count = score and score.gathers.uniform and score.uniform_count or false
   return attends
 end
 
 -- The families whose draws place what is added in blocks.
 local function placing(plan, net)
-  local set = {}
-  for _, block in ipairs(plan.streams[2] and {} or net.scopes) do
-    for _, op in ipairs(block.ops) do
-      if op.kind == "place" then
-        set[attention.placing(block) or plan.first] = true
-      end
-    end
-  end
-  return set
+  local blocks = lists.map(plan.streams[2] and {} or net.scopes, function(block)
+    return lists.any(block.ops, function(op) return op.kind == "place" end) and block or nil
+  end)
+  return lists.set(lists.map(blocks, function(block) return attention.placing(block) or plan.first end))
 end
 
 local function derive_families(plan, net, library)
@@ -339,15 +293,13 @@ end
 
 -- Ints of room: those of the draw that needs most.
 local function draw_scratch(drawing)
-  local text, most = "0", 0
+  local most = { "0", 0 }
   for _, one in ipairs(drawing) do
     for _, need in ipairs(one.scratch) do
-      if need[2] > most then
-        text, most = need[1], need[2]
-      end
+      most = need[2] > most[2] and need or most
     end
   end
-  return text
+  return most[1]
 end
 
 -- Everything that is drawn, one behind the other.
@@ -371,12 +323,10 @@ local function drawing_of(plan, device)
   return list
 end
 
-function M.of(plan, net, lists)
+function M.of(plan, net, executed)
   local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables and not plan.additive.frozen
   local library = plan.width >= LIBRARY_WIDTH
-  local multiplies = not library or any(plan, function(family)
-    return family.relative.kind == "transformer_xl"
-  end)
+  local multiplies = not library or any(plan, "biases")
   local chip = chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
   local cuda = {
     threads = THREADS,
@@ -391,16 +341,10 @@ function M.of(plan, net, lists)
     constants = constants(plan),
   }
   derive_families(plan, net, library)
-  cuda.begins = any(plan, function(family)
-    return family.attends.begins
-  end)
-  cuda.sums = learned_places or any(plan, function(family)
-    return family.attends.sums
-  end)
-  cuda.shared = cuda.sums or any(plan, function(family)
-    return family.score.kind ~= "none"
-  end)
-  local device, why = network_of(net, lists, { wide = library, evaluates = plan.eval_dropout,
+  cuda.begins = lists.any(plan.attentions, function(family) return family.attends.begins end)
+  cuda.sums = learned_places or lists.any(plan.attentions, function(family) return family.attends.sums end)
+  cuda.shared = cuda.sums or any(plan, "scaled")
+  local device, why = network_of(net, executed, { wide = library, evaluates = plan.eval_dropout,
     noise = plan.noise })
   cuda.drawing = device and drawing_of(plan, device) or nil
   cuda.draw_scratch = device and draw_scratch(cuda.drawing) or nil

@@ -2,73 +2,66 @@
 --
 -- Input: a plan with its families of attentions; the task's header and the formula of the score (facts of plan.lua);
 -- what is added to tokens (M.added, before it is known which families there are). Output, into each family: what the
--- pages of facets plan; paired, false, or how gradients of keys and values are summed together where a vector has room
--- for both; tempered, words of what else the scale of logits has in it, and where its positions are drawn (sides); into
--- each stream the ranges of what is drawn of it, and the positions of its sequences where each has its own
--- (by_sequence). Of M.of: additive; limit on the tokens, false without one; input_draw, the positions of what is added
--- to tokens where these are drawn; whether anything is drawn; which tables of positions there are. The one input of a
--- model is placed by the positions of its first family, several are by what stands directly in encoding.
+-- pages of facets plan; tempered, words of what else the scale of logits has in it, and where its positions are drawn
+-- (sides); into each stream the ranges of what is drawn of it, and the positions of its sequences where each has its
+-- own (by_sequence). Of M.of: additive; limit on the tokens, false without one; input_draw, the positions of what is
+-- added to tokens where these are drawn; whether anything is drawn. Of M.shared, once families have their terms: which
+-- tables there are; into each family sums, behind, and paired, false, or how gradients of keys and values are summed together where a
+-- vector has room for both. The one input of a model is placed by the positions of its first family, several are by
+-- what stands directly in encoding.
 
 local additive_facet = require("facets.additive")
 local costs = require("plan.deriving.costs")
 local dimensions = require("plan.deriving.dimensions")
 local families = require("spec.families")
 local levels = require("plan.deriving.levels")
+local lists = require("base.lists")
 local pages = require("facets.pages")
 local positions_facet = require("facets.positions")
 
 local M = {}
 
--- The formula of a family's score; of several families, each has one.
-local function formula_of(score, family)
-  if score and score.families then
-    return score.families[family.of_spec]
-  end
-  return score
-end
-
--- Where the way back has weights beside the gradients of their logits, and rows with channels of a value and its key in
--- turn: in place of what it would have, or beside what vectors of distances need. False: no level has room for that.
-local function paired(plan, family)
-  local row = 2 * family.head_width * (plan.precision == "float64" and 8 or 4)
-  if family.normaliser.kind ~= "softmax" or row > levels[1].vector then
-    return false
-  end
-  local beside = family.relative.kind ~= "none"
-  return { pairs = beside and "pairs" or "dlogits", rows = beside and "pair_rows" or "rows" }
-end
-
 -- The facets of a family, and what hangs on several of them.
 local function derive_family(plan, family, facts)
-  local resolved = plan.resolved
+  local resolved, score = plan.resolved, facts.score
   local encoding = families.encoding(resolved.encoding, family.of_spec)
+  local formula = encoding.score and score and (score.families and score.families[family.of_spec] or score) or nil
   local given = { apart = plan.streams[2] ~= nil, width = plan.width, precision = plan.precision,
-    longest_training = costs.longest(resolved.train.lengths, facts.task),
-    formula = encoding.score and formula_of(facts.score, family) or nil }
+    longest_training = costs.longest(resolved.train.lengths, facts.task), formula = formula }
   for _, page in ipairs(pages) do
     family[page.name] = page.plan and page.plan(encoding, family, given)
   end
   local temperature = family.normaliser.temperature or 1
   family.tempered = temperature ~= 1 and (", by the temperature of %s"):format(("%.9g"):format(temperature)) or ""
-  family.logit_scale = 1 / math.sqrt(family.head_width) / (given.formula and 1 or temperature)
+  family.logit_scale = 1 / math.sqrt(family.head_width) / (formula and 1 or temperature)
   family.score_text = encoding.score
-  family.paired = paired(plan, family)
-  family.sums = family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
-  family.behind = family.relative.behind or family.score.kind ~= "none"
 end
 
--- What hangs on all families: whether blocks of a shard add up more than the gradient, what lies behind the struct
--- `shared`, which of them use tables of positions.
-local function shared(plan)
-  local part = { any_sums = false, last_behind = false, signed_sinusoids = false, turns = false }
-  for _, family in ipairs(plan.attentions) do
-    part.any_sums = part.any_sums or family.sums
-    family.behind_previous = part.last_behind
-    part.last_behind = family.behind and family.name or part.last_behind
-    part.signed_sinusoids = part.signed_sinusoids or family.relative.biases and family.relative.toeplitz
-    part.turns = part.turns or family.relative.turned
+-- Where the way back has weights beside the gradients of their logits, and rows with channels of a value and its key in
+-- turn: in place of what it would have, or beside what vectors of distances need. False: no level has room for that.
+local function paired(plan, family)
+  local row, beside = 2 * family.head_width * (plan.precision == "float64" and 8 or 4), family.terms.beside
+  return not family.terms.outwards and row <= levels[1].vector
+    and { pairs = beside and "pairs" or "dlogits", rows = beside and "pair_rows" or "rows" }
+end
+
+-- What hangs on the terms of all families: whether blocks of a shard add up more than the gradient, what lies behind
+-- the struct `shared`, which tables of positions there are.
+function M.shared(plan)
+  local all, added, last = plan.attentions, plan.additive.kind == "sinusoid", false
+  for _, family in ipairs(all) do
+    family.paired, family.sums = paired(plan, family), family.terms.sums
+    family.behind_previous = last
+    family.behind = family.terms.made or family.terms.scaled
+    last = family.behind and family.name or last
   end
-  return part
+  local function any(name)
+    return lists.any(all, function(family) return family.terms[name] end)
+  end
+  local signed = lists.any(all, function(family) return family.terms.biases and family.terms.by_offset end)
+  local sinusoids = added and plan.additive.member == "sinusoid" or signed or any("far")
+  return { any_sums = any("sums"), last_behind = last, signed_sinusoids = signed, sinusoids = sinusoids,
+    tables = added or sinusoids or any("turns") }
 end
 
 -- ---- what is drawn ----
@@ -109,11 +102,10 @@ local function input_draw(plan)
   local family = plan.first
   local apart = plan.streams[2] ~= nil
   local positions = apart and positions_facet.input(plan.resolved.encoding) or family.positions
-  local draw = { apart = apart, PREFIX = apart and "" or family.PREFIX, prefix = apart and "" or family.prefix }
-  for _, name in ipairs({ "kind", "range", "first", "max_position", "sorted", "sorted_text", "layer_index" }) do
-    draw[name] = positions[name]
-  end
-  return draw.kind ~= "index" and draw
+  return positions.kind ~= "index" and { apart = apart, PREFIX = apart and "" or family.PREFIX,
+    prefix = apart and "" or family.prefix, kind = positions.kind, range = positions.range, first = positions.first,
+    max_position = positions.max_position, sorted = positions.sorted, sorted_text = positions.sorted_text,
+    layer_index = positions.layer_index }
 end
 
 -- Everything that places tokens of a stream: { positions, PREFIX of its constants, field }.
@@ -174,11 +166,8 @@ end
 
 -- A number of every stream as C text; false where all are 0.
 local function numbers_text(plan, name)
-  local numbers, any = {}, false
-  for i, stream in ipairs(plan.streams) do
-    numbers[i], any = stream[name], any or stream[name] > 0
-  end
-  return any and "{" .. table.concat(numbers, ", ") .. "}" or false
+  local numbers = lists.map(plan.streams, function(stream) return stream[name] end)
+  return math.max(table.unpack(numbers)) > 0 and "{" .. table.concat(numbers, ", ") .. "}"
 end
 
 -- Draws, set in each stream, each family and a part.
@@ -203,16 +192,6 @@ local function add_draws(part, plan, drawn)
   end
 end
 
--- Flags of the tables of positions that there are.
-local function add_tables(part, plan, additive)
-  local added = additive.kind == "sinusoid"
-  part.sinusoids = added and additive.member == "sinusoid" or part.signed_sinusoids or part.turns
-  part.tables = added or part.sinusoids
-  for _, family in ipairs(plan.attentions) do
-    part.tables = part.tables or family.rotation.kind == "rope"
-  end
-end
-
 -- Vectors added to those of tokens, without their places in parameters and step.
 function M.added(plan, facts)
   return additive_facet.added(plan.resolved.encoding, plan.resolved.model, facts.task)
@@ -223,13 +202,9 @@ function M.of(plan, facts, added)
     derive_family(plan, family, facts)
   end
   local drawn = added.kind ~= "none" and input_draw(plan)
-  local part, additive = shared(plan), { draw = drawn }
-  for name, value in next, added do
-    additive[name] = value
-  end
+  local part, additive = {}, lists.merged(added, { draw = drawn })
   additive.from_tables = not (drawn and drawn.kind == "sequence") -- a row of its table is one token's of every sequence
   add_draws(part, plan, drawn)
-  add_tables(part, plan, additive)
   part.additive, part.limit = additive, limit_of(plan, additive, drawn)
   return part
 end
