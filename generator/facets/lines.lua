@@ -18,6 +18,7 @@
 -- direction 0 is key l - 1 counted from the left, and n - l counted from the right.
 
 local expression_text = require("expression.text")
+local lists = require("base.lists")
 local wording = require("base.wording")
 
 local M = { name = "lines", off = { list = {} }, by_place = true, without_kinds = true, exported = true }
@@ -65,12 +66,12 @@ end
 -- A warning of lines of one attention that no sequence is long enough for.
 local function warn_beyond(seen, say, name, streams)
   local encoding, sides = seen.resolved.encoding, SIDES[name] or { 1, 1 }
-  local queries, keys, beyond = streams[sides[1]], streams[sides[2]], {}
+  local queries, keys = streams[sides[1]], streams[sides[2]]
   local causal = name == "decoder" or seen.resolved.model.kind == "decoder"
     or encoding.mask ~= nil and encoding.mask.kind == "causal"
-  for _, line in ipairs(encoding.lines.list) do
-    beyond[#beyond + 1] = not meets_a_pair(line, queries, keys, causal) and line or nil
-  end
+  local beyond = lists.map(encoding.lines.list, function(line)
+    return not meets_a_pair(line, queries, keys, causal) and line or nil
+  end)
   if beyond[1] then
     say.warn(("%s: line %d of direction %d in head %d%s: the longest sequences have %s and %s"):format(
       say.named("encoding.lines"), beyond[1].line, beyond[1].direction, beyond[1].head, beyond[2]
@@ -116,27 +117,23 @@ local function placed(entry, columns)
   return { step = 0, keys = 0, first = entry.line }
 end
 
-local function check_head(entry, family)
-  if entry.head >= family.heads then
-    error({ problem = true, field = "encoding.lines", what = ("there is no head %d"):format(entry.head),
-      expected = ("from 0 to %d; %s has %d heads"):format(family.heads - 1, family.name, family.heads) })
-  end
-end
-
 local function about(mask, heads)
-  local open = 0
-  for _, head in ipairs(mask.heads) do
-    open = open + (#head.lines > 0 and 1 or 0)
-  end
-  return ("queries see what %d %s of %d of %d heads open, others see all"):format(#mask.flat,
-    #mask.flat == 1 and "line" or "lines", open, heads)
+  local open = lists.count(mask.heads, function(head) return head.lines[1] end)
+  return ("queries see what %s of %d of %d heads open, others see all"):format(wording.count(#mask.flat, "line"), open,
+    heads)
 end
 
-local function check_value(value, entry, temperature)
-  if math.abs(value) > M.LARGEST then
-    error({ problem = true, field = "encoding.lines",
-      what = ("the value %g, divided by the temperature %g, is too large for a score"):format(entry.value, temperature),
-      expected = ("at most %g"):format(M.LARGEST) })
+local function wrong(what, expected)
+  error({ problem = true, field = "encoding.lines", what = what, expected = expected })
+end
+
+local function check_line(entry, family, value, temperature)
+  if entry.head >= family.heads then
+    wrong(("there is no head %d"):format(entry.head),
+      ("from 0 to %d; %s has %d heads"):format(family.heads - 1, family.name, family.heads))
+  elseif math.abs(value) > M.LARGEST then
+    wrong(("the value %g, divided by the temperature %g, is too large for a score"):format(entry.value, temperature),
+      ("at most %g"):format(M.LARGEST))
   end
 end
 
@@ -150,10 +147,9 @@ function M.mask(encoding, family, causal)
     mask.heads[h] = { lines = {}, corner = corner == "all" }
   end
   for _, entry in ipairs(lines.list) do
-    check_head(entry, family)
     local line = placed(entry, columns)
     line.value = entry.value / temperature
-    check_value(line.value, entry, temperature)
+    check_line(entry, family, line.value, temperature)
     local head = mask.heads[entry.head + 1]
     table.insert(head.lines, line)
     head.corner = corner ~= "none"
@@ -161,7 +157,7 @@ function M.mask(encoding, family, causal)
   local corners = {}
   for h, head in ipairs(mask.heads) do
     mask.starts[h] = #mask.flat
-    table.move(head.lines, 1, #head.lines, #mask.flat + 1, mask.flat)
+    lists.append(mask.flat, head.lines)
     corners[h] = tostring(head.corner)
     mask.any_corner = mask.any_corner or head.corner
   end
@@ -177,25 +173,19 @@ end
 
 -- Attention that has a corner and no line: once, that was as if there was none.
 function M.order_of_sums(plan)
-  for _, family in ipairs(plan.attentions) do
-    if family.mask.list and not family.mask.list[1] then
-      return { corner_alone = true }
-    end
-  end
-  return {}
+  return { corner_alone = lists.any(plan.attentions, function(family)
+    return family.mask.list and not family.mask.list[1]
+  end) or nil }
 end
 
 local COLUMN = { left = "j", right = "keys - 1 - j" }
 
 -- Lines in the order of heads: rows of Python; how lines of the direction 0 count; heads with a corner.
 function M.export_mask(mask)
-  local rows, corners = {}, {}
-  for i, line in ipairs(mask.list) do
-    rows[i] = ("(%d, %d, %d, %s)"):format(line.head, line.direction, line.line, expression_text.number(line.value))
-  end
-  for h, head in ipairs(mask.heads) do
-    corners[#corners + 1] = head.corner and tostring(h - 1) or nil
-  end
+  local rows = lists.map(mask.list, function(line)
+    return ("(%d, %d, %d, %s)"):format(line.head, line.direction, line.line, expression_text.number(line.value))
+  end)
+  local corners = lists.map(mask.heads, function(head, h) return head.corner and tostring(h - 1) or nil end)
   return { rows = rows, column = COLUMN[mask.columns], corners = corners[1] and table.concat(corners, ", ") or false,
     causal = mask.causal }
 end

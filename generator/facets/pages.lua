@@ -37,6 +37,7 @@
 --                            causal and formula; seen.say: as the spec has it
 -- A rule between two facets stands on the page of the one that cannot have the other.
 
+local lists = require("base.lists")
 local placement = require("facets.placement")
 
 local M = {
@@ -54,13 +55,11 @@ local M = {
 local WRITTEN = { "rotation", "relative", "projections", "mask", "lines", "normaliser", "positions", "additive",
   "score" }
 
-M.written, M.at, placement.pages = {}, {}, M
+M.at, placement.pages = {}, M
 for _, page in ipairs(M) do
   M.at[page.name] = page
 end
-for i, name in ipairs(WRITTEN) do
-  M.written[i] = M.at[name]
-end
+M.written = lists.map(WRITTEN, function(name) return M.at[name] end)
 
 -- Adds a page from elsewhere behind all others, ahead of whoever reads them: the schema is made once.
 function M.enter(page)

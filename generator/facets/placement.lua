@@ -3,15 +3,12 @@
 -- Input: the resolved spec, or what a family sees of it; defaults of fields ask while it is being resolved, when a
 -- later facet may be missing. Output: yes or no. What a facet reads its page says; pages.lua enters the pages here.
 
+local lists = require("base.lists")
+
 local M = { pages = {} }
 
 local function reads(resolved, what)
-  for _, page in ipairs(M.pages) do
-    if page.reads and page.reads(resolved.encoding) == what then
-      return true
-    end
-  end
-  return false
+  return lists.any(M.pages, function(page) return page.reads and page.reads(resolved.encoding) == what end)
 end
 
 -- Whether a score, as text, reads one of these names of its argument: a set.

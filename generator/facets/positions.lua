@@ -224,27 +224,37 @@ end
 
 -- ---- the plan ----
 
+-- The range that positions are drawn from, and how they are drawn.
+local function drawn_positions(positions)
+  local first = positions.range == "one_based" and 1 or 0
+  return {
+    kind = positions.draw == "sequence" and "sequence" or "randomized",
+    range = positions.max_position,
+    first = first,
+    range_text = first > 0 and "MAX_POSITION - 1" or "MAX_POSITION",
+    max_position = positions.max_position + first,
+    sorted = positions.sorted,
+    sorted_text = tostring(positions.sorted),
+  }
+end
+
 -- A score that reads no distances is given draws, too.
-local function reads_distances(encoding)
-  return encoding.score ~= nil or placement.distances_are_read({ encoding = encoding })
-end
-
-local function is_one_based(positions)
-  return positions.range == "one_based"
-end
-
-local function behind_last(positions)
-  return positions.max_position + (is_one_based(positions) and 1 or 0)
-end
-
-local function drawn_distances(positions, layers)
+local function plan_distances(encoding, layers)
+  local positions = encoding.positions
+  if positions.draw == "sequence" -- then nothing reads them: rules.lua
+    or encoding.score == nil and not placement.distances_are_read({ encoding = encoding }) then
+    return { kind = "none" }
+  elseif positions.kind ~= "randomized" then
+    return { kind = "index" }
+  elseif positions.reading == "difference" then
+    return { kind = "difference" }
+  end
   local per_layer = positions.draw == "layer"
-  local independent = positions.sides == "independent" and positions.reading == "drawn"
   return {
     kind = positions.reading,
-    independent = independent,
+    independent = positions.sides == "independent" and positions.reading == "drawn",
     range = positions.max_position,
-    max_position = behind_last(positions),
+    max_position = drawn_positions(positions).max_position,
     draws = per_layer and layers or 1,
     site_offset = per_layer and " + 1" or "",
     layer_index = per_layer and "l" or "0",
@@ -253,37 +263,9 @@ local function drawn_distances(positions, layers)
   }
 end
 
-local function plan_distances(encoding, layers)
-  if not reads_distances(encoding) or encoding.positions.draw == "sequence" then -- rules.lua: then nothing reads them
-    return { kind = "none" }
-  elseif encoding.positions.kind ~= "randomized" then
-    return { kind = "index" }
-  elseif encoding.positions.reading == "difference" then
-    return { kind = "difference" }
-  end
-  return drawn_distances(encoding.positions, layers)
-end
-
--- The range that positions are drawn from, and how they are drawn.
-local function drawn_positions(positions)
-  return {
-    range = positions.max_position,
-    first = is_one_based(positions) and 1 or 0,
-    range_text = is_one_based(positions) and "MAX_POSITION - 1" or "MAX_POSITION",
-    max_position = behind_last(positions),
-    sorted = positions.sorted,
-    sorted_text = tostring(positions.sorted),
-  }
-end
-
 -- Those of what is added to the embeddings of several streams.
 function M.input(encoding)
-  if encoding.positions.kind ~= "randomized" then
-    return { kind = "index" }
-  end
-  local drawn = drawn_positions(encoding.positions)
-  drawn.kind = encoding.positions.draw == "sequence" and "sequence" or "randomized"
-  return drawn
+  return encoding.positions.kind == "randomized" and drawn_positions(encoding.positions) or { kind = "index" }
 end
 
 function M.plan(encoding, family, given)
@@ -301,15 +283,14 @@ function M.plan(encoding, family, given)
   end
   local drawn = drawn_positions(positions)
   drawn.distance = distance
-  if positions.draw == "sequence" then
-    drawn.kind, drawn.about = "sequence", "one for each sequence of the batch"
+  if drawn.kind == "sequence" then
+    drawn.about = "one for each sequence of the batch"
     return drawn
   end
   local per_layer = in_layers and positions.draw == "layer"
   local shared = input or not per_layer
-  local about = shared and per_layer and "the input's, then one for each layer" or per_layer and "one for each layer"
-    or "shared by the whole pass"
-  drawn.kind, drawn.about = "randomized", about
+  drawn.about = not per_layer and "shared by the whole pass"
+    or (shared and "the input's, then " or "") .. "one for each layer"
   drawn.draws = (shared and 1 or 0) + (per_layer and layers or 0)
   drawn.site_offset = shared and "" or " + 1"
   drawn.per_layer, drawn.input_first = per_layer, per_layer and shared

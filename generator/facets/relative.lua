@@ -15,6 +15,8 @@
 --   init_sigma shaw: of the table's first values
 -- and words for the templates.
 
+local lists = require("base.lists")
+
 local M = { name = "relative", by_place = true }
 
 M.fields = {
@@ -42,12 +44,8 @@ end
 
 -- Whether the attentions that facets hold for see no key behind the query, whatever the mask.
 local function are_causal(seen)
-  for _, name in ipairs(seen.holds_for) do
-    if name ~= "decoder" and seen.resolved.model.kind ~= "decoder" then
-      return false
-    end
-  end
-  return true
+  return seen.resolved.model.kind == "decoder"
+    or not lists.any(seen.holds_for, function(name) return name ~= "decoder" end)
 end
 
 -- Vectors of distances to the left alone are for queries that see nothing to the right.
@@ -151,11 +149,10 @@ end
 
 -- Blocks of queries by which gradients of the vectors are summed: from so many pairs on, of so many queries.
 function M.order_of_sums(plan)
-  local list = {}
-  for _, family in ipairs(plan.attentions) do
+  local list = lists.map(plan.attentions, function(family)
     local remade = family.relative.toeplitz and family.remade
-    list[#list + 1] = remade and { remade.always and 0 or remade.pairs, remade.queries } or nil
-  end
+    return remade and { remade.always and 0 or remade.pairs, remade.queries } or nil
+  end)
   return { rows_by_block = list[1] and list or nil }
 end
 

@@ -11,6 +11,7 @@
 --   learned      learned parameters: { name, member, count, per_layer }; their tensors are made by layout.lua
 --   making       loop nests that fill the tables, in order; gradients: those that take gradients back to parameters
 --                each { class, outer, key, lane, head: statements; sums: accumulators }
+--   after        on which draws the tables hang, false where there are none
 --   pair         statements of the score of a pair, and result; pair_gradient likewise; recomputes: the backward pass
 --                needs the logit again; factor: its gradient differs from the score's
 --
@@ -22,6 +23,7 @@ local cpu = require("expression.nests_cpu")
 local expression_text = require("expression.text")
 local ir = require("expression.ir")
 local leaves = require("expression.leaves")
+local lists = require("base.lists")
 local literals = require("base.literals")
 local lower = require("expression.lower")
 local nests = require("expression.nests")
@@ -70,20 +72,15 @@ local COUNT = { uniform = "1", query = "s->queries", key = "s->queries", distanc
 
 -- Literals of a list as lines of text.
 local function literal_lines(build, values)
-  local words = {}
-  for i, value in ipairs(values) do
-    words[i] = assert(build.real(value))
-  end
+  local words = lists.map(values, function(value) return (assert(build.real(value))) end)
   return wording.filled(words, 82, ", ")
 end
 
 local function constants(build, parameters)
-  for _, p in ipairs(parameters) do
-    if not p.learned then
-      local name = build.prefix .. p.name .. "_values"
-      table.insert(build.constants, { name = name, lines = literal_lines(build, p.values) })
-    end
-  end
+  build.constants = lists.map(parameters, function(p)
+    local name = build.prefix .. p.name .. "_values"
+    return not p.learned and { name = name, lines = literal_lines(build, p.values) } or nil
+  end)
 end
 
 local function values_text(values, count)
@@ -98,19 +95,14 @@ local function values_text(values, count)
 end
 
 local function learned_parameters(family, parameters)
-  local list = {}
-  for _, p in ipairs(parameters) do
-    if p.learned then
-      local count = (p.size or 1) * (leaves.has_head(p) and family.heads or 1)
-      local shape = leaves.has_head(p) and (p.size and { family.heads, p.size } or { family.heads }) or { p.size or 1 }
-      list[#list + 1] = { name = p.name, member = family.prefix .. "score_" .. p.name, count = count,
-        room = (count + 15) // 16 * 16,
-        shape = shape, per_layer = leaves.has_layer(p), init = p.init, values = p.values,
-        values_text = values_text(p.values, count),
-        shape_text = table.concat(shape, "][") }
-    end
-  end
-  return list
+  return lists.map(parameters, function(p)
+    local heads, size = leaves.has_head(p) and family.heads, p.size
+    local count = (size or 1) * (heads or 1)
+    local shape = heads and { heads, size } or { size or 1 }
+    return p.learned and { name = p.name, member = family.prefix .. "score_" .. p.name, count = count,
+      room = (count + 15) // 16 * 16, shape = shape, per_layer = leaves.has_layer(p), init = p.init,
+      values = p.values, values_text = values_text(p.values, count), shape_text = table.concat(shape, "][") } or nil
+  end)
 end
 
 local function describe_tables(tables, heads, cross)
@@ -151,12 +143,7 @@ local GATHERS = { uniform = true, query = true, distance = true, sum = true }
 
 -- Whether the pair loop gathers gradients of a table for a whole group of queries; it adds the others pair by pair.
 local function gathered_in_pair(statements, t)
-  for _, statement in ipairs(statements) do
-    if statement.table == t then
-      return GATHERS[t.class] or false
-    end
-  end
-  return false
+  return lists.any(statements, function(statement) return statement.table == t and GATHERS[t.class] end)
 end
 
 local function gathered_tables(tables, statements)
@@ -188,13 +175,6 @@ local function loop_nests(build, tables)
   return making, gradients
 end
 
--- On which draws the tables hang, false where there are none.
-local function timing(out)
-  local uses = out.uses
-  out.after = #out.making > 0 and (uses.distance and "distances"
-    or (uses.position or uses.key_position) and "positions" or "nothing")
-end
-
 -- Whether the positions or distances that a layer's pairs read are drawn for that layer.
 local function drawn_per_layer(positions)
   local of = positions.distance.kind == "difference" and positions or positions.distance
@@ -203,7 +183,7 @@ end
 
 -- What loop nests need to know of the spec: how numbers are written, constants, and names for edges of buckets.
 local function start(source, family, precision)
-  local build = { builder = source.builder, target = cpu, constants = {}, edges = 0, prefix = family.prefix,
+  local build = { builder = source.builder, target = cpu, edges = 0, prefix = family.prefix,
     heads = family.PREFIX .. "HEADS", stack = family.stack.member, cross = family.cross,
     real = precision == "float64" and literals.f64 or literals.f32 }
   local names = {}
@@ -222,9 +202,10 @@ local function start(source, family, precision)
 end
 
 local function describe_sets(out, family)
-  out.per_layer, out.trains, out.has = false, false, { distance = false, sum = false, pair = false }
+  out.per_layer = lists.any(out.tables, function(t) return t.per_layer end)
+  out.trains = lists.any(out.tables, function(t) return t.learned end)
+  out.has = { distance = false, sum = false, pair = false }
   for _, t in ipairs(out.tables) do
-    out.per_layer, out.trains = out.per_layer or t.per_layer, out.trains or t.learned
     out.has[t.class] = true
   end
   out.sets = out.per_layer and family.layers or 1
@@ -253,7 +234,8 @@ function M.derive(source, family, precision)
   out.grads = out.trains or out.factor
   out.gathers = #out.gathered > 0
   out.uses, out.end_uses = uses_of(out.making, family), uses_of(out.gradients, family)
-  timing(out)
+  local placed = out.uses.position or out.uses.key_position
+  out.after = #out.making > 0 and (out.uses.distance and "distances" or placed and "positions" or "nothing")
   out.cuda = score_cuda.plan(build, lowered, out)
   return out
 end
@@ -330,12 +312,10 @@ end
 
 -- Parameters as a checkpoint knows them; nil without.
 local function parameter_shapes(parameters)
-  local list = parameters and {}
-  for i, name in ipairs(canonical.sorted_keys(parameters or {})) do
+  return parameters and lists.map(canonical.sorted_keys(parameters), function(name)
     local p = parameters[name]
-    list[i] = { name = name, per = p.per, size = p.size, first = p.first, learned = p.learned }
-  end
-  return list
+    return { name = name, per = p.per, size = p.size, first = p.first, learned = p.learned }
+  end)
 end
 
 function M.identity(encoding)

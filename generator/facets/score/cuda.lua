@@ -17,6 +17,7 @@
 
 local classes = require("facets.score.table_classes")
 local cuda = require("expression.nests_cuda")
+local lists = require("base.lists")
 local nests = require("expression.nests")
 
 local M = {}
@@ -34,11 +35,7 @@ local function member(build, t, per_head, set)
 end
 
 local function members_of(build, tables)
-  local list = {}
-  for i, t in ipairs(tables) do
-    list[i] = member(build, t, t.per_head, "s")
-  end
-  return list
+  return lists.map(tables, function(t) return member(build, t, t.per_head, "s") end)
 end
 
 -- Gradients are those of each head, whether or not the heads share the table.
@@ -55,10 +52,7 @@ end
 -- What a struct of such members has to know of the number of tokens, { type, name, value, about }; a struct without any
 -- member has one number still. Whether some of them start behind their memory: tables by query - key.
 local function numbers_of(build, members, is_first)
-  local has, list, cross = {}, {}, build.cross
-  for _, m in ipairs(members) do
-    has[m.class] = true
-  end
+  local has, list, cross = lists.set(lists.map(members, function(m) return m.class end)), {}, build.cross
   local function add(wanted, type, name, value, about)
     list[#list + 1] = wanted and { type = type, name = name, value = value,
       about = about and (" /* %s */"):format(about) or "" } or nil
@@ -92,12 +86,7 @@ end
 
 -- Whether the count of an array names a word.
 local function counts_by(arrays, word)
-  for _, array in ipairs(arrays) do
-    if array.count:find("%f[%w]" .. word .. "%f[%W]") then
-      return true
-    end
-  end
-  return false
+  return lists.any(arrays, function(array) return array.count:find("%f[%w]" .. word .. "%f[%W]") ~= nil end)
 end
 
 -- The words of a function of loop nests.
@@ -119,12 +108,7 @@ end
 local RESULTS = { assign = true, add = true, add_element = true }
 
 local function has_kind(statements, kinds)
-  for _, statement in ipairs(statements) do
-    if kinds[statement.kind] then
-      return true
-    end
-  end
-  return false
+  return lists.any(statements, function(statement) return kinds[statement.kind] end)
 end
 
 -- alone: one thread does the whole nest, else entries are dealt out, or heads where there are no entries. long_heads: a
@@ -166,9 +150,9 @@ local function back(build, tables)
     end
   end
   for i, nest in ipairs(list) do
-    local lists, last = nest.scatters[1] ~= nil, i == #list
-    nest.barrier_within = lists and not nest.sums[1] -- add_block_sums ends with one
-    nest.barrier_behind = not last and (lists or not nest.sums[1])
+    local scatters, last = nest.scatters[1] ~= nil, i == #list
+    nest.barrier_within = scatters and not nest.sums[1] -- add_block_sums ends with one
+    nest.barrier_behind = not last and (scatters or not nest.sums[1])
   end
   local uses = all_uses(build, list)
   local room = build.prefix .. "score_scratch(T) elements of scratch"
@@ -179,14 +163,6 @@ end
 
 -- ---- a pair ----
 
-local function describe_gathered(list, class)
-  local names = {}
-  for i, t in ipairs(list) do
-    names[i] = t.name
-  end
-  list.class, list.count, list.about = class, #list, table.concat(names, ", ")
-end
-
 local function describe_pair(out, build, score)
   out.pair = nests.pair(build, score)
   local gathers, logit_grad, differs = cuda.pair_gradient(build, score)
@@ -195,7 +171,7 @@ local function describe_pair(out, build, score)
   for _, class in ipairs(classes) do
     local list = gathers[class]
     if list then
-      describe_gathered(list, class)
+      list.class, list.count, list.about = class, #list, table.concat(lists.names(list), ", ")
       out.lists[#out.lists + 1] = list
     end
   end

@@ -2,6 +2,7 @@
 --
 -- Input: a family, and given of pages.lua. Output: names of the template; given.needs and given.layer are set.
 
+local lists = require("base.lists")
 local shapes = require("expression.leaves")
 local text = require("expression.text")
 local torch = require("expression.torch")
@@ -16,11 +17,9 @@ local function shape_text(p)
 end
 
 local function wrapped(values)
-  local words = {}
-  for i, value in ipairs(values) do
-    words[i] = text.number(value) .. (value == math.floor(value) and ".0," or ",")
-  end
-  return wording.filled(words, 101)
+  return wording.filled(lists.map(values, function(value)
+    return text.number(value) .. (value == math.floor(value) and ".0," or ",")
+  end), 101)
 end
 
 local function add_parameters(facts, parameters)
@@ -63,15 +62,9 @@ end
 
 -- The folder of the numbers that all layers of a family's score share.
 local function shared_path(net, family)
-  local member
-  for _, q in ipairs(family.score.learned or {}) do
-    member = member or not q.per_layer and q.member
-  end
-  for _, p in ipairs(net.late) do
-    if p.name == member then
-      return p.tensors[1][1]:match("^(.*)%.")
-    end
-  end
+  local shared = lists.find(family.score.learned, function(q) return not q.per_layer end) or {}
+  local kept = lists.find(net.late, function(p) return p.name == shared.member end)
+  return kept and kept.tensors[1][1]:match("^(.*)%.")
 end
 
 function M.export(family, given)

@@ -54,8 +54,8 @@ local function products(plan)
   return list
 end
 
--- How much longer than multiply-adds alone all products take with a tile. waste(rows): rows that are computed for each
--- that is asked for.
+-- How much longer than multiply-adds alone all products take with a tile. waste: rows that are computed for each that
+-- is asked for.
 local function tile_cost(plan, level, tile, waste)
   local rows, most = sides(tile)
   local cost, whole = 0, 0
@@ -65,7 +65,7 @@ local function tile_cost(plan, level, tile, waste)
     cost = cost + work * math.max(1, UNDER_WAY / sums) * (1 + LOAD * (rows + columns) / sums)
     whole = whole + work
   end
-  return whole > 0 and cost / whole * waste(rows) or 1
+  return whole > 0 and cost / whole * waste or 1
 end
 
 -- The cheapest of the tiles; the first one of equals.
@@ -96,9 +96,7 @@ choices[1] = {
   -- Rows are rounded up to whole tiles: half a tile too many in a block.
   default = function(plan, level, values)
     return cheapest(values, function(tile)
-      return tile_cost(plan, level, tile, function(rows)
-        return 1 + (rows - 1) / 2 / plan.block_tokens
-      end)
+      return tile_cost(plan, level, tile, 1 + (sides(tile) - 1) / 2 / plan.block_tokens)
     end)
   end,
   why = "the fewest loads for a multiply-add that %d registers allow, and few rows too many",
@@ -116,11 +114,7 @@ choices[2] = {
     return level.registers == 32 and { "8x3", "4x6", "4x4", "8x2" } or { "4x3", "4x2", "2x4", "8x1" }
   end,
   default = function(plan, level, values)
-    return cheapest(values, function(tile)
-      return tile_cost(plan, level, tile, function()
-        return 1
-      end)
-    end)
+    return cheapest(values, function(tile) return tile_cost(plan, level, tile, 1) end)
   end,
   why = "the fewest loads for a multiply-add that %d registers allow",
   of = function(level) return level.registers end,
@@ -129,25 +123,17 @@ choices[2] = {
 -- Whether gradients of weights are asked for before they are added to.
 choices[3] = {
   name = "gradient_prefetch", modes = { "train" },
-  constants = function(value)
-    return { { "PREFETCH_GRADIENTS", value == "yes" and 1 or 0 } }
-  end,
-  values = function()
-    return { "yes", "no" }
-  end,
-  default = function()
-    return "yes"
-  end,
+  constants = function(value) return { { "PREFETCH_GRADIENTS", value == "yes" and 1 or 0 } } end,
+  values = function() return { "yes", "no" } end,
+  default = function() return "yes" end,
   why = "a gradient has left the first cache before its next block comes",
   of = function() end,
 }
 
 local function evaluation_channels(buffers)
-  local sum = 0
-  for _, buffer in ipairs(buffers) do
-    sum = sum + (buffer.form == "rows" and not buffer.training and buffer.channels or 0)
-  end
-  return sum
+  return lists.sum(buffers, function(buffer)
+    return buffer.form == "rows" and not buffer.training and buffer.channels or 0
+  end)
 end
 
 -- Reals that a token has in an evaluation while it is in a layer: what all blocks share, and one repetition of the
@@ -163,11 +149,7 @@ end
 local function layer_weights(plan)
   local most = 0
   for _, struct in ipairs(plan.structs) do
-    local sum = 0
-    for _, panel in ipairs(struct.panels) do
-      sum = sum + panel.sizes[1] * panel.sizes[2]
-    end
-    most = math.max(most, sum)
+    most = math.max(most, lists.sum(struct.panels, function(panel) return panel.sizes[1] * panel.sizes[2] end))
   end
   return most
 end
@@ -175,9 +157,7 @@ end
 -- About as many go through all layers together in an evaluation.
 choices[4] = {
   name = "evaluation_tokens", modes = { "eval" },
-  constants = function(value)
-    return { { "EVALUATION_TOKENS", math.tointeger(value) } }
-  end,
+  constants = function(value) return { { "EVALUATION_TOKENS", math.tointeger(value) } } end,
   -- Whole blocks of training, since the sums are those of such blocks: the runtime would round anything else down.
   values = function(plan)
     local list = {}
@@ -192,9 +172,7 @@ choices[4] = {
   default = function(plan, _, values, machine)
     local cache, weights = FILLED * machine.l2, layer_weights(plan) * real_bytes(plan)
     local room = (weights < cache / 2 and cache - weights or cache) / (token_reals(plan) * real_bytes(plan))
-    return cheapest(values, function(value)
-      return math.abs(tonumber(value) - room)
-    end)
+    return cheapest(values, function(value) return math.abs(tonumber(value) - room) end)
   end,
   why = "activations of a layer, and its weights where they fit, in %d KB of second cache",
   of = function(_, machine) return machine.l2 // 1024 end,
@@ -208,42 +186,30 @@ end
 -- One level's choices: { name, tag, choices = { { name, value, from, why, constants = { { name, value } } } } }. found:
 -- what was tuned there, { date, values = { name = value } }, or nil.
 local function level_of(plan, level, machine, found)
-  local list = {}
-  for i, choice in ipairs(choices) do
-    local value = found and found.values[choice.name]
-    local constants = choice.constants(value or default_of(choice, plan, level, machine))
-    for j, constant in ipairs(constants) do
-      constants[j] = { name = constant[1], value = constant[2] }
-    end
-    list[i] = { name = choice.name, constants = constants,
-      value = value or default_of(choice, plan, level, machine), from = value and "tuned " .. found.date or "model",
-      why = value and ("tuned here on %s"):format(found.date)
+  return { name = level.name, tag = level.tag, choices = lists.map(choices, function(choice)
+    local tuned = found and found.values[choice.name]
+    local value = tuned or default_of(choice, plan, level, machine)
+    return { name = choice.name, value = value, from = tuned and "tuned " .. found.date or "model",
+      constants = lists.map(choice.constants(value), function(entry) return { name = entry[1], value = entry[2] } end),
+      why = tuned and ("tuned here on %s"):format(found.date)
         or "model: " .. choice.why:format(choice.of(level, machine)) }
-  end
-  return { name = level.name, tag = level.tag, choices = list }
+  end) }
 end
 
 -- All levels' choices, the widest level first, for plan.tuned. machine: nil, or the one that it is built on; found:
 -- what was tuned for it, by level, or nil.
 function M.of(plan, machine, found)
-  local list = {}
-  for i, level in ipairs(levels) do
-    list[i] = level_of(plan, level, machine or M.ANY_MACHINE, found and found[level.name])
-  end
-  return list
+  return lists.map(levels, function(level)
+    return level_of(plan, level, machine or M.ANY_MACHINE, found and found[level.name])
+  end)
 end
 
 -- A constant of tuned.h as the plan has it.
 function M.constant(plan, level, name)
-  for _, of_level in ipairs(plan.tuned) do
-    for _, choice in ipairs(of_level.name == level.name and of_level.choices or {}) do
-      for _, constant in ipairs(choice.constants) do
-        if constant.name == name then
-          return constant.value
-        end
-      end
-    end
-  end
+  local of_level = lists.find(plan.tuned, function(each) return each.name == level.name end)
+  return lists.any(of_level.choices, function(choice)
+    return lists.any(choice.constants, function(constant) return constant.name == name and constant.value end)
+  end)
 end
 
 -- What the model makes of every choice at a level: values by name.
@@ -276,10 +242,9 @@ end
 
 -- What of a plan the best choices hang on, as text: trainers that have it in common are tuned together.
 function M.shape(plan)
-  local heads = {}
-  for i, family in ipairs(plan.attentions) do
-    heads[i] = ("%s %d x %d"):format(family.name, family.heads, family.head_width)
-  end
+  local heads = lists.map(plan.attentions, function(family)
+    return ("%s %d x %d"):format(family.name, family.heads, family.head_width)
+  end)
   local model = plan.resolved.model
   return ("%s %s, %d layers, width %d, feed-forward %d, %s, heads %s, blocks of %d tokens"):format(plan.precision,
     model.kind, plan.layers, plan.width, plan.feedforward, model.activation or "relu", table.concat(heads, ", "),

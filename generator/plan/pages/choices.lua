@@ -15,72 +15,70 @@ local PRODUCTS = {
   bf16 = { "bf16", "tensor cores: operands rounded to 8 bits, sums, master weights and everything else float32" },
 }
 
--- What the CUDA half does; the blocks that are resident at once are asked of the driver by the trainer.
-local function cuda_choices(plan, list)
-  local family = plan.first
+-- What the CUDA half does, by add(what, value, why); a trainer asks the driver how many blocks are resident at once.
+local function cuda_choices(plan, add)
   local cuda, products = plan.cuda, PRODUCTS[plan.precision]
   if plan.no_device_code then
-    list[#list + 1] = { what = "gpu", value = "none", why = "there is no device code for " .. plan.no_device_code.what }
+    add("gpu", "none", "there is no device code for " .. plan.no_device_code.what)
     return
   end
-  local attention = pages.said("device_choice", family)[1]
+  local attention, shards = pages.said("device_choice", plan.first)[1], cuda.chip .. " shards"
   if cuda.products == "library" then
-    list[#list + 1] = { what = "gpu, one model", value = cuda.chip .. " shards",
-      why = "of attention, norms and loss, in a launch for each phase; replicas take turns, each has the whole device" }
-    list[#list + 1] = { what = "gpu products", value = "cuBLASLt, " .. products[1],
-      why = ("from width %d on: over all tokens of a batch, where blocks on their own would read all weights again for "
-        .. "a few; the library chooses the order of sums"):format(cuda.library_width) }
-    list[#list + 1] = attention
+    add("gpu, one model", shards,
+      "of attention, norms and loss, in a launch for each phase; replicas take turns, each has the whole device")
+    add("gpu products", "cuBLASLt, " .. products[1],
+      ("from width %d on: over all tokens of a batch, where blocks on their own would read all weights again for "
+        .. "a few; the library chooses the order of sums"):format(cuda.library_width))
+    add(attention.what, attention.value, attention.why)
     return
   end
-  list[#list + 1] = { what = "gpu, one model", value = cuda.chip .. " shards",
-    why = "a block takes a shard through all layers and back, no block waits for another before gradients are folded" }
+  add("gpu, one model", shards,
+    "a block takes a shard through all layers and back, no block waits for another before gradients are folded")
   for _, advice in ipairs(chips.advice(plan.train.batch, cuda.chip, plan.least_architecture)) do
     local names = lists.map(advice, function(chip) return ("%s (%d)"):format(chip[2], chip[3]) end)
-    list[#list + 1] = { what = "gpu, smaller chip", value = ("train.shards = %d"):format(advice.key),
-      why = ("one round of blocks where multiprocessors are fewer than %d: %s"):format(cuda.chip,
-        table.concat(names, ", ")) }
+    add("gpu, smaller chip", ("train.shards = %d"):format(advice.key),
+      ("one round of blocks where multiprocessors are fewer than %d: %s"):format(cuda.chip, table.concat(names, ", ")))
   end
-  list[#list + 1] = { what = "gpu, replicas", value = cuda.replicas .. " shards",
-    why = ("of each independent model (not data-parallel): 1 to %d blocks, the same bits"):format(cuda.replicas) }
-  list[#list + 1] = { what = "gpu products", value = products[1], why = products[2] }
-  list[#list + 1] = attention
+  add("gpu, replicas", cuda.replicas .. " shards",
+    ("of each independent model (not data-parallel): 1 to %d blocks, the same bits"):format(cuda.replicas))
+  add("gpu products", products[1], products[2])
+  add(attention.what, attention.value, attention.why)
 end
 
-local function probabilities(plan, family)
-  local remade, longest = family.remade, plan.longest_training
+local function probabilities(plan, remade, add)
   if not remade then
-    return { what = "attention", value = "probabilities kept",
-      why = ("up to %d tokens in training; the backward pass reads them back, no exp is computed twice")
-        :format(longest) }
+    add("attention", "probabilities kept",
+      ("up to %d tokens in training; the backward pass reads them back, no exp is computed twice")
+        :format(plan.longest_training))
+    return
   end
   local blocks = ("%d queries at a time, while these are hot in cache"):format(remade.queries)
   if remade.always then
-    return { what = "attention", value = "probabilities remade",
-      why = "as the spec asks, on the way back: " .. blocks }
+    add("attention", "probabilities remade", "as the spec asks, on the way back: " .. blocks)
+  else
+    add("attention", ("kept up to %d tokens"):format(math.floor(math.sqrt(remade.pairs))),
+      "probabilities of more are made again on the way back, " .. blocks .. ": kept by all layers, they would fill "
+        .. "the last cache")
   end
-  return { what = "attention", value = ("kept up to %d tokens"):format(math.floor(math.sqrt(remade.pairs))),
-    why = "probabilities of more are made again on the way back, " .. blocks .. ": kept by all layers, they would fill "
-      .. "the last cache" }
 end
 
 function M.list(plan)
-  local family = plan.first
-  local list = {
-    { what = "shards", value = plan.train.shards,
-      why = "a step's batch is cut into so many parts, summed in order: the same bits on 1 to "
-        .. plan.train.shards .. " threads" },
-    { what = "block_tokens", value = plan.block_tokens,
-      why = "tokens that go through all layers together while their activations are hot in cache" },
-    probabilities(plan, family),
-  }
-  list[#list + 1] = plan.cpu.vocabulary and { what = "first layer", value = plan.tokens .. " symbols",
-    why = "nothing but the token enters it: up to attention rows are made for every symbol and copied to the tokens, "
-      .. "gradients are summed by symbol; on the CPU" } or nil
-  pages.call(pages, "choices", plan, plan.streams[2] and plan.attentions or { plan.first }, function(what, value, why)
+  local list = {}
+  local function add(what, value, why)
     list[#list + 1] = { what = what, value = value, why = why }
-  end)
-  cuda_choices(plan, list)
+  end
+  add("shards", plan.train.shards, "a step's batch is cut into so many parts, summed in order: the same bits on 1 to "
+    .. plan.train.shards .. " threads")
+  add("block_tokens", plan.block_tokens,
+    "tokens that go through all layers together while their activations are hot in cache")
+  probabilities(plan, plan.first.remade, add)
+  if plan.cpu.vocabulary then
+    add("first layer", plan.tokens .. " symbols",
+      "nothing but the token enters it: up to attention rows are made for every symbol and copied to the tokens, "
+        .. "gradients are summed by symbol; on the CPU")
+  end
+  pages.call(pages, "choices", plan, plan.streams[2] and plan.attentions or { plan.first }, add)
+  cuda_choices(plan, add)
   return list
 end
 
@@ -89,21 +87,11 @@ end
 function M.tuned(plan)
   local list = {}
   for i, choice in ipairs(plan.tuned[1].choices) do
-    local by_reason = {}
-    for _, level in ipairs(plan.tuned) do
-      local own = level.choices[i]
-      local key = own.value .. " " .. own.why
-      local entry = by_reason[key]
-      if entry then
-        entry.levels = entry.levels .. ", " .. level.name
-      else
-        entry = { what = choice.name, value = own.value, levels = level.name, of = own.why }
-        by_reason[key], list[#list + 1] = entry, entry
-      end
-    end
-  end
-  for i, entry in ipairs(list) do
-    list[i] = { what = entry.what, value = entry.value, why = entry.levels .. ": " .. entry.of }
+    local agreed = lists.group(plan.tuned, function(level) return level.choices[i].value .. level.choices[i].why end)
+    lists.append(list, lists.map(agreed, function(levels)
+      local own, names = levels[1].choices[i], lists.names(levels)
+      return { what = choice.name, value = own.value, why = ("%s: %s"):format(table.concat(names, ", "), own.why) }
+    end))
   end
   return list
 end

@@ -28,18 +28,13 @@ function M.encoding(plan, family)
   if family then
     return family_encoding(plan, family)
   end
-  local words, alike = { family_encoding(plan, plan.first) }, true
-  for i, each in ipairs(plan.attentions) do
-    words[i] = family_encoding(plan, each)
-    alike = alike and words[i] == words[1]
+  local words = lists.map(plan.attentions, function(each) return family_encoding(plan, each) end)
+  if not lists.distinct(words)[2] then
+    return words[1] or family_encoding(plan, plan.first)
   end
-  if alike then
-    return words[1]
-  end
-  for i, each in ipairs(plan.attentions) do
-    words[i] = ("%s: %s"):format(each.name, words[i])
-  end
-  return table.concat(words, "; ")
+  return table.concat(lists.map(words, function(text, i)
+    return ("%s: %s"):format(plan.attentions[i].name, text)
+  end), "; ")
 end
 
 -- The labels that the loss is of, where some may be masked.
@@ -53,6 +48,11 @@ local BIASES = { all = "biases in all products", none = "no biases" }
 
 local READOUTS = { last = "answers at the last token of the input", probe = "answers at the token that is asked for" }
 
+-- Words to go on with.
+local function behind(words)
+  return #words > 0 and ", " .. table.concat(words, ", ") or ""
+end
+
 -- The rates at which a model drops out, as words to go on with; those that are not asked for are not named.
 function M.dropout(plan)
   local model, words = plan.resolved.model, {}
@@ -64,7 +64,7 @@ function M.dropout(plan)
     local rate = model[entry[1]]
     words[#words + 1] = rate and ("%s %.9g"):format(entry[2], rate) or nil
   end
-  return #words > 0 and ", " .. table.concat(words, ", ") or ""
+  return behind(words)
 end
 
 -- The sizes of a model; of a network of one's own those that it reads.
@@ -84,21 +84,24 @@ end
 function M.model(plan)
   local model, words = plan.resolved.model, {}
   local norm = model.norm or {}
-  words[1] = KINDS[model.kind]
-  words[#words + 1] = plan.own_network and "network " .. plan.own_network.path or nil
-  for _, name in ipairs(canonical.sorted_keys(model.options or {})) do
-    words[#words + 1] = ("%s = %s"):format(name, tostring(model.options[name]))
+  local function add(text)
+    words[#words + 1] = text or nil
   end
-  words[#words + 1] = norm.place and norm.place .. "-norm" or nil
-  words[#words + 1] = norm.kind == "rms" and "RMS norm" or nil
-  words[#words + 1] = model.embedding == "linear" and "linear embedding" or nil
-  words[#words + 1] = model.activation
-  words[#words + 1] = model.branch_activation and model.branch_activation .. " behind the feed-forward part" or nil
-  words[#words + 1] = BIASES[model.bias]
-  words[#words + 1] = model.init and "first values of " .. model.init or nil
-  words[#words + 1] = model.tied and "tied output" or nil
-  words[#words + 1] = READOUTS[model.readout]
-  return #words > 0 and ", " .. table.concat(words, ", ") or ""
+  add(KINDS[model.kind])
+  add(plan.own_network and "network " .. plan.own_network.path)
+  for _, name in ipairs(canonical.sorted_keys(model.options or {})) do
+    add(("%s = %s"):format(name, tostring(model.options[name])))
+  end
+  add(norm.place and norm.place .. "-norm")
+  add(norm.kind == "rms" and "RMS norm")
+  add(model.embedding == "linear" and "linear embedding")
+  add(model.activation)
+  add(model.branch_activation and model.branch_activation .. " behind the feed-forward part")
+  add(BIASES[model.bias])
+  add(model.init and "first values of " .. model.init)
+  add(model.tied and "tied output")
+  add(READOUTS[model.readout])
+  return behind(words)
 end
 
 local function sentence(text)
@@ -113,7 +116,7 @@ local function wrapped(...)
     for word in text:gmatch("%S+") do
       words[#words + 1] = word
     end
-    lines = lists.join(lines, wording.filled(words, BANNER_COLUMNS))
+    lists.append(lines, wording.filled(words, BANNER_COLUMNS))
   end
   return lines
 end
@@ -132,11 +135,10 @@ local function family_comments(plan)
 end
 
 local function flops_comment(plan)
-  local sentences = {}
-  for i, stream in ipairs(plan.flops.streams) do
+  local sentences = lists.map(plan.flops.streams, function(stream)
     local of = plan.streams[2] and " of " .. stream.name or ""
-    sentences[i] = ("Every token%s is multiplied by %d weights: %s."):format(of, stream.weights, stream.products)
-  end
+    return ("Every token%s is multiplied by %d weights: %s."):format(of, stream.weights, stream.products)
+  end)
   sentences[#sentences + 1] = ("Attention multiplies %s by %s."):format(plan.streams[2] and "pairs" or "T^2 pairs",
     plan.flops.pairs_text)
   return wrapped(table.unpack(sentences))

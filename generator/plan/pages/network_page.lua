@@ -4,6 +4,7 @@
 -- in the language of dot. Nothing is decided here.
 -- Invariant: all words in a graph are names that the builder has checked, and words of ours.
 
+local lists = require("base.lists")
 local wording = require("base.wording")
 
 local M = {}
@@ -66,11 +67,10 @@ local function aligned(rows)
   end
   local lines = {}
   for n, r in ipairs(rows) do
-    local cut = {}
-    for i, cell in ipairs(type(r) == "table" and r or {}) do
+    local cut = lists.map(type(r) == "table" and r or {}, function(cell, i)
       local blank = (" "):rep(wide[i] - #cell)
-      cut[i] = TO_THE_LEFT[i] and cell .. blank or blank .. cell
-    end
+      return TO_THE_LEFT[i] and cell .. blank or blank .. cell
+    end)
     lines[n] = type(r) == "string" and r or "    " .. table.concat(cut, "  "):gsub("%s+$", "")
   end
   return lines
@@ -78,20 +78,13 @@ end
 
 -- A section for the page: an operation a line, in the order in which they are done.
 function M.lines(plan)
-  local block, lengths = plan.largest_block, {}
-  for i, length in ipairs(plan.largest_block.size) do
-    lengths[i] = wording.count(length, "token")
-  end
-  local rows = { HEADS }
+  local block, rows = plan.largest_block, { HEADS }
+  local lengths = lists.map(block.size, function(length) return wording.count(length, "token") end)
   for i, scope in ipairs(plan.passes) do
     rows[#rows + 1] = title_of(scope, i)
-    for _, operation in ipairs(scope.forward) do
-      rows[#rows + 1] = cells(operation)
-    end
+    lists.append(rows, lists.map(scope.forward, cells))
     rows[#rows + 1] = "    and back"
-    for _, operation in ipairs(scope.backward) do
-      rows[#rows + 1] = cells(operation)
-    end
+    lists.append(rows, lists.map(scope.backward, cells))
   end
   local lines = aligned(rows)
   table.insert(lines, 1, ABOUT:format(wording.count(block.sequences, "sequence"), table.concat(lengths, " and ")))

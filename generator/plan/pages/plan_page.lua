@@ -16,8 +16,7 @@ local grouped = network_page.grouped
 
 -- All choices, for the page and the JSON: also those that were made for this machine.
 local function all_choices(plan)
-  local list, own = choices.list(plan), choices.tuned(plan)
-  return table.move(own, 1, #own, #list + 1, list)
+  return lists.append(choices.list(plan), choices.tuned(plan))
 end
 
 function M.json(plan)
@@ -36,13 +35,6 @@ M.JSON_ORDER = {
   "choices", "block", "count", "times", "pass", "name", "what", "reads", "shape", "offset", "kept_bytes",
   "scratch_bytes", "flops", "value", "why", "lengths", "examples", "coincide", "training", "evaluation",
 }
-
-local function tensor_lines(plan, lines)
-  for _, t in ipairs(plan.tensors) do
-    lines[#lines + 1] = string.format("  %-42s %-14s offset %9s", t.name, "[" .. t.shape_text .. "]",
-      grouped(t.offset))
-  end
-end
 
 -- The validation stream, and how much of it is elsewhere, too.
 local function validation_text(validation)
@@ -82,7 +74,7 @@ end
 function M.text(plan)
   local lines = { plan.id .. "  " .. plan.digest, "" }
   encoding_lines(plan, lines)
-  table.move({
+  lists.append(lines, {
     string.format("model       %s%s, %s%s", describe.sizes(plan), describe.dropout(plan), plan.precision,
       describe.model(plan)),
     string.format("task        %s%s%s%s, %d input symbols, %d classes%s",
@@ -98,24 +90,25 @@ function M.text(plan)
     string.format("memory      %.1f MB in training with %d threads, evaluations apart (%.1f MB per vector of "
       .. "parameters, %.1f MB of activations per thread)%s", plan.memory_bytes / 1e6, costs.THREADS,
       plan.vector_bytes / 1e6, plan.workspace_bytes / 1e6, plan.task.data and ", and the task's examples" or ""),
-  }, 1, 5, #lines + 1, lines)
+  })
   lines[#lines + 1] = plan.validation and validation_text(plan.validation) or nil
   lines[#lines + 1] = plan.decoder and answers_text(plan) or nil
-  table.move({ "", "choices" }, 1, 2, #lines + 1, lines)
-  for _, c in ipairs(all_choices(plan)) do
-    lines[#lines + 1] = string.format("  %-24s %-20s %s", c.what, c.value, c.why)
-  end
+  local chosen = all_choices(plan)
   if plan.visits then
-    local visits = plan.visits < 10 and string.format("%.2g", plan.visits) or grouped(math.floor(plan.visits + 0.5))
-    lines[#lines + 1] = string.format("  %-24s %-20s %s", "visits of a position", visits,
-      "in training, by each draw: steps times mean tokens over the range")
+    chosen[#chosen + 1] = { what = "visits of a position", value = plan.visits < 10
+      and string.format("%.2g", plan.visits) or grouped(math.floor(plan.visits + 0.5)),
+      why = "in training, by each draw: steps times mean tokens over the range" }
   end
+  lists.append(lines, { "", "choices" })
+  lists.append(lines, lists.map(chosen, function(c)
+    return string.format("  %-24s %-20s %s", c.what, c.value, c.why)
+  end))
   lines[#lines + 1] = ""
-  local network = network_page.lines(plan)
-  table.move(network, 1, #network, #lines + 1, lines)
-  lines[#lines + 1] = ""
-  lines[#lines + 1] = "tensors"
-  tensor_lines(plan, lines)
+  lists.append(lines, network_page.lines(plan))
+  lists.append(lines, { "", "tensors" })
+  lists.append(lines, lists.map(plan.tensors, function(t)
+    return string.format("  %-42s %-14s offset %9s", t.name, "[" .. t.shape_text .. "]", grouped(t.offset))
+  end))
   return table.concat(lines, "\n") .. "\n"
 end
 
@@ -150,34 +143,23 @@ local function lua_text(value, indent)
   if type(value) ~= "table" then
     return type(value) == "string" and string_text(value, indent) or canonical.text(value)
   end
-  local inner, parts = indent .. "  ", {}
+  local inner = indent .. "  "
   if #value > 0 then
-    for i, item in ipairs(value) do
-      parts[i] = lua_text(item, inner)
-    end
-    return list_text(parts, indent)
+    return list_text(lists.map(value, function(item) return lua_text(item, inner) end), indent)
   end
-  for i, key in ipairs(canonical.sorted_keys(value)) do
-    parts[i] = inner .. key .. " = " .. lua_text(value[key], inner) .. ",\n"
-  end
+  local parts = lists.map(canonical.sorted_keys(value), function(key)
+    return inner .. key .. " = " .. lua_text(value[key], inner) .. ",\n"
+  end)
   return "{\n" .. table.concat(parts) .. indent .. "}"
 end
 
-local function choice_texts(plan)
-  local out = {}
-  for i, c in ipairs(choices.list(plan)) do
-    local why = #c.why > WHOLE and string_text(c.why, "    ") or ("%q"):format(c.why)
-    out[i] = string.format("    { %q, %s,\n      %s },\n", c.what, lua_text(c.value, ""), why)
-  end
-  return table.concat(out)
+local function choice_text(c)
+  local why = #c.why > WHOLE and string_text(c.why, "    ") or ("%q"):format(c.why)
+  return string.format("    { %q, %s,\n      %s },\n", c.what, lua_text(c.value, ""), why)
 end
 
-local function tensor_texts(plan)
-  local out = {}
-  for i, t in ipairs(plan.tensors) do
-    out[i] = string.format("    { %q, { %s }, offset = %d, stride = %d },\n", t.name, t.shape_text, t.offset, t.stride)
-  end
-  return table.concat(out)
+local function tensor_text(t)
+  return string.format("    { %q, { %s }, offset = %d, stride = %d },\n", t.name, t.shape_text, t.offset, t.stride)
 end
 
 -- The text of plan.lua: what this folder is, for people and for `stale`.
@@ -191,9 +173,9 @@ function M.serialize(plan)
       plan.parameter_storage, plan.flops_per_step),
     "  resolved = " .. lua_text(plan.resolved, "  ") .. ",\n",
     "  choices = {\n",
-    choice_texts(plan),
+    table.concat(lists.map(choices.list(plan), choice_text)),
     "  },\n  tensors = {\n",
-    tensor_texts(plan),
+    table.concat(lists.map(plan.tensors, tensor_text)),
     "  },\n}\n",
   })
 end
