@@ -184,7 +184,7 @@ $(BUILD)/tools/%: runtime/tools/%.c Makefile
 	@mkdir -p $(@D)
 	$(call whole,$(CC) -std=c11 -O2 -g $(WARNINGS) -o,$< $(TOOL_LIBRARIES.$*) -lm)
 
-# What generated code has of a spec, by role (spec, cuda, images, text, ...) and id; see symbols.lua.
+# What generated code has of a spec, by role (spec, cuda, images, text, ...) and id; see generator/plan/plan.lua.
 symbol = longhand_$(1)_$(subst __,_U,$(2))
 
 # A trainer: ID names it, SOURCES is the folder of its generated files, OUT takes the binary and, under obj, the rest.

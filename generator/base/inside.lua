@@ -45,7 +45,6 @@ function M.remove(folder, path)
   return guard(write.remove_tree, folder, path)
 end
 
--- Removes a folder that is empty.
 function M.remove_empty(folder, path)
   return guard(lfs.rmdir, folder, path)
 end
@@ -54,7 +53,6 @@ function M.move(folder, from, to)
   return guard(os.rename, folder, from, to)
 end
 
--- Makes a folder and those above it.
 function M.make_directory(folder, path)
   return guard(function()
     return write.make_directory(path)

@@ -55,15 +55,12 @@ local function read_header(file, path)
   return header, 8 + length, size
 end
 
--- Fills result.entries and names from a header.
 local function collect(result, header, room)
   for name, stored in next, header do
     if name ~= "__metadata__" then
-      local entry, message
+      local entry, message = nil, "no name of a tensor"
       if type(name) == "string" then
         entry, message = entry_of(stored, room)
-      else
-        message = "no name of a tensor"
       end
       if not entry then
         return nil, ("%s: %s: %s"):format(result.path, tongues.plain(name), message)
@@ -95,7 +92,6 @@ function M.open(path)
   return collect(result, header, size - front)
 end
 
--- Unpacks the elements of a string.
 local function unpack_all(bytes, kind)
   local out, count, at = {}, 0, 1
   local total = #bytes // kind[2]

@@ -65,7 +65,6 @@ end
 
 local hash = compile()
 
--- The 64 hexadecimal digits of text's SHA-256.
 function M.hex(text)
   local zeros = (55 - #text) % 64
   local padded = text .. "\x80" .. ("\0"):rep(zeros) .. string.pack(">I8", #text * 8)

@@ -94,7 +94,6 @@ function M.latex(text)
   return (M.plain(text):gsub('[\\{}$&#%%_^~<>|"]', LATEX_ESCAPES):gsub("±", "$\\pm$"):gsub("^( *)([%[*])", "%1{%2}"))
 end
 
--- A field of CSV.
 function M.csv(text)
   text = M.plain(text)
   return text:find('[,"]') and '"' .. text:gsub('"', '""') .. '"' or text

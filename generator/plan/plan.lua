@@ -19,7 +19,6 @@ local experiment = require("plan.deriving.experiment")
 local model = require("plan.deriving.model")
 local optimizer = require("plan.deriving.optimizer")
 local remade = require("plan.deriving.remade")
-local symbols = require("plan.deriving.symbols")
 local terms = require("attention.terms")
 local tongues = require("base.tongues")
 local tuning = require("plan.deriving.tuning")
@@ -53,12 +52,15 @@ local function file_list(plan)
   return files
 end
 
--- What is known before anything is derived.
+-- What is known before anything is derived. Generated code is linked by names longhand_<role>_<symbol>, with role one
+-- word without underscore: spec; x8664, x8664v3, x8664v4, aarch64 (the program of a level); cuda, images, text (the
+-- CUDA half); train, evaluate (its kernels). Nothing else is called longhand_: the runtime has lh_, a task lh_task_.
+-- Two underscores in a row belong to the compiler; the second is written U, which no id holds, as in the Makefile.
 local function head(resolved, facts)
   return {
     abi = ABI,
     id = resolved.id,
-    symbol = symbols.of(resolved.id),
+    symbol = (resolved.id:gsub("__", "_U")),
     source = resolved.source,
     command = "./longhand gen " .. tongues.shell(resolved.source), -- what banners name
     precision = resolved.precision,

@@ -22,6 +22,7 @@
 --   first_site     of its draws in the counter
 
 local common = require("spec.fields.common")
+local lists = require("base.lists")
 
 local M = {}
 
@@ -97,20 +98,14 @@ local function attention(plan, name, queries, keys, causal)
     head_part = head_width & -head_width, dropout_rate = model.attention_dropout }
 end
 
-local attentions = {}
-
-function attentions.encoder(plan)
-  return { attention(plan, "self", INPUT, INPUT) }
-end
-
-function attentions.decoder(plan)
-  return { attention(plan, "self", INPUT, INPUT, true) }
-end
-
-function attentions.encoder_decoder(plan)
-  return { attention(plan, "encoder", SOURCE, SOURCE), attention(plan, "decoder", TARGET, TARGET, true),
-    attention(plan, "cross", TARGET, SOURCE) }
-end
+local attentions = {
+  encoder = function(plan) return { attention(plan, "self", INPUT, INPUT) } end,
+  decoder = function(plan) return { attention(plan, "self", INPUT, INPUT, true) } end,
+  encoder_decoder = function(plan)
+    return { attention(plan, "encoder", SOURCE, SOURCE), attention(plan, "decoder", TARGET, TARGET, true),
+      attention(plan, "cross", TARGET, SOURCE) }
+  end,
+}
 
 -- The attentions that a description of the kind may name; model.lua keeps those that it names, each in its block.
 function M.attentions(plan)
@@ -120,15 +115,9 @@ end
 -- A family where a network has it: in a block (builder.lua), under a name. It has the layers of the block, runs as
 -- often, all loops together, and has the names of what they have in C.
 function M.in_block(family, name, block)
-  local placed = {}
-  for field, value in next, family do
-    placed[field] = value
-  end
-  placed.name = name
-  placed.layers, placed.repetitions = block.count, block.count * block.loops
-  placed.stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,
-    state = block.name .. "_state" }
-  return placed
+  return lists.merged(family, { name = name, layers = block.count, repetitions = block.count * block.loops,
+    stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,
+      state = block.name .. "_state" } })
 end
 
 -- The families of a plan; of one without attention the one by which its tokens are placed.

@@ -9,23 +9,14 @@ local M = {}
 
 -- ---- pairs ----
 
-local sees = {}
-
-function sees.none()
-  return true
-end
-
-function sees.causal(mask, i, j)
-  return j <= i + mask.right
-end
-
-function sees.window(mask, i, j)
-  return j >= i - mask.left and j <= i + mask.right
-end
-
-function sees.antidiagonal(mask, i, j, S)
-  return j >= S + mask.low - mask.stride * i and j <= S + mask.high - mask.stride * i
-end
+local sees = {
+  none = function() return true end,
+  causal = function(mask, i, j) return j <= i + mask.right end,
+  window = function(mask, i, j) return j >= i - mask.left and j <= i + mask.right end,
+  antidiagonal = function(mask, i, j, S)
+    return j >= S + mask.low - mask.stride * i and j <= S + mask.high - mask.stride * i
+  end,
+}
 
 -- What a head's lines give a pair, or false.
 local function line_value(mask, head, i, j, S)

@@ -9,16 +9,10 @@ local wording = require("base.wording")
 
 local M = {}
 
-local function grouped(n)
-  local text = tostring(n)
-  repeat
-    local count
-    text, count = text:gsub("^(%d+)(%d%d%d)", "%1,%2")
-  until count == 0
-  return text
+-- "1,234,567".
+function M.grouped(n)
+  return (tostring(n):reverse():gsub("(%d%d%d)", "%1,"):gsub(",$", ""):reverse())
 end
-
-M.grouped = grouped
 
 -- Of an operation of the graph.
 local function shape_words(operation)
@@ -47,7 +41,7 @@ local function cells(operation)
   local reads = #operation.reads > 0 and ": " .. table.concat(operation.reads, ", ") or ""
   return { operation.name,
     operation.shape and ("[%s][%s]"):format(operation.shape[1], operation.shape[2]) or "",
-    operation.parameters > 0 and grouped(operation.parameters) or "", kilobytes(operation.kept_bytes),
+    operation.parameters > 0 and M.grouped(operation.parameters) or "", kilobytes(operation.kept_bytes),
     kilobytes(operation.scratch_bytes), operation.flops > 0 and ("%.3f"):format(operation.flops / 1e9) or "",
     operation.words .. reads }
 end

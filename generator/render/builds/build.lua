@@ -89,7 +89,6 @@ function M.cuda(project, request, least)
   return (words .. " " .. text):gsub(" $", "")
 end
 
--- The words of M.cuda for people.
 function M.cuda_words(words)
   local text = words:find("text$") and "its text, for NVRTC where it runs"
   local kind, version, compiler, images = words:gsub(" ?text$", ""):match("^(%l+) (%S+) (%S+) (.+)$")
@@ -100,12 +99,10 @@ function M.cuda_words(words)
   return ("%s%s by %s %s (%s)"):format(list, text and ", and " .. text .. "," or "", kind, version, compiler)
 end
 
--- Whether the trainer in dir has a CUDA half.
 function M.has_cuda(dir)
   return (write.read(dir .. "/stamp") or ""):find("\ncuda ", 1, true) ~= nil
 end
 
--- Whether all words of a text are among those of another.
 local function covers(have, want)
   for level in want:gmatch("%S+") do
     if not (" " .. have .. " "):find(" " .. level .. " ", 1, true) then
@@ -212,7 +209,6 @@ function M.annotate(text, folder, files, shown)
   return (table.concat(lines, "\n"):gsub("%s+$", "")) .. "\n"
 end
 
--- Processors of this machine.
 function M.processors()
   local text = shell.capture({ "sh", "-c", "nproc 2>/dev/null || echo 2" })
   return tonumber(text) or 2
@@ -250,7 +246,6 @@ local function hold(dir)
     path)
 end
 
--- Puts the new files where the old ones are.
 local function replace_files(staging, dir)
   os.remove(dir .. "/stamp")
   write.remove_tree(dir .. "/src")
@@ -263,7 +258,6 @@ local function replace_files(staging, dir)
   return ok, message
 end
 
--- Puts the new folder where the old one is.
 local function replace(work)
   local dir, staging = work.dir, work.staging
   write.remove_tree(staging .. "/obj")
@@ -281,7 +275,6 @@ local function replace(work)
   return done, message
 end
 
--- The lines of a stamp that say what is compiled.
 local function compiled_lines(job)
   return ("%s %s %s\n"):format(job.stamp, job.linking, job.levels)
     .. (job.cuda and ("cuda %s %s\n"):format(job.cuda_stamp, job.cuda) or "")
@@ -321,7 +314,6 @@ function M.begin(project, job, dir, threads)
   return work
 end
 
--- Whether a file of some size can be written in a folder.
 local function has_room(folder)
   local path = folder .. "/room"
   local file = io.open(path, "wb")
@@ -356,9 +348,7 @@ function M.finish(work, code)
     end
     return code > 128 and code or 1, failure
   end
-  local stamp = io.open(staging .. "/stamp", "wb")
-  local stamped = stamp and stamp:write(work.compiled, ("defaults %s\n"):format(job.loose_stamp)) and stamp:close()
-  local ok, reason = stamped, "the disk is full"
+  local ok, reason = write.file(staging .. "/stamp", ("%sdefaults %s\n"):format(work.compiled, job.loose_stamp))
   if ok then
     ok, reason = force(staging .. "/trainer", staging .. "/stamp")
   end
@@ -371,7 +361,6 @@ function M.finish(work, code)
   return 0, text
 end
 
--- Removes what a build left beside its folder.
 function M.discard(work)
   claim.give_back(work.claim)
 end

@@ -21,12 +21,10 @@ local function place_of(program, room)
   return first, last
 end
 
--- The text with all of its room.
 local function block_of(new)
   return new.text .. ("\0"):rep(new.room - #new.text)
 end
 
--- Whether the trainer has them.
 function M.has(path, new)
   return (write.read(path) or ""):find(block_of(new), 1, true) ~= nil
 end

@@ -71,7 +71,6 @@ function M.key(project, plan, level)
   return { machine = M.machine().name, level = level, compiler = M.compiler(project), shape = tuning.shape(plan) }
 end
 
--- The file of a key.
 function M.path(key)
   local folder = M.folder()
   return folder and ("%s/%s-%s-%s.json"):format(folder, short(key.shape), key.level, short(canonical.text(key)))

@@ -6,6 +6,8 @@
 -- behind a comma or an operator, with CONTINUED blanks before the rest. What a line of a comment has too much goes to
 -- the next. Rows of tables, directives and the banner's command stay as they are.
 
+local append = require("base.lists").append
+
 local M = {}
 
 M.COLUMNS, M.CONTINUED = 120, 8
@@ -55,11 +57,6 @@ local function best_break(text, indent, most)
     end
   end
   return best
-end
-
-local function append(list, more)
-  table.move(more, 1, #more, #list + 1, list)
-  return list
 end
 
 -- Code without comments, whose rests are continued.
