@@ -54,9 +54,7 @@ function M.move(folder, from, to)
 end
 
 function M.make_directory(folder, path)
-  return guard(function()
-    return write.make_directory(path)
-  end, folder, path .. "/any")
+  return guard(function() return write.make_directory(path) end, folder, path .. "/any")
 end
 
 -- Makes the folder of a file that is to be written or appended to; what lies there and is no file goes.

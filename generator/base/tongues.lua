@@ -71,9 +71,7 @@ function M.gnuplot(text)
   if not text:find("'", 1, true) then
     return "'" .. text .. "'"
   end
-  return '"' .. text:gsub('[`"\\]', function(byte)
-    return ("\\%03o"):format(byte:byte())
-  end) .. '"'
+  return '"' .. text:gsub('[`"\\]', function(byte) return ("\\%03o"):format(byte:byte()) end) .. '"'
 end
 
 local HTML_ESCAPES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }

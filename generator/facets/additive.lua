@@ -20,9 +20,7 @@ M.fields = {
       { name = "none", doc = "nothing" },
       { name = "sinusoid", fingerprints = { "sinusoid" },
         doc = "fixed sines and cosines of the position; in a grid of the column, then of the row, in half the channels",
-        shared = function(resolved)
-          return resolved.encoding.relative.kind == "transformer_xl"
-        end },
+        shared = function(resolved) return resolved.encoding.relative.kind == "transformer_xl" end },
       { name = "learned", fingerprints = { "position_table" }, doc = "a learned vector per position" },
     } },
   { path = "encoding.additive.at", type = "choice", choices = { "input", "block" }, default = "input",

@@ -155,9 +155,7 @@ end
 
 -- The network in device code; or false, and why there is none.
 local function network_of(net, executed, given)
-  local ok, made = xpcall(function()
-    return network.derive(net, executed, given)
-  end, function(err)
+  local ok, made = xpcall(function() return network.derive(net, executed, given) end, function(err)
     return type(err) == "table" and err or debug.traceback(err)
   end)
   if not ok and (type(made) ~= "table" or not made.problem) then

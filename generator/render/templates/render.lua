@@ -308,9 +308,7 @@ local ACT = { include = include, splice = splice, slot = slots.fill, inline = sl
 local function bound(run, functions)
   local names = {}
   for name, of in next, functions do
-    names[name] = function(...)
-      return of(run, ...)
-    end
+    names[name] = function(...) return of(run, ...) end
   end
   return names
 end
@@ -324,9 +322,7 @@ local function environment(run)
   end
   local code = bound(run, CODE)
   return setmetatable({}, {
-    __index = function(_, name)
-      return run.helpers[name] or code[name] or lookup(run, name)
-    end,
+    __index = function(_, name) return run.helpers[name] or code[name] or lookup(run, name) end,
     __newindex = function(_, name)
       point_at(locate(run), tostring(name))
       fail(run, ("a template cannot set '%s'"):format(name), "write: local " .. name)
@@ -398,9 +394,7 @@ function M.render(name, plan, read, finish, extras, known)
     if run.defined then
       error({ path = "templates/" .. name, line = 1, col = 1, what = run.defined.head .. " never closes" }, 0)
     end
-  end, function(err)
-    return on_error(run, err)
-  end)
+  end, function(err) return on_error(run, err) end)
   if not ok then
     if type(err) ~= "table" then
       error(err, 0)
