@@ -351,11 +351,7 @@ end
 
 run_template = function(run, name, section)
   local source = parsed(run, name, section)
-  local chunk, message = load(source.code, "=" .. source.path, "t", run.environment)
-  if not chunk then
-    local line = tonumber(message:match(":(%d+):")) or 1
-    error({ path = source.path, line = line, col = 1, what = (message:gsub("^.-:%d+: ", "")) }, 0)
-  end
+  local chunk = load(source.code, "=" .. source.path, "t", run.environment)
   table.insert(run.stack, { name = name, section = section, path = source.path, source = source.source, chunk = chunk,
     line = 1, col = 1 })
   chunk()

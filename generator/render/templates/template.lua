@@ -64,19 +64,11 @@ local function open(reader, word, line, col)
   table.insert(reader.blocks, { word = word, line = line, col = col, ready = word == "do" or word == "repeat" })
 end
 
--- A statement goes on with a block that another one opened: alone, it needs a head. depth: of that block.
-local function begin_with(pending, head, depth)
-  if depth <= pending.depth then
-    pending.head, pending.depth = head .. pending.head, depth - 1
-  end
-end
-
 local function close(reader, token, line)
   local block = table.remove(reader.blocks)
   if not block or (token.text == "until") ~= (block.word == "repeat") then
     fail(reader, line, token.col, ("'%s' closes nothing"):format(token.text))
   end
-  begin_with(reader.pending, block.word == "repeat" and "repeat " or "do ", #reader.blocks + 1)
 end
 
 -- Follows one keyword through the stack of open blocks.
@@ -92,7 +84,6 @@ local function keyword(reader, token, line)
     if not top or top.word ~= "if" or top.last then
       fail(reader, line, token.col, ("'%s' without 'if'"):format(word))
     end
-    begin_with(reader.pending, "if true then ", #reader.blocks)
     top.ready, top.last = word == "else", word == "else"
     top.line, top.col = line, token.col
   elseif word == "then" then
@@ -102,24 +93,17 @@ local function keyword(reader, token, line)
   end
 end
 
--- A statement of Lua as it must compile alone: with the heads and the ends of the blocks that it leaves out.
-local function complete(reader)
-  local pending, words = reader.pending, {}
-  for depth = #reader.blocks, pending.depth + 1, -1 do
-    words[#words + 1] = reader.blocks[depth].word == "repeat" and "until true" or "end"
-  end
-  local code, tail = table.concat(pending.code, "\n"), table.concat(words, " ")
-  return ("while true do %s%s\n %s end"):format(pending.head, code, tail)
-end
-
-local function check_syntax(reader, line, col)
-  local _, message = load(complete(reader), "=line", "t", {})
+-- The whole must compile. A statement begins with ";", so that one which is not complete has its mistake there.
+local function check_syntax(reader)
+  local _, message = load(table.concat(reader.code, "\n"), "=line", "t", {})
   if message then
-    message = message:gsub("^line:%d+: ", ""):gsub(" near '?<eof>'?", ""):gsub(" near '[^']*'$", function(near)
-      local code = table.concat(reader.pending.code, "\n")
-      return code:find(near:sub(8, -2), 1, true) and near or " at the end of the line"
-    end)
-    fail(reader, line, col, message)
+    local line, what, near = message:match("^line:(%d+): (.-) near (.*)$")
+    local within, is_end = near ~= "';'", near == "';'" or near == "<eof>"
+    line = tonumber(line) - (within and 0 or 1)
+    while not reader.firsts[line] do
+      line = line - 1
+    end
+    fail(reader, line, reader.firsts[line], is_end and what .. " at the end of the line" or what .. " near " .. near)
   end
 end
 
@@ -136,7 +120,7 @@ local function check_brackets(reader, tokens, line)
   end
 end
 
--- A statement is complete: check it as a whole, keep its lines of code.
+-- A statement is complete: its keywords, and what stands before its code.
 local function statement(reader)
   local pending = reader.pending
   local tokens, first = pending.tokens, pending.tokens[1]
@@ -156,10 +140,8 @@ local function statement(reader)
       fail(reader, block.line, block.col, ("'%s' has no '%s'"):format(block.word, BLOCK[block.word]))
     end
   end
-  check_syntax(reader, pending.line, first.col)
-  if LINES[first.text] then
-    reader.code[pending.line] = ("__at(%d, %d) "):format(pending.line, pending.col) .. reader.code[pending.line]
-  end
+  local at = LINES[first.text] and ("__at(%d, %d) "):format(pending.line, pending.col) or ""
+  reader.code[pending.line], reader.firsts[pending.line] = ";" .. at .. reader.code[pending.line], first.col
 end
 
 local function control_line(reader, source, line)
@@ -170,14 +152,12 @@ local function control_line(reader, source, line)
     fail(reader, line, broken, "a string that does not end on its line")
   end
   check_brackets(reader, tokens, line)
-  local pending = reader.pending
-    or { tokens = {}, code = {}, line = line, col = col, head = "", depth = #reader.blocks }
+  local pending = reader.pending or { tokens = {}, line = line, col = col }
   reader.pending = pending
   for _, token in ipairs(tokens) do
     token.line = line
     table.insert(pending.tokens, token)
   end
-  table.insert(pending.code, code)
   reader.code[line] = code
   if #reader.brackets == 0 then
     statement(reader)
@@ -214,7 +194,7 @@ local function check_hole(reader, expression, line, col)
 end
 
 local function text_line(reader, source, line)
-  local code, from = {}, 1
+  local code, from = { ";" }, 1
   while true do
     local at = source:find("${", from, true)
     local literal = source:sub(from, at and at - 1)
@@ -234,7 +214,7 @@ local function text_line(reader, source, line)
     code[#code + 1] = ("__at(%d, %d) __hole(%q, %s, %s)"):format(line, at, expression, parent or "nil", expression)
     from = stop + 1
   end
-  code[#code + 1] = ("__end(%d);"):format(line)
+  code[#code + 1] = ("__end(%d)"):format(line)
   reader.code[line] = table.concat(code, " ")
 end
 
@@ -282,10 +262,11 @@ local function read_lines(reader, text)
     fail(reader, block.line, block.col, ("'%s' is never closed"):format(block.word), "add a line: % "
       .. (block.word == "repeat" and "until" or "end"))
   end
+  check_syntax(reader)
 end
 
 local function read(name, path, text, section)
-  local reader = { path = path, source = {}, code = {}, blocks = {}, brackets = {}, section = section }
+  local reader = { path = path, source = {}, code = {}, firsts = {}, blocks = {}, brackets = {}, section = section }
   local ok, err = pcall(read_lines, reader, text == "" and "\n" or text)
   if not ok then
     if type(err) ~= "table" then
