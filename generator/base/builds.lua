@@ -4,7 +4,6 @@
 -- Input: the repository's root. Output: a folder, absolute, or "build"; whether it can be written is found out by those
 -- who do.
 
-local cache = require("base.cache")
 local lfs = require("lfs")
 local paths = require("base.paths")
 local sha256 = require("base.sha256")
@@ -19,26 +18,30 @@ local function is_writable(folder)
   return shell.run({ "sh", "-c", '[ -w "$1" ]', "sh", folder }) == 0
 end
 
+-- The folder that the user asks for, or nil.
+local function asked()
+  local folder = os.getenv("LONGHAND_BUILD")
+  return folder ~= "" and folder or nil
+end
+
 -- The folder as make, which runs in the root, is told: "build" or an absolute path.
 function M.folder(root)
-  local given = os.getenv("LONGHAND_BUILD")
-  if given and given ~= "" then
-    return paths.absolute(given)
+  if asked() then
+    return paths.absolute(asked())
   end
   local own = root .. "/" .. OWN
   local there = lfs.attributes(own, "mode") == "directory"
   return is_writable(there and own or root) and OWN
-    or cache.folder("build-" .. sha256.digest(paths.absolute(root))) or OWN
+    or paths.cache("build-" .. sha256.digest(paths.absolute(root))) or OWN
 end
 
 -- What is wrong with the folder, or nil.
 function M.problem(root)
   local folder = M.folder(root)
   if folder ~= OWN and not tongues.make(folder) then
-    local given = os.getenv("LONGHAND_BUILD")
-    return ("%s: make cannot handle this folder's name: %s; expected %s%s"):format(given and given ~= ""
-      and "LONGHAND_BUILD" or "the user's cache (LONGHAND_CACHE, XDG_CACHE_HOME, HOME)", tongues.plain(folder),
-      tongues.MAKE_TEXT, given and given ~= "" and "" or "; LONGHAND_BUILD names another folder for what is built")
+    return ("%s: make cannot handle this folder's name: %s; expected %s%s"):format(asked() and "LONGHAND_BUILD"
+      or "the user's cache (LONGHAND_CACHE, XDG_CACHE_HOME, HOME)", tongues.plain(folder), tongues.MAKE_TEXT,
+      asked() and "" or "; LONGHAND_BUILD names another folder for what is built")
   end
 end
 

@@ -61,7 +61,6 @@ local function holder(path)
   end
 end
 
--- Removes what is in a folder but one name.
 local function empty(folder, kept)
   for _, name in ipairs(write.names(folder)) do
     if name ~= kept then

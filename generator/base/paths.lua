@@ -28,6 +28,17 @@ function M.absolute(path)
   return M.normalise(path)
 end
 
+-- A folder in LONGHAND_CACHE, or in longhand in the user's own cache; nil where there is none to be had.
+function M.cache(name)
+  local given, cache, home = os.getenv("LONGHAND_CACHE"), os.getenv("XDG_CACHE_HOME"), os.getenv("HOME")
+  if given and given ~= "" then
+    return given .. "/" .. name
+  elseif cache and cache:sub(1, 1) == "/" then
+    return cache .. "/longhand/" .. name
+  end
+  return home and home:sub(1, 1) == "/" and home .. "/.cache/longhand/" .. name or nil
+end
+
 local function parts_of(path)
   local parts = {}
   for part in path:gmatch("[^/]+") do

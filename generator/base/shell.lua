@@ -10,7 +10,6 @@ local M = {}
 
 local PREPARE = 'ulimit -S -v "$(ulimit -H -v)" 2>/dev/null; exec 3>&-; unset LONGHAND_LAST_WORD; exec '
 
--- A list of words as one line of shell.
 function M.line(words)
   local quoted = lists.map(words, function(word) return tongues.shell(tostring(word)) end)
   return table.concat(quoted, " ")

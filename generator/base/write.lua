@@ -100,7 +100,6 @@ local function stage(dir, files)
   return staged
 end
 
--- Puts back what was there before.
 local function undo(staged, made)
   for _, item in ipairs(staged) do
     os.remove(item.temporary)

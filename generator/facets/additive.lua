@@ -66,7 +66,6 @@ local function check_rate(model, additive, say)
   end
 end
 
--- Every position has a row.
 function M.check(seen, say)
   local drawn, additive = seen.resolved.encoding.positions, seen.resolved.encoding.additive
   if additive then

@@ -45,7 +45,6 @@ function M.is_off(lines)
   return lines.list ~= nil and #lines.list == 0 and lines.zero_corner ~= "all"
 end
 
--- Lines are a mask.
 function M.check(seen, say)
   local encoding = seen.resolved.encoding
   if encoding.lines and encoding.mask and encoding.mask.kind ~= "full" and encoding.mask.kind ~= "causal" then
@@ -63,7 +62,6 @@ local function meets_a_pair(line, queries, keys, causal)
   return line.line <= last and line.line > (line.direction == 0 and -1 or -queries)
 end
 
--- A warning of lines of one attention that no sequence is long enough for.
 local function warn_beyond(seen, say, name, streams)
   local encoding, sides = seen.resolved.encoding, SIDES[name] or { 1, 1 }
   local queries, keys = streams[sides[1]], streams[sides[2]]
@@ -89,7 +87,6 @@ function M.told_length(resolved, sides)
   end
 end
 
--- Lines that open nothing, and a corner where there is none.
 function M.warn(seen, say)
   local crosses, path = false, "encoding.lines.zero_corner"
   if not seen.resolved.encoding.lines then
@@ -105,7 +102,6 @@ function M.warn(seen, say)
   end
 end
 
--- The course of a line, as its words in the spec say it.
 local function placed(entry, columns)
   if entry.direction == 1 then
     return { step = 1, keys = 0, first = entry.line }

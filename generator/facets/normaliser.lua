@@ -111,7 +111,6 @@ local ATTENDS = {
     .. "matches, right before left at every distance.",
 }
 
--- Words about the file of an attention.
 function M.banner(family)
   return ATTENDS[family.normaliser.kind]:format(family.cross and "Cross" or "Self")
 end

@@ -23,7 +23,6 @@ end
 
 local DRAWN = { distance = true, query = true, key = true }
 
--- Whether the score reads what can be drawn.
 function M.score_reads_positions(encoding)
   return M.mentions(encoding.score or "", DRAWN)
 end
@@ -52,7 +51,6 @@ function M.draws_places(resolved)
     or resolved.encoding.positions.reading == "difference" and M.distances_are_read(resolved))
 end
 
--- Whether positions are drawn for every sequence of a batch.
 function M.draws_by_sequence(resolved)
   return M.is_randomized(resolved) and resolved.encoding.positions.draw == "sequence"
 end

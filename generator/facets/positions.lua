@@ -263,7 +263,6 @@ local function plan_distances(encoding, layers)
   }
 end
 
--- Those of what is added to the embeddings of several streams.
 function M.input(encoding)
   return encoding.positions.kind == "randomized" and drawn_positions(encoding.positions) or { kind = "index" }
 end
@@ -312,7 +311,6 @@ function M.drawn_words(positions)
     positions.first, positions.max_position - 1, positions.kind == "sequence" and " for every sequence" or "")
 end
 
--- How positions and distances are drawn.
 function M.phrase(family)
   local positions, parts = family.positions, {}
   if positions.range then

@@ -32,7 +32,6 @@ function M.plan(encoding)
   return encoding.projections or {}
 end
 
--- Words about products that are not as usual.
 function M.phrase(family)
   local own, words = family.projections, {}
   if own.bias ~= nil then

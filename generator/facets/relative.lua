@@ -59,7 +59,6 @@ function M.check(seen, say)
   end
 end
 
--- Vectors of distances to the right, where the spec asks for them and no key stands there.
 function M.unreached(seen, say)
   local relative = seen.resolved.encoding.relative
   if seen.causal and relative.kind == "shaw" and relative.sides ~= "left" then
@@ -76,14 +75,6 @@ local function sets(distance, positions, layers)
 end
 
 local NONE = { kind = "none", toeplitz = false, turned = false, biases = false, behind = false, vectors = 2 }
-
-local function add_words(plan)
-  plan.sets_words = plan.sets == 1 and ", shared by all layers" or ", one for each layer"
-  plan.width_words = plan.biases and "all heads side by side" or "the heads share it"
-  plan.behind_words = not plan.biases and "the rows of each layer"
-    or plan.turned and "the sinusoids of the sets' keys, and of their queries, channel by channel"
-    or "the sets' sinusoids, the layers' rows, and these before they are transposed"
-end
 
 function M.plan(encoding, family, given)
   local relative, positions = encoding.relative, family.positions
@@ -112,7 +103,11 @@ function M.plan(encoding, family, given)
     plan.init_sigma = relative.init_sigma or math.sqrt(2 / (plan.rows + plan.width))
     plan.room = (plan.rows * plan.width + WIDEST_VECTOR - 1) // WIDEST_VECTOR * WIDEST_VECTOR
   end
-  add_words(plan)
+  plan.sets_words = plan.sets == 1 and ", shared by all layers" or ", one for each layer"
+  plan.width_words = biases and "all heads side by side" or "the heads share it"
+  plan.behind_words = not biases and "the rows of each layer"
+    or plan.turned and "the sinusoids of the sets' keys, and of their queries, channel by channel"
+    or "the sets' sinusoids, the layers' rows, and these before they are transposed"
   return plan
 end
 

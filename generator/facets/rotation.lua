@@ -65,13 +65,6 @@ end
 
 local WIDEST_VECTOR = 16
 
-local function gcd(a, b)
-  while b ~= 0 do
-    a, b = b, a % b
-  end
-  return a
-end
-
 local SCALED = { linear = "linear x %s", ntk = "NTK x %s", yarn = "YaRN x %s from %d positions" }
 
 -- How the angles are squeezed; attention_factor is absent where the program computes it from factor.
@@ -104,7 +97,7 @@ function M.plan(encoding, family, given)
     kind = "rope",
     base = rotation.base,
     base_text = string.format("%.9g", rotation.base),
-    period = head_width * WIDEST_VECTOR // gcd(head_width, WIDEST_VECTOR),
+    period = head_width * WIDEST_VECTOR // math.min(head_width & -head_width, WIDEST_VECTOR),
     draw = positions.layer_index,
     scaling = scaling(rotation.scaling, positions, given.longest_training),
   }

@@ -70,7 +70,6 @@ end
 local COUNT = { uniform = "1", query = "s->queries", key = "s->queries", distance = "s->distances", sum = "s->sums",
   pair = "s->pairs" }
 
--- Literals of a list as lines of text.
 local function literal_lines(build, values)
   local words = lists.map(values, function(value) return (assert(build.real(value))) end)
   return wording.filled(words, 82, ", ")
@@ -119,7 +118,6 @@ end
 
 local WIDE = { distance = true, sum = true, pair = true } -- loop nests whose bounds name T
 
--- What a function of loop nests needs to declare.
 local function uses_of(list, family)
   local positions, S = family.positions, family.cross and "S" or "T"
   local set = {}

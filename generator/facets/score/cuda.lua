@@ -71,7 +71,6 @@ end
 
 local BY_KEYS = { key = true, distance = true, sum = true } -- loop nests whose bounds name S, with cross-attention
 
--- What a loop nest mentions, and what stands around it.
 local function uses_of(build, nest)
   local set = { staging = nest.sums[1] ~= nil }
   for name in next, nest.mentioned do
@@ -84,12 +83,10 @@ local function uses_of(build, nest)
   return set
 end
 
--- Whether the count of an array names a word.
 local function counts_by(arrays, word)
   return lists.any(arrays, function(array) return array.count:find("%f[%w]" .. word .. "%f[%W]") ~= nil end)
 end
 
--- The words of a function of loop nests.
 local function all_uses(build, list)
   local set = { drawn = false, key_position = false, position = false, p = false, staging = false,
     s = false, w = false }

@@ -10,7 +10,6 @@ local wording = require("base.wording")
 
 local M = {}
 
--- Sizes of a parameter's tensor as Python writes them.
 local function shape_text(p)
   local heads, size = shapes.has_head(p) and "HEADS", p.size and ("%d"):format(p.size)
   return heads and size and heads .. ", " .. size or heads or size or "1"

@@ -8,7 +8,6 @@ local M = { "uniform", "query", "key", "distance", "sum", "pair" }
 local SHAPES = { uniform = "", query = "[queries]", key = "[keys]", distance = "[query - key]", sum = "[query + key]",
   pair = "[keys][queries]" }
 
--- The comment of a member: its shape.
 function M.about(t, per_head)
   local shape = (per_head and "[HEADS]" or "") .. SHAPES[t.class]
   return shape ~= "" and (" /* %s */"):format(shape) or ""

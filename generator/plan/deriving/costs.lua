@@ -44,7 +44,6 @@ local function means_of(sizes)
   return longest, tokens, pairs_of
 end
 
--- Tokens of the longest sequence of training.
 function M.longest(lengths, facts)
   return math.max(table.unpack((means_of(all_sizes(lengths, facts)))))
 end

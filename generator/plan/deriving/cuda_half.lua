@@ -170,7 +170,6 @@ local function network_of(net, executed, given)
   return ok and made or false, not ok and made or false
 end
 
--- Words for the channels that a thread has of a head.
 local function head_words(family, lanes)
   local spread, prefix = lanes > 1, family.prefix
   return {

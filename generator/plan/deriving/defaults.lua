@@ -84,7 +84,6 @@ local function values(resolved, init)
   }
 end
 
--- The first line, of a text with this room.
 local function head(room, digest)
   return ("longhand defaults %d %d %s\n"):format(VERSION, room, digest)
 end

@@ -37,7 +37,6 @@ local function model_identity(plan)
   return model
 end
 
--- What of an evaluation is part of the program.
 local function evaluation_identity(resolved)
   local noise = features.noise(resolved)
   return (resolved.eval.dropout or noise) and { dropout = resolved.eval.dropout and true or nil, noise = noise } or nil
@@ -63,7 +62,6 @@ function M.plan(plan)
   }, table.unpack(pages.said("order_of_sums", plan)))))
 end
 
--- The part of an encoding that decides whether a checkpoint fits.
 local function encoding_identity(encoding)
   return lists.merged(table.unpack(pages.said("identity", encoding)))
 end

@@ -26,7 +26,6 @@ local lists = require("base.lists")
 
 local M = {}
 
--- What is dropped out at a rate, under the prefix of its constants.
 function M.dropout(name, rate)
   if not rate or rate == 0 then
     return { kind = "none" }
@@ -125,7 +124,6 @@ function M.families(plan)
   return plan.attentions[1] and plan.attentions or { plan.first }
 end
 
--- What follows from the list of families.
 function M.settle_families(families)
   local site = 0
   for _, family in ipairs(families) do

@@ -21,7 +21,6 @@ local positions_facet = require("facets.positions")
 
 local M = {}
 
--- The facets of a family, and what hangs on several of them.
 local function derive_family(plan, family, facts)
   local resolved, score = plan.resolved, facts.score
   local encoding = families.encoding(resolved.encoding, family.of_spec)
@@ -142,7 +141,6 @@ local function settle_stream(plan, stream, drawn)
   end
 end
 
--- The tightest limit of all that places tokens.
 local function limit_of(plan, additive, drawn)
   local limit = false
   local function add(tokens, field, value)
@@ -170,23 +168,22 @@ local function numbers_text(plan, name)
   return math.max(table.unpack(numbers)) > 0 and "{" .. table.concat(numbers, ", ") .. "}"
 end
 
--- Draws, set in each stream, each family and a part.
 local function add_draws(part, plan, drawn)
   settle_sites(plan)
-  part.any_draws, part.draws_distances, part.sequence_scratch = false, false, false
+  part.sequence_scratch = false
   for _, stream in ipairs(plan.streams) do
     settle_stream(plan, stream, drawn)
     local own, most = stream.by_sequence, part.sequence_scratch
     if own and not (most and most.count >= own.positions.max_position) then
       part.sequence_scratch = { name = own.PREFIX .. "MAX_POSITION", count = own.positions.max_position }
     end
-    part.draws_distances = part.draws_distances or stream.distance_range > 0
-    part.any_draws = part.any_draws or stream.position_range + stream.distance_range > 0
   end
   part.input_draw, part.drawn_text = drawn, {}
   for _, name in ipairs({ "position_range", "first_position", "distance_range" }) do
     part.drawn_text[name] = numbers_text(plan, name)
   end
+  part.draws_distances = part.drawn_text.distance_range ~= false
+  part.any_draws = part.draws_distances or part.drawn_text.position_range ~= false
   for _, family in ipairs(plan.attentions) do
     settle_sides(plan, family)
   end

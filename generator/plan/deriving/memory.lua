@@ -48,7 +48,6 @@ end
 
 -- ---- attention ----
 
--- Tokens of the queries and of the keys of a family.
 local function sides(family, size)
   return size[family.queries.stream + 1], size[family.keys.stream + 1]
 end
@@ -58,12 +57,10 @@ local function group_weights(family, sizes, keys)
   return round_up(keys, sizes.keys(family)) * sizes.lanes
 end
 
--- Whether weights of so many tokens are made again on the way back.
 local function remakes(family, tokens)
   return family.remade and (family.remade.always or tokens * tokens > family.remade.pairs)
 end
 
--- What a layer keeps of an attention.
 local function family_kept(family, sizes, queries, keys, sequences)
   local of_heads = sequences * family.heads * ((queries + sizes.lanes - 1) // sizes.lanes)
   local weights, sums = sizes.reals(of_heads * group_weights(family, sizes, keys)), sizes.reals(of_heads * sizes.lanes)
@@ -73,7 +70,6 @@ local function family_kept(family, sizes, queries, keys, sequences)
   return (remakes(family, keys) and 0 or weights) + sums
 end
 
--- Room for one head's backward pass.
 local function family_scratch(family, sizes, queries, keys)
   local lanes, terms, width = sizes.lanes, family.terms, family.head_width
   local groups, of_group = (queries + lanes - 1) // lanes, group_weights(family, sizes, keys)

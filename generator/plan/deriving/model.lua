@@ -134,7 +134,6 @@ local function unread(field, file, expected)
     expected = expected .. ", or no such field" }, 0)
 end
 
--- An operation that a file must not ask for.
 local function wrong(op, file, what, expected)
   error({ problem = true, path = file.path, line = op.line, col = 1, what = what, expected = expected }, 0)
 end
@@ -151,7 +150,6 @@ local function check_options(given, read, file)
   end
 end
 
--- What is added to tokens, and the facets of attentions.
 local function check_encoding(plan, net, file)
   local adds, encoding = false, plan.resolved.encoding
   each_operation(all_scopes(net), function(op)
@@ -285,7 +283,6 @@ local function identity_of(plan, net, model)
   return canonical.text(own) ~= canonical.text(plain_identity(plan, model)) and own or nil
 end
 
--- What a description sees of the model.
 local function section_of(plan, file)
   local model = completed(plan.resolved.model, LEFT_OUT)
   model.source, model.spare_token = nil, nil
@@ -393,7 +390,6 @@ local function alike(plan, noise, net, executed, labelled)
   return small and not noise and vocabulary_rows.derive(net, executed, labelled) or nil
 end
 
--- Headers of the kernels.
 local function cpu_headers(plan, noise, of_operations)
   local wanted = {}
   for _, family in ipairs(plan.attentions) do

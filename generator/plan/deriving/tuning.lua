@@ -178,7 +178,6 @@ choices[4] = {
   of = function(_, machine) return machine.l2 // 1024 end,
 }
 
--- The value of a choice that the model makes.
 local function default_of(choice, plan, level, machine)
   return choice.default(plan, level, choice.values(plan, level), machine)
 end

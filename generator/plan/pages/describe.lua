@@ -11,7 +11,6 @@ local M = {}
 
 local BANNER_COLUMNS = 97 -- 100 with the comment's margin
 
--- Words about the vectors added to tokens and the facets of a family.
 local function family_encoding(plan, family)
   local parts, phrases = pages.said("words", family, plan), pages.said("phrase", family, plan)
   if #parts == 0 and not family.score_text then
@@ -48,7 +47,6 @@ local BIASES = { all = "biases in all products", none = "no biases" }
 
 local READOUTS = { last = "answers at the last token of the input", probe = "answers at the token that is asked for" }
 
--- Words to go on with.
 local function behind(words)
   return #words > 0 and ", " .. table.concat(words, ", ") or ""
 end
@@ -121,7 +119,6 @@ local function wrapped(...)
   return lines
 end
 
--- Those of the files of each family, by its name.
 local function family_comments(plan)
   local attention, score = {}, {}
   for _, family in ipairs(plan.attentions) do

@@ -14,7 +14,6 @@ function M.grouped(n)
   return (tostring(n):reverse():gsub("(%d%d%d)", "%1,"):gsub(",$", ""):reverse())
 end
 
--- Of an operation of the graph.
 local function shape_words(operation)
   return operation.rows == "none" and "" or ("[%s][%d]"):format(operation.rows, operation.columns)
 end
@@ -32,18 +31,17 @@ local function title_of(scope, i)
   return ("  %s, %s%s"):format(scope.name, times_of(scope), scope.about and ": " .. scope.about or "")
 end
 
-local function kilobytes(bytes)
-  return bytes > 0 and ("%.1f"):format(bytes / 1e3) or ""
+-- A number of units; nothing for 0.
+local function measured(number, unit, format)
+  return number > 0 and format:format(number / unit) or ""
 end
 
--- The columns of an operation, as text.
 local function cells(operation)
   local reads = #operation.reads > 0 and ": " .. table.concat(operation.reads, ", ") or ""
   return { operation.name,
     operation.shape and ("[%s][%s]"):format(operation.shape[1], operation.shape[2]) or "",
-    operation.parameters > 0 and M.grouped(operation.parameters) or "", kilobytes(operation.kept_bytes),
-    kilobytes(operation.scratch_bytes), operation.flops > 0 and ("%.3f"):format(operation.flops / 1e9) or "",
-    operation.words .. reads }
+    operation.parameters > 0 and M.grouped(operation.parameters) or "", measured(operation.kept_bytes, 1e3, "%.1f"),
+    measured(operation.scratch_bytes, 1e3, "%.1f"), measured(operation.flops, 1e9, "%.3f"), operation.words .. reads }
 end
 
 local HEADS = { "", "", "parameters", "kept kB", "scratch kB", "GFLOP", "" }

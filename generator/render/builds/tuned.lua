@@ -4,13 +4,13 @@
 -- Input: a project, a plan. Output: plan.tuned, and warnings about files that are not what they should be: such a file
 -- counts as none. The folder is that of the compiler of device code: LONGHAND_CACHE, or longhand in the user's cache.
 
-local cache = require("base.cache")
 local canonical = require("base.canonical")
 local input = require("base.input")
 local json = require("dkjson")
 local levels = require("plan.deriving.levels")
 local lfs = require("lfs")
 local lists = require("base.lists")
+local paths = require("base.paths")
 local sha256 = require("base.sha256")
 local shell = require("base.shell")
 local tongues = require("base.tongues")
@@ -25,7 +25,7 @@ local CPU = "/sys/devices/system/cpu/cpu0/cache/index%d/%s"
 
 -- The folder; nil where there is none to be had.
 function M.folder()
-  return cache.folder("tuned")
+  return paths.cache("tuned")
 end
 
 local function first_line(path)

@@ -234,7 +234,6 @@ local function call(run, head, ...)
   end
 end
 
--- A call as a part of a line.
 local function invoke(run, head, ...)
   point_at(locate(run), "invoke")
   return ("%s(%s)"):format(head, table.concat(arguments(run, head, ...), ", "))
@@ -313,7 +312,6 @@ local function bound(run, functions)
   return names
 end
 
--- What the code of a template can reach.
 local function environment(run)
   run.helpers = bound(run, ACT)
   run.helpers.ipairs = ipairs

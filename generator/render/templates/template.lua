@@ -71,7 +71,6 @@ local function close(reader, token, line)
   end
 end
 
--- Follows one keyword through the stack of open blocks.
 local function keyword(reader, token, line)
   local word, top = token.text, reader.blocks[#reader.blocks]
   if FORBIDDEN[word] then
@@ -220,7 +219,6 @@ end
 
 local SECTION = '^%% section%("([%w_]+)"%)$'
 
--- Whether a text has a section.
 function M.has_section(text, section)
   return ("\n" .. text):find(('\n%% section("%s")\n'):format(section), 1, true) ~= nil
 end

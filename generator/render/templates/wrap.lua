@@ -159,7 +159,6 @@ end
 
 -- ---- the whole ----
 
--- Whether the next line is the rest of a line of code.
 local function is_continued(line, following)
   return line:find("[,(&|+*?:=-]$") and #following:match("^%s*") > #line:match("^%s*")
 end

@@ -6,7 +6,6 @@
 -- names, read or written, has the state it had. It is written under another name first. Where it cannot be, nothing is
 -- remembered, and nothing is said.
 
-local cache = require("base.cache")
 local canonical = require("base.canonical")
 local dependencies = require("base.dependencies")
 local input = require("base.input")
@@ -25,7 +24,7 @@ local MOST_RECORDS = 64
 
 -- Where the record of a question is; nil where the user has no cache.
 local function place_of(asked)
-  local folder = cache.folder("reports")
+  local folder = paths.cache("reports")
   return folder and ("%s/%s"):format(folder, sha256.digest(asked)), folder
 end
 
