@@ -13,6 +13,7 @@ local cli = require("cli.cli")
 local defaults = require("plan.deriving.defaults")
 local json = require("dkjson")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local listing = require("cli.listing")
 local mask_page = require("plan.pages.mask_page")
 local network_page = require("plan.pages.network_page")
@@ -34,6 +35,12 @@ local function say(...)
   io.stderr:write(...)
 end
 
+-- Prints a line at once.
+local function print_line(text)
+  io.stdout:write(text, "\n")
+  io.stdout:flush()
+end
+
 local function warn(spec)
   for _, warning in ipairs(spec.warnings) do
     say("warning: ", type(warning) == "table" and warning.what or warning, "\n")
@@ -44,19 +51,22 @@ local function warn(spec)
       say(("warning: task.%s: there is no file %s yet; the trainer will read it\n"):format(name, file.shown))
     end
   end
-  return spec
 end
 
-local function tell_warnings(warnings)
-  for _, warning in ipairs(warnings) do
-    say("warning: ", warning, "\n")
-  end
+-- Takes what was tuned on this machine into a plan.
+local function tune(project, spec)
+  warn({ warnings = tuned.apply(project, spec.plan), data_files = {} })
 end
 
 -- Prints what went wrong and returns the exit code.
 local function fail(code, text)
   say(text, text:sub(-1) == "\n" and "" or "\n")
   return code
+end
+
+-- The exit code of what says on its own what it does, and gives a message where it fails.
+local function finish(code, message)
+  return message and fail(code, message) or code
 end
 
 -- The plan of a SPEC argument: a spec, or the cell of a study; or nil and a message, and of a spec its errors as data.
@@ -117,7 +127,7 @@ function verbs.plan(project, arguments)
     return fail(INPUT, message)
   end
   warn(spec)
-  tell_warnings(tuned.apply(project, spec.plan))
+  tune(project, spec)
   if arguments.graph then
     return draw_network(spec, arguments)
   elseif arguments.mask then
@@ -138,25 +148,20 @@ local function render(project, arguments, target, here)
   if not spec then
     return nil, fail(INPUT, message)
   end
-  local files
-  local missing = warn(spec).plan.no_device_code
+  warn(spec)
+  local missing = spec.plan.no_device_code
   if missing and not target then
-    io.stderr:write(("%s: the CPU half alone: there is no device code for %s\n"):format(spec.plan.source, missing.what))
+    say(("%s: the CPU half alone: there is no device code for %s\n"):format(spec.plan.source, missing.what))
   end
   if here then
-    tell_warnings(tuned.apply(project, spec.plan))
+    tune(project, spec)
   end
-  files, message = project:files(spec.plan, target == "cpu,cuda" or not target and not missing)
-  if not files then
-    return nil, fail(INPUT, message)
-  end
-  spec.files = files
-  return spec
+  spec.files, message = project:files(spec.plan, target == "cpu,cuda" or not target and not missing)
+  return spec.files and spec, not spec.files and fail(INPUT, message)
 end
 
 -- Whether the sources of a spec are the committed ones, and this user's to write.
-local function is_showcase(project, spec, arguments)
-  local path = project:path("generated/" .. spec.id)
+local function is_showcase(project, spec, arguments, path)
   return #arguments.set == 0 and lfs.attributes(path, "mode") == "directory"
     and spec.path == project:path("spec/runs/" .. spec.id .. ".lua") and shell.run({ "test", "-w", path }) == 0
 end
@@ -166,8 +171,10 @@ function verbs.gen(project, arguments)
   if not spec then
     return code
   end
-  local dir = arguments.out or is_showcase(project, spec, arguments) and project:path("generated/" .. spec.id)
-    or project:build_path("generated/" .. spec.id)
+  local folder = "generated/" .. spec.id
+  local committed = project:path(folder)
+  local dir = arguments.out or is_showcase(project, spec, arguments, committed) and committed
+    or project:build_path(folder)
   local changed, message = write.files(dir, spec.files)
   if not changed then
     return fail(ENVIRONMENT, "longhand: " .. message)
@@ -272,10 +279,8 @@ function verbs.train(project, arguments)
   end
   local dir, files = made.dir, trainer_flags.of_training(made.spec.data_files)
   local trainer = (dir:find("/") and dir or "./" .. dir) .. "/trainer"
-  local words = { "env", defaults.environment(made.spec.plan.defaults), trainer, "train" }
-  table.move(files, 1, #files, #words + 1, words) -- flags of the user's win
-  table.move(arguments.flags, 1, #arguments.flags, #words + 1, words)
-  return become(words)
+  return become(lists.join({ "env", defaults.environment(made.spec.plan.defaults), trainer, "train" },
+    lists.join(files, arguments.flags))) -- flags of the user's win
 end
 
 function verbs.test(project, arguments)
@@ -287,28 +292,19 @@ function verbs.test(project, arguments)
     or arguments.long and "--long" or nil })
 end
 
--- Prints a line at once.
-local function print_line(text)
-  io.stdout:write(text, "\n")
-  io.stdout:flush()
-end
-
 function verbs.demo(project, arguments)
-  return require("lab.study.demo").run({
-    project = project,
-    steps = arguments.steps,
-    say = print_line,
-    provide = function(id, sets)
-      local made, code = provide(project, { spec = id, set = sets }, { levels = "best" })
-      return made and made.dir, code
-    end,
-  })
+  function arguments.provide(id, sets)
+    local made, code = provide(project, { spec = id, set = sets }, { levels = "best" })
+    return made and made.dir, code
+  end
+  return require("lab.study.demo").run(arguments)
 end
 
--- What runs on trained models: analyze, calibrate, export. Each takes the arguments and ways to speak and to build:
+local EXPORTS = { pytorch = "lab.export.export_run", csv = "lab.export.csv", tensorboard = "lab.export.tensorboard" }
+
+-- What runs on trained models. Each takes the arguments and ways to speak and to build:
 -- provide(SPEC, sets) gives the folder of a trainer; or nil, and an exit code; third the flags of its files.
 local function on_trained(project, arguments, module)
-  arguments.project, arguments.say = project, print_line
   function project.find(_, spec, sets)
     return find(project, { spec = spec, set = sets or {}, runs = arguments.runs })
   end
@@ -317,65 +313,51 @@ local function on_trained(project, arguments, module)
       { levels = "best" })
     return made and made.dir, code, made and trainer_flags.of_files(made.spec.data_files)
   end
-  local code, message = module.run(arguments)
-  return message and fail(code, ("longhand %s: %s"):format(arguments.verb, message)) or code
+  local code, message = require(module).run(arguments)
+  return finish(code, message and ("longhand %s: %s"):format(arguments.verb, message))
 end
 
 function verbs.analyze(project, arguments)
-  return on_trained(project, arguments, require("lab.study.analyse.analyze"))
+  return on_trained(project, arguments, "lab.study.analyse.analyze")
 end
 
 function verbs.calibrate(project, arguments)
-  return on_trained(project, arguments, require("lab.study.calibrate.calibrate"))
+  return on_trained(project, arguments, "lab.study.calibrate.calibrate")
 end
 
 function verbs.export(project, arguments)
-  local modules = { pytorch = require("lab.export.export_run"), csv = require("lab.export.csv"),
-    tensorboard = require("lab.export.tensorboard") }
-  return on_trained(project, arguments, modules[arguments.what])
+  return on_trained(project, arguments, EXPORTS[arguments.what])
 end
 
 function verbs.tune(project, arguments)
-  arguments.project, arguments.say = project, print_line
   function arguments.find(sets)
-    local all = table.move(arguments.set, 1, #arguments.set, 1, {})
-    return find(project, { spec = arguments.spec, runs = arguments.runs,
-      set = table.move(sets, 1, #sets, #all + 1, all) })
+    return find(project, { spec = arguments.spec, runs = arguments.runs, set = lists.join(arguments.set, sets) })
   end
-  local code, message = require("lab.tune.tune").run(arguments)
-  return message and fail(code, message) or code
+  return finish(require("lab.tune.tune").run(arguments))
 end
 
-function verbs.sweep(project, arguments)
-  local slurm, sweep = require("lab.study.slurm.slurm"), require("lab.study.run.sweep")
-  arguments.project = project
+function verbs.sweep(_, arguments)
+  local slurm, action = require("lab.study.slurm.slurm"), arguments.action
   local message = require("lab.study.grid.asked").settle(arguments)
   if message then
     return fail(INPUT, message)
   end
   local used = slurm.is_used(arguments)
-  if arguments.action == "watch" then
+  if action == "watch" then
     return slurm.watch(arguments)
-  elseif arguments.slurm or arguments.action == "resubmit" or arguments.action == "cancel"
-    or arguments.action == "status" and used then
+  elseif arguments.slurm or action == "resubmit" or action == "cancel" or action == "status" and used then
     return slurm.run(arguments)
   end
-  return arguments.action == "run" and used and slurm.make_way(arguments) or sweep.run(arguments)
+  return action == "run" and used and slurm.make_way(arguments) or require("lab.study.run.sweep").run(arguments)
 end
 
-function verbs.bundle(project, arguments)
-  arguments.project = project
+function verbs.bundle(_, arguments)
   local message = require("lab.study.grid.asked").settle(arguments)
-  if message then
-    return fail(INPUT, message)
-  end
-  return require("lab.study.bundle.bundle").run(arguments)
+  return message and fail(INPUT, message) or require("lab.study.bundle.bundle").run(arguments)
 end
 
-function verbs.report(project, arguments)
-  arguments.project, arguments.say = project, print_line
-  local code, message = require("lab.study.report.report").run(arguments)
-  return message and fail(code, message) or code
+function verbs.report(_, arguments)
+  return finish(require("lab.study.report.report").run(arguments))
 end
 
 function verbs.list(project, arguments)
@@ -393,60 +375,58 @@ function verbs.fields(_, arguments)
   return DONE
 end
 
+-- The place in a generated file that is asked for, with its text and its spec; or nil and an exit code after a message.
 local function find_line(project, arguments)
+  local function refuse(code, what)
+    return nil, fail(code, "longhand where: " .. what)
+  end
   local file, line = arguments.place:match("^(.+):(%d+)$")
   if not file then
-    return nil, fail(USAGE, ("longhand where: %s: not of the form FILE:LINE"):format(arguments.place))
+    return refuse(USAGE, arguments.place .. ": not of the form FILE:LINE")
   end
   local text, message = write.read(file)
   if not text then
-    return nil, fail(INPUT, "longhand where: " .. message)
+    return refuse(INPUT, message)
   end
-  local source = arguments.spec or text:match("spec      ([^\n]+)")
-  if not source then
-    return nil, fail(INPUT, ("longhand where: %s has no banner that names its spec; use --spec SPEC"):format(file))
+  local source = text:match("spec      ([^\n]+)")
+  if not source and not arguments.spec then
+    return refuse(INPUT, file .. " has no banner that names its spec; use --spec SPEC")
   end
-  if not arguments.spec and source:find("^spec/") then
-    source = project:path(source)
-  end
-  return { file = file, line = math.tointeger(tonumber(line)), text = text, spec = source, set = arguments.set }
+  return { file = file, line = math.tointeger(tonumber(line)), text = text, set = arguments.set,
+    spec = arguments.spec or source:find("^spec/") and project:path(source) or source }
 end
 
 function verbs.where(project, arguments)
   local place, code = find_line(project, arguments)
-  if not place then
-    return code
-  end
   local spec
-  spec, code = render(project, place, "cpu,cuda")
+  if place then
+    spec, code = render(project, place, "cpu,cuda")
+  end
   if not spec then
     return code
   end
   local name = place.file:match("([^/]+)$")
-  for _, file in ipairs(spec.files) do
-    local chain = file.path == name and file.map[place.line]
-    if chain then
-      if file.text ~= place.text then
-        say(("warning: %s differs from what would be written now; lines may be off\n"):format(place.file))
-      end
-      for i, step in ipairs(chain) do
-        io.stdout:write(i > 1 and "included at " or "", render_module.place(step), "\n")
-      end
-      return DONE
-    end
+  local file = lists.find(spec.files, function(one) return one.path == name and one.map[place.line] end)
+  if not file then
+    return fail(INPUT, ("longhand where: no template line for line %d of %s"):format(place.line, name))
+  elseif file.text ~= place.text then
+    say(("warning: %s differs from what would be written now; lines may be off\n"):format(place.file))
   end
-  return fail(INPUT, ("longhand where: no template line for line %d of %s"):format(place.line, name))
-end
-
-function verbs.completion(project, arguments)
-  io.stdout:write(require("cli.completion").script(cli.outline(), trainer_flags.read(project.root),
-    arguments.shell))
+  io.stdout:write(table.concat(lists.map(file.map[place.line], render_module.place), "\nincluded at "), "\n")
   return DONE
 end
 
-function verbs.manual(project)
-  io.stdout:write(require("cli.manual").page(cli.outline(), (assert(write.read(project.root .. "/VERSION")):gsub("%s+$",
-    ""))))
+function verbs.completion(project, arguments)
+  io.stdout:write(require("cli.completion").script(cli.outline(), trainer_flags.read(project.root), arguments.shell))
+  return DONE
+end
+
+local function version()
+  return (assert(write.read(root .. "/VERSION")))
+end
+
+function verbs.manual()
+  io.stdout:write(require("cli.manual").page(cli.outline(), (version():gsub("%s+$", ""))))
   return DONE
 end
 
@@ -480,7 +460,7 @@ local function main(arguments)
   if not parsed then
     return fail(USAGE, cli.refusal(message, usage))
   elseif parsed.version then
-    io.stdout:write(("longhand %s"):format(assert(write.read(root .. "/VERSION"))))
+    io.stdout:write("longhand ", version())
     return DONE
   elseif not parsed.verb then
     return fail(USAGE, cli.help())
@@ -489,7 +469,8 @@ local function main(arguments)
   if problem then
     return fail(ENVIRONMENT, problem)
   end
-  return verbs[parsed.verb](project_module.new(root), parsed)
+  parsed.project, parsed.say = project_module.new(root), print_line
+  return verbs[parsed.verb](parsed.project, parsed)
 end
 
 local MISTAKE = "longhand: this is a mistake of the program, not of yours; please report it:\n"

@@ -7,6 +7,7 @@ local builds = require("base.builds")
 local diagnostics = require("base.diagnostics")
 local gen = require("render.templates.gen")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local load_module = require("spec.reading.load")
 local mask_page = require("plan.pages.mask_page")
 local nearest = require("base.nearest")
@@ -59,14 +60,10 @@ end
 
 -- Ids of the committed showcase.
 function Project:showcase()
-  local ids, path = {}, self:path("generated")
-  if lfs.attributes(path, "mode") == "directory" then
-    for name in lfs.dir(path) do
-      if lfs.attributes(path .. "/" .. name, "mode") == "directory" and load_module.is_id(name) then
-        ids[#ids + 1] = name
-      end
-    end
-  end
+  local path = self:path("generated")
+  local ids = lists.map(write.names(path), function(name)
+    return lfs.attributes(path .. "/" .. name, "mode") == "directory" and load_module.is_id(name) and name or nil
+  end)
   table.sort(ids)
   return ids
 end
@@ -76,12 +73,11 @@ function Project:find_spec(argument)
   if lfs.attributes(argument, "mode") == "file" then
     return argument
   end
-  local path = self:path("spec/runs/" .. argument .. ".lua")
-  if load_module.is_id(argument) and lfs.attributes(path, "mode") == "file" then
-    return path
-  end
-  local study = load_module.is_id(argument) and lfs.attributes(self:path("spec/studies/" .. argument .. ".lua"), "mode")
   local ids = self:names("spec/runs", ".lua")
+  if load_module.is_id(argument) and lists.has(ids, argument) then
+    return self:path("spec/runs/" .. argument .. ".lua")
+  end
+  local study = load_module.is_id(argument) and lists.has(self:names("spec/studies", ".lua"), argument)
   local d = diagnostics.new()
   d:add({
     what = diagnostics.no_such("spec", argument, lfs.attributes(argument, "mode")),
@@ -100,10 +96,7 @@ end
 function Project:tasks()
   local d = diagnostics.new()
   local facts = self:task_facts(d)
-  if d:count() > 0 then
-    return nil, d:text()
-  end
-  return facts
+  return d:count() == 0 and facts or nil, d:text()
 end
 
 -- The facts of a task with these options, what is not among them being the default; nil without facts.
@@ -113,28 +106,22 @@ end
 
 -- The words of --set as { path, text }.
 function M.parse_sets(sets, d)
-  local list = {}
-  for _, set in ipairs(sets or {}) do
+  return lists.map(sets or {}, function(set)
     local path, text = set:match("^%s*([%w_.%[%]]+)%s*=(.*)$")
-    if path then
-      list[#list + 1] = { path = path, text = text }
-    else
+    if not path then
       d:add({ what = ("--set %s: not of the form a.b=value"):format(set), expected = "as in --set train.steps=1000" })
     end
-  end
-  return list
+    return path and { path = path, text = text }
+  end)
 end
 
 -- Validates what load.lua made: { id, path, resolved, origins, warnings, task, data_files, score, network, init }; nil
 -- when there are errors, from here or from before.
 local function validated(loaded, d, facts)
   local resolved, more = validate.resolve(loaded, d, { tasks = facts })
-  if not resolved then
-    return nil
-  end
-  return {
+  return resolved and {
     id = loaded.id, source = loaded.source, resolved = resolved, task = more.task, data_files = more.files,
-    origins = more.origins, warnings = more.warnings or {}, score = more.score, network = more.network,
+    origins = more.origins, warnings = more.warnings, score = more.score, network = more.network,
     init = more.init,
   }
 end
@@ -191,9 +178,7 @@ end
 -- Plans a spec's text that stands in no file; shown: where it is from.
 function Project:plan_text(text, id, shown)
   local d = diagnostics.new()
-  local given = { text = text, origin = function()
-    return { path = shown, line = 1, col = 1 }
-  end }
+  local given = { text = text, origin = function() return { path = shown, line = 1, col = 1 } end }
   local source = load_module.open(id .. ".lua", { root = self.root, diagnostics = d, given = given })
   local loaded = source and load_module.join(id, shown, { { source = source, tree = source.tree } })
   local facts = self:task_facts(d)
@@ -224,16 +209,11 @@ end
 
 -- The kernels that a CPU build includes: { path, text }, sorted by path. They are read once.
 function Project:kernels()
-  if self.kernel_list then
-    return self.kernel_list
-  end
-  local list = {}
-  for _, name in ipairs(self:names("kernels/cpu", ".h")) do
+  self.kernel_list = self.kernel_list or lists.map(self:names("kernels/cpu", ".h"), function(name)
     local path = "kernels/cpu/" .. name .. ".h"
-    list[#list + 1] = { path = path, text = assert(write.read(self.root .. "/" .. path)) }
-  end
-  self.kernel_list = list
-  return list
+    return { path = path, text = assert(write.read(self.root .. "/" .. path)) }
+  end)
+  return self.kernel_list
 end
 
 -- One error of the template engine as text.
@@ -256,9 +236,7 @@ function Project:files(plan, cuda)
     return nil, ("%s: there is no device code for %s%s\n  expected: --target cpu, or a network without it\n"):format(
       plan.source, missing.what, place)
   end
-  local files, digest = gen.files(plan, function(...)
-    return self:template(...)
-  end, self:kernels(), cuda)
+  local files, digest = gen.files(plan, function(...) return self:template(...) end, self:kernels(), cuda)
   if not files then
     return nil, self:template_error(digest)
   end
@@ -273,40 +251,32 @@ end
 
 -- SHA-256 of files of the repository, by the system's program where there is one: it is a hundred times as fast.
 function Project:digests_of(names)
-  local words, list = { "sh", "-c", 'exec sha256sum "$@" 2>/dev/null', "sha256sum" }, {}
-  for i, name in ipairs(names) do
-    words[i + 4] = self.root .. "/" .. name
-  end
-  for line in shell.capture(words):gmatch("[^\n]+") do
+  local paths_of = lists.map(names, function(name) return self.root .. "/" .. name end)
+  local sums = lists.join({ "sh", "-c", 'exec sha256sum "$@" 2>/dev/null', "sha256sum" }, paths_of)
+  local list = {}
+  for line in shell.capture(sums):gmatch("[^\n]+") do
     list[#list + 1] = line:match("^\\?(%x+) ")
   end
-  for i = #list == #names and #names + 1 or 1, #names do
-    list[i] = sha256.hex(write.read(words[i + 4]) or "")
-  end
-  return list
+  return #list == #names and list or lists.map(paths_of, function(path) return sha256.hex(write.read(path) or "") end)
 end
 
 function Project:digest_runtime()
-  local parts, sources = {}, { "Makefile", "cuda.mk" }
+  local sources = { "Makefile", "cuda.mk" }
   local function collect(folder)
-    for name in lfs.dir(self.root .. "/" .. folder) do
+    for _, name in ipairs(write.names(self.root .. "/" .. folder)) do
       local path = folder .. "/" .. name
-      local mode = lfs.attributes(self.root .. "/" .. path, "mode")
-      if mode == "directory" and name:sub(1, 1) ~= "." then
+      if lfs.attributes(self.root .. "/" .. path, "mode") == "directory" and not name:find("^%.") then
         collect(path)
       elseif name:find("%.[ch]$") then
         sources[#sources + 1] = path
       end
     end
   end
-  collect("include")
-  collect("runtime")
-  collect("kernels/cpu")
-  collect("kernels/cuda")
-  table.sort(sources)
-  for i, digest in ipairs(self:digests_of(sources)) do
-    parts[i] = sources[i] .. " " .. digest
+  for _, folder in ipairs({ "include", "runtime", "kernels/cpu", "kernels/cuda" }) do
+    collect(folder)
   end
+  table.sort(sources)
+  local parts = lists.map(self:digests_of(sources), function(digest, i) return sources[i] .. " " .. digest end)
   return sha256.digest(table.concat(parts, "\n"))
 end
 

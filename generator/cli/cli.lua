@@ -8,8 +8,10 @@ local analyses = require("cli.analyses")
 local argparse = require("argparse")
 local calibrate = require("cli.calibration")
 local converters = require("cli.converters")
-local nearest = require("base.nearest")
+local lists = require("base.lists")
 local measures = require("spec.measures")
+local nearest = require("base.nearest")
+local options = require("cli.options")
 local outline = require("cli.command_outline")
 local sweeps = require("cli.sweeps")
 local trainer_flags = require("spec.trainer_flags")
@@ -30,15 +32,10 @@ A first look:
 
 Exit codes: 0 done, 1 the input is wrong, 2 usage, 3 stale, 4 environment, 75 stopped by a signal (run it again).]]
 
-local function add_set(command)
-  command:option("--set"):argname("FIELD=VALUE"):count("*"):args(1):description("override a field of the spec, "
-    .. "for example --set train.steps=1000")
-end
-
 local function spec_verb(parser, name, summary)
   local command = parser:command(name):summary(summary)
-  command:argument("spec"):description(SPEC)
-  add_set(command)
+  command:argument("spec", SPEC)
+  options.add(command, { options.SET })
   return command
 end
 
@@ -57,44 +54,45 @@ local function target(text)
   return wanted.cuda and "cpu,cuda" or "cpu"
 end
 
-local function target_of(command, default)
-  return command:option("--target"):argname("TARGET"):convert(target):description("what for: cpu, or cpu,cuda"
-    .. default)
+local function target_of(default)
+  return { "--target TARGET", "what for: cpu, or cpu,cuda" .. default, convert = target }
 end
 
 local function add_cuda(command, default)
-  target_of(command, ""):default("cpu")
-  command:option("--arch"):argname("LIST"):convert(converters.architectures):description("GPU architectures: a list "
-    .. "such as sm_80,sm_90a, native (the GPUs of this machine), all (what the toolkit knows); default: " .. default)
-  command:flag("--jit"):description("carry the text of the device code, for the compiler of the machine that runs it")
-  command:option("--cuda-root"):argname("DIR"):description("the CUDA toolkit's folder; default: LONGHAND_CUDA_ROOT, "
-    .. "or the usual places")
+  options.add(command, {
+    lists.merged(target_of(""), { default = "cpu" }),
+    { "--arch LIST", "GPU architectures: a list such as sm_80,sm_90a, native (the GPUs of this machine), all (what the "
+      .. "toolkit knows); default: " .. default, convert = converters.architectures },
+    { "--jit", "carry the text of the device code, for the compiler of the machine that runs it" },
+    { "--cuda-root DIR", "the CUDA toolkit's folder; default: LONGHAND_CUDA_ROOT, or the usual places" },
+  })
 end
 
 local function add_looking_verbs(parser)
   local check = spec_verb(parser, "check", "validate a spec")
-  check:mutex(check:flag("--print"):description("show the resolved spec, with the origin of each value"),
-    check:flag("--json"):description("id and digest, or all errors, as JSON"))
+  check:mutex(check:flag("--print", "show the resolved spec, with the origin of each value"),
+    check:flag("--json", "id and digest, or all errors, as JSON"))
   local plan = spec_verb(parser, "plan", "print every derived number: shapes, parameters, operations, choices")
-  plan:mutex(plan:flag("--json"):description("as JSON"),
-    plan:flag("--graph"):description("the network as a picture, drawn by graphviz; as text where that is not there"),
-    plan:flag("--mask"):description("which keys queries see, of every attention at the longest lengths of training, up "
-      .. "to 400 tokens, as a picture"))
-  plan:option("--out"):argname("FILE"):description("where a picture goes; default: <id>.svg here")
+  plan:mutex(plan:flag("--json", "as JSON"),
+    plan:flag("--graph", "the network as a picture, drawn by graphviz; as text where that is not there"),
+    plan:flag("--mask", "which keys queries see, of every attention at the longest lengths of training, up to 400 "
+      .. "tokens, as a picture"))
+  options.add(plan, { { "--out FILE", "where a picture goes; default: <id>.svg here" } })
 end
 
 local function add_making_verbs(parser)
-  local gen = spec_verb(parser, "gen", "write the sources")
-  target_of(gen, "; default: cpu,cuda where there is device code for the network")
-  gen:option("--out"):argname("DIR"):description("where to; default: generated/<id> for a run of the showcase, "
-    .. "else build/generated/<id>")
+  options.add(spec_verb(parser, "gen", "write the sources"), {
+    target_of("; default: cpu,cuda where there is device code for the network"),
+    { "--out DIR", "where to; default: generated/<id> for a run of the showcase, else build/generated/<id>" },
+  })
   local build = spec_verb(parser, "build", "write and compile: DIR/trainer")
   add_cuda(build, "one of each class")
-  build:option("--out"):argname("DIR"):description("where to; default: build/trainers/<id>-<digest>")
-  build:option("--levels"):argname("LIST"):default("all"):description("instruction-set levels: all, best (the widest "
-    .. "this machine runs), or a list such as x86-64-v3,x86-64-v4")
-  build:flag("--static"):description("link without shared libraries: one file for any Linux of this architecture, "
-    .. "with the same bits")
+  options.add(build, {
+    { "--out DIR", "where to; default: build/trainers/<id>-<digest>" },
+    { "--levels LIST", "instruction-set levels: all, best (the widest this machine runs), or a list such as "
+      .. "x86-64-v3,x86-64-v4", default = "all" },
+    { "--static", "link without shared libraries: one file for any Linux of this architecture, with the same bits" },
+  })
   local train = spec_verb(parser, "train", "build when stale, then train")
   add_cuda(train, "native, without a GPU one of each class")
   train:usage("Usage: longhand train SPEC [--set FIELD=VALUE] [--target cpu,cuda ...] [-- flags of the trainer]")
@@ -106,23 +104,24 @@ local function add_tune(parser)
   tune:description("Builds the trainer with other tiles, prefetches and blocks of evaluation, measures them in turn, "
     .. "and remembers what is faster: builds on this machine take it from then on. Then it tries what would change "
     .. "bits, and proposes it.")
-  tune:option("--seconds"):argname("N"):default("600"):convert(positive):description("how long, about")
-  tune:option("--lengths"):argname("A,B,..."):convert(converters.lengths):description("task lengths to measure at; "
-    .. "default: the middle and the last of the training lengths")
-  tune:option("--level"):argname("LEVEL"):default("best"):description("instruction-set level; best: the widest this "
-    .. "machine runs")
-  tune:option("--threads"):argname("N"):default("1"):convert(positive):description("of a trainer")
+  options.add(tune, {
+    { "--seconds N", "how long, about", default = "600", convert = positive },
+    { "--lengths A,B,...", "task lengths to measure at; default: the middle and the last of the training lengths",
+      convert = converters.lengths },
+    { "--level LEVEL", "instruction-set level; best: the widest this machine runs", default = "best" },
+    { "--threads N", "of a trainer", default = "1", convert = positive },
+  })
 end
 
 local function add_other_verbs(parser)
   local list = parser:command("list"):summary("what there is")
   list:argument("what"):choices({ "runs", "tasks", "encodings", "models", "studies", "sites", "targets" })
   parser:command("fields"):summary("every field of a spec: type, range, default")
-    :flag("--json"):description("as JSON, and with what a formula may use")
+    :flag("--json", "as JSON, and with what a formula may use")
   local where = parser:command("where"):summary("map a generated line to its template")
-  where:argument("place"):argname("FILE:LINE"):description("a line of a generated file")
-  where:option("--spec"):argname("SPEC"):description("the spec it was made from; default: the one its banner names")
-  add_set(where)
+  where:argument("place", "a line of a generated file"):argname("FILE:LINE")
+  options.add(where, { { "--spec SPEC", "the spec it was made from; default: the one its banner names" },
+    options.SET })
   parser:command("stale"):summary("compare generated/ with what would be written; exit 3 when it differs")
   parser:command("completion"):summary("a script by which bash or zsh completes the words of this command")
     :argument("shell"):choices({ "bash", "zsh" })
@@ -133,53 +132,47 @@ local function add_report(parser)
   local report = parser:command("report"):summary("tables and curves of runs; or what differs between two runs")
   report:description("Tables and curves of runs, beside a paper's numbers where a study names them; with two run "
     .. "folders, what differs between them.")
-  report:argument("runs"):argname("RUNS"):description("a folder of runs, or the folder of a run")
-  report:argument("other"):argname("RUN"):args("?"):description("the folder of another run, to compare the first with")
-  report:option("--study"):argname("STUDY"):description("a file of spec/studies or a path; default: what was swept "
-    .. "into RUNS, or all runs there")
-  report:option("--scale"):argname("NAME"):description("of the study; default: the one it was swept at")
-  report:option("--metric"):choices(measures.NAMES):description("what scores are of; default: the study's, or "
-    .. "exact_match where a model answers token by token, accuracy otherwise; of two runs, the only curves shown")
-  report:flag("--max"):description("tables of the best of all seeds and learning rates, too, where a study lists none")
-  report:option("--out"):argname("DIR"):description("where to; default: report, or report-STUDY, in RUNS; of two runs, "
-    .. "nothing is written without it")
-  report:flag("--no-cache"):description("read all runs again, and draw all figures, although nothing has changed")
-end
-
-local function add_exports_of_runs(export)
-  local summary = "runs and their evaluations as one flat table each: runs.csv, evaluations.csv"
-  local csv = export:command("csv"):summary(summary)
-  csv:option("--study"):argname("STUDY"):description("whose axes are columns: a file of spec/studies or a path; "
-    .. "default: what was swept into RUNS, or task and encoding")
-  csv:option("--scale"):argname("NAME"):description("of the study; default: the one it was swept at")
-  summary = "metrics and evaluations of runs as event files, by Python's tensorboardX or torch and tensorboard"
-  local tensorboard = export:command("tensorboard"):summary(summary)
-  for _, command in ipairs({ csv, tensorboard }) do
-    command:argument("runs"):argname("RUNS"):description("a folder of runs")
-    command:option("--out"):argname("DIR"):description(("where to; default: %s in RUNS"):format(command._name))
-  end
+  report:argument("runs", "a folder of runs, or the folder of a run"):argname("RUNS")
+  report:argument("other", "the folder of another run, to compare the first with"):argname("RUN"):args("?")
+  options.add(report, {
+    { "--study STUDY", "a file of spec/studies or a path; default: what was swept into RUNS, or all runs there" },
+    { "--scale NAME", "of the study; default: the one it was swept at" },
+    { "--metric", "what scores are of; default: the study's, or exact_match where a model answers token by token, "
+      .. "accuracy otherwise; of two runs, the only curves shown", choices = measures.NAMES },
+    { "--max", "tables of the best of all seeds and learning rates, too, where a study lists none" },
+    { "--out DIR", "where to; default: report, or report-STUDY, in RUNS; of two runs, nothing is written without it" },
+    { "--no-cache", "read all runs again, and draw all figures, although nothing has changed" },
+  })
 end
 
 local function add_export(parser)
   local export = parser:command("export"):summary("trained models and runs for other tools: pytorch, csv, tensorboard")
     :command_target("what")
-  local summary = "a Python file that rebuilds the model, its checkpoint, and logits to compare with"
-  local command = export:command("pytorch"):summary(summary)
-  command:argument("run"):argname("RUN"):description("folder of a run, or a checkpoint in one")
-  command:option("--spec"):argname("SPEC"):description("the spec that it was made from; default: run.json's")
-  command:option("--trainer"):argname("FILE"):description("the run's trainer; default: the one in build/trainers, "
-    .. "built again where it is missing")
-  command:option("--out"):argname("DIR"):description("where to; default: pytorch in the folder of the run")
-  add_exports_of_runs(export)
+  local pytorch = export:command("pytorch"):summary("a Python file that rebuilds the model, its checkpoint, and logits "
+    .. "to compare with")
+  pytorch:argument("run", "folder of a run, or a checkpoint in one"):argname("RUN")
+  options.add(pytorch, { { "--spec SPEC", "the spec that it was made from; default: run.json's" },
+    options.trainer("the run's"), { "--out DIR", "where to; default: pytorch in the folder of the run" } })
+  local csv = export:command("csv"):summary("runs and their evaluations as one flat table each: runs.csv, "
+    .. "evaluations.csv")
+  options.add(csv, {
+    { "--study STUDY", "whose axes are columns: a file of spec/studies or a path; default: what was swept into RUNS, "
+      .. "or task and encoding" },
+    { "--scale NAME", "of the study; default: the one it was swept at" },
+  })
+  local tensorboard = export:command("tensorboard"):summary("metrics and evaluations of runs as event files, by "
+    .. "Python's tensorboardX or torch and tensorboard")
+  for _, command in ipairs({ csv, tensorboard }) do
+    command:argument("runs", "a folder of runs"):argname("RUNS")
+    options.add(command, { { "--out DIR", ("where to; default: %s in RUNS"):format(command._name) } })
+  end
 end
 
 -- A verb that needs no more words than its summary is described by it. Names of folders are read alike everywhere.
 local function finish(parser)
-  for _, list in ipairs({ parser._arguments, parser._options }) do
-    for _, element in ipairs(list) do
-      if FOLDERS[element._argname or ""] then
-        element:convert(converters.folder)
-      end
+  for _, element in ipairs(lists.join(parser._arguments, parser._options)) do
+    if FOLDERS[element._argname or ""] then
+      element:convert(converters.folder)
     end
   end
   for _, command in ipairs(parser._commands) do
@@ -195,19 +188,18 @@ local function make_parser()
     .. "write by hand for it.", EPILOG)
   parser:usage("Usage: longhand COMMAND ...   (longhand COMMAND --help says more)")
   parser:help_max_width(120):help_description_margin(22):command_target("verb"):require_command(false)
-  parser:flag("--version"):description("print the version")
-  parser:command("demo"):summary("the main job end to end on this machine: generate, compile, train, plot")
-    :option("--steps"):argname("N"):convert(positive):description("training steps of each run; default: the spec's, "
-      .. "fewer on a slow machine")
+  parser:flag("--version", "print the version")
+  options.add(parser:command("demo"):summary("the main job end to end on this machine: generate, compile, train, plot"),
+    { { "--steps N", "training steps of each run; default: the spec's, fewer on a slow machine", convert = positive } })
   local test = parser:command("test"):summary("run the whole test suite, or with --quick two minutes of it")
-  test:mutex(test:flag("--quick"):description("in two minutes: lint, stale, Lua, unit tests, a trainer"),
-    test:flag("--long"):description("the slow layers too"))
+  test:mutex(test:flag("--quick", "in two minutes: lint, stale, Lua, unit tests, a trainer"),
+    test:flag("--long", "the slow layers too"))
   add_looking_verbs(parser)
   add_making_verbs(parser)
   add_tune(parser)
   add_report(parser)
-  sweeps.add(parser, add_set)
-  sweeps.add_bundle(parser, add_set)
+  sweeps.add(parser)
+  sweeps.add_bundle(parser)
   analyses.add(parser)
   calibrate.add(parser)
   add_export(parser)
@@ -242,10 +234,9 @@ end
 -- What an unknown flag of ./longhand means elsewhere: a flag of the verb, of the trainer, or a field of the spec.
 local function meant_elsewhere(name, names, verb, root)
   local meant = hints.meanings(name, root)
-  for _, flag in ipairs(meant.flags) do
-    if names[flag:match("^%S+")] then
-      return ("Did you mean '%s'?"):format(flag)
-    end
+  local own = lists.find(meant.flags, function(flag) return names[flag:match("^%S+")] end)
+  if own then
+    return ("Did you mean '%s'?"):format(own)
   end
   local flags = trainer_flags.read(root)
   local flag = flags[name] and name or verb == "train" and trainer_flags.meant(name, flags, root)

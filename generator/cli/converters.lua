@@ -9,6 +9,26 @@ function M.positive(text)
   return number and number > 0 and number or nil, ("%s: not a positive integer"):format(text)
 end
 
+function M.count(text)
+  local number = math.tointeger(tonumber(text))
+  return number and number >= 0 and number or nil, ("%s: not an integer from 0 on"):format(text)
+end
+
+-- A converter of lists with commas: read(word, list so far) gives a value, or nil where the word is none of `expected`.
+function M.list(option, expected, read)
+  return function(text)
+    local list = {}
+    for word in (text .. ","):gmatch("([^,]*),") do
+      local value = read(word, list)
+      if not value then
+        return nil, ("%s %s: expected %s"):format(option, text, expected)
+      end
+      list[#list + 1] = value
+    end
+    return list
+  end
+end
+
 -- A folder, without the slash that completion puts behind it.
 function M.folder(text)
   return (text:gsub("(.)/+$", "%1"))
@@ -21,14 +41,11 @@ end
 
 -- GPU architectures, as --arch takes them.
 function M.architectures(text)
-  if text ~= "native" and text ~= "all" then
-    for name in (text .. ","):gmatch("([^,]*),") do
-      if not name:find("^sm_%d+[af]?$") then
-        return nil, ("--arch %s: expected a list such as sm_80,sm_90a, or native, or all"):format(text)
-      end
-    end
-  end
-  return text
+  local read = M.list("--arch", "a list such as sm_80,sm_90a, or native, or all", function(name)
+    return name:match("^sm_%d+[af]?$")
+  end)
+  local list, message = read(text)
+  return (list or text == "native" or text == "all") and text or nil, message
 end
 
 -- What computes.

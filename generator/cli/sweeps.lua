@@ -4,6 +4,8 @@
 -- settled: { action, studies (words that name a study, or cells of one), study (the first), ... }.
 
 local converters = require("cli.converters")
+local lists = require("base.lists")
+local options = require("cli.options")
 
 local M = {}
 
@@ -15,31 +17,23 @@ local OF_TRAINING = { "jobs", "hours", "device", "arch", "jit", "cuda_root" }
 
 -- What names a study and chooses cells of it. where: the grid of flags is left there.
 local function add_study(command, where)
-  command:argument("study"):target("words"):args("1+"):description("a study file, or the name of one in spec/studies "
-    .. "or in DIR; STUDY:CELL,CELL for some of its cells; with --axis a spec")
-  command:option("--axis"):argname("FIELD=VALUES"):count("*"):args(1):target("axes"):description("STUDY is a spec, and "
-    .. "the study a grid over it: a field and its values, such as encoding=alibi,rope, model.layers=1:4 (both ends "
-    .. "included), train.lengths={1,20},{1,40}; once for each axis. It is left in " .. where .. " as a study file")
-  command:option("--seeds"):argname("A:B"):description("with --axis: one run for each seed, A to B, both included; "
-    .. "default: 0")
-  command:option("--learning-rate"):argname("X,Y"):target("rates"):description("with --axis: one run for each rate; "
-    .. "default: the spec's")
-  command:option("--only"):argname("AXIS=VALUE"):count("*"):args(1):description("only cells with this value, or one of "
-    .. "VALUE,VALUE; with several axes, those that fit all of them")
-  command:option("--scale"):argname("NAME"):description("one of the study's scales, such as small")
+  command:argument("study", "a study file, or the name of one in spec/studies or in DIR; STUDY:CELL,CELL for some of "
+    .. "its cells; with --axis a spec"):target("words"):args("1+")
+  options.add(command, {
+    { "--axis FIELD=VALUES", "STUDY is a spec, and the study a grid over it: a field and its values, such as "
+      .. "encoding=alibi,rope, model.layers=1:4 (both ends included), train.lengths={1,20},{1,40}; once for each axis. "
+      .. ("It is left in %s as a study file"):format(where), count = "*", args = 1, target = "axes" },
+    { "--seeds A:B", "with --axis: one run for each seed, A to B, both included; default: 0" },
+    { "--learning-rate X,Y", "with --axis: one run for each rate; default: the spec's", target = "rates" },
+    { "--only AXIS=VALUE", "only cells with this value, or one of VALUE,VALUE; with several axes, those that fit all "
+      .. "of them", count = "*", args = 1 },
+    { "--scale NAME", "one of the study's scales, such as small" },
+  })
 end
 
--- Which device code is made. verb: the one whose help says more; jit: there is a choice of when.
-local function add_device_code(command, verb, jit)
-  local words = "with --device cuda: as in " .. verb
-  command:option("--arch"):argname("LIST"):convert(converters.architectures):description(words)
-  if jit then
-    command:flag("--jit"):description(words)
-  end
-  command:option("--cuda-root"):argname("DIR"):description(words)
-end
+local AS_IN = "with --device cuda: as in "
 
-function M.add(parser, add_set)
+function M.add(parser)
   local sweep = parser:command("sweep"):summary("do what is missing of a study: build, train and evaluate its runs")
   sweep:description("Builds the trainers of a study's cells and trains what is not yet done, as many runs side by side "
     .. "as there are processors; with --slurm, as tasks of a cluster. Whatever stops it, the same command goes on. "
@@ -49,25 +43,25 @@ function M.add(parser, add_set)
     .. "[--out DIR]\n                      [--only AXIS=VALUE] [--jobs N] [--hours N] [--device cuda] [--slurm SITE] "
     .. "[--dry-run]\n       longhand sweep SPEC --axis FIELD=VALUES ... [--seeds A:B] [--learning-rate X,Y] ...")
   add_study(sweep, "DIR")
-  sweep:option("--jobs"):argname("N"):convert(converters.positive):description("cells at a time; default: as many as "
-    .. "keep all processors busy")
-  sweep:option("--hours"):argname("N"):convert(converters.span):description("begin nothing new after so many hours; "
-    .. "what trains then goes on to its end")
-  sweep:option("--out"):argname("DIR"):default("runs"):description("where the runs live")
-  sweep:option("--device"):argname("DEVICE"):convert(converters.device):description("what computes: cpu, cuda or "
-    .. "cuda:N; default: cpu")
-  add_device_code(sweep, "train", true)
-  sweep:option("--slurm"):argname("SITE"):description("submit to this cluster: a site file, or the name of one in "
-    .. "spec/sites (docs/cluster.md)")
-  sweep:flag("--dry-run"):description("train nothing, and say how many hours it would take here, as measured with the "
-    .. "trainers that are there (one is built where none is); with --slurm, print the script of the job")
-  sweep:option("--seconds"):argname("N"):convert(converters.span):description("with watch: between two looks; "
-    .. "default: 5")
-  sweep:flag("--once"):description("with watch: one look, and no more")
-  add_set(sweep)
+  options.add(sweep, {
+    { "--jobs N", "cells at a time; default: as many as keep all processors busy", convert = converters.positive },
+    { "--hours N", "begin nothing new after so many hours; what trains then goes on to its end",
+      convert = converters.span },
+    { "--out DIR", "where the runs live", default = "runs" },
+    { "--device DEVICE", "what computes: cpu, cuda or cuda:N; default: cpu", convert = converters.device },
+    { "--arch LIST", AS_IN .. "train", convert = converters.architectures },
+    { "--jit", AS_IN .. "train" },
+    { "--cuda-root DIR", AS_IN .. "train" },
+    { "--slurm SITE", "submit to this cluster: a site file, or the name of one in spec/sites (docs/cluster.md)" },
+    { "--dry-run", "train nothing, and say how many hours it would take here, as measured with the trainers that are "
+      .. "there (one is built where none is); with --slurm, print the script of the job" },
+    { "--seconds N", "with watch: between two looks; default: 5", convert = converters.span },
+    { "--once", "with watch: one look, and no more" },
+    options.SET,
+  })
 end
 
-function M.add_bundle(parser, add_set)
+function M.add_bundle(parser)
   local summary = "a study as one archive for a machine that has nothing but a shell"
   local bundle = parser:command("bundle"):summary(summary)
   bundle:description("Builds static trainers of a study's cells and packs them, with what they read, into an archive "
@@ -77,21 +71,23 @@ function M.add_bundle(parser, add_set)
     .. "                       [--device cuda [--arch LIST]] [--runs DIR] [--out FILE]\n"
     .. "       longhand bundle SPEC --axis FIELD=VALUES ... [--seeds A:B] [--learning-rate X,Y] ...")
   add_study(bundle, "the bundle's folder of runs")
-  bundle:option("--levels"):argname("LIST"):default("all"):description("instruction-set levels: as in build")
-  bundle:option("--device"):argname("DEVICE"):choices({ "cpu", "cuda" }):default("cpu"):description("what computes "
-    .. "there; for cuda the trainers are not static: they need a glibc, and NVIDIA's driver")
-  add_device_code(bundle, "build", false)
-  bundle:option("--runs"):argname("DIR"):target("out"):default("runs"):description("the folder of runs here that the "
-    .. "bundle's come home to")
-  bundle:option("--out"):argname("FILE"):target("archive"):description("the archive; default: STUDY.tar.gz here")
-  add_set(bundle)
+  options.add(bundle, {
+    { "--levels LIST", "instruction-set levels: as in build", default = "all" },
+    { "--device DEVICE", "what computes there; for cuda the trainers are not static: they need a glibc, and NVIDIA's "
+      .. "driver", choices = { "cpu", "cuda" }, default = "cpu" },
+    { "--arch LIST", AS_IN .. "build", convert = converters.architectures },
+    { "--cuda-root DIR", AS_IN .. "build" },
+    { "--runs DIR", "the folder of runs here that the bundle's come home to", target = "out", default = "runs" },
+    { "--out FILE", "the archive; default: STUDY.tar.gz here", target = "archive" },
+    options.SET,
+  })
 end
 
 -- What stands without --axis, or does not go with it.
 local function grid_conflict(result)
+  local of_grid = result.seeds and "--seeds" or result.rates and "--learning-rate"
   if #result.axes == 0 then
-    return (result.seeds and "--seeds" or result.rates and "--learning-rate") and ("%s goes with --axis: a study says "
-      .. "its own"):format(result.seeds and "--seeds" or "--learning-rate")
+    return of_grid and of_grid .. " goes with --axis: a study says its own"
   elseif #result.studies > 1 then
     return ("--axis is for one spec: too many arguments: %s"):format(result.studies[2])
   end
@@ -115,16 +111,15 @@ local function conflict(result, action)
   elseif action == "cancel" and #result.only > 0 then
     return "--only does not go with cancel: all of the study's tasks are cancelled"
   end
-  for _, name in ipairs(action and action ~= "resubmit" and OF_TRAINING or {}) do
-    if result[name] then
-      return ("--%s does not go with %s, which trains nothing"):format((name:gsub("_", "-")), action)
-    end
+  local function given(names)
+    local name = lists.find(names, function(one) return result[one] end)
+    return name and name:gsub("_", "-")
   end
-  for _, name in ipairs((result.slurm or action == "resubmit") and OF_SITE or {}) do
-    if result[name] then
-      return ("--%s does not go with %s: the site file says it"):format(name, result.slurm and "--slurm" or action)
-    end
-  end
+  local training = action and action ~= "resubmit" and given(OF_TRAINING)
+  local of_site = (result.slurm or action == "resubmit") and given(OF_SITE)
+  return training and ("--%s does not go with %s, which trains nothing"):format(training, action)
+    or of_site and ("--%s does not go with %s: the site file says it"):format(of_site, result.slurm and "--slurm"
+    or action)
 end
 
 -- The words that name a study, from the first on; nil, or what is wrong with them.

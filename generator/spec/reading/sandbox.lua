@@ -76,10 +76,7 @@ local function describe_syntax(text, message)
   line = math.min(tonumber(line) or 1, last_line(text))
   what = (what or message):match("^[^\n]*")
   local near = what:match("near '(.*)'$")
-  local hint
-  if what:find("^'}' expected") and near then
-    hint = "a comma may be missing before it"
-  end
+  local hint = near and what:find("^'}' expected") and "a comma may be missing before it" or nil
   return { what = "not valid Lua: " .. what, line = line, col = locate.column(text, line, near), hint = hint,
     syntax = true }
 end
@@ -207,11 +204,7 @@ local function run_limited(text, f, argument, budget, dialect)
     return value
   end
   local found = describe_failure(value, co, dialect)
-  local line = found.line or failure_line(co)
-  if not line then
-    line = watched_line(f, argument, limits)
-  end
-  line = math.min(line, last_line(text))
+  local line = math.min(found.line or failure_line(co) or watched_line(f, argument, limits), last_line(text))
   line = found.assigned and locate.assignment(text, line, found.word) or line
   found.hint = found.hint or found.word and habits.name_hint(found.word, text, line)
   return nil, { what = found.what, line = line, col = locate.column(text, line, found.word), expected = found.expected,
@@ -264,16 +257,12 @@ end
 
 -- f, for code of ours that such a function calls.
 function M.ours(f)
-  return function(...)
-    return call_as(true, f, ...)
-  end
+  return function(...) return call_as(true, f, ...) end
 end
 
 -- The way back: a function of the text, for code of ours.
 function M.theirs(f)
-  return function(...)
-    return call_as(false, f, ...)
-  end
+  return function(...) return call_as(false, f, ...) end
 end
 
 -- Where a function of the text begins, { line, col }; nil for one of those that every spec has.

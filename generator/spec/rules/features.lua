@@ -2,7 +2,9 @@
 --
 -- Input: the resolved spec; defaults of fields ask while it is being resolved, when a later section may be missing.
 
-local at = require("base.lists").at
+local lists = require("base.lists")
+
+local at = lists.at
 
 local M = {}
 
@@ -46,12 +48,7 @@ end
 
 -- Whether something is dropped out in training.
 function M.drops(resolved)
-  for _, entry in ipairs(M.dropouts(resolved)) do
-    if entry[2] > 0 then
-      return true
-    end
-  end
-  return false
+  return lists.any(M.dropouts(resolved), function(entry) return entry[2] > 0 end)
 end
 
 return M

@@ -3,6 +3,7 @@
 -- Input: the context of validate.lua, of which fields may be missing; say (say.lua). Output: M.limit's errors;
 -- M.longest_tokens and M.longest_streams of a context without errors.
 
+local lists = require("base.lists")
 local locate = require("spec.reading.locate")
 local tasks = require("spec.task.tasks")
 
@@ -40,16 +41,10 @@ end
 
 -- All places in a spec that give lengths: { { path, lengths }, ... }; those that were wrong are left out.
 local function all_lengths(resolved)
-  local list = {}
-  local function take(path, section)
-    if section and section.lengths then
-      list[#list + 1] = { path = path, lengths = section.lengths }
-    end
-  end
-  take("train.lengths", resolved.train)
-  take("eval.lengths", resolved.eval)
-  take("eval.during.lengths", resolved.eval.during)
-  return list
+  return lists.map({ "train.lengths", "eval.lengths", "eval.during.lengths" }, function(path)
+    local lengths = lists.at(resolved, path)
+    return lengths and { path = path, lengths = lengths }
+  end)
 end
 
 -- Every sequence of training and evaluation fits the limit at `path`: its value, and `beyond` tokens more. what: has
@@ -62,14 +57,16 @@ function M.limit(context, say, path, value, what, why, way_out, beyond)
   beyond = beyond or 0
   local field = say.named(path)
   local limit, limit_text = value + beyond, field .. (beyond > 0 and " + " .. beyond or "")
+  local function refuse(paths, found, most, more)
+    say.add(paths, { what = ("%s past %s"):format(found, what), notes = { say.note(path, value) },
+      expected = ("at most %s tokens; %s"):format(limit_text, why),
+      hint = ("raise %s to %d%s, or %s"):format(field, most - beyond, more, way_out) })
+  end
   if facts.data then
-    local most = facts.data.longest and tasks.most_tokens(facts) or 0
+    local most, made = facts.data.longest and tasks.most_tokens(facts) or 0, facts.data.made
     if most > limit then
-      local lower = facts.data.made and "" or ", lower task.longest"
-      say.add({ facts.data.made and "task.kind" or "task.longest", "task.data", path }, {
-        what = ("%d tokens are past %s"):format(most, what), notes = { say.note(path, value) },
-        expected = ("at most %s tokens; %s"):format(limit_text, why),
-        hint = ("raise %s to %d%s, or %s"):format(field, most - beyond, lower, way_out) })
+      refuse({ made and "task.kind" or "task.longest", "task.data", path }, ("%d tokens are"):format(most), most,
+        made and "" or ", lower task.longest")
     end
     return
   end
@@ -78,27 +75,11 @@ function M.limit(context, say, path, value, what, why, way_out, beyond)
     local hit, most = too_long(entry.lengths, entry.path, facts, limit)
     longest = math.max(longest, most)
     local repeats = entry.path == "eval.during.lengths" and not say.place(entry.path)
-    if hit and not repeats then
-      hits[#hits + 1] = { hit = hit, path = entry.path }
-    end
+    hits[#hits + 1] = hit and not repeats and { hit = hit, path = entry.path } or nil
   end
   for _, entry in ipairs(hits) do
-    say.add({ entry.hit.path, entry.path, path }, {
-      what = ("%s is past %s"):format(tokens_text(entry.hit), what), notes = { say.note(path, value) },
-      expected = ("at most %s tokens; %s"):format(limit_text, why),
-      hint = ("raise %s to %d, or %s"):format(field, longest - beyond, way_out) })
+    refuse({ entry.hit.path, entry.path, path }, tokens_text(entry.hit) .. " is", longest, "")
   end
-end
-
--- Tokens of the longest sequence that a spec names.
-function M.longest_tokens(context)
-  local longest = 0
-  for _, entry in ipairs(all_lengths(context.resolved)) do
-    for _, n in ipairs(tasks.lengths(entry.lengths)) do
-      longest = math.max(longest, tasks.tokens(context.task, n))
-    end
-  end
-  return longest
 end
 
 -- The most tokens of every stream, in training or evaluation.
@@ -115,6 +96,11 @@ function M.longest_streams(context)
     end
   end
   return longest
+end
+
+-- Tokens of the longest sequence that a spec names; 0 where files have them.
+function M.longest_tokens(context)
+  return not context.task.data and math.max(table.unpack(M.longest_streams(context))) or 0
 end
 
 return M

@@ -115,10 +115,10 @@ end
 
 local function readout(context, say)
   local model = context.resolved.model
-  local what, expected, field
-  if model.readout and context.task then
-    what, expected, field = no_readout(context, model.readout)
+  if not model.readout or not context.task then
+    return
   end
+  local what, expected, field = no_readout(context, model.readout)
   if what then
     say.refuse("model.readout", field, tostring(lists.at(context.resolved, field)), {
       what = ("%q does not go with this task: %s"):format(model.readout, what),

@@ -3,6 +3,7 @@
 -- Input: a resolved spec; the facts of its task. Output: what is evaluated after training, and how many of its inputs
 -- are expected to occur elsewhere since there are few of them.
 
+local lists = require("base.lists")
 local locate = require("spec.reading.locate")
 local tasks = require("spec.task.tasks")
 
@@ -44,11 +45,8 @@ end
 -- The least shares of validation inputs that training and the evaluation at the end are expected to have as
 -- well, means over its lengths: { training, evaluation }. facts: of the task.
 function M.coincide(resolved, facts)
-  local validation, eval, trained = M.of(resolved), {}, tasks.lengths(resolved.train.lengths)
-  for _, n in ipairs(tasks.lengths(resolved.eval.lengths)) do
-    eval[n] = true
-  end
-  local seen = resolved.train.batch * resolved.train.steps / #trained
+  local validation, eval = M.of(resolved), lists.set(tasks.lengths(resolved.eval.lengths))
+  local seen = resolved.train.batch * resolved.train.steps / #tasks.lengths(resolved.train.lengths)
   local shares = { training = 0, evaluation = 0 }
   for _, n in ipairs(validation.lengths) do
     local inputs = (#facts.input_symbols) ^ tasks.length(facts.input_length, n)
@@ -70,30 +68,25 @@ end
 -- Errors of the section. say: as in say.lua.
 function M.check(context, say)
   local resolved, facts = context.resolved, context.task
-  local given = resolved.eval and resolved.eval.validation
+  local given = resolved.eval.validation
   if not given or not facts then
     return
   elseif facts.data and (given.lengths or given.examples ~= 0) then
     local task = facts.data.made and "kind" or "data"
-    say.add({ "eval.validation", "eval.validation.lengths", "eval.validation.examples" }, {
+    return say.add({ "eval.validation", "eval.validation.lengths", "eval.validation.examples" }, {
       what = "does not go with finite data",
       notes = { say.note("task." .. task, ("%q"):format(resolved.task[task])) },
       expected = "no such field: a set of finite data is validated on, in eval.splits and eval.during.splits" })
-    return
   end
-  local trained = {}
-  for _, n in ipairs(tasks.lengths(resolved.train and resolved.train.lengths)) do
-    trained[n] = true
-  end
+  local trained = lists.set(tasks.lengths(resolved.train.lengths))
   for i, n in ipairs(given.lengths and tasks.lengths(given.lengths) or {}) do
     if not trained[n] then
       local path = "eval.validation.lengths"
-      say.add({ given.lengths.list and locate.join(path .. ".list", i) or path, path }, {
+      return say.add({ given.lengths.list and locate.join(path .. ".list", i) or path, path }, {
         what = ("%d is no training length"):format(n),
         notes = { say.note("train.lengths", lengths_text(resolved.train.lengths)) },
         expected = "some of train.lengths: what is chosen by validation is chosen in distribution",
         hint = "lengths beyond training go into eval.lengths and eval.during.lengths" })
-      return
     end
   end
 end

@@ -1,0 +1,30 @@
+-- Options of a command, as rows.
+--
+-- Input: a command of argparse; rows { "--name VALUE", what it says, ... } with what argparse knows of an option by its
+-- name: default, convert, choices, count, target. Output: none; the command has them. A row without VALUE and choices
+-- is a flag.
+
+local lists = require("base.lists")
+
+local M = {}
+
+function M.add(command, rows)
+  for _, row in ipairs(rows) do
+    local name, value = row[1]:match("^(%S+) ?(.*)$")
+    if value == "" and not row.choices then
+      command:flag(name, row[2])
+    else
+      command:option(name, row[2])(lists.merged(row, { argname = value ~= "" and value or nil }))
+    end
+  end
+end
+
+-- The trainer that looks at runs. of: whose it is.
+function M.trainer(of)
+  return { "--trainer FILE", of .. " trainer; default: the one in build/trainers, built again where it is missing" }
+end
+
+M.SET = { "--set FIELD=VALUE", "override a field of the spec, for example --set train.steps=1000", count = "*",
+  args = 1 }
+
+return M
