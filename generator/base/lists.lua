@@ -112,6 +112,33 @@ function M.count(list, fits)
   return #M.filter(list, fits)
 end
 
+-- The sum of what a function gives of each item.
+function M.sum(list, of)
+  local sum = 0
+  for _, item in ipairs(list) do
+    sum = sum + of(item)
+  end
+  return sum
+end
+
+-- A table that says of each item of a list that it is in it.
+function M.set(list)
+  local set = {}
+  for _, item in ipairs(list) do
+    set[item] = true
+  end
+  return set
+end
+
+-- What a pattern with one capture finds in a text, again and again.
+function M.matches(text, pattern)
+  local results = {}
+  for one in text:gmatch(pattern) do
+    results[#results + 1] = one
+  end
+  return results
+end
+
 -- The items of the lists that a function gives of each item, in one list.
 function M.flat(list, of)
   local results = {}

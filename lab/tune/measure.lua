@@ -70,9 +70,8 @@ local function rates(trainer, modes, options)
     lists.append(words, options.files)
     local text, code = shell.capture(words)
     check(code, "bench of a trainer", { true, true })
-    for seconds in text:gmatch('"processor_seconds_per_step":([%d.eE+-]+)') do
-      list[#list + 1] = 1 / tonumber(seconds)
-    end
+    local found = lists.matches(text, '"processor_seconds_per_step":([%d.eE+-]+)')
+    lists.append(list, lists.map(found, function(seconds) return 1 / tonumber(seconds) end))
   end
   return list
 end

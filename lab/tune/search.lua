@@ -30,14 +30,6 @@ function M.result(ratios)
   return { gain = gain, noise = 1.4826 * 1.2533 * M.median(far) / math.sqrt(#ratios), rounds = #ratios }
 end
 
-local function count_candidates(choices)
-  local count = 0
-  for _, choice in ipairs(choices) do
-    count = count + #choice.values - 1
-  end
-  return count
-end
-
 local function try_choice(request, best, choice, left)
   local found, most = nil, nil
   for _, value in ipairs(choice.values) do
@@ -65,7 +57,7 @@ function M.run(request)
   local best, changed = request.start, true
   while changed and not request.is_over() do
     changed = false
-    local left = count_candidates(request.choices)
+    local left = lists.sum(request.choices, function(choice) return #choice.values - 1 end)
     for _, choice in ipairs(request.choices) do
       local better
       best, better, left = try_choice(request, best, choice, left)

@@ -115,10 +115,6 @@ local function digests_of(cells)
   return table.concat(lines, "\n")
 end
 
-local function is_of_libc(library)
-  return lists.find(LIBC, function(pattern) return library:find(pattern) end) ~= nil
-end
-
 -- What the machine must have that the trainers go to, as words; nil and a message where that is more than libc and a
 -- driver. All of them are linked alike.
 local function needs_of(items)
@@ -130,9 +126,9 @@ local function needs_of(items)
   local words = { "Linux on " .. one_line("uname -m") }
   if info.linked ~= "static" then
     local said = shell.capture({ "env", "LC_ALL=C", "readelf", "-d", trainer })
-    for library in said:gmatch("%(NEEDED%)[^%[]*%[([^%]]*)%]") do
-      strange[#strange + 1] = not is_of_libc(library) and library or nil
-    end
+    strange = lists.filter(lists.matches(said, "%(NEEDED%)[^%[]*%[([^%]]*)%]"), function(library)
+      return not lists.find(LIBC, function(pattern) return library:find(pattern) end)
+    end)
     words[2] = info.least_glibc and ("glibc %s or later"):format(info.least_glibc)
   end
   local floor = info.cuda and (info.cuda.least_driver.images or info.cuda.least_driver.ptx)

@@ -17,11 +17,7 @@ function M.split(text)
 end
 
 local function items_of(text)
-  local items = {}
-  for item in (text .. ","):gmatch("([^,]*),") do
-    items[#items + 1] = item
-  end
-  return items
+  return lists.matches(text .. ",", "([^,]*),")
 end
 
 -- Words that name cells of one study as { study, scale, cells }; nil and a message. is_file(path): a colon may be part

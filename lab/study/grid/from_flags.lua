@@ -178,13 +178,10 @@ local function read_set(work, text)
 end
 
 local function read_rates(work, text)
-  local rates = {}
-  for part in (text .. ","):gmatch("([^,]*),") do
-    rates[#rates + 1] = tonumber(part) and diagnostics.number(tonumber(part)) or nil
-    if not tonumber(part) then
-      work.refuse(work.rates, ("%s is no number"):format(diagnostics.show(part)), "a list such as 3e-4,1e-3")
-    end
-  end
+  local rates = lists.map(lists.matches(text .. ",", "([^,]*),"), function(part)
+    return tonumber(part) and diagnostics.number(tonumber(part))
+      or work.refuse(work.rates, ("%s is no number"):format(diagnostics.show(part)), "a list such as 3e-4,1e-3")
+  end)
   for _, axis in ipairs(work.axes) do
     if axis.field == "train.learning_rate" then
       work.refuse(work.rates, "stands beside an axis of train.learning_rate", "one of the two")

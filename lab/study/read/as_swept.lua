@@ -60,10 +60,7 @@ end
 -- The cells that a sweep noted, and that the study has no more: { id, key, runs }, each once; how many others of these
 -- have other axes.
 function M.lost_cells(study)
-  local known, names = {}, lists.names(study.axes)
-  for _, id in ipairs(study.ids or {}) do
-    known[id] = true
-  end
+  local known, names = lists.set(study.ids or {}), lists.names(study.axes)
   local lost = lists.filter(study.snapshot and study.snapshot.cells or {}, function(entry)
     local is_new = not known[entry.id]
     known[entry.id] = true

@@ -26,10 +26,7 @@ local function read(path)
   if not parsed then
     return nil, ("%s: %s"):format(path, message)
   end
-  parsed.has = {}
-  for _, name in ipairs(parsed.columns) do
-    parsed.has[name] = true
-  end
+  parsed.has = lists.set(parsed.columns)
   return parsed
 end
 

@@ -132,10 +132,7 @@ end
 
 -- How many lengths beyond training, and between those of training, the spec asks for; 0 where it cannot be told.
 local function lengths_asked(run)
-  local trained = {}
-  for _, n in ipairs(M.lengths(run, "train")) do
-    trained[n] = true
-  end
+  local trained = lists.set(M.lengths(run, "train"))
   return lists.count(M.lengths(run, "eval"), function(n) return not trained[n] end)
 end
 

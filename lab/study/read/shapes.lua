@@ -141,11 +141,10 @@ end
 
 -- range: { min, max, above, below }, each where there is one.
 function M.number(range)
-  local words = {}
-  for _, name in ipairs({ "min", "above", "max", "below" }) do
-    words[#words + 1] = range[name] and ("%s %s"):format(({ min = "from", max = "to" })[name] or name,
+  local words = lists.map({ "min", "above", "max", "below" }, function(name)
+    return range[name] and ("%s %s"):format(({ min = "from", max = "to" })[name] or name,
       diagnostics.number(range[name]))
-  end
+  end)
   return { type = "number", min = range.min or -LARGEST, max = range.max or LARGEST, above = range.above,
     below = range.below, expected = "a number " .. (#words > 0 and table.concat(words, " ") or "that is finite") }
 end

@@ -2,11 +2,13 @@
 --
 -- Input: a list of numbers, in any order; it is not changed. Output: a number, or nil where the list has too few.
 
+local lists = require("base.lists")
+
 local M = {}
 
 function M.mean(values)
   local sum = 0
-  for _, value in ipairs(values) do
+  for _, value in ipairs(values) do -- calls no function for each: resampling takes many means
     sum = sum + value
   end
   return #values > 0 and sum / #values or nil
@@ -14,10 +16,8 @@ end
 
 -- Standard deviation of a sample: n - 1 in the denominator.
 function M.sd(values)
-  local mean, sum = M.mean(values), 0
-  for _, value in ipairs(values) do
-    sum = sum + (value - mean) ^ 2
-  end
+  local mean = M.mean(values)
+  local sum = lists.sum(values, function(value) return (value - mean) ^ 2 end)
   return #values > 1 and math.sqrt(sum / (#values - 1)) or nil
 end
 
@@ -41,11 +41,7 @@ function M.quantile(values, share)
 end
 
 function M.share_above(values, threshold)
-  local count = 0
-  for _, value in ipairs(values) do
-    count = count + (value > threshold and 1 or 0)
-  end
-  return #values > 0 and count / #values or nil
+  return #values > 0 and lists.count(values, function(value) return value > threshold end) / #values or nil
 end
 
 return M

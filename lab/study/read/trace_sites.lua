@@ -23,8 +23,6 @@ return function(trace, length, kind)
       list[#list + 1], begin[site] = site, trace.entries[name].begin
     end
   end
-  table.sort(list, function(a, b)
-    return begin[a] < begin[b]
-  end)
+  table.sort(list, function(a, b) return begin[a] < begin[b] end)
   return list
 end

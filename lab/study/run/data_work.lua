@@ -9,6 +9,7 @@ local axes_module = require("spec.task.axes")
 local canonical = require("base.canonical")
 local costs = require("plan.deriving.costs")
 local data_shapes = require("lab.study.read.data_shapes")
+local lists = require("base.lists")
 local tasks = require("spec.task.tasks")
 
 local M = {}
@@ -31,11 +32,9 @@ end
 
 -- The axes that an evaluation goes by, but noise, and whether an example is among those of training.
 local function axes_of(by)
-  local list = {}
-  for _, name in ipairs(canonical.sorted_keys(by or { length = true })) do
-    list[#list + 1] = name ~= axes_module.NOISE and name ~= axes_module.TRAINED and name or nil
-  end
-  return list
+  return lists.filter(canonical.sorted_keys(by or { length = true }), function(name)
+    return name ~= axes_module.NOISE and name ~= axes_module.TRAINED
+  end)
 end
 
 -- The sets that are asked for, or what is held out, or the training examples.

@@ -18,10 +18,7 @@ local SETS = { { "train", "data", "train" }, { "test", "eval", "eval" }, { "vali
 
 -- The sets that are evaluated: those that the spec names, or what is held out from training, or the training examples.
 local function asked_sets(eval, files)
-  local asked = {}
-  for _, name in ipairs(eval.splits or {}) do
-    asked[name] = true
-  end
+  local asked = lists.set(eval.splits or {})
   if not next(asked) then
     asked.test, asked.validation = files.eval ~= nil, files.validation ~= nil
     asked.train = not files.eval and not files.validation
@@ -37,16 +34,14 @@ function M.wanted(cell, decoding)
     return nil
   end
   local wanted = { most = eval.examples == "all" and math.huge or eval.examples,
-    order = eval.order or "hash", draws = cell.spec.plan.any_draws and eval.draws or 1, axes = {},
+    order = eval.order or "hash", draws = cell.spec.plan.any_draws and eval.draws or 1,
     decoding = decoding }
   local asked = asked_sets(eval, files)
   wanted.sets = lists.map(SETS, function(set)
     local file = asked[set[1]] and files[set[2]]
     return file and { split = set[1], key = set[3], shown = file.shown, digest = file_digest.of(file.real) } or nil
   end)
-  for name in pairs(eval.by or { length = true }) do
-    wanted.axes[name] = true
-  end
+  wanted.axes = lists.set(canonical.sorted_keys(eval.by or { length = true }))
   return wanted
 end
 

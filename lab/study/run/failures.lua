@@ -10,6 +10,11 @@ local M = {}
 
 local TAIL = 65536 -- bytes of a log that are looked at for one run
 
+-- Whether a line is none of progress.
+local function is_told(line)
+  return not line:find("^%[[#.]+%] ")
+end
+
 -- The lines of a log from a byte on, without those of progress. A group writes these for as long as one of its runs
 -- goes on, so that an error may lie anywhere before its end.
 local function read_log(path, from)
@@ -19,7 +24,7 @@ local function read_log(path, from)
   end
   file:seek("set", from)
   for line in file:lines() do
-    if line ~= "" and not line:find("^%[[#.]+%] ") then
+    if line ~= "" and is_told(line) then
       lines[#lines + 1] = line
     end
   end
@@ -97,11 +102,7 @@ end
 
 -- The lines at the end of a log, without those of progress.
 function M.last_lines(path)
-  local lines = {}
-  for line in (input.tail(path, TAIL) or ""):gmatch("[^\n]+") do
-    lines[#lines + 1] = not line:find("^%[[#.]+%] ") and line or nil
-  end
-  return lines
+  return lists.filter(lists.matches(input.tail(path, TAIL) or "", "[^\n]+"), is_told)
 end
 
 return M

@@ -88,10 +88,9 @@ local function words_of(options, source)
 end
 
 local function tail(path)
-  local lines = {}
-  for line in (write.read(path) or ""):gmatch("[^\n]+") do
-    lines[#lines + 1] = "  " .. tongues.plain(line)
-  end
+  local lines = lists.map(lists.matches(write.read(path) or "", "[^\n]+"), function(line)
+    return "  " .. tongues.plain(line)
+  end)
   return table.concat(lines, "\n", math.max(1, #lines - LOG_LINES + 1))
 end
 

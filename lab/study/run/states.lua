@@ -54,10 +54,8 @@ end
 function M.lines(study)
   local all = lists.flat(study.cells, function(cell) return cell.spec and of_cell(cell) or {} end)
   return lists.map(lists.group(all, function(one) return one.state .. "\0" .. one.words end), function(alike)
-    local names, runs = lists.distinct(lists.map(alike, function(one) return one.cell end)), 0
-    for _, one in ipairs(alike) do
-      runs = runs + one.runs
-    end
+    local names = lists.distinct(lists.map(alike, function(one) return one.cell end))
+    local runs = lists.sum(alike, function(one) return one.runs end)
     return ("%s: %s of %s: %s"):format(alike[1].state, wording.count(runs, "run"), #names <= MOST_NAMES
       and table.concat(names, ", ") or wording.count(#names, "cell"), alike[1].words)
   end)

@@ -41,14 +41,11 @@ local function count(n)
 end
 
 local function counts_text(total)
-  local parts = { ("%d of %s done"):format(total.done, wording.count(total.runs, "run")) }
-  for _, state in ipairs({ "running", "to train on", "to evaluate", "failed", "waiting" }) do
-    parts[#parts + 1] = (total[state] > 0 or state == "running") and ("%d %s"):format(total[state], state) or nil
-  end
-  if (total.further or 0) > 0 then
-    parts[1] = ("%s (%d trained further)"):format(parts[1], total.further)
-  end
-  return table.concat(parts, ", ")
+  local parts = lists.map({ "running", "to train on", "to evaluate", "failed", "waiting" }, function(state)
+    return (total[state] > 0 or state == "running") and (", %d %s"):format(total[state], state) or nil
+  end)
+  local further = (total.further or 0) > 0 and (" (%d trained further)"):format(total.further) or ""
+  return ("%d of %s done"):format(total.done, wording.count(total.runs, "run")) .. further .. table.concat(parts)
 end
 
 local function pace_text(total, seconds_left)
@@ -88,11 +85,10 @@ local function group_line(group, width)
 end
 
 local function header(study, depth, width)
-  local names = {}
-  for i = 1, depth do
-    names[#names + 1] = (#study.axes[i].values > 1 or depth == 1) and study.axes[i].name or nil
-  end
-  local text = table.concat(names, " ")
+  local axes = lists.filter({ table.unpack(study.axes, 1, depth) }, function(axis)
+    return #axis.values > 1 or depth == 1
+  end)
+  local text = table.concat(lists.names(axes), " ")
   return ("%-" .. width .. "s %s " .. COUNTS):format(#text > width and text:sub(1, width - 2) .. ".." or text,
     (" "):rep(BAR + 2), "done", "running", "failed", "steps/s", "best", "left")
 end

@@ -80,10 +80,7 @@ end
 
 -- Runs of this study's tasks in the queue that the study has no more.
 local function tell_strangers(study, live)
-  local known, jobs, count = {}, {}, 0
-  for _, run in ipairs(overview.runs(study)) do
-    known[run.dir or false] = true
-  end
+  local known, jobs, count = lists.set(lists.map(overview.runs(study), function(run) return run.dir end)), {}, 0
   for dir, at in pairs(live) do
     if at.record.study == study.name and not known[dir] then
       count, jobs[at.task.job] = count + 1, true
@@ -135,22 +132,16 @@ function M.watch(options)
   return watch.run(options, { place = attempts.best, words = attempts.words })
 end
 
-local function same_set(a, b)
-  return table.concat(a, "\n") == table.concat(b, "\n")
-end
-
 -- The study as it was submitted last, on that site unless another is named.
 local function resubmit(options)
   local own = own_records(options)
   local last = own and own[#own]
   if not last then
     return INPUT
-  elseif last.scale ~= options.scale or not same_set(last.set, options.set) then
+  elseif last.scale ~= options.scale or canonical.text(last.set) ~= canonical.text(options.set) then
     local function words(scale, set)
-      local list = { scale and "--scale " .. scale or nil }
-      for _, one in ipairs(set) do
-        list[#list + 1] = "--set " .. one
-      end
+      local list = lists.append({ scale and "--scale " .. scale or nil },
+        lists.map(set, function(one) return "--set " .. one end))
       return list[1] and tongues.plain(table.concat(list, " ")) or "neither --scale nor --set"
     end
     say(("longhand: resubmit %s: found %s; expected %s, as in %s"):format(options.study,

@@ -158,13 +158,11 @@ local function make_plan(options, site, cells, most)
     local lost = lists.find(items, function(item) return not item.fresh end)
     must(lost and lost.code or ENVIRONMENT, not lost, "nothing was submitted, since not all trainers could be built\n")
   end
-  local plan = { groups = packing.groups(cells, site.replicas), items = items, count = 0 }
+  local plan = { groups = packing.groups(cells, site.replicas), items = items }
+  plan.count = lists.sum(plan.groups, function(group) return #group.runs end)
   estimate_groups(plan.groups, items, request, site)
   plan.tasks, plan.longest = packing.tasks(plan.groups, { least = site.min_tasks,
     most = math.min(most, site.max_tasks), seconds = FULL * site.seconds })
-  for _, group in ipairs(plan.groups) do
-    plan.count = plan.count + #group.runs
-  end
   must(INPUT, equip(plan.groups, items))
   return plan
 end
