@@ -1204,7 +1204,7 @@ NOINLINE void make_rows(const step_view *v, int l, int first) {
     real *rows = v->shared.rows + (size_t)l * room * WIDTH + of_head * HEAD_WIDTH;
     real *row_bias = v->shared.row_bias + (size_t)l * room * HEADS + of_head;
     product_tiles(1, 1, here, WIDTH, WIDTH, COLUMNS, v->shared.codes + (set * room + first) * WIDTH, WIDTH, ROWS,
-                  v->p->layer[l].relative, WIDTH, FINISH_BY_HEAD, (const real *)0, rows, count);
+            v->p->layer[l].relative, WIDTH, FINISH_BY_HEAD, (const real *)0, rows, count);
     for (int e = threadIdx.x; e < WIDTH / HEAD_WIDTH * here; e += THREADS) {
         const int h = e / here, x = h * count + e % here;
         real sum = 0;
@@ -1719,13 +1719,13 @@ NOINLINE void classify_backward(const real *x, parameters *g) {
 /* The products of a network, each compiled once: code has to come from a cache, too. */
 NOINLINE void product_forward(int rows, int columns, int K, const real *x, const real *weight, const real *bias,
         bool rectified, real *y) {
-    product(rows, columns, K, COLUMNS, x, K, ROWS, weight, columns, rectified ? FINISH_BIAS_RELU : FINISH_BIAS, bias, y,
-            columns);
+    product(rows, columns, K, COLUMNS, x, K, ROWS, weight, columns, rectified ? FINISH_BIAS_RELU : FINISH_BIAS, bias,
+            y, columns);
 }
 NOINLINE void product_backward(int rows, int columns, int K, const real *dy, const real *weight, const real *extra,
         bool rectified, real *dx) {
-    product(rows, columns, K, COLUMNS, dy, K, COLUMNS, weight, K, rectified ? FINISH_RELU_GRAD : FINISH_ADD, extra, dx,
-            columns);
+    product(rows, columns, K, COLUMNS, dy, K, COLUMNS, weight, K, rectified ? FINISH_RELU_GRAD : FINISH_ADD, extra,
+            dx, columns);
 }
 NOINLINE void product_gradient(int rows, int columns, int K, const real *x, const real *dy, real *dw) {
     product(rows, columns, K, ROWS, x, rows, ROWS, dy, columns, FINISH_STORE, (const real *)0, dw, columns);
@@ -2025,8 +2025,8 @@ INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to)
     const weighed heavy = heaviest(r->piece_sums);
     if (threadIdx.x != 0) return;
     const lh_cuda_sums sums = {loss, (long long)counted, (long long)correct, (long long)exact};
-    const lh_cuda_result result = {sums, squares, 0, 0, heavy.squares, heavy.chunk,
-            finite ? LH_CUDA_DONE : LH_CUDA_NOT_FINITE};
+    const lh_cuda_result result =
+            {sums, squares, 0, 0, heavy.squares, heavy.chunk, finite ? LH_CUDA_DONE : LH_CUDA_NOT_FINITE};
     *to = result;
 }
 

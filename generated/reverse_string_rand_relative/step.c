@@ -30,12 +30,12 @@ typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
 } position_row;
 
-static int position_rows(const int longest[LH_MAX_STREAMS]) {
+static int position_rows(void) {
     return MAX_POSITION;
 }
 
 static size_t tables_bytes(const int longest[LH_MAX_STREAMS]) {
-    return (size_t)position_rows(longest) * sizeof(position_row);
+    return (size_t)position_rows() * sizeof(position_row);
 }
 
 /* Ruoss et al. 2023: frequency 10000^(-2m / WIDTH), sines in the first half, cosines in the second. */
@@ -51,7 +51,7 @@ static void make_sinusoid(int position, real *row) {
 
 static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     position_row *row = tables;
-    for (int position = 0; position < position_rows(longest); position++) {
+    for (int position = 0; position < position_rows(); position++) {
         make_sinusoid(position, row[position].sinusoid);
     }
 }
@@ -98,7 +98,7 @@ INLINE int drawn_distance(const int32_t *distance, int offset) {
 }
 
 /* Where the self-attention's tables begin: behind the struct shared. */
-INLINE size_t self_start(const lh_shape *shape) {
+INLINE size_t self_start(void) {
     return (sizeof(shared) + 63) / 64 * 64;
 }
 
@@ -129,7 +129,7 @@ INLINE size_t self_row_elements(int T) { return (size_t)self_row_stride(T) * REL
 
 /* Behind the struct shared, by length: the sets' sinusoids, the layers' rows, and these before they are transposed. */
 INLINE real *self_codes(const lh_cpu_step *step, int set) {
-    real *codes = (real *)((char *)step->shared + self_start(&step->shape));
+    real *codes = (real *)((char *)step->shared + self_start());
     return codes + (size_t)set * self_code_elements(step->shape.length[0]);
 }
 INLINE real *self_rows(const lh_cpu_step *step, int l) {
@@ -145,7 +145,7 @@ static size_t self_relative_bytes(int T) {
 
 /* Where they end. */
 INLINE size_t self_end(const lh_shape *shape) {
-    return (self_start(shape) + self_relative_bytes(shape->length[0]) + 63) / 64 * 64;
+    return (self_start() + self_relative_bytes(shape->length[0]) + 63) / 64 * 64;
 }
 
 /* What the blocks of a shard add up of the self-attentions for the end of the shard. */
@@ -388,8 +388,7 @@ static void draw_self_distances(const lh_cpu_step *step, int d) {
     int T = step->shape.length[0];
     if (step->distances[0]) memcpy(s->distance[d], step->distances[0], (size_t)T * sizeof(int32_t));
     else
-        lh_draw_distances(&step->draw, (uint32_t)d + 1, MAX_POSITION, T,
-                s->distance[d], s->distance_scratch[d]);
+        lh_draw_distances(&step->draw, (uint32_t)d + 1, MAX_POSITION, T, s->distance[d], s->distance_scratch[d]);
 }
 
 static int make_self_codes(const lh_cpu_step *step, int set) {

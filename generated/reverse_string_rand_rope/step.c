@@ -31,12 +31,12 @@ typedef struct position_row {
     real rotation[2 * ROTATION_PERIOD]; /* cosines, then signed sines */
 } position_row;
 
-static int position_rows(const int longest[LH_MAX_STREAMS]) {
+static int position_rows(void) {
     return MAX_POSITION;
 }
 
 static size_t tables_bytes(const int longest[LH_MAX_STREAMS]) {
-    return (size_t)position_rows(longest) * sizeof(position_row);
+    return (size_t)position_rows() * sizeof(position_row);
 }
 
 /* Pairs (2m, 2m + 1) of a head turn by position * 10000^(-2m / HEAD_WIDTH). */
@@ -52,7 +52,7 @@ static void make_rotation(int position, real *row) {
 
 static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     position_row *row = tables;
-    for (int position = 0; position < position_rows(longest); position++) {
+    for (int position = 0; position < position_rows(); position++) {
         make_rotation(position, row[position].rotation);
     }
 }
@@ -286,8 +286,7 @@ static void draw_self_positions(const lh_cpu_step *step, int d) {
     int T = step->shape.length[0];
     if (step->positions[0]) memcpy(s->position[d], step->positions[0], (size_t)T * sizeof(int32_t));
     else
-        lh_draw_positions(&step->draw, (uint32_t)d + 1, 0, MAX_POSITION, T, true,
-                s->position[d], s->scratch[d]);
+        lh_draw_positions(&step->draw, (uint32_t)d + 1, 0, MAX_POSITION, T, true, s->position[d], s->scratch[d]);
 }
 
 /* Panels of one weight; forward ones always, transposed ones for the backward pass. */

@@ -235,41 +235,69 @@ end
 
 TestFunctions = {}
 
-function TestFunctions.test_a_function_has_the_parameters_that_its_body_mentions()
-  check_text('% define("static int f", "const int *a", "int b, int c", "real d[4]")\n    /* b */\n'
-    .. '    return a[0] + d[1];\n}\n% call("f", "x", "y, z", "u(1, 2)")\n',
-    "static int f(const int *a, real d[4]) {\n    /* b */\n"
-    .. "    return a[0] + d[1];\n}\nf(x, u(1, 2));\n")
+-- Text of C has what its functions mention.
+local function check_c(template, want)
+  local text, err = render.render("t.c.tpl", PLAN, function() return template end)
+  lu.assertEquals(text or err, want)
 end
 
-function TestFunctions.test_a_call_in_a_line_and_a_function_without_parameters()
-  check_text('% define("static void g", "int a", false)\n    stop(); // a\n}\n  x = ${invoke("g", "1")} + 1;\n',
-    "static void g(void) {\n    stop(); // a\n}\n  x = g() + 1;\n")
+function TestFunctions.test_a_function_has_the_parameters_that_its_body_mentions()
+  check_c("static int f(const int *a, int b,\n        int c, real d[4]) {\n    /* b */\n    return a[0] + d[1];\n}\n"
+    .. "/* f(x) */\nf(x, y, z,\n    u(1, 2));\n",
+    "static int f(const int *a, real d[4]) {\n    /* b */\n    return a[0] + d[1];\n}\n/* f(x) */\nf(x, u(1, 2));\n")
+end
+
+function TestFunctions.test_functions_without_parameters_and_on_one_line()
+  check_c("static void g(int a) {\n    stop(); // a\n}\nINLINE int h(int a, int b) { return a + g(a); }\n"
+    .. "  x = h(1, 2);\n",
+    "static void g(void) {\n    stop(); // a\n}\nINLINE int h(int a) { return a + g(); }\n  x = h(1);\n")
 end
 
 function TestFunctions.test_members_are_no_parameters()
-  check_text('% define("int f", "int a", "s *b", "int c")\n    return b->a + (*b).c;\n}\n',
-    "int f(s *b) {\n    return b->a + (*b).c;\n}\n")
+  check_c("static int f(int a, s *b, int c) {\n    return b->a + (*b).c;\n}\n",
+    "static int f(s *b) {\n    return b->a + (*b).c;\n}\n")
 end
 
 function TestFunctions.test_what_a_call_dropped_is_mentioned_no_more()
-  check_text('% define("void f", "int a", "int b")\n    use(b);\n}\n% define("void g", "int a", "int b")\n'
-    .. '    % call("f", "a", "b")\n}\n% call("g", "1", "2")\n',
-    "void f(int b) {\n    use(b);\n}\nvoid g(int b) {\n    f(b);\n}\ng(2);\n")
+  check_c("static void f(int a, int b) {\n    use(b);\n}\nstatic void g(int a, int b) {\n    f(a, b);\n}\n"
+    .. "int m = g(1, 2);\n",
+    "static void f(int b) {\n    use(b);\n}\nstatic void g(int b) {\n    f(b);\n}\nint m = g(2);\n")
+end
+
+function TestFunctions.test_constants_that_nothing_mentions()
+  check_c("static int f(const s *a) {\n    const int b = a->b, c = b + 1, d = c;\n    const s *e = a + c;\n"
+    .. "    return b;\n}\n",
+    "static int f(const s *a) {\n    const int b = a->b;\n    return b;\n}\n")
+  local text = "int f(void) {\n    const int b = 1;\n    return 2;\n}\n"
+  check_c(text, text)
+end
+
+-- What is reached by its address has the parameters of its type, and what is no function stays.
+function TestFunctions.test_what_stays()
+  for _, text in ipairs({ "static int f(int a) {\n    return 1;\n}\nrun(f);\n", "static int f(int a);\n",
+    "static const int f[2] = {g(1), 2};\n", "int f(int a) {\n    return 1;\n}\n" }) do
+    check_c(text, text)
+  end
 end
 
 function TestFunctions.test_a_head_is_as_long_as_what_stays()
   local long = ("z"):rep(100)
-  check_text('% define("void f", "int ' .. long .. '", "int ' .. long .. 'a")\n    ' .. long .. 'a;\n}\n',
-    "void f(int " .. long .. "a) {\n    " .. long .. "a;\n}\n")
+  check_c('% define("static void f", "int ' .. long .. '", false, "int ' .. long .. 'a")\n    ' .. long .. 'a;\n}\n',
+    "static void f(int " .. long .. "a) {\n    " .. long .. "a;\n}\n")
+end
+
+function TestFunctions.test_calls_of_control_lines()
+  check_text('% call("f", "a", false, 2)\n  x = ${invoke("g", "1")} + 1;\n', "f(a, 2);\n  x = g(1) + 1;\n")
+  check_error('% call("f", flag)\n', "1:1: argument 1 of f is a boolean"
+    .. " | a one-line string, an integer, or false for none")
 end
 
 function TestFunctions.test_mistakes()
-  check_error('% call("f", "a", "b")\n% define("void f", "int a", "int b")\n    a;\n}\n',
-    "2:1: f is called before its parameters are settled")
-  check_error('% define("void f", "int a")\n    a;\n}\n% call("f", "a", "b")\n', "4:1: f takes 1 arguments, not 2")
-  check_error('% define("void f", "int a")\n    a;\n', "1:1: void f never closes")
-  check_error('% define("void f", "int a")\n  % define("void g", "int a")\n', "2:3: void g is defined inside of void f")
+  local text, err = render.render("t.c.tpl", PLAN, function()
+    return "static void f(int a, int b) {\n    a;\n}\n\nf(1, 2, 3);\n"
+  end)
+  lu.assertNil(text)
+  lu.assertEquals({ err.path, err.line, err.what }, { "templates/t.c.tpl", 5, "f takes 2 arguments, not 3" })
 end
 
 TestWrap = {}
@@ -301,7 +329,8 @@ end
 function TestWrap.test_a_rest_takes_in_what_continues_it()
   check_wrapped({ "f(" .. LONG .. ", " .. LONG .. ",", "        a, b);" },
     { "1: f(" .. LONG .. ",", "1:         " .. LONG .. ", a, b);" })
-  check_wrapped({ "f(" .. LONG .. ",", "        a, b);" }, { "1: f(" .. LONG .. ",", "2:         a, b);" })
+  check_wrapped({ "f(" .. LONG .. ",", "        a, b);" }, { "1: f(" .. LONG .. ", a, b);" })
+  check_wrapped({ "case a:", "    b;" }, { "1: case a:", "2:     b;" })
 end
 
 function TestWrap.test_heads_bodies_and_comments_have_lines_of_their_own()

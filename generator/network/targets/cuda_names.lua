@@ -70,12 +70,6 @@ function M.input_draws(words, draw)
   return draw and "v->" .. (draw.apart and words.input_draws or draw.prefix .. "draws")
 end
 
--- The call for the drawn positions of a layer, which those of the whole pass know nothing of: draw: what has their
--- layer_index, view and l: names.
-function M.drawn_call(routine, draw, view, l)
-  return draw.layer_index == "0" and ("%s(%s)"):format(routine, view) or ("%s(%s, %s)"):format(routine, view, l)
-end
-
 -- Those of what is added in layer l of a block, by the name of its number, or for each sequence.
 function M.drawn_places(words, op, l)
   local draw = op.encoding.draw
@@ -84,7 +78,7 @@ function M.drawn_places(words, op, l)
   end
   local placing = attention.placing(op.scope)
   return draw and (draw.apart and "v->" .. words.input_draws
-    or M.drawn_call((placing or draw).prefix .. "positions_of", placing and placing.positions or draw, "v", l))
+    or ("%spositions_of(v, %s)"):format((placing or draw).prefix, l))
 end
 
 -- Whether an embedding that comes before this one on the way back has stored gradients of positions: sums are a

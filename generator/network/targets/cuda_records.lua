@@ -181,7 +181,7 @@ local function turned(device, op, way, q, kv)
     return { kind = "rotate", routine = routine, way = way, x = x, T = "block()->view." .. words.T,
       stride = family.PREFIX .. stride,
       positions = kind == "sequence" and words.sequences .. "()" or kind == "randomized"
-        and names.drawn_call(("%s%s_of"):format(family.prefix, drawn), family.positions, "&block()->view", "block()->l")
+        and ("%s%s_of(&block()->view, block()->l)"):format(family.prefix, drawn)
         or false }
   end
   return side(op.q, q, "QUERY_STRIDE", "positions"), side(op.kv, kv, "KEY_STRIDE", "key_positions")

@@ -20,7 +20,6 @@ local wrap = require("render.templates.wrap")
 local M = {}
 
 local KERNELS = "kernels"
-local COLUMNS, CONTINUED = wrap.COLUMNS, wrap.CONTINUED -- of a line; blanks before what continues it
 local OF_C = { c = true, h = true, inc = true, cu = true } -- endings of files of C
 local TAKES = "a hole takes a one-line string or an integer"
 
@@ -175,14 +174,13 @@ local function finish_line(run, line)
   run.pieces = {}
   text = text == "" and "" or run.indent .. text
   add_line(run, text, { run.stack[#run.stack].name, line }, #run.stack - 1)
-  if run.defined and text == run.defined.indent .. "}" then
-    run.settle(run)
-  end
 end
 
--- The words of a list, which are text or integers; words that are false are left out, so that what is off is absent.
-local function words_of(run, head, words)
-  local kept = {}
+-- A call of a function, or its head: words are text or integers; those that are false are left out, so that what is off
+-- is absent; a list may stand for them. signatures.lua leaves out what the function has no use for.
+local function call_of(run, head, ...)
+  local words, kept = ..., {}
+  words = type(words) == "table" and { n = #words, table.unpack(words) } or table.pack(...)
   for i = 1, words.n do
     local word = words[i]
     if type(word) == "string" or math.type(word) == "integer" then
@@ -192,78 +190,27 @@ local function words_of(run, head, words)
         "a one-line string, an integer, or false for none")
     end
   end
-  return signatures.split(kept)
+  return ("%s(%s)"):format(head, table.concat(kept, ", "))
 end
 
--- A list of words in parentheses behind a head, wrapped at COLUMNS as clang-format does: a continued line has eight
--- blanks more.
-local function wrapped(indent, head, words, tail)
-  local line = indent .. head .. "("
-  local lines = {}
-  for i, word in ipairs(words) do
-    local text = word .. (i < #words and "," or tail)
-    local gap = i > 1 and " " or ""
-    if #line + #gap + #text > COLUMNS then
-      lines[#lines + 1] = line
-      line, gap = indent .. (" "):rep(CONTINUED), ""
-    end
-    line = line .. gap .. text
-  end
-  lines[#lines + 1] = #words > 0 and line or line .. tail
-  return lines
-end
-
-local function here_of(run)
+-- A line of a call or a head: call(function, argument, ...), or call(function, { argument, ... }).
+local function call_line(run, tail, head, ...)
   local here = run.stack[#run.stack]
-  return here, run.indent .. (" "):rep(here.col - 1)
+  local text = run.indent .. (" "):rep(here.col - 1) .. call_of(run, head, ...) .. tail
+  add_line(run, text, { here.name, here.line }, #run.stack - 1)
 end
 
--- The arguments of a call whose parameters the function has.
-local function arguments(run, head, ...)
-  local list = ...
-  local words, problem = signatures.passed(run.signatures, head, words_of(run, head,
-    type(list) == "table" and { n = #list, table.unpack(list) } or table.pack(...)))
-  return words or fail(run, problem)
+local function call(run, ...)
+  call_line(run, ";", ...)
 end
 
--- A call as a statement: call(function, argument, ...), or call(function, { argument, ... }).
-local function call(run, head, ...)
-  local here, indent = here_of(run)
-  for _, line in ipairs(wrapped(indent, head, arguments(run, head, ...), ");")) do
-    add_line(run, line, { here.name, here.line }, #run.stack - 1)
-  end
+local function define(run, ...)
+  call_line(run, " {", ...)
 end
 
-local function invoke(run, head, ...)
+local function invoke(run, ...)
   point_at(locate(run), "invoke")
-  return ("%s(%s)"):format(head, table.concat(arguments(run, head, ...), ", "))
-end
-
--- Opens a function: define("static void name", parameter, ...). A "}" below its head closes it; then its parameters are
--- settled.
-local function define(run, head, ...)
-  local here, indent = here_of(run)
-  if run.defined then
-    fail(run, ("%s is defined inside of %s"):format(head, run.defined.head))
-  end
-  add_line(run, head, { here.name, here.line }, #run.stack - 1)
-  run.defined = { head = head, words = words_of(run, head, table.pack(...)), at = #run.lines, indent = indent }
-end
-
--- Closes the function that is being defined: its parameters are those that its lines mention.
-local function settle(run)
-  local defined, lines, map = run.defined, run.lines, run.map
-  run.defined = nil
-  local words, problem = signatures.settle(run.signatures, defined.head, defined.words, lines, defined.at + 1)
-  if not words then
-    fail(run, problem)
-  end
-  local first, place = wrapped(defined.indent, defined.head, words, ") {"), map[defined.at]
-  table.move(lines, defined.at + 1, #lines, defined.at + #first)
-  table.move(map, defined.at + 1, #map, defined.at + #first)
-  for i, line in ipairs(first) do
-    lines[defined.at + i - 1], map[defined.at + i - 1] = line, place
-  end
+  return call_of(run, ...)
 end
 
 -- A hand-written file of kernels/, or of another folder, as it is: no holes, no Lua, no indentation.
@@ -375,18 +322,21 @@ end
 
 -- `finish`, if there is one, takes the lines and the map and gives what becomes of them; extras, if there are any, are
 -- what the whole template is handed, as by an include; known, if it is there, the functions of files rendered before
--- (signatures.lua), to which this one adds its own.
+-- (signatures.lua), to which this one, which is then C, adds its own.
 function M.render(name, plan, read, finish, extras, known)
+  local in_c = known ~= nil or OF_C[name:match("%.(%w+)%.tpl$")]
   local run = {
     plan = plan, read = read, parsed = {}, sections = {}, stack = {}, extras = { extras }, indent = "", pieces = {},
-    lines = {}, map = {}, signatures = known or signatures.new(), settle = settle,
+    lines = {}, map = {},
     include = include, fail = fail, lookup = lookup, -- slots.lua asks for these
   }
   run.environment = environment(run)
   local ok, err = xpcall(function()
     run_template(run, name)
-    if run.defined then
-      error({ path = "templates/" .. name, line = 1, col = 1, what = run.defined.head .. " never closes" }, 0)
+    if in_c then
+      local ok, problem, at = signatures.fit(known or signatures.new(), run.lines, run.map)
+      local place = not ok and run.map[at][1]
+      return ok or error({ path = "templates/" .. place[1], line = place[2], col = 1, what = problem }, 0)
     end
   end, function(err) return on_error(run, err) end)
   if not ok then
@@ -396,7 +346,7 @@ function M.render(name, plan, read, finish, extras, known)
     return nil, err
   end
   local lines, map = run.lines, run.map
-  if OF_C[name:match("%.(%w+)%.tpl$")] then
+  if in_c then
     lines, map = wrap.lines(lines, map)
   end
   if finish then

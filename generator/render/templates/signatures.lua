@@ -1,12 +1,17 @@
--- Parameters of generated functions: a function has those that its body mentions, and is called with these alone.
+-- Parameters and constants of generated functions: a function has those that its body mentions, and is called with the
+-- arguments of these alone.
 --
--- Input: what define and call of a template name, the lines of a body. Output: the words that stay. Names in comments
--- and of members mention nothing. A function is defined before it is called, in one file or in one that was rendered
--- before.
+-- Input: the lines of a text in C and what is known of each (render.lua's map), functions of files that were rendered
+-- before. Output of M.fit: both with functions that fit. A function is one that begins with static, INLINE or NOINLINE
+-- at the start of a line and ends with a "}" there; those of spliced files, and those that are called above or
+-- whose addresses are taken, stay as they are. Constants are declarations
+-- `const type name = ...;` of one line in it. Names in comments and of members mention nothing. A function is defined
+-- before it is called, in one file or in one that was rendered before. Heads become one line: wrap.lua breaks them.
 
 local M = {}
 
--- A record of functions: by name a list that says of every parameter whether it stays; and those called so far.
+-- A record of functions: those that have lost parameters, by name a list that says of every one whether it stays; and
+-- the names of all that are called.
 function M.new()
   return { kept = {}, called = {} }
 end
@@ -17,63 +22,201 @@ local function closed(text)
 end
 
 -- Words with one parameter or argument each: commas in brackets and strings part nothing.
-function M.split(words)
+function M.split(text)
   local list = {}
-  for _, word in ipairs(words) do
-    local masked = word:gsub("\\.", "__"):gsub('"[^"]*"', closed):gsub("%b()", closed):gsub("%b[]", closed)
-      :gsub("%b{}", closed)
-    for from, to in masked:gmatch("%s*()[^,]+()") do
-      list[#list + 1] = word:sub(from, to - 1)
+  local masked = text:gsub("\\.", "__"):gsub('"[^"]*"', closed):gsub("%b()", closed):gsub("%b[]", closed)
+    :gsub("%b{}", closed)
+  for from, to in masked:gmatch("%s*()[^,]+()") do
+    list[#list + 1] = text:sub(from, to - 1)
+  end
+  return list
+end
+
+-- Text without what mentions no name: comments, and members of structs.
+local function bare(text)
+  if text:find("/", 1, true) then
+    text = text:gsub("/%*.-%*/", " "):gsub("//[^\n]*", "")
+  end
+  return (text:gsub("%->%s*[%a_][%w_]*", ""):gsub("%.[%a_][%w_]*", ""))
+end
+
+-- Adds to counts how often names stand in a text.
+local function count(counts, text, step)
+  for name in bare(text):gmatch("[%a_][%w_]*") do
+    counts[name] = (counts[name] or 0) + step
+  end
+end
+
+-- The lines from first on as one, until what they open is closed again; and the last of them.
+local function joined(lines, first, from)
+  local line, last = lines[first], first
+  while not line:find("^%b()", from) and lines[last + 1] do
+    last = last + 1
+    line = line .. (line:sub(-1) == "(" and "" or " ") .. lines[last]:match("^%s*(.*)$")
+  end
+  return line, last
+end
+
+-- Puts `line` in the place of the lines from first to last.
+local function replace(text, first, last, line)
+  text.lines[first] = line
+  for _ = first + 1, last do
+    table.remove(text.lines, first + 1)
+    table.remove(text.map, first + 1)
+  end
+end
+
+-- A list without what does not stay.
+local function kept_of(list, stays)
+  local kept = {}
+  for i, word in ipairs(list) do
+    kept[#kept + 1] = stays[i] and word or nil
+  end
+  return table.concat(kept, ", ")
+end
+
+-- Leaves out arguments that functions no longer take in the calls of a line, which may go on in those below it.
+local function fit_calls(functions, text, at, from)
+  from = text.lines[at]:find("^%s*/?%* ") and #text.lines[at] or from or 1 -- calls in comments are words
+  while true do
+    local name, open = text.lines[at]:match("([%a_][%w_]*)()%(", from)
+    if not name then
+      return
+    end
+    local stays = functions.kept[name]
+    functions.called[name] = true
+    if stays then
+      local line, last = joined(text.lines, at, open)
+      local close = select(2, line:find("^%b()", open))
+      local words = M.split(line:sub(open + 1, close - 1))
+      if #words ~= #stays and not (#words == 0 and #stays == 1) then
+        error({ what = ("%s takes %d arguments, not %d"):format(name, #stays, #words), line = at }, 0)
+      end
+      replace(text, at, last, ("%s(%s)%s"):format(line:sub(1, open - 1), kept_of(words, stays), line:sub(close + 1)))
+    end
+    from = open + 1
+  end
+end
+
+-- A declaration of constants without those that nothing else mentions; nil where it has none.
+local function fit_constants(counts, line)
+  local head, list = line:match("^(%s+const [%w_]+ )([^{]*);$")
+  if not head then
+    return line
+  end
+  local words, kept = M.split(list), {}
+  for i = #words, 1, -1 do
+    local name = words[i]:match("^[* ]*([%a_][%w_]*) = ")
+    if name and counts[name] == 1 then
+      count(counts, words[i], -1)
+    else
+      table.insert(kept, 1, words[i])
     end
   end
-  return list
+  return kept[1] and ("%s%s;"):format(head, table.concat(kept, ", "))
 end
 
-local function function_of(head)
-  return head:match("([%a_][%w_]*)$") or head
-end
-
--- The identifiers in the lines from `first` on, without those of comments and members of structs.
-local function mentioned(lines, first)
-  local text, names = table.concat(lines, "\n", first), {}
-  text = text:gsub("/%*.-%*/", " "):gsub("//[^\n]*", ""):gsub("%->%s*[%a_][%w_]*", ""):gsub("%.[%a_][%w_]*", "")
-  for name in text:gmatch("[%a_][%w_]*") do
-    names[name] = true
+-- The lines of a function's body, from first on, without such constants. Gives what they mention, and their end.
+local function fit_body(text, first)
+  local last, counts = first, {}
+  while text.lines[last] ~= "}" do
+    last = last + 1
   end
-  return names
+  count(counts, table.concat(text.lines, "\n", first, last), 1)
+  for at = last - 1, first, -1 do
+    local line = fit_constants(counts, text.lines[at])
+    if line then
+      text.lines[at] = line
+    else
+      table.remove(text.lines, at)
+      table.remove(text.map, at)
+    end
+  end
+  while text.lines[first] ~= "}" do
+    first = first + 1
+  end
+  return counts, first
 end
 
--- The parameters, in words, that a body mentions; or nil and a problem.
-function M.settle(signatures, head, words, lines, first)
-  local names, list, kept, whole = mentioned(lines, first), {}, {}, true
+-- Whether a name stands in a text without a call.
+local function is_value(text, name)
+  if not text.values then
+    text.values = {}
+    for word, call in bare(table.concat(text.lines, "\n")):gmatch("([%a_][%w_]*)(%(?)") do
+      text.values[word] = text.values[word] or call == ""
+    end
+  end
+  return text.values[name]
+end
+
+-- Gives a function whose head is at a line the parameters that its body mentions.
+local function fit_head(functions, text, at, name, counts)
+  local line = text.lines[at]
+  local open = line:find("(", 1, true)
+  local close = select(2, line:find("^%b()", open))
+  local words, stays, whole = M.split(line:sub(open + 1, close - 1)), {}, true
   for i, word in ipairs(words) do
-    local name = word:gsub("%s*%[.*$", ""):match("([%a_][%w_]*)$")
-    kept[i] = word == "void" or names[name] == true
-    whole = whole and kept[i]
-    list[#list + 1] = kept[i] and word or nil
+    local parameter = word:gsub("%s*%[.*$", ""):match("([%a_][%w_]*)$")
+    stays[i] = #words == 1 and word == "void" or (counts[parameter] or 0) > 0
+    whole = whole and stays[i]
   end
-  local name = function_of(head)
-  if not whole and signatures.called[name] then
-    return nil, ("%s is called before its parameters are settled"):format(name)
+  local seen = functions.called[name] and not functions.kept[name] -- and not defined, as in another text
+  if not whole and not seen and not is_value(text, name) then
+    functions.kept[name] = stays
+    local kept = kept_of(words, stays)
+    text.lines[at] = ("%s(%s)%s"):format(line:sub(1, open - 1), kept == "" and "void" or kept, line:sub(close + 1))
   end
-  signatures.kept[name] = kept
-  return #list > 0 and list or { "void" }
 end
 
--- The arguments, in words, whose parameters the function has; all where it is not known; or nil and a problem.
-function M.passed(signatures, head, words)
-  local name = function_of(head)
-  local kept, list = signatures.kept[name], {}
-  if not kept then
-    signatures.called[name] = true
-    return words
-  elseif #kept ~= #words and not (#words == 0 and #kept == 1) then
-    return nil, ("%s takes %d arguments, not %d"):format(name, #kept, #words)
+-- The name of a function whose head begins with a line.
+local function head_of(line)
+  return (line:find("^static ") or line:find("^N?O?INLINE ")) and line:match("^[%w_ *]-([%a_][%w_]*)%(")
+end
+
+-- Gives the function whose head begins at a line what it mentions, and calls of others what these take; and its end.
+local function fit_function(functions, text, at, name)
+  local line, last = joined(text.lines, at, text.lines[at]:find("(", 1, true))
+  local rest = line:match("%b()(.*)$")
+  local counts, stop = {}, at
+  if not rest:find("^ {") then
+    return last
   end
-  for i, word in ipairs(words) do
-    list[#list + 1] = kept[i] and word or nil
+  replace(text, at, last, line)
+  if rest == " {" then
+    local below = at + 1
+    while text.lines[below] ~= "}" do
+      fit_calls(functions, text, below)
+      below = below + 1
+    end
+    counts, stop = fit_body(text, at + 1)
+  else
+    fit_calls(functions, text, at, line:find("{", 1, true))
+    count(counts, text.lines[at]:match("%b()(.*)$"), 1)
   end
-  return list
+  fit_head(functions, text, at, name, counts)
+  return stop
+end
+
+-- Fits a text; functions gains those that have lost parameters. Or nil, a problem and its line, where one is called
+-- with another number of arguments than it has parameters.
+function M.fit(functions, lines, map)
+  local text, at = { lines = lines, map = map }, 1
+  local ok, err = pcall(function()
+    while lines[at] do
+      local own = map[at][1][3] == nil
+      local name = own and head_of(lines[at])
+      if name then
+        at = fit_function(functions, text, at, name)
+      elseif own then
+        fit_calls(functions, text, at)
+      end
+      at = at + 1
+    end
+  end)
+  if not ok and type(err) ~= "table" then
+    error(err, 0)
+  end
+  return ok or nil, not ok and err.what, not ok and err.line
 end
 
 return M

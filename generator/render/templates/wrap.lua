@@ -159,16 +159,18 @@ end
 
 -- ---- the whole ----
 
+-- Whether the next line is the rest of a line of code. Labels end as a choice does, and lists keep their lines.
 local function is_continued(line, following)
   return line:find("[,(&|+*?:=-]$") and #following:match("^%s*") > #line:match("^%s*")
+    and (#line > M.COLUMNS or not line:find("[:=]$"))
 end
 
--- A line that is too long with what continues it, and the last line of that.
-local function whole(lines, first)
+-- A line with what continues it, and the last line of that. What is spliced in is as it was written.
+local function whole(lines, map, first)
   local line, last = lines[first], first
-  while #line > M.COLUMNS and lines[last + 1] and is_continued(line, lines[last + 1]) do
+  while lines[last + 1] and (#line > M.COLUMNS or not map[first][1][3]) and is_continued(line, lines[last + 1]) do
     last = last + 1
-    line = line .. " " .. lines[last]:match("^%s*(.*)$")
+    line = line .. (line:sub(-1) == "(" and "" or " ") .. lines[last]:match("^%s*(.*)$")
   end
   return line, last
 end
@@ -190,7 +192,7 @@ function M.lines(lines, map)
       end
     else
       local line
-      line, last = whole(lines, first)
+      line, last = whole(lines, map, first)
       for _, part in ipairs(fit(line)) do
         add(part, first)
       end

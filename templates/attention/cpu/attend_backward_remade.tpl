@@ -4,7 +4,8 @@
 /* Where weights were not kept: they are made again, for a block of queries at a time, which go all the way while these
  * are hot in cache. */
 % end
-NOINLINE void attend_${name}_${remade.always and "backward" or "remade"}(const ${name}_head *head, const real *restrict query,
+NOINLINE void attend_${name}_${remade.always and "backward" or "remade"}(const ${name}_head *head,
+        const real *restrict query,
         const real *restrict out, const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch,
         real *restrict dquery) {
     const int T = head->T, MOST = ${PREFIX}REMADE_QUERIES;

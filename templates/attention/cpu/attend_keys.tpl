@@ -6,10 +6,11 @@
 % else
 /* Gradients of KEYS keys and values, from key j on; lanes are channels here. */
 % end
-% define("INLINE void attend_" .. name .. "_keys", "const " .. name .. "_head *head", length_words, "int j", "const real *restrict weights", "const " .. name .. "_scratch *scratch", "bool more", "real *restrict dkey", "real *restrict dvalue")
+INLINE void attend_${name}_keys(const ${name}_head *head, ${length_words}, int j, const real *restrict weights,
+        const ${name}_scratch *scratch, bool more, real *restrict dkey, real *restrict dvalue) {
 % if paired then
     if (${PREFIX}PAIRED) {
-        % call("attend_" .. name .. "_pairs", "head", T_S, "j", "scratch", "more", "dkey", "dvalue")
+        attend_${name}_pairs(head, ${T_S}, j, scratch, more, dkey, dvalue);
         return;
     }
 % end

@@ -1,6 +1,7 @@
 /* attend_${name}_keys where a vector has room for both: lanes are channels of a value and its key in turn, weights stand
  * beside the gradients of their logits, and one product does both. */
-% define("INLINE void attend_" .. name .. "_pairs", "const " .. name .. "_head *head", length_words, "int j", "const " .. name .. "_scratch *scratch", "bool more", "real *restrict dkey", "real *restrict dvalue")
+INLINE void attend_${name}_pairs(const ${name}_head *head, ${length_words}, int j, const ${name}_scratch *scratch,
+        bool more, real *restrict dkey, real *restrict dvalue) {
     vector sum[${PREFIX}KEYS];
     UNROLL
     for (int u = 0; u < ${PREFIX}KEYS; u++) sum[u] = (vector){0};

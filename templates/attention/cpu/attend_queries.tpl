@@ -28,7 +28,8 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
 % else
     for (int first = 0; first < T; first += LANES) {
 % end
-        vector g[${PREFIX}HEAD_WIDTH], o[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH], inverse = load(inverse_sum + first);
+        vector g[${PREFIX}HEAD_WIDTH], o[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH],
+                inverse = load(inverse_sum + first);
         load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, dout, 1, g);
         load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, out, 1, o);
         vector mean = g[0] * o[0];

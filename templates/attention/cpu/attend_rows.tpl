@@ -5,7 +5,9 @@ for (int t = ${from}; t < ${to}; t++) {
 % if paired and not terms.beside then
     if (${PREFIX}PAIRED) {
         const real factors[2] = {dout_factor, query_factor};
-        store(row, load_pair(${PREFIX}HEAD_WIDTH, dout + t * WIDTH, query + t * ${PREFIX}QUERY_STRIDE) * broadcast_pair(factors));
+        store(row,
+                load_pair(${PREFIX}HEAD_WIDTH, dout + t * WIDTH,
+                        query + t * ${PREFIX}QUERY_STRIDE) * broadcast_pair(factors));
         continue;
     }
 % end
@@ -28,7 +30,8 @@ for (int t = ${from}; t < ${to}; t++) {
 if (${PREFIX}PAIRED) {
     for (int t = ${from}; t < ${to}; t++) {
         const real *row = scratch->rows + t * ${terms.vectors} * ${PREFIX}HEAD_WIDTH;
-        store(scratch->pair_rows + t * 2 * ${PREFIX}HEAD_WIDTH, load_pair(${PREFIX}HEAD_WIDTH, row, row + ${PREFIX}HEAD_WIDTH));
+        store(scratch->pair_rows + t * 2 * ${PREFIX}HEAD_WIDTH,
+                load_pair(${PREFIX}HEAD_WIDTH, row, row + ${PREFIX}HEAD_WIDTH));
     }
 }
 % end

@@ -10,7 +10,6 @@
 % local asked = ranged and "to - from" or "T"
 % local layer_words = terms.drops and " layer: in the counter of masks." or ""
 % local also = terms.turns and " (queries and keys are turned in place)" or ""
-% local given, directed = terms.scaled and "&scores", terms.directional and "direction"
 % if cross then
 /* All heads of all sequences: query [sequences][${asked}][WIDTH] and key_value [sequences][S][2 WIDTH]${also},
  * attended [sequences][${asked}][WIDTH]. kept->step 0: forward only.${layer_words}${part_words} */
@@ -25,7 +24,7 @@
 /* All heads of all sequences: query_key_value [sequences][T][3 WIDTH]${also},
  * attended [sequences][T][WIDTH]. kept->step 0: forward only.${layer_words}${part_words} */
 % end
-% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_kept *kept", rows, cross and "real *key_value", directed and "const real *direction", cached and "real *cache", tiles and "real *tiles", "real *attended")
+% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_kept *kept", rows, cross and "real *key_value", terms.directional and "const real *direction", cached and "real *cache", tiles and "real *tiles", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);
     const int T = ${of_T};
 % if ranged then
@@ -51,13 +50,11 @@
         }
 % end
 % if tiles then
-% local first_head = invoke(name .. "_head_of", "w", "l", "0", forward_from, forward_to, given)
-        % include("attention/cpu/heads_tiled.tpl", { rows_at = rows_at, head = first_head })
+        % include("attention/cpu/heads_tiled.tpl", { rows_at = rows_at, first = forward_from, stop = forward_to })
 % end
         for (int h = 0; h < ${PREFIX}HEADS${tiles and " && !(tiles && count == 1)" or ""}; h++) {
             const int at = h * ${PREFIX}HEAD_WIDTH;
-% local head = invoke(name .. "_head_of", "w", "l", "h", forward_from, forward_to, given, directed)
-            ${name}_head head = ${head};
+            ${name}_head head = ${name}_head_of(w, l, h, ${forward_from}, ${forward_to}, &scores, direction);
             % slot("drop")
 % if cross then
             attend_${name}(&head, query + at, key_value + at, attended + at, of_head);
@@ -80,4 +77,4 @@
     }
 }
 
-% include("attention/cpu/attention_heads_backward.tpl", { of_T = of_T, asked_from = asked_from, asked_to = asked_to, rows_at = rows_at, given = given or false, directed = directed or false })
+% include("attention/cpu/attention_heads_backward.tpl", { of_T = of_T, asked_from = asked_from, asked_to = asked_to, rows_at = rows_at })

@@ -6,7 +6,7 @@
 % else
 /* dquery_key_value [sequences][T][3 WIDTH] written, from dattended [sequences][T][WIDTH]. */
 % end
-% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const row_set *part", "const " .. name .. "_kept *kept", "const real *" .. rows_at, cross and "const real *key_value", directed and "const real *direction", "const real *attended", "const real *dattended", "real *d" .. rows_at, cross and "real *dkey_value", directed and "real *ddirection")
+% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const row_set *part", "const " .. name .. "_kept *kept", "const real *" .. rows_at, cross and "const real *key_value", terms.directional and "const real *direction", "const real *attended", "const real *dattended", "real *d" .. rows_at, cross and "real *dkey_value", terms.directional and "real *ddirection")
     LH_TIMED(LH_PART_ATTENTION);
     const int T = ${of_T};
     ${name}_kept of_head = *kept;
@@ -21,16 +21,16 @@
 % end
         for (int h = 0; h < ${PREFIX}HEADS; h++) {
             const int at = h * ${PREFIX}HEAD_WIDTH;
-% local head = invoke(name .. "_head_of", "w", "l", "h", asked_from, asked_to, given, directed)
-            ${name}_head head = ${head};
+            ${name}_head head = ${name}_head_of(w, l, h, ${asked_from}, ${asked_to}, &scores, direction);
 % if terms.outwards then
             % slot("head_back")
 % else
 % if terms.sums then
-            % call(name .. "_head_grad", "w", "l", "h", "&head")
+            ${name}_head_grad(w, l, h, &head);
 % end
 % if cross then
-            attend_${name}_backward(&head, query + at, key_value + at, attended + at, dattended + at, of_head, &w->${name},
+            attend_${name}_backward(&head, query + at, key_value + at, attended + at, dattended + at, of_head,
+                    &w->${name},
                     dquery + at, dkey_value + at);
 % else
             attend_${name}_backward(&head, query_key_value + at, attended + at, dattended + at, of_head, &w->${name},

@@ -20,7 +20,8 @@ typedef struct ${name}_head {
     % slot("members_behind")
 } ${name}_head;
 
-% define("static " .. name .. "_head " .. name .. "_head_of", "const workspace *w", "int l", "int h", "int first_query", "int end_query", terms.scaled and "const " .. name .. "_score_tables *scores")
+static ${name}_head ${name}_head_of(const workspace *w, int l, int h, int first_query, int end_query,
+        const ${name}_score_tables *scores, const real *direction) {
 % if cross then
     ${name}_head head = {.T = w->${queries.at}length, .S = w->${keys.at}length};
 % else
@@ -55,7 +56,7 @@ INLINE int ${name}_first_group(const ${name}_head *head) {
 % if terms.sums then
 
 /* Where the gradients of a head add up. */
-% define("INLINE void " .. name .. "_head_grad", "const workspace *w", "int l", "int h", name .. "_head *head")
+INLINE void ${name}_head_grad(const workspace *w, int l, int h, ${name}_head *head) {
     % slot("head_grad")
 }
 % end

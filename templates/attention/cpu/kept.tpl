@@ -38,7 +38,8 @@ typedef struct ${name}_kept {
 % end
 } ${name}_kept;
 
-static void lay_out_${name}_kept(${name}_kept *kept, char *memory, size_t *used, int sequences, ${length_words}, bool train) {
+static void lay_out_${name}_kept(${name}_kept *kept, char *memory, size_t *used, int sequences, ${length_words},
+        bool train) {
     size_t groups = (size_t)(round_up(T, LANES) / LANES), heads = (size_t)sequences * ${PREFIX}HEADS;
 % if always then
     kept->step = 0;

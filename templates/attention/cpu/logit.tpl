@@ -14,7 +14,8 @@ INLINE void load_${name}_queries(const ${name}_head *head, int first, const real
         ${name}_queries *group) {
     const int T = ${ranged and "head->to - head->from" or "head->T"};
     % slot("load_room")
-    % call("load_columns", PREFIX .. "HEAD_WIDTH", "T", row_of_first, PREFIX .. "QUERY_STRIDE", "query", PREFIX .. "LOGIT_SCALE", terms.biases and "group->content" or "group->query")
+    load_columns(${PREFIX}HEAD_WIDTH, T, ${row_of_first}, ${PREFIX}QUERY_STRIDE, query, ${PREFIX}LOGIT_SCALE,
+            ${terms.biases and "group->content" or "group->query"});
     % slot("load")
 % if terms.first_query then
     group->first = first;

@@ -1,8 +1,7 @@
-% local distance = invoke(name .. "_distance", "step", "set", "x")
 static int make_${name}_codes(const lh_cpu_step *step, int set) {
     int count = ${name}_distance_count(${of_step});
     real *codes = ${name}_codes(step, set);
-    for (int x = 0; x < count; x++) signed_sinusoid(step->tables, ${distance}, codes + x * WIDTH);
+    for (int x = 0; x < count; x++) signed_sinusoid(step->tables, ${name}_distance(step, set, x), codes + x * WIDTH);
     return count;
 }
 

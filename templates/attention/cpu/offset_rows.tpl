@@ -1,4 +1,3 @@
-% local distance = invoke(name .. "_distance", "step", "set", "x")
 /* The rows of the layers that share a set of distances. */
 static void make_${name}_relative(const lh_cpu_step *step, int set) {
     const parameters *p = step->parameters;
@@ -12,7 +11,7 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
         real *rows = ${name}_rows(step, l);
         memset(rows, 0, ${name}_row_elements(${T_S}) * sizeof(real));
         for (int x = 0; x < ${name}_distance_count(${T_S}); x++) {
-            int at = ${name}_table_row(${distance});
+            int at = ${name}_table_row(${name}_distance(step, set, x));
             const real *row = p->${stack.member}[l].${prefix}relative_table + at * ${PREFIX}HEAD_WIDTH;
             for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) rows[d * stride + x] = row[d];
         }

@@ -32,7 +32,8 @@ typedef struct ${name}_head {
 % if directional then
 /* direction: the sequence's. */
 % end
-% define("static " .. name .. "_head " .. name .. "_head_of", "const workspace *w", "int l", "int h", "int first_query", "int end_query", directional and "const real *direction")
+static ${name}_head ${name}_head_of(const workspace *w, int l, int h, int first_query, int end_query,
+        const ${name}_score_tables *scores, const real *direction) {
     const ${stack.parameters} *p = &((const parameters *)w->step->parameters)->${stack.member}[l];
     return (${name}_head){
             .T = w->${queries.at}length,
@@ -89,7 +90,8 @@ INLINE void write_${name}_logits(const ${name}_queries *group, const real *restr
     int j = from;
     for (; j + SIDE_BY_SIDE <= to; j += SIDE_BY_SIDE) {
         vector logit[SIDE_BY_SIDE];
-        dot_rows(${PREFIX}HEAD_WIDTH, SIDE_BY_SIDE, group->query, ${PREFIX}QUERY_STRIDE, key + j * ${PREFIX}QUERY_STRIDE, logit);
+        dot_rows(${PREFIX}HEAD_WIDTH, SIDE_BY_SIDE, group->query, ${PREFIX}QUERY_STRIDE,
+                key + j * ${PREFIX}QUERY_STRIDE, logit);
         UNROLL
         for (int u = 0; u < SIDE_BY_SIDE; u++) store(logits + (j + u) * LANES, logit[u] + more);
     }
@@ -98,7 +100,8 @@ INLINE void write_${name}_logits(const ${name}_queries *group, const real *restr
 }
 
 /* All logits of the queries from `first` on; that of a query with itself means nothing. */
-INLINE void write_${name}_group(const ${name}_head *head, int first, const real *restrict query, real *restrict logits) {
+INLINE void write_${name}_group(const ${name}_head *head, int first, const real *restrict query,
+        real *restrict logits) {
     const real *key = query + WIDTH;
     ${name}_queries group;
     load_${name}_queries(head, first, query, &group);
@@ -107,7 +110,8 @@ INLINE void write_${name}_group(const ${name}_head *head, int first, const real 
     write_${name}_logits(&group, key, 0, first, group.left, logits);
     write_${name}_logits(&group, key, first, end, (vector){0}, logits);
     write_${name}_logits(&group, key, end, head->T, group.right, logits);
-    for (int j = first; j < end; j++) add_at(logits + j * LANES, choose(lanes_before(j - first), group.right, group.left));
+    for (int j = first; j < end; j++) add_at(logits + j * LANES,
+            choose(lanes_before(j - first), group.right, group.left));
 % else
     write_${name}_logits(&group, key, 0, head->T, group.offset, logits);
 % end
@@ -153,11 +157,12 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 
 % include("attention/cpu/attend_keys.tpl")
 
-% define("NOINLINE void attend_" .. name .. "_backward", "const " .. name .. "_head *head", "const real *restrict query", "const real *restrict out", "const real *restrict dout", name .. "_kept kept", "const " .. name .. "_scratch *scratch", "const " .. name .. "_head_grad *grad")
+NOINLINE void attend_${name}_backward(const ${name}_head *head, const real *restrict query, const real *restrict out,
+        const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch, const ${name}_head_grad *grad) {
     const int T = head->T;
-    % call("attend_" .. name .. "_queries", "head", "query", "out", "dout", "kept", "scratch", "grad")
+    attend_${name}_queries(head, query, out, dout, kept, scratch, grad);
     for (int j = 0; j < T; j += ${PREFIX}KEYS)
-        % call("attend_" .. name .. "_keys", "head", "T", "j", "kept.weights", "scratch", "false", "grad->query + WIDTH", "grad->query + 2 * WIDTH")
+        attend_${name}_keys(head, T, j, kept.weights, scratch, false, grad->query + WIDTH, grad->query + 2 * WIDTH);
 }
 
 /* From what is kept of a head to that of the next. */

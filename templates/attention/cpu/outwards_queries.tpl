@@ -36,24 +36,29 @@ INLINE void end_${name}_queries(const ${name}_head *head, int first, const real 
 
 % local of_many = normalised and "(dweight[u] - mean)" or "dweight[u]"
 /* gains [keys][LANES]: a weight times the gradient of its own. */
-% define("INLINE void write_" .. name .. "_gains", "int T", "const vector *g", "vector mean", "const real *restrict value", "const real *restrict weights", "real *restrict gains")
+INLINE void write_${name}_gains(int T, const vector *g, vector mean, const real *restrict value,
+        const real *restrict weights, real *restrict gains) {
     int j = 0;
     for (; j + SIDE_BY_SIDE <= T; j += SIDE_BY_SIDE) {
         vector dweight[SIDE_BY_SIDE];
-        dot_rows(${PREFIX}HEAD_WIDTH, SIDE_BY_SIDE, g, ${PREFIX}QUERY_STRIDE, value + j * ${PREFIX}QUERY_STRIDE, dweight);
+        dot_rows(${PREFIX}HEAD_WIDTH, SIDE_BY_SIDE, g, ${PREFIX}QUERY_STRIDE, value + j * ${PREFIX}QUERY_STRIDE,
+                dweight);
         UNROLL
         for (int u = 0; u < SIDE_BY_SIDE; u++)
             store(gains + (j + u) * LANES, load(weights + (j + u) * LANES) * ${of_many});
     }
 % if normalised then
-    for (; j < T; j++) store(gains + j * LANES, load(weights + j * LANES) * (dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${PREFIX}QUERY_STRIDE) - mean));
+    for (; j < T; j++) store(gains + j * LANES,
+            load(weights + j * LANES) * (dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${PREFIX}QUERY_STRIDE) - mean));
 % else
-    for (; j < T; j++) store(gains + j * LANES, load(weights + j * LANES) * dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${PREFIX}QUERY_STRIDE));
+    for (; j < T; j++) store(gains + j * LANES,
+            load(weights + j * LANES) * dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${PREFIX}QUERY_STRIDE));
 % end
 }
 
 /* Gradients of queries${directional and " and directions" or ""}, and the rows that the keys' pass reads. */
-% define("INLINE void attend_" .. name .. "_queries", "const " .. name .. "_head *head", "const real *restrict query", "const real *restrict out", "const real *restrict dout", name .. "_kept kept", "const " .. name .. "_scratch *scratch", "const " .. name .. "_head_grad *grad")
+INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query, const real *restrict out,
+        const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch, const ${name}_head_grad *grad) {
     const int T = head->T;
     real *dlogits = scratch->dlogits;
 % if partial then
@@ -74,7 +79,7 @@ INLINE void end_${name}_queries(const ${name}_head *head, int first, const real 
         /* below LEAST_TOTAL the divisor is constant */
         mean = keep_where(inverse < 1 / ${PREFIX}LEAST_TOTAL, mean);
 % end
-        % call("write_" .. name .. "_gains", "T", "g", "mean", "query + 2 * WIDTH", "kept.weights", "dlogits")
+        write_${name}_gains(T, g, mean, query + 2 * WIDTH, kept.weights, dlogits);
         share_inwards(T, first, kept.chances, dlogits, head->along, head->across, &right, &left);
         weighted_rows(${PREFIX}HEAD_WIDTH, T, dlogits, ${PREFIX}QUERY_STRIDE, query + WIDTH, dq);
         end_${name}_queries(head, first, query, right, left, dq, grad);

@@ -1,7 +1,6 @@
 % include("parts/banner.tpl", { template = "attention/cpu/scalar.inc.tpl", about = about.score[name] })
 
 % local scalar = terms.scalar
-% local tables_type = name .. "_score_tables"
 % for _, c in ipairs(scalar.constants) do
 % if #c.lines == 1 then
 static const real ${c.name}[] = {${c.lines[1]}};
@@ -21,7 +20,7 @@ static const real ${c.name}[] = {
 INLINE size_t ${name}_score_bytes(${length_words}) {
     ${name}_score_tables s;
     size_t bytes = 0;
-    % call("lay_out_" .. name .. "_scores", "&s", "NULL", "&bytes", T_S)
+    lay_out_${name}_scores(&s, NULL, &bytes, ${T_S});
     return bytes;
 }
 
@@ -35,7 +34,7 @@ INLINE size_t ${name}_score_start(const lh_shape *shape) {
 }
 
 /* The set ${scalar.per_layer and "that layer l reads" or "that all layers read"}. */
-% define("static void " .. name .. "_score_tables_of", "const lh_cpu_step *step", "int l", tables_type .. " *s")
+static void ${name}_score_tables_of(const lh_cpu_step *step, int l, ${name}_score_tables *s) {
     int T = step->shape.length[${queries.stream}];
 % if cross then
     int S = step->shape.length[${keys.stream}];
@@ -45,9 +44,9 @@ INLINE size_t ${name}_score_start(const lh_shape *shape) {
     size_t used = 0;
 % end
 % if scalar.per_layer then
-    % call("lay_out_" .. name .. "_scores", "s", ("tables + (size_t)l * %s_score_bytes(%s)"):format(name, T_S), "&used", T_S)
+    lay_out_${name}_scores(s, tables + (size_t)l * ${name}_score_bytes(${T_S}), &used, ${T_S});
 % else
-    % call("lay_out_" .. name .. "_scores", "s", "tables", "&used", T_S)
+    lay_out_${name}_scores(s, tables, &used, ${T_S});
 % end
 }
 
@@ -62,28 +61,28 @@ static vector ${prefix}distances_from(const int32_t *drawn, int o, int T) {
 % end
 % if scalar.making[1] then
 /* Fills a set of tables${scalar.set_words}. */
-% define("static void make_" .. name .. "_score", "const lh_cpu_step *step", "int l", "const " .. tables_type .. " *s")
+static void make_${name}_score(const lh_cpu_step *step, int l, const ${name}_score_tables *s) {
     % include("attention/cpu/scalar_reads.tpl", { uses = scalar.uses })
 % for _, nest in ipairs(scalar.making) do
     % include("attention/cpu/scalar_nest.tpl", { nest = nest })
 % end
 }
 
-% define("static void make_" .. name .. "_score_set", "const lh_cpu_step *step", "int l")
+static void make_${name}_score_set(const lh_cpu_step *step, int l) {
     ${name}_score_tables s;
-    % call(name .. "_score_tables_of", "step", "l", "&s")
-    % call("make_" .. name .. "_score", "step", "l", "&s")
+    ${name}_score_tables_of(step, l, &s);
+    make_${name}_score(step, l, &s);
 }
 
 % end
 /* The score of LANES queries, from i on, with key j. */
-% define("INLINE vector " .. name .. "_score_pair", "const " .. tables_type .. " *s", "int h", "int i", "int j", "vector logit")
+INLINE vector ${name}_score_pair(const ${name}_score_tables *s, int h, int i, int j, vector logit) {
     % include("parts/statements.tpl", { list = scalar.pair })
 }
 % if scalar.row and tiles then
 
 /* The score of query i with LANES keys, from j on. */
-% define("INLINE vector " .. name .. "_score_row", "const " .. tables_type .. " *s", "int h", "int i", "int j", "vector logit")
+INLINE vector ${name}_score_row(const ${name}_score_tables *s, int h, int i, int j, vector logit) {
     % include("parts/statements.tpl", { list = scalar.row })
 }
 % end

@@ -1,4 +1,4 @@
-% local scalar, tables_type = terms.scalar, name .. "_score_tables"
+% local scalar = terms.scalar
 % local and_begin, less_begin = terms.spans and " + begin" or "", terms.spans and " - begin" or ""
 
 % if scalar.gathers then
@@ -16,13 +16,15 @@ typedef struct ${name}_score_group {
 % else
 /* From the gradient of the score that of the logit, both without the factor inverse_sum. */
 % end
-% define("INLINE vector " .. name .. "_score_pair_grad", "const " .. tables_type .. " *s", scalar.trains and "const " .. tables_type .. " *d", "int h", scalar.gathers and name .. "_score_group *group", "int i", "int j", scalar.recomputes and "vector logit", scalar.trains and "vector weighted", "vector dscore")
+INLINE vector ${name}_score_pair_grad(const ${name}_score_tables *s, const ${name}_score_tables *d, int h,
+        ${name}_score_group *group, int i, int j, vector logit, vector weighted, vector dscore) {
     % include("parts/statements.tpl", { list = scalar.pair_gradient })
 }
 % if scalar.gathers then
 
 /* Adds what a group of queries, from i on, has gathered to the tables' gradients. */
-% define("INLINE void end_" .. name .. "_score_group", "const " .. tables_type .. " *d", "int h", "const " .. name .. "_score_group *group", span_words, "int i")
+INLINE void end_${name}_score_group(const ${name}_score_tables *d, int h, const ${name}_score_group *group,
+        ${span_words}, int i) {
 % for _, t in ipairs(scalar.gathered) do
 % if t.class == "uniform" then
     ${t.element} += sum_lanes(group->${t.name});
@@ -42,7 +44,8 @@ typedef struct ${name}_score_group {
 % if scalar.trains then
 
 /* Takes the gradients of a set of tables back to the parameters. */
-% define("static void end_" .. name .. "_score", "const lh_cpu_step *step", "int l", "const " .. tables_type .. " *s", "const " .. tables_type .. " *d", "parameters *g")
+static void end_${name}_score(const lh_cpu_step *step, int l, const ${name}_score_tables *s,
+        const ${name}_score_tables *d, parameters *g) {
     % include("attention/cpu/scalar_reads.tpl", { uses = scalar.end_uses })
 % for _, nest in ipairs(scalar.gradients) do
     % include("attention/cpu/scalar_nest.tpl", { nest = nest })

@@ -1,8 +1,8 @@
-% local scalar, tables_type = terms.scalar, name .. "_score_tables"
+% local scalar = terms.scalar
 % include("attention/cpu/scalar_tables.tpl")
 
 /* Places a set of tables for ${cross and "T queries and S keys" or "T tokens"} into memory; NULL only counts. */
-% define("static void lay_out_" .. name .. "_scores", tables_type .. " *s", "char *memory", "size_t *used", length_words)
+static void lay_out_${name}_scores(${name}_score_tables *s, char *memory, size_t *used, ${length_words}) {
     s->queries = round_up(T, LANES);
 % if cross then
     s->keys = round_up(S, LANES);

@@ -52,7 +52,8 @@ static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size
     size_t zeros = ${PREFIX}KEYS * LANES;
     scratch->dlogits = take(memory, used, (zeros + groups * ${name}_group_dlogits(${S})) * sizeof(real));
 % elseif within then
-    scratch->dlogits = take(memory, used, (${PREFIX}PAIRED ? 2 : 1) * groups * ${name}_group_weights(${S}) * sizeof(real));
+    scratch->dlogits = take(memory, used,
+            (${PREFIX}PAIRED ? 2 : 1) * groups * ${name}_group_weights(${S}) * sizeof(real));
 % else
     scratch->dlogits = take(memory, used, groups * ${name}_group_weights(${S}) * sizeof(real));
 % end

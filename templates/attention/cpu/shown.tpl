@@ -1,18 +1,17 @@
 % if terms.scaled and terms.hides then
 
 /* What the softmax sees of a group with key j, where no query is without it. */
-% define("INLINE vector " .. name .. "_open_score", "const " .. name .. "_head *head", "const " .. name .. "_queries *group", "int j", "vector logit")
+INLINE vector ${name}_open_score(const ${name}_head *head, const ${name}_queries *group, int j, vector logit) {
     return ${inline("score", "logit")};
 }
 % end
 % if terms.scaled or terms.hides then
 
 /* What the softmax sees of a group with key j. */
-% define("INLINE vector " .. name .. "_score", "const " .. name .. "_head *head", "const " .. name .. "_queries *group", "int j", "vector logit")
+INLINE vector ${name}_score(const ${name}_head *head, const ${name}_queries *group, int j, vector logit) {
 % if terms.hides then
-% local visible = inline("visible", "all")
     vector score = ${inline("open_score", "logit")};
-    return choose(${visible}, score, broadcast(-(real)__builtin_inf()));
+    return choose(${inline("visible", "all")}, score, broadcast(-(real)__builtin_inf()));
 % else
     return ${inline("score", "logit")};
 % end

@@ -1,8 +1,9 @@
-% local live_weight = inline("live_weight", "load(weights + j * LANES)")
 % if paired then
 if (${PREFIX}PAIRED) {
-    store(${paired.pairs} + 2 * j * LANES, interleave_elements(${live_weight}, dlogit, 0));
-    store(${paired.pairs} + (2 * j + 1) * LANES, interleave_elements(${live_weight}, dlogit, LANES / 2));
+    store(${paired.pairs} + 2 * j * LANES,
+            interleave_elements(${inline("live_weight", "load(weights + j * LANES)")}, dlogit, 0));
+    store(${paired.pairs} + (2 * j + 1) * LANES,
+            interleave_elements(${inline("live_weight", "load(weights + j * LANES)")}, dlogit, LANES / 2));
 % if not terms.beside then
 } else {
     store(dlogits + j * LANES, dlogit);

@@ -4,6 +4,6 @@ typedef struct ${name}_sums {
     % slot("sums")
 } ${name}_sums;
 
-% define("static void lay_out_" .. name .. "_sums", name .. "_sums *sums", "char *memory", "size_t *used", length_words)
+static void lay_out_${name}_sums(${name}_sums *sums, char *memory, size_t *used, ${length_words}) {
     % slot("sums_room")
 }

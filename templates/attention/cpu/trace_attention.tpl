@@ -3,7 +3,6 @@
 % if terms.scaled or terms.hides then
 % score = invoke(name .. "_score", "head", "&queries", "j", score)
 % end
-% local head = invoke(name .. "_head_of", "w", "l", "h", "0", "T", terms.scaled and "&tables")
 /* rows[first + lane][j] = columns[j][lane] * factor[lane], for the queries of a head. */
 static void write_${name}_rows(const ${name}_head *head, int first, const real *columns, vector factor, real *rows) {
     for (int i = 0; i < LANES && first + i < head->T; i++) {
@@ -17,7 +16,8 @@ static void write_${name}_rows(const ${name}_head *head, int first, const real *
  *   columns             [keys][LANES] scratch
  *   scores, attention   [queries][keys] written; NULL: not wanted
  */
-static void trace_${name}_head(const ${name}_head *head, const real *query, ${cross and "const real *key, " or ""}real *columns,
+static void trace_${name}_head(const ${name}_head *head, const real *query,
+        ${cross and "const real *key, " or ""}real *columns,
         real *scores, real *attention) {
 % if not cross then
     const real *key = query + WIDTH;
@@ -44,7 +44,7 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, ${cr
 }
 
 /* All heads of all sequences of the layer that went through the workspace last. */
-% define("static void trace_attention_" .. name, "workspace *w", "int l", "const " .. stack.state .. " *state", "const lh_trace *to")
+static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *state, const lh_trace *to) {
 % if cross then
     const real *query = state->${of.queries}, *key = state->${of.keys};
     const int T = w->${queries.at}length, S = w->${keys.at}length;
@@ -58,7 +58,7 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, ${cr
     % slot("traced")
     for (int s = 0; s < w->sequences; s++) {
         for (int h = 0; h < ${PREFIX}HEADS; h++, at += pairs) {
-            ${name}_head head = ${head};
+            ${name}_head head = ${name}_head_of(w, l, h, 0, T, &tables, NULL);
             const int channel = h * ${PREFIX}HEAD_WIDTH;
             trace_${name}_head(&head, query + channel, ${cross and "key + channel, " or ""}state->${name}.weights,
                     scores ? scores + at : NULL, attention ? attention + at : NULL);

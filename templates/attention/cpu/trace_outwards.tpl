@@ -1,6 +1,5 @@
 % local of = cpu.attended[name]
-% local direction = terms.directional and ("state->%s + s * T * %sDIRECTION_WIDTH"):format(of.direction, PREFIX)
-% local head = invoke(name .. "_head_of", "w", "l", "h", "0", "T", direction)
+% local direction = terms.directional and ("state->%s + s * T * %sDIRECTION_WIDTH"):format(of.direction, PREFIX) or "NULL"
 % local factor = terms.normalised and name .. "_inverse_of(total)" or "broadcast(1)"
 /* rows[first + lane][j] = the lane's element of key j, times factor[lane], for the queries below T. */
 static void write_${name}_rows(int T, int first, const real *keys, vector factor, real *rows) {
@@ -36,7 +35,7 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, ${na
 }
 
 /* All heads of all sequences of the layer that went through the workspace last. */
-% define("static void trace_attention_" .. name, "workspace *w", "int l", "const " .. stack.state .. " *state", "const lh_trace *to")
+static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *state, const lh_trace *to) {
     const real *query = state->${of.queries};
     const int T = w->${queries.at}length;
     size_t pairs = (size_t)T * (size_t)T, at = 0;
@@ -44,7 +43,7 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, ${na
     if (!scores && !attention) return;
     for (int s = 0; s < w->sequences; s++, query += T * ${PREFIX}QUERY_STRIDE) {
         for (int h = 0; h < ${PREFIX}HEADS; h++, at += pairs) {
-            ${name}_head head = ${head};
+            ${name}_head head = ${name}_head_of(w, l, h, 0, T, NULL, ${direction});
             trace_${name}_head(&head, query + h * ${PREFIX}HEAD_WIDTH, state->${name}, scores ? scores + at : NULL,
                     attention ? attention + at : NULL);
         }

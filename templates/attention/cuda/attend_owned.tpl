@@ -16,18 +16,20 @@ NOINLINE void ${prefix}attend_by_${class}(void) {
         % slot("clear")
         % slot("place")
         for (int sequence = 0; sequence < sequences; sequence++) {
-            const ${head} a = ${invoke(head_at, "v", "l", "s", "&tables", "sequence", "h")};
+            const ${head} a = ${head_at}(v, l, s, &tables, sequence, h);
             const size_t rows = (size_t)sequence * v->${attends.T};
             % slot("each_pair")
                 % slot("skip_pair", here)
                 const size_t of_query = ((size_t)sequence * ${PREFIX}HEADS + h) * v->${attends.T} + i;
                 const real largest = s->${prefix}largest[of_query], inverse = s->${prefix}inverse_sum[of_query];
                 const real delta = w->${prefix}delta[of_query];
-                real query[${attends.head_part}], key[${attends.head_part}], value[${attends.head_part}], dout[${attends.head_part}];
+                real query[${attends.head_part}], key[${attends.head_part}], value[${attends.head_part}],
+                        dout[${attends.head_part}];
                 ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
                 ${prefix}load_head(key, a.key + j * ${attends.key_stride});
                 ${prefix}load_head(value, a.value + j * ${attends.key_stride});
-                ${prefix}load_head(dout, w->${attends.dout} + (rows + i) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});
+                ${prefix}load_head(dout,
+                        w->${attends.dout} + (rows + i) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});
                 % include("attention/cuda/pair_gradient.tpl", { dlogit = rows })
                 % slot("add_pair")
             }

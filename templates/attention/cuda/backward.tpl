@@ -1,19 +1,19 @@
-% local attend_keys = prefix .. "attend_keys"
 /* The gradients of queries, keys and values, in the workspace${attends.sums and ", and those of the tables that this layer read" or ""}. */
-% define("INLINE void " .. prefix .. "attend_backward", attends.gradients_type .. " *g")
+INLINE void ${prefix}attend_backward(${attends.gradients_type} *g) {
     ${prefix}attend_queries();
 % if attends.pairs then
     const int sequences = block()->sequences, T = block()->view.${attends.S};
     int first = 0;
     do {
-        const int left = sequences - first, most = ${prefix}pair_sequences(sequences, T), count = left < most ? left : most;
-        % call(attend_keys, "first", "count")
+        const int left = sequences - first, most = ${prefix}pair_sequences(sequences, T),
+                count = left < most ? left : most;
+        ${prefix}attend_keys(first, count);
         ${prefix}attend_by_distance(first, count);
         __syncthreads();
         first += count;
     } while (first < sequences);
 % else
-    % call(attend_keys, "first", "count")
+    ${prefix}attend_keys(first, count);
 % end
     % slot("end_backward")
 % for _, owner in ipairs(attends.owners) do

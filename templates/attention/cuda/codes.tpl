@@ -1,7 +1,6 @@
-% local row_count = prefix .. "row_count"
-const int count = ${invoke(row_count, "v", set)};
+const int count = ${prefix}row_count(v, ${set});
 for (int e = first; e < count * WIDTH; e += stride) {
-    const int c = e % WIDTH, distance = ${invoke(attends.distance_of_row, "v", set, "e / WIDTH")};
+    const int c = e % WIDTH, distance = ${attends.distance_of_row}(v, ${set}, e / WIDTH);
     const real code = v->tables[distance < 0 ? -distance : distance].sinusoid[c];
     v->shared.${prefix}codes[${place}] = distance < 0 && c < WIDTH / 2 ? -code : code;
 }

@@ -11,9 +11,9 @@ static size_t ${prefix}draw_count(const lh_shape *shape) { return ${attends.draw
 static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
         const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
 % if cross then
-    const int T = ${T}, S = ${S};
+    const int T = shape->length[${queries.stream}], S = shape->length[${keys.stream}];
 % else
-    const int T = ${T};
+    const int T = shape->length[${queries.stream}];
 % end
     % slot("begin_draw")
 % for _, side in ipairs(sides) do
@@ -21,7 +21,8 @@ static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int3
     for (int d = 0; d < ${PREFIX}DRAWS; d++, out += ${count}) {
         if (positions[${side.stream}]) memcpy(out, positions[${side.stream}], (size_t)${count} * sizeof(int));
         else
-            lh_draw_positions(from, (uint32_t)d${side.site}, ${first}, ${range}, ${count}, ${positions.sorted_text}, out, scratch);
+            lh_draw_positions(from, (uint32_t)d${side.site}, ${first}, ${range}, ${count}, ${positions.sorted_text},
+                    out, scratch);
     }
 % end
 % if attends.distance_rows > 1 then
@@ -34,13 +35,15 @@ static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int3
                 middle[-i] = -distances[${queries.stream}][i];
             }
         else
-            lh_draw_signed_distances(from, (uint32_t)d${positions.distance.site_offset}${site}, ${PREFIX}MAX_POSITION, T, middle, scratch);
+            lh_draw_signed_distances(from, (uint32_t)d${positions.distance.site_offset}${site}, ${PREFIX}MAX_POSITION,
+                    T, middle, scratch);
     }
 % elseif attends.distance_draws > 0 then
     for (int d = 0; d < ${PREFIX}DISTANCE_DRAWS; d++, out += T) {
         if (distances[${queries.stream}]) memcpy(out, distances[${queries.stream}], (size_t)T * sizeof(int));
         else
-            lh_draw_distances(from, (uint32_t)d${positions.distance.site_offset}${site}, ${PREFIX}MAX_POSITION, T, out, scratch);
+            lh_draw_distances(from, (uint32_t)d${positions.distance.site_offset}${site}, ${PREFIX}MAX_POSITION, T, out,
+                    scratch);
     }
 % end
     % slot("end_draw")

@@ -15,13 +15,13 @@ INLINE size_t ${prefix}draw_count(const step_view *v) {
 % if positions.layer_index and attends.reads_positions then
 
 /* The drawn positions that layer l reads. */
-% define("INLINE const int *" .. prefix .. "positions_of", "const step_view *v", "int l")
+INLINE const int *${prefix}positions_of(const step_view *v, int l) {
     return v->${prefix}draws + (${positions.layer_index}) * v->${attends.T};
 }
 % if cross then
 
 /* Those of the keys. */
-% define("INLINE const int *" .. prefix .. "key_positions_of", "const step_view *v", "int l")
+INLINE const int *${prefix}key_positions_of(const step_view *v, int l) {
     return v->${prefix}draws + ${PREFIX}DRAWS * v->${attends.T} + (${positions.layer_index}) * v->${attends.S};
 }
 % end
@@ -33,7 +33,7 @@ INLINE size_t ${prefix}draw_count(const step_view *v) {
 % else
 /* The drawn distances that layer l reads, ascending from 0. */
 % end
-% define("INLINE const int *" .. prefix .. "distances_of", "const step_view *v", "int l")
+INLINE const int *${prefix}distances_of(const step_view *v, int l) {
 % if distance.independent then
     return v->${prefix}draws + (${attends.first_distances} + 2 * ${distance.layer_index} + 1) * v->${attends.T};
 % else

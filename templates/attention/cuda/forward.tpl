@@ -1,15 +1,14 @@
-% local head, channels = prefix .. "head", "[" .. attends.head_part .. "]"
-% local pair_logit, head_at, keys = prefix .. "pair_logit", prefix .. "head_at", cross and "v->" .. attends.S or "T"
+% local pair_logit, keys = prefix .. "pair_logit", cross and "v->" .. attends.S or "T"
 % local take_keys, of_key = prefix .. "take_keys", { a = "a->", h = "a->h", j = "j + u", keys = "a->" .. attends.keys }
 % local of_query = { h = "h", j = "j", keys = keys }
-% local side_by_side = PREFIX .. "KEYS"
 /* A query's softmax so far: exponentials relative to the largest score. */
 typedef struct ${prefix}softmax {
     real largest, sum, out[${attends.head_part}];
 } ${prefix}softmax;
 
 /* Takes in `count` keys from j on, side by side; the sums go from key to key. */
-% define("INLINE void " .. take_keys, "const int count", "const " .. head .. " *a", "const real query" .. channels, "int i", "int j", prefix .. "softmax *m")
+INLINE void ${take_keys}(const int count, const ${prefix}head *a, const real query[${attends.head_part}], int i, int j,
+        ${prefix}softmax *m) {
     real score[${PREFIX}KEYS], highest = m->largest;
 #pragma unroll
     for (int u = 0; u < count; u++) {
@@ -34,7 +33,7 @@ typedef struct ${prefix}softmax {
 }
 
 /* The layer's attended values, and what the backward pass needs of the softmax. */
-% define("NOINLINE void " .. prefix .. "attend", "const bool training")
+NOINLINE void ${prefix}attend(const bool training) {
     const step_view *v = &block()->view;
     const ${attends.state} *s = &block()->${attends.block};
     const int sequences = block()->sequences, T = v->${attends.T};
@@ -45,7 +44,7 @@ typedef struct ${prefix}softmax {
     % slot("tables")
     for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
         const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
-        ${attends.asks and "" or "const "}${head} a = ${invoke(head_at, "v", "l", "s", "&tables", "sequence", "h")};
+        ${attends.asks and "" or "const "}${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
         % slot("unless_training")
         const int end = ${inline("end_key", keys, of_query)};
         int j = ${inline("first_key", "0", of_query)};
@@ -56,10 +55,11 @@ typedef struct ${prefix}softmax {
         m.sum = 0;
         ${prefix}clear_head(m.out);
 % if not terms.scattered then
-        for (; j + ${PREFIX}KEYS <= end; j += ${PREFIX}KEYS) ${invoke(take_keys, side_by_side, "&a", "query", "i", "j", "&m")};
+        for (; j + ${PREFIX}KEYS <= end; j += ${PREFIX}KEYS) ${take_keys}(${PREFIX}KEYS, &a, query, i, j, &m);
 % end
-        for (; j < end; ${inline("next_key", "j++", of_query)}) ${invoke(take_keys, "1", "&a", "query", "i", "j", "&m")};
-        ${prefix}store_head(m.out, 1 / m.sum, s->${attends.out} + ((size_t)sequence * T + i) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});
+        for (; j < end; ${inline("next_key", "j++", of_query)}) ${take_keys}(1, &a, query, i, j, &m);
+        ${prefix}store_head(m.out, 1 / m.sum,
+                s->${attends.out} + ((size_t)sequence * T + i) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});
         ${attends.once}s->${prefix}largest[task] = m.largest;
         ${attends.once}s->${prefix}inverse_sum[task] = 1 / m.sum;
     }

@@ -16,7 +16,8 @@ typedef struct ${prefix}head {
 % include("attention/cuda/head_lanes.tpl")
 
 % end
-% define("INLINE " .. prefix .. "head " .. prefix .. "head_at", "const step_view *v", "int l", "const " .. attends.state .. " *s", "const " .. prefix .. "score_tables *score", "int sequence", "int h")
+INLINE ${prefix}head ${prefix}head_at(const step_view *v, int l, const ${attends.state} *s,
+        const ${prefix}score_tables *score, int sequence, int h) {
     ${prefix}head a;
     a.T = v->${attends.T};
     a.query = s->${attends.q} + (size_t)sequence * v->${attends.T} * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel};

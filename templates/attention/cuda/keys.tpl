@@ -1,11 +1,10 @@
-% local head, head_at, T, S = prefix .. "head", prefix .. "head_at", "v->" .. attends.T, "v->" .. attends.S
 % local here = { h = "h", keys = "a." .. attends.keys, queries = "a.T" }
 % if attends.pairs then
 /* Gradients of the keys and values of count sequences from the first on, and of their pairs. */
 % else
 /* Gradients of the keys and values. */
 % end
-% define("NOINLINE void " .. prefix .. "attend_keys", "int first", "int count")
+NOINLINE void ${prefix}attend_keys(int first, int count) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const ${attends.state} *s = &block()->${attends.block};
@@ -17,17 +16,19 @@
 % end
     % slot("tables")
 % if attends.pairs then
-    for (int task = first * ${PREFIX}HEADS * ${S} + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * ${S}; task += ${attends.tasks}) {
+    for (int task = first * ${PREFIX}HEADS * v->${attends.S} + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * v->${attends.S}; task += ${attends.tasks}) {
 % else
-    for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * ${S}; task += ${attends.tasks}) {
+    for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * v->${attends.S}; task += ${attends.tasks}) {
 % end
-        const int j = task % ${S}, h = task / ${S} % ${PREFIX}HEADS, sequence = task / ${S} / ${PREFIX}HEADS;
+        const int j = task % v->${attends.S}, h = task / v->${attends.S} % ${PREFIX}HEADS,
+                sequence = task / v->${attends.S} / ${PREFIX}HEADS;
 % if attends.pairs then
-        const size_t column = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * ${T} * ${S} + j;
+        const size_t column = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * v->${attends.T} * v->${attends.S} + j;
 % end
-        const ${head} a = ${invoke(head_at, "v", "l", "s", "&tables", "sequence", "h")};
-        const real *dattended = w->${attends.dout} + (size_t)sequence * ${T} * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
-        real key[${attends.head_part}], value[${attends.head_part}], dkey[${attends.head_part}], dvalue[${attends.head_part}]${inline("sums_of_key", "")};
+        const ${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
+        const real *dattended = w->${attends.dout} + (size_t)sequence * v->${attends.T} * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+        real key[${attends.head_part}], value[${attends.head_part}], dkey[${attends.head_part}],
+                dvalue[${attends.head_part}]${inline("sums_of_key", "")};
         ${prefix}load_head(key, a.key + j * ${attends.key_stride});
         ${prefix}load_head(value, a.value + j * ${attends.key_stride});
         ${prefix}clear_head(dkey);
@@ -37,24 +38,25 @@
 % end
         for (int i = ${inline("first_query", "0", here)}; i < ${inline("end_query", "a.T", here)}; ${inline("next_query", "i++", here)}) {
 % if cross then
-            const int of_query = task / ${S} * ${T} + i;
+            const int of_query = task / v->${attends.S} * v->${attends.T} + i;
 % else
             const int of_query = task - j + i;
 % end
-            const real largest = s->${prefix}largest[of_query], inverse = s->${prefix}inverse_sum[of_query], delta = w->${prefix}delta[of_query];
+            const real largest = s->${prefix}largest[of_query], inverse = s->${prefix}inverse_sum[of_query],
+                    delta = w->${prefix}delta[of_query];
             real query[${attends.head_part}], dout[${attends.head_part}];
             ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
             ${prefix}load_head(dout, dattended + i * WIDTH);
             % include("attention/cuda/pair_gradient.tpl", { dlogit = true })
 % if attends.pairs then
-            ${attends.once}w->${prefix}pairs[column + (size_t)i * ${S}] = dlogit;
+            ${attends.once}w->${prefix}pairs[column + (size_t)i * v->${attends.S}] = dlogit;
 % end
             % slot("keep_score")
             ${prefix}add_head(dkey, dlogit, query);
             ${prefix}add_head(dvalue, ${inline("weight_of_value", "weight")}, dout);
             % slot("add_to_key")
         }
-        real *to = w->${attends.dkv} + (size_t)(sequence * ${S} + j) * ${attends.key_stride}${attends.to_keys} + h * ${PREFIX}HEAD_WIDTH;
+        real *to = w->${attends.dkv} + (size_t)(sequence * v->${attends.S} + j) * ${attends.key_stride}${attends.to_keys} + h * ${PREFIX}HEAD_WIDTH;
 % if attends.head_lanes > 1 then
         to += ${prefix}channel();
 % end

@@ -1,5 +1,3 @@
-% local head, chances, try_key = "const " .. prefix .. "head *a", prefix .. "chances", prefix .. "try_key"
-% local chances_at, seeker, key_at = prefix .. "chances_at", "const " .. prefix .. "seeker *q", prefix .. "key_at(i, step)"
 /* Geometric self-attention of a shard. A thread has one query of one head and tries its keys outwards, at every
  * distance right before left; backward it does so again, notes what it met, and goes back inwards; then a thread has a
  * key. Nothing is added by two threads and every sum has its order. */
@@ -53,7 +51,7 @@ typedef struct ${prefix}chances {
     real match, miss;
 } ${prefix}chances;
 
-% define("INLINE " .. chances .. " " .. chances_at, head, seeker, "int i", "int j")
+INLINE ${prefix}chances ${prefix}chances_at(const ${prefix}head *a, const ${prefix}seeker *q, int i, int j) {
     real key[${attends.head_part}];
     ${prefix}load_head(key, a->key + j * ${PREFIX}QUERY_STRIDE);
     const real logit = ${prefix}dot_head(q->query, key) + ${inline("offset", "")};
@@ -74,8 +72,8 @@ typedef struct ${prefix}walk {
     real out[${attends.head_part}];
 } ${prefix}walk;
 
-% define("INLINE void " .. try_key, head, seeker, "int i", "int j", prefix .. "walk *m")
-    const ${chances} c = ${invoke(chances_at, "a", "q", "i", "j")};
+INLINE void ${prefix}try_key(const ${prefix}head *a, const ${prefix}seeker *q, int i, int j, ${prefix}walk *m) {
+    const ${prefix}chances c = ${prefix}chances_at(a, q, i, j);
     const real weight = c.match * m->unmatched;
     real value[${attends.head_part}];
     m->unmatched *= c.miss;
@@ -99,7 +97,7 @@ NOINLINE void ${prefix}attend(void) {
         % slot("begin_walk")
         ${prefix}clear_head(m.out);
         for (int step = 2; step <= ${prefix}last_step(i, T); step++)
-            if (${prefix}exists(${key_at}, T)) ${invoke(try_key, "&a", "&q", "i", key_at, "&m")};
+            if (${prefix}exists(${prefix}key_at(i, step), T)) ${prefix}try_key(&a, &q, i, ${prefix}key_at(i, step), &m);
         real *out = s->${attends.out} + ((size_t)sequence * T + i) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         % slot("end_walk")
     }
@@ -118,7 +116,7 @@ INLINE void ${prefix}note_keys(const ${prefix}head *a, int i, real *weights, rea
     for (int step = 2; step <= ${prefix}last_step(i, T); step++) {
         const int j = ${prefix}key_at(i, step);
         if (!${prefix}exists(j, T)) continue;
-        const ${chances} c = ${invoke(chances_at, "a", "&q", "i", "j")};
+        const ${prefix}chances c = ${prefix}chances_at(a, &q, i, j);
         const size_t place = ${prefix}pair_place(i, j, T);
         weights[place] = c.match * unmatched;
         misses[place] = c.miss;
@@ -135,7 +133,8 @@ typedef struct ${prefix}return_walk {
 } ${prefix}return_walk;
 
 /* With S the chance that reaches the pair: dP = S (dA - dS), and behind it dS becomes dA P + dS (1 - P). */
-INLINE void ${prefix}return_key(const ${prefix}head *a, int i, int j, const real *weights, real *pairs, ${prefix}return_walk *m) {
+INLINE void ${prefix}return_key(const ${prefix}head *a, int i, int j, const real *weights, real *pairs,
+        ${prefix}return_walk *m) {
     const size_t place = ${prefix}pair_place(i, j, a->T);
     const real weight = weights[place], miss = pairs[place];
     real key[${attends.head_part}], value[${attends.head_part}];
@@ -172,13 +171,15 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
         % slot("begin_return")
         m.dunmatched = m.dright = m.dleft = 0;
         for (int step = ${prefix}last_step(i, T); step > 1; step--)
-            if (${prefix}exists(${key_at}, T)) ${prefix}return_key(&a, i, ${key_at}, weights, pairs, &m);
+            if (${prefix}exists(${prefix}key_at(i, step), T)) ${prefix}return_key(&a, i, ${prefix}key_at(i, step),
+                    weights, pairs, &m);
         real query[${attends.head_part}], bias[${attends.head_part}];
         ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
         ${prefix}load_head(bias, a.content_bias);
         ${prefix}add_head(query, 1, bias);
         const real dscale = ${prefix}dot_head(query, m.dquery);
-        ${prefix}store_head(m.dquery, a.numbers.scale, w->${attends.dq} + row * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel});
+        ${prefix}store_head(m.dquery, a.numbers.scale,
+                w->${attends.dq} + row * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel});
         ${attends.once}w->${prefix}query_sums[task] = dscale;
         ${attends.once}w->${prefix}query_sums[numbers + task] = m.dright + m.dleft;
         % slot("end_return")

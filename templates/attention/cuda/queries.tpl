@@ -1,4 +1,4 @@
-% local head, head_at, keys = prefix .. "head", prefix .. "head_at", "a." .. attends.keys
+% local keys = "a." .. attends.keys
 % local here = { h = "h", j = "j", keys = keys }
 /* Gradients of the queries. */
 NOINLINE void ${prefix}attend_queries(void) {
@@ -11,11 +11,14 @@ NOINLINE void ${prefix}attend_queries(void) {
 % end
     % slot("tables")
     for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * v->${attends.T}; task += ${attends.tasks}) {
-        const int i = task % v->${attends.T}, h = task / v->${attends.T} % ${PREFIX}HEADS, sequence = task / v->${attends.T} / ${PREFIX}HEADS;
-        const ${head} a = ${invoke(head_at, "v", "l", "s", "&tables", "sequence", "h")};
-        const size_t row = (size_t)sequence * v->${attends.T} + i, at = row * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+        const int i = task % v->${attends.T}, h = task / v->${attends.T} % ${PREFIX}HEADS,
+                sequence = task / v->${attends.T} / ${PREFIX}HEADS;
+        const ${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
+        const size_t row = (size_t)sequence * v->${attends.T} + i,
+                at = row * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         const real largest = s->${prefix}largest[task], inverse = s->${prefix}inverse_sum[task];
-        real query[${attends.head_part}], dquery[${attends.head_part}], dout[${attends.head_part}], out[${attends.head_part}];
+        real query[${attends.head_part}], dquery[${attends.head_part}], dout[${attends.head_part}],
+                out[${attends.head_part}];
         ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
         ${prefix}load_head(dout, w->${attends.dout} + at);
         ${prefix}load_head(out, s->${attends.out} + at);
@@ -35,7 +38,8 @@ NOINLINE void ${prefix}attend_queries(void) {
             ${prefix}add_head(dquery, dlogit, key);
             % slot("add_to_query")
         }
-        ${prefix}store_head(dquery, ${PREFIX}LOGIT_SCALE, w->${attends.dq} + row * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel});
+        ${prefix}store_head(dquery, ${PREFIX}LOGIT_SCALE,
+                w->${attends.dq} + row * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel});
         % slot("finish_query")
     }
     __syncthreads();

@@ -1,5 +1,4 @@
-% local c, at = scalar.cuda, prefix .. "score_"
-% local tables = "const " .. at .. "tables *s"
+% local c = scalar.cuda
 % for _, list in ipairs(scalar.constants) do
 % if #list.lines == 1 and #list.name + #list.lines[1] < 80 then
 static __device__ const real ${list.name}[] = {${list.lines[1]}};
@@ -23,7 +22,8 @@ enum { ${PREFIX}SCORE_STAGES = ${c.stage_count} };
 % else
 /* Fills the tables${c.of_layer}: of each the entries first, first + stride, ... */
 % end
-% define("INLINE void " .. prefix .. "make_score", "int stage", "const step_view *v", "int l", tables, "int first", "int stride")
+INLINE void ${prefix}make_score(int stage, const step_view *v, int l, const ${prefix}score_tables *s, int first,
+        int stride) {
     % include("attention/cuda/scalar_names.tpl", { uses = c.make.uses })
 % for _, stage in ipairs(c.stages) do
 % if c.stages[2] then
@@ -42,20 +42,22 @@ enum { ${PREFIX}SCORE_STAGES = ${c.stage_count} };
 
 % end
 /* The score of a pair: head h, query i, key j. */
-% define("INLINE real " .. at .. "pair", tables, "int T", "int S", "int h", "int i", "int j", "real logit")
+INLINE real ${prefix}score_pair(const ${prefix}score_tables *s, int T, int S, int h, int i, int j, real logit) {
     % include("parts/statements.tpl", { list = c.pair })
 }
 % if c.logit_grad then
 
 /* From the gradient of a pair's score that of its logit. */
-% define("INLINE real " .. at .. "logit_grad", tables, "int T", "int S", "int h", "int i", "int j", "real logit", "real dscore")
+INLINE real ${prefix}score_logit_grad(const ${prefix}score_tables *s, int T, int S, int h, int i, int j, real logit,
+        real dscore) {
     % include("parts/statements.tpl", { list = c.logit_grad })
 }
 % end
 % for _, list in ipairs(c.lists) do
 
 /* From the gradient of a pair's score that of ${list.about}, added to out. */
-% define("INLINE void " .. at .. "grad_" .. list.class, tables, "int T", "int S", "int h", "int i", "int j", "real logit", "real dscore", "real *out")
+INLINE void ${prefix}score_grad_${list.class}(const ${prefix}score_tables *s, int T, int S, int h, int i, int j,
+        real logit, real dscore, real *out) {
     % include("parts/statements.tpl", { list = list.statements })
 }
 % end
@@ -67,7 +69,8 @@ enum { ${PREFIX}SCORE_STAGES = ${c.stage_count} };
 % else
 /* Takes the gradients of a set of tables back to the parameters: all threads of one block. */
 % end
-% define("INLINE void " .. prefix .. "end_score", "const step_view *v", "int l", tables, "const " .. at .. "gradients *d", "parameters *g", "real *scratch", "real *staging")
+INLINE void ${prefix}end_score(const step_view *v, int l, const ${prefix}score_tables *s,
+        const ${prefix}score_gradients *d, parameters *g, real *scratch, real *staging) {
     % include("attention/cuda/scalar_names.tpl", { uses = c.finish.uses })
 % if c.finish.uses.stride then
     const int first = (int)threadIdx.x, stride = THREADS;
@@ -77,7 +80,7 @@ enum { ${PREFIX}SCORE_STAGES = ${c.stage_count} };
 % if c.finish.uses.w then
     ${prefix}score_work w;
     size_t used = 0;
-    % call(prefix .. "lay_out_score_work", "&w", "(char *)scratch", "&used", "T", "S")
+    ${prefix}lay_out_score_work(&w, (char *)scratch, &used, T, S);
 % end
 % for _, sum in ipairs(c.uniform_work) do
     if (first < ${sum.extent}) ${sum.array}[first] = 0;

@@ -9,7 +9,8 @@ add_block_sums(${sum.member}, ${sum.name}, ${sum.extent}, staging);
 __syncthreads();
 % end
 % for _, list in ipairs(nest.scatters) do
-add_listed(${list.member}, ${list.heads}, ${list.size}, ${list.index}, ${list.index_stride}, ${list.value}, ${list.count});
+add_listed(${list.member}, ${list.heads}, ${list.size}, ${list.index}, ${list.index_stride}, ${list.value},
+        ${list.count});
 % end
 % if nest.barrier_behind then
 __syncthreads();

@@ -1,4 +1,4 @@
-% local c, at, out = scalar.cuda, prefix .. "score_", prefix .. "lay_out_score"
+% local c = scalar.cuda
 /* What the score reads in the pair loop: tables that all sequences of a batch share, made once per step.
 % if c.starts_behind then
  * A table by query - key starts ${attends.keys} - 1 elements before its pointer.
@@ -9,14 +9,14 @@ typedef struct ${prefix}score_tables {
 } ${prefix}score_tables;
 
 /* Places a set of tables for T tokens into memory; NULL only counts. */
-% define("INLINE void " .. out, at .. "tables *s", "char *memory", "size_t *used", "int T", "int S")
+INLINE void ${prefix}lay_out_score(${prefix}score_tables *s, char *memory, size_t *used, int T, int S) {
     % include("attention/cuda/scalar_places.tpl", { set = "s", members = c.tables, numbers = c.numbers, behind = c.starts_behind })
 }
 
-% define("INLINE size_t " .. at .. "bytes", "int T", "int S")
+INLINE size_t ${prefix}score_bytes(int T, int S) {
     ${prefix}score_tables s;
     size_t bytes = 0;
-    % call(out, "&s", "(char *)0", "&bytes", "T", "S")
+    ${prefix}lay_out_score(&s, (char *)0, &bytes, T, S);
     return bytes;
 }
 % if scalar.trains then
@@ -26,14 +26,14 @@ typedef struct ${prefix}score_gradients {
     % include("attention/cuda/scalar_members.tpl", { members = c.gradients, numbers = c.gradient_numbers })
 } ${prefix}score_gradients;
 
-% define("INLINE void " .. out .. "_gradients", at .. "gradients *d", "char *memory", "size_t *used", "int T", "int S")
+INLINE void ${prefix}lay_out_score_gradients(${prefix}score_gradients *d, char *memory, size_t *used, int T, int S) {
     % include("attention/cuda/scalar_places.tpl", { set = "d", members = c.gradients, numbers = c.gradient_numbers, behind = c.gradients_start_behind })
 }
 
-% define("INLINE size_t " .. at .. "gradient_bytes", "int T", "int S")
+INLINE size_t ${prefix}score_gradient_bytes(int T, int S) {
     ${prefix}score_gradients d;
     size_t bytes = 0;
-    % call(out .. "_gradients", "&d", "(char *)0", "&bytes", "T", "S")
+    ${prefix}lay_out_score_gradients(&d, (char *)0, &bytes, T, S);
     return bytes;
 }
 % end
@@ -46,17 +46,17 @@ typedef struct ${prefix}score_work {
 % end
 } ${prefix}score_work;
 
-% define("INLINE void " .. out .. "_work", at .. "work *w", "char *memory", "size_t *used", "int T", "int S")
+INLINE void ${prefix}lay_out_score_work(${prefix}score_work *w, char *memory, size_t *used, int T, int S) {
 % for _, w in ipairs(c.work) do
     w->${w.name} = (${w.type} *)take(memory, used, ${w.count} * sizeof(${w.type}));
 % end
 }
 
 /* Elements of end_score's room. */
-% define("INLINE size_t " .. at .. "scratch", "int T", "int S")
+INLINE size_t ${prefix}score_scratch(int T, int S) {
     ${prefix}score_work w;
     size_t bytes = 0;
-    % call(out .. "_work", "&w", "(char *)0", "&bytes", "T", "S")
+    ${prefix}lay_out_score_work(&w, (char *)0, &bytes, T, S);
     return bytes / sizeof(real);
 }
 % end

@@ -2,16 +2,13 @@
 const parameters *p = v->p;
 % end
 % if uses.position then
-% local positions_of = prefix .. "positions_of"
-const int *position = ${invoke(positions_of, "v", "l")};
+const int *position = ${prefix}positions_of(v, l);
 % end
 % if uses.key_position then
-% local key_positions_of = prefix .. "key_positions_of"
-const int *key_position = ${invoke(key_positions_of, "v", "l")};
+const int *key_position = ${prefix}key_positions_of(v, l);
 % end
 % if uses.drawn then
-% local distances_of = prefix .. "distances_of"
-const int *drawn = ${invoke(distances_of, "v", "l")};
+const int *drawn = ${prefix}distances_of(v, l);
 % end
 % if uses.T then
 const int T = v->${attends.T};

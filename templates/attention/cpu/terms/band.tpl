@@ -6,7 +6,7 @@
 % else
 /* Which of LANES queries, from i on, see key j; lanes beyond the last query repeat it. */
 % end
-% define("INLINE bits " .. name .. "_visible", "int T", "int S", "int i", "int j")
+INLINE bits ${name}_visible(int T, int S, int i, int j) {
     vector offset = descending(j - i, j - T + 1); /* key - query */
 % if seen.sees_all then
     bits near = both(at_most(broadcast(-${seen.left}), offset), at_most(offset, broadcast(${seen.right})));
@@ -51,5 +51,4 @@ INLINE void ${name}_open_span(const ${name}_head *head, int first, int begin, in
 }
 % end
 % section("visible")
-% local visible, of_keys = name .. "_visible", "head->" .. S
-${invoke(visible, "head->T", of_keys, "group->first", "j")}
+${name}_visible(head->T, head->${S}, group->first, j)

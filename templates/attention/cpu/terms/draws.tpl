@@ -19,7 +19,8 @@ static void draw_${name}_positions(const lh_cpu_step *step, int d) {
 % end
 % for _, side in ipairs(sides) do
 % local count = side.member == "position" and "T" or "S"
-    if (step->positions[${side.stream}]) memcpy(s->${prefix}${side.member}[d], step->positions[${side.stream}], (size_t)${count} * sizeof(int32_t));
+    if (step->positions[${side.stream}]) memcpy(s->${prefix}${side.member}[d], step->positions[${side.stream}],
+            (size_t)${count} * sizeof(int32_t));
     else
         lh_draw_positions(&step->draw, (uint32_t)d${side.site}, ${first}, ${range}, ${count}, ${positions.sorted_text},
                 s->${prefix}${side.member}[d], s->${prefix}scratch[d]);
@@ -40,7 +41,8 @@ static void draw_${name}_distances(const lh_cpu_step *step, int d) {
             middle[-i] = -${given}[i];
         }
     else
-        lh_draw_signed_distances(&step->draw, (uint32_t)d${positions.distance.site_offset}${site}, ${PREFIX}MAX_POSITION, T,
+        lh_draw_signed_distances(&step->draw, (uint32_t)d${positions.distance.site_offset}${site},
+                ${PREFIX}MAX_POSITION, T,
                 middle, s->${prefix}distance_scratch[d]);
 % else
     if (${given}) memcpy(s->${prefix}distance[d], ${given}, (size_t)T * sizeof(int32_t));

@@ -80,4 +80,4 @@ ${name}_head_grad grad = {sums, sums->content_bias + at, dquery_key_value + at, 
 % else
 ${name}_head_grad grad = {sums, sums->content_bias + at, dquery_key_value + at};
 % end
-% call("attend_" .. name .. "_backward", "&head", "query_key_value + at", "attended + at", "dattended + at", "of_head", "&w->" .. name, "&grad")
+attend_${name}_backward(&head, query_key_value + at, attended + at, dattended + at, of_head, &w->${name}, &grad);

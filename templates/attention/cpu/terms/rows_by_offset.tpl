@@ -22,14 +22,16 @@ group->stride = head->stride;
 /* Adds the gradients of KEYS rows, from row x on; lanes are channels. Row x is that of query i and key i + ${S} - 1 - x;
  * pairs of which the key does not exist have zeros in dlogits. */
 % end
-% define("INLINE void " .. name .. "_relative_rows_grad", "const " .. name .. "_head *head", length_words, "int x", "const " .. name .. "_scratch *scratch", "real *restrict drows")
+INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}, int x, const ${name}_scratch *scratch,
+        real *restrict drows) {
     ${name}_part dr[${PREFIX}KEYS][${PREFIX}HEAD_PARTS];
     UNROLL
     for (int u = 0; u < ${PREFIX}KEYS; u++) {
         UNROLL
         for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) dr[u][part] = (${name}_part){0};
     }
-    int key = ${S} - 1 - x, i = key < 0 ? -key : 0, behind = ${S} - key + ${PREFIX}KEYS - 1, end = behind < T ? behind : T;
+    int key = ${S} - 1 - x, i = key < 0 ? -key : 0, behind = ${S} - key + ${PREFIX}KEYS - 1,
+            end = behind < T ? behind : T;
 % if bounded then
     const int first_group = ${name}_first_group(head);
     if (i < head->first_query) i = head->first_query;
@@ -76,10 +78,10 @@ memset(scratch->dlogits, 0, ${PREFIX}KEYS * LANES * sizeof(real));
 memset(dlogits + (begin - ${PREFIX}KEYS) * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real));
 % end
 memset(dlogits + ${to_key} * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real));
-% call(name .. "_relative_queries", "head", "first", terms.spans and "begin, end", "dlogits", "inverse", "dq")
+${name}_relative_queries(head, first, begin, end, dlogits, inverse, dq);
 % section("rows_back")
-% local grad = invoke(name .. "_relative_rows_grad", "head", T_S, "x", "scratch", "head->drows")
-for (int x = 0; x < ${name}_distance_count(${T_S}); x += ${PREFIX}KEYS) ${grad};
+for (int x = 0; x < ${name}_distance_count(${T_S}); x += ${PREFIX}KEYS) ${name}_relative_rows_grad(head, ${T_S}, x,
+        scratch, head->drows);
 % section("rows_back_of_block")
 for (int x = block.first_query / ${PREFIX}KEYS * ${PREFIX}KEYS; x < block.end_query + T - 1; x += ${PREFIX}KEYS)
     ${name}_relative_rows_grad(&block, T, x, scratch, head->drows);
@@ -87,7 +89,8 @@ for (int x = block.first_query / ${PREFIX}KEYS * ${PREFIX}KEYS; x < block.end_qu
 real *rows[${stack.count}]; /* [rows][RELATIVE_WIDTH] gradients of the rows of distances */
 % section("sums_room")
 size_t rows = (size_t)${name}_distance_count(${T_S});
-for (int l = 0; l < ${stack.count}; l++) sums->rows[l] = take(memory, used, rows * ${PREFIX}RELATIVE_WIDTH * sizeof(real));
+for (int l = 0; l < ${stack.count}; l++) sums->rows[l] = take(memory, used,
+        rows * ${PREFIX}RELATIVE_WIDTH * sizeof(real));
 % section("tables")
 enum {
     ${PREFIX}RELATIVE_SETS = ${rows.sets}, /* sets of distances in one pass${rows.sets_words} */
@@ -108,7 +111,7 @@ INLINE int ${name}_distance_count(int T) { return 2 * T - 1; }
  * the sets of a cache, with LANES queries from every row on. Behind the last row are zeros. */
 INLINE int ${name}_row_stride(${length_words}) { return (round_up(${cross and "T + S" or "2 * T"} + LANES - 2, LANES) / LANES | 1) * LANES; }
 
-% define("INLINE int " .. name .. "_distance", "const lh_cpu_step *step", "int set", "int x")
+INLINE int ${name}_distance(const lh_cpu_step *step, int set, int x) {
 % if positions.distance.draws then
     return ${prefix}drawn_distance(((const shared *)step->shared)->${prefix}distance[set]${middle}, ${of_keys} - 1 - x);
 % else
@@ -119,9 +122,9 @@ INLINE int ${name}_row_stride(${length_words}) { return (round_up(${cross and "T
 % section("end_sums")
 for (int l = 0; l < ${stack.count}; l++) end_${name}_relative(step, l, sums, &g->${stack.member}[l]);
 % section("after_distances")
-% call("make_" .. name .. "_relative", "step", "d")
+make_${name}_relative(step, d);
 % section("begin")
 % if not positions.distance.draws then
 for (int l = part; l < ${stack.count}; l += parts)
-    % call("make_" .. name .. "_relative", "step", "l")
+    make_${name}_relative(step, l);
 % end

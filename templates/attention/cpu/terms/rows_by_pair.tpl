@@ -51,7 +51,8 @@ INLINE void ${name}_logits(const int N, const ${name}_queries *group, const real
 % section("queries_grad")
 
 % include("attention/cpu/rows_queries_words.tpl")
-% define("INLINE void " .. name .. "_relative_queries", "const " .. name .. "_head *head", "int first", terms.spans and "int begin, int end", "const real *restrict dlogits", "vector *dq")
+INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int begin, int end,
+        const real *restrict dlogits, vector *dq) {
     % include("attention/cpu/some_lengths.tpl", { of_T = not terms.spans and not cross, of_S = not terms.spans and cross })
     for (int j = ${from_key}; j < ${to_key}; j++) {
         vector dlogit = load(dlogits + j * LANES);
@@ -87,7 +88,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, int i, const ${
     }
 }
 % section("queries_back")
-% call(name .. "_relative_queries", "head", "first", terms.spans and "begin, end", "dlogits", "dq")
+${name}_relative_queries(head, first, begin, end, dlogits, dq);
 % section("rows_back")
 for (int i = ${bounded and "head->first_query" or "0"}; i < ${bounded and "head->end_query" or "T"}; i++) ${name}_relative_rows_grad(head, i, scratch);
 % section("rows_back_of_block")

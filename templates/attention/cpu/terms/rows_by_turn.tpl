@@ -11,7 +11,7 @@ real *turned, *far; /* room: a group's turned queries, their products with the k
 real *dweight; /* [HEAD_WIDTH][WIDTH] */
 % section("head")
 const int set = ${PREFIX}RELATIVE_SETS > 1 ? l : 0;
-head.weight = w->shared->${stack.member}[l].${prefix}relative + h * WIDTH * ${H};
+head.weight = w->shared->${stack.member}[l].${prefix}relative + h * WIDTH * ${PREFIX}HEAD_WIDTH;
 head.codes = ${name}_codes(w->step, set);
 head.places = ${name}_places(w->step, set);
 head.place_stride = ${name}_place_stride(head.T);
@@ -21,20 +21,21 @@ head.turned = w->${name}.turned;
 head.far = w->${name}.far;
 % include("attention/cpu/bias_head.tpl")
 % section("head_grad")
-head->dweight = w->sums.${name}.weights[l] + h * ${H} * WIDTH;
-head->dbiases = w->sums.${name}.biases[l] + h * 2 * ${H} * LANES;
+head->dweight = w->sums.${name}.weights[l] + h * ${PREFIX}HEAD_WIDTH * WIDTH;
+head->dbiases = w->sums.${name}.biases[l] + h * 2 * ${PREFIX}HEAD_WIDTH * LANES;
 % section("queries")
-vector content[${H}]; /* with its bias, times ${PREFIX}LOGIT_SCALE */
+vector content[${PREFIX}HEAD_WIDTH]; /* with its bias, times ${PREFIX}LOGIT_SCALE */
 const real *far; /* [keys][LANES] what the logits gain by the keys' distances */
 % section("load_room")
-vector position[${H}];
+vector position[${PREFIX}HEAD_WIDTH];
 % section("load")
 UNROLL
-for (int d = 0; d < ${H}; d++) {
+for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
     position[d] = group->content[d] + head->position_bias[d] * ${PREFIX}LOGIT_SCALE;
     group->content[d] += head->content_bias[d] * ${PREFIX}LOGIT_SCALE;
 }
-turn_queries(${H}, WIDTH, position, head->weight, head->places + first, head->place_stride, head->turned);
+turn_queries(${PREFIX}HEAD_WIDTH, WIDTH, position, head->weight, head->places + first, head->place_stride,
+        head->turned);
 group->far = head->far;
 % section("logit_functions")
 /* What the logits of a group with keys from `from` to `to` - 1 gain by their distances: before them. from: a whole run of
@@ -44,7 +45,7 @@ INLINE void ${name}_far_logits(const ${name}_head *head, int from, int to) {
 }
 
 % section("logits")
-dot_rows(${H}, N, group->content, ${K}, key, sum);
+dot_rows(${PREFIX}HEAD_WIDTH, N, group->content, ${K}, key, sum);
 UNROLL
 for (int u = 0; u < N; u++) sum[u] += load(group->far + (j + u) * LANES);
 % section("far")
@@ -58,24 +59,25 @@ ${name}_far_logits(head, ${from}, ${to});
 % end
 /* Adds to dq, without its factors still, what a group's queries get through their distances; the biases get the sums over
  * queries, and the weight its gradient. */
-% define("INLINE void " .. name .. "_turned_queries", "const " .. name .. "_head *head", "int first", terms.spans and "int begin, int end", "const real *restrict dlogits", "const " .. name .. "_scratch *scratch", "vector inverse", "vector *dq")
+INLINE void ${name}_turned_queries(const ${name}_head *head, int first, int begin, int end,
+        const real *restrict dlogits, const ${name}_scratch *scratch, vector inverse, vector *dq) {
     const int ${terms.spans and "T = head->T" or of_head}, queries = ${stop} - first < LANES ? ${stop} - first : LANES;
 % if bounded then
     const int before = first < head->first_query ? head->first_query - first : 0;
 % end
-    const real *rows = scratch->rows + (first${before}) * ${rows.vectors} * ${H} + 2 * ${H};
-    real *dturned = head->turned, back[LANES * ${H} + LANES] = {0};
-    vector dposition[${H}], factor = keep_where(lanes_before(T - first), inverse * ${PREFIX}LOGIT_SCALE);
-    % call("turned_grad", "WIDTH", "queries", keys, dlogits_from, codes_from, "dturned")
+    const real *rows = scratch->rows + (first${before}) * ${rows.vectors} * ${PREFIX}HEAD_WIDTH + 2 * ${PREFIX}HEAD_WIDTH;
+    real *dturned = head->turned, back[LANES * ${PREFIX}HEAD_WIDTH + LANES] = {0};
+    vector dposition[${PREFIX}HEAD_WIDTH], factor = keep_where(lanes_before(T - first), inverse * ${PREFIX}LOGIT_SCALE);
+    turned_grad(WIDTH, queries, ${keys}, ${dlogits_from}, ${codes_from}, dturned);
     for (int i = 0; i < queries; i++)
         turn_back(WIDTH, head->table[head->position[first + i]].sinusoid, dturned + i * WIDTH);
-    through_weight(${H}, WIDTH, queries, dturned, head->weight, back);
-    load_columns(${H}, LANES, 0, ${H}, back, 1, dposition);
+    through_weight(${PREFIX}HEAD_WIDTH, WIDTH, queries, dturned, head->weight, back);
+    load_columns(${PREFIX}HEAD_WIDTH, LANES, 0, ${PREFIX}HEAD_WIDTH, back, 1, dposition);
     % include("attention/cpu/bias_sums.tpl")
     % call("outer_sums", bounded and "queries - before" or "queries", ("widest_divisor(%s, OUTER_ROWS)"):format(H), H, ("%d * %s"):format(rows.vectors, H), "WIDTH", "rows", bounded and "dturned + before * WIDTH" or "dturned", "head->dweight", "OUTER_ADD")
 }
 % section("queries_back")
-% call(name .. "_turned_queries", "head", "first", terms.spans and "begin, end", "dlogits", "scratch", "inverse", "dq")
+${name}_turned_queries(head, first, begin, end, dlogits, scratch, inverse, dq);
 % section("scratch_behind")
 real *turned; /* [WIDTH][LANES] a group's queries for the sinusoids of keys; in the backward pass [LANES][WIDTH] */
 real *far; /* [keys][LANES] their products */
@@ -133,7 +135,8 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
     for (int c = 0; c < WIDTH; c++)
         for (int i = 0; i < T; i++) places[c * stride + i] = table[position[i]].sinusoid[c];
     for (int of_layer = set; of_layer < ${stack.count}; of_layer += ${PREFIX}RELATIVE_SETS)
-        pack_heads(${H}, WIDTH, p->${stack.member}[of_layer].${prefix}relative, s->${stack.member}[of_layer].${prefix}relative);
+        pack_heads(${PREFIX}HEAD_WIDTH, WIDTH, p->${stack.member}[of_layer].${prefix}relative,
+                s->${stack.member}[of_layer].${prefix}relative);
 }
 
 % section("after_positions")

@@ -16,7 +16,8 @@ for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
 % section("queries_grad")
 
 % include("attention/cpu/rows_queries_words.tpl")
-% define("INLINE void " .. name .. "_relative_queries", "const " .. name .. "_head *head", "int first", terms.spans and "int begin, int end", "const real *restrict dlogits", "vector inverse", "vector *dq")
+INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int begin, int end,
+        const real *restrict dlogits, vector inverse, vector *dq) {
     % include("attention/cpu/some_lengths.tpl", { of_T = not cross, of_S = cross })
     const real *rows = head->rows + first + ${S} - 1;
     for (int j = ${from_key}; j < ${to_key}; j++) {
@@ -45,10 +46,9 @@ static size_t ${name}_relative_bytes(${length_words}) {
 % include("attention/cpu/offset_rows.tpl")
 
 % section("end_functions")
-% local distance = invoke(name .. "_distance", "step", PREFIX .. "RELATIVE_SETS > 1 ? l : 0", "x")
 static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
     for (int x = 0; x < ${name}_distance_count(${of_step}); x++) {
-        int row = ${name}_table_row(${distance});
+        int row = ${name}_table_row(${name}_distance(step, ${PREFIX}RELATIVE_SETS > 1 ? l : 0, x));
         const real *sum = sums->rows[l] + x * ${PREFIX}HEAD_WIDTH;
         real *to = g->${prefix}relative_table + row * ${PREFIX}HEAD_WIDTH;
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) to[d] += sum[d];

@@ -31,7 +31,8 @@ for (int u = 0; u < N; u++) sum[u] += far[u];
 % section("queries_grad")
 
 % include("attention/cpu/rows_queries_words.tpl")
-% define("INLINE void " .. name .. "_relative_queries", "const " .. name .. "_head *head", "int first", terms.spans and "int begin, int end", "const real *restrict dlogits", "vector inverse", "vector *dq")
+INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int begin, int end,
+        const real *restrict dlogits, vector inverse, vector *dq) {
     % include("attention/cpu/some_lengths.tpl", { of_T = true, of_S = cross })
     vector dposition[${PREFIX}HEAD_WIDTH];
     UNROLL

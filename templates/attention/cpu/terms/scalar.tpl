@@ -11,11 +11,9 @@ head.scores = scores;
 head->dscores = &w->sums.${name}.score[${scalar.set_of_layer}];
 % end
 % section("score")
-% local pair = name .. "_score_pair"
-${invoke(pair, "head->scores", "head->h", "group->first", "j", inner)}
+${name}_score_pair(head->scores, head->h, group->first, j, ${inner})
 % section("open_score")
-% local open = name .. "_open_score"
-${invoke(open, "head", "group", "j", inner)}
+${name}_open_score(head, group, j, ${inner})
 % section("group_back")
 % if scalar.gathers then
 ${name}_score_group gathered;
@@ -26,21 +24,19 @@ vector live_inverse = keep_where(lanes_before(T - first), inverse);
 % end
 % section("pair_back")
 % if scalar.grads then
-% local tables, group = scalar.trains and "head->dscores", scalar.gathers and "&gathered"
-% local logit, weighted = scalar.recomputes and "logit", scalar.trains and "dscore * live_inverse"
-% local back = invoke(name .. "_score_pair_grad", "head->scores", tables, "head->h", group, "first", "j", logit, weighted, "dscore")
-vector dlogit = ${back};
+vector dlogit = ${name}_score_pair_grad(head->scores, head->dscores, head->h, &gathered, first, j, logit,
+        dscore * live_inverse, dscore);
 % end
 % section("gathered")
 % if scalar.gathers then
-% call("end_" .. name .. "_score_group", "head->dscores", "head->h", "&gathered", span, "first")
+end_${name}_score_group(head->dscores, head->h, &gathered, ${span}, first);
 % end
 % section("heads")
 ${name}_score_tables scores;
-% call(name .. "_score_tables_of", "w->step", "l", "&scores")
+${name}_score_tables_of(w->step, l, &scores);
 % section("traced")
 ${name}_score_tables tables;
-% call(name .. "_score_tables_of", "w->step", "l", "&tables")
+${name}_score_tables_of(w->step, l, &tables);
 % section("tables")
 #include "score_${name}.inc"
 
@@ -51,34 +47,34 @@ ${name}_score_tables score[${PREFIX}SCORE_SETS];
 % section("sums_room")
 % if scalar.trains then
 for (int set = 0; set < ${PREFIX}SCORE_SETS; set++)
-    % call("lay_out_" .. name .. "_scores", "&sums->score[set]", "memory", "used", T_S)
+    lay_out_${name}_scores(&sums->score[set], memory, used, ${T_S});
 % end
 % section("end_sums")
 % if scalar.trains then
 for (int l = 0; l < ${PREFIX}SCORE_SETS; l++) {
     ${name}_score_tables tables;
-    % call(name .. "_score_tables_of", "step", "l", "&tables")
-    % call("end_" .. name .. "_score", "step", "l", "&tables", "&sums->score[l]", "g")
+    ${name}_score_tables_of(step, l, &tables);
+    end_${name}_score(step, l, &tables, &sums->score[l], g);
 }
 % end
 % section("after_positions")
 % local make = scalar.after == "positions" and "make_" .. name .. "_score_set"
 % if make and not positions.per_layer then
 for (int l = 0; l < ${PREFIX}SCORE_SETS; l++)
-    % call(make, "step", "l")
+    ${make}(step, l);
 % elseif make and positions.input_first then
 if (d > 0)
-    % call(make, "step", "d - 1")
+    ${make}(step, d - 1);
 % elseif make then
-% call(make, "step", "d")
+${make}(step, d);
 % end
 % section("after_distances")
 % if scalar.after == "distances" then
 for (int l = d; l < ${PREFIX}SCORE_SETS; l += ${PREFIX}DISTANCE_DRAWS)
-    % call("make_" .. name .. "_score_set", "step", "l")
+    make_${name}_score_set(step, l);
 % end
 % section("begin")
 % if scalar.after == "nothing" then
 for (int l = part; l < ${PREFIX}SCORE_SETS; l += parts)
-    % call("make_" .. name .. "_score_set", "step", "l")
+    make_${name}_score_set(step, l);
 % end

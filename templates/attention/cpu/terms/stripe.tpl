@@ -6,7 +6,7 @@
 % section("domain")
 /* Which of LANES queries, from i on, see key j of S; lanes beyond the last query repeat it. Query i has its keys around
  * S - 1 - ${line}i; one without a key there sees all: Duan and Shi 2024, a row without an open cell is transparent. */
-% define("INLINE bits " .. name .. "_visible", "int T", "int S", "int i", "int j")
+INLINE bits ${name}_visible(int T, int S, int i, int j) {
     vector along = ascending(i, T - 1)${times};
     vector offset = along + (real)(j - S);
     bits near = both(at_most(broadcast(${seen.low}), offset), at_most(offset, broadcast(${seen.high})));
@@ -23,5 +23,4 @@ INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
     *end = high < S && !some_see_all ? high : S;
 }
 % section("visible")
-% local visible, of_keys = name .. "_visible", "head->" .. S
-${invoke(visible, "head->T", of_keys, "group->first", "j")}
+${name}_visible(head->T, head->${S}, group->first, j)

@@ -1,4 +1,4 @@
-% local of_queries, of_keys = false, false
+% local of_queries, of_keys = "NULL", "NULL"
 % if positions.kind == "sequence" then
 % of_queries, of_keys = "w->" .. queries.at .. "position + s * T", "w->" .. keys.at .. "position + s * S"
 % elseif positions.kind == "randomized" then
@@ -12,17 +12,18 @@ const int32_t *key_position = drawn->${prefix}key_position[${positions.layer_ind
 % end
 % section("turn")
 % if cross then
-% call("rotate_" .. name, "w", of_queries, ranged and "from, from + count" or "T", PREFIX .. "QUERY_STRIDE", "1", "query")
-% call((ranged and "if (from == 0) " or "") .. "rotate_" .. name, "w", of_keys, ranged and "0, S" or "S", PREFIX .. "KEY_STRIDE", "1", "key_value")
+rotate_${name}(w, ${of_queries}, ${ranged and "from, from + count" or "T"}, ${PREFIX}QUERY_STRIDE, 1, query);
+${ranged and "if (from == 0) " or ""}rotate_${name}(w, ${of_keys}, ${ranged and "0, S" or "S"}, ${PREFIX}KEY_STRIDE, 1,
+        key_value);
 % else
-% call("rotate_" .. name, "w", "l", "s", "1", "query_key_value")
+rotate_${name}(w, l, s, 1, query_key_value);
 % end
 % section("turn_back")
 % if cross then
-% call("rotate_" .. name, "w", of_queries, ranged and "0, T" or "T", PREFIX .. "QUERY_STRIDE", "-1", "dquery")
-% call("rotate_" .. name, "w", of_keys, ranged and "0, S" or "S", PREFIX .. "KEY_STRIDE", "-1", "dkey_value")
+rotate_${name}(w, ${of_queries}, ${ranged and "0, T" or "T"}, ${PREFIX}QUERY_STRIDE, -1, dquery);
+rotate_${name}(w, ${of_keys}, ${ranged and "0, S" or "S"}, ${PREFIX}KEY_STRIDE, -1, dkey_value);
 % else
-% call("rotate_" .. name, "w", "l", "s", "-1", "dquery_key_value")
+rotate_${name}(w, l, s, -1, dquery_key_value);
 % end
 % section("rotate")
 
@@ -37,13 +38,15 @@ const int32_t *key_position = drawn->${prefix}key_position[${positions.layer_ind
 /* Turns queries and keys of sequence s by their positions: direction 1; turns their gradients back: -1. */
 % end
 % if cross then
-% define("INLINE void rotate_" .. name, "const workspace *w", of_queries and "const int32_t *position", ranged and "int from, int to" or "int count", "const int stride", "const int direction", "real *restrict rows")
+INLINE void rotate_${name}(const workspace *w, const int32_t *position, ${ranged and "int from, int to" or "int count"},
+        const int stride, const int direction, real *restrict rows) {
     const position_row *table = w->step->tables;
     for (int t = ${ranged and "from" or "0"}; t < ${ranged and "to" or "count"}; t++)
-        rotate_row(WIDTH, ${PREFIX}ROTATION_PERIOD, table[${place}].${prefix}rotation, direction, rows + ${row} * stride);
+        rotate_row(WIDTH, ${PREFIX}ROTATION_PERIOD, table[${place}].${prefix}rotation, direction,
+                rows + ${row} * stride);
 }
 % else
-% define("INLINE void rotate_" .. name, "const workspace *w", "int l", "int s", "const int direction", "real *restrict query_key_value")
+INLINE void rotate_${name}(const workspace *w, int l, int s, const int direction, real *restrict query_key_value) {
     const position_row *table = w->step->tables;
 % if positions.kind == "sequence" then
     const int32_t *position = w->${queries.at}position + s * w->${queries.at}length;

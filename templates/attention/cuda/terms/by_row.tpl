@@ -1,6 +1,5 @@
-% local row_count = prefix .. "row_count"
 % section("count")
-${invoke(row_count, "v", "l")}
+${prefix}row_count(v, l)
 % section("pairs_of_owners")
 const ${prefix}pair_rows rows_of_pairs = ${prefix}pair_rows_of(v, l);
 % section("each_pair")

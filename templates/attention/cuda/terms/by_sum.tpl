@@ -1,12 +1,12 @@
-% local T, S = "v->" .. attends.T, "v->" .. attends.S
 % section("count")
 % if cross then
-${T} + ${S} - 1
+v->${attends.T} + v->${attends.S} - 1
 % else
-2 * ${T} - 1
+2 * v->${attends.T} - 1
 % end
 % section("place")
-const int t = task % count, first = t < ${S} ? 0 : t - ${S} + 1, end = t < ${T} ? t + 1 : ${T};
+const int t = task % count, first = t < v->${attends.S} ? 0 : t - v->${attends.S} + 1,
+        end = t < v->${attends.T} ? t + 1 : v->${attends.T};
 % section("each_pair")
 for (int i = first; i < end; i++) {
     const int j = t - i;

@@ -5,13 +5,11 @@ enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of distances in one pass
 : the query, and the key with the row of their distance
 % section("add_row")
 real row[${attends.head_part}];
-% local row_at = prefix .. "row_at"
-const int x = ${invoke(row_at, "a", "i", "j")};
+const int x = ${prefix}row_at(a, i, j);
 ${prefix}load_head(row, a->rows + x * ${PREFIX}HEAD_WIDTH);
 ${prefix}add_head(row, 1, key);
 % section("key_and_row")
 row
 % section("add_to_query")
-% local row_at = prefix .. "row_at"
-${prefix}load_head(key, a.rows + ${invoke(row_at, "&a", "i", "j")} * ${PREFIX}HEAD_WIDTH);
+${prefix}load_head(key, a.rows + ${prefix}row_at(&a, i, j) * ${PREFIX}HEAD_WIDTH);
 ${prefix}add_head(dquery, dlogit, key);

@@ -4,49 +4,46 @@ const real *rows; /* of query - key = 0; ${PREFIX}HEAD_WIDTH apart */
  + v->${attends.S} - 1
 % section("row_of_pair")
 /* Which row a pair has. */
-% define("INLINE int " .. prefix .. "row_at", "const " .. prefix .. "head *a", "int i", "int j")
+INLINE int ${prefix}row_at(const ${prefix}head *a, int i, int j) {
     return i - j;
 }
 
 % section("view")
 % if terms.biases then
 
-% define("INLINE int " .. prefix .. "row_count", "const step_view *v", "int l")
-    return ${invoke(attends.distance_count, attends.T_of_view, attends.S_of_view)};
+INLINE int ${prefix}row_count(const step_view *v, int l) {
+    return ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
 }
 % end
 % section("distance_count")
 % if cross then
 /* The vectors of distances of T queries and S keys: one for every query - key, from -(S - 1) on. */
-% define("INLINE int " .. prefix .. "distance_count", "int T", "int S")
+INLINE int ${prefix}distance_count(int T, int S) {
     return T + S - 1;
 }
 % else
 /* The vectors of distances of T tokens: one for every query - key, from -(T - 1) on. */
-% define("INLINE int " .. prefix .. "distance_count", "int T", "int S")
+INLINE int ${prefix}distance_count(int T, int S) {
     return 2 * T - 1;
 }
 % end
 % section("distance_of_row")
 % if positions.distance.draws then
-% local distances_of = prefix .. "distances_of"
 /* The signed distance of pairs whose query - key is x - (${attends.keys} - 1), as layers of a set see it. */
-% define("INLINE int " .. prefix .. "relative_distance", "const step_view *v", "int set", "int x")
-    return ${prefix}drawn_distance(${invoke(distances_of, "v", "set")}, v->${attends.S} - 1 - x);
+INLINE int ${prefix}relative_distance(const step_view *v, int set, int x) {
+    return ${prefix}drawn_distance(${prefix}distances_of(v, set), v->${attends.S} - 1 - x);
 }
 % else
 /* The signed distance of pairs whose query - key is x - (${attends.keys} - 1). */
-% define("INLINE int " .. prefix .. "relative_distance", "const step_view *v", "int set", "int x")
+INLINE int ${prefix}relative_distance(const step_view *v, int set, int x) {
     return v->${attends.S} - 1 - x;
 }
 % end
 
 % section("table_row")
-% local set = PREFIX .. "RELATIVE_SETS > 1 ? l : 0"
-${prefix}table_row(${invoke(attends.distance_of_row, "v", set, "x")})
+${prefix}table_row(${attends.distance_of_row}(v, ${PREFIX}RELATIVE_SETS > 1 ? l : 0, x))
 % section("sum_of_row")
-% local set = PREFIX .. "RELATIVE_SETS > 1 ? l : 0"
 for (int x = 0; x < ${prefix}count; x++) {
-    if (${prefix}table_row(${invoke(attends.distance_of_row, "v", set, "x")}) != row) continue;
+    if (${prefix}table_row(${attends.distance_of_row}(v, ${PREFIX}RELATIVE_SETS > 1 ? l : 0, x)) != row) continue;
     for (int h = 0; h < ${PREFIX}HEADS; h++) sum += sums.${prefix}rows[(((size_t)l * ${PREFIX}HEADS + h) * ${prefix}count + x) * ${PREFIX}HEAD_WIDTH + d];
 }

@@ -5,22 +5,25 @@ const int *row; /* [keys][queries] of them */
 a.row = ${prefix}pair_rows_of(v, l).row;
 % section("row_of_pair")
 /* Which row a pair has. */
-% define("INLINE int " .. prefix .. "row_at", "const " .. prefix .. "head *a", "int i", "int j")
+INLINE int ${prefix}row_at(const ${prefix}head *a, int i, int j) {
     return a->row[j * a->T + i];
 }
 
 % section("count_pairs")
 ${prefix}pair_rows r;
-const size_t pairs = ${PREFIX}RELATIVE_SETS * ${prefix}lay_out_pair_rows(&r, (const int *)0, ${attends.lengths_of_view});
+const size_t pairs = ${PREFIX}RELATIVE_SETS * ${prefix}lay_out_pair_rows(&r, (const int *)0,
+        ${attends.lengths_of_view});
 % section("and_pairs")
  + pairs
 % section("view")
 
 /* The vectors of the pairs of layer l. */
-% define("INLINE " .. prefix .. "pair_rows " .. prefix .. "pair_rows_of", "const step_view *v", "int l")
+INLINE ${prefix}pair_rows ${prefix}pair_rows_of(const step_view *v, int l) {
     ${prefix}pair_rows r;
     const size_t size = ${prefix}lay_out_pair_rows(&r, (const int *)0, ${attends.lengths_of_view});
-    ${prefix}lay_out_pair_rows(&r, v->${prefix}draws + ${attends.draw_rows} * ${drawn_tokens} + (${PREFIX}RELATIVE_SETS > 1 ? l : 0) * size, ${attends.lengths_of_view});
+    ${prefix}lay_out_pair_rows(&r,
+            v->${prefix}draws + ${attends.draw_rows} * ${drawn_tokens} + (${PREFIX}RELATIVE_SETS > 1 ? l : 0) * size,
+                    ${attends.lengths_of_view});
     return r;
 }
 
@@ -44,7 +47,7 @@ typedef struct ${prefix}pair_rows {
 } ${prefix}pair_rows;
 
 INLINE size_t ${prefix}lay_out_pair_rows(${prefix}pair_rows *r, const int *memory, ${lengths}) {
-    const size_t count = (size_t)${invoke(attends.distance_count, "T", keys)}, pairs = (size_t)T * (size_t)${attends.keys};
+    const size_t count = (size_t)${attends.distance_count}(T, ${keys}), pairs = (size_t)T * (size_t)${attends.keys};
     r->count = memory;
     r->distance = memory + 1;
     r->row = r->distance + count;
@@ -54,7 +57,8 @@ INLINE size_t ${prefix}lay_out_pair_rows(${prefix}pair_rows *r, const int *memor
 }
 % section("distance_of_row")
 /* The signed distance of vector x of a set. */
-INLINE int ${prefix}relative_distance(const step_view *v, int set, int x) { return ${prefix}pair_rows_of(v, set).distance[x]; }
+INLINE int ${prefix}relative_distance(const step_view *v, int set,
+        int x) { return ${prefix}pair_rows_of(v, set).distance[x]; }
 
 % section("sum_of_row")
 for (int h = 0; h < ${PREFIX}HEADS; h++) sum += sums.${prefix}rows[(((size_t)l * ${PREFIX}HEADS + h) * ${prefix}count + row) * ${PREFIX}HEAD_WIDTH + d];
@@ -75,9 +79,9 @@ static size_t ${prefix}draw_count(const lh_shape *shape) {
 % slot("key_of_pair", { of_keys = of_keys })
 
 /* Numbers the vectors that occur, and sorts the pairs by them. rank: [${PREFIX}PAIR_KEYS + 1] overwritten. */
-% local sort_pairs, pair_key, keys = prefix .. "sort_pairs", prefix .. "pair_key", attends.keys
+% local keys = attends.keys
 % local T_S = cross and "T, S" or "T"
-% define("static void " .. sort_pairs, "const int *position", "const int *key_position", "int T", "int S", "int *rank", "int *out")
+static void ${prefix}sort_pairs(const int *position, const int *key_position, int T, int S, int *rank, int *out) {
     ${prefix}pair_rows r;
     int count = 0, first = 0;
     ${prefix}lay_out_pair_rows(&r, out, ${T_S});
@@ -85,7 +89,7 @@ static size_t ${prefix}draw_count(const lh_shape *shape) {
     int *pair = out + (r.pair - out);
     memset(rank, 0, (${PREFIX}PAIR_KEYS + 1) * sizeof *rank);
     for (int i = 0; i < T; i++)
-        for (int j = 0; j < ${keys}; j++) rank[${invoke(pair_key, "position", "key_position", "i", "j")}]++;
+        for (int j = 0; j < ${keys}; j++) rank[${prefix}pair_key(position, key_position, i, j)]++;
     for (int key = 0; key < ${PREFIX}PAIR_KEYS; key++) {
         int pairs = rank[key];
         % slot("distance_of_key")
@@ -96,7 +100,7 @@ static size_t ${prefix}draw_count(const lh_shape *shape) {
     start[count] = first;
     out[0] = count;
     for (int i = 0; i < T; i++)
-        for (int j = 0; j < ${keys}; j++) row[j * T + i] = rank[${invoke(pair_key, "position", "key_position", "i", "j")}];
+        for (int j = 0; j < ${keys}; j++) row[j * T + i] = rank[${prefix}pair_key(position, key_position, i, j)];
     for (int i = 0; i < T; i++)
         for (int j = 0; j < ${keys}; j++) pair[start[row[j * T + i]]++] = i * ${keys} + j;
     for (int x = count; x > 0; x--) start[x] = start[x - 1];
@@ -106,12 +110,12 @@ static size_t ${prefix}draw_count(const lh_shape *shape) {
 % section("begin_draw")
 const int *drawn = out;
 % section("end_draw")
-% local sort_pairs, T_S = prefix .. "sort_pairs", cross and "T, S" or "T"
+% local T_S = cross and "T, S" or "T"
 for (int l = 0; l < ${PREFIX}RELATIVE_SETS; l++) {
     ${prefix}pair_rows r;
 % if cross then
     const int *key_position = drawn + ${PREFIX}DRAWS * T + (${positions.layer_index}) * S;
 % end
-    % call(sort_pairs, "drawn + (" .. positions.layer_index .. ") * T", "key_position", "T", "S", "scratch", "out")
+    ${prefix}sort_pairs(drawn + (${positions.layer_index}) * T, key_position, T, S, scratch, out);
     out += ${prefix}lay_out_pair_rows(&r, NULL, ${T_S});
 }

@@ -1,18 +1,21 @@
 % section("set_rows")
-a.rows = v->shared.${prefix}rows + ((size_t)l * ${invoke(attends.distance_count, attends.T_of_view, attends.S_of_view)}${inline("middle", "")}) * ${PREFIX}HEAD_WIDTH${attends.channel};
+a.rows = v->shared.${prefix}rows + ((size_t)l * ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view})${inline("middle", "")}) * ${PREFIX}HEAD_WIDTH${attends.channel};
 % section("most_distances")
 /* The vectors of distances: the rows of the table. */
-% define("INLINE int " .. prefix .. "distance_count", "int T", "int S")
+INLINE int ${prefix}distance_count(int T, int S) {
     return ${relative.rows_text};
 }
 % section("shared_tables")
 reals ${prefix}rows; /* [${stack.count}][distances][${PREFIX}HEAD_WIDTH] vectors of distances */
 % section("lay_out_tables")
-t->${prefix}rows = take_reals(memory, &used, ${stack.count} * (size_t)${invoke(attends.distance_count, attends.T, attends.S)} * ${PREFIX}HEAD_WIDTH);
+t->${prefix}rows = take_reals(memory, &used,
+        ${stack.count} * (size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * ${PREFIX}HEAD_WIDTH);
 % section("table_sums")
 reals ${prefix}rows; /* [${stack.count}][${PREFIX}HEADS][distances][${PREFIX}HEAD_WIDTH] of the vectors of distances */
 % section("lay_out_sums")
-sums->${prefix}rows = take_reals(memory, used, ${stack.count} * (size_t)${invoke(attends.distance_count, attends.T, attends.S)} * ${PREFIX}HEADS * ${PREFIX}HEAD_WIDTH);
+sums->${prefix}rows = take_reals(memory, used,
+        ${stack.count} * (size_t)${attends.distance_count}(${attends.T},
+                ${attends.S}) * ${PREFIX}HEADS * ${PREFIX}HEAD_WIDTH);
 % section("make_tables")
 % if terms.by_offset then
 % slot("distance_of_row")
@@ -25,7 +28,7 @@ INLINE int ${prefix}table_row(int distance) {
 % end
 /* The rows of all layers. */
 NOINLINE void ${prefix}make_rows(const step_view *v, int first, int stride) {
-    const int count = ${invoke(attends.distance_count, attends.T_of_view, attends.S_of_view)};
+    const int count = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
     for (int e = first; e < ${stack.count} * count * ${PREFIX}HEAD_WIDTH; e += stride) {
         const int l = e / ${PREFIX}HEAD_WIDTH / count, x = e / ${PREFIX}HEAD_WIDTH % count;
         const int row = ${inline("table_row", "x")};
@@ -36,18 +39,20 @@ NOINLINE void ${prefix}make_rows(const step_view *v, int first, int stride) {
 % section("begin_tables")
 ${prefix}make_rows(v, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS);
 % section("end_tables")
-const int ${prefix}count = ${invoke(attends.distance_count, attends.T_of_view, attends.S_of_view)};
+const int ${prefix}count = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
 const int ${prefix}elements = ${stack.count} * (${relative.rows_text}) * ${PREFIX}HEAD_WIDTH;
 for (int e = t->rank * THREADS + (int)threadIdx.x; e < ${prefix}elements; e += t->blocks * THREADS) {
-    const int l = e / ${PREFIX}HEAD_WIDTH / (${relative.rows_text}), row = e / ${PREFIX}HEAD_WIDTH % (${relative.rows_text}), d = e % ${PREFIX}HEAD_WIDTH;
+    const int l = e / ${PREFIX}HEAD_WIDTH / (${relative.rows_text}),
+            row = e / ${PREFIX}HEAD_WIDTH % (${relative.rows_text}), d = e % ${PREFIX}HEAD_WIDTH;
     real sum = 0;
     % slot("sum_of_row")
     g->${attends.block}[l].${prefix}relative_table[row * ${PREFIX}HEAD_WIDTH + d] = sum * ${PREFIX}LOGIT_SCALE;
 }
 % section("key_of_pair")
 /* The vector of a pair. */
-% define("INLINE int " .. prefix .. "pair_key", "const int *position", "const int *key_position", "int query", "int key")
-    int distance = ${of_keys}[key] - position[query], near = distance < ${relative.farthest} ? distance : ${relative.farthest};
+INLINE int ${prefix}pair_key(const int *position, const int *key_position, int query, int key) {
+    int distance = ${of_keys}[key] - position[query],
+            near = distance < ${relative.farthest} ? distance : ${relative.farthest};
     return (near > -${PREFIX}CLIP ? near : -${PREFIX}CLIP) + ${PREFIX}CLIP;
 }
 enum { ${PREFIX}PAIR_KEYS = ${relative.rows_text} };

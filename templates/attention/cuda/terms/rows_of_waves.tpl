@@ -1,9 +1,9 @@
-% local row_count = prefix .. "row_count"
 % section("members")
 const real *row_bias; /* likewise */
 const real *key_bias; /* [${attends.keys}] */
 % section("set_rows")
-const size_t first_row = (size_t)l * ${invoke(attends.distance_count, attends.T_of_view, attends.S_of_view)} * ${PREFIX}HEADS + (size_t)h * ${invoke(row_count, "v", "l")}${inline("middle", "")};
+const size_t first_row = (size_t)l * ${attends.distance_count}(${attends.T_of_view},
+        ${attends.S_of_view}) * ${PREFIX}HEADS + (size_t)h * ${prefix}row_count(v, l)${inline("middle", "")};
 a.rows = v->shared.${prefix}rows + first_row * ${PREFIX}HEAD_WIDTH${attends.channel};
 a.row_bias = v->shared.${prefix}row_bias + first_row;
 a.key_bias = s->${prefix}key_bias + ((size_t)sequence * ${PREFIX}HEADS + h) * v->${attends.S};
@@ -18,7 +18,8 @@ INLINE void ${prefix}bias_keys(void) {
     const int sequences = block()->sequences;
     const int l = block()->l;
     for (int e = ${attends.first_task}; e < sequences * ${PREFIX}HEADS * v->${attends.S}; e += ${attends.tasks}) {
-        const int token = e % v->${attends.S}, h = e / v->${attends.S} % ${PREFIX}HEADS, sequence = e / v->${attends.S} / ${PREFIX}HEADS;
+        const int token = e % v->${attends.S}, h = e / v->${attends.S} % ${PREFIX}HEADS,
+                sequence = e / v->${attends.S} / ${PREFIX}HEADS;
         const real *bias = v->p->${attends.block}[l].${prefix}content_bias + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         const size_t row = (size_t)sequence * v->${attends.S} + token;
         const real *key = s->${attends.kv} + row * ${attends.key_stride}${attends.to_keys} + h * ${PREFIX}HEAD_WIDTH${attends.channel};
@@ -51,10 +52,12 @@ ${attends.once}w->${prefix}key_sums[(sequence * v->${attends.S} + j) * ${PREFIX}
 INLINE void ${prefix}content_bias_grad(real *dbias) {
     is_global(dbias);
     const int rows = block()->sequences * block()->view.${attends.S};
-    const real *keys = block()->${attends.block}.${attends.kv}${attends.to_keys}, *key_sums = block()->work.${prefix}key_sums;
+    const real *keys = block()->${attends.block}.${attends.kv}${attends.to_keys},
+            *key_sums = block()->work.${prefix}key_sums;
     for (int first = 0; first < WIDTH; first += SPAN) {
         const int c = first + threadIdx.x % SPAN, h = c / ${PREFIX}HEAD_WIDTH;
-        const real part = c < WIDTH ? dot_rows(rows, SPAN, keys + c, ${attends.key_stride}, key_sums + h, ${PREFIX}HEADS) : 0;
+        const real part = c < WIDTH ? dot_rows(rows, SPAN, keys + c, ${attends.key_stride}, key_sums + h,
+                ${PREFIX}HEADS) : 0;
         const real sum = add_parts(part, SPAN);
         if (threadIdx.x < SPAN && c < WIDTH) dbias[c] = sum * ${PREFIX}LOGIT_SCALE;
     }
@@ -64,13 +67,13 @@ ${prefix}content_bias_grad(g->${prefix}content_bias);
 % section("most_distances")
 % if cross then
 /* The vectors of distances of T queries and S keys, at most: one for every distance that occurs. */
-% define("INLINE int " .. prefix .. "distance_count", "int T", "int S")
+INLINE int ${prefix}distance_count(int T, int S) {
     const long long pairs = (long long)T * S;
     return pairs < 2 * ${PREFIX}MAX_POSITION - 1 ? (int)pairs : 2 * ${PREFIX}MAX_POSITION - 1;
 }
 % else
 /* The vectors of distances of T tokens, at most: one for every distance that occurs. */
-% define("INLINE int " .. prefix .. "distance_count", "int T", "int S")
+INLINE int ${prefix}distance_count(int T, int S) {
     const long long pairs = (long long)T * (T - 1) + 1;
     return pairs < 2 * ${PREFIX}MAX_POSITION - 1 ? (int)pairs : 2 * ${PREFIX}MAX_POSITION - 1;
 }
@@ -80,21 +83,26 @@ reals ${prefix}codes; /* [${PREFIX}RELATIVE_SETS][distances][WIDTH] sinusoids of
 reals ${prefix}rows; /* [${stack.count}][${PREFIX}HEADS][distances][${PREFIX}HEAD_WIDTH] vectors of distances */
 real *${prefix}row_bias; /* [${stack.count}][${PREFIX}HEADS][distances] of a row with the position bias, times ${PREFIX}LOGIT_SCALE */
 % section("lay_out_tables")
-t->${prefix}codes = take_reals(memory, &used, ${PREFIX}RELATIVE_SETS * (size_t)${invoke(attends.distance_count, attends.T, attends.S)} * WIDTH);
-t->${prefix}rows = take_reals(memory, &used, ${stack.count} * (size_t)${invoke(attends.distance_count, attends.T, attends.S)} * WIDTH);
-t->${prefix}row_bias = take_reals(memory, &used, ${stack.count} * (size_t)${invoke(attends.distance_count, attends.T, attends.S)} * ${PREFIX}HEADS);
+t->${prefix}codes = take_reals(memory, &used,
+        ${PREFIX}RELATIVE_SETS * (size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * WIDTH);
+t->${prefix}rows = take_reals(memory, &used,
+        ${stack.count} * (size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * WIDTH);
+t->${prefix}row_bias = take_reals(memory, &used,
+        ${stack.count} * (size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * ${PREFIX}HEADS);
 % section("table_sums")
 reals ${prefix}rows; /* [${stack.count}][distances][WIDTH] of the vectors of distances */
 reals ${prefix}row_sums; /* [${stack.count}][${PREFIX}HEADS][distances] of the logits at a distance */
 % section("lay_out_sums")
-sums->${prefix}rows = take_reals(memory, used, ${stack.count} * (size_t)${invoke(attends.distance_count, attends.T, attends.S)} * WIDTH);
-sums->${prefix}row_sums = take_reals(memory, used, ${stack.count} * (size_t)${invoke(attends.distance_count, attends.T, attends.S)} * ${PREFIX}HEADS);
+sums->${prefix}rows = take_reals(memory, used,
+        ${stack.count} * (size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * WIDTH);
+sums->${prefix}row_sums = take_reals(memory, used,
+        ${stack.count} * (size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * ${PREFIX}HEADS);
 % section("make_tables")
 % slot("distance_of_row")
 /* Sinusoids of the sets' signed distances: sines are odd, cosines even. */
 INLINE void ${prefix}make_codes(const step_view *v, int first, int stride) {
 % if rows.sets > 1 then
-    const int room = ${invoke(attends.distance_count, attends.T_of_view, attends.S_of_view)};
+    const int room = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
     for (int set = 0; set < ${PREFIX}RELATIVE_SETS; set++) {
         % include("attention/cuda/codes.tpl", { set = "set", place = "(size_t)set * room * WIDTH + e" })
     }
@@ -107,14 +115,17 @@ INLINE void ${prefix}make_codes(const step_view *v, int first, int stride) {
 % local of_head = attends.slice and "(size_t)(channel / " .. PREFIX .. "HEAD_WIDTH) * count + first" or "first"
 /* Of layer l the rows from the first on, as many as a tile has, head by head, and their products with the position
  * bias${attends.slice and ": of the heads whose channels are channel .. channel + SLICE - 1" or ""}. */
-% define("NOINLINE void " .. prefix .. "make_rows", "const step_view *v", "int l", "int first", "int channel")
-    const int room = ${invoke(attends.distance_count, attends.T_of_view, attends.S_of_view)}, count = ${invoke(row_count, "v", "l")}, here = min(count - first, (int)TILE);
+NOINLINE void ${prefix}make_rows(const step_view *v, int l, int first, int channel) {
+    const int room = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view}),
+            count = ${prefix}row_count(v, l), here = min(count - first, (int)TILE);
     const size_t set = ${PREFIX}RELATIVE_SETS > 1 ? l : 0, of_head = ${of_head};
     const real *bias = v->p->${attends.block}[l].${prefix}position_bias${from};
     real *rows = v->shared.${prefix}rows + (size_t)l * room * WIDTH + of_head * ${PREFIX}HEAD_WIDTH;
     real *row_bias = v->shared.${prefix}row_bias + (size_t)l * room * ${PREFIX}HEADS + of_head;
-    product_tiles(1, 1, here, ${columns}, WIDTH, COLUMNS, v->shared.${prefix}codes + (set * room + first) * WIDTH, WIDTH, ROWS,
-                  v->p->${attends.block}[l].${prefix}relative${from}, WIDTH, FINISH_BY_HEAD, (const real *)0, rows, count);
+    product_tiles(1, 1, here, ${columns}, WIDTH, COLUMNS, v->shared.${prefix}codes + (set * room + first) * WIDTH,
+            WIDTH, ROWS,
+                  v->p->${attends.block}[l].${prefix}relative${from}, WIDTH, FINISH_BY_HEAD, (const real *)0, rows,
+                          count);
     for (int e = threadIdx.x; e < ${columns} / ${PREFIX}HEAD_WIDTH * here; e += THREADS) {
         const int h = e / here, x = h * count + e % here;
         real sum = 0;
@@ -128,13 +139,13 @@ ${prefix}make_codes(v, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS
 team_barrier(t);
 int ${prefix}part = t->rank; /* blocks take tiles in turn, from layer to layer */
 for (int l = 0; l < ${stack.count}; l++) {
-    const int tiles = (${invoke(row_count, "v", "l")} + TILE - 1) / TILE;
+    const int tiles = (${prefix}row_count(v, l) + TILE - 1) / TILE;
 % if attends.slice then
     for (; ${prefix}part < tiles * (WIDTH / ${PREFIX}SLICE); ${prefix}part += t->blocks)
         ${prefix}make_rows(v, l, ${prefix}part % tiles * TILE, ${prefix}part / tiles * ${PREFIX}SLICE);
     ${prefix}part -= tiles * (WIDTH / ${PREFIX}SLICE);
 % else
-    for (; ${prefix}part < tiles; ${prefix}part += t->blocks) ${prefix}make_rows(v, l, ${prefix}part * TILE);
+    for (; ${prefix}part < tiles; ${prefix}part += t->blocks) ${prefix}make_rows(v, l, ${prefix}part * TILE, 0);
     ${prefix}part -= tiles;
 % end
 }
@@ -147,7 +158,8 @@ INLINE void ${prefix}end_rows(int l, int first, const int columns, const real *r
     is_global(drows);
     is_global(dbias);
     const step_view *v = &block()->view;
-    const int count = ${invoke(row_count, "v", "l")}, channel = first + threadIdx.x % columns, h = channel / ${PREFIX}HEAD_WIDTH;
+    const int count = ${prefix}row_count(v, l), channel = first + threadIdx.x % columns,
+            h = channel / ${PREFIX}HEAD_WIDTH;
     const real *row = rows + (size_t)h * count * ${PREFIX}HEAD_WIDTH + channel % ${PREFIX}HEAD_WIDTH;
     const real sum = add_parts(dot_rows(count, columns, row, ${PREFIX}HEAD_WIDTH, row_sums + h * count, 1), columns);
     if ((int)threadIdx.x < columns) dbias[channel] = sum * ${PREFIX}LOGIT_SCALE;
@@ -163,28 +175,31 @@ INLINE void ${prefix}end_rows(int l, int first, const int columns, const real *r
     __syncthreads();
 }
 % section("end_tables")
-const int ${prefix}room = ${invoke(attends.distance_count, attends.T_of_view, attends.S_of_view)};
+const int ${prefix}room = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
 % if attends.slice then
 for (int part = t->rank; part < ${stack.count} * (WIDTH / ${PREFIX}SLICE); part += t->blocks) {
     const int l = part / (WIDTH / ${PREFIX}SLICE), first = part % (WIDTH / ${PREFIX}SLICE) * ${PREFIX}SLICE;
 % else
 for (int l = t->rank; l < ${stack.count}; l += t->blocks) {
 % end
-    const int set = ${PREFIX}RELATIVE_SETS > 1 ? l : 0, count = ${invoke(row_count, "v", "l")};
-    real *drows = sums.${prefix}rows + (size_t)l * ${prefix}room * WIDTH, *row_sums = sums.${prefix}row_sums + (size_t)l * ${prefix}room * ${PREFIX}HEADS;
+    const int set = ${PREFIX}RELATIVE_SETS > 1 ? l : 0, count = ${prefix}row_count(v, l);
+    real *drows = sums.${prefix}rows + (size_t)l * ${prefix}room * WIDTH,
+            *row_sums = sums.${prefix}row_sums + (size_t)l * ${prefix}room * ${PREFIX}HEADS;
     const real *rows = v->shared.${prefix}rows + (size_t)l * ${prefix}room * WIDTH;
 % if attends.slice then
     ${prefix}end_rows(l, first, ${PREFIX}SLICE, rows, row_sums, drows, g->${attends.block}[l].${prefix}position_bias);
-    product(WIDTH, ${PREFIX}SLICE, count, ROWS, v->shared.${prefix}codes + (size_t)set * ${prefix}room * WIDTH, WIDTH, ROWS, drows + first,
+    product(WIDTH, ${PREFIX}SLICE, count, ROWS, v->shared.${prefix}codes + (size_t)set * ${prefix}room * WIDTH, WIDTH,
+            ROWS, drows + first,
             WIDTH, FINISH_STORE, (const real *)0, g->${attends.block}[l].${prefix}relative + first, WIDTH);
 % else
     ${prefix}end_rows(l, 0, WIDTH, rows, row_sums, drows, g->${attends.block}[l].${prefix}position_bias);
-    product_gradient(WIDTH, WIDTH, count, v->shared.${prefix}codes + (size_t)set * ${prefix}room * WIDTH, drows, g->${attends.block}[l].${prefix}relative);
+    product_gradient(WIDTH, WIDTH, count, v->shared.${prefix}codes + (size_t)set * ${prefix}room * WIDTH, drows,
+            g->${attends.block}[l].${prefix}relative);
 % end
 }
 % section("key_of_pair")
 /* The vector of a pair, before they are numbered. */
-% define("INLINE int " .. prefix .. "pair_key", "const int *position", "const int *key_position", "int query", "int key")
+INLINE int ${prefix}pair_key(const int *position, const int *key_position, int query, int key) {
     return ${of_keys}[key] - position[query] + ${PREFIX}MAX_POSITION - 1;
 }
 enum { ${PREFIX}PAIR_KEYS = 2 * ${PREFIX}MAX_POSITION - 1 };

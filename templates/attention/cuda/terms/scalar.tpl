@@ -6,16 +6,13 @@ const ${prefix}score_tables *score;
 % section("set_members")
 a.score = score;
 % section("tables")
-% local tables_of = prefix .. "score_tables_of"
 ${prefix}score_tables tables;
-% call(tables_of, "v", "l", "&tables")
+${prefix}score_tables_of(v, l, &tables);
 % section("score")
-% local pair, s, T_of, S_of, h_of = prefix .. "score_pair", a .. "score", a .. "T", a .. "S", a .. "h"
-${invoke(pair, s, T_of, S_of, h_of, "i", j, inner)}
+${prefix}score_pair(${a}score, ${a}T, ${a}S, ${a}h, i, ${j}, ${inner})
 % section("gradient_of_logit")
 % if c.logit_grad and dlogit then
-% local logit_grad = prefix .. "score_logit_grad"
-const real dlogit = ${invoke(logit_grad, "a.score", "a.T", "a.S", "a.h", "i", "j", "logit", "dscore")};
+const real dlogit = ${prefix}score_logit_grad(a.score, a.T, a.S, a.h, i, j, logit, dscore);
 % end
 % section("keep_score")
 % if attends.pair_scores then
@@ -28,18 +25,17 @@ ${attends.once}w->${prefix}pair_scores[column + (size_t)i * v->${attends.S}] = d
 % end
 
 /* The tables that layer l's score reads. */
-% define("INLINE void " .. prefix .. "score_tables_of", "const step_view *v", "int l", prefix .. "score_tables *s")
+INLINE void ${prefix}score_tables_of(const step_view *v, int l, ${prefix}score_tables *s) {
 % if c.tables[1] then
     size_t used = 0;
 % end
-    % call(prefix .. "lay_out_score", "s", "v->shared." .. prefix .. "score" .. of_layer, "&used", "v->" .. attends.T, "v->" .. attends.S)
+    ${prefix}lay_out_score(s, v->shared.${prefix}score${of_layer}, &used, v->${attends.T}, v->${attends.S});
 }
 % section("shared_tables")
 char *${prefix}score; /* ${sets_about} score_tables */
 % section("lay_out_tables")
-% local bytes = prefix .. "score_bytes"
 t->${prefix}score = memory ? memory + used : (char *)0;
-used += ${sets}${invoke(bytes, attends.T, attends.S)};
+used += ${sets}${prefix}score_bytes(${attends.T}, ${attends.S});
 % section("begin_tables")
 % if c.stages[2] then
 for (int stage = 0; stage < ${PREFIX}SCORE_STAGES; stage++) {

@@ -10,7 +10,8 @@
 /* Where the gradients of the layer's tables go. */
 INLINE void ${prefix}score_gradients_of(${prefix}score_gradients *d) {
     size_t used = 0;
-    % call(prefix .. "lay_out_score_gradients", "d", "block()->sums." .. prefix .. "score" .. of_layer, "&used", T, S)
+    ${prefix}lay_out_score_gradients(d, block()->sums.${prefix}score${of_layer}, &used, block()->view.${attends.T},
+            block()->view.${attends.S});
 }
 % section("shared_tables")
 % if c.work[1] then
@@ -18,15 +19,14 @@ reals ${prefix}scratch; /* of end_score */
 % end
 % section("lay_out_tables")
 % if c.work[1] then
-% local scratch, of_each = prefix .. "score_scratch", attends.end_by_layer and sets or ""
-t->${prefix}scratch = take_reals(memory, &used, ${of_each}${invoke(scratch, attends.T, attends.S)});
+% local of_each = attends.end_by_layer and sets or ""
+t->${prefix}scratch = take_reals(memory, &used, ${of_each}${prefix}score_scratch(${attends.T}, ${attends.S}));
 % end
 % section("table_sums")
 char *${prefix}score; /* ${sets_about} score_gradients */
 % section("lay_out_sums")
-% local bytes = prefix .. "score_gradient_bytes"
 sums->${prefix}score = memory ? memory + *used : (char *)0;
-*used += ${sets}${invoke(bytes, attends.T, attends.S)};
+*used += ${sets}${prefix}score_gradient_bytes(${attends.T}, ${attends.S});
 % section("end_tables")
 % local bytes, scratch, room = prefix .. "score_gradient_bytes", prefix .. "score_scratch", "v->shared." .. prefix .. "scratch"
 % local sums, set = "sums." .. prefix .. "score", scalar.sets > 1 and "l" or "0"
@@ -46,10 +46,10 @@ for (int l = 0; t->rank == 0 && l < ${PREFIX}SCORE_SETS; l++) {
 % end
     ${prefix}score_gradients d;
 % if c.finish.uses.s then
-    % call(prefix .. "score_tables_of", "v", set, "&tables")
+    ${prefix}score_tables_of(v, ${set}, &tables);
 % end
     used = 0;
-    % call(prefix .. "lay_out_score_gradients", "&d", sums, "&used", attends.T_of_view, attends.S_of_view)
+    ${prefix}lay_out_score_gradients(&d, ${sums}, &used, ${attends.T_of_view}, ${attends.S_of_view});
     __syncthreads();
-    % call(prefix .. "end_score", "v", set, "&tables", "&d", "g", room or "0", "staging()")
+    ${prefix}end_score(v, ${set}, &tables, &d, g, ${room or "0"}, staging());
 }

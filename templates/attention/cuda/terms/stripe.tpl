@@ -1,4 +1,3 @@
-% local first_key, end_key, first_query, next_query = prefix .. "first_key", prefix .. "end_key", prefix .. "first_query", prefix .. "next_query"
 % local low, high, stride = seen.low, seen.high, seen.stride
 % local beyond = high + 1
 % local line, per = stride > 1 and stride .. " * " or "", stride > 1 and " / " .. stride or ""
@@ -7,29 +6,29 @@
 
 /* The keys of S that query i sees are those from first_key to end_key - 1, around S - 1 - ${line}i; key j is seen by queries
  * likewise. A query without a key there sees all: Duan and Shi 2024. */
-INLINE int ${first_key}(int i, int S) {
+INLINE int ${prefix}first_key(int i, int S) {
     const int first = S + ${low} - ${line}i;
     return first > 0 && S + ${high} - ${line}i >= 0 ? first : 0;
 }
-INLINE int ${end_key}(int i, int S) {
+INLINE int ${prefix}end_key(int i, int S) {
     const int end = S + ${beyond} - ${line}i;
     return end > 0 && end < S ? end : S;
 }
-INLINE int ${first_query}(int j, int S) { return S + ${low} > j ? (S + ${low} - j${up})${per} : 0; }
+INLINE int ${prefix}first_query(int j, int S) { return S + ${low} > j ? (S + ${low} - j${up})${per} : 0; }
 /* The query behind i. */
-INLINE int ${next_query}(int i, int j, int S) {
+INLINE int ${prefix}next_query(int i, int j, int S) {
     const int seeing_all = (S + ${high})${per} + 1;
     return S + ${high} - ${line}(i + 1) >= j || i + 1 > seeing_all ? i + 1 : seeing_all;
 }
 % section("first_key")
-${first_key}(i, ${keys})
+${prefix}first_key(i, ${keys})
 % section("end_key")
-${end_key}(i, ${inner})
+${prefix}end_key(i, ${inner})
 % section("first_query")
-${first_query}(j, ${keys})
+${prefix}first_query(j, ${keys})
 % section("next_query")
-i = ${next_query}(i, j, ${keys})
+i = ${prefix}next_query(i, j, ${keys})
 % section("exists")
-j >= ${first_key}(i, ${keys}) && j < ${end_key}(i, ${keys})
+j >= ${prefix}first_key(i, ${keys}) && j < ${prefix}end_key(i, ${keys})
 % section("skip_pair")
-if (j < ${first_key}(i, ${keys}) || j >= ${end_key}(i, ${keys})) continue;
+if (j < ${prefix}first_key(i, ${keys}) || j >= ${prefix}end_key(i, ${keys})) continue;

@@ -5,8 +5,9 @@
 % section("add_pair")
 row_sum += dlogit;
 % section("store")
-const size_t room = ${invoke(attends.distance_count, attends.T_of_view, attends.S_of_view)};
-${prefix}store_head(drow, 1, sums->${prefix}rows + ((size_t)l * room + task % count) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});
+const size_t room = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
+${prefix}store_head(drow, 1,
+        sums->${prefix}rows + ((size_t)l * room + task % count) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});
 ${attends.once}sums->${prefix}row_sums[l * ${PREFIX}HEADS * room + task] = row_sum;
 % section("place_of_row")
 ((size_t)l * count + task % count) * WIDTH + h * ${PREFIX}HEAD_WIDTH

@@ -1,4 +1,5 @@
 % section("store")
-${prefix}store_head(drow, 1, sums->${prefix}rows + ((size_t)l * ${PREFIX}HEADS * ${invoke(attends.distance_count, attends.T_of_view, attends.S_of_view)} + task) * ${PREFIX}HEAD_WIDTH${attends.channel});
+${prefix}store_head(drow, 1,
+        sums->${prefix}rows + ((size_t)l * ${PREFIX}HEADS * ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view}) + task) * ${PREFIX}HEAD_WIDTH${attends.channel});
 % section("place_of_row")
 ((size_t)l * ${PREFIX}HEADS * count + task) * ${PREFIX}HEAD_WIDTH

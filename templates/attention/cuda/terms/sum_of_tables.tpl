@@ -1,4 +1,3 @@
-% local grad = prefix .. "score_grad_" .. class
 % local more = "first > 0 || l < " .. stack.count .. " - 1"
 % section("begin_owner")
 ${prefix}score_gradients gradients, *d = &gradients;
@@ -6,7 +5,7 @@ ${prefix}score_gradients_of(d);
 % section("clear")
 real out[${gathered.count}] = {0};
 % section("add_pair")
-% call(grad, "a.score", "a.T", "a.S", "a.h", "i", "j", "logit", attends.dscore, "out")
+${prefix}score_grad_${class}(a.score, a.T, a.S, a.h, i, j, logit, ${attends.dscore}, out);
 % section("store")
 % if attends.head_lanes > 1 then
 if (!${prefix}leads_head()) continue;
@@ -24,12 +23,11 @@ ${g.target} = l == ${stack.count} - 1 ? out[${at}] : ${g.target} + out[${at}];
 , l = block()->l
 % end
 % section("begin_kept")
-% local tables_of = prefix .. "score_tables_of"
 ${prefix}score_gradients gradients, *d = &gradients;
 ${prefix}score_gradients_of(d);
 % if gathered.statements.mentioned.s then
 ${prefix}score_tables tables;
-% call(tables_of, "v", "l", "&tables")
+${prefix}score_tables_of(v, l, &tables);
 % end
 % section("resume")
 real out[${gathered.count}];
@@ -42,9 +40,9 @@ out[${at}] = ${inline("goes_on", more)} ? ${g.target} : 0;
 % end
 % end
 % section("add_kept")
-% local kept = "w->" .. prefix .. (attends.pair_scores and "pair_scores" or "pairs")
-% local gradient = kept .. "[pairs + (size_t)i * (" .. attends.keys .. " + 1)]"
-if (there) ${invoke(grad, "&tables", "T", "S", "h", "i", "j", "0", gradient, "out")};
+if (there) ${prefix}score_grad_${class}(&tables, T, S, h, i, j, 0,
+        w->${prefix}${attends.pair_scores and "pair_scores" or "pairs"}[pairs + (size_t)i * (${attends.keys} + 1)],
+                out);
 % section("store_kept_numbers")
 % for k, g in ipairs(gathered) do
 % local at = k - 1

@@ -2,7 +2,7 @@
 % section("start_query")
 real gathered[${c.uniform_count}] = {0};
 % section("gather_by_query")
-% call(prefix .. "score_grad_uniform", "a.score", "a.T", "a.S", "a.h", "i", "j", "logit", attends.dscore, "gathered")
+${prefix}score_grad_uniform(a.score, a.T, a.S, a.h, i, j, logit, ${attends.dscore}, gathered);
 % section("finish_query")
 ${attends.once}for (int k = 0; k < ${c.uniform_count}; k++) w->${prefix}head_sums[k * sequences * ${PREFIX}HEADS * v->${attends.T} + task] = gathered[k];
 % section("behind_owners")

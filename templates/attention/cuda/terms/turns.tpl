@@ -13,7 +13,8 @@ NOINLINE void ${prefix}rotate(int direction, real *query_key_value) {
         const int row = q / row_quads, c = q % row_quads * 4;
         const real *turn = v->tables[${inline("place_of_row", row)}].${prefix}rotation + c % ${PREFIX}ROTATION_PERIOD;
         real *at = query_key_value + row * ${PREFIX}QUERY_STRIDE + c;
-        const quad x = *(const quad *)at, cosine = *(const quad *)turn, sine = *(const quad *)(turn + ${PREFIX}ROTATION_PERIOD);
+        const quad x = *(const quad *)at, cosine = *(const quad *)turn,
+                sine = *(const quad *)(turn + ${PREFIX}ROTATION_PERIOD);
         quad y;
 #pragma unroll
         for (int i = 0; i < 4; i++) y.v[i] = x.v[i] * cosine.v[i] + direction * (x.v[i ^ 1] * sine.v[i]);
