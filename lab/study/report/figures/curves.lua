@@ -75,13 +75,6 @@ local function with(style, faint)
     style.dash, faint and "" or (" pt %d ps 0.8 pn 8"):format(style.point), colour)
 end
 
-local function x_tics(panel)
-  if panel.x.ticks then
-    return "(" .. table.concat(panel.x.ticks, ", ") .. ")"
-  end
-  return panel.x.log and "autofreq" or number(scales.step(panel.x[2] - panel.x[1]))
-end
-
 -- How the y axis goes: gnuplot keeps it from panel to panel.
 local function y_scale(axis)
   if axis.zoom then
@@ -93,11 +86,14 @@ local function y_scale(axis)
 end
 
 local function ranges(panel)
+  local x = panel.x
+  local tics = x.ticks and ("(%s)"):format(table.concat(x.ticks, ", ")) or x.log and "autofreq"
+    or number(scales.step(x[2] - x[1]))
   local lines = { y_scale(panel.y),
-    ("set xrange [%s:%s]"):format(number(panel.x[1]), number(panel.x[2])),
+    ("set xrange [%s:%s]"):format(number(x[1]), number(x[2])),
     ("set yrange [%s:%s]"):format(number(panel.y[1]), number(panel.y[2])),
-    panel.x.log and ("set logscale x %d"):format(panel.x.log) or "unset logscale x",
-    "set xtics nomirror " .. x_tics(panel), panel.percent and "set format y '%g%%'" or "set format y '%g'" }
+    x.log and ("set logscale x %d"):format(x.log) or "unset logscale x", "set xtics nomirror " .. tics,
+    panel.percent and "set format y '%g%%'" or "set format y '%g'" }
   lines[#lines + 1] = not panel.y.zoom and "set ytics nomirror " .. (panel.percent and "20" or "autofreq") or nil
   return table.concat(lines, "\n")
 end
@@ -109,31 +105,29 @@ local function marks(panel)
     lines[#lines + 1] = ("set object 1 rectangle from %s,graph 0 to %s,graph 1 fc rgb '#e8999977' fs solid noborder "
       .. "behind"):format(number(panel.shade[1]), number(panel.shade[2]))
   end
-  for i, mark in ipairs(panel.marks or {}) do
-    lines[#lines + 1] = ("set arrow %d from %s,graph 0 to %s,graph 1 nohead dt (8,5) lw 1.4 lc rgb '#888888'"):format(i,
+  lists.append(lines, lists.map(panel.marks or {}, function(mark, i)
+    return ("set arrow %d from %s,graph 0 to %s,graph 1 nohead dt (8,5) lw 1.4 lc rgb '#888888'"):format(i,
       number(mark[1]), number(mark[1]))
-  end
-  for _, level in ipairs(panel.levels or {}) do
-    lines[#lines + 1] = ("set label %s at graph 1.01, first %s left offset 0,%s tc rgb '#777777'"):format(
-      quote(level[2]), number(level[1]), number(level[3] or 0))
-  end
-  for _, label in ipairs(panel.labels or {}) do
-    lines[#lines + 1] = ("set label %s at %s,%s %s tc rgb '#777777'"):format(quote(label[3]), number(label[1]),
-      number(label[2]), label[4])
-  end
-  return table.concat(lines, "\n")
+  end))
+  lists.append(lines, lists.map(panel.levels or {}, function(level)
+    return ("set label %s at graph 1.01, first %s left offset 0,%s tc rgb '#777777'"):format(quote(level[2]),
+      number(level[1]), number(level[3] or 0))
+  end))
+  return table.concat(lists.append(lines, lists.map(panel.labels or {}, function(label)
+    return ("set label %s at %s,%s %s tc rgb '#777777'"):format(quote(label[3]), number(label[1]), number(label[2]),
+      label[4])
+  end)), "\n")
 end
 
 local function plot(panel)
-  local parts = {}
-  for i, level in ipairs(panel.levels or {}) do
-    parts[#parts + 1] = ("%s notitle with lines dt %s lw 1.2 lc rgb '#888888'"):format(number(level[1]),
+  local parts = lists.map(panel.levels or {}, function(level, i)
+    return ("%s notitle with lines dt %s lw 1.2 lc rgb '#888888'"):format(number(level[1]),
       i == 1 and "(2,3)" or "(8,3)")
-  end
-  for _, curve in ipairs(panel.curves) do
-    parts[#parts + 1] = curve.band and ("%s using 1:2:3 notitle with filledcurves fs solid noborder fc rgb '#d8%s'")
-      :format(curve.block:gsub("curve", "band"), curve.style.colour:sub(2)) or nil
-  end
+  end)
+  lists.append(parts, lists.map(panel.curves, function(curve)
+    return curve.band and ("%s using 1:2:3 notitle with filledcurves fs solid noborder fc rgb '#d8%s'"):format(
+      curve.block:gsub("curve", "band"), curve.style.colour:sub(2)) or nil
+  end))
   for _, faint in ipairs({ true, false }) do
     for _, curve in ipairs(panel.curves) do
       if (curve.faint or false) == faint then
@@ -195,21 +189,12 @@ function M.script(figure)
   local blocks = data(figure)
   local picture, width, height = drawing(figure)
   local size = #figure.panels == 1 and 15 or 12
-  return table.concat({
-    "set encoding utf8",
-    blocks,
-    ("set terminal svg noenhanced size %d,%d dynamic font 'Helvetica,%d' background rgb 'white'"):format(width, height,
-      size),
-    ("set output '%s.svg'"):format(figure.name),
-    picture,
-    "unset output",
-    ("set terminal pngcairo noenhanced size %d,%d font 'Sans,%d' linewidth 2 pointscale 1.6"):format(2 * width,
-      2 * height, size * 1.6 // 1),
-    ("set output '%s.png'"):format(figure.name),
-    picture,
-    "unset output",
-    "",
-  }, "\n")
+  local function drawn(terminal, ending)
+    return ("set terminal %s\nset output '%s.%s'\n%s\nunset output\n"):format(terminal, figure.name, ending, picture)
+  end
+  return "set encoding utf8\n" .. blocks .. "\n" .. drawn(("svg noenhanced size %d,%d dynamic font 'Helvetica,%d' "
+    .. "background rgb 'white'"):format(width, height, size), "svg") .. drawn(("pngcairo noenhanced size %d,%d font "
+    .. "'Sans,%d' linewidth 2 pointscale 1.6"):format(2 * width, 2 * height, size * 1.6 // 1), "png")
 end
 
 return M

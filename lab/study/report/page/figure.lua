@@ -4,6 +4,7 @@
 -- of the cell that all of it is of, `cells` by x where each point is of another. Output: HTML that is XML too. A script
 -- (page_script.lua) hides lines by their names, and reads the numbers from the tables.
 
+local canonical = require("base.canonical")
 local curves = require("lab.study.report.figures.curves")
 local html = require("lab.study.report.page.html")
 local lists = require("base.lists")
@@ -52,24 +53,18 @@ end
 
 -- The bold curves of a panel by their line's number, each with its points by x; and all x, rising.
 local function series_of(panel, numbers)
-  local series, xs, seen = {}, {}, {}
-  for _, curve in ipairs(panel.curves) do
-    if not curve.faint then
-      local one = { curve = curve, number = numbers[curve.line], at = {}, band = {} }
-      series[#series + 1], one.points = one, curves.thin(curve.points)
-      for _, point in ipairs(one.points) do
-        local x = point[1]
-        one.at[x] = point[2]
-        xs[#xs + 1] = not seen[x] and x or nil
-        seen[x] = true
-      end
-      for _, point in ipairs((curves.thin(curve.band or {}))) do
-        one.band[point[1]] = point
-      end
+  local at_xs = {}
+  local series = lists.map(panel.curves, function(curve)
+    local one = { curve = curve, number = numbers[curve.line], points = curves.thin(curve.points), at = {}, band = {} }
+    for _, point in ipairs(curve.faint and {} or one.points) do
+      one.at[point[1]], at_xs[point[1]] = point[2], true
     end
-  end
-  table.sort(xs)
-  return series, xs
+    for _, point in ipairs((curves.thin(curve.band or {}))) do
+      one.band[point[1]] = point
+    end
+    return not curve.faint and one or nil
+  end)
+  return series, canonical.sorted_keys(at_xs)
 end
 
 local function value_cell(panel, one, x)
@@ -84,19 +79,19 @@ end
 
 -- The numbers of a panel; columns lead to the runs that they are made of.
 local function values(panel, series, xs)
-  local heads, rows = { ('<th scope="col">%s</th>'):format(escape(panel.xlabel)) }, {}
-  for _, one in ipairs(series) do
+  local heads = lists.map(series, function(one)
     local title, cell = escape(one.curve.line), one.curve.cell
-    heads[#heads + 1] = ('<th scope="col" data-line="%d">%s</th>'):format(one.number, cell
+    return ('<th scope="col" data-line="%d">%s</th>'):format(one.number, cell
       and ('<a href="#cell-%d">%s</a>'):format(cell, title) or title)
-  end
-  for i, x in ipairs(xs) do
-    local cells = lists.map(series, function(one) return value_cell(panel, one, x) end)
-    rows[i] = ('<tr data-x="%.1f"><th scope="row">%.6g</th>%s</tr>'):format(picture.x(panel, x), x, table.concat(cells))
-  end
+  end)
+  local rows = lists.map(xs, function(x)
+    return ('<tr data-x="%.1f"><th scope="row">%.6g</th>%s</tr>'):format(picture.x(panel, x), x, table.concat(
+      lists.map(series, function(one) return value_cell(panel, one, x) end)))
+  end)
   local of = panel.title and panel.title ~= "" and panel.title or "the curves"
-  local body = ("<table><caption>%s</caption><thead><tr>%s</tr></thead><tbody>\n%s\n</tbody></table>"):format(
-    escape(panel.ylabel) .. (panel.percent and ", percent" or ""), table.concat(heads), table.concat(rows, "\n"))
+  local body = ('<table><caption>%s</caption><thead><tr><th scope="col">%s</th>%s</tr></thead><tbody>\n%s\n'
+    .. '</tbody></table>'):format(escape(panel.ylabel) .. (panel.percent and ", percent" or ""), escape(panel.xlabel),
+    table.concat(heads), table.concat(rows, "\n"))
   return ('<details class="numbers"><summary>Numbers<span class="unseen"> of %s</span></summary>%s</details>'):format(
     escape(of), html.box("Numbers of " .. of, body))
 end

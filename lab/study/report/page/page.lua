@@ -5,6 +5,7 @@
 
 local beside = require("lab.study.report.page.beside")
 local colours = require("lab.study.report.figures.colours")
+local lists = require("base.lists")
 local script = require("lab.study.report.page.page_script")
 local sha256 = require("base.sha256")
 local tongues = require("base.tongues")
@@ -114,23 +115,18 @@ summary { cursor: pointer; }
 ]]):gsub("LIGHT", colours.LIGHT):gsub("DARK", colours.DARK)
 
 -- Nothing is loaded but pictures that are in the page, and nothing is run but the one script.
-local function policy()
-  local digest = sha256.hex(script):gsub("%x%x", function(byte)
+local POLICY = ("default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-%s'; "
+  .. "base-uri 'none'; form-action 'none'"):format(beside.base64((sha256.hex(script):gsub("%x%x", function(byte)
     return string.char(tonumber(byte, 16))
-  end)
-  return ("default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-%s'; base-uri 'none'; "
-    .. "form-action 'none'"):format(beside.base64(digest))
-end
-
-local POLICY = policy()
+  end))))
 
 function M.render(page)
-  local links, bodies = {}, {}
-  for i, section in ipairs(page.sections) do
-    local id = "part-" .. i
-    links[i] = ('<li><a href="#%s">%s</a></li>'):format(id, tongues.html(section.title))
-    bodies[i] = ('<section id="%s"><h2>%s</h2>\n%s\n</section>'):format(id, tongues.html(section.title), section.body)
-  end
+  local links = lists.map(page.sections, function(section, i)
+    return ('<li><a href="#part-%d">%s</a></li>'):format(i, tongues.html(section.title))
+  end)
+  local bodies = lists.map(page.sections, function(section, i)
+    return ('<section id="part-%d"><h2>%s</h2>\n%s\n</section>'):format(i, tongues.html(section.title), section.body)
+  end)
   return table.concat({
     '<!DOCTYPE html>',
     '<html lang="en" xmlns="http://www.w3.org/1999/xhtml">',

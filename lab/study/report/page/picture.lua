@@ -117,10 +117,6 @@ local function behind(panel, frame)
   end)))
 end
 
-local function places_of(points, frame)
-  return lists.map((curves.thin(points)), function(point) return { frame.x(point[1]), frame.y(point[2]) } end)
-end
-
 -- Up along the upper quartiles and back along the lower ones.
 local function band(points, frame)
   local places, thin = {}, curves.thin(points)
@@ -140,7 +136,9 @@ local function marks(places, style, number)
 end
 
 local function curve_text(curve, frame, number)
-  local places = places_of(curve.points, frame)
+  local places = lists.map((curves.thin(curve.points)), function(point)
+    return { frame.x(point[1]), frame.y(point[2]) }
+  end)
   if curve.faint then
     return path("seed", places, dashes(curve.style))
   end

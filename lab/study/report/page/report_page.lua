@@ -75,12 +75,6 @@ local function cell_body(report, cell)
     table.concat(rows, "\n"))))
 end
 
-local function cells_body(report)
-  local parts = lists.map(report.study.cells, function(cell) return cell_body(report, cell) end)
-  return paragraph("Each number above leads here: the runs it is made of, and the command that makes them.")
-    .. table.concat(parts, "\n")
-end
-
 -- What an analysis said, and its picture: as an image, since anybody may have written the file, and an image runs
 -- nothing.
 local function analysis_body(analysis)
@@ -88,11 +82,6 @@ local function analysis_body(analysis)
     beside.base64(analysis.png), escape(analysis.what)) or paragraph("no picture", "flag")
   local text = analysis.text:gsub("[^\n]+", escape)
   return picture .. html.box(analysis.what, ("<pre>%s</pre>"):format(text))
-end
-
-local function problems_body(report)
-  local items = lists.map(report.problems, function(text) return "<li>" .. escape(text) .. "</li>" end)
-  return "<ul>" .. table.concat(items, "\n") .. "</ul>"
 end
 
 function M.render(report)
@@ -111,9 +100,12 @@ function M.render(report)
   if #report.readings > 0 then
     add("Readings", readings_body(report))
   end
-  add("Runs", cells_body(report))
+  local cells = lists.map(report.study.cells, function(cell) return cell_body(report, cell) end)
+  add("Runs", paragraph("Each number above leads here: the runs it is made of, and the command that makes them.")
+    .. table.concat(cells, "\n"))
   if #report.problems > 0 then
-    add("What could not be read", problems_body(report))
+    local items = lists.map(report.problems, function(text) return "<li>" .. escape(text) .. "</li>" end)
+    add("What could not be read", "<ul>" .. table.concat(items, "\n") .. "</ul>")
   end
   local lead = lists.map(report.lead, function(text, i) return paragraph(text, report.flagged[i] and "flag" or nil) end)
   return page.render({ title = report.title, lead = table.concat(lead, "\n") .. settings_table(report)

@@ -122,9 +122,9 @@ function M.render(model, page, most)
   if model.about and model.about ~= model.title then
     parts[1] = parts[1] .. "\n" .. M.wrap(model.about, page)
   end
-  for _, piece in ipairs(pieces(model, first, page)) do
-    parts[#parts + 1] = piece_lines(model, piece, first)
-  end
+  lists.append(parts, lists.map(pieces(model, first, page), function(piece)
+    return (piece_lines(model, piece, first))
+  end))
   parts[#parts + 1] = notes_text(model, page, most)
   return table.concat(parts, "\n\n") .. "\n"
 end
