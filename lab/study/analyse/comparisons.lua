@@ -75,9 +75,8 @@ local function describe(sets, metric, criterion, options)
 end
 
 local function pair_of(set, a, b)
-  local differences = lists.map(a.means, function(mean, i) return mean - b.means[i] end)
   local pair = { set = set, a = a, b = b, test = inference.welch(a.scores, b.scores) }
-  pair.low, pair.high = inference.interval(differences)
+  pair.low, pair.high = inference.interval(lists.map(a.means, function(mean, i) return mean - b.means[i] end))
   return pair
 end
 

@@ -120,55 +120,38 @@ local function add_floors(groups, models, folder)
 end
 
 local function write_list(models, path)
-  local like, lines = models[1], {}
-  lines[1] = ("%d %d %d %d %d"):format(#models, #like.offsets, like.examples * like.heads * like.queries, like.keys,
-    WIDTHS[like.kind][1])
+  local like = models[1]
+  local lines = { ("%d %d %d %d %d"):format(#models, #like.offsets, like.examples * like.heads * like.queries,
+    like.keys, WIDTHS[like.kind][1]) }
   for _, model in ipairs(models) do
-    lines[#lines + 1] = model.path
-    lines[#lines + 1] = table.concat(model.offsets, " ")
+    lists.append(lines, { model.path, table.concat(model.offsets, " ") })
   end
   local written, message = write.file(path, table.concat(lines, "\n") .. "\n")
   return written or source.stop(4, message)
 end
 
+-- The table at a path of keys, which is made where it is missing.
+local function within(place, key, ...)
+  place[key] = place[key] or {}
+  return ... == nil and place[key] or within(place[key], ...)
+end
+
 local function put(by_layer, layer, cosine, divergence)
-  by_layer[layer] = by_layer[layer] or { cosine = {}, divergence = {} }
-  table.insert(by_layer[layer].cosine, cosine)
-  table.insert(by_layer[layer].divergence, divergence)
-end
-
-local function empty(groups)
-  local result = { pairs = {}, floors = {}, of_run = {} }
-  for _, a in ipairs(groups) do
-    result.pairs[a], result.floors[a], result.of_run[a] = {}, {}, {}
-    for _, b in ipairs(groups) do
-      result.pairs[a][b] = {}
-    end
-    for i in ipairs(a.runs) do
-      result.of_run[a][i] = {}
-    end
-  end
-  return result
-end
-
--- Adds the cosine of a run with one of group b to those that its mean is made of.
-local function note(result, model, b, cosine)
-  local of = result.of_run[model.group][model.place]
-  of[b] = of[b] or {}
-  table.insert(of[b], cosine)
+  table.insert(within(by_layer, layer, "cosine"), cosine)
+  table.insert(within(by_layer, layer, "divergence"), divergence)
 end
 
 -- Puts a line of the program where it belongs. Models stand in the order of their groups, uniform ones behind them.
 local function take(result, models, floors, first, second, layer, cosine, divergence)
   local a, b = models[first + 1], models[second + 1]
   if a.group and b.group then
-    put(result.pairs[a.group][b.group], layer, cosine, divergence)
+    put(within(result.pairs, a.group, b.group), layer, cosine, divergence)
     if layer == ALL then
-      note(result, a, b.group, cosine)
-      note(result, b, a.group, cosine)
+      table.insert(within(result.of_run, a.group, a.place, b.group), cosine)
+      table.insert(within(result.of_run, b.group, b.place, a.group), cosine)
     end
   elseif a.group and floors[a.group.mask or "full"] == second + 1 then
-    put(result.floors[a.group], layer, cosine, divergence)
+    put(within(result.floors, a.group), layer, cosine, divergence)
   end
 end
 
@@ -180,7 +163,13 @@ local function compare(groups, models, options)
   end
   local floors, list = add_floors(groups, models, options.folder), options.folder .. "/list"
   write_list(models, list)
-  local result, pipe = empty(groups), shell.open({ program, list })
+  local result, pipe = { pairs = {}, floors = {}, of_run = {} }, shell.open({ program, list })
+  for _, a in ipairs(groups) do -- of which a pair, or a floor, may have no line
+    within(result.floors, a)
+    for _, b in ipairs(groups) do
+      within(result.pairs, a, b)
+    end
+  end
   for line in pipe:lines() do
     local first, second, layer, cosine, divergence = line:match("^(%d+) (%d+) (-?%d+) (%S+) (%S+)$")
     take(result, models, floors, math.tointeger(first), math.tointeger(second), math.tointeger(layer),
@@ -192,7 +181,7 @@ end
 
 local function means(result)
   for _, runs in pairs(result.of_run) do
-    for _, of in ipairs(runs) do
+    for _, of in pairs(runs) do
       for group, cosines in pairs(of) do
         of[group] = statistics.mean(cosines)
       end

@@ -13,9 +13,8 @@ local ENVIRONMENT = 4
 -- need: { what, expected } for the message where it cannot be made.
 function M.path(project, folder, name, need)
   local log, path = folder .. "/make.log", project:build_path("tools/" .. name)
-  local code = shell.run({ "env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "-s",
-    "--no-print-directory", "-C", project.root, project:build_setting(),
-    project:build_goal("tools/" .. name) }, { output = log, errors_too = true })
+  local code = shell.run(shell.make(project.root, project:build_setting(), project:build_goal("tools/" .. name)),
+    { output = log, errors_too = true })
   if code ~= 0 then
     return nil, ENVIRONMENT, ("%s, which this analysis needs, cannot be made:\n%s  expected: %s"):format(need.what,
       write.read(log) or "", need.expected)

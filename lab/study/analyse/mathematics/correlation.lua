@@ -3,6 +3,7 @@
 -- Input: two lists of the same length. Output: a number, or nil where it is not defined: fewer than two numbers, or a
 -- list that does not vary (for the cosine: that is all 0).
 
+local lists = require("base.lists")
 local statistics = require("lab.study.read.statistics")
 
 local M = {}
@@ -41,15 +42,16 @@ function M.pearson(a, b)
   return x and y and M.cosine(x, y) or nil
 end
 
+-- The places of a list's numbers, rising by number, equal ones by place.
+function M.order(values)
+  local order = lists.map(values, function(_, i) return i end)
+  table.sort(order, function(i, j) return values[i] < values[j] or values[i] == values[j] and i < j end)
+  return order
+end
+
 -- Ranks from 1 on; equal numbers share the mean of theirs.
 function M.ranks(values)
-  local order, ranks = {}, {}
-  for i in ipairs(values) do
-    order[i] = i
-  end
-  table.sort(order, function(i, j)
-    return values[i] < values[j] or values[i] == values[j] and i < j
-  end)
+  local order, ranks = M.order(values), {}
   local first = 1
   while first <= #order do
     local last = first

@@ -4,11 +4,12 @@
 -- Input: counts, or lists of numbers, which are not changed. Output: see each function; all p are two-sided.
 -- Sources: Clopper and Pearson, Biometrika 26 (1934) 404; Fisher, The Design of Experiments (1935), sections 11 and 21.
 
+local lists = require("base.lists")
 local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-M.MOST_SPLITS = 50000 -- that a permutation test goes through one by one: 9 against 9 seeds are 48,620
+local MOST_SPLITS = 50000 -- that a permutation test goes through one by one: 9 against 9 seeds are 48,620
 
 local HALVINGS = 60   -- of the interval that a bound of a share is looked for in
 local SLACK = 1 + 1e-7 -- probabilities this close are equal: they are sums of logarithms
@@ -29,7 +30,7 @@ local function log_choose(n, k)
 end
 
 -- In how many ways k of n can be chosen, as a float.
-function M.choose(n, k)
+local function choose(n, k)
   local ways = 1.0
   for i = 1, math.min(k, n - k) do
     ways = ways * (n - i + 1) / i
@@ -86,7 +87,7 @@ end
 -- The least p that a permutation test or Fisher's can have of so many seeds, however far apart they are: one split of
 -- all, and of cells of one size its mirror image.
 function M.least(n_a, n_b)
-  return (n_a == n_b and 2 or 1) / M.choose(n_a + n_b, n_a)
+  return (n_a == n_b and 2 or 1) / choose(n_a + n_b, n_a)
 end
 
 -- Calls visit(sum) with the sum of every choice of `count` of the values.
@@ -119,7 +120,7 @@ end
 -- more than MOST_SPLITS, the share is of `samples` drawn ones and the one that is there. drawing(n): a random integer
 -- from 1 to n.
 function M.permutation(a, b, samples, drawing)
-  local values, total, largest = table.move(b, 1, #b, #a + 1, table.move(a, 1, #a, 1, {})), 0.0, 0.0
+  local values, total, largest = lists.join(a, b), 0.0, 0.0
   for _, value in ipairs(values) do
     total, largest = total + value, math.max(largest, math.abs(value))
   end
@@ -129,7 +130,7 @@ function M.permutation(a, b, samples, drawing)
     local distance = math.abs(sum / #a - (total - sum) / #b)
     splits, as_far = splits + 1, as_far + (distance >= here and 1 or 0)
   end
-  if M.choose(#values, #a) <= M.MOST_SPLITS then
+  if choose(#values, #a) <= MOST_SPLITS then
     each_choice(values, #a, take)
     return as_far / splits, splits, least
   end

@@ -5,6 +5,7 @@
 -- Sources: Welch, Biometrika 34 (1947) 28; Schuirmann, J. Pharmacokinet. Biopharm. 15 (1987) 657 (two one-sided tests);
 -- Holm, Scand. J. Stat. 6 (1979) 65; Efron, Ann. Stat. 7 (1979) 1, intervals by percentiles.
 
+local correlation = require("lab.study.analyse.mathematics.correlation")
 local statistics = require("lab.study.read.statistics")
 local student = require("lab.study.analyse.mathematics.t_distribution")
 
@@ -50,14 +51,8 @@ end
 
 -- The p values of a family of tests corrected by Holm's method, in the order given.
 function M.holm(values)
-  local order, corrected, largest = {}, {}, 0.0
-  for i in ipairs(values) do
-    order[i] = i
-  end
-  table.sort(order, function(i, j)
-    return values[i] < values[j] or values[i] == values[j] and i < j
-  end)
-  for rank, i in ipairs(order) do
+  local corrected, largest = {}, 0.0
+  for rank, i in ipairs(correlation.order(values)) do
     largest = math.max(largest, math.min(1.0, (#values - rank + 1) * values[i]))
     corrected[i] = largest
   end

@@ -5,6 +5,9 @@
 -- number), total the sum over all channels; not whitened. The sign of a component is free, so that it is chosen: its
 -- entry of the largest size, the first of equals, is positive.
 
+local correlation = require("lab.study.analyse.mathematics.correlation")
+local lists = require("base.lists")
+
 local M = {}
 
 local SWEEPS = 60
@@ -22,15 +25,21 @@ local function mean_of(points, width)
   return mean
 end
 
--- Covariance of points, divided by their number: a list of rows.
-local function covariance(points, width, mean)
-  local matrix, count, row = {}, #points // width, {}
-  for i = 1, width do
+-- A matrix of zeros with another number on its diagonal: a list of rows.
+local function square(size, diagonal)
+  local matrix = {}
+  for i = 1, size do
     matrix[i] = {}
-    for j = 1, width do
-      matrix[i][j] = 0.0
+    for j = 1, size do
+      matrix[i][j] = i == j and diagonal or 0.0
     end
   end
+  return matrix
+end
+
+-- Covariance of points, divided by their number: a list of rows.
+local function covariance(points, width, mean)
+  local matrix, count, row = square(width, 0.0), #points // width, {}
   for at = 0, #points - width, width do
     for c = 1, width do
       row[c] = points[at + c] - mean[c]
@@ -84,27 +93,16 @@ local function rotate(matrix, vectors, p, q)
 end
 
 local function orient(vector)
-  local largest = 1
-  for i, value in ipairs(vector) do
-    largest = math.abs(value) > math.abs(vector[largest]) and i or largest
+  local largest = 0.0
+  for _, value in ipairs(vector) do
+    largest = math.abs(value) > math.abs(largest) and value or largest
   end
-  if vector[largest] < 0 then
-    for i, value in ipairs(vector) do
-      vector[i] = -value
-    end
-  end
-  return vector
+  return largest < 0 and lists.map(vector, function(value) return -value end) or vector
 end
 
 -- Eigenvalues, descending, and their unit vectors, of a symmetric matrix, which is overwritten.
 function M.eigen(matrix)
-  local n, vectors = #matrix, {}
-  for i = 1, n do
-    vectors[i] = {}
-    for j = 1, n do
-      vectors[i][j] = i == j and 1.0 or 0.0
-    end
-  end
+  local n, vectors = #matrix, square(#matrix, 1.0)
   for _ = 1, SWEEPS do
     local rest, all = sizes(matrix)
     if rest <= SMALL * all then
@@ -118,29 +116,18 @@ function M.eigen(matrix)
       end
     end
   end
-  local order, values, sorted = {}, {}, {}
-  for i = 1, n do
-    order[i] = i
-  end
-  table.sort(order, function(a, b)
-    return matrix[a][a] > matrix[b][b] or matrix[a][a] == matrix[b][b] and a < b
+  local order = correlation.order(lists.map(matrix, function(row, i) return -row[i] end))
+  return lists.map(order, function(i) return matrix[i][i] end), lists.map(order, function(i)
+    return orient(vectors[i])
   end)
-  for k, i in ipairs(order) do
-    values[k], sorted[k] = matrix[i][i], orient(vectors[i])
-  end
-  return values, sorted
 end
 
 -- Fits `count` components.
 function M.fit(points, width, count)
   local mean = mean_of(points, width)
   local values, vectors = M.eigen(covariance(points, width, mean))
-  local total = 0.0
-  for _, value in ipairs(values) do
-    total = total + value
-  end
-  return { mean = mean, components = table.move(vectors, 1, count, 1, {}),
-    variance = table.move(values, 1, count, 1, {}), total = total }
+  return { mean = mean, components = { table.unpack(vectors, 1, count) },
+    variance = { table.unpack(values, 1, count) }, total = lists.sum(values, function(value) return value end) }
 end
 
 -- Coordinates of points along the components, less the fitted mean: one list per component.
