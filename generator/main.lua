@@ -304,7 +304,7 @@ local EXPORTS = { pytorch = "lab.export.export_run", csv = "lab.export.csv", ten
 
 -- What runs on trained models. Each takes the arguments and ways to speak and to build:
 -- provide(SPEC, sets) gives the folder of a trainer; or nil, and an exit code; third the flags of its files.
-local function on_trained(project, arguments, module)
+local function on_trained(module, project, arguments)
   function project.find(_, spec, sets)
     return find(project, { spec = spec, set = sets or {}, runs = arguments.runs })
   end
@@ -317,16 +317,16 @@ local function on_trained(project, arguments, module)
   return finish(code, message and ("longhand %s: %s"):format(arguments.verb, message))
 end
 
-function verbs.analyze(project, arguments)
-  return on_trained(project, arguments, "lab.study.analyse.analyze")
+function verbs.analyze(...)
+  return on_trained("lab.study.analyse.analyze", ...)
 end
 
-function verbs.calibrate(project, arguments)
-  return on_trained(project, arguments, "lab.study.calibrate.calibrate")
+function verbs.calibrate(...)
+  return on_trained("lab.study.calibrate.calibrate", ...)
 end
 
 function verbs.export(project, arguments)
-  return on_trained(project, arguments, EXPORTS[arguments.what])
+  return on_trained(EXPORTS[arguments.what], project, arguments)
 end
 
 function verbs.tune(project, arguments)

@@ -211,24 +211,17 @@ end
 
 -- How the verb that was called is used; below it, a verb of its own.
 local function usage_of(parser, words, i)
-  for _, command in ipairs(parser._commands) do
-    if command._name == words[i] then
-      return usage_of(command, words, i + 1)
-    end
-  end
-  return parser:get_usage()
+  local command = lists.find(parser._commands, function(one) return one._name == words[i] end)
+  return command and usage_of(command, words, i + 1) or parser:get_usage()
 end
 
 -- What is legal where a word was not: the verbs, or the flags of the verb.
 local function legal_names(parser, kind)
   local names = {}
   for _, element in ipairs(kind == "command" and parser._commands or parser._options) do
-    for _, alias in ipairs(element._aliases) do
-      names[#names + 1] = alias
-      names[alias] = true
-    end
+    lists.append(names, element._aliases)
   end
-  return names
+  return lists.merged(names, lists.set(names))
 end
 
 -- What an unknown flag of ./longhand means elsewhere: a flag of the verb, of the trainer, or a field of the spec.
@@ -262,42 +255,31 @@ end
 
 -- Splits the arguments at the first "--".
 local function split(arguments)
-  local own, flags = {}, {}
-  local into = own
-  for _, argument in ipairs(arguments) do
-    if argument == "--" and into == own then
-      into = flags
-    else
-      table.insert(into, argument)
+  for i, argument in ipairs(arguments) do
+    if argument == "--" then
+      return table.move(arguments, 1, i - 1, 1, {}), table.move(arguments, i + 1, #arguments, 1, {})
     end
   end
-  return own, flags
+  return arguments, {}
 end
 
 -- What does not go together; nil where everything does.
 local function conflict(result)
-  local problem = result.verb == "sweep" and sweeps.settle(result)
-    or result.verb == "bundle" and sweeps.settle_bundle(result)
-  if problem then
-    return problem
-  end
-  local cuda = result.target == "cpu,cuda"
-  for _, name in ipairs({ "arch", "jit", "cuda_root" }) do
-    if result[name] and not cuda and not (name == "cuda_root" and (result.slurm or result.action == "resubmit")) then
-      return ("--%s is for the CUDA half: add %s"):format(name:gsub("_", "-"), result.words and "--device cuda"
-        or "--target cpu,cuda")
-    end
-  end
-  if result.verb == "report" and result.other and (result.study or result.scale or result.max) then
+  local verb, cuda = result.verb, result.target == "cpu,cuda"
+  local own_root = result.slurm or result.action == "resubmit" -- a toolkit is looked for there
+  local name = not cuda and lists.find({ "arch", "jit", not own_root and "cuda_root" or nil }, function(one)
+    return result[one]
+  end)
+  if name then
+    return ("--%s is for the CUDA half: add %s"):format(name:gsub("_", "-"), result.words and "--device cuda"
+      or "--target cpu,cuda")
+  elseif verb == "report" and result.other and (result.study or result.scale or result.max) then
     return "--study, --scale and --max are for a folder of runs: leave them out to compare two runs"
-  elseif (result.verb == "report" or result.verb == "analyze" or result.verb == "export") and result.scale
-    and not result.study then
+  elseif (verb == "report" or verb == "analyze" or verb == "export") and result.scale and not result.study then
     return "--scale is that of a study: add --study"
-  end
-  if result.what == "human" and not (result.human or result.trials) then
+  elseif result.what == "human" and not (result.human or result.trials) then
     return "analyze human: add --human FILE or --trials FILE, what people got right"
-  end
-  if cuda and result.static then
+  elseif cuda and result.static then
     return "--static --target cpu,cuda: a static trainer can load no library, and GPUs are reached through that of "
       .. "their driver; leave out one of the two"
   end
@@ -325,14 +307,15 @@ function M.parse(arguments, root)
     error({ message = hint(at, message, own[1], root), usage = at:get_usage() }, 0)
   end
   local ok, result = pcall(parser.parse, parser, own)
-  if not ok and type(result) == "table" then
-    return nil, result.message, result.usage
-  elseif not ok then
+  if not ok and type(result) ~= "table" then
     error(result, 0)
+  elseif not ok then
+    return nil, result.message, result.usage
   elseif #flags > 0 and result.verb ~= "train" then
     return nil, "flags after -- are for train only", usage_of(parser, own, 1)
   end
-  local problem = conflict(result) or trainer_flags.problem(flags, root)
+  local problem = result.verb == "sweep" and sweeps.settle(result) or result.verb == "bundle"
+    and sweeps.settle_bundle(result) or conflict(result) or trainer_flags.problem(flags, root)
   if problem then
     return nil, problem, usage_of(parser, own, 1)
   end

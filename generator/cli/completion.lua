@@ -3,15 +3,15 @@
 -- Input: what the command line has (command_outline.lua), flags of the trainer's verb train. Output: text. Names of
 -- specs, studies and sites are asked for when they are needed, by `longhand list`; files are the shell's own.
 
+local lists = require("base.lists")
+
 local M = {}
 
 -- Names of options, or of verbs.
 local function words_of(list)
   local words = {}
   for _, one in ipairs(list) do
-    for _, name in ipairs(one.names or { one.name }) do
-      words[#words + 1] = name
-    end
+    lists.append(words, one.names or { one.name })
   end
   return table.concat(words, " ")
 end
@@ -30,11 +30,9 @@ end
 -- The branches of a `case` for a verb: behind an option that takes a value, and for everything else.
 local function add_verb(lines, entry, path)
   for _, option in ipairs(entry.options) do
-    if option.value then
-      for _, name in ipairs(option.names) do
-        lines[#lines + 1] = ('        "%s %s") %s ;;'):format(path, name, offer(option.kind) or ":")
-      end
-    end
+    lists.append(lines, lists.map(option.value and option.names or {}, function(name)
+      return ('        "%s %s") %s ;;'):format(path, name, offer(option.kind) or ":")
+    end))
   end
   local rest = offer(entry.arguments[1] and entry.arguments[1].kind or "any") or ":"
   lines[#lines + 1] = ('        "%s "*) if [ "$dash" ]; then words="%s"; else %s; fi ;;'):format(path,
@@ -132,14 +130,8 @@ end
 
 -- flags: names of the trainer's flags, a list. shell: "bash" or "zsh".
 function M.script(outline, flags, shell)
-  local nested, trainer = {}, {}
-  for _, verb in ipairs(outline.verbs) do
-    nested[#nested + 1] = verb.verbs[1] and verb.name or nil
-  end
-  for i, name in ipairs(flags) do
-    trainer[i] = name
-  end
-  local script = filled(SCRIPT, { TRAINER = table.concat(trainer, " "), NESTED = table.concat(nested, " | "),
+  local nested = lists.map(outline.verbs, function(verb) return verb.verbs[1] and verb.name or nil end)
+  local script = filled(SCRIPT, { TRAINER = table.concat(flags, " "), NESTED = table.concat(nested, " | "),
     VERBS = words_of(outline.verbs), CASES = cases(outline) })
   return filled(shell == "zsh" and ZSH or BASH, { SCRIPT = script })
 end

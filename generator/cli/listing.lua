@@ -2,6 +2,7 @@
 --
 -- Input: a project and what is listed. Output: lines of text, or nil and a message.
 
+local lists = require("base.lists")
 local write = require("base.write")
 
 local M = {}
@@ -25,10 +26,9 @@ local function first_comment(path)
 end
 
 local function files(project, folder)
-  local lines = {}
-  for i, name in ipairs(project:names(folder, ".lua")) do
-    lines[i] = row(name, first_comment(project:path(folder .. "/" .. name .. ".lua")))
-  end
+  local lines = lists.map(project:names(folder, ".lua"), function(name)
+    return row(name, first_comment(project:path(folder .. "/" .. name .. ".lua")))
+  end)
   return #lines > 0 and lines or { ("none yet (%s)"):format(folder) }
 end
 
@@ -49,9 +49,8 @@ local function tasks(project)
       lines[#lines + 1] = ("    options.%s: %s; %s"):format(option.name, choices, option.doc)
     end
   end
-  lines[#lines + 1] = row('source = "<kind>.c"', "one of your own: docs/own-task.md")
-  lines[#lines + 1] = row('data = "<file>.jsonl"', "examples of your own: docs/own-task.md")
-  return lines
+  return lists.append(lines, { row('source = "<kind>.c"', "one of your own: docs/own-task.md"),
+    row('data = "<file>.jsonl"', "examples of your own: docs/own-task.md") })
 end
 
 -- what: targets, tasks or a name of FOLDERS.

@@ -2,6 +2,8 @@
 --
 -- Input: an outline (command_outline.lua), the version. Output: roff text.
 
+local lists = require("base.lists")
+
 local M = {}
 
 -- Text without what roff reads as commands.
@@ -9,24 +11,23 @@ local function plain(text)
   return (text:gsub("\\", "\\e"):gsub("%-", "\\-"):gsub("\n([.'])", "\n\\&%1"):gsub("^([.'])", "\\&%1"))
 end
 
+-- A paragraph on something by its name.
+local function add_item(lines, name, text)
+  lists.append(lines, { ".TP", name, plain(text) })
+end
+
 local function add_options(lines, options)
   for _, option in ipairs(options) do
-    lines[#lines + 1] = ".TP"
-    lines[#lines + 1] = ("\\fB%s\\fR%s"):format(plain(table.concat(option.names, ", ")), option.value
-      and (" \\fI%s\\fR"):format(plain(option.value)) or "")
-    lines[#lines + 1] = plain(option.text)
+    add_item(lines, ("\\fB%s\\fR%s"):format(plain(table.concat(option.names, ", ")), option.value
+      and (" \\fI%s\\fR"):format(plain(option.value)) or ""), option.text)
   end
 end
 
 local function add_verb(lines, verb, path)
-  lines[#lines + 1] = (".SS %s"):format(plain(path .. verb.name))
-  lines[#lines + 1] = plain(verb.text ~= "" and verb.text or verb.summary)
-  lines[#lines + 1] = ".PP"
-  lines[#lines + 1] = plain(verb.usage)
+  lists.append(lines, { ".SS " .. plain(path .. verb.name), plain(verb.text ~= "" and verb.text or verb.summary),
+    ".PP", plain(verb.usage) })
   for _, argument in ipairs(verb.arguments) do
-    lines[#lines + 1] = ".TP"
-    lines[#lines + 1] = ("\\fI%s\\fR"):format(plain(argument.name))
-    lines[#lines + 1] = plain(argument.text)
+    add_item(lines, ("\\fI%s\\fR"):format(plain(argument.name)), argument.text)
   end
   add_options(lines, verb.options)
   for _, below in ipairs(verb.verbs) do
@@ -56,10 +57,10 @@ function M.page(outline, version)
   end
   lines[#lines + 1] = ".SH ENVIRONMENT"
   for _, entry in ipairs(ENVIRONMENT) do
-    table.move({ ".TP", ("\\fB%s\\fR"):format(entry[1]), plain(entry[2]) }, 1, 3, #lines + 1, lines)
+    add_item(lines, ("\\fB%s\\fR"):format(entry[1]), entry[2])
   end
-  table.move({ ".SH EXIT STATUS", "0 done, 1 the input is wrong, 2 usage, 3 stale, 4 environment, 75 stopped by a "
-    .. "signal (run it again).", ".SH SEE ALSO", "The folder docs of the installation." }, 1, 4, #lines + 1, lines)
+  lists.append(lines, { ".SH EXIT STATUS", "0 done, 1 the input is wrong, 2 usage, 3 stale, 4 environment, 75 stopped "
+    .. "by a signal (run it again).", ".SH SEE ALSO", "The folder docs of the installation." })
   return table.concat(lines, "\n") .. "\n"
 end
 

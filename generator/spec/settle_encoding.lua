@@ -77,7 +77,7 @@ end
 function M.score(context, texts)
   local encoding, model = context.resolved.encoding, context.resolved.model
   local names = families.of(model)
-  if not encoding or not names then
+  if not names then
     return nil
   elseif not names[2] then
     return resolve_formula(context, texts, encoding, nil, names[1])
@@ -103,7 +103,7 @@ end
 
 -- Learned vectors of distances are those that the mask leaves, unless the spec says which.
 function M.sides(context)
-  local encoding, model = context.resolved.encoding or {}, context.resolved.model
+  local encoding, model = context.resolved.encoding, context.resolved.model
   local names = families.of(model) or {}
   for _, name in ipairs(names) do
     local own, path = encoding, "encoding.relative.sides"

@@ -58,24 +58,28 @@ local function misfit(context, node, path, expected)
   add(context, node, path, tree.show(node) .. " does not fit here", expected)
 end
 
-local function nearest_multiple(field, value)
-  local near = math.floor(value / field.multiple + 0.5) * field.multiple
-  return ("%d is the nearest legal value"):format(math.max(field.min, math.min(field.max, near)))
+-- Says what is wrong with a value of the right type for its field.
+local function refuse(context, field, node, what, hint)
+  add(context, node, field.path, what, schema.expected(field), hint)
 end
 
 -- What is wrong with a number of the right type, or nil; and a hint.
 local function number_fault(field, value)
-  local text = diagnostics.number(value)
+  local function fault(is, limit)
+    return ("%s is %s %s"):format(diagnostics.number(value), is, diagnostics.number(limit))
+  end
   if field.min and value < field.min then
-    return ("%s is below %s"):format(text, diagnostics.number(field.min))
+    return fault("below", field.min)
   elseif field.max and value > field.max then
-    return ("%s is above %s"):format(text, diagnostics.number(field.max))
+    return fault("above", field.max)
   elseif field.above and value <= field.above then
-    return ("%s is not above %s"):format(text, diagnostics.number(field.above))
+    return fault("not above", field.above)
   elseif field.below and value >= field.below then
-    return ("%s is not below %s"):format(text, diagnostics.number(field.below))
+    return fault("not below", field.below)
   elseif field.multiple and value % field.multiple ~= 0 then
-    return ("%s is not a multiple of %d"):format(text, field.multiple), nearest_multiple(field, value)
+    local near = math.floor(value / field.multiple + 0.5) * field.multiple
+    return fault("not a multiple of", field.multiple), ("%d is the nearest legal value"):format(math.max(field.min,
+      math.min(field.max, near)))
   end
 end
 
@@ -91,11 +95,11 @@ function readers.number(context, field, node)
   end
   local whole = math.tointeger(value)
   if field.type == "integer" and value ~= math.floor(value) then
-    return add(context, node, field.path, show(value) .. " is not an integer", schema.expected(field))
+    return refuse(context, field, node, show(value) .. " is not an integer")
   end
   local fault, hint = number_fault(field, value)
   if fault then
-    return add(context, node, field.path, fault, schema.expected(field), hint)
+    return refuse(context, field, node, fault, hint)
   end
   return field.type == "integer" and whole or value + 0.0
 end
@@ -339,7 +343,7 @@ function readers.symbols(context, field, node)
   if not count or tree.is_table(node) and next(node.fields) then
     return wrong_type(context, field, node)
   elseif count < 1 or count > schema.MOST_SYMBOLS then
-    return add(context, node, field.path, ("%d symbols are out of range"):format(count), schema.expected(field))
+    return refuse(context, field, node, ("%d symbols are out of range"):format(count))
   elseif tree.is_table(node) then
     return read_names(context, field, node)
   end
@@ -366,7 +370,7 @@ local function read_beside(context, field, node, ending)
   end
   local shown, text, message = context.loaded.beside(node.origin, name)
   if not text then
-    return add(context, node, field.path, ("cannot read %s: %s"):format(shown, message), schema.expected(field))
+    return refuse(context, field, node, ("cannot read %s: %s"):format(shown, message))
   end
   return shown, text
 end

@@ -27,13 +27,9 @@ end
 local function closing(tokens, i)
   local depth = 0
   for j = i, #tokens do
-    if is(tokens[j], "[") then
-      depth = depth + 1
-    elseif is(tokens[j], "]") then
-      depth = depth - 1
-      if depth == 0 then
-        return j
-      end
+    depth = depth + (is(tokens[j], "[") and 1 or is(tokens[j], "]") and -1 or 0)
+    if depth == 0 then
+      return j
     end
   end
 end
@@ -57,18 +53,18 @@ function rules.operator(tokens, i)
       return row[3], row[4]
     end
   end
-  for _, sign in ipairs({ "+", "-", "*", "/", "%" }) do
-    if pair(tokens, i, sign, "=") then
-      return ("`%s=` is no operator"):format(sign), ("a = a %s b"):format(sign)
-    end
+  local sign = tokens[i].text
+  if sign:find("^[-+*/%%]$") and pair(tokens, i, sign, "=") then
+    return ("`%s=` is no operator"):format(sign), ("a = a %s b"):format(sign)
   end
 end
 
+local ENDS = { [")"] = true, ["]"] = true, ["}"] = true, ["end"] = true, ["true"] = true, ["false"] = true,
+  ["nil"] = true }
+
 -- Whether an expression may end with this token.
 local function ends_value(token)
-  return token.type == "name" or token.type == "number" or token.type == "string"
-    or token.text:find("^[%)%]}]$") ~= nil or token.text == "end" or token.text == "true" or token.text == "false"
-    or token.text == "nil"
+  return token.type ~= "symbol" and token.type ~= "keyword" or ENDS[token.text] == true
 end
 
 -- `#` is the length of what stands behind it, `//` divides what stands before it; where neither can be, or where two

@@ -7,21 +7,19 @@
 
 local M = {}
 
-local KEYWORDS = {}
-for word in ([[and break do else elseif end false for function goto if in local nil not or repeat return then true
-  until while]]):gmatch("%a+") do
-  KEYWORDS[word] = true
+local function set(words)
+  local there = {}
+  for word in words:gmatch("%S+") do
+    there[word] = true
+  end
+  return there
 end
 
--- Symbols of two characters, and `...`; every other character stands alone.
-local SYMBOLS = {}
-for symbol in ("... .. == ~= <= >= // :: << >>"):gmatch("%S+") do
-  SYMBOLS[symbol] = true
-end
-
-local OPENS = { ["("] = true, ["{"] = true, ["["] = true, ["function"] = true, ["if"] = true, ["do"] = true,
-  ["repeat"] = true }
-local CLOSES = { [")"] = true, ["}"] = true, ["]"] = true, ["end"] = true, ["until"] = true }
+local KEYWORDS = set("and break do else elseif end false for function goto if in local nil not or repeat return then "
+  .. "true until while")
+local SYMBOLS = set("... .. == ~= <= >= // :: << >>") -- every other character stands alone
+local OPENS = set("( { [ function if do repeat")
+local CLOSES = set(") } ] end until")
 
 -- What a function body may not hold, and what it holds instead.
 M.INSTEAD = {
@@ -38,11 +36,7 @@ local function quoted_end(text, i)
   while j <= #text do
     local c = text:sub(j, j)
     if c == "\\" then
-      if text:sub(j + 1, j + 1) == "z" then
-        j = select(2, text:find("^%s*", j + 2))
-      else
-        j = j + 1
-      end
+      j = text:sub(j + 1, j + 1) == "z" and select(2, text:find("^%s*", j + 2)) or j + 1
     elseif c == quote then
       return j
     elseif c == "\n" then
@@ -56,11 +50,7 @@ end
 -- End of a long bracket ([[ or [==[) that starts at byte i, or nil when there is none.
 local function long_end(text, i)
   local equals = text:match("^%[(=*)%[", i)
-  if not equals then
-    return nil
-  end
-  local _, last = text:find("]" .. equals .. "]", i, true)
-  return last or #text
+  return equals and (select(2, text:find("]" .. equals .. "]", i, true)) or #text)
 end
 
 -- Byte after blanks and comments from byte i on.
@@ -88,10 +78,7 @@ local function scan(text, i)
     end
     return "number", last
   end
-  if text:find("^[\"']", i) then
-    return "string", quoted_end(text, i)
-  end
-  last = long_end(text, i)
+  last = text:find("^[\"']", i) and quoted_end(text, i) or long_end(text, i)
   if last then
     return "string", last
   end
@@ -148,23 +135,17 @@ end
 -- The key written at token i: its path component, or nil for a positional value or a computed key;
 -- and the token where the value starts.
 local function read_key(tokens, i)
-  local token = tokens[i]
-  if token.type == "name" and is(tokens[i + 1], "=") then
+  local token, key = tokens[i], tokens[i + 1]
+  if token.type == "name" and is(key, "=") then
     return token.text, i + 2
+  elseif not is(token, "[") then
+    return nil, i
+  elseif key and is(tokens[i + 2], "]") and is(tokens[i + 3], "=") and key.type == "string" then
+    return key.text:match("^['\"](.*)['\"]$") or key.text, i + 4
+  elseif key and is(tokens[i + 2], "]") and is(tokens[i + 3], "=") and key.type == "number" then
+    return math.tointeger(tonumber(key.text)), i + 4
   end
-  if is(token, "[") then
-    local key = tokens[i + 1]
-    if key and is(tokens[i + 2], "]") and is(tokens[i + 3], "=") then
-      if key.type == "string" then
-        return key.text:match("^['\"](.*)['\"]$") or key.text, i + 4
-      elseif key.type == "number" then
-        return math.tointeger(tonumber(key.text)), i + 4
-      end
-    end
-    local after = skip_expression(tokens, i)
-    return nil, after
-  end
-  return nil, i
+  return nil, skip_expression(tokens, i)
 end
 
 -- The path of a field in a table: "model" .. "width" -> "model.width", "list" .. 3 -> "list[3]".

@@ -27,10 +27,9 @@ local function legal_heads(width, heads)
 end
 
 local function nearest_heads(width, heads)
-  local best
+  local best = math.huge
   for candidate = 1, 64 do
-    if legal_heads(width, candidate)
-      and (not best or math.abs(candidate - heads) < math.abs(best - heads)) then
+    if legal_heads(width, candidate) and math.abs(candidate - heads) < math.abs(best - heads) then
       best = candidate
     end
   end
@@ -181,7 +180,7 @@ function M.apply(context)
   if context.good and resolved.model.kind == "encoder_decoder" then
     one_draw(say, takers(context))
   end
-  axes.check(context)
+  axes.check(context, say)
   decoding.check(context, say)
   validation.check(context, say)
   return context.good and warnings.of(context) or {}

@@ -23,7 +23,7 @@ local function add_reports(say, context)
     for i = #paths, 1, -1 do
       record.at = say.place(paths[i]) or record.at
     end
-    if record.notes[1].at == record.at then
+    if record.notes and record.notes[1].at == record.at then
       record.notes = nil -- the error stands at the value that the note would point to
     end
     context.diagnostics:add(record)

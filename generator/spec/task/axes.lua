@@ -38,17 +38,6 @@ function M.named(context, names, node)
   return names and lists.map(names, function(name) return { name = name, first = 0, last = M.LARGEST } end)
 end
 
--- Adds an error at the first of the paths that was written somewhere.
-local function add(context, paths, record)
-  record.field = paths[1]
-  record.at = context.root.origin
-  for i = #paths, 1, -1 do
-    local origin = context.origins[paths[i]]
-    record.at = origin and not origin.default and origin or record.at
-  end
-  context.diagnostics:add(record)
-end
-
 -- An axis that examples say something on.
 local function own(facts, name)
   return lists.find(facts.axes or {}, function(axis) return axis.name == name end)
@@ -71,10 +60,10 @@ local function what_of(facts)
   return facts.data.made and facts.kind or "task.axes"
 end
 
-local function check_name(context, path, name)
-  local names = names_of(context.task)
-  add(context, { path .. "." .. name, path }, {
-    what = ("%s has no axis %s"):format(what_of(context.task), diagnostics.show(name)),
+local function check_name(facts, say, path, name)
+  local names = names_of(facts)
+  say.add({ path .. "." .. name, path }, {
+    what = ("%s has no axis %s"):format(what_of(facts), diagnostics.show(name)),
     expected = table.concat(names, ", "), hint = nearest.hint(name, names) })
 end
 
@@ -91,69 +80,60 @@ local function in_frames(axis, by)
 end
 
 -- Values that are past what the axis has.
-local function check_values(context, path, axis, wanted)
+local function check_values(say, path, axis, wanted)
   for i, value in ipairs(named_values(wanted)) do
     if value < axis.first or value > axis.last then
-      add(context, { locate.join(wanted.list and path .. ".list" or path, i), path }, {
+      return say.add({ locate.join(wanted.list and path .. ".list" or path, i), path }, {
         what = ("%d is past what there is"):format(value),
         expected = ("from %d to %d: %s"):format(axis.first, axis.last, axis.doc or "what examples say"),
         hint = value > axis.last and axis.hint or nil })
-      return
     end
   end
 end
 
-local function check_by(context, path, by)
+local function check_by(facts, say, path, by)
   local count = 0
-  for name, wanted in next, by or {} do
-    local axis, at = find(context.task, name), path .. "." .. name
+  for name, wanted in next, by do
+    local axis, at = find(facts, name), path .. "." .. name
     if name ~= M.NOISE then
       count = count + 1
       if not axis then
-        check_name(context, path, name)
-      elseif name == M.FRAME and wanted == true and context.task.data.made then
-        add(context, { at, path }, { what = "true does not say which frames",
+        check_name(facts, say, path, name)
+      elseif name == M.FRAME and wanted == true and facts.data.made then
+        say.add({ at, path }, { what = "true does not say which frames",
           expected = "{ list = { 0, 80 } } or { 80, 120, step = 20 }: places of a number, 0 for no padding" })
       else
-        check_values(context, at, in_frames(axis, by), wanted)
+        check_values(say, at, in_frames(axis, by), wanted)
       end
     end
   end
   if count > M.MOST then
-    add(context, { path }, { what = ("%d axes at once"):format(count), expected = ("at most %d"):format(M.MOST) })
+    say.add({ path }, { what = ("%d axes at once"):format(count), expected = ("at most %d"):format(M.MOST) })
   end
 end
 
-local function check_splits(context, path, splits)
-  local sets = context.task.sets
-  for i, name in ipairs(sets and splits or {}) do
-    if not lists.has(sets, name) then
-      add(context, { locate.join(path, i), path }, { what = ("%s has no set %s"):format(context.task.kind,
-        diagnostics.show(name)), expected = table.concat(sets, ", ") })
+local function check_splits(facts, say, path, splits)
+  for i, name in ipairs(facts.sets and splits or {}) do
+    if not lists.has(facts.sets, name) then
+      say.add({ locate.join(path, i), path }, { what = ("%s has no set %s"):format(facts.kind, diagnostics.show(name)),
+        expected = table.concat(facts.sets, ", ") })
     end
   end
 end
 
--- A value that the spec has, and not another field's as its default.
-local function given(context, path, value)
-  local origin = context.origins[path]
-  return origin and not origin.default and value or nil
-end
-
 -- Only examples that say so can be left out for having been trained on.
-local function check_novel(context, facts)
-  if given(context, "eval.novel", true) and not own(facts, M.TRAINED) then
-    add(context, { "eval.novel" }, { what = ("%s does not say which examples are trained on"):format(
+local function check_novel(facts, say)
+  if say.place("eval.novel") and not own(facts, M.TRAINED) then
+    say.add({ "eval.novel" }, { what = ("%s does not say which examples are trained on"):format(
       facts.data and what_of(facts) or facts.kind),
       expected = "finite data with an axis `trained`: ./longhand list tasks, or task.axes of files" })
   end
 end
 
 -- Noise is for the evaluation at the end.
-local function check_noise(context, eval)
-  local during = given(context, "eval.during.by", eval.during and eval.during.by)
-  if during and during.noise then
-    add(context, { "eval.during.by.noise", "eval.during.by" }, { what = "there is no noise while training",
+local function check_noise(eval, say)
+  if say.place("eval.during.by") and lists.at(eval, "during.by.noise") then
+    say.add({ "eval.during.by.noise", "eval.during.by" }, { what = "there is no noise while training",
       expected = "eval.by.noise, for the evaluation at the end" })
   end
 end
@@ -169,40 +149,42 @@ local function names_axes(by)
 end
 
 -- A sampler's examples have neither an end nor an order.
-local function check_examples(context, eval)
+local function check_examples(eval, say)
   for path, value in next, { ["eval.examples"] = eval.examples, ["eval.during.examples"] = (eval.during or {}).examples,
     ["eval.order"] = eval.order } do
-    if type(value) == "string" and given(context, path, value) then
-      add(context, { path }, { what = ("%s does not go with a sampler"):format(diagnostics.show(value)),
+    if type(value) == "string" and say.place(path) then
+      say.add({ path }, { what = ("%s does not go with a sampler"):format(diagnostics.show(value)),
         expected = path == "eval.order" and "finite data, which has an order"
           or "a number; only finite data has an end" })
     end
   end
 end
 
--- What an evaluation goes by, and of which sets, against what the task has.
-function M.check(context)
+-- What an evaluation goes by, and of which sets, against what the task has. say: as in say.lua.
+function M.check(context, say)
   local eval, facts = context.resolved.eval, context.task
   if not facts then
     return
   end
-  check_novel(context, facts)
-  check_noise(context, eval)
+  check_novel(facts, say)
+  check_noise(eval, say)
   if not facts.data then
-    check_examples(context, eval)
+    check_examples(eval, say)
   end
   for _, path in ipairs({ "eval", "eval.during" }) do
     local section = path == "eval" and eval or eval.during or {}
-    for _, name in ipairs(not facts.data and { "by", "splits" } or {}) do
-      if name == "by" and names_axes(section.by) or name == "splits" and section.splits then
-        add(context, { path .. "." .. name }, { what = "does not go with a sampler",
-          expected = path .. ".lengths; only finite data has other axes and sets"
-            .. (name == "by" and ", a sampler noise alone" or "") })
-      end
+    local function refuse(name, more)
+      say.add({ path .. name }, { what = "does not go with a sampler",
+        expected = path .. ".lengths; only finite data has other axes and sets" .. more })
     end
-    if facts.data then
-      check_by(context, path .. ".by", given(context, path .. ".by", section.by))
-      check_splits(context, path .. ".splits", given(context, path .. ".splits", section.splits))
+    if not facts.data and names_axes(section.by) then
+      refuse(".by", ", a sampler noise alone")
+    end
+    if not facts.data and section.splits then
+      refuse(".splits", "")
+    elseif facts.data then
+      check_by(facts, say, path .. ".by", say.place(path .. ".by") and section.by or {})
+      check_splits(facts, say, path .. ".splits", say.place(path .. ".splits") and section.splits)
     end
   end
 end

@@ -19,7 +19,9 @@ local formulas = require("spec.task.formulas")
 local lfs = require("lfs")
 local lists = require("base.lists")
 local nearest = require("base.nearest")
+local paths = require("base.paths")
 local task_lines = require("spec.task.task_lines")
+local write = require("base.write")
 
 local M = {}
 
@@ -132,14 +134,14 @@ end
 local function read_task(kind, path, text, d)
   local before, failed = d:count(), false
   d:source(path, text)
+  local whole = { line = 1, col = 1 }
   local function report(entry, what, expected, hint)
     failed = true -- also where the error is known, of another cell with the same file
     d:add({ path = path, line = entry.line, col = entry.col, what = what, expected = expected, hint = hint })
   end
   local lines = header(text)
   if not lines then
-    report({ line = 1, col = 1 }, "the file does not start with a comment", "the header that longhand/task.h describes")
-    return nil
+    return report(whole, "the file does not start with a comment", "the header that longhand/task.h describes")
   end
   for _, entry in ipairs(lines) do
     if #entry.text > LONGEST_LINE then
@@ -148,17 +150,15 @@ local function read_task(kind, path, text, d)
     end
   end
   local facts, given, summary = { kind = kind, path = path }, {}, {}
-  local i = 1
-  while lines[i] and lines[i].text ~= "" do
-    summary[#summary + 1] = lines[i].text
-    i = i + 1
+  while lines[#summary + 1] and lines[#summary + 1].text ~= "" do
+    summary[#summary + 1] = lines[#summary + 1].text
   end
   facts.summary = table.concat(summary, " ")
   local name = facts.summary:match("^(.-)%s*:") or facts.summary
   facts.title = name:match("^(.-)%s*%b()$") or name
-  for j = i, #lines do
-    if lines[j].text ~= "" then
-      read_line(facts, given, lines[j], report)
+  for i = #summary + 1, #lines do
+    if lines[i].text ~= "" then
+      read_line(facts, given, lines[i], report)
     end
   end
   task_lines.finish(facts, function(key, what, expected)
@@ -175,10 +175,10 @@ local function read_task(kind, path, text, d)
     report(lines[1], "a length depends on n", "the greatest lengths that examples have, as numbers, beside sets")
   end
   if TAKEN[kind] then
-    report({ line = 1, col = 1 }, ("no task can be called %q: longhand/task.h has a lh_task_%s"):format(kind, kind),
+    report(whole, ("no task can be called %q: longhand/task.h has a lh_task_%s"):format(kind, kind),
       "another name for the file")
   elseif not text:find("lh_task_" .. kind .. "%s*%(") then
-    report({ line = 1, col = 1 }, ("lh_task_%s is not defined here"):format(kind), "a function of the file's name")
+    report(whole, ("lh_task_%s is not defined here"):format(kind), "a function of the file's name")
   end
   if facts.literal and not text:find("lh_solve_" .. kind .. "%s*%(") then
     report(given.literal, ("literal: lh_solve_%s is not defined here"):format(kind),
@@ -191,39 +191,35 @@ end
 function M.own(path, text, d)
   local kind = path:match("([^/]*)%.c$")
   local facts = read_task(kind, path, text, d)
-  if facts and facts.sets then
-    d:add({ path = path, line = 1, col = 1, what = "a task of one's own has no sets",
-      expected = "a sampler; or examples in files: task.data" })
+  if not facts then
     return nil
-  elseif facts and not text:find("lh_task_sample%s+lh_task_" .. kind .. "%s*;") then
-    d:add({ path = path, line = 1, col = 1, what = ("the line `lh_task_sample lh_task_%s;` is missing"):format(kind),
-      expected = "it before the function, so that the compiler compares their parameters" })
-    return nil
-  elseif facts and facts.literal and not text:find("lh_task_solve%s+lh_solve_" .. kind .. "%s*;") then
-    d:add({ path = path, line = 1, col = 1, what = ("the line `lh_task_solve lh_solve_%s;` is missing"):format(kind),
-      expected = "it before the function, so that the compiler compares their parameters" })
-    return nil
-  elseif facts then
-    facts.text = text:gsub("([^\n])$", "%1\n")
   end
+  local function refuse(what, expected)
+    d:add({ path = path, line = 1, col = 1, what = what, expected = expected })
+  end
+  if facts.sets then
+    return refuse("a task of one's own has no sets", "a sampler; or examples in files: task.data")
+  end
+  for _, line in ipairs({ "lh_task_sample lh_task_" .. kind, facts.literal and "lh_task_solve lh_solve_" .. kind }) do
+    if not text:find(line:gsub(" ", "%%s+") .. "%s*;") then
+      return refuse(("the line `%s;` is missing"):format(line),
+        "it before the function, so that the compiler compares their parameters")
+    end
+  end
+  facts.text = text:gsub("([^\n])$", "%1\n")
   return facts
 end
 
 -- Reads all tasks of a folder. Errors go to the diagnostics; a task with an error is left out.
 function M.read(folder, d)
-  local tasks, kinds = { list = {} }, {}
+  local tasks = { list = {} }
   if lfs.attributes(folder, "mode") ~= "directory" then
     d:add({ path = SHOWN, what = "there is no such folder", expected = "the runtime's tasks" })
     return tasks
   end
-  for entry in lfs.dir(folder) do
-    kinds[#kinds + 1] = entry:match("^([a-z][a-z0-9_]*)%.c$")
-  end
-  table.sort(kinds)
+  local kinds = lists.map(paths.names_in(folder, ".c"), function(name) return name:match("^%l[%l%d_]*$") end)
   for _, kind in ipairs(kinds) do
-    local file = assert(io.open(folder .. "/" .. kind .. ".c", "rb"))
-    local text = file:read("a"):gsub("\r\n?", "\n")
-    file:close()
+    local text = assert(write.read(folder .. "/" .. kind .. ".c")):gsub("\r\n?", "\n")
     tasks[kind] = read_task(kind, SHOWN .. kind .. ".c", text, d)
     tasks.list[#tasks.list + 1] = tasks[kind]
   end
