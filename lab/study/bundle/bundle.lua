@@ -86,10 +86,9 @@ end
 
 local function line_of(options, group, files)
   local runs = lists.map(group.runs, function(run) return run.fresh or run.dir:match("[^/]*$") end)
-  local words = { group.cell.id, group.cell.spec.plan.digest, table.concat(runs, ","), "--device", options.device,
-    "--seeds", ("%d:%d"):format(table.unpack(group.seeds)), "--learning-rate", grid.rates_text(group.learning_rates),
-    table.unpack(flags_of(group.cell, files)) }
-  return table.concat(words, " ")
+  local words = { group.cell.id, group.cell.spec.plan.digest, table.concat(runs, ",") }
+  lists.append(words, grid.flags_of(group, options.device))
+  return table.concat(lists.append(words, flags_of(group.cell, files)), " ")
 end
 
 -- Cells of which everything is known, as packing takes them; how many wait for runs of others.
@@ -108,11 +107,6 @@ end
 
 local function one_line(command)
   return (shell.capture({ "sh", "-c", command }):gsub("%s+$", ""))
-end
-
-local function digests_of(cells)
-  local lines = lists.map(cells, function(cell) return ("%-48s plan %s"):format(cell.id, cell.spec.plan.digest) end)
-  return table.concat(lines, "\n")
 end
 
 -- What the machine must have that the trainers go to, as words; nil and a message where that is more than libc and a
@@ -148,6 +142,7 @@ end
 -- What a bundle says of itself; bundle: { name (of its folder), needs }.
 local function texts(options, study, items, cells, groups, files, bundle)
   local project, lines, runs = options.project, {}, 0
+  local digests = lists.map(cells, function(cell) return ("%-48s plan %s"):format(cell.id, cell.spec.plan.digest) end)
   for i, group in ipairs(groups) do
     lines[i], runs = line_of(options, group, files), runs + #group.runs
   end
@@ -163,7 +158,7 @@ local function texts(options, study, items, cells, groups, files, bundle)
       bundle.name, out, out,
       study.path .. (study.scale and " --scale " .. study.scale or ""), os.date("!%Y-%m-%d"),
       (assert(write.read(project:path("VERSION"))):gsub("%s+$", "")), tuned.compiler(project),
-      (items[1].job.levels:gsub(" ", ", ")), digests_of(cells)) },
+      (items[1].job.levels:gsub(" ", ", ")), table.concat(digests, "\n")) },
   }, runs
 end
 

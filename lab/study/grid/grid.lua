@@ -45,8 +45,10 @@ function M.shortest(x)
   end
 end
 
-function M.rates_text(rates)
-  return table.concat(lists.map(rates, M.shortest), ",")
+-- The flags of a trainer for a part of a cell's runs, { learning_rates, seeds = { first, last } }.
+function M.flags_of(part, device)
+  return { "--seeds", ("%d:%d"):format(table.unpack(part.seeds)), "--learning-rate",
+    table.concat(lists.map(part.learning_rates, M.shortest), ","), "--device", device }
 end
 
 local function is_file(path)
@@ -92,14 +94,6 @@ local function points(axes)
     end)
   end
   return lists.filter(list, function(point) return is_there(axes, point) end)
-end
-
-local function count(axes)
-  local cells = 1
-  for _, axis in ipairs(axes) do
-    cells = cells * #axis.values
-  end
-  return cells
 end
 
 -- The names of the values; the first axis' name goes in front where they alone are no id, as 16 and 0.5.
@@ -228,9 +222,7 @@ local function spec_of(work, point, id, source)
   end
   spec.path = name
   for _, warning in ipairs(spec.warnings) do
-    local text = type(warning) == "table" and warning.what or warning
-    work.warnings[#work.warnings + 1] = not work.warned[text] and text or nil
-    work.warned[text] = true
+    table.insert(work.warnings, type(warning) == "table" and warning.what or warning)
   end
   return spec
 end
@@ -280,9 +272,12 @@ function make_cell(work, point)
 end
 
 local function make_cells(work)
-  local study, cells = work.study, {}
-  if count(study.axes) > MOST_CELLS then
-    work.diagnostics:add({ path = study.shown, what = ("%d cells"):format(count(study.axes)),
+  local study, cells, count = work.study, {}, 1
+  for _, axis in ipairs(study.axes) do
+    count = count * #axis.values
+  end
+  if count > MOST_CELLS then
+    work.diagnostics:add({ path = study.shown, what = ("%d cells"):format(count),
       expected = ("at most %d"):format(MOST_CELLS) })
     return cells
   end
@@ -298,10 +293,6 @@ local function make_cells(work)
   return cells
 end
 
-local function axis_names(axes)
-  return lists.map(axes, function(axis) return { name = axis.name, values = lists.names(axis.values) } end)
-end
-
 -- options: scale, set, reading, choice, given, out (the folder of all runs, runs unless given).
 function M.expand(project, argument, options)
   options = options or {}
@@ -315,15 +306,17 @@ function M.expand(project, argument, options)
   end
   local work = { study = study, diagnostics = d, sets = sets, facts = facts, ids = {},
     made = {}, all = {}, choice = options.choice or {}, path = path, scale = options.scale, reading = options.reading,
-    out = out, listed = {}, warnings = {}, warned = {} }
+    out = out, listed = {}, warnings = {} }
   local cells = make_cells(work)
   if d:count() > 0 then
     return nil, d:text()
   end
+  local axes = lists.map(study.axes, function(axis)
+    return { name = axis.name, values = lists.names(axis.values) }
+  end)
   return { name = path:match("([^/]*)%.lua$") or path:match("([^/]*)$"), title = study.title, path = path,
     scale = options.scale, set = options.set or {}, report = study.report, scored = study.scored,
-    axes = axis_names(study.axes), cells = cells,
-    ids = work.all, warnings = work.warnings }
+    axes = axes, cells = cells, ids = work.all, warnings = lists.distinct(work.warnings) }
 end
 
 local function waiting_text(cell)

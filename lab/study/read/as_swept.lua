@@ -18,10 +18,6 @@ local function is_any_evaluated(list)
   return lists.find(list, function(run) return run.state == "evaluated" end) ~= nil
 end
 
-local function read_version(root, version)
-  return lists.map(version.dirs, function(dir) return runs.read(root .. "/" .. dir, run_files.place(dir)) end)
-end
-
 -- How many of a cell's own runs there are, by state: "2 failed"; nil of none.
 local function own_text(list)
   local parts = lists.map(runs.UNSCORED, function(state)
@@ -38,7 +34,9 @@ function M.choose(root, study, cell, list, left)
   local is_settled = is_any_evaluated(list)
   for _, version in ipairs(versions.find(root, study, cell)) do
     local words = table.concat(versions.words(study, cell, version), "; ")
-    local earlier = not is_settled and read_version(root, version)
+    local earlier = not is_settled and lists.map(version.dirs, function(dir)
+      return runs.read(root .. "/" .. dir, run_files.place(dir))
+    end)
     if earlier and is_any_evaluated(earlier) then
       local own = own_text(list)
       shown, is_settled = earlier, true

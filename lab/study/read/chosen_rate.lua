@@ -15,13 +15,10 @@ local M = {}
 
 local IN_DISTRIBUTION = { "validation", "in_distribution" }
 
-local function all_have(list, set, metric)
-  return #list > 0 and not lists.find(list, function(run) return not runs.score(run, set, metric) end)
-end
-
 local function set_of(list, scored)
   return scored.select or lists.find(IN_DISTRIBUTION, function(set)
-    return set ~= scored.split and all_have(list, set, scored.metric)
+    local having = lists.filter(list, function(run) return runs.score(run, set, scored.metric) end)
+    return set ~= scored.split and #list > 0 and #having == #list
   end) or scored.split
 end
 

@@ -29,12 +29,6 @@ local function is_of_paper(study)
   end) ~= nil
 end
 
--- The metric of a study that names none: the accuracy that papers print; otherwise exact match where a model answers
--- token by token, and accuracy where none does.
-local function default_metric(study)
-  return not is_of_paper(study) and lists.find(study.cells, is_generative) and "exact_match" or "accuracy"
-end
-
 -- The criterion of a study that names none: 90% of the metric that a paper prints, 99% exact match otherwise.
 local function default_criterion(study, metric)
   if is_of_paper(study) and M.of[metric].unit == "percent" then
@@ -48,7 +42,9 @@ end
 -- its own.
 function M.scored(study, given, asked)
   local scored = { split = given.split or "test", select = given.select, metric = given.metric }
-  scored.metric = scored.metric or default_metric(study)
+  -- Accuracy is what papers print; otherwise exact match counts where a model answers token by token.
+  scored.metric = scored.metric
+    or not is_of_paper(study) and lists.find(study.cells, is_generative) and "exact_match" or "accuracy"
   scored.generalises = given.generalises or default_criterion(study, scored.metric)
   scored.metric = asked or scored.metric
   return scored

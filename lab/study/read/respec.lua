@@ -124,10 +124,6 @@ end
 -- Words that end a function, or begin what a formula has none of, and what would hide the rest of a line.
 local FOREIGN = { "%f[%w_]end%f[^%w_]", "%f[%w_]function%f[^%w_]", "%f[%w_]return%f[^%w_]", "%-%-", "[%c\"'%[\\]" }
 
-local function is_formula(text)
-  return not lists.find(FOREIGN, function(pattern) return text:find(pattern) end)
-end
-
 -- What a spec of this version does not have, or nil.
 local function foreign(from, path)
   for _, name in ipairs(canonical.sorted_keys(from)) do
@@ -141,16 +137,13 @@ local function foreign(from, path)
     end
   end
   local score = schema.at[path .. "score"] and from.score
-  return score and not is_formula(score) and ("its %sscore is no formula"):format(path) or nil
+  local strange = score and lists.find(FOREIGN, function(pattern) return score:find(pattern) end)
+  return strange and ("its %sscore is no formula"):format(path) or nil
 end
 
 -- Files of the user's own, and what has no text: these stay as the other spec has them.
 local STAYS = { id = true, source = true, init = true, ["task.source"] = true, ["task.data"] = true,
   ["task.validation"] = true, ["model.source"] = true, ["encoding.score"] = true, ["encoding.parameters"] = true }
-
-local function is_same(a, b)
-  return type(a) == type(b) and canonical.text({ a }) == canonical.text({ b })
-end
 
 -- What a field that is not there stands for: nothing, or what is left out of resolved specs.
 local function absent(path)
@@ -169,7 +162,7 @@ local function add_sets(list, want, have, path)
     local inner = field and field.type == "table" and type(wanted) == "table"
     if inner then
       add_sets(list, wanted, type(found) == "table" and found or {}, at .. ".")
-    elseif wanted ~= nil and not STAYS[at] and not is_same(wanted, found) then
+    elseif wanted ~= nil and not STAYS[at] and canonical.text({ wanted }) ~= canonical.text({ found }) then
       list[#list + 1] = ("%s=%s"):format(at, write_value(wanted))
     end
   end

@@ -19,6 +19,7 @@ local write = require("base.write")
 
 local M = { DATA_DIGITS = 8 } -- of a training file's SHA-256 in the name of a run's folder
 
+local STOPPED = 75 -- the exit code after a signal
 local TAIL = 4096 -- bytes that hold the last line of metrics.jsonl, and of eval.jsonl
 
 local function line_of(name, problem, number)
@@ -109,6 +110,11 @@ function M.facts(dir, place)
   end
   facts.flags = facts.flags or {}
   return facts
+end
+
+-- Whether a run ended in an error: neither well nor by a signal, nor goes on.
+function M.has_failed(exit)
+  return exit ~= nil and exit ~= 0 and exit ~= STOPPED
 end
 
 -- Calls take(line) for each line; it returns nil, or what is wrong. Returns nil, or the first problem as text.

@@ -40,11 +40,6 @@ local function digest_of(facts)
   return facts and facts.data and facts.data.train_sha256
 end
 
--- Whether a run was trained on labels that now leave the loss: versions before did not say what a loss is over.
-local function trained_on_masked(facts, data)
-  return data.counts and facts.loss == nil and has_masks(data)
-end
-
 local function newest(list)
   local last
   for _, one in ipairs(list) do
@@ -69,7 +64,9 @@ local function own_name(list, name, data)
   local own, found = M.fresh_name(name, data), nil
   for _, one in ipairs(list) do
     local is_older = one.name == name and digest_of(one.facts) == data.digest
-    found = (one.name == own or is_older and not trained_on_masked(one.facts, data)) and one.name or found
+    -- Versions before did not say what a loss is over: labels that now leave it may have been trained on.
+    local is_masked = is_older and data.counts and one.facts.loss == nil and has_masks(data)
+    found = (one.name == own or is_older and not is_masked) and one.name or found
   end
   return found or own -- of both the one behind, which says its data
 end

@@ -34,8 +34,6 @@ M.UNSCORED = { "missing", "waiting", "failed", "unfinished", "not evaluated", "d
 
 M.FRAME = axes.FRAME
 
-local STOPPED = 75 -- the exit code after a signal
-
 -- A line whose embeddings had noise, as if there were none, with the deviation; of others themselves.
 local function without_noise(row)
   local noise = row.by and row.by[axes.NOISE]
@@ -174,7 +172,7 @@ end
 
 local function state_of(run)
   local exit = run.facts.exit
-  if exit and exit ~= 0 and exit ~= STOPPED then
+  if run_files.has_failed(exit) then
     return "failed"
   end
   local asked = run.within and #M.lengths(run, "eval") or lengths_asked(run)

@@ -69,12 +69,9 @@ function judges.either(value, shape, path, depth)
   return type(value) == "table" and problem or wrong(path, value, shape)
 end
 
-local function is_empty(value)
-  return next(value) == nil and value ~= input.NULL
-end
-
 function judges.list(value, shape, path, depth)
-  if type(value) ~= "table" or getmetatable(value) ~= input.LIST and not is_empty(value) or #value > shape.most then
+  local is_list = type(value) == "table" and (getmetatable(value) == input.LIST or next(value) == nil)
+  if not is_list or value == input.NULL or #value > shape.most then
     return wrong(path, value, shape)
   end
   for key in next, value do

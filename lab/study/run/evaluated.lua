@@ -45,10 +45,6 @@ function M.wanted(cell, decoding)
   return wanted
 end
 
-local function goes_by(by, axes)
-  return not lists.find(canonical.sorted_keys(by), function(name) return not axes[name] end)
-end
-
 local function fits(line, wanted)
   if line.of then
     return line.examples == wanted.most and line.order == wanted.order
@@ -72,7 +68,8 @@ local function read_lines(dir, wanted, facts, step)
   end
   local damage = run_files.evaluations(dir, {}, function(row)
     local by = row.by or { length = row.length }
-    if row.step == step and not row.seed and row.draws == wanted.draws and goes_by(by, wanted.axes)
+    local other = lists.find(canonical.sorted_keys(by), function(name) return not wanted.axes[name] end)
+    if row.step == step and not row.seed and row.draws == wanted.draws and not other
       and (not wanted.decoding or row.decoding == wanted.decoding) then
       local set, key = sets[row.split], canonical.text(by)
       local line = { examples = row.examples, of = row.of, order = row.order or "hash", data = row.data }

@@ -32,17 +32,16 @@ local function read_log(path, from)
   return lines
 end
 
-local function is_among(runs, rate, seed)
-  return lists.find(runs, function(run) return run.learning_rate == rate and run.seed == seed end) ~= nil
-end
-
 -- Where a group's runs say why they failed, in the order of rates and seeds: that of the lines is the order in which
 -- threads came to write, each its warnings and its error. Other parts of a cell write to the same log.
 local function run_errors(lines, runs)
   local errors = {}
   for i, line in ipairs(lines) do
     local rate, seed = line:match("^learning rate (%S+), seed (%d+): error: ")
-    if rate and (not runs or is_among(runs, tonumber(rate), tonumber(seed))) then
+    local is_one = rate and (not runs or lists.find(runs, function(run)
+      return run.learning_rate == tonumber(rate) and run.seed == tonumber(seed)
+    end))
+    if is_one then
       errors[#errors + 1] = { line = i, rate = tonumber(rate) or 0, seed = tonumber(seed) }
     end
   end

@@ -9,11 +9,11 @@
 local input = require("base.input")
 local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")
+local run_files = require("lab.study.read.run_files")
 
 local M = {}
 
 local END = 512 -- bytes of run.json that say how it ended
-local STOPPED = 75
 local QUIET, QUIET_AT_FIRST = 120, 900 -- seconds without a sign after which nobody is seen at work
 local LINES = 3 -- of metrics.jsonl that may be late
 
@@ -62,7 +62,7 @@ local function state_of(cell, run, seen, dir, locks, now)
     seen.settled = seen.settled or settled(cell, dir, ending)
     return seen.settled
   elseif ending.exit then
-    return ending.exit == STOPPED and "stopped" or "failed"
+    return run_files.has_failed(ending.exit) and "failed" or "stopped"
   end
   local cadence = run.far.rate and run.far.rate > 0 and cell.wanted.log_every
   local room = math.max(QUIET, cadence and LINES * cadence / run.far.rate or 0)

@@ -12,14 +12,11 @@ local M = {}
 local Jobs = {}
 Jobs.__index = Jobs
 
--- A command as one line that runner.sh turns back: a name in it may hold the end of a line.
-local function as_line(command)
-  return (command:gsub("\\", "\\\\"):gsub("\n", "\\n"))
-end
-
 -- The commands as a file; nil and a message.
 local function write_lines(commands)
-  local path, lines = os.tmpname(), lists.map(commands, as_line)
+  local path = os.tmpname()
+  -- runner.sh turns such lines back: a name in a command may hold the end of a line.
+  local lines = lists.map(commands, function(command) return (command:gsub("\\", "\\\\"):gsub("\n", "\\n")) end)
   local file, message = io.open(path, "wb")
   if not file then
     return nil, message

@@ -3,6 +3,7 @@
 -- Input: the folder of all runs, cells of a study (grid.lua). Output: for a cell what its runs must come to, for a run
 -- how far it is. Reads files, writes none; what a trainer just writes is read as far as it is whole.
 
+local canonical = require("base.canonical")
 local costs = require("plan.deriving.costs")
 local evaluation_lines = require("lab.study.read.evaluation_lines")
 local evaluations = require("lab.study.run.evaluated")
@@ -18,8 +19,6 @@ local validation = require("spec.rules.validation")
 local write = require("base.write")
 
 local M = {}
-
-local STOPPED = 75 -- the exit code after a signal
 
 local function condition(split, n, examples, draws)
   return ("%s %d %d %d"):format(split, n, examples, draws)
@@ -79,21 +78,15 @@ end
 
 -- Inodes of the files that some process has locked, where the system tells.
 function M.locks()
-  local held = {}
-  for inode in (write.read("/proc/locks") or ""):gmatch("FLOCK%s+ADVISORY%s+WRITE%s+%-?%d+%s+%x+:%x+:(%d+)") do
-    held[math.tointeger(tonumber(inode))] = true
-  end
-  return held
+  local inodes = lists.matches(write.read("/proc/locks") or "",
+    "FLOCK%s+ADVISORY%s+WRITE%s+%-?%d+%s+%x+:%x+:(%d+)")
+  return lists.set(lists.map(inodes, function(inode) return math.tointeger(tonumber(inode)) end))
 end
 
 -- How many of the conditions that are wanted eval.jsonl does not have of the last step, and whether it has others, of
 -- answers that came about otherwise, in the place of all of them. Or nil and what is damaged.
 local function count_missing(dir, wanted, facts)
-  local missing, left, others = {}, 0, {}
-  local is_there, is_so = false, false
-  for text in pairs(wanted.conditions) do
-    missing[text], left = true, left + 1
-  end
+  local missing, others, is_there, is_so = lists.copy(wanted.conditions), {}, false, false
   local damage = run_files.evaluations(dir, {}, function(row)
     if row.step ~= facts.step or row.seed or row.split == "during" then
       return
@@ -102,15 +95,14 @@ local function count_missing(dir, wanted, facts)
     local fits = not wanted.decoding or row.decoding == wanted.decoding
     is_there, is_so = true, is_so or fits
     if text and missing[text] and fits then
-      missing[text], left = nil, left - 1
+      missing[text] = nil
     elseif text then
       others[text] = true
     end
   end, facts)
-  for text in pairs(missing) do
-    is_so = is_so or not others[text]
-  end
-  return not damage and left, damage or is_there and not is_so
+  local left = canonical.sorted_keys(missing)
+  is_so = is_so or lists.find(left, function(text) return not others[text] end) ~= nil
+  return not damage and #left, damage or is_there and not is_so
 end
 
 -- What is missing of the evaluation of a run that has all steps, in words, or nil; whether what is there is as a
@@ -154,7 +146,7 @@ local function state_by_steps(wanted, facts, step, total)
   end
 end
 
-local function has_checkpoint(dir)
+function M.has_checkpoint(dir)
   return lfs.attributes(dir .. "/checkpoint.safetensors", "mode") ~= nil
     or lfs.attributes(dir .. "/checkpoint.previous.safetensors", "mode") ~= nil
 end
@@ -165,7 +157,7 @@ local function state_by_evaluation(dir, wanted, facts)
   local problem, is_older, damage = missing_of(dir, wanted, facts)
   if damage then
     return "damaged", damage
-  elseif problem and is_older and not has_checkpoint(dir) then
+  elseif problem and is_older and not M.has_checkpoint(dir) then
     return "done", problem .. ", but there is no checkpoint to evaluate"
   end
   return problem and "to evaluate" or "done", problem
@@ -176,7 +168,7 @@ local function recorded(dir, wanted)
   local facts, damage = run_files.facts(dir, run_files.place(dir))
   if not facts then
     return damage and "damaged" or "absent", damage
-  elseif facts.exit and facts.exit ~= 0 and facts.exit ~= STOPPED then
+  elseif run_files.has_failed(facts.exit) then
     return "failed"
   end
   local total = total_of(wanted, facts)

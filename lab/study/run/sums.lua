@@ -53,11 +53,7 @@ local function settle(sums, mean)
   return sums
 end
 
--- The values of a cell on the first axes; its group's name: those of axes that have several values.
-local function key_of(study, cell, depth)
-  return lists.map({ table.unpack(study.axes, 1, depth) }, function(axis) return cell.key[axis.name] end)
-end
-
+-- The name of a cell's group: its values on those of the first axes that have several.
 local function name_of(study, cell, depth)
   local shown = lists.filter({ table.unpack(study.axes, 1, depth) }, function(axis) return #axis.values > 1 end)
   local values = lists.map(shown, function(axis) return cell.key[axis.name] end)
@@ -66,7 +62,10 @@ end
 
 -- Lists of cells that have the same values on the first `depth` axes, in the order of the grid.
 local function split(study, depth)
-  local groups = lists.group(study.cells, function(cell) return table.concat(key_of(study, cell, depth), "\0") end)
+  local groups = lists.group(study.cells, function(cell)
+    local values = lists.map({ table.unpack(study.axes, 1, depth) }, function(axis) return cell.key[axis.name] end)
+    return table.concat(values, "\0")
+  end)
   return lists.map(groups, function(cells) return { name = name_of(study, cells[1], depth), cells = cells } end)
 end
 

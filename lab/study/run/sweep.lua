@@ -63,9 +63,8 @@ local function words_of(item, ...)
 end
 
 local function train_words(options, item, part, threads)
-  local words = words_of(item, "train", "--missing", "--out", options.out, "--threads", threads, "--seeds",
-    ("%d:%d"):format(table.unpack(part.seeds)), "--learning-rate", grid.rates_text(part.learning_rates), "--device",
-    options.device)
+  local words = words_of(item, "train", "--missing", "--out", options.out, "--threads", threads)
+  lists.append(words, grid.flags_of(part, options.device))
   return lists.append(words, trainer_flags.of_training(item.cell.spec.data_files))
 end
 
@@ -113,11 +112,6 @@ end
 
 local Sweep = {}
 Sweep.__index = Sweep
-
-local function new_sweep(options, study, board)
-  return setmetatable({ options = options, study = study, board = board, jobs = {}, failed = 0, ended = 0,
-    clock = view.clock(), code = DONE }, Sweep)
-end
 
 -- What runs that nobody looks at now have come to: of use for accuracies, and for steps of an epoch.
 function Sweep:look_back()
@@ -316,7 +310,8 @@ local function train_round(options, study, tried)
     tried[cell.id] = true
   end
   local board = board_module.open(2)
-  local sweep = new_sweep(options, study, board)
+  local sweep = setmetatable({ options = options, study = study, board = board, jobs = {}, failed = 0, ended = 0,
+    clock = view.clock(), code = DONE }, Sweep)
   local how = trainers.build(options.project, items, function(text) board:say(text) end)
   if how == "done" then
     how = is_up(options) and "drained" or sweep:train(items, most, threads)

@@ -7,6 +7,7 @@
 local failures = require("lab.study.run.failures")
 local input = require("base.input")
 local inside = require("base.inside")
+local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")
 local lists = require("base.lists")
 local records = require("lab.study.slurm.records")
@@ -17,15 +18,13 @@ local write = require("base.write")
 
 local M = {}
 
-local STOPPED = 75
 local TAIL = 65536 -- bytes that hold the last line of window.jsonl
 local OWN = { ["metrics.jsonl"] = true, ["eval.jsonl"] = true, ["window.jsonl"] = true, ["run.json"] = true,
   lock = true } -- and checkpoints: what trainers write into the folder of a run
 
 -- The step of the last checkpoint in a folder; nil where there is none.
 local function step_of(dir)
-  if not lfs.attributes(dir .. "/checkpoint.safetensors", "mode")
-    and not lfs.attributes(dir .. "/checkpoint.previous.safetensors", "mode") then
+  if not ledger.has_checkpoint(dir) then
     return nil
   end
   local last = (input.tail(dir .. "/window.jsonl", TAIL) or ""):match("([^\n]*)\n?$")
@@ -63,8 +62,7 @@ end
 function M.state(out, run)
   local best = M.best(out, run)
   local facts = best and run_files.facts(best.dir, {})
-  local failed = facts and facts.exit and facts.exit ~= 0 and facts.exit ~= STOPPED
-  return best and (failed and "failed" or "stopped")
+  return best and (facts and run_files.has_failed(facts.exit) and "failed" or "stopped")
 end
 
 -- The lines that a group of runs has written, from the end of a task's log: those before the task's word that not all

@@ -83,17 +83,13 @@ function M.next_text(site, job, words)
   return table.concat(lines, "\n") .. "\nexec " .. shell.line(words) .. "\n"
 end
 
-local function names_of(group)
-  local names = lists.map(group.runs, function(run) return run.dir:match("[^/]*$") end)
-  return table.concat(names, " ")
-end
-
 local function group_line(task, group, site)
   local cell = group.cell
+  local names = lists.map(group.runs, function(run) return run.dir:match("[^/]*$") end)
   local words = { task, group.again and "again" or "new", cell.id, cell.spec.plan.digest, group.defaults,
-    group.trainer, names_of(group), "--threads", site.cpus, "--seeds", ("%d:%d"):format(table.unpack(group.seeds)),
-    "--learning-rate", grid.rates_text(group.learning_rates), "--device", site.gpus > 0 and "cuda" or "cpu" }
-  return shell.line(lists.append(words, group.flags))
+    group.trainer, table.concat(names, " "), "--threads", site.cpus }
+  local device = site.gpus > 0 and "cuda" or "cpu"
+  return shell.line(lists.append(lists.append(words, grid.flags_of(group, device)), group.flags))
 end
 
 -- runs.txt. Each group has `defaults`, the digest of its trainer's, `trainer`, the name of that, and `flags`.

@@ -75,11 +75,6 @@ function readers.word(context, field, node)
   nodes.add(context, node, field.path, nodes.found(node) .. " does not fit here", field.expected)
 end
 
--- The option of OWN that sbatch takes this one for: a beginning of its name is enough.
-local function written_by_us(option)
-  return lists.find(OWN, function(own) return own:sub(1, #option) == option end)
-end
-
 function readers.lines(context, field, node)
   local list = {}
   for i, item in ipairs(nodes.items_of(context, node, field.path, field.expected)) do
@@ -89,7 +84,8 @@ function readers.lines(context, field, node)
     else
       own = field.path == "options" and item.value:match("^%-%-[%w-]+")
     end
-    local meant = own and written_by_us(own)
+    -- A beginning of an option's name is enough for sbatch.
+    local meant = own and lists.find(OWN, function(one) return one:sub(1, #own) == own end)
     if meant then
       nodes.add(context, item, path, (own == meant and own or own .. ", short for " .. meant .. ",")
         .. " is written by the sweep", "other options of sbatch; "

@@ -23,11 +23,6 @@ local DONE, INPUT, ENVIRONMENT = 0, 1, 4
 
 local say = overview.say
 
--- The name that a study's records have: that of its file.
-local function name_of(argument)
-  return (argument:match("([^/]*)$"):gsub("%.lua$", ""))
-end
-
 function M.is_used(options)
   return lfs.attributes(records.folder(options.out), "mode") == "directory"
 end
@@ -35,7 +30,7 @@ end
 -- What was submitted of the study; nil after a message that says what is there instead.
 local function own_records(options)
   local list = records.list(options.out)
-  local own = records.of_study(list, name_of(options.study))
+  local own = records.of_study(list, (options.study:match("([^/]*)$"):gsub("%.lua$", "")))
   if own[1] then
     return own, list
   end

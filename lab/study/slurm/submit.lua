@@ -223,18 +223,13 @@ local function accepted(name)
   end
 end
 
--- Takes what an array has in its folder; the folder stays, so that no other array is given its number and name.
-local function empty(options, folder)
-  inside.remove(options.out, folder)
-  lfs.mkdir(folder)
-end
-
 -- Undoes what came before sbatch, which did not take the array.
 local function take_back(options, plan, folder)
   for _, group in ipairs(plan.groups) do
     set_aside.put_back(options.out, group.runs, "nothing was submitted")
   end
-  empty(options, folder)
+  inside.remove(options.out, folder)
+  lfs.mkdir(folder) -- so that no other array is given its number and name
 end
 
 local function submit(options, study, site, plan, most)
