@@ -191,13 +191,12 @@ end
 
 -- Evaluations during training as { seconds, score }.
 local function timed(run, metric)
-  local clock, points = runs.clock(run), {}
-  for _, point in ipairs(run.during) do
+  local clock = runs.clock(run)
+  return lists.map(run.during, function(point)
     local seconds = reached.seconds_at(clock, point.step)
-    points[#points + 1] = seconds and seconds > 0 and point.mean[metric]
+    return seconds and seconds > 0 and point.mean[metric]
       and { seconds, metrics.of[metric].factor * point.mean[metric] } or nil
-  end
-  return points
+  end)
 end
 
 -- The mean at equal places of the lists, in seconds and in accuracy; as far as the shortest goes.
@@ -213,7 +212,7 @@ end
 
 -- The median, where runs that never get there count as longer than any.
 local function median_time(times, runs_made)
-  local padded = table.move(times, 1, #times, 1, {})
+  local padded = lists.join(times, {})
   for i = #times + 1, runs_made do
     padded[i] = math.huge
   end
@@ -242,11 +241,12 @@ local function ratio_row(rows, item)
     return lists.find(rows, function(row) return row.title == title end)
   end
   local slow, fast = row_of(item.slow), row_of(item.fast)
-  local row = { title = ("%s / %s"):format(item.slow, item.fast), cells = { { texts = { "" } } }, last = true }
-  for i, key in ipairs({ "median", "fastest" }) do
+  local function ratio_text(key)
     local ratio = slow and fast and slow[key] and fast[key] and slow[key] / fast[key]
-    row.cells[i + 1] = { texts = { ratio and ("%.1f times"):format(ratio) or entries.MISSING }, missing = not ratio }
+    return ratio and ("%.1f times"):format(ratio) or entries.MISSING
   end
+  local row = entries.row(("%s / %s"):format(item.slow, item.fast), { "", ratio_text("median"), ratio_text("fastest") })
+  row.last = true
   return row
 end
 
@@ -291,8 +291,7 @@ function M.by_time(study, item)
 end
 
 local function axis_lines(study, item, values)
-  local lines = {}
-  for _, line in ipairs(item.lines and views.axis(study, item.lines) or { "" }) do
+  return lists.map(item.lines and views.axis(study, item.lines) or { "" }, function(line)
     local entry = { name = line, max = {}, mean = {}, median = {}, band = {}, cells = {} }
     for _, value in ipairs(values) do
       local key = views.with(item.where, { [item.x] = value, [item.lines or item.x] = item.lines and line or value })
@@ -309,9 +308,8 @@ local function axis_lines(study, item, values)
     for _, name in ipairs({ "max", "mean", "median", "band" }) do
       table.sort(entry[name], by_x)
     end
-    lines[#lines + 1] = #entry.max > 0 and entry or nil
-  end
-  return lines
+    return #entry.max > 0 and entry or nil
+  end)
 end
 
 -- The curves of a line: the median with its band, or the best and the mean.
@@ -323,10 +321,10 @@ local function add_along(panel, line, style, item)
     return
   end
   local comma = item.lines and name .. ", " or ""
-  for _, one in ipairs({ { "max", "best", "solid" }, { "mean", "mean", "(3,3)" } }) do
-    panel.curves[#panel.curves + 1] = { points = line[one[1]], title = comma .. one[2], line = comma .. one[2],
-      cells = line.cells, style = { colour = style.colour, dash = one[3], point = style.point } }
-  end
+  lists.append(panel.curves, lists.map({ { "max", "best", "solid" }, { "mean", "mean", "(3,3)" } }, function(one)
+    return { points = line[one[1]], title = comma .. one[2], line = comma .. one[2], cells = line.cells,
+      style = lists.merged(style, { dash = one[3] }) }
+  end))
 end
 
 -- From the lowest to the highest place with some room; in powers of two where nothing speaks against it.

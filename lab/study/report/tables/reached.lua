@@ -38,12 +38,10 @@ end
 
 -- { step, percent } of the evaluations on the way. Without sets there is one evaluation, of what is held out.
 function M.points(run, split, metric)
-  local points = {}
-  for _, point in ipairs(run.during) do
+  return lists.map(run.during, function(point)
     local mean = point.sets and point.sets[split] or not point.sets and split == "test" and point.mean or nil
-    points[#points + 1] = mean and mean[metric] and { point.step, metrics.of[metric].factor * mean[metric] } or nil
-  end
-  return points
+    return mean and mean[metric] and { point.step, metrics.of[metric].factor * mean[metric] } or nil
+  end)
 end
 
 -- { runs, steps, seconds } of a cell: how many were evaluated on the way, lists of those that got there.
@@ -74,12 +72,13 @@ local function row_of(row, item, length)
 end
 
 function M.table(study, item)
-  local split, found, seconds = item.split or study.scored.select or "test", {}, {}
-  for i, name in ipairs(views.axis(study, item.rows)) do
+  local split, seconds = item.split or study.scored.select or "test", {}
+  local found = lists.map(views.axis(study, item.rows), function(name)
     local cell = views.find(study, views.with(item.where, { [item.rows] = name }))
-    found[i] = { name = name, cell = cell, got = measured(study, cell, split, item.threshold) }
-    lists.append(seconds, found[i].got.seconds)
-  end
+    local got = measured(study, cell, split, item.threshold)
+    lists.append(seconds, got.seconds)
+    return { name = name, cell = cell, got = got }
+  end)
   local unit, length = wording.unit(seconds)
   local columns = entries.columns({ "steps", unit, "runs" })
   local rows = lists.map(found, function(row) return row_of(row, item, length) end)

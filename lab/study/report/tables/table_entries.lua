@@ -139,13 +139,10 @@ function M.count_text(cell)
   return ("%d of %s: %s"):format(s.evaluated, wording.count(s.asked, "run"), table.concat(parts, ", "))
 end
 
--- What a reader should know of a cell's scores: another grid than others have, rates that were chosen on what they
--- should not be, evaluations that were made in two ways.
-local function add_scores(parts, cell)
-  local s = cell.summary
-  if s.other_grid then
-    parts[#parts + 1] = ("another grid: %s"):format(s.grid.text)
-  end
+-- What a reader should know of a cell's scores, from its summary: another grid than others have, rates that were chosen
+-- on what they should not be, evaluations that were made in two ways, or on nothing but what was trained on.
+local function add_scores(parts, s)
+  parts[#parts + 1] = s.other_grid and ("another grid: %s"):format(s.grid.text) or nil
   if s.other_decoding then
     parts[#parts + 1] = ("%s evaluated in another way, %s ones are scored"):format(s.other_decoding == 1 and "1 run was"
       or wording.count(s.other_decoding, "run") .. " were", metrics.decodings[s.decoding] or "the other")
@@ -155,6 +152,10 @@ local function add_scores(parts, cell)
     parts[#parts + 1] = choice.beyond and "the learning rate was chosen beyond training"
       or "the learning rate was chosen on the scored examples"
   end
+  if s.top and s.top.within then
+    parts[#parts + 1] = s.top.seen and "scored on the examples of training, there are no others"
+      or "scored at training lengths, there are no others"
+  end
 end
 
 -- What a reader should know of a number: too few runs, and runs that differ in what they should share.
@@ -162,23 +163,15 @@ function M.about(cell, kind, got)
   if not cell then
     return "no such cell in the study"
   end
-  local parts = { M.count_text(cell) }
-  if kind ~= "hours" then
-    add_scores(parts, cell)
+  local s, parts = cell.summary, { M.count_text(cell) }
+  if kind == "hours" then
+    parts[#parts + 1] = got.value and got.count < s.evaluated and "times of " .. wording.count(got.count, "run") or nil
+    parts[#parts + 1] = #s.hours.machines > 1 and "times of several machines: " .. table.concat(s.hours.machines, "; ")
+      or nil
+  else
+    add_scores(parts, s)
   end
-  if got.value and kind == "hours" and got.count < cell.summary.evaluated then
-    parts[#parts + 1] = "times of " .. wording.count(got.count, "run")
-  end
-  if kind == "hours" and #cell.summary.hours.machines > 1 then
-    parts[#parts + 1] = "times of several machines: " .. table.concat(cell.summary.hours.machines, "; ")
-  end
-  if kind ~= "hours" and cell.summary.top and cell.summary.top.within then
-    parts[#parts + 1] = cell.summary.top.seen and "scored on the examples of training, there are no others"
-      or "scored at training lengths, there are no others"
-  end
-  for _, difference in ipairs(cell.summary.differences) do
-    parts[#parts + 1] = "runs differ in " .. difference
-  end
+  lists.append(parts, lists.map(s.differences, function(difference) return "runs differ in " .. difference end))
   parts[#parts + 1] = cell.anew and "runs of an earlier version: " .. cell.anew or nil
   return #parts > 0 and table.concat(parts, "; ") or nil
 end
@@ -252,10 +245,10 @@ end
 
 -- Marks the best of some cells by a metric; where one has no number, none.
 function M.mark_best(cells, metric)
-  local best, all = nil, true
-  for _, cell in ipairs(cells) do
-    all = all and cell.value ~= nil
-    best = all and metrics.is_better(metric, cell.value, best) and cell.value or best
+  local best
+  local all = not lists.find(cells, function(cell) return cell.value == nil end)
+  for _, cell in ipairs(all and cells or {}) do
+    best = metrics.is_better(metric, cell.value, best) and cell.value or best
   end
   for _, cell in ipairs(cells) do
     cell.best = all and cell.value == best
@@ -266,12 +259,10 @@ end
 function M.notes(rows, columns)
   local notes = {}
   for _, row in ipairs(rows) do
-    for i, cell in ipairs(row.cells) do
-      if cell.about then
-        local title = #columns > 1 and ("%s, %s"):format(row.title, columns[i].title) or row.title
-        notes[#notes + 1] = ("%s: %s"):format(title, cell.about)
-      end
-    end
+    lists.append(notes, lists.map(row.cells, function(cell, i)
+      local title = #columns > 1 and ("%s, %s"):format(row.title, columns[i].title) or row.title
+      return cell.about and ("%s: %s"):format(title, cell.about) or nil
+    end))
   end
   return notes
 end

@@ -4,6 +4,7 @@
 -- table { title, about, corner, subs, columns, rows, notes } for the renderers: columns = { { title }, ... }, subs =
 -- titles of the values in each cell, rows = { { title, last, cells = entries } }, as table_entries.lua makes them.
 
+local canonical = require("base.canonical")
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
 local lists = require("base.lists")
@@ -40,13 +41,7 @@ function M.number(value)
 end
 
 function M.with(where, more)
-  local key = {}
-  for _, map in ipairs({ where or {}, more }) do
-    for name, value in pairs(map) do
-      key[name] = value
-    end
-  end
-  return key
+  return lists.merged(where or {}, more)
 end
 
 M.SETS = { epoch = "last epoch, while it was trained", train = "training", test = "held out",
@@ -57,11 +52,9 @@ local function mark_column(rows, column, metric)
 end
 
 local function where_text(where)
-  local parts = {}
-  for name, value in pairs(where or {}) do
-    parts[#parts + 1] = ("%s %s"):format(name, value)
-  end
-  table.sort(parts)
+  local parts = lists.map(canonical.sorted_keys(where or {}), function(name)
+    return ("%s %s"):format(name, where[name])
+  end)
   return #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or ""
 end
 
@@ -89,18 +82,17 @@ end
 
 -- Rows and columns of one value; of one axis alone, rows and a single column.
 function M.table(study, item, published)
-  local columns, rows, measure = {}, {}, entries.measure(study, item, published)
-  for i, name in ipairs(item.columns and M.axis(study, item.columns) or { false }) do
-    columns[i] = { title = name and M.label(item.columns, name) or measure.short, name = name or nil }
-  end
-  for i, name in ipairs(M.axis(study, item.rows)) do
-    rows[i] = { title = name, cells = {} }
-    for j, column in ipairs(columns) do
+  local measure = entries.measure(study, item, published)
+  local columns = lists.map(item.columns and M.axis(study, item.columns) or { false }, function(name)
+    return { title = name and M.label(item.columns, name) or measure.short, name = name or nil }
+  end)
+  local rows = lists.map(M.axis(study, item.rows), function(name)
+    return { title = name, cells = lists.map(columns, function(column)
       local key = M.with(item.where, { [item.rows] = name, [item.columns or item.rows] = column.name or name })
       local cell = M.find(study, key)
-      rows[i].cells[j] = cell and entries.of(cell, item, measure, published, key) or { texts = { "" } }
-    end
-  end
+      return cell and entries.of(cell, item, measure, published, key) or { texts = { "" } }
+    end) }
+  end)
   if item.value ~= "hours" and item.columns then -- numbers are compared along the columns
     for _, row in ipairs(rows) do
       entries.mark_best(row.cells, study.scored.metric)
@@ -162,12 +154,11 @@ end
 
 -- What is missing on a side: "rope: 3 of 30 runs".
 local function side_about(study, item, measure, row, which)
-  local parts = {}
-  for _, name in ipairs(item[which]) do
+  local parts = lists.map(item[which], function(name)
     local cell = M.find(study, M.with(item.where, { [item.rows] = row, [item.axis] = name }))
     local text = entries.about(cell, item.value, entries.value(cell, item.value, measure))
-    parts[#parts + 1] = text and ("%s: %s"):format(name, text)
-  end
+    return text and ("%s: %s"):format(name, text)
+  end)
   return #parts > 0 and table.concat(parts, "; ") or nil
 end
 
