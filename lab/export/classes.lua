@@ -234,14 +234,12 @@ local function attention_class(state, group)
   class.needs, class.layer, class.template = facts.needs, facts.layer, "attention/python/attention.tpl"
   local arguments = { "h", group.reads[2] and "memory" or nil }
   class.arguments = table.concat(lists.append(arguments, needed(class)), ", ")
-  class.attention = facts.text
-  class.attention.arguments, class.attention.memory = class.arguments, group.reads[2] and "memory" or "h"
-  class.attention.memory_positions = class.needs.memory_positions and "memory_positions" or "positions"
-  class.attention.distance = class.needs.memory_distance and "memory_distance" or "distance"
-  class.attention.layer_argument = class.layer and ", layer" or ""
-  class.attention.query_bias, class.attention.memory_bias = bias_of(op.q.op.p), bias_of(op.kv.op.p)
-  class.attention.output = group.last ~= op
-  class.attention.output_bias = group.last ~= op and bias_of(group.last.p)
+  class.attention = lists.merged(facts.text, { arguments = class.arguments, memory = group.reads[2] and "memory" or "h",
+    memory_positions = class.needs.memory_positions and "memory_positions" or "positions",
+    distance = class.needs.memory_distance and "memory_distance" or "distance",
+    layer_argument = class.layer and ", layer" or "", query_bias = bias_of(op.q.op.p),
+    memory_bias = bias_of(op.kv.op.p), output = group.last ~= op, output_bias = group.last ~= op
+      and bias_of(group.last.p) })
   local found = finish(state, class, group.path, op.family.name .. "_" .. group.path)
   if found == class then
     class.attention.name = class.name
@@ -306,11 +304,10 @@ block_class = function(state, block)
   local class = new_class(state, tongues.python(block.comment))
   local items = scope_items(state, class, block)
   local variables, value_names = names_module.variables({ "h", table.unpack(needed(class)) }), { [block.entry] = "h" }
-  local arguments = { "h" }
-  for _, value in ipairs(block.externals) do
+  local arguments = lists.join({ "h" }, lists.map(block.externals, function(value)
     value_names[value] = names_module.variable(variables, value.name)
-    arguments[#arguments + 1] = value_names[value]
-  end
+    return value_names[value]
+  end))
   class.arguments = table.concat(lists.append(arguments, needed(class)), ", ")
   class.lines = forward.lines({ items = items, result = block.last, width = block.entry.width.count,
     stream = block.entry, names = value_names, arguments = arguments })
@@ -333,9 +330,9 @@ local function network_class(state)
   local items = scope_items(state, class, state.net)
   local arguments = { "tokens", "positions", "distances" }
   for _, stream in ipairs(state.net.streams) do
-    for _, ending in ipairs({ "", "_place", "_distance", "_memory_distance" }) do
-      arguments[#arguments + 1] = stream.name .. ending
-    end
+    lists.append(arguments, lists.map({ "", "_place", "_distance", "_memory_distance" }, function(ending)
+      return stream.name .. ending
+    end))
   end
   class.lines = forward.lines({ items = items, result = state.net.classified, width = state.net.widths.WIDTH.count,
     names = {}, arguments = arguments })

@@ -58,9 +58,9 @@ local function inputs_of(spec, trainer)
     if not lines then
       return nil, code, message
     end
-    for _, example in ipairs(lines) do
-      list[#list + 1] = { input = example.input, outputs = #example.target }
-    end
+    lists.append(list, lists.map(lines, function(example)
+      return { input = example.input, outputs = #example.target }
+    end))
   end
   return list
 end

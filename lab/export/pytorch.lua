@@ -172,16 +172,12 @@ end
 
 -- Arguments of a forward pass for what is drawn, and what the comparison passes.
 local function add_calls(facts)
-  local given, words, check, pass = "", {}, "", ""
-  for _, name in ipairs({ "positions", "distances" }) do
-    if facts["draws_" .. name] then
-      given = ("%s, %s=None"):format(given, name)
-      words[#words + 1], pass = name, ("%s, %s"):format(pass, name)
-      check = ('%s, %s=example["%s"]'):format(check, name, name)
-    end
+  local words = lists.filter({ "positions", "distances" }, function(name) return facts["draws_" .. name] end)
+  local function of_each(form)
+    return table.concat(lists.map(words, function(name) return (form:gsub("NAME", name)) end))
   end
-  facts.forward_arguments, facts.check_arguments = given, check
-  facts.pass_arguments = pass
+  facts.forward_arguments, facts.pass_arguments = of_each(", NAME=None"), of_each(", NAME")
+  facts.check_arguments = of_each(', NAME=example["NAME"]')
   facts.forward_words = #words > 0 and (" %s [T] where given, else drawn."):format(table.concat(words, ", ")) or ""
 end
 

@@ -86,7 +86,7 @@ local function sides(site, streams, shape)
   return queries, so_long(site:find("%.cross$") and source or queries, shape[4])
 end
 
--- The first rows and columns of head `head` (from 0) of a matrix.
+-- The first rows and columns of head `head` (from 0) of a matrix: { values, peak }.
 local function cut(values, head, shape, rows, columns)
   local out, peak = {}, 0.0
   for i = 0, rows - 1 do
@@ -95,7 +95,7 @@ local function cut(values, head, shape, rows, columns)
       out[#out + 1], peak = value, math.max(peak, value)
     end
   end
-  return out, peak
+  return { values = out, peak = peak }
 end
 
 -- The attentions of a trace: { site, layer, reads, writes, heads = { { values, peak } ... } }.
@@ -109,8 +109,7 @@ local function attentions(source, trace, front, streams, layers)
       local queries, keys = sides(site, streams, shape)
       local one = { site = site, layer = number, writes = queries.writes, reads = keys.reads, heads = {} }
       for head = 1, shape[2] do
-        local matrix, peak = cut(values, head - 1, shape, #one.writes, #one.reads)
-        one.heads[head] = { values = matrix, peak = peak }
+        one.heads[head] = cut(values, head - 1, shape, #one.writes, #one.reads)
       end
       list[#list + 1] = one
     end
@@ -128,8 +127,8 @@ local function absent(list, layers)
 end
 
 local function words_of(answer)
-  local texts = lists.map(answer, function(symbol) return symbol.text end)
-  return table.concat(texts), not answer.known and "right answer not known" or answer.wrong == 0 and "right"
+  local text = table.concat(lists.map(answer, function(symbol) return symbol.text end))
+  return text, not answer.known and "right answer not known" or answer.wrong == 0 and "right"
     or ("%d of %d wrong"):format(answer.wrong, answer.count)
 end
 
@@ -216,9 +215,9 @@ local function picture(list)
       rows[#rows + 1] = attention_row(data, ("t%da%d"):format(t, a), one, attention, font)
       rows[#rows].label = rows[#rows].label .. (a == 1 and "; " .. one.words or "")
     end
-    for b, bias in ipairs(one.biases) do
-      rows[#rows + 1] = bias_row(data, ("t%db%d"):format(t, b), one, bias, font)
-    end
+    lists.append(rows, lists.map(one.biases, function(bias, b)
+      return bias_row(data, ("t%db%d"):format(t, b), one, bias, font)
+    end))
   end
   return panels.script({ name = "decoding", title = "Attention of every head while decoding",
     note = "down: what is written; right: what is read; a cross: wrong; white: closed",

@@ -136,9 +136,9 @@ end
 local function picture(result, rotated, correlations, options)
   local data = {}
   local shown = { heat.panel(data, "reference", result.reference, options.rows, REFERENCE[options.reference]) }
-  for i, group in ipairs(result.groups) do
-    shown[#shown + 1] = heat.panel(data, ("rotated%d"):format(i), rotated[i].rotated, options.rows, group.name)
-  end
+  lists.append(shown, lists.map(result.groups, function(group, i)
+    return heat.panel(data, ("rotated%d"):format(i), rotated[i].rotated, options.rows, group.name)
+  end))
   local rows = panels.rows(shown, ACROSS, "Trained tables (first seed, first block), turned towards the first panel: "
     .. "positions down, channels across")
   for _, step in ipairs(tables.STEPS) do

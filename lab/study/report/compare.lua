@@ -89,30 +89,19 @@ local function differences(a, b)
   return list
 end
 
-local function without_times(row)
-  local map = flatten(row, "", {})
-  for _, name in ipairs(TIMES) do
-    map[name] = nil
-  end
-  return map
-end
-
-local function by_step(metrics)
-  local map = {}
-  for _, row in ipairs(metrics) do
-    map[row.step or 0] = row
-  end
-  return map
-end
-
--- The first step that both logged with different numbers: { step, keys, a, b }; how many steps both logged.
+-- The first step that both logged with different numbers, but times: { step, keys, a, b }; how many steps both logged.
 local function first_difference(a, b)
-  local others, common = by_step(b.metrics), 0
+  local others, common = {}, 0
+  for _, row in ipairs(b.metrics) do
+    others[row.step or 0] = row
+  end
   for _, row in ipairs(a.metrics) do
     local other = others[row.step or 0]
     if other then
       common = common + 1
-      local keys = differing_keys(without_times(row), without_times(other))
+      local keys = lists.filter(differing_keys(flatten(row, "", {}), flatten(other, "", {})), function(key)
+        return not lists.has(TIMES, key)
+      end)
       if #keys > 0 then
         return { step = row.step, keys = keys, a = row, b = other }, common
       end
@@ -141,8 +130,7 @@ end
 
 -- A line of bars, low to high between two values.
 local function sparkline(points, low, high)
-  local parts = {}
-  local wanted = math.min(60, #points)
+  local parts, wanted = {}, math.min(60, #points)
   for i = 1, wanted do
     local value = points[math.ceil(i * #points / wanted)][2]
     local share = high > low and (value - low) / (high - low) or 0
@@ -264,9 +252,9 @@ end
 local function page_of(result)
   local sections = { { title = "What differs", body = #result.differences > 0
     and html.table(differences_model(result.differences)) or "<p>Nothing in run.json but times.</p>" } }
-  for _, pair in ipairs(result.pairs) do
-    sections[#sections + 1] = { title = pair.title, body = figure.body(figure_of(pair)) .. html.table(samples(pair)) }
-  end
+  lists.append(sections, lists.map(result.pairs, function(pair)
+    return { title = pair.title, body = figure.body(figure_of(pair)) .. html.table(samples(pair)) }
+  end))
   local lead = ("<p>A: <code>%s</code><br/>B: <code>%s</code></p><p>%s</p>"):format(tongues.html(result.a.dir),
     tongues.html(result.b.dir), tongues.html(result.first))
   return page.render({ title = "Two runs", lead = lead, sections = sections })
@@ -275,9 +263,9 @@ end
 local function write_all(options, result)
   local files, names = { { path = "compare.txt", text = text_of(result) }, { path = "compare.csv",
     text = csv_of(result) } }, lists.names(result.pairs)
-  for _, pair in ipairs(result.pairs) do
-    files[#files + 1] = { path = pair.name .. ".gnuplot", text = curves.script(figure_of(pair)) }
-  end
+  lists.append(files, lists.map(result.pairs, function(pair)
+    return { path = pair.name .. ".gnuplot", text = curves.script(figure_of(pair)) }
+  end))
   local problem = draw.add(files, names)
   files[#files + 1] = { path = "index.html", text = page_of(result) }
   local ok, message = write.files(options.out, files)

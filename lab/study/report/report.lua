@@ -54,13 +54,11 @@ local function ambiguous(study, item, file)
     return nil -- nothing has a score, and nobody knows what the numbers are
   end
   local place = item.at and { [axis] = item.at[1] } or {}
-  for _, cell in ipairs(study.cells) do
-    local key = views.with(cell.key, place)
-    local _, count = published_module.lookup(file, entries.translate(key, item.names), file.columns[1])
-    if count > 1 then
-      return views.key_text(study, cell)
-    end
-  end
+  local cell = lists.find(study.cells, function(one)
+    local key = entries.translate(views.with(one.key, place), item.names)
+    return select(2, published_module.lookup(file, key, file.columns[1])) > 1
+  end)
+  return cell and views.key_text(study, cell)
 end
 
 -- The paper's files that the items name, by item; and the paper's setting.
@@ -160,14 +158,12 @@ end
 
 -- How the runs of a cell are made.
 local function command_of(options, study)
-  if not study.found then
-    local sweep = shell.line(sweep_words(options, study))
-    return function(cell)
+  local sweep = not study.found and shell.line(sweep_words(options, study))
+  return function(cell)
+    if sweep then
       return ("%s  # %s"):format(sweep, cell.spec and "digest " .. cell.spec.plan.digest or cell.lost
         or "waits for another's run")
     end
-  end
-  return function(cell)
     local source = cell.runs[1].facts.spec and cell.runs[1].facts.spec.source or cell.id
     return ("%s  # digest %s; then trainer train with the flags of a run"):format(shell.line({ "./longhand", "build",
       source }), tongues.plain(cell.digest))
@@ -239,11 +235,9 @@ local function settings_text(report)
 end
 
 local function readings_text(report)
-  local lines = { table_text.wrap(readings.TITLE, WIDTH) }
-  for _, item in ipairs(report.readings) do
-    lines[#lines + 1] = ("  %-26s %s"):format(item.question, table_text.wrap(item.text, WIDTH - 29, (" "):rep(29)))
-  end
-  return table.concat(lines, "\n")
+  return table.concat(lists.join({ table_text.wrap(readings.TITLE, WIDTH) }, lists.map(report.readings, function(item)
+    return ("  %-26s %s"):format(item.question, table_text.wrap(item.text, WIDTH - 29, (" "):rep(29)))
+  end)), "\n")
 end
 
 local function tables_of(report)
@@ -261,9 +255,9 @@ local function text_of(report, whole)
   if whole or #report.study.cells <= MOST_CELLS_ON_SCREEN then
     lists.append(models, report.every_cell)
   end
-  for _, model in ipairs(models) do
-    parts[#parts + 1] = table_text.render(model, WIDTH, most):gsub("\n$", "")
-  end
+  lists.append(parts, lists.map(models, function(model)
+    return (table_text.render(model, WIDTH, most):gsub("\n$", ""))
+  end))
   parts[#parts + 1] = #report.readings > 0 and readings_text(report) or nil
   parts[#parts + 1] = #report.problems > 0 and "What could not be read" .. open.listed(report.problems) or nil
   return table.concat(parts, "\n\n") .. "\n"
