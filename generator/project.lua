@@ -58,7 +58,6 @@ function Project:names(folder, ending)
   return paths.names_in(self:path(folder), ending)
 end
 
--- Ids of the committed showcase.
 function Project:showcase()
   local path = self:path("generated")
   local ids = lists.map(write.names(path), function(name)
@@ -216,7 +215,6 @@ function Project:kernels()
   return self.kernel_list
 end
 
--- One error of the template engine as text.
 function Project:template_error(err)
   local d = diagnostics.new()
   local text = self:template(err.path:gsub("^templates/", ""))

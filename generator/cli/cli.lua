@@ -263,7 +263,6 @@ local function split(arguments)
   return arguments, {}
 end
 
--- What does not go together; nil where everything does.
 local function conflict(result)
   local verb, cuda = result.verb, result.target == "cpu,cuda"
   local own_root = result.slurm or result.action == "resubmit" -- a toolkit is looked for there
@@ -285,17 +284,14 @@ local function conflict(result)
   end
 end
 
--- The help text of everything.
 function M.help()
   return make_parser():get_help()
 end
 
--- The commands and their options as data (command_outline.lua).
 function M.outline()
   return outline.of(make_parser())
 end
 
--- A refusal as it is shown.
 function M.refusal(message, usage)
   return ("longhand: %s\n%s\n"):format(message, usage)
 end

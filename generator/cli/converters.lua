@@ -39,7 +39,6 @@ function M.lengths(text)
   return text:find("^%d[%d,:x]*$") and text or nil, ("%s: expected lengths, as in 20,40"):format(text)
 end
 
--- GPU architectures, as --arch takes them.
 function M.architectures(text)
   local read = M.list("--arch", "a list such as sm_80,sm_90a, or native, or all", function(name)
     return name:match("^sm_%d+[af]?$")
@@ -48,7 +47,6 @@ function M.architectures(text)
   return (list or text == "native" or text == "all") and text or nil, message
 end
 
--- What computes.
 function M.device(text)
   if text == "cpu" or text == "cuda" or text:find("^cuda:%d+$") then
     return text

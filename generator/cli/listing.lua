@@ -19,7 +19,6 @@ local function row(name, about)
   return ("%-34s %s"):format(name, about)
 end
 
--- The first line of a file's leading comment.
 local function first_comment(path)
   local text = write.read(path) or ""
   return text:match("^%s*%-%-+%s*([^\n]*)") or ""

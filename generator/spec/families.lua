@@ -18,7 +18,6 @@ M.is_name, M.is_facet = lists.set(M.NAMES), lists.set(M.FACETS)
 
 local MODELS = lists.find(model_fields, function(field) return field.path == "model.kind" end).kinds
 
--- The kinds of models that have a family.
 function M.kinds(name)
   return lists.map(MODELS, function(kind) return lists.has(kind.families, name) and kind.name or nil end)
 end
@@ -48,7 +47,6 @@ function M.is_causal(model, name, encoding)
     or mask ~= nil and (mask.kind == "causal" or mask.kind == "window" and mask.right == 0)
 end
 
--- How many layers the family has.
 function M.layers(model, name)
   return name == "encoder" and model.encoder_layers or name ~= "self" and model.decoder_layers or model.layers
 end
@@ -77,7 +75,6 @@ function M.encoding(encoding, name)
   return own
 end
 
--- The resolved spec as the family sees it.
 function M.view(resolved, name)
   return setmetatable({ encoding = M.encoding(resolved.encoding, name) }, { __index = resolved })
 end

@@ -37,7 +37,6 @@ local FIELDS = {
 
 local IS_FIELD = lists.set(lists.names(FIELDS))
 
--- One line; nil after errors.
 local function read_line(node, path, heads, report)
   if not tree.is_record(node) then
     return report(node, path, (tree.is_table(node) and "a list" or tree.show(node)) .. " is no line", M.TEXT)

@@ -18,7 +18,6 @@ local function list_text(list)
   return "{ " .. table.concat(words, ", ") .. " }"
 end
 
--- What an evaluation goes by.
 local function by_text(by)
   return list_text(lists.map(canonical.sorted_keys(by), function(name)
     return ("%s = %s"):format(name, value_text(by[name]))

@@ -78,7 +78,6 @@ local function seen_by(family, resolved)
   return setmetatable({ encoding = encoding }, { __index = resolved })
 end
 
--- The field of a facet for one family.
 local function copy_for(family, field)
   local copy = lists.merged(field, { family = family })
   copy.path, copy.fingerprints = field.path:gsub("^encoding%.", "encoding." .. family .. "."), nil
@@ -102,7 +101,6 @@ for _, family in ipairs(families.NAMES) do
   end
 end
 
--- Whether a table of that kind has the field.
 function M.allows(field, kind)
   return not field.only or lists.has(field.only, kind)
 end
@@ -140,7 +138,6 @@ M.TEXT = {
   symbols = ("a number of symbols from 1 to %d, or a list of their names"):format(M.MOST_SYMBOLS),
 }
 
--- What a field takes, in words.
 function M.expected(field)
   if field.type == "integer" or field.type == "number" then
     return range_text(field)

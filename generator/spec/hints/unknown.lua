@@ -27,7 +27,6 @@ local function namesake(name, has_flag)
   return field and field.path
 end
 
--- A hint for a field that is not there. legal: the names that its table has.
 function M.hint(path, legal, root)
   local parent, name = table_of(path), path:match("[^%.]*$")
   local meant = words.meanings(name, root)

@@ -100,11 +100,6 @@ local function inherited(direct, name, own)
   return new, less
 end
 
--- The families of the model's section, as far as that says which there are.
-local function families_of(model)
-  return families.of({ kind = value_of(model, "kind"), encoder_layers = value_of(model, "encoder_layers") }) or {}
-end
-
 -- Whether the decoder has fewer vectors of distances than all, since it sees one side alone (settle_encoding.lua).
 local function is_narrowed(direct, name)
   local relative = direct.fields.relative
@@ -116,7 +111,8 @@ function M.lay(root)
   if not tree.is_table(encoding) then
     return root
   end
-  local direct, laid, names = tree.table(encoding.origin), stated(encoding), families_of(root.fields.model)
+  local direct, laid, model = tree.table(encoding.origin), stated(encoding), root.fields.model
+  local names = families.of({ kind = value_of(model, "kind"), encoder_layers = value_of(model, "encoder_layers") })
   for name, node in next, laid.fields do
     direct.fields[name] = families.is_facet[name] and node or nil
   end
@@ -124,7 +120,7 @@ function M.lay(root)
     local own = encoding.fields[name]
     laid.fields[name] = own and entries.lay(inherited(direct, name, own), stated(own))
   end
-  for _, name in ipairs(names[2] and names or {}) do
+  for _, name in ipairs(names and names[2] and names or {}) do
     local new, less = inherited(direct, name)
     laid.fields[name] = laid.fields[name] or (less or is_narrowed(direct, name)) and new or nil
   end

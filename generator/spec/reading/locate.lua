@@ -117,11 +117,8 @@ local function skip_expression(tokens, i)
     if token.type == "symbol" or token.type == "keyword" then
       if depth == 0 and (token.text == "," or token.text == ";" or CLOSES[token.text]) then
         return i
-      elseif OPENS[token.text] then
-        depth = depth + 1
-      elseif CLOSES[token.text] then
-        depth = depth - 1
       end
+      depth = depth + (OPENS[token.text] and 1 or CLOSES[token.text] and -1 or 0)
     end
     i = i + 1
   end
@@ -186,26 +183,20 @@ end
 -- Positions of all fields of the returned table by path: { ["eval.lengths.list[3]"] = { line, col } }. A field stands
 -- at its key, a list item at its value; "" is the table itself, or the `return`, or the first line.
 function M.fields(text)
-  local tokens = M.tokens(text)
-  local places = { [""] = { line = 1, col = 1 } }
-  local depth, at = 0, nil
+  local tokens, depth, at = M.tokens(text), 0, nil
   for i, token in ipairs(tokens) do
     if token.type == "keyword" then
-      if OPENS[token.text] then
-        depth = depth + 1
-      elseif CLOSES[token.text] then
-        depth = depth - 1
-      elseif token.text == "return" and depth == 0 then
-        at = i
-      end
+      at = token.text == "return" and depth == 0 and i or at
+      depth = depth + (OPENS[token.text] and 1 or CLOSES[token.text] and -1 or 0)
     end
   end
-  if at then
-    local first = is(tokens[at + 1], "{") and at + 1 or at
-    places[""] = { line = tokens[first].line, col = tokens[first].col }
-    if first > at then
-      read_table(tokens, first, "", places)
-    end
+  if not at then
+    return { [""] = { line = 1, col = 1 } }
+  end
+  local first = is(tokens[at + 1], "{") and at + 1 or at
+  local places = { [""] = { line = tokens[first].line, col = tokens[first].col } }
+  if first > at then
+    read_table(tokens, first, "", places)
   end
   return places
 end
@@ -255,14 +246,10 @@ end
 function M.column(text, line, word)
   local first
   for _, token in ipairs(M.tokens(text)) do
-    if token.line == line then
-      first = first or token.col
-      if token.text == word then
-        return token.col
-      end
-    elseif token.line > line then
-      break
+    if token.line == line and token.text == word then
+      return token.col
     end
+    first = first or token.line == line and token.col or nil
   end
   return first or 1
 end

@@ -116,7 +116,6 @@ function M.each(node)
   end
 end
 
--- A new, empty table node.
 function M.table(origin)
   return { origin = origin, fields = {}, items = {} }
 end

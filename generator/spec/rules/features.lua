@@ -46,7 +46,6 @@ function M.noise(resolved)
   return at(resolved, "eval.by.noise") and (resolved.eval.noise or "absolute") or nil
 end
 
--- Whether something is dropped out in training.
 function M.drops(resolved)
   return lists.any(M.dropouts(resolved), function(entry) return entry[2] > 0 end)
 end

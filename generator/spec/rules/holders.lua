@@ -31,7 +31,6 @@ function M.view(resolved, name)
   return view
 end
 
--- Calls check(context) for everyone.
 function M.each(context, check)
   local resolved, shared, own = context.resolved, {}, {}
   for _, name in ipairs(families.of(resolved.model) or {}) do

@@ -165,7 +165,6 @@ local function schedule(context, say)
   end
 end
 
--- Applies all rules; returns the warnings.
 function M.apply(context)
   local resolved, say = context.resolved, say_module.of(context)
   head_width(context, say)

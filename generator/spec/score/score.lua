@@ -143,7 +143,6 @@ local function trace(state, entry, list)
   return node, session
 end
 
--- Parameters that a formula reads.
 local function parameters_in(root)
   local found = {}
   walk(root, function(node) found[node.parameter or node] = node.parameter end)

@@ -101,7 +101,6 @@ local function is_outside(node)
   return node.value == "clip" or type(node.value) == "number"
 end
 
--- The legal lengths of a list in words.
 local function lengths_text(p, whole, heads)
   local words = { "1 (for all)" }
   if whole and whole > p.size then
@@ -239,7 +238,6 @@ local function read_learned(context, node, fields, path)
   return learned
 end
 
--- Reports a number that the precision cannot hold.
 local function check_size(context, node, path, numbers)
   local large = lists.find(numbers, function(value) return math.abs(value) > context.largest end)
   return not large or context.report(node, path, ("%s is too large"):format(diagnostics.number(large)), M.LARGEST_TEXT)
@@ -253,7 +251,6 @@ local function take_room(context, node, path, p)
     ("the parameters have more than %d values together"):format(M.MOST_VALUES), "fewer or smaller ones")
 end
 
--- Reads one parameter; nil after errors.
 function M.read(context, name, node, path)
   if not check_name(context, name, node, path) then
     return nil

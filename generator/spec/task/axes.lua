@@ -79,7 +79,6 @@ local function in_frames(axis, by)
   return IN_FRAME[axis.name] and widest > axis.last and lists.merged(axis, { last = widest, hint = false }) or axis
 end
 
--- Values that are past what the axis has.
 local function check_values(say, path, axis, wanted)
   for i, value in ipairs(named_values(wanted)) do
     if value < axis.first or value > axis.last then

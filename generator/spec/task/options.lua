@@ -35,7 +35,6 @@ local function default_of(option)
   return option.first and option.default or option.choices[1]
 end
 
--- The choice that is this value, or nil.
 local function choice_of(option, value)
   local whole = option.first and math.type(value) and math.tointeger(value)
   if whole and whole >= option.first and whole <= option.last then
@@ -53,7 +52,6 @@ local function choose(context, option, node)
   return choice or default_of(option)
 end
 
--- Reports names that the task does not have.
 local function check_names(context, node, names, kind)
   for name, inner in tree.each(node) do
     if not lists.has(names, name) and not values.drops(context, inner, "task.options." .. name) then

@@ -166,7 +166,6 @@ local function read_axis(facts, key, value)
   return range
 end
 
--- The sets of a task of finite data.
 local function read_sets(value)
   local sets, at = {}, 0
   for word in value:gmatch("%S+") do

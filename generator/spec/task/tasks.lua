@@ -26,7 +26,6 @@ local write = require("base.write")
 local M = {}
 
 local SHOWN = "runtime/data/tasks/"
-
 local LONGEST_LINE = 500 -- characters of a header's line; patterns go over one more than once
 
 local REQUIRED = { "input symbols", "output symbols", "input length", "output length", "chance" }
@@ -35,14 +34,9 @@ local KEYS = task_lines.KEYS
 -- What else than samplers longhand/task.h calls lh_task_<kind>.
 local TAKEN = { sample = true, collect = true, expand = true, solve = true }
 
--- The value of a length's formula at task length n; nil and a message where it has none.
-M.length = formulas.value
-
--- The facts of a task with the options that a spec chooses (task_lines.lua).
-M.settle = task_lines.settle
-
--- Whether every example has one output, whatever its length.
-M.has_one_output = task_lines.has_one_output
+-- What task_lines.lua and formulas.lua say of tasks, for those who look at one: the value of a length's formula at task
+-- length n, the facts with the options that a spec chooses, whether every example has one output.
+M.length, M.settle, M.has_one_output = formulas.value, task_lines.settle, task_lines.has_one_output
 
 -- The task lengths of a field, { first, last, step } or { list }, as a list; empty where files have them.
 function M.lengths(field)
