@@ -33,7 +33,7 @@ local ROOMS = {
   { "lab.study.report.page", "base lab.study.read lab.study.report.tables lab.study.report.figures" },
   { "lab.study.report", "base lab.study.read lab.study.grid lab.study.report.tables lab.study.report.figures "
     .. "lab.study.report.page" },
-  { "lab.study.analyse.mathematics", "lab.study.read" },
+  { "lab.study.analyse.mathematics", "base lab.study.read" },
   { "lab.study.analyse.pictures", "base lab.study.report.figures" },
   { "lab.study.analyse", "base lab.study.read lab.study.report.tables lab.study.report.figures "
     .. "lab.study.report.page lab.study.report lab.study.analyse.mathematics lab.study.analyse.pictures" },

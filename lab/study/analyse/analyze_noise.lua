@@ -1,15 +1,19 @@
 -- How accuracy falls as the embeddings of a study's models get noise (docs/analyses.md).
 --
--- Input: a study with its cells read, and the options of noise.lua with `axis`. Output: what analyze.lua says, with the
--- files noise.csv (a run and a deviation per line), noise.gnuplot.
+-- Input: a study with its cells read, and { project, provide, folder, study, split, length, examples, draws, seed,
+-- noise, relative, axis, say }: noise is a list of deviations. Output: what analyze.lua says, with the files noise.csv
+-- (a run and a deviation per line), noise.gnuplot. Errors of trainers end the analysis: see source.lua.
 
 local colours = require("lab.study.report.figures.colours")
 local curves = require("lab.study.report.figures.curves")
 local groups_module = require("lab.study.analyse.groups")
 local lists = require("base.lists")
-local noise = require("lab.study.analyse.noise")
+local run_files = require("lab.study.read.run_files")
 local sheets = require("lab.study.analyse.sheets")
+local source = require("lab.study.analyse.source")
 local statistics = require("lab.study.read.statistics")
+local wording = require("base.wording")
+local write = require("base.write")
 
 local M = {}
 
@@ -22,6 +26,45 @@ local function sets_of(study, options)
   end
   local axis, message = groups_module.axis(study, options.axis or first.name)
   return axis and groups_module.sets(study, axis, options.split), message
+end
+
+-- What is set in a spec so that its trainer has this noise.
+local function noise_of(options)
+  local words = lists.map(options.noise, function(deviation) return ("%.17g"):format(deviation) end)
+  return { ("eval.by.noise={ list = { %s } }"):format(table.concat(words, ", ")),
+    ("eval.noise=%s"):format(options.relative and "relative" or "absolute") }
+end
+
+-- One model's accuracy at every deviation.
+local function evaluate(from, options)
+  local out = options.folder .. "/noise"
+  write.remove_tree(out)
+  local split = from.run.info.data and options.split or nil
+  from:call("eval", { "--checkpoint", from.run.checkpoint, "--lengths", options.length, "--examples", options.examples,
+    "--draws", options.draws, "--seed", options.seed, "--out", out, split and "--splits", split })
+  local at = {}
+  local damage = run_files.evaluations(out, {}, function(row)
+    at[row.by and row.by.noise or false] = { accuracy = row.accuracy, sd = row.sd_over_draws }
+  end)
+  return lists.map(options.noise, function(deviation)
+    return at[deviation] or source.stop(1, damage or ("%s: it has no accuracy under noise %g"):format(from.run.dir,
+      deviation))
+  end)
+end
+
+-- Evaluates the runs of groups: these get by_run[i] = { { accuracy, sd }, ... } for each deviation, shares and their
+-- standard deviation over draws, and `drops`, where evaluation drops out, too. Runs need not have been trained with
+-- noise in their spec: a trainer of the same model with it evaluates their checkpoints.
+local function evaluate_groups(groups, options)
+  for _, group in ipairs(groups) do
+    local from = source.of_group(group, options, noise_of(options))
+    group.drops = from.run.info.spec.eval.dropout == true
+    group.by_run = lists.map(group.runs, function(run)
+      from.run = source.run(run.dir)
+      return evaluate(from, options)
+    end)
+    options.say(("%s: %s evaluated"):format(group.name, wording.count(#group.runs, "run")))
+  end
 end
 
 -- Percents of all runs of a group at a deviation.
@@ -103,7 +146,7 @@ function M.run(study, options)
     return nil, notes
   end
   for _, set in ipairs(sets) do
-    noise.of(set.groups, options)
+    evaluate_groups(set.groups, options)
   end
   return { noise_csv(sets, options), { path = "noise.gnuplot", text = picture(sets, options) },
     tables = lists.map(sets, function(set, i) return accuracy_table(set, options, i == #sets and notes or {}) end) }

@@ -9,7 +9,7 @@
 local correlation = require("lab.study.analyse.mathematics.correlation")
 local lists = require("base.lists")
 local shell = require("base.shell")
-local tools = require("lab.study.analyse.tools")
+local source = require("lab.study.analyse.source")
 local write = require("base.write")
 
 local M = {}
@@ -30,7 +30,7 @@ end
 
 -- The path of the program that computes; or nil, an exit code and a message.
 function M.helper(project, folder)
-  return tools.path(project, folder, "procrustes", { what = "A program with LAPACK", expected = "liblapack-dev on "
+  return source.tool(project, folder, "procrustes", { what = "A program with LAPACK", expected = "liblapack-dev on "
     .. "Debian, lapack-devel on Fedora, lapack elsewhere; or make build/tools/procrustes LAPACK=-l..." })
 end
 

@@ -12,7 +12,6 @@ local lists = require("base.lists")
 local source = require("lab.study.analyse.source")
 local shell = require("base.shell")
 local statistics = require("lab.study.read.statistics")
-local tools = require("lab.study.analyse.tools")
 local wording = require("base.wording")
 local write = require("base.write")
 
@@ -156,7 +155,7 @@ local function take(result, models, floors, first, second, layer, cosine, diverg
 end
 
 local function compare(groups, models, options)
-  local program, code, message = tools.path(options.project, options.folder, "likeness", { what = "A program",
+  local program, code, message = source.tool(options.project, options.folder, "likeness", { what = "A program",
     expected = "a C compiler and make" })
   if not program then
     source.stop(code, message)

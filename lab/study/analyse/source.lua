@@ -170,6 +170,19 @@ function M.of_group(group, options, sets)
     folder = options.folder, cell = cell, sets = #sets > 0 and sets or nil, seed = options.seed })
 end
 
+-- A program of runtime/tools, which analyses leave to C what takes too long here: its path, made where it is missing or
+-- old; or nil, an exit code and a message. need: { what, expected } for the message where it cannot be made.
+function M.tool(project, folder, name, need)
+  local log, path = folder .. "/make.log", project:build_path("tools/" .. name)
+  local code = shell.run(shell.make(project.root, project:build_setting(), project:build_goal("tools/" .. name)),
+    { output = log, errors_too = true })
+  if code ~= 0 then
+    return nil, 4, ("%s, which this analysis needs, cannot be made:\n%s  expected: %s"):format(need.what,
+      write.read(log) or "", need.expected)
+  end
+  return path
+end
+
 -- Calls work(options, folder) with a temporary folder, which is removed whatever comes of it. An exit code, and what a
 -- stop said.
 function M.in_folder(work, options)

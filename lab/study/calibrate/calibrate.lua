@@ -10,13 +10,14 @@ local choices_module = require("lab.study.calibrate.fields")
 local controls = require("lab.study.calibrate.controls")
 local draw = require("lab.study.report.figures.draw")
 local findings = require("lab.study.calibrate.findings")
+local heat = require("lab.study.analyse.pictures.heat")
 local inference = require("lab.study.analyse.mathematics.inference")
 local lfs = require("lfs")
 local lines = require("lab.study.calibrate.found_lines")
 local lists = require("base.lists")
 local load_module = require("spec.reading.load")
+local panels = require("lab.study.analyse.pictures.panels")
 local paths = require("base.paths")
-local picture = require("lab.study.calibrate.heads_picture")
 local source_module = require("lab.study.analyse.source")
 local student = require("lab.study.calibrate.student_spec")
 local tongues = require("base.tongues")
@@ -183,6 +184,24 @@ local function write_specs(job, trace, parts, place)
   write_one(place.out, text, job.options)
 end
 
+-- The gnuplot script of what each head attends to on average, and the bias that its lines make.
+local function picture(parts, title)
+  local data, rows = {}, {}
+  for _, part in ipairs(parts) do
+    local before, after = { label = part.words .. ": mean attention" }, { label = part.words .. ": bias" }
+    for h, head in ipairs(part.heads) do
+      local name = ("%s%d"):format(part.family, h)
+      before[h] = heat.open_cells(data, name .. "before", ("head %d"):format(h - 1), part.matrices[h])
+      after[h] = heat.open_cells(data, name .. "after", #head.kept > 0 and ("head %d"):format(h - 1)
+        or ("head %d, transparent"):format(h - 1), lines.extend(head.kept, part.rows, part.columns, part.choices,
+        part.family == "decoder"))
+    end
+    rows[#rows + 1], rows[#rows + 2] = before, after
+  end
+  return panels.script({ name = "calibration", title = title, note = "queries down, keys right; closed cells are white",
+    panel = 160, settings = heat.SETTINGS, data = data, rows = rows })
+end
+
 -- Tables and pictures; what kept the pictures from being drawn, or nil.
 local function write_tables(job, trace, parts)
   local out, message = write.below(job.run.dir, "calibration", job.options.tables)
@@ -193,7 +212,7 @@ local function write_tables(job, trace, parts)
   local files = {
     { path = "lines.csv", text = findings.csv(parts) },
     { path = "attention.safetensors", text = write.read(trace.path) },
-    { path = "calibration.gnuplot", text = picture.script(parts, title) },
+    { path = "calibration.gnuplot", text = picture(parts, title) },
   }
   local problem = draw.add(files, { "calibration" })
   local written

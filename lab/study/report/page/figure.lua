@@ -2,18 +2,184 @@
 --
 -- Input: a figure as figures.lua and compare.lua make them; of its curves that are no single seeds `cell` is the number
 -- of the cell that all of it is of, `cells` by x where each point is of another. Output: HTML that is XML too. A script
--- (page_script.lua) hides lines by their names, and reads the numbers from the tables.
+-- (page_script.lua) hides lines by their names, and reads the numbers from the tables. Colours of the pictures, SVG,
+-- are properties that the page sets for its light and its dark ground; whatever belongs to a line is in a group that
+-- says which, so that it can be hidden.
 
 local canonical = require("base.canonical")
+local colours = require("lab.study.report.figures.colours")
 local curves = require("lab.study.report.figures.curves")
 local html = require("lab.study.report.page.html")
 local lists = require("base.lists")
-local picture = require("lab.study.report.page.picture")
+local scales = require("lab.study.report.figures.scales")
 local tongues = require("base.tongues")
 
 local M = {}
 
 local escape = tongues.html
+
+-- ---- a panel as SVG ----
+
+local WIDTH, HEIGHT = 460, 300
+local LEFT, RIGHT, TOP, BOTTOM = 48, 14, 30, 44
+local LEVELS = 66 -- on the right, in the place of RIGHT, for names of levels
+local TIC_WIDTH, TIC_HEIGHT = 34, 15 -- tics that are closer have no number
+local LEVEL_HEIGHT = 28 -- of a level's name, two lines
+local MARKS = 8 -- of a curve
+
+-- By gnuplot's numbers of points.
+local POINTS = {
+  [1] = "m-4,0h8m-4,-4v8", [2] = "m-3,-3l6,6m0,-6l-6,6", [3] = "m-4,0h8m-4,-4v8m-3,-7l6,6m0,-6l-6,6",
+  [5] = "m-2.7,-2.7h5.4v5.4h-5.4z", [7] = "m-3.2,0a3.2,3.2 0 1,0 6.4,0a3.2,3.2 0 1,0 -6.4,0",
+  [9] = "m0,-3.6l3.5,6.2h-7z", [11] = "m0,3.6l3.5,-6.2h-7z", [13] = "m0,-4.2l3.4,4.2l-3.4,4.2l-3.4,-4.2z",
+}
+
+local function dashes(style)
+  local numbers = style.dash:match("%((.*)%)")
+  return numbers and (' stroke-dasharray="%s"'):format(numbers) or ""
+end
+
+-- The properties that the page's rules of colours go by.
+local function properties(style)
+  return ('style="--light:%s;--dark:%s"'):format(colours.against(style.colour, colours.LIGHT),
+    colours.against(style.colour, colours.DARK))
+end
+
+local function path(class, points, more)
+  local parts = lists.map(points, function(point) return ("%.1f,%.1f"):format(point[1], point[2]) end)
+  return ('<path class="%s" d="M%s"%s/>'):format(class, table.concat(parts, "L"), more or "")
+end
+
+-- Where a panel's numbers stand in the picture. beside: there is room for names of levels.
+local function frame_of(panel)
+  local right = WIDTH - (panel.beside and LEVELS or RIGHT)
+  local bottom = HEIGHT - BOTTOM
+  return { right = right, bottom = bottom,
+    x = function(value)
+      return LEFT + (right - LEFT) * scales.place(panel.x, value)
+    end,
+    y = function(value)
+      return bottom - (bottom - TOP) * scales.place(panel.y, value)
+    end }
+end
+
+-- How far from the picture's left a value of the x axis stands.
+local function x_of(panel, value)
+  return frame_of(panel).x(value)
+end
+
+local function text_at(class, x, y, what)
+  return ('<text class="%s" x="%.1f" y="%.1f">%s</text>'):format(class, x, y, tongues.html(what))
+end
+
+local function axes(panel, frame)
+  local parts, last = {}, math.huge
+  for _, value in ipairs(scales.tics(panel.y)) do
+    local y = frame.y(value)
+    parts[#parts + 1] = ('<path class="grid" d="M%d,%.1fH%.1f"/>'):format(LEFT, y, frame.right)
+    if last - y >= TIC_HEIGHT then
+      parts[#parts + 1], last = text_at("end", LEFT - 6, y + 4, ("%g%s"):format(value, panel.percent and "%" or "")), y
+    end
+  end
+  last = -math.huge
+  for _, value in ipairs(scales.tics(panel.x)) do
+    local x = frame.x(value)
+    parts[#parts + 1] = ('<path class="axis" d="M%.1f,%.1fv5"/>'):format(x, frame.bottom)
+    if x - last >= TIC_WIDTH then
+      parts[#parts + 1], last = text_at("middle", x, frame.bottom + 18, ("%g"):format(value)), x
+    end
+  end
+  parts[#parts + 1] = ('<path class="axis" d="M%d,%dV%.1fH%.1f"/>'):format(LEFT, TOP, frame.bottom, frame.right)
+  parts[#parts + 1] = text_at("middle", (LEFT + frame.right) / 2, HEIGHT - 8, panel.xlabel)
+  parts[#parts + 1] = text_at("start", 4, 16, scales.label(panel.ylabel, panel.y))
+  return table.concat(parts)
+end
+
+-- Names of flat lines, beside them and apart from each other: the number in a line of its own.
+local function level_names(panel, frame)
+  local order = lists.map(panel.levels, function(level) return { y = frame.y(level[1]), name = level[2] } end)
+  table.sort(order, function(a, b) return a.y > b.y end)
+  return table.concat(lists.map(order, function(entry, i)
+    local below = order[i - 1]
+    entry.at = math.min(entry.y, below and below.at - LEVEL_HEIGHT or frame.bottom - LEVEL_HEIGHT / 4)
+    local word, number = entry.name:match("^(.*) (%S+)$")
+    local x = frame.right + 6
+    return word and text_at("start", x, entry.at - 2, word) .. text_at("start", x, entry.at + 11, number)
+      or text_at("start", x, entry.at + 4, entry.name)
+  end))
+end
+
+local function behind(panel, frame)
+  local parts = {}
+  if panel.shade then
+    local from, to = frame.x(panel.shade[1]), frame.x(panel.shade[2])
+    parts[1] = ('<rect class="shade" x="%.1f" y="%d" width="%.1f" height="%.1f"/>'):format(from, TOP,
+      math.max(2, to - from), frame.bottom - TOP)
+  end
+  lists.append(parts, lists.map(panel.marks or {}, function(mark)
+    return ('<path class="limit" d="M%.1f,%dV%.1f"/>'):format(frame.x(mark[1]), TOP, frame.bottom)
+  end))
+  return table.concat(lists.append(parts, lists.map(panel.levels or {}, function(level, i)
+    return ('<path class="level" d="M%d,%.1fH%.1f" stroke-dasharray="%s"/>'):format(LEFT, frame.y(level[1]),
+      frame.right, i == 1 and "2 3" or "8 3")
+  end)))
+end
+
+-- Up along the upper quartiles and back along the lower ones.
+local function band_path(points, frame)
+  local places, thin = {}, curves.thin(points)
+  for i, point in ipairs(thin) do
+    places[i] = { frame.x(point[1]), frame.y(point[3]) }
+    places[2 * #thin + 1 - i] = { frame.x(point[1]), frame.y(point[2]) }
+  end
+  return path("band", places)
+end
+
+local function marks(places, style, number)
+  local parts, step = {}, math.max(1, math.ceil(#places / MARKS))
+  for i = 1 + number % step, #places, step do
+    parts[#parts + 1] = ("M%.1f,%.1f%s"):format(places[i][1], places[i][2], POINTS[style.point])
+  end
+  return ('<path class="mark" d="%s"/>'):format(table.concat(parts))
+end
+
+local function curve_text(curve, frame, number)
+  local places = lists.map((curves.thin(curve.points)), function(point)
+    return { frame.x(point[1]), frame.y(point[2]) }
+  end)
+  if curve.faint then
+    return path("seed", places, dashes(curve.style))
+  end
+  return (curve.band and band_path(curve.band, frame) or "") .. path("mean", places, dashes(curve.style))
+    .. marks(places, curve.style, number)
+end
+
+-- Curves in groups by their line, single seeds behind the mean.
+local function lines_drawn(panel, frame, numbers)
+  local groups = lists.group(panel.curves, function(curve) return numbers[curve.line] end)
+  return table.concat(lists.map(groups, function(group)
+    return ('<g data-line="%d" %s>%s</g>'):format(group.key, properties(group[1].style), table.concat(lists.map(group,
+      function(curve) return curve_text(curve, frame, group.key) end)))
+  end))
+end
+
+-- numbers: of lines by name.
+local function drawing(panel, numbers, alternative)
+  local frame = frame_of(panel)
+  return ('<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="%s" viewBox="0 0 %d %d">%s%s%s%s'
+    .. '<path class="rule" d="M0,%dV%.1f"/></svg>'):format(tongues.html(alternative), WIDTH, HEIGHT,
+    behind(panel, frame), axes(panel, frame), panel.levels and level_names(panel, frame) or "",
+    lines_drawn(panel, frame, numbers), TOP, frame.bottom)
+end
+
+-- A piece of a line, for the list of names.
+local function key_of(style)
+  return ('<svg xmlns="http://www.w3.org/2000/svg" class="key" aria-hidden="true" viewBox="0 0 36 14" %s>'
+    .. '<path class="mean" d="M1,7H35"%s/><path class="mark" d="M18,7%s"/></svg>'):format(properties(style),
+    dashes(style), POINTS[style.point])
+end
+
+-- ---- names and numbers ----
 
 -- The lines of a figure, { title, style }: those of its list of names, else its curves.
 local function lines_of(figure)
@@ -39,7 +205,7 @@ end
 
 local function legend(figure, lines)
   local items = lists.map(lines, function(line, i)
-    return ('<li data-toggle="%d">%s<span>%s</span></li>'):format(i, picture.key(line.style), escape(line.title))
+    return ('<li data-toggle="%d">%s<span>%s</span></li>'):format(i, key_of(line.style), escape(line.title))
   end)
   if lists.find(figure.panels, function(panel) return panel.shade end) then
     items[#items + 1] = '<li><span class="swatch"></span><span>training lengths</span></li>'
@@ -85,7 +251,7 @@ local function values(panel, series, xs)
       and ('<a href="#cell-%d">%s</a>'):format(cell, title) or title)
   end)
   local rows = lists.map(xs, function(x)
-    return ('<tr data-x="%.1f"><th scope="row">%.6g</th>%s</tr>'):format(picture.x(panel, x), x, table.concat(
+    return ('<tr data-x="%.1f"><th scope="row">%.6g</th>%s</tr>'):format(x_of(panel, x), x, table.concat(
       lists.map(series, function(one) return value_cell(panel, one, x) end)))
   end)
   local of = panel.title and panel.title ~= "" and panel.title or "the curves"
@@ -111,7 +277,7 @@ local function panel_body(panel, numbers)
   local series, xs = series_of(panel, numbers)
   local title = panel.title and panel.title ~= "" and ("<h3>%s</h3>"):format(escape(panel.title)) or ""
   return ('<div class="panel" data-axis="%s">%s<div class="plot">%s</div>%s</div>'):format(escape(panel.xlabel), title,
-    picture.panel(panel, numbers, alternative(panel, series)), values(panel, series, xs))
+    drawing(panel, numbers, alternative(panel, series)), values(panel, series, xs))
 end
 
 function M.body(figure)
