@@ -422,16 +422,13 @@ end
 
 -- The nodes { score, parameters } of a family, or of all.
 function M.formula(context, family)
-  local name = family or "encoding"
-  context.formulas[name] = context.formulas[name] or {}
-  return context.formulas[name]
+  local formulas, name = context.formulas, family or "encoding"
+  formulas[name] = formulas[name] or {}
+  return formulas[name]
 end
 
 function readers.lines(context, field, node)
-  local model = context.resolved.model
-  return lines.read(node, field.path, model and model.heads, function(at, path, what, expected)
-    add(context, at, path, what, expected)
-  end)
+  return lines.read(node, field.path, context.resolved.model.heads, function(...) add(context, ...) end)
 end
 
 -- Options are read when the task is known (options.lua).

@@ -36,10 +36,7 @@ local SPEC = { functions = traced.functions, names = traced.names, noun = "a spe
 local function environment(dialect)
   return setmetatable({}, {
     __index = function(_, name)
-      if dialect.functions[name] then
-        return dialect.functions[name]
-      end
-      error({ problem = true, name = name, verb = "read" })
+      return dialect.functions[name] or error({ problem = true, name = name, verb = "read" })
     end,
     __newindex = function(_, name, value)
       error({ problem = true, name = name, verb = "set", value = value })
@@ -48,19 +45,18 @@ local function environment(dialect)
 end
 
 local function describe_global(problem, dialect)
-  local is_name = type(problem.name) == "string"
+  local is_name, set = type(problem.name) == "string", problem.verb == "set"
   local name = is_name and problem.name or "_ENV[...]"
-  local found = { word = name, assigned = problem.verb == "set",
-    expected = "constants, local names, arithmetic and " .. table.concat(dialect.names, " ") }
-  if problem.verb == "set" then
-    found.what = ('"%s" is set as a global; %s has none'):format(name, dialect.noun)
-    found.hint = type(problem.value) == "table" and "the file returns its table: return { ... }"
+  local what, hint = '"%s" is not defined; %s has no I/O and no library', nil
+  if set then
+    what = '"%s" is set as a global; %s has none'
+    hint = type(problem.value) == "table" and "the file returns its table: return { ... }"
       or ("write local %s = ..."):format(name)
-  else
-    found.what = ('"%s" is not defined; %s has no I/O and no library'):format(name, dialect.noun)
-    found.hint = is_name and #name > 2 and nearest.hint(name, dialect.names, "%s") or nil
+  elseif is_name and #name > 2 then
+    hint = nearest.hint(name, dialect.names, "%s")
   end
-  return found
+  return { what = what:format(name, dialect.noun), hint = hint, word = name, assigned = set,
+    expected = "constants, local names, arithmetic and " .. table.concat(dialect.names, " ") }
 end
 
 local function last_line(text)
@@ -84,15 +80,13 @@ end
 -- The line of the spec that a coroutine which failed was at. nil where a function of ours was called in the place of
 -- its caller (return log(x.a)): the caller is gone from the stack.
 local function failure_line(co)
-  local level = 0
-  while true do
+  for level = 0, math.huge do
     local frame = debug.getinfo(co, level, "Slt")
     if not frame or frame.istailcall and frame.what == "Lua" and frame.source ~= SOURCE then
       return nil
     elseif frame.source == SOURCE then
       return frame.currentline
     end
-    level = level + 1
   end
 end
 

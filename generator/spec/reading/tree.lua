@@ -52,12 +52,10 @@ local function build_table(context, value, path, depth)
     end
   end
   context.open[value] = true
-  local node = { origin = context.origin(path), fields = {}, items = {} }
-  for _, key in ipairs(integers) do
-    node.items[key] = build(context, value[key], locate.join(path, key), depth + 1)
-  end
-  for _, key in ipairs(names) do
-    node.fields[key] = build(context, value[key], locate.join(path, key), depth + 1)
+  local node = M.table(context.origin(path))
+  for _, key in ipairs(lists.join(integers, names)) do
+    local into = type(key) == "string" and node.fields or node.items
+    into[key] = build(context, value[key], locate.join(path, key), depth + 1)
   end
   context.open[value] = nil
   return node

@@ -52,16 +52,9 @@ end
 
 -- What a spec makes for one of several attentions, in a model that has one.
 local function warn_made_for(context, warn)
-  local given = context.loaded.tree.fields.encoding
-  local field = given and given.fields.made_for
+  local field = lists.at(context.loaded.tree, "fields.encoding.fields.made_for")
   if field and not families.of(context.resolved.model)[2] then
     warn(("encoding.made_for: %s has no effect: the model has one attention"):format(diagnostics.show(field.value)))
-  end
-end
-
-local function warn_spare_token(resolved, warn)
-  if resolved.model.spare_token == false and resolved.task.computation then
-    warn("model.spare_token: false has no effect: computation tokens take the spare embedding")
   end
 end
 
@@ -81,10 +74,9 @@ end
 -- Dropout compares 16 random bits: a probability is a multiple of 1/65536.
 local function warn_dropout(resolved, warn)
   for _, entry in ipairs(features.dropouts(resolved)) do
-    local probability = entry[2]
+    local field, probability = entry[1], entry[2]
     if probability > 0 and math.floor(65536 * probability + 0.5) == 0 then
-      warn(("%s: %s drops nothing: dropout counts in parts of 65536"):format(entry[1],
-        diagnostics.number(probability)))
+      warn(("%s: %s drops nothing: dropout counts in parts of 65536"):format(field, diagnostics.number(probability)))
     end
   end
 end
@@ -110,7 +102,9 @@ function M.of(context)
   end)
   local warn = say_module.of(context, list).warn
   warn_made_for(context, warn)
-  warn_spare_token(resolved, warn)
+  if resolved.model.spare_token == false and resolved.task.computation then
+    warn("model.spare_token: false has no effect: computation tokens take the spare embedding")
+  end
   warn_mask(context, warn)
   warn_evaluation(resolved, warn)
   warn_cadence(resolved, warn)

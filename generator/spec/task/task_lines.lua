@@ -47,10 +47,8 @@ end
 
 local function read_share(value)
   local number = tonumber(value:match("^%S+"))
-  if not number or number ~= number or number < 0 or number > 1 then
-    return nil, show(value:match("^%S*")) .. " is no accuracy", "a number from 0 to 1"
-  end
-  return number + 0.0
+  return number and number >= 0 and number <= 1 and number + 0.0 or nil,
+    show(value:match("^%S*")) .. " is no accuracy", "a number from 0 to 1"
 end
 
 -- An accuracy, or "1 / base": that of guessing one of so many.
@@ -79,20 +77,15 @@ local MASKS = {
 }
 
 local function read_mask(value)
-  if not MASKS[value] then
-    return nil, show(value) .. " is nothing that masked labels leave",
-      "loss (and accuracy), or accuracy (the loss keeps them)"
-  end
-  return MASKS[value]
+  return MASKS[value], show(value) .. " is nothing that masked labels leave",
+    "loss (and accuracy), or accuracy (the loss keeps them)"
 end
 
 -- Cells of a row of the input, where that is a grid.
 local function read_grid(value)
   local width = math.tointeger(tonumber(value:match("^%d+$")))
-  if not width or width < 2 or width > WIDEST_GRID then
-    return nil, show(value) .. " is no width of a grid", ("an integer from 2 to %d"):format(WIDEST_GRID)
-  end
-  return width
+  return width and width >= 2 and width <= WIDEST_GRID and width or nil, show(value) .. " is no width of a grid",
+    ("an integer from 2 to %d"):format(WIDEST_GRID)
 end
 
 -- The choices of an option: words, or integers.
@@ -118,10 +111,7 @@ end
 
 -- "30 to 1000", or "30..1000", as { first, last }, with what follows; nil where it is something else.
 local function read_range(text)
-  local first, last, rest = text:match("^(%d+) to (%d+)%s*(.-)%s*$")
-  if not first then
-    first, last, rest = text:match("^(%d+)%s*%.%.%s*(%d+)%s*(.-)%s*$")
-  end
+  local first, last, rest = text:gsub("^(%d+)%s*%.%.%s*", "%1 to "):match("^(%d+) to (%d+)%s*(.-)%s*$")
   first, last = math.tointeger(tonumber(first)), math.tointeger(tonumber(last))
   if first and last and first < last and last <= axes.LARGEST then
     return { first = first, last = last }, rest
@@ -328,13 +318,14 @@ local function check_literal(facts, report)
 end
 
 local function check_axis(facts, axis, report)
-  for _, trial in ipairs(formulas.trials(axis.first .. " + " .. axis.last, facts.options or {})) do
+  local problem = lists.any(formulas.trials(axis.first .. " + " .. axis.last, facts.options or {}), function(trial)
     local first = formulas.value(formulas.with(tostring(axis.first), trial))
     local last = formulas.value(formulas.with(tostring(axis.last), trial))
-    if not first or not last or first < 0 or last < first or last > axes.LARGEST then
-      return report("axis " .. axis.name, "it has no range",
-        "the least value, to, the greatest, which may name options; a semicolon, what it says")
-    end
+    return not first or not last or first < 0 or last < first or last > axes.LARGEST
+  end)
+  if problem then
+    report("axis " .. axis.name, "it has no range",
+      "the least value, to, the greatest, which may name options; a semicolon, what it says")
   end
 end
 
