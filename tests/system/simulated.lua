@@ -46,8 +46,19 @@ package.loaded["lab.study.run.estimate"] = { timer = function() end } -- nothing
 local slurm = require("lab.study.slurm.slurm")
 local options = { action = action, project = require("project").new("."), study = study,
   slurm = action == "run" and site or nil, out = out, set = {}, say = print }
-if action == "sweep" then
+local function run()
+  if action ~= "sweep" then
+    return slurm.run(options)
+  end
   options.action, options.device, options.target = "run", "cpu", "cpu"
-  os.exit(slurm.make_way(options) or require("lab.study.run.sweep").run(options))
+  slurm.make_way(options)
+  return require("lab.study.run.sweep").run(options)
 end
-os.exit(slurm.run(options))
+
+local done, code = pcall(run)
+if not done and type(code) == "table" and code.code then -- as main.lua ends such commands
+  io.stderr:write(code.text, "\n")
+  os.exit(code.code)
+end
+assert(done, code)
+os.exit(code)

@@ -21,24 +21,22 @@ local M = {}
 
 local DONE, INPUT, ENVIRONMENT = 0, 1, 4
 
-local say = overview.say
+local must, say = overview.must, overview.say
 
 function M.is_used(options)
   return lfs.attributes(records.folder(options.out), "mode") == "directory"
 end
 
--- What was submitted of the study; nil after a message that says what is there instead.
+-- What was submitted of the study, and all that was; an error says what is there instead.
 local function own_records(options)
   local list = records.list(options.out)
   local own = records.of_study(list, (options.study:match("([^/]*)$"):gsub("%.lua$", "")))
-  if own[1] then
-    return own, list
-  end
   local names = lists.distinct(lists.map(list, function(record) return record.study end))
-  say(("longhand: %s: nothing of %s was submitted into this folder"):format(tongues.plain(options.out),
-    tongues.plain(options.study)))
-  say("  expected: ", names[1] and "one of the studies that were: " .. tongues.plain(table.concat(names, ", "))
-    .. "; or another --out" or ("./longhand sweep %s --slurm SITE first, or another --out"):format(options.study))
+  must(INPUT, own[1], ("%s: nothing of %s was submitted into this folder\n  expected: %s"):format(
+    tongues.plain(options.out), tongues.plain(options.study), names[1] and "one of the studies that were: "
+    .. tongues.plain(table.concat(names, ", ")) .. "; or another --out"
+    or ("./longhand sweep %s --slurm SITE first, or another --out"):format(options.study)))
+  return own, list
 end
 
 -- How many tasks of a record are in which state, and why those wait that do.
@@ -101,7 +99,7 @@ local function tell_lost(options, counts, own)
 end
 
 function M.status(options)
-  local study = overview.must(INPUT, overview.expand(options))
+  local study = must(INPUT, overview.expand(options))
   local list = records.list(options.out)
   local tasks, message, absent = queue.tasks()
   local live = records.in_queue(list, tasks or {})
@@ -130,20 +128,16 @@ end
 -- The study as it was submitted last, on that site unless another is named.
 local function resubmit(options)
   local own = own_records(options)
-  local last = own and own[#own]
-  if not last then
-    return INPUT
-  elseif last.scale ~= options.scale or canonical.text(last.set) ~= canonical.text(options.set) then
-    local function words(scale, set)
-      local list = lists.append({ scale and "--scale " .. scale or nil },
-        lists.map(set, function(one) return "--set " .. one end))
-      return list[1] and tongues.plain(table.concat(list, " ")) or "neither --scale nor --set"
-    end
-    say(("longhand: resubmit %s: found %s; expected %s, as in %s"):format(options.study,
-      words(options.scale, options.set), words(last.scale, last.set), last.folder))
-    say("  hint: ./longhand sweep STUDY --slurm SITE submits another scale of the study")
-    return INPUT
+  local last = own[#own]
+  local function words(scale, set)
+    local list = lists.append({ scale and "--scale " .. scale or nil },
+      lists.map(set, function(one) return "--set " .. one end))
+    return list[1] and tongues.plain(table.concat(list, " ")) or "neither --scale nor --set"
   end
+  must(INPUT, last.scale == options.scale and canonical.text(last.set) == canonical.text(options.set),
+    ("resubmit %s: found %s; expected %s, as in %s\n"
+    .. "  hint: ./longhand sweep STUDY --slurm SITE submits another scale of the study"):format(options.study,
+    words(options.scale, options.set), words(last.scale, last.set), last.folder))
   options.slurm = options.slurm or last.site
   return submit.run(options)
 end
@@ -166,10 +160,7 @@ end
 
 local function cancel(options)
   local own, list = own_records(options)
-  if not own then
-    return INPUT
-  end
-  local tasks = overview.must(ENVIRONMENT, queue.tasks())
+  local tasks = must(ENVIRONMENT, queue.tasks())
   records.in_queue(list, tasks)
   local jobs, count = {}, 0
   local foreign
@@ -194,7 +185,7 @@ local function cancel(options)
     io.stdout:write(("no task of %s is in the queue\n"):format(options.study))
     return foreign and INPUT or DONE
   end
-  overview.must(ENVIRONMENT, queue.cancel(jobs))
+  must(ENVIRONMENT, queue.cancel(jobs))
   io.stdout:write(("cancelled: job %s, %s; what was training writes checkpoints, and ./longhand sweep resubmit goes "
     .. "on\n"):format(table.concat(jobs, ", "), wording.count(count, "task")))
   return DONE
@@ -227,32 +218,21 @@ local function what_tasks_left(options)
   }
 end
 
--- Before a sweep on this machine: an exit code where tasks in the queue work in the folder of runs, nil where nothing
--- is in its way. What tasks have left is for the sweep then, in options.left.
+-- Before a sweep on this machine: an error where tasks in the queue work in the folder of runs. What tasks have left is
+-- for the sweep then, in options.left.
 function M.make_way(options)
   local tasks, message, absent = queue.tasks()
-  if not tasks and not absent then
-    io.stderr:write(message)
-    say("whether tasks of Slurm work in ", options.out, " is not known: nothing is started")
-    return ENVIRONMENT
-  end
+  must(ENVIRONMENT, tasks or absent, ("%swhether tasks of Slurm work in %s is not known: nothing is started\n"):format(
+    message, options.out))
   local list = records.list(options.out)
-  if absent and list[1] then
-    say(("longhand: --out %s: runs of this folder were submitted to Slurm, and there is no squeue here to say whether "
-      .. "tasks are at work"):format(options.out))
-    say(("  expected: the machine that submits them; once none of them is in a queue, remove %s"):format(
-      records.folder(options.out)))
-    return ENVIRONMENT
-  end
+  must(ENVIRONMENT, not (absent and list[1]), ("--out %s: runs of this folder were submitted to Slurm, and there is no "
+    .. "squeue here to say whether tasks are at work\n  expected: the machine that submits them; once none of them is "
+    .. "in a queue, remove %s"):format(options.out, records.folder(options.out)))
   records.in_queue(list, tasks or {})
-  for _, record in ipairs(list) do
-    if record.tasks then
-      say(("longhand: --out %s: tasks of Slurm work in this folder: %s"):format(options.out, record_line(record)))
-      say(("  expected: none; ./longhand sweep cancel %s ends them, another --out is out of their way"):format(
-        record.study))
-      return INPUT
-    end
-  end
+  local busy = lists.find(list, function(record) return record.tasks end)
+  must(INPUT, not busy, busy and ("--out %s: tasks of Slurm work in this folder: %s\n  expected: none; "
+    .. "./longhand sweep cancel %s ends them, another --out is out of their way"):format(options.out,
+    record_line(busy), busy.study))
   options.left = list[1] and what_tasks_left(options)
 end
 
