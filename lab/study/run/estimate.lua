@@ -140,14 +140,13 @@ local function seconds_of(cell, runs, rates)
   return train / rates.train, eval / rates.eval
 end
 
-local function add(sums, cell, train, eval)
-  sums.cells, sums.runs = sums.cells + 1, sums.runs + #cell.missing
-  sums.train, sums.eval = sums.train + train, sums.eval + eval
-  sums.epochs = sums.epochs + (is_known(cell) and 0 or 1)
-end
-
-local function empty()
-  return { cells = 0, runs = 0, train = 0, eval = 0, epochs = 0 }
+-- Sums over cells, whose seconds are in `left`.
+local function sums_of(cells, left)
+  local function sum(mode)
+    return lists.sum(cells, function(cell) return left[cell][mode] end)
+  end
+  return { cells = #cells, runs = lists.sum(cells, function(cell) return #cell.missing end), train = sum("train"),
+    eval = sum("eval"), epochs = lists.count(cells, function(cell) return not is_known(cell) end) }
 end
 
 -- Seconds of those cells of the sums whose steps are known.
@@ -164,30 +163,21 @@ local function row(name, sums)
 end
 
 local function table_of(study, known, mean)
-  local total, by_value = empty(), {}
-  for _, axis in ipairs(study.axes) do
-    by_value[axis.name] = {}
-    for _, value in ipairs(axis.values) do
-      by_value[axis.name][value] = empty()
-    end
-  end
+  local left = {}
   for _, cell in ipairs(study.cells) do
-    local train, eval = 0, 0
+    left[cell] = { train = 0, eval = 0 }
     if is_known(cell) then
-      train, eval = seconds_of(cell, cell.missing, known[group_of(cell)] or mean)
-    end
-    add(total, cell, train, eval)
-    for axis, value in pairs(cell.key) do
-      add(by_value[axis][value], cell, train, eval)
+      left[cell].train, left[cell].eval = seconds_of(cell, cell.missing, known[group_of(cell)] or mean)
     end
   end
   local lines = { ("%-34s %6s %6s %12s %12s"):format("", "cells", "runs", "training", "evaluation") }
   for _, axis in ipairs(study.axes) do
     for _, value in ipairs(axis.values) do
-      local sums = by_value[axis.name][value]
-      lines[#lines + 1] = sums.cells > 0 and row(axis.name .. " " .. value, sums) or nil
+      local cells = lists.filter(study.cells, function(cell) return cell.key[axis.name] == value end)
+      lines[#lines + 1] = cells[1] and row(axis.name .. " " .. value, sums_of(cells, left)) or nil
     end
   end
+  local total = sums_of(study.cells, left)
   lines[#lines + 1] = row("in total", total)
   return lines, total
 end

@@ -17,23 +17,11 @@ local M = {}
 
 local INPUT, ENVIRONMENT = 1, 4
 
--- The words of build.cuda for each least architecture, asked for once.
-local function cuda_words(project, request)
-  local known = {}
-  return function(least)
-    local message
-    if not known[least] then
-      known[least], message = build.cuda(project, request, least)
-    end
-    return known[least], message
-  end
-end
-
 -- request: { target, arch, jit, cuda_root } as the verb train has it, levels as build has them or nil, linking where it
 -- must be "static"; warn(text) hears of each strange file of tuned choices once.
 function M.list(project, cells, request, warn)
   local levels = must(ENVIRONMENT, build.levels(project, request.levels or "best"))
-  local with_cuda, words_of, items = request.target == "cpu,cuda", cuda_words(project, request), {}
+  local with_cuda, words, items = request.target == "cpu,cuda", {}, {}
   request.told = request.told or {}
   for i, cell in ipairs(cells) do
     local spec = cell.spec
@@ -44,8 +32,11 @@ function M.list(project, cells, request, warn)
       request.told[warning] = true
     end
     spec.files = must(INPUT, project:files(spec.plan, with_cuda))
-    local cuda = with_cuda and must(ENVIRONMENT, words_of(spec.plan.least_architecture)) or nil
-    local job = build.job(project, spec, levels, request.linking or "dynamic", cuda)
+    local least = spec.plan.least_architecture
+    if with_cuda and not words[least] then
+      words[least] = must(ENVIRONMENT, build.cuda(project, request, least))
+    end
+    local job = build.job(project, spec, levels, request.linking or "dynamic", with_cuda and words[least] or nil)
     local dir = build.folder(project, spec)
     items[i] = { cell = cell, dir = dir, job = job, linking = request.linking,
       fresh = build.fresh(dir, job, request.linking), compiled = build.is_compiled(dir, job, request.linking) }

@@ -40,6 +40,10 @@ local function count(n)
   return n > 0 and tostring(n) or ""
 end
 
+local function cut(text, width)
+  return #text > width and text:sub(1, width - 2) .. ".." or text
+end
+
 local function counts_text(total)
   local parts = lists.map({ "running", "to train on", "to evaluate", "failed", "waiting" }, function(state)
     return (total[state] > 0 or state == "running") and (", %d %s"):format(total[state], state) or nil
@@ -78,8 +82,7 @@ end
 local function group_line(group, width)
   local sums = group.sums
   local left = sums.is_known and sums.pace > 0 and (sums.work - sums.gone) / sums.pace or nil
-  local name = #group.name > width and group.name:sub(1, width - 2) .. ".." or group.name
-  return ("%-" .. width .. "s %s " .. COUNTS):format(name, M.bar(sums.share, BAR),
+  return ("%-" .. width .. "s %s " .. COUNTS):format(cut(group.name, width), M.bar(sums.share, BAR),
     ("%d/%d"):format(sums.done, sums.runs), count(sums.running), count(sums.failed),
     sums.rate > 0 and ("%.1f"):format(sums.rate) or "", sums.best and ("%.4f"):format(sums.best) or "", short(left))
 end
@@ -88,49 +91,37 @@ local function header(study, depth, width)
   local axes = lists.filter({ table.unpack(study.axes, 1, depth) }, function(axis)
     return #axis.values > 1 or depth == 1
   end)
-  local text = table.concat(lists.names(axes), " ")
-  return ("%-" .. width .. "s %s " .. COUNTS):format(#text > width and text:sub(1, width - 2) .. ".." or text,
+  return ("%-" .. width .. "s %s " .. COUNTS):format(cut(table.concat(lists.names(axes), " "), width),
     (" "):rep(BAR + 2), "done", "running", "failed", "steps/s", "best", "left")
 end
 
 -- Groups that something happens in come first where not all fit; those that are left out in one line.
 local function shorten(groups, most)
-  local ranked, kept, rest = {}, {}, { done = 0, runs = 0 }
+  local ranked = {}
   for i, group in ipairs(groups) do
     local sums = group.sums
     ranked[i], group.place = group, i
     group.rank = sums.running > 0 and 1 or sums.failed > 0 and 2 or sums.done < sums.runs and 3 or 4
   end
   table.sort(ranked, function(a, b) return a.rank < b.rank or a.rank == b.rank and a.place < b.place end)
-  for i, group in ipairs(ranked) do
-    if i < most then
-      kept[i] = group
-    else
-      rest.done, rest.runs = rest.done + group.sums.done, rest.runs + group.sums.runs
-    end
-  end
+  local kept, rest = { table.unpack(ranked, 1, most - 1) }, { table.unpack(ranked, most) }
   table.sort(kept, function(a, b) return a.place < b.place end)
-  return kept, ("and %d more: %d of %s done"):format(#groups - #kept, rest.done, wording.count(rest.runs, "run"))
+  return kept, ("and %d more: %d of %s done"):format(#rest, lists.sum(rest, function(group) return group.sums.done end),
+    wording.count(lists.sum(rest, function(group) return group.sums.runs end), "run"))
 end
 
 local function failure_lines(failures, most)
-  local lines = {}
-  for i, one in ipairs(failures) do
-    if i == most and #failures > most then
-      lines[i] = ("and %d more failed"):format(#failures - most + 1)
-      break
-    end
-    lines[i] = ("failed: %s: %s"):format(one.name, one.why or "its log says nothing of it")
-  end
+  local shown = #failures > most and most - 1 or #failures
+  local lines = lists.map({ table.unpack(failures, 1, shown) }, function(one)
+    return ("failed: %s: %s"):format(one.name, one.why or "its log says nothing of it")
+  end)
+  lines[#lines + 1] = #failures > shown and ("and %d more failed"):format(#failures - shown) or nil
   return lines
 end
 
 -- How wide names of groups may be, so that a line fits.
 local function name_width(study, groups, columns)
-  local longest = 0
-  for _, axis in ipairs(study.axes) do
-    longest = longest + #axis.name + 1
-  end
+  local longest = lists.sum(study.axes, function(axis) return #axis.name + 1 end)
   for _, group in ipairs(groups) do
     longest = math.max(longest, #group.name)
   end
@@ -144,9 +135,7 @@ function M.lines(study, options)
   local most = options.lines and math.max(2, options.lines - 4 - #failures) or math.huge
   local total, groups, depth = groups_module.of(study, most)
   local counts = counts_text(total)
-  local room = columns - #counts - 4
-  local title = #options.title > room and options.title:sub(1, math.max(4, room) - 2) .. ".." or options.title
-  local lines = { ("%s: %s"):format(title, counts),
+  local lines = { ("%s: %s"):format(cut(options.title, math.max(4, columns - #counts - 4)), counts),
     ("%s %s"):format(M.bar(total.share), pace_text(total, options.seconds_left(total))) }
   local width, rest = name_width(study, groups, options.columns and columns or COLUMNS + WIDEST // 4), nil
   if #groups > most then
