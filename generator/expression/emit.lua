@@ -76,16 +76,7 @@ function Emitter:scope(node)
 end
 
 function Emitter:named(node)
-  local needs = self:needs(node)
-  if self.arrays[node] then
-    return self.arrays[node]
-  end
-  for i = #self.open, 1, -1 do
-    if self.open[i].known[node] or needs[self.open[i].index] then
-      return self.open[i].known[node]
-    end
-  end
-  return self.levels[self:level(node)].known[node]
+  return self.arrays[node] or self:scope(node).known[node]
 end
 
 function Emitter:set(node)
@@ -202,31 +193,17 @@ function Emitter:deserves_name(node, level)
   return further_out and (#node > 0 or op == "symbol" and not self:needs(node).s)
 end
 
-
--- Gives names to arguments that no line can hold, the longest first.
-function Emitter:force_long(node)
-  local long = {}
-  for _, argument in ipairs(node) do
-    if self:written(argument) > LONGEST_PART then
-      long[#long + 1] = argument
-    end
-  end
-  table.sort(long, function(x, y) return self:written(x) > self:written(y) end)
-  for _, argument in ipairs(long) do
-    self.forced[argument] = true
-  end
-end
-
 -- A whole expression for one line, the definition of a name or a use; parts that make it too long get names. taken:
 -- characters of the line that other things need; binding: how tightly its place binds.
 function Emitter:line(node, defines, taken, binding)
-  self:force_long(node)
+  for _, argument in ipairs(node) do -- no line can hold these
+    self.forced[argument] = self.forced[argument] or self:written(argument) > LONGEST_PART or nil
+  end
+  local level = self:level(node)
   local function whole()
-    local level = self:level(node)
     return defines and (self:bare(node, level)) or self:print(node, binding or 0, level)
   end
   local text = whole()
-  local level = self:level(node)
   local indent = self.environment.flat and 4
     or INDENT[level] + (self.environment.under_keys and RANK[level] > RANK.key and 4 or 0)
   local room = LINE - indent - 4 * #self.open - (taken or 0)
@@ -333,15 +310,12 @@ function Emitter:groups(effects)
     for i, index in ipairs(effect.loops or {}) do
       key[i + 1] = index.id
     end
-    key = #key > 1 and table.concat(key, " ")
-    if key and known[key] then
-      table.insert(known[key], effect)
-    else
-      groups[#groups + 1] = { effect }
-      if key then
-        known[key] = groups[#groups]
-      end
+    key = #key > 1 and table.concat(key, " ") or effect
+    if not known[key] then
+      known[key] = {}
+      groups[#groups + 1] = known[key]
     end
+    table.insert(known[key], effect)
   end
   return groups
 end

@@ -14,6 +14,7 @@
 -- cheap combinations of two classes stay there.
 
 local functions = require("expression.functions")
+local lists = require("base.lists")
 local text = require("expression.text")
 
 local M = {}
@@ -162,11 +163,7 @@ local function inside_anew(state, node, class)
       return tabulate(state, node)
     end
   end
-  local arguments = {}
-  for i, argument in ipairs(node) do
-    arguments[i] = inside(state, argument, class)
-  end
-  return rebuild(state, node, arguments)
+  return rebuild(state, node, lists.map(node, function(argument) return inside(state, argument, class) end))
 end
 
 -- A part of a table's value, parts of lower classes that are worth it put into tables of their own.
@@ -270,11 +267,9 @@ local function gather(state, node, kind)
 end
 
 local function lower_arguments(state, node)
-  local arguments = {}
-  for i, argument in ipairs(node) do
-    arguments[i] = lower(state, argument)
-  end
-  return rebuild(state, node, arguments)
+  return rebuild(state, node, lists.map(node, function(argument)
+    return has_index(M.needs(state, argument)) and argument or lower(state, argument)
+  end))
 end
 
 -- A part without the logit: a number, a load, or a cheap combination of loads. Truth values are not kept in tables.
@@ -303,11 +298,7 @@ local function lower_anew(state, node)
   elseif node.op == "mul" or node.op == "div" and not M.needs(state, node[2]).s then
     return gather(state, node, "product")
   end
-  local arguments = {}
-  for i, argument in ipairs(node) do
-    arguments[i] = has_index(M.needs(state, argument)) and argument or lower(state, argument)
-  end
-  return rebuild(state, node, arguments)
+  return lower_arguments(state, node)
 end
 
 -- A node of the formula as the pair loop computes it.

@@ -1,122 +1,33 @@
--- Tracing objects, which stand for numbers while a score function is traced, and the functions that a spec may call.
+-- Tracing: the functions that a spec may call, the operators, and x, on which a score function is run once.
 --
--- Input: plain numbers, or the objects that M.trace hands to a function of a spec as its argument x. Output: plain
--- numbers from plain numbers, so that a spec can compute its constants; else nodes of the builder (expression/ir.lua).
--- Invariants: an object shows nothing of itself: every use but arithmetic and these functions raises; every mistake is
--- raised as { problem = true, word, what, expected, hint }, which the sandbox maps to a line and column. While code of
--- this side runs, strings have their methods; a spec's never do.
+-- Input: plain numbers, or the objects (objects.lua) that M.begin hands to a function of a spec as its argument x.
+-- Output: plain numbers from plain numbers, so that a spec can compute its constants; else nodes of a builder (ir.lua).
+-- Every use of an object but arithmetic and these functions raises.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local functions = require("expression.functions")
 local lists = require("base.lists")
 local nearest = require("base.nearest")
+local objects = require("expression.objects")
 local wording = require("base.wording")
 
 local M = {}
 
 local show = diagnostics.show
+local nodes, tables, roots, wrap, refuse = objects.nodes, objects.tables, objects.roots, objects.wrap, objects.refuse
+local exported, call_back, is_finite = objects.exported, objects.call_back, objects.is_finite
+local number_of, truth_of = objects.number_of, objects.truth_of
 
-local nodes = setmetatable({}, { __mode = "k" })  -- value -> its node
-local tables = setmetatable({}, { __mode = "k" }) -- table parameter -> the parameter
-local roots = setmetatable({}, { __mode = "k" })  -- x -> its session
+local TRACED, TABLE, ROOT = objects.TRACED, objects.TABLE, objects.ROOT
 
 local session -- of the function that is being traced: { builder, score, parameters, symbols, used }
-
-local TRACED, TABLE, ROOT = {}, {}, {}
 
 M.SYMBOLS = { "score", "query", "key", "distance", "query_index", "key_index", "head", "heads", "layer", "layers",
   "query_length", "key_length", "causal" }
 
 local LONGEST_SUM = 1024 -- terms
 local LARGEST = 2048     -- operations of a formula; the builder takes more, which derivatives need
-
--- Raises a mistake of the spec; word: what stands in the spec where it was made.
-local function refuse(word, what, expected, hint)
-  error({ problem = true, word = word, what = what, expected = expected, hint = hint })
-end
-
-local function refuse_problem(word, problem)
-  refuse(problem.word or word, problem.what, problem.expected, problem.hint)
-end
-
-local function wrap(node)
-  local object = setmetatable({}, TRACED)
-  nodes[object] = node
-  return object
-end
-
--- ---- the border: strings' methods on this side, none on the other ----
-
-local STRINGS = debug.getmetatable("")
-
-local function leave(metatable, ...)
-  debug.setmetatable("", metatable)
-  return ...
-end
-
--- A function that a spec may call, from one of ours.
-local function exported(f)
-  return function(...)
-    local outside = debug.getmetatable("")
-    debug.setmetatable("", STRINGS)
-    return leave(outside, f(...))
-  end
-end
-
--- Calls a function of the spec from one of ours.
-local function call_back(f, argument)
-  debug.setmetatable("", nil)
-  return leave(STRINGS, (f(argument)))
-end
-
--- ---- arguments ----
-
--- Says that a table stands where one number is needed.
-local function refuse_table(object)
-  local p = tables[object]
-  refuse(p.local_name, ("x.%s has %d values: read one with lookup(x.%s, index)"):format(p.local_name, p.size,
-    p.local_name), "a single number")
-end
-
-local function is_finite(value)
-  return value == value and value ~= math.huge and value ~= -math.huge
-end
-
--- A number or a node from an argument; anything else raises.
-local function number_of(word, value)
-  if nodes[value] then
-    return nodes[value]
-  elseif type(value) == "number" then
-    if not is_finite(value) then
-      refuse(word, ("%s takes %s, which is not a finite number"):format(word,
-        value ~= value and "NaN" or tostring(value)), "finite numbers", "was something divided by zero?")
-    end
-    return value
-  elseif tables[value] then
-    refuse_table(value)
-  elseif roots[value] then
-    refuse(word, ("%s takes x itself, which holds all symbols"):format(word), "one of them, such as x.score")
-  elseif type(value) == "boolean" then
-    refuse(word, ("%s takes a truth value"):format(word), "numbers", "select(condition, a, b) makes a number of one")
-  end
-  refuse(word, value == nil and ("%s takes nothing (nil) for a number"):format(word)
-    or ("%s takes %s for a number"):format(word, show(value)), "numbers, and what x holds")
-end
-
--- A truth value: a boolean or a node.
-local function truth_of(word, value)
-  if type(value) == "boolean" then
-    return value
-  elseif nodes[value] and nodes[value].type == "truth" then
-    return nodes[value]
-  end
-  if not nodes[value] then
-    number_of(word, value)
-  end
-  refuse(word, ("%s takes a number for a truth value"):format(word),
-    "what less, less_equal, equal, all, any and negate give")
-end
 
 local function check_count(word, count, least, most)
   if count < least or most and count > most then
@@ -128,7 +39,7 @@ end
 -- What the builder gave, as a tracing object.
 local function result(word, node, problem)
   if not node then
-    refuse_problem(word, problem)
+    refuse(word, problem.what, problem.expected, problem.hint)
   elseif session.builder.count > LARGEST then
     refuse(word, ("the formula has more than %d operations"):format(LARGEST), "a smaller one",
       "sum(n, function(m) ... end) repeats one operation")
@@ -381,7 +292,7 @@ TRACED.__call = exported(function()
   refuse(nil, "a traced number is called like a function", "the name of a function: " .. table.concat(M.names, ", "))
 end)
 
-TABLE.__index, TABLE.__call = exported(refuse_table), exported(refuse_table)
+TABLE.__index, TABLE.__call = exported(objects.refuse_table), exported(objects.refuse_table)
 
 TABLE.__newindex = exported(function(object)
   refuse(tables[object].local_name, "a table parameter is set", "its values stand in the field parameters")
@@ -410,7 +321,7 @@ local function symbol(name)
   end
   local node, problem = session.builder:symbol(name)
   if not node then
-    refuse_problem(name, problem)
+    refuse(name, problem.what, problem.expected, problem.hint)
   end
   session.symbols[name] = true
   return wrap(node)
@@ -448,14 +359,6 @@ function M.finish()
   session = nil
 end
 
--- What a value that a function returned is: "node", "number", "truth", "table", "x", "nothing" or "other"; its node.
-function M.classify(value)
-  local node = nodes[value]
-  if node then
-    return node.type == "truth" and "truth" or "node", node
-  end
-  return tables[value] and "table" or roots[value] and "x" or value == nil and "nothing"
-    or type(value) == "number" and "number" or type(value) == "boolean" and "truth" or "other"
-end
+M.classify = objects.classify
 
 return M

@@ -8,10 +8,12 @@ local render = require("render.templates.render")
 
 TestCalls = {} -- luacheck: ignore 111
 
-function TestCalls.test_arguments_stand_in_the_order_of_the_table()
+local OVER_ROWS = "routine(rows, x, out)"
+
+function TestCalls.test_arguments_stand_in_the_order_of_the_call()
   local list = {}
-  calls.append("cpu", list, "over_rows", { rows = "w->rows" }, false, { routine = "relu_h", x = "w->a", out = "w->h" },
-    { kind = "classify", self = "&w", x = "x" }, { kind = "copy", to = "a" })
+  calls.append("cpu", list, "gate", { rows = "w->rows" }, false, { call = OVER_ROWS, routine = "relu_h", x = "w->a",
+    out = "w->h" }, { call = "classify(self, x, 'sums')", self = "&w", x = "x" }, { kind = "copy", to = "a" })
   lu.assertEquals(list[1].arguments, { "w->rows", "w->a", "w->h" })
   lu.assertEquals({ list[2].routine, list[2].arguments }, { "classify", { "&w", "x", "sums" } })
   lu.assertEquals({ list[1].template, list[2].template, list[3].template },
@@ -19,8 +21,8 @@ function TestCalls.test_arguments_stand_in_the_order_of_the_table()
 end
 
 function TestCalls.test_a_record_without_an_argument_is_refused()
-  lu.assertErrorMsgContains("a record of operation over_rows has no x", calls.fill, "cuda",
-    { kind = "over_rows", routine = "swiglu_rows", rows = "rows", out = "y" })
+  lu.assertErrorMsgContains("a record of operation gate has no x", calls.fill, "cuda",
+    { kind = "gate", call = OVER_ROWS, routine = "swiglu_rows", rows = "rows", out = "y" })
 end
 
 local function printed(record)
@@ -32,10 +34,10 @@ local function printed(record)
 end
 
 function TestCalls.test_a_call_leaves_out_what_is_false()
-  lu.assertEquals(printed(calls.fill("cuda", { kind = "embed_grad", routine = "embed_backward", gradients = false })),
-    "embed_backward();\n")
-  lu.assertEquals(printed(calls.fill("cuda", { kind = "drop", asked = "training", elements = "n", x = "x", mask = "m",
-    rate = "R" })), "if (training) drop_rows(n, x, m, R);\n")
+  lu.assertEquals(printed(calls.fill("cuda", { call = "routine(gradients)", routine = "embed_backward",
+    gradients = false })), "embed_backward();\n")
+  lu.assertEquals(printed(calls.fill("cuda", { call = "drop_rows(elements, x, mask, rate)", asked = "training",
+    elements = "n", x = "x", mask = "m", rate = "R" })), "if (training) drop_rows(n, x, m, R);\n")
 end
 
 support.run()

@@ -6,7 +6,10 @@
 -- Queries and keys of one value are packed into one product with the values; else queries are one product, keys and
 -- values another (cross-attention).
 
+local canonical = require("base.canonical")
+local checks = require("network.graph.checks")
 local initial = require("network.graph.initial")
+local lists = require("base.lists")
 
 local M = {}
 
@@ -72,23 +75,19 @@ end
 
 -- The family of this attention: the one of that name, or its facets once more under options.name. A network that has
 -- been looked through (plan/model) has the families that its attentions are called by.
-local function family_of(builder, scope, name, options)
+local function family_of(scope, name, options)
   local net = scope.net
   local family = net.families[name]
   if not family and options.name and net.families[options.name] then
-    builder.fail(net, ("attention %s has a name of its own, and none goes by %q"):format(options.name, name),
+    checks.fail(net, ("attention %s has a name of its own, and none goes by %q"):format(options.name, name),
       "no name for the first one: block:attention(%q, queries, keys); further ones have { name = ... }", name)
   elseif not family then
-    local names = {}
-    for known in pairs(net.families) do
-      names[#names + 1] = known
-    end
-    table.sort(names)
-    builder.fail(net, ("no attention is named %q"):format(tostring(name)), "one of %s", table.concat(names, ", "))
+    checks.fail(net, ("no attention is named %q"):format(name), "one of %s",
+      table.concat(canonical.sorted_keys(net.families), ", "))
   end
   local own = options.name or name
   if net.used_families[own] then
-    builder.fail(net, ("a second attention %s"):format(own), "another name: { name = ... }")
+    checks.fail(net, ("a second attention %s"):format(own), "another name: { name = ... }")
   end
   if net.families[own] then
     family = net.families[own]
@@ -111,10 +110,10 @@ local function names_of(name, options)
 end
 
 -- At which rate weights are dropped out: the family's, unless the description says otherwise.
-local function rate_of(builder, scope, family, options)
+local function rate_of(scope, family, options)
   local rate = options.dropout or family.dropout_rate or 0
   if rate ~= 0 and family.normaliser.kind == "geometric" then
-    builder.fail(scope.net, ("attention %s is geometric, and its weights are dropped out"):format(family.name),
+    checks.fail(scope.net, ("attention %s is geometric, and its weights are dropped out"):format(family.name),
       "no dropout, or weights of a softmax")
   end
   return rate
@@ -122,29 +121,25 @@ end
 
 local function compose(builder, scope, name, queries, keys, options)
   options = options or {}
-  builder.check_value(scope, queries, "the queries of attention")
-  builder.check_value(scope, keys, "the keys of attention")
-  local family, is = family_of(builder, scope, name, options), names_of(name, options)
-  local C, path, self_attends = scope.net.widths.WIDTH, is.path, queries == keys
+  checks.read(scope, queries, "the queries of attention")
+  checks.read(scope, keys, "the keys of attention")
+  local family, is = family_of(scope, name, options), names_of(name, options)
+  local C, path = scope.net.widths.WIDTH, is.path
   if queries.stream ~= keys.stream and not family.cross then
-    builder.fail(scope.net, ("attention %s looks from %s to %s"):format(name, queries.stream.name, keys.stream.name),
+    checks.fail(scope.net, ("attention %s looks from %s to %s"):format(name, queries.stream.name, keys.stream.name),
       "the attention \"cross\" where a stream looks at another")
   end
   if family.heads * family.head_width ~= C.count then
-    builder.fail(scope.net, ("attention %s has %d heads in a width of %d"):format(name, family.heads, C.count),
+    checks.fail(scope.net, ("attention %s has %d heads in a width of %d"):format(name, family.heads, C.count),
       "heads that divide the width")
   elseif queries.width.count ~= C.count or keys.width.count ~= C.count then
-    builder.fail(scope.net, ("attention %s of %s, %d channels, and %s, %d"):format(name, queries.name,
+    checks.fail(scope.net, ("attention %s of %s, %d channels, and %s, %d"):format(name, queries.name,
       queries.width.count, keys.name, keys.width.count), "values of the model's width, %d", C.count)
   end
   local own = family.projections or {}
-  local bias, order, packed = options.bias or false, {}, 3 * C.count
+  local bias, order, packed, linear = options.bias or false, {}, 3 * C.count, own.init == "linear"
   if own.bias ~= nil then
     bias = own.bias
-  end
-  local in_queries, in_output = "queries", "attended"
-  if own.init == "linear" then
-    in_queries, in_output = nil, nil
   end
   local function product(value, from, width, options_of)
     options_of.declared, options_of.bias = true, options_of.bias or bias
@@ -158,30 +153,33 @@ local function compose(builder, scope, name, queries, keys, options)
     direction, direction_p = product(is.prefix .. "direction", queries, width, { tensors = { path .. "direction" },
       bias = true, shown = 2 * family.heads, comment = "(right, left) of every head" })
   end
-  if self_attends then
-    q, order[1] = product(is.prefix .. "query_key_value", queries, C, { use = in_queries, fan_out = packed,
-      tensors = { path .. "query", path .. "key", path .. "value" } })
+  local function projected(value, ...)
+    local tensors = lists.map({ ... }, function(one) return path .. one end)
+    local out
+    out, order[#order + 1] = product(is.prefix .. table.concat({ ... }, "_"), value, C,
+      { use = not linear and "queries" or nil, fan_out = packed, tensors = tensors })
+    return out
+  end
+  if queries == keys then
+    q = projected(queries, "query", "key", "value")
     kv = q
   else
-    q, order[1] = product(is.prefix .. "query", queries, C, { use = in_queries, fan_out = packed,
-      tensors = { path .. "query" } })
-    kv, order[2] = product(is.prefix .. "key_value", keys, C, { use = in_queries, fan_out = packed,
-      tensors = { path .. "key", path .. "value" } })
+    q, kv = projected(queries, "query"), projected(keys, "key", "value")
   end
-  builder.check_value(scope, q, "queries")
-  builder.check_value(scope, kv, "keys")
+  checks.read(scope, q, "queries")
+  checks.read(scope, kv, "keys")
   local op = { kind = "attention", family = family, path = path, q = q, kv = kv, direction = direction,
     others = {}, named = options.name ~= nil }
-  builder.drop_weights(scope, op, family.name, rate_of(builder, scope, family, options))
+  builder.drop_weights(scope, op, family.name, rate_of(scope, family, options))
   if direction then
-    builder.check_value(scope, direction, "directions")
+    checks.read(scope, direction, "directions")
   end
   local attended = builder.push(scope, op, is.prefix .. "attended", C)
   attended.about = "heads side by side"
   local branch = attended
   if own.output ~= false then
     branch, order[#order + 1] = product(is.branch, attended, C, { weight = is.output, tensors = { path .. "output" },
-      role = is.output, use = in_output })
+      role = is.output, use = not linear and "attended" or nil })
   end
   relative_parameters(order, family, path, C)
   geometric_parameters(order, family, path, direction_p)
@@ -204,7 +202,7 @@ end
 
 -- The method attention(name, queries, keys, options) of scopes: queries look at keys; options.name: of a second one of
 -- the same facets; options.bias: its products have biases; options.dropout: of its weights, else the family's.
--- builder: what builder.lua checks and appends with.
+-- builder: what builder.lua appends with.
 function M.method(builder)
   return function(scope, ...)
     return compose(builder, scope, ...)

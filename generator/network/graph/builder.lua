@@ -250,8 +250,7 @@ local function drop_weights(scope, op, name, rate)
   end
 end
 
-Scope.attention = attention.method({ check_value = checks.read, push = push, width = M.width, fail = checks.fail,
-  drop_weights = drop_weights })
+Scope.attention = attention.method({ push = push, width = M.width, drop_weights = drop_weights })
 Scope.feedforward = feedforward.method(M.width)
 
 -- What of the network around it a block reads besides its input; its gradient is added up over all repetitions.
@@ -316,6 +315,7 @@ function Scope:block(name, count, about, options)
   block.gradients_type = name .. "_gradients"
   block.uses, block.first_use = block.count_name, false
   if loops > 1 then -- gradients come in reverse: from first_use on they are the first ones
+    block.index = "use" -- what counts repetitions, else "l", for layer
     block.uses = ("%d * %s"):format(loops, block.count_name)
     block.first_use = ("%d * %s"):format(loops - 1, block.count_name)
   end
@@ -415,7 +415,8 @@ end
 
 function M.scope(net, name, title)
   local scope = setmetatable({ name = name, title = title, ops = {}, parameters = {}, externals = {}, sums = 0,
-    places = 0, masks = {}, late = {}, taken = {} }, Scope)
+    places = 0, masks = {}, late = {}, taken = {}, count = 1, loops = 1, first_site = 0, uses = "1", index = "l",
+    comment = false }, Scope)
   scope.net = net or scope
   return scope
 end

@@ -6,6 +6,7 @@
 -- here before the builder sees it, so that whatever a description does ends in a network or in a mistake that is told.
 
 local base_names = require("base.names")
+local canonical = require("base.canonical")
 local checks = require("network.graph.checks")
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
@@ -56,22 +57,24 @@ M.KINDS = {
 local NOUNS = { network = "the network", block = "block", value = "the value", stream = "the stream",
   table = "the table", readout = "a readout", positions = "net.additive" }
 
-local HANDLES = { value = true, stream = true, table = true, readout = true, positions = true }
 local MOST_CHANNELS, MOST_TIMES = 8192, 64 -- as fields of a model have them
 
--- Names of values become names of generated code, where a layer and its memory have names of their own.
-local TAKEN = {}
-for word in ([[input output gradient step block shared parameters panels rows tokens position positions layer sums
-  sequences length labels trains draws family families all read part]]):gmatch("%a+") do
-  TAKEN[word] = true
+local function set_of(words)
+  local set = {}
+  for word in words:gmatch("%a+") do
+    set[word] = true
+  end
+  return set
 end
+
+-- Names of values become names of generated code, where a layer and its memory have names of their own.
+local TAKEN = set_of([[input output gradient step block shared parameters panels rows tokens position positions layer
+  sums sequences length labels trains draws family families all read part]])
 
 -- Blocks, too, have members of a state, on a GPU.
-local OF_STATES = {}
-for word in ("draws first gradient l labels mask members memory place replica view work"):gmatch("%a+") do
-  OF_STATES[word] = true
-end
+local OF_STATES = set_of("draws first gradient l labels mask members memory place replica view work")
 
+-- What is no object may be.
 local accepts = { title = base_names.is_free }
 
 -- A block's state and parameters are named after it; most networks have one called "layer".
@@ -99,13 +102,13 @@ function accepts.rate(x)
   return type(x) == "number" and x >= 0 and x < 1
 end
 
-function accepts.count(x)
-  return math.type(x) == "integer" and x >= 1 and x <= MOST_CHANNELS
+local function whole_up_to(most)
+  return function(x)
+    return math.type(x) == "integer" and x >= 1 and x <= most
+  end
 end
 
-function accepts.times(x)
-  return math.type(x) == "integer" and x >= 1 and x <= MOST_TIMES
-end
+accepts.count, accepts.times = whole_up_to(MOST_CHANNELS), whole_up_to(MOST_TIMES)
 
 function accepts.flag(x)
   return type(x) == "boolean"
@@ -143,17 +146,15 @@ end
 
 -- The builder's object of an argument.
 function Handles:unwrap(call, name, kind, x)
-  local handle = x ~= nil and self.made[x] or nil
-  local good
-  if HANDLES[kind] then
-    good = handle ~= nil and handle.kind == kind
-  else
-    good = handle == nil and accepts[kind](x)
-  end
-  if not good then
+  local handle, is_good = x ~= nil and self.made[x] or nil, accepts[kind]
+  if handle and handle.kind ~= kind or not handle and not (is_good and is_good(x)) then
     self:fail(("%s: %s is %s"):format(call, name, found(self, x)), "%s", M.KINDS[kind])
   end
   return handle and handle.real or kind == "names" and table.move(x, 1, #x, 1, {}) or x
+end
+
+local function listed(set)
+  return table.concat(canonical.sorted_keys(set), ", ")
 end
 
 -- Options of a call by name, checked; read without a metatable's help.
@@ -163,38 +164,22 @@ function Handles:options(call, method, given)
   elseif type(given) ~= "table" or self.made[given] then
     self:fail(("%s: the options are %s"):format(call, found(self, given)), "a table { name = value, ... }")
   end
-  local options, names = {}, {}
-  for name in next, method.options do
-    names[#names + 1] = name
-  end
-  table.sort(names)
+  local options = {}
   for name, x in next, given do
     local kind = type(name) == "string" and method.options[name]
     if not kind then
-      self:fail(("%s has no option %s"):format(call, found(self, name)), "%s", table.concat(names, ", "))
+      self:fail(("%s has no option %s"):format(call, found(self, name)), "%s", listed(method.options))
     end
-    options[name] = self:unwrap(call, name, kind, x)
-  end
-  return options
-end
-
--- What the builder calls otherwise.
-local function translated(name, options)
-  if name == "product" and options.parts then
-    options.tensors, options.parts = options.parts, nil
+    options[name == "parts" and "tensors" or name] = self:unwrap(call, name, kind, x) -- the builder's word
   end
   return options
 end
 
 local function signature(name, method)
   local words = lists.map(method, function(argument) return argument[1] end)
-  if method.options then
-    words[#words + 1] = "{ ... }"
-  end
+  words[#words + 1] = method.options and "{ ... }"
   return ("%s:%s(%s)"):format(method.of == "network" and "net" or "block", name, table.concat(words, ", "))
 end
-
-M.signature = signature
 
 local RESULTS = { stream = "stream", table = "table", block = "block", readout = "readout" }
 
@@ -217,7 +202,7 @@ function Handles:method(name)
       end
     end
     if method.options then
-      arguments[#method + 1] = translated(name, self:options(call, method, given[#method + 1]))
+      arguments[#method + 1] = self:options(call, method, given[#method + 1])
     end
     if name == "block" then
       checks.prefix(self.net, self.prefixes, arguments[1], "block")
@@ -263,15 +248,12 @@ function Handles:field_of_scope(kind, name)
 end
 
 local function legal_fields(kind)
-  local names = kind == "value" and { "name", "width" } or {}
+  local names = kind == "value" and { name = true, width = true } or {}
   local has_methods = kind == "network" or kind == "block"
   for name, method in next, has_methods and M.METHODS or {} do
-    if not method.of or method.of == kind then
-      names[#names + 1] = name
-    end
+    names[name] = not method.of or method.of == kind or nil
   end
-  table.sort(names)
-  return #names > 0 and table.concat(names, ", ") or "nothing; it is handed on as it is"
+  return next(names) and listed(names) or "nothing; it is handed on as it is"
 end
 
 function Handles:metatable(kind)
@@ -327,12 +309,7 @@ function Handles:section(title, from, read)
       if read then
         read[name] = true
       elseif inner[name] == nil then
-        local names = {}
-        for known in next, inner do
-          names[#names + 1] = known
-        end
-        table.sort(names)
-        self:fail(("%s has no %s"):format(title, found(self, name)), "%s", table.concat(names, ", "))
+        self:fail(("%s has no %s"):format(title, found(self, name)), "%s", listed(inner))
       end
       return inner[name]
     end),

@@ -49,7 +49,7 @@ local function scope_of(scope)
     numbers[op.out] = tostring(i)
     list[i] = { op.kind, words_of(op), parameters_of(op.p), operands_of(op, numbers) }
   end
-  return { scope.title, scope.count and ("%d times %d"):format(scope.count, scope.loops) or "once", list }
+  return { scope.title, scope ~= scope.net and ("%d times %d"):format(scope.count, scope.loops) or "once", list }
 end
 
 function M.of(net)

@@ -68,8 +68,7 @@ local function scope_of(scope, seen, read)
     list[i] = entry_of(op, seen, numbers, read)
     numbers[op.out] = tostring(i)
   end
-  local count = scope.count or 1
-  return { name = scope.name, count = count, times = count * (scope.loops or 1), about = scope.comment or false,
+  return { name = scope.name, count = scope.count, times = scope.count * scope.loops, about = scope.comment,
     outside = outside, operations = list }
 end
 

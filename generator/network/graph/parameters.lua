@@ -265,7 +265,7 @@ local function struct_of(scope, name, gradients_type, block, count)
   local packed = lists.map(panels, function(panel) return panel.transposed and panel or nil end)
   return { name = name, struct_name = name, gradients_type = gradients_type, block = block,
     article = block and wording.article(block), count = count,
-    repetitions = scope.count or 1, panels = panels, packed = packed,
+    repetitions = scope.count, panels = panels, packed = packed,
     lines = lines_of(scope, all_members, "parameters_type", "count_name"), small = small_of(scope),
     from_tables = table_members(scope),
     first_use = scope.first_use or false }

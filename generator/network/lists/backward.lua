@@ -71,9 +71,11 @@ function Tape:changed(buffer)
   self.version[buffer] = (self.version[buffer] or 0) + 1
 end
 
--- The value's gradient is what its buffer holds now.
-function Tape:took(value)
-  self.seen[value] = self.version[self.at[value]] or 0
+-- After a contribution: the value's gradient is what its buffer holds now.
+function Tape:settle(value)
+  if not value.external then
+    self.seen[value] = self.version[self.at[value]] or 0
+  end
 end
 
 -- Appends an operation; the buffers that it writes.
@@ -125,13 +127,6 @@ function Tape:store(value, write)
     self:emit({ kind = "accumulate", from = part, to = buffer }, buffer)
   end
   self:settle(value)
-end
-
--- After a contribution.
-function Tape:settle(value)
-  if not value.external then
-    self:took(value)
-  end
 end
 
 -- The value's gradient is what lies in `buffer`.
@@ -191,7 +186,7 @@ function rules.add_norm(tape, op)
   tape:emit({ kind = "norm_grad", op = op, dy = dy, to = to, adds = op.sum ~= nil, dbranch = dbranch }, to)
   if dbranch then
     tape:changed(dbranch)
-    tape:took(op.branch)
+    tape:settle(op.branch)
   else
     tape:branch(op, to)
   end

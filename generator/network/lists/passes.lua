@@ -204,16 +204,14 @@ local function scope_of(net, scope, executed, room, by, seen)
     forward[1].buffers = by[kept]
   end
   for _, op in ipairs(executed[scope].forward) do
-    local e = forward_entry(net, op, seen)
-    e.buffers = by[op] or {}
-    forward[#forward + 1] = e
+    forward[#forward + 1] = forward_entry(net, op, seen)
+    forward[#forward].buffers = by[op] or {}
   end
   for i, b in ipairs(executed[scope].backward) do
     backward[i] = backward_entry(net, b)
     backward[i].buffers = by[b] or {}
   end
-  local count = scope.count or 1
-  return { name = scope.name, count = count, times = count * (scope.loops or 1), about = scope.comment or false,
+  return { name = scope.name, count = scope.count, times = scope.count * scope.loops, about = scope.comment,
     forward = forward, backward = backward }
 end
 

@@ -1,81 +1,14 @@
 -- The calls that operations of a network become in generated code: a function and the order of its arguments.
 --
--- Input: the target, "cpu" or "cuda"; records of an operation (cpu_records.lua, cuda_records.lua): by role, the text of
--- each argument, or false where it has none; names of roles that records leave out. A call names roles; words in quotes
--- stand for themselves, and so does the function, but for `routine`, which the record names. Output: records with
--- `arguments` and with the template that prints them: parts/call.tpl unless they have one of their own; an operation
--- without a call has its statements in a template of its kind.
+-- Input: the target, "cpu" or "cuda"; records of an operation (cpu_records.lua, cuda_records.lua): a call, such as
+-- "routine(rows, x, out)", and by role the text of each argument, or false where it has none; names of roles that
+-- records leave out. Words in quotes stand for themselves, and so does the function, but for `routine`, which the
+-- record names. Output: records with `arguments` and with the template that prints them: parts/call.tpl unless they
+-- have one of their own; an operation without a call has its statements in a template of its kind.
 
 local lists = require("base.lists")
 
-local M, CALLS = {}, {}
-
-local BOTH = {
-  over_rows = "routine(rows, x, out)",
-  over_rows_grad = "routine(rows, x, dy, to)",
-}
-
-CALLS.cpu = {
-  accumulate = "routine(tokens, to, from, to)",
-  add = "routine(tokens, residual, branch, mask, out)",
-  add_norm = "routine(tokens, residual, branch, mask, scale, offset, sum, xhat, rstd, out)",
-  attention = "routine(self, 'l', part, site, kept, q, kv, cache, tiles, direction, out)",
-  attention_grad = "routine(self, 'l', part, kept, q, kv, direction, attended, dy, dq, dkv, ddirection)",
-  block = "routine(self, 'l', cache, input, output)",
-  block_grad = "routine(self, 'l', gradient)",
-  classify = "classify(self, x, 'sums')",
-  classify_grad = "loss_and_gradient(self, x, to, 'g', 'sums')",
-  draw = "draw_masks(self, part, site, place, below, length, width, keep)",
-  drop = "dropout_apply(elements, keep, factor, x)",
-  dropout_grad = "routine(tokens, dy, keep, to)",
-  embed = "routine(self, out)",
-  embed_grad = "routine(self, dy, 'g')",
-  embed_vocabulary = "routine(self, out)",
-  input_grad = "routine(rows, dy, panels, relu, to)",
-  norm = "routine(tokens, x, scale, offset, xhat, rstd, out)",
-  norm_grad = "routine(tokens, dy, keep, xhat, rstd, scale, to, dbranch, dscale, doffset)",
-  place = "routine(self, positions, x, vectors, out)",
-  place_grad = "routine(self, positions, dy, vectors)",
-  product = "routine(rows, x, panels, bias, out)",
-  read_out = "read_out(self, x)",
-  ["repeat"] = "repeat_rows(self, 'distinct', width, x)",
-  spread = "spread(self, part, width, gradient)",
-  sum = "sum_by_symbol(self, 'distinct', width, gradient)",
-  trace = "trace_activation(self, tokens, x, 'to++')",
-  weight_grad = "routine(tokens, x, dy, dw, db)",
-}
-
-CALLS.cuda = {
-  accumulate = "add_branch(rows, to, from, to)",
-  add = "routine(rows, residual, branch, mask, rate, out)",
-  add_bias = "add_bias(rows, columns, bias, rectified, out)",
-  add_norm = "routine(rows, residual, branch, mask, rate, scale, offset, sum, xhat, rstd, out)",
-  attention = "routine(training)",
-  attention_grad = "routine(gradients)",
-  bias_grad = "column_sums(rows, columns, dy, dbias)",
-  block = "routine()",
-  block_grad = "routine()",
-  classify_grad = "classify_backward(x, gradients)",
-  copy = "copy_rows(rows, from, to)",
-  draw = "draw_masks(training)",
-  drop = "drop_rows(elements, x, mask, rate)",
-  dropout_grad = "dropout_grad(rows, dy, mask, rate, to)",
-  embed = "routine(training)",
-  embed_grad = "routine(gradients)",
-  input_grad = "product_backward(rows, inner, columns, dy, weight, other, rectified, to)",
-  norm = "routine(rows, x, scale, offset, xhat, rstd, out)",
-  norm_grad = "routine(rows, dy, xhat, rstd, scale, mask, rate, to, dbranch, dscale, doffset)",
-  place = "routine(x, vectors, mask, out)",
-  place_grad = "routine(mask, dy, vectors)",
-  product = "product_forward(rows, columns, inner, x, weight, bias, rectified, out)",
-  rectify_grad = "rectify_grad(elements, x, to)",
-  rotate = "routine(way, positions, T, stride, x)",
-  weight_grad = "product_gradient(inner, columns, rows, x, dy, dweight)",
-  -- Entries of the list that the host of a wide model makes.
-  list_input = "input_gradient('list', of_rows, inner, columns, dy, weight, adds, to)",
-  list_phase = "phase('list', phase, layer)",
-  list_weight = "weight_gradient('list', of_rows, inner, columns, x, dy, adds, dweight)",
-}
+local M = {}
 
 local GRADIENTS = { from = true, dy = true, to = true, dbranch = true, dq = true, dkv = true, ddirection = true }
 local VALUES = { out = true, sum = true, x = true, residual = true, branch = true, q = true, kv = true,
@@ -107,10 +40,9 @@ local function argument(record, role, at)
   return word
 end
 
--- record.kind: of the call, or of the template. asked: the condition under which the call is made, or false. at: names
--- of roles that the record leaves out.
+-- asked: the condition under which the call is made, or false. at: names of roles that the record leaves out.
 function M.fill(target, record, at)
-  local routine, roles = (CALLS[target][record.kind] or BOTH[record.kind] or ""):match("^([%w_]+)%((.*)%)$")
+  local routine, roles = (record.call or ""):match("^([%w_]+)%((.*)%)$")
   if not routine then
     record.template = record.template or ("%s/op/%s.tpl"):format(target, record.kind)
     return record

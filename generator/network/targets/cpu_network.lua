@@ -45,8 +45,8 @@ local function trace_records(cpu)
   for _, record in ipairs(records.forward(cpu, cpu.net, "evaluate")) do
     list[#list + 1] = record
     if record.kind == "embed" then
-      calls.append("cpu", list, "trace", nil, { self = not record.traced and record.self, x = record.out,
-        tokens = record.traced })
+      calls.append("cpu", list, "trace", nil, { call = "trace_activation(self, tokens, x, 'to++')",
+        self = not record.traced and record.self, x = record.out, tokens = record.traced })
     elseif record.kind == "block" then
       record.template = "cpu/op/trace_block.tpl"
       record.families = rooms.families(cpu.buffers.scopes[cpu.net.scopes[record.name]].kept)
@@ -130,7 +130,8 @@ local function decoded(cpu, stream)
       record.routine, record.cache = block.name .. "_decode", cache
       calls.fill("cpu", record)
       if block.ahead.list[1] then
-        calls.append("cpu", of.ahead, "block", nil, { template = record.template, routine = block.name .. "_prepare",
+        calls.append("cpu", of.ahead, "block", nil, { call = record.call, template = record.template,
+          routine = block.name .. "_prepare",
           uses = block.uses, self = record.self, cache = cache, input = false, output = false })
       end
     end

@@ -60,7 +60,8 @@ end
 -- Ahead of an entry, or at the end of a scope, gradients of labelled rows become those of all.
 function M.spread(cpu, at, records, key)
   for _, buffer in ipairs(cpu.part and cpu.part.spread[key] or {}) do
-    calls.append("cpu", records, "spread", at, { width = buffer.width.text, gradient = at.w .. buffer.name })
+    calls.append("cpu", records, "spread", at, { call = "spread(self, part, width, gradient)",
+      width = buffer.width.text, gradient = at.w .. buffer.name })
   end
 end
 

@@ -42,12 +42,13 @@ end
 
 -- The layer in the counter of random numbers, where masks are of a layer.
 local function site_of(scope)
-  return ("(uint32_t)%s + %d"):format((scope.loops or 1) > 1 and "use" or "l", scope.first_site)
+  return ("(uint32_t)%s + %d"):format(scope.index, scope.first_site)
 end
 
 -- The drawing of an operation's masks.
 local function drawn(cpu, at, op)
-  return { kind = "draw", asked = not cpu.eval_dropout and "train", part = at.partly and at.part or at.all,
+  return { kind = "draw", call = "draw_masks(self, part, site, place, below, length, width, keep)",
+    asked = not cpu.eval_dropout and "train", part = at.partly and at.part or at.all,
     site = op.scope ~= cpu.net and site_of(op.scope) or "0", place = op.place,
     below = op.dropout.name .. "_DROP_BELOW",
     length = cpu.net.streams[2] and at.w .. rooms.of_stream(cpu.net, op.out.stream) .. "length" or false,
@@ -61,8 +62,8 @@ local function mask_of(cpu, at, op)
 end
 
 local function dropped(at, op, x, elements)
-  return { kind = "drop", elements = elements, keep = at.kept .. op.keep, factor = op.dropout.name .. "_KEEP_SCALE",
-    x = x }
+  return { kind = "drop", call = "dropout_apply(elements, keep, factor, x)", elements = elements,
+    keep = at.kept .. op.keep, factor = op.dropout.name .. "_KEEP_SCALE", x = x }
 end
 
 -- Results of an operation are dropped out where they lie: its record, and those behind it.
@@ -80,8 +81,8 @@ function forward.product(cpu, at, op)
   local inner, columns = op.x.width.text, op.out.width.text
   local name = function_for(cpu.products, table.concat({ "to", inner, columns, finish }, " "), "to_" .. op.role,
     { inner = inner, columns = columns, finish = finish, other = op.p.bias and "bias" or false, x = "x", y = "y" })
-  return dropped_in_place(cpu, at, op, { routine = name, panels = at.panels .. op.weight,
-    bias = op.p.bias and at.p .. op.weight .. "_bias" })
+  return dropped_in_place(cpu, at, op, { call = "routine(rows, x, panels, bias, out)", routine = name,
+    panels = at.panels .. op.weight, bias = op.p.bias and at.p .. op.weight .. "_bias" })
 end
 
 -- The tokens of a value of the network that is traced, where there are several streams.
@@ -90,13 +91,13 @@ local function traced(cpu, value)
 end
 
 -- What a norm keeps for the way back, and its scale, on both ways.
-local function norm_record(at, op, routine)
-  return { routine = routine, scale = at.p .. op.p.name .. "_scale", xhat = at.kept .. op.name .. "_xhat",
-    rstd = at.kept .. op.name .. "_rstd" }
+local function norm_record(at, op, routine, call)
+  return { call = call, routine = routine, scale = at.p .. op.p.name .. "_scale",
+    xhat = at.kept .. op.name .. "_xhat", rstd = at.kept .. op.name .. "_rstd" }
 end
 
 function forward.norm(cpu, at, op)
-  local record = norm_record(at, op, norm_function(cpu, op))
+  local record = norm_record(at, op, norm_function(cpu, op), "routine(tokens, x, scale, offset, xhat, rstd, out)")
   record.offset = op.norm == "layer" and at.p .. op.p.name .. "_offset"
   return record
 end
@@ -108,19 +109,22 @@ local function sum_of(cpu, at, op, record)
 end
 
 function forward.add_norm(cpu, at, op)
-  return sum_of(cpu, at, op, forward.norm(cpu, at, op))
+  local record = forward.norm(cpu, at, op)
+  record.call = "routine(tokens, residual, branch, mask, scale, offset, sum, xhat, rstd, out)"
+  return sum_of(cpu, at, op, record)
 end
 
 -- A function that adds rows.
-local function adding(cpu, width, drops)
+local function adding(cpu, width, drops, call)
   local name = (drops and drops ~= "BRANCH" and "add_" .. drops:lower() or drops and "add_residual" or "add_rows")
     .. suffix(width)
-  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/add.tpl", width = width.text,
-    drops = drops }) }
+  return { call = call, routine = function_for(cpu.rows, name, name, { template = "cpu/rows/add.tpl",
+    width = width.text, drops = drops }) }
 end
 
 function forward.add(cpu, at, op)
-  return sum_of(cpu, at, op, adding(cpu, op.out.width, op.dropout and op.dropout.name or false))
+  return sum_of(cpu, at, op, adding(cpu, op.out.width, op.dropout and op.dropout.name or false,
+    "routine(tokens, residual, branch, mask, out)"))
 end
 
 -- The function for rows of a kernel, and of its gradient.
@@ -130,7 +134,7 @@ local function kernel_routine(cpu, op, kernel, ending)
 end
 
 local function over_rows(cpu, at, op)
-  return dropped_in_place(cpu, at, op, { kind = "over_rows",
+  return dropped_in_place(cpu, at, op, { call = "routine(rows, x, out)",
     routine = kernel_routine(cpu, op, op.about.kernel(op), "") })
 end
 
@@ -146,13 +150,14 @@ end
 
 function forward.attention(cpu, at, op)
   local record = attention_record(cpu, at, op, "attention_%s")
+  record.call = "routine(self, 'l', part, site, kept, q, kv, cache, tiles, direction, out)"
   record.site = op.dropout and site_of(op.scope) or false
   record.cache, record.tiles = op.family.ranged and op.kv == op.q and "NULL", op.family.tiles and "NULL"
   return record
 end
 
 function forward.embed(cpu, _, op)
-  return { routine = embeddings.routine(cpu.net, op), traced = traced(cpu, op.out) }
+  return { call = "routine(self, out)", routine = embeddings.routine(cpu.net, op), traced = traced(cpu, op.out) }
 end
 
 -- Where the positions of a stream's tokens are found that are drawn, or false. of: its part of the workspace.
@@ -172,15 +177,17 @@ local function elements_of(at, of)
 end
 
 -- What adds vectors of positions, or takes their gradient; vectors: in a parameter, or in the tables of positions.
-local function place_record(cpu, at, op, form, vectors)
+local function place_record(cpu, at, op, form, vectors, call)
   local of = rooms.of_stream(cpu.net, op.out.stream)
   local name = form .. (of ~= "" and "_" .. op.out.stream.name or "")
-  return { routine = function_for(cpu.rows, name, name, { of = of, template = ("cpu/rows/%s.tpl"):format(form),
-    encoding = op.encoding }), positions = drawn_positions(at, op, of), vectors = vectors }, elements_of(at, of)
+  return { call = call, routine = function_for(cpu.rows, name, name, { of = of,
+    template = ("cpu/rows/%s.tpl"):format(form), encoding = op.encoding }),
+    positions = drawn_positions(at, op, of), vectors = vectors }, elements_of(at, of)
 end
 
 function forward.place(cpu, at, op)
-  local record, elements = place_record(cpu, at, op, "place", op.p and at.p .. op.p.name or false)
+  local record, elements = place_record(cpu, at, op, "place", op.p and at.p .. op.p.name or false,
+    "routine(self, positions, x, vectors, out)")
   return dropped_in_place(cpu, at, op, record, elements)
 end
 
@@ -191,15 +198,16 @@ function forward.block(cpu, at, op, mode)
   local each, home = ("w.%s[l].input"):format(block.name), "w." .. buffers.of_stream("output", op.out)
   local after = ("w.%s[l + 1].input"):format(block.name)
   local own = not op.x.carried and at.x -- the input is read by others, too, and stays
-  return { name = block.name, uses = block.uses, loops = block.loops, count = block.count_name,
-    template = "cpu/op/block.tpl", routine = block.name .. "_forward", cache = false, traced = traced(cpu, op.out),
+  return { call = "routine(self, 'l', cache, input, output)", name = block.name, uses = block.uses, loops = block.loops,
+    count = block.count_name, template = "cpu/op/block.tpl", routine = block.name .. "_forward", cache = false,
+    traced = traced(cpu, op.out),
     input = kept and each or own and ("l > 0 ? %s : %s"):format(home, own) or home,
     output = (kept or at.out ~= home) and ("l + 1 < %s ? %s : %s"):format(block.uses, kept and after or home, at.out)
       or home }
 end
 
 function forward.classify()
-  return {}
+  return { call = "classify(self, x, 'sums')" }
 end
 
 -- --- backward ------------------------------------------------------------------------------------------------------
@@ -213,7 +221,8 @@ function back.norm_grad(cpu, at, b)
   local in_place = not alone and not b.adds
   local record = norm_record(at, op, norm_routine(cpu, op, form .. "_grad" .. added, drops, {
     kernel = calls.norm_grad(b), adds = b.adds or false,
-    template = in_place and "cpu/rows/add_norm_grad.tpl" or "cpu/rows/norm_grad.tpl" }))
+    template = in_place and "cpu/rows/add_norm_grad.tpl" or "cpu/rows/norm_grad.tpl" }),
+    "routine(tokens, dy, keep, xhat, rstd, scale, to, dbranch, dscale, doffset)")
   record.dy, record.keep = not in_place and at.dy, drops and at.kept .. op.keep
   record.dscale, record.doffset = at.g .. op.p.name .. "_scale", op.norm == "layer" and at.g .. op.p.name .. "_offset"
   return record
@@ -222,8 +231,9 @@ end
 function back.dropout_grad(cpu, at, b)
   local op = b.op
   local name = op.dropout.name:lower() .. "_grad" .. suffix(op.out.width)
-  return { routine = function_for(cpu.rows, name, name, { template = "cpu/rows/dropout_grad.tpl",
-    width = op.out.width.text, drops = op.dropout.name, branch = op.branch ~= nil }), keep = at.kept .. op.keep }
+  return { call = "routine(tokens, dy, keep, to)", routine = function_for(cpu.rows, name, name, {
+    template = "cpu/rows/dropout_grad.tpl", width = op.out.width.text, drops = op.dropout.name,
+    branch = op.branch ~= nil }), keep = at.kept .. op.keep }
 end
 
 function back.weight_grad(cpu, at, b)
@@ -231,7 +241,8 @@ function back.weight_grad(cpu, at, b)
   local inner, columns = op.x.width.text, op.out.width.text
   local name = function_for(cpu.gradients, table.concat({ inner, columns, tostring(op.p.bias) }, " "),
     op.weight .. "_grad", { inner = inner, columns = columns, bias = op.p.bias })
-  return { routine = name, dw = at.g .. op.weight, db = op.p.bias and at.g .. op.weight .. "_bias" }
+  return { call = "routine(tokens, x, dy, dw, db)", routine = name, dw = at.g .. op.weight,
+    db = op.p.bias and at.g .. op.weight .. "_bias" }
 end
 
 function back.input_grad(cpu, at, b)
@@ -241,22 +252,24 @@ function back.input_grad(cpu, at, b)
   local other = b.relu and op.x.name or b.adds and "dx" or false
   local name = function_for(cpu.products, table.concat({ "from", inner, columns, finish }, " "), "from_" .. op.role,
     { inner = inner, columns = columns, finish = finish, other = other, x = "dy", y = "dx" })
-  return { routine = name, panels = at.panels .. op.weight .. "_transposed", relu = b.relu and at.x or false }
+  return { call = "routine(rows, dy, panels, relu, to)", routine = name,
+    panels = at.panels .. op.weight .. "_transposed", relu = b.relu and at.x or false }
 end
 
 for kind, about in next, ops.over_rows() do
   back[kind .. "_grad"] = function(cpu, _, b)
-    return { kind = "over_rows_grad", routine = kernel_routine(cpu, b.op, about.kernel(b.op), "_grad") }
+    return { call = "routine(rows, x, dy, to)", routine = kernel_routine(cpu, b.op, about.kernel(b.op), "_grad") }
   end
 end
 
-function back.relu_grad(cpu, at, b)
-  return { kind = "over_rows_grad", routine = kernel_routine(cpu, b.op, "relu", "_grad"), x = at.out }
+function back.relu_grad(cpu, _, b)
+  return { call = "routine(rows, out, dy, to)", routine = kernel_routine(cpu, b.op, "relu", "_grad") }
 end
 
 function back.attention_grad(cpu, at, b)
   local record = attention_record(cpu, at, b.op, "attention_%s_backward")
-  record.attended, record.dkv = at.out, record.kv and at.dkv
+  record.call = "routine(self, 'l', part, kept, q, kv, direction, out, dy, dq, dkv, ddirection)"
+  record.dkv = record.kv and at.dkv
   return record
 end
 
@@ -265,29 +278,35 @@ function back.place_grad(cpu, at, b)
   local learned = op.p ~= nil and not op.p.frozen
   local elements = elements_of(at, rooms.of_stream(cpu.net, op.out.stream))
   return op.dropout and dropped(at, op, at.dy, elements) or false,
-    learned and (place_record(cpu, at, op, "place_grad", at.g .. op.p.name))
+    learned and (place_record(cpu, at, op, "place_grad", at.g .. op.p.name,
+      "routine(self, positions, dy, vectors)"))
 end
 
 function back.accumulate(cpu, _, b)
-  return adding(cpu, b.to.width, false)
+  return adding(cpu, b.to.width, false, "routine(tokens, to, from, to)")
 end
 
 function back.copy(_, at, b)
   return { tokens = at.tokens, width = b.to.width.text, from = at.from, to = at.to }
 end
 
-back.clear, back.classify_grad = back.copy, forward.classify
+back.clear = back.copy
+
+function back.classify_grad()
+  return { call = "loss_and_gradient(self, x, to, 'g', 'sums')" }
+end
 
 function back.block_grad(_, _, b)
   local block = b.op.block
   local layer = block.loops > 1 and "l % " .. block.count_name or "l"
-  return { template = "cpu/op/block_grad.tpl", routine = block.name .. "_backward", uses = block.uses,
-    gradient = ("&g->%s[%s]"):format(block.name, layer) }
+  return { call = "routine(self, 'l', gradient)", template = "cpu/op/block_grad.tpl",
+    routine = block.name .. "_backward", uses = block.uses, gradient = ("&g->%s[%s]"):format(block.name, layer) }
 end
 
 function back.embed_grad(cpu, at, b)
   local of_vocabulary = cpu.vocabulary and cpu.vocabulary.embed == b.op
-  return { routine = embeddings.routine(cpu.net, b.op) .. (of_vocabulary and "_vocabulary" or "") .. "_backward",
+  return { call = "routine(self, dy, 'g')",
+    routine = embeddings.routine(cpu.net, b.op) .. (of_vocabulary and "_vocabulary" or "") .. "_backward",
     self = not of_vocabulary and at.self }
 end
 
@@ -339,7 +358,8 @@ function M.decoding(cpu, scope, stream, ahead)
         record.cache = record.cache and "cache->" .. op.family.name
         record.tiles = record.tiles and ("cache->%s_tiles"):format(op.family.name)
         record.part = record.part and at.all
-        calls.append("cpu", records, op.kind == "classify" and "read_out" or op.kind, here, record)
+        record.call = op.kind == "classify" and "read_out(self, x)" or record.call
+        calls.append("cpu", records, op.kind, here, record)
       end
     end
   end

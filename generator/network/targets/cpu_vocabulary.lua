@@ -58,11 +58,12 @@ function M.made(cpu, at, records, place, op)
   local vocabulary = cpu.vocabulary
   for _, value in ipairs(vocabulary and ops.results(op) or {}) do
     if vocabulary.repeated[value] then
-      calls.append("cpu", records, "repeat", at, { distinct = "distinct", width = value.width.text, x = place(value) })
+      calls.append("cpu", records, "repeat", at, { call = "repeat_rows(self, distinct, width, x)",
+        distinct = "distinct", width = value.width.text, x = place(value) })
     end
   end
   if vocabulary and vocabulary.embed == op then
-    calls.append("cpu", records, "embed_vocabulary", at, { out = at.w .. VECTORS,
+    calls.append("cpu", records, "embed_vocabulary", at, { call = "routine(self, out)", out = at.w .. VECTORS,
       routine = embeddings.routine(cpu.net, op) .. "_vocabulary" })
   end
 end
@@ -70,8 +71,8 @@ end
 -- Ahead of an entry, or at the end of a block, gradients of all tokens become those of symbols.
 function M.sum(cpu, at, records, key)
   for _, buffer in ipairs(cpu.vocabulary and cpu.vocabulary.summed[key] or {}) do
-    calls.append("cpu", records, "sum", at, { distinct = "distinct", width = buffer.width.text,
-      gradient = at.w .. buffer.name })
+    calls.append("cpu", records, "sum", at, { call = "sum_by_symbol(self, distinct, width, gradient)",
+      distinct = "distinct", width = buffer.width.text, gradient = at.w .. buffer.name })
   end
 end
 

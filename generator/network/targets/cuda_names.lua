@@ -46,7 +46,7 @@ local function attends(device, op, block)
     block = block.name, state = block.name .. "_state", parameters_type = block.parameters_type,
     gradients_type = wide and block.gradients_type or block.parameters_type,
     q = op.q.name, kv = op.kv.name, out = op.out.name, dq = b.dq.name, dkv = b.dkv.name, dout = b.dy.name,
-    keep = op.dropout and device.bits_of[op].name or false, index = block.loops > 1 and "use" or "l",
+    keep = op.dropout and device.bits_of[op].name or false, index = block.index,
     sequences = words[op.q.stream].sequences }
   if op.direction then
     names.direction, names.ddirection = op.direction.name, b.ddirection.name

@@ -27,6 +27,7 @@
 -- What there is no device code for is an error { problem = true, what, line } of the description.
 
 local buffers = require("network.lists.buffers")
+local builder = require("network.graph.builder")
 local calls = require("network.targets.calls")
 local launches = require("network.targets.launches")
 local cuda_names = require("network.targets.cuda_names")
@@ -124,56 +125,41 @@ end
 
 -- An array of masks for one operation, in all repetitions of its scope.
 local function bits_of(device, scope, op)
-  local own = scope ~= device.net and scope.name .. "_" or ""
-  local bits = { uses = scope.uses or "1", layer = scope.first_site or 0, place = op.place, below = drop_below(op) }
+  local bits = { uses = scope.uses, layer = scope.first_site, place = op.place, below = drop_below(op) }
   if op.kind == "attention" then
     local T, S = device.words[op.q.stream].T, device.words[op.kv.stream].T
     bits.name = op.family.name .. "_weights_keep"
-    bits.bytes = ("((size_t)%s * %s * %sHEADS + 7) / 8"):format(T, S,
-      op.family.PREFIX)
+    bits.bytes = ("((size_t)%s * %s * %sHEADS + 7) / 8"):format(T, S, op.family.PREFIX)
     bits.about = "a bit for element (h * queries + query) * keys + key of attention's weights"
   else
-    bits.name = own .. op.keep
+    bits.name = (scope ~= device.net and scope.name .. "_" or "") .. op.keep
     bits.bytes = ("(size_t)%s * (%s / 8)"):format(device.words[op.out.stream].T, op.out.width.text)
     bits.about = ("[tokens][%s] a bit for each element"):format(op.out.width.text)
   end
   return bits
 end
 
--- Masks of a scope's operations, in the order of their places: of the model's width, and others.
-local function derive_masks_of(device, scope)
+-- Masks of a scope's operations, in the order of their places, repetition behind repetition: of the model's width, and
+-- others.
+local function derive_masks(device, scope)
   local of_width = {}
   for _, op in ipairs(device.lists[scope].forward) do
     if op.dropout and op.keep and op.out.width.text == "WIDTH" then
       of_width[#of_width + 1], device.slot_of[op] = op, #of_width
     elseif op.dropout then
-      device.bits[#device.bits + 1] = bits_of(device, scope, op)
-      device.bits_of[op] = device.bits[#device.bits]
+      device.bits_of[op] = bits_of(device, scope, op)
+      table.insert(device.bits, device.bits_of[op])
     end
   end
   if of_width[1] then
-    local mask = { first = device.sites, places = #of_width, layer = scope.first_site or 0,
-      places_of = places_of(of_width),
+    local mask = { first = device.sites, places = #of_width, layer = scope.first_site, places_of = places_of(of_width),
       below_text = by_place(of_width, drop_below, "(unsigned int)"), stream_text = by_place(of_width, stream_of, "") }
     device.masks[#device.masks + 1], device.mask_of[scope] = mask, mask
-    device.sites = device.sites + #of_width * (scope.count or 1) * (scope.loops or 1)
-  end
-end
-
--- Sites of the network itself, then those of each block, repetition behind repetition.
-local function derive_masks(device, scopes)
-  for _, scope in ipairs(scopes) do
-    derive_masks_of(device, scope)
-    device.places = math.max(device.places, scope.places)
+    device.sites = device.sites + #of_width * scope.count * scope.loops
   end
 end
 
 -- ---- a wide model ----
-
--- What repetitions of a block are counted by: layers, or uses where several have the parameters of one.
-local function index_of(block)
-  return block.loops > 1 and "use" or "l"
-end
 
 -- Which of the names that a function is handed its list reads.
 local function reads(list)
@@ -203,9 +189,15 @@ local function list_rows(device, entry)
   return device.net.streams[2] and "list->" .. device.words[op.x.stream].rows or false
 end
 
+-- Products in the host's list; those of the way forward have a template.
+local LISTED = {
+  weight = "weight_gradient('list', of_rows, inner, columns, x, dy, adds, dweight)",
+  input = "input_gradient('list', of_rows, inner, columns, dy, weight, adds, to)",
+}
+
 -- A list, cut. layer: of the phase that is next; that of phases outside of blocks is the last before them.
 local function launched(device, scope, training, list)
-  local at, layer = scope == device.net and IN_NETWORK or IN_LIST, scope.entry and index_of(scope) or "0"
+  local at, layer = scope == device.net and IN_NETWORK or IN_LIST, scope.entry and scope.index or "0"
   local host, phases, all = {}, {}, {}
   for i, launch in ipairs(launches.cut(list, scope.entry and scope.name, device.adds_bias)) do
     local phase = launch.ops and launch or launch.bias
@@ -214,15 +206,15 @@ local function launched(device, scope, training, list)
       table.move(phases[#phases].ops, 1, #phases[#phases].ops, #all + 1, all)
     end
     if launch.ops then
-      host[i] = calls.fill("cuda", { kind = "list_phase", phase = launch.phase, layer = layer })
+      host[i] = calls.fill("cuda", { call = "phase('list', phase, layer)", phase = launch.phase, layer = layer })
     elseif launch.block then
       host[i] = of_block(device, launch)
       layer = launch.entry.kind == "block" and launch.block.uses .. " - 1" or "0"
     else
       local here, record = records.records(device, scope, training, at, launch.entry)
       local first = scope.first_use
-      record.kind, record.product, record.of_rows = "list_" .. launch.product, launch.product,
-        list_rows(device, launch.entry)
+      record.kind, record.product, record.call = "list_" .. launch.product, launch.product, LISTED[launch.product]
+      record.of_rows = list_rows(device, launch.entry)
       if launch.product == "weight" then
         record.adds, record.first_use = device.loops and (first and "use < " .. first or "false"), first or false
       end
@@ -304,7 +296,7 @@ local function block_of(device, op)
   local members = rooms.kept(device, block)
   local one = {
     name = block.name, article = wording.article(block.name), comment = block.comment, state = block.name .. "_state",
-    count = block.count_name, loops = block.loops, uses = block.uses, index = index_of(block),
+    count = block.count_name, loops = block.loops, uses = block.uses, index = block.index,
     layer = block.loops > 1 and "use % " .. block.count_name or "l",
     first_use = block.first_use,
     parameters_type = block.parameters_type, gradients_type = block.gradients_type,
@@ -350,7 +342,7 @@ end
 
 local function new_state(net, executed, given)
   local device = { net = net, lists = executed, given = given, rows = {}, known = {}, masks = {}, mask_of = {},
-    slot_of = {}, bits = {}, bits_of = {}, made = {}, sites = 0, places = 0, directions = cuda_names.directions(net),
+    slot_of = {}, bits = {}, bits_of = {}, made = {}, sites = 0, directions = cuda_names.directions(net),
     buffers = buffers.derive(net, executed, given.evaluates), made_of = given.wide and launched or recorded,
     loops = find(net.scopes, function(block)
       return block.loops > 1
@@ -366,7 +358,9 @@ end
 function M.derive(net, executed, given)
   check(net)
   local device, of_net = new_state(net, executed, given), executed[net]
-  derive_masks(device, net.order)
+  for _, scope in ipairs(net.order) do
+    derive_masks(device, scope)
+  end
   local blocks = lists.map(ops.of_kind(net, "block"), function(op) return block_of(device, op) end)
   local train = entries(of_net.backward, true, entries(of_net.forward, false, {}))
   local pass = { train = device.made_of(device, net, true, train),
@@ -376,7 +370,7 @@ function M.derive(net, executed, given)
     blocks = blocks, pass = pass, rows = device.rows,
     always = always, training = training,
     lines = { always = rooms.lines(always), training = rooms.lines(training) },
-    masks = device.masks, sites = device.sites, places = device.places, bits = device.bits,
+    masks = device.masks, sites = device.sites, places = builder.most_places(net), bits = device.bits,
     drops = device.masks[1] ~= nil or device.bits[1] ~= nil,
     attends = cuda_names.attends(device), embeddings = cuda_names.embeddings(device),
     streams = device.streams, lengths = net.streams[2] and "lengths" or "int",

@@ -77,7 +77,7 @@ local function dropped(device, op, training)
   local scope = op.scope
   local outside = scope == device.net
   local on, bits = device.given.evaluates or outside and training, device.bits_of[op]
-  local index = outside and "0" or "block()->" .. (scope.loops > 1 and "use" or "l")
+  local index = outside and "0" or "block()->" .. scope.index
   return { rate = op.dropout.name .. "_KEEP_SCALE",
     mask = bits and ("bits_of(block()->work.%s, %s, %s_bytes(block()->view.T))"):format(bits.name, index, bits.name)
       or ("%s(%d)"):format(outside and "mask_of" or scope.name .. "_mask", device.slot_of[op]),
@@ -104,26 +104,29 @@ end
 local forward = {}
 
 function forward.product(device, at, op)
-  return { columns = op.out.width.text, inner = op.x.width.text, x = at.x, weight = at.p .. op.weight,
+  return { call = "product_forward(rows, columns, inner, x, weight, bias, rectified, out)",
+    columns = op.out.width.text, inner = op.x.width.text, x = at.x, weight = at.p .. op.weight,
     bias = M.adds_bias(device, op) and at.p .. op.weight .. "_bias" or NO_BIAS, rectified = tostring(op.relu or false),
     out = at.out }
 end
 
 -- The bias of a product that a library has made, and its rectifier.
 function forward.add_bias(_, at, op)
-  return { columns = op.out.width.text, bias = at.p .. op.weight .. "_bias", rectified = tostring(op.relu or false) }
+  return { call = "add_bias(rows, columns, bias, rectified, out)", columns = op.out.width.text,
+    bias = at.p .. op.weight .. "_bias", rectified = tostring(op.relu or false) }
 end
 
 -- What a norm keeps for the way back, and its scale, on both ways.
-local function norm_record(at, op, routine)
+local function norm_record(at, op, routine, call)
   check_width(op, op.out)
-  return { routine = routine, scale = at.p .. op.p.name .. "_scale", xhat = at.kept .. op.name .. "_xhat",
-    rstd = at.kept .. op.name .. "_rstd" }
+  return { call = call, routine = routine, scale = at.p .. op.p.name .. "_scale",
+    xhat = at.kept .. op.name .. "_xhat", rstd = at.kept .. op.name .. "_rstd" }
 end
 
 function forward.norm(_, at, op, _, kernel)
   local rms = op.norm == "rms"
-  local record = norm_record(at, op, (rms and "rms_" or "") .. (kernel or rms and "norm" or "layer_norm"))
+  local record = norm_record(at, op, (rms and "rms_" or "") .. (kernel or rms and "norm" or "layer_norm"),
+    "routine(rows, x, scale, offset, xhat, rstd, out)")
   record.offset = not rms and at.p .. op.p.name .. "_offset"
   return record
 end
@@ -131,6 +134,7 @@ end
 function forward.add_norm(device, at, op, training)
   local record = forward.norm(device, at, op, training, ("add_%snorm%s"):format(op.dropout and "dropout_" or "",
     op.sum and "_sum" or ""))
+  record.call = "routine(rows, residual, branch, mask, rate, scale, offset, sum, xhat, rstd, out)"
   record.mask, record.rate = mask_of(device, op, training)
   return record
 end
@@ -138,7 +142,8 @@ end
 function forward.add(device, _, op, training)
   check_width(op, op.out)
   local mask, rate = mask_of(device, op, training)
-  return { routine = op.dropout and "add_dropout_branch" or "add_branch", mask = mask, rate = rate }
+  return { call = "routine(rows, residual, branch, mask, rate, out)",
+    routine = op.dropout and "add_dropout_branch" or "add_branch", mask = mask, rate = rate }
 end
 
 -- The function for rows of a kernel, and of its gradient.
@@ -148,11 +153,12 @@ local function kernel_routine(device, op, kernel, ending)
 end
 
 local function over_rows(device, _, op)
-  return { kind = "over_rows", routine = kernel_routine(device, op, op.about.kernel(op), "") }
+  return { call = "routine(rows, x, out)", routine = kernel_routine(device, op, op.about.kernel(op), "") }
 end
 
 local function drop_of(at, op, x, drop)
-  return { kind = "drop", elements = at.rows .. " * " .. op.out.width.text, x = x, mask = drop.mask, rate = drop.rate }
+  return { kind = "drop", call = "drop_rows(elements, x, mask, rate)", elements = at.rows .. " * " .. op.out.width.text,
+    x = x, mask = drop.mask, rate = drop.rate }
 end
 
 for kind in next, ops.over_rows() do
@@ -174,12 +180,12 @@ local function turned(device, op, way, q, kv)
   if family.rotation.kind ~= "rope" then
     return false, false
   elseif not family.cross then
-    return { kind = "rotate", routine = routine, way = way, x = q, positions = false, T = false, stride = false }, false
+    return { kind = "rotate", call = "routine(way, x)", routine = routine, way = way, x = q }, false
   end
   local function side(value, x, stride, drawn)
     local words, kind = device.words[value.stream], family.positions.kind
-    return { kind = "rotate", routine = routine, way = way, x = x, T = "block()->view." .. words.T,
-      stride = family.PREFIX .. stride,
+    return { kind = "rotate", call = "routine(way, positions, T, stride, x)", routine = routine, way = way, x = x,
+      T = "block()->view." .. words.T, stride = family.PREFIX .. stride,
       positions = kind == "sequence" and words.sequences .. "()" or kind == "randomized"
         and ("%s%s_of(&block()->view, block()->l)"):format(family.prefix, drawn)
         or false }
@@ -189,7 +195,7 @@ end
 
 function forward.attention(device, at, op)
   local one, other = turned(device, op, 1, at.q, at.kv)
-  return one, other, { routine = op.family.prefix .. "attend",
+  return one, other, { call = "routine(training)", routine = op.family.prefix .. "attend",
     training = op.dropout ~= nil and not device.given.evaluates and "training" }
 end
 
@@ -197,8 +203,8 @@ end
 function forward.embed(device, _, op, training)
   local always, asked = device.given.evaluates, tostring(training)
   local draws = (device.masks[1] or device.bits[1]) and op == device.net.ops[1] and (training or always)
-  return draws and { kind = "draw", training = always and asked } or false, {
-    routine = embeddings.routine(device.net, op),
+  return draws and { kind = "draw", call = "draw_masks(training)", training = always and asked } or false, {
+    call = "routine(training)", routine = embeddings.routine(device.net, op),
     training = (op.dropout and not always or device.given.noise) and asked or false }
 end
 
@@ -220,14 +226,15 @@ end
 
 function forward.place(device, at, op, training)
   local words = device.words[op.out.stream]
-  return { routine = function_for(device, places_routine(device, op, words), { template = "cuda/rows/place.tpl",
+  return { call = "routine(x, vectors, mask, out)",
+    routine = function_for(device, places_routine(device, op, words), { template = "cuda/rows/place.tpl",
     encoding = op.encoding, T = words.T, drawn = names.drawn_places(words, op, "block()->l"),
     drops = op.dropout and op.dropout.name or false }), vectors = op.p and at.p .. op.p.name or false,
     mask = mask_of(device, op, training) }
 end
 
 function forward.block(_, _, op, training)
-  return { routine = ("%s_%ss"):format(training and "forward" or "evaluate", op.block.name) }
+  return { call = "routine()", routine = ("%s_%ss"):format(training and "forward" or "evaluate", op.block.name) }
 end
 
 function forward.classify(_, at, _, training)
@@ -240,7 +247,8 @@ local back = {}
 
 function back.norm_grad(device, at, b)
   local op, drop = b.op, b.dbranch and dropped(device, b.op, true) or {}
-  local record = norm_record(at, op, calls.norm_grad(b))
+  local record = norm_record(at, op, calls.norm_grad(b),
+    "routine(rows, dy, xhat, rstd, scale, mask, rate, to, dbranch, dscale, doffset)")
   record.mask, record.rate = drop.mask or false, drop.rate or false
   record.dscale, record.doffset = at.g .. op.p.name .. "_scale", op.norm == "layer" and at.g .. op.p.name .. "_offset"
   return record
@@ -252,73 +260,79 @@ function back.dropout_grad(device, at, b)
     return drop_of(at, b.op, at.to, drop)
   end
   check_width(b.op, b.op.branch)
-  return { mask = drop.mask, rate = drop.rate }
+  return { call = "dropout_grad(rows, dy, mask, rate, to)", mask = drop.mask, rate = drop.rate }
 end
 
 function back.bias_grad(_, at, b)
-  return { kind = "bias_grad", columns = b.op.out.width.text, dbias = at.g .. b.op.weight .. "_bias" }
+  return { kind = "bias_grad", call = "column_sums(rows, columns, dy, dbias)", columns = b.op.out.width.text,
+    dbias = at.g .. b.op.weight .. "_bias" }
 end
 
 function back.weight_grad(device, at, b)
   local op = b.op
-  return { inner = op.x.width.text, columns = op.out.width.text, dweight = at.g .. op.weight },
+  return { call = "product_gradient(inner, columns, rows, x, dy, dweight)", inner = op.x.width.text,
+    columns = op.out.width.text, dweight = at.g .. op.weight },
     M.adds_bias(device, op) and back.bias_grad(device, at, b)
 end
 
 function back.input_grad(_, at, b)
   local op = b.op
-  return { inner = op.x.width.text, columns = op.out.width.text, weight = at.p .. op.weight, adds = tostring(b.adds),
+  return { call = "product_backward(rows, inner, columns, dy, weight, other, rectified, to)",
+    inner = op.x.width.text, columns = op.out.width.text, weight = at.p .. op.weight, adds = tostring(b.adds),
     other = b.relu and at.x or b.adds and at.to or NO_ROWS, rectified = tostring(b.relu ~= nil) }
 end
 
 -- Behind an input gradient that a library has made.
 function back.rectify_grad(_, at, b)
-  return { elements = at.rows .. " * " .. b.op.x.width.text }
+  return { call = "rectify_grad(elements, x, to)", elements = at.rows .. " * " .. b.op.x.width.text }
 end
 
 for kind, about in next, ops.over_rows() do
   back[kind .. "_grad"] = function(device, _, b)
-    return { kind = "over_rows_grad", routine = kernel_routine(device, b.op, about.kernel(b.op), "_grad") }
+    return { call = "routine(rows, x, dy, to)", routine = kernel_routine(device, b.op, about.kernel(b.op), "_grad") }
   end
 end
 
-function back.relu_grad(device, at, b)
-  return { kind = "over_rows_grad", routine = kernel_routine(device, b.op, "relu", "_grad"), x = at.out }
+function back.relu_grad(device, _, b)
+  return { call = "routine(rows, out, dy, to)", routine = kernel_routine(device, b.op, "relu", "_grad") }
 end
 
 function back.attention_grad(device, at, b)
   local family = b.op.family
-  return { routine = family.prefix .. "attend_backward",
+  return { call = "routine(gradients)", routine = family.prefix .. "attend_backward",
     gradients = family.attends.layer_gradients and at.gradients }, turned(device, b.op, -1, at.dq, at.dkv)
 end
 
 function back.place_grad(device, at, b)
   local op, words = b.op, device.words[b.op.out.stream]
   local sums = M.sums_of_places(op)
-  return { routine = function_for(device, op.scope.name .. "_places_grad", { template = "cuda/rows/place_grad.tpl",
-    encoding = op.encoding, drops = op.dropout and op.dropout.name or false, learned = is_learned(op), sums = sums,
-    T = words.T, drawn = names.drawn_places(words, op, "block()->l") }),
+  return { call = "routine(mask, dy, vectors)", routine = function_for(device, op.scope.name .. "_places_grad", {
+    template = "cuda/rows/place_grad.tpl", encoding = op.encoding, drops = op.dropout and op.dropout.name or false,
+    learned = is_learned(op), sums = sums, T = words.T, drawn = names.drawn_places(words, op, "block()->l") }),
     vectors = is_learned(op) and not sums and at.g .. op.p.name or false,
     mask = op.dropout and dropped(device, op, true).mask or false }
 end
 
-local function of_rows(_, at, b)
-  check_width(b, b.to)
-  return { rows = at.rows, to = at.to }
+local function of_rows(call)
+  return function(_, at, b)
+    check_width(b, b.to)
+    return { call = call, rows = at.rows, to = at.to }
+  end
 end
 
-back.accumulate, back.copy, back.clear = of_rows, of_rows, of_rows
+back.accumulate, back.copy, back.clear = of_rows("add_branch(rows, to, from, to)"),
+  of_rows("copy_rows(rows, from, to)"), of_rows()
 
 function back.classify_grad()
-  return {}
+  return { call = "classify_backward(x, gradients)" }
 end
 
 function back.block_grad(_, _, b)
-  return { routine = ("backward_%ss"):format(b.op.block.name) }
+  return { call = "routine()", routine = ("backward_%ss"):format(b.op.block.name) }
 end
 
 function back.embed_grad(device, _, b)
-  return { routine = embeddings.routine(device.net, b.op) .. "_backward" }
+  return { call = "routine(gradients)", routine = embeddings.routine(device.net, b.op) .. "_backward" }
 end
 
 -- --- both ----------------------------------------------------------------------------------------------------------

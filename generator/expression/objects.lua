@@ -1,0 +1,116 @@
+-- Tracing objects, which stand for numbers while a score function is traced, and the border between their code and a
+-- spec's.
+--
+-- Output: tables of what each object stands for, and arguments of traced functions, checked: numbers, or nodes of
+-- ir.lua. Invariants: an object shows nothing of itself; every mistake is raised as { problem = true, word, what,
+-- expected, hint }, which the sandbox maps to a line and column. While code of this side runs, strings have their
+-- methods; a spec's never do.
+
+local diagnostics = require("base.diagnostics")
+
+local M = {}
+
+M.nodes = setmetatable({}, { __mode = "k" })  -- traced number -> its node
+M.tables = setmetatable({}, { __mode = "k" }) -- table parameter -> the parameter
+M.roots = setmetatable({}, { __mode = "k" })  -- x -> its session
+
+M.TRACED, M.TABLE, M.ROOT = {}, {}, {} -- their metatables, which traced.lua fills
+
+local nodes, tables, roots = M.nodes, M.tables, M.roots
+
+-- Raises a mistake of the spec; word: what stands in the spec where it was made.
+local function refuse(word, what, expected, hint)
+  error({ problem = true, word = word, what = what, expected = expected, hint = hint })
+end
+
+M.refuse = refuse
+
+function M.wrap(node)
+  local object = setmetatable({}, M.TRACED)
+  nodes[object] = node
+  return object
+end
+
+-- ---- the border: strings' methods on this side, none on the other ----
+
+local STRINGS = debug.getmetatable("")
+
+local function leave(metatable, ...)
+  debug.setmetatable("", metatable)
+  return ...
+end
+
+-- A function that a spec may call, from one of ours.
+function M.exported(f)
+  return function(...)
+    local outside = debug.getmetatable("")
+    debug.setmetatable("", STRINGS)
+    return leave(outside, f(...))
+  end
+end
+
+-- Calls a function of the spec from one of ours.
+function M.call_back(f, argument)
+  debug.setmetatable("", nil)
+  return leave(STRINGS, (f(argument)))
+end
+
+-- ---- arguments ----
+
+-- Says that a table stands where one number is needed.
+function M.refuse_table(object)
+  local p = tables[object]
+  refuse(p.local_name, ("x.%s has %d values: read one with lookup(x.%s, index)"):format(p.local_name, p.size,
+    p.local_name), "a single number")
+end
+
+function M.is_finite(value)
+  return value == value and value ~= math.huge and value ~= -math.huge
+end
+
+-- A number or a node from an argument; anything else raises.
+function M.number_of(word, value)
+  if nodes[value] then
+    return nodes[value]
+  elseif type(value) == "number" then
+    if not M.is_finite(value) then
+      refuse(word, ("%s takes %s, which is not a finite number"):format(word,
+        value ~= value and "NaN" or tostring(value)), "finite numbers", "was something divided by zero?")
+    end
+    return value
+  elseif tables[value] then
+    M.refuse_table(value)
+  elseif roots[value] then
+    refuse(word, ("%s takes x itself, which holds all symbols"):format(word), "one of them, such as x.score")
+  elseif type(value) == "boolean" then
+    refuse(word, ("%s takes a truth value"):format(word), "numbers", "select(condition, a, b) makes a number of one")
+  end
+  refuse(word, value == nil and ("%s takes nothing (nil) for a number"):format(word)
+    or ("%s takes %s for a number"):format(word, diagnostics.show(value)), "numbers, and what x holds")
+end
+
+-- A truth value: a boolean or a node.
+function M.truth_of(word, value)
+  if type(value) == "boolean" then
+    return value
+  elseif nodes[value] and nodes[value].type == "truth" then
+    return nodes[value]
+  end
+  if not nodes[value] then
+    M.number_of(word, value)
+  end
+  refuse(word, ("%s takes a number for a truth value"):format(word),
+    "what less, less_equal, equal, all, any and negate give")
+end
+
+-- What a value that a function returned is: "node", "number", "truth", "table", "x", "nothing" or "other"; its node.
+function M.classify(value)
+  local node = nodes[value]
+  if node then
+    return node.type == "truth" and "truth" or "node", node
+  end
+  return tables[value] and "table" or roots[value] and "x" or value == nil and "nothing"
+    or type(value) == "number" and "number" or type(value) == "boolean" and "truth" or "other"
+end
+
+return M
