@@ -6,10 +6,12 @@
 -- heads), parts and scatters (of the target), block (they need a scope of their own) and mentioned, the words in their
 -- texts; nil where there is nothing to do.
 
+local canonical = require("base.canonical")
 local derive = require("expression.derive")
 local emit = require("expression.emit")
 local ir = require("expression.ir")
 local leaves = require("expression.leaves")
+local lists = require("base.lists")
 local lower = require("expression.lower")
 local walk = require("expression.walk")
 
@@ -77,21 +79,6 @@ end
 
 local function learned_leaf(leaf)
   return leaf.parameter and leaf.parameter.learned or leaf.op == "table" and leaf.table.learned
-end
-
--- Sums in the order of their parameters' names.
-local function sorted(map, heads)
-  local names, list = {}, {}
-  for name in next, map do
-    names[#names + 1] = name
-  end
-  table.sort(names)
-  for i, name in ipairs(names) do
-    list[i] = map[name]
-    list[i].extent = (list[i].heads and heads or "") .. (list[i].heads and list[i].count > 1 and " * " or "")
-      .. ((list[i].count > 1 or not list[i].heads) and list[i].count or "")
-  end
-  return list
 end
 
 -- Parts of a value that are the same for all heads and stand in parts that are not: their gradients are added up over
@@ -170,18 +157,18 @@ local function table_effects(build, nest, class, t)
   end
 end
 
--- The sums that effects add to.
+-- The sums that effects add to, in the order of their parameters' names.
 local function used_sums(sums, effects, heads)
-  local list = {}
-  for _, entry in ipairs(sorted(sums, heads)) do
-    for _, effect in ipairs(effects) do
-      if effect.target == entry.name then
-        list[#list + 1] = entry
-        break
-      end
-    end
+  local used = {}
+  for _, effect in ipairs(effects) do
+    used[effect.target or false] = true
   end
-  return list
+  return lists.map(canonical.sorted_keys(sums), function(name)
+    local one = sums[name]
+    local count = one.heads and one.count == 1 and "" or tostring(one.count)
+    one.extent = (one.heads and heads or "") .. (one.heads and count ~= "" and " * " or "") .. count
+    return used[one.name] and one
+  end)
 end
 
 function M.gradients(build, class, tables)

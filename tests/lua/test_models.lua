@@ -579,6 +579,8 @@ b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block 
   { [[b:output(b:product("same", h, 16))]], 5, "the output of block layer is a product of its input", "behind it" },
   { [[b:output(b:activation("a", b:product("same", h, 16), "relu"))]], 5, "is a product of its input", "behind it" },
   { [[b:output(b:product("up", h, 24))]], 5, "a width of 24", "a multiple of 16" },
+  { [[b:output(b:add(h, b:feedforward(h, { activation = "gelu" })))]], 5, "a width of nil", "a multiple of 16" },
+  { [[b:output(b:add(h, b:feedforward(h, { hidden = 32 })))]], 5, "the activation nil", "one of gelu" },
   { [[b:output(b:product("wide", h, 32))]], 5, "handing on input of 16 channels and wide of 32", "equal widths" },
   { [[b:output(b:gate("g", h, "silu"))]], 5, "the input of the gate is input", "a product of two parts" },
   { [[b:output(b:activation("a", h, "swish"))]], 5, 'the activation "swish"', "gelu, gelu_tanh, relu or silu" },

@@ -119,7 +119,9 @@ local function rate_of(scope, family, options)
   return rate
 end
 
-local function compose(builder, scope, name, queries, keys, options)
+-- Queries look at keys. options.name: of a second one of the same facets; options.bias: its products have biases;
+-- options.dropout: of its weights, else the family's.
+function M.attend(scope, name, queries, keys, options)
   options = options or {}
   checks.read(scope, queries, "the queries of attention")
   checks.read(scope, keys, "the keys of attention")
@@ -148,7 +150,7 @@ local function compose(builder, scope, name, queries, keys, options)
   end
   local direction, direction_p, q, kv
   if family.normaliser.directional then
-    local width = builder.width(scope.net, (family.PREFIX or "") .. "DIRECTION_WIDTH",
+    local width = scope:width((family.PREFIX or "") .. "DIRECTION_WIDTH",
       family.normaliser.direction_width)
     direction, direction_p = product(is.prefix .. "direction", queries, width, { tensors = { path .. "direction" },
       bias = true, shown = 2 * family.heads, comment = "(right, left) of every head" })
@@ -170,11 +172,11 @@ local function compose(builder, scope, name, queries, keys, options)
   checks.read(scope, kv, "keys")
   local op = { kind = "attention", family = family, path = path, q = q, kv = kv, direction = direction,
     others = {}, named = options.name ~= nil }
-  builder.drop_weights(scope, op, family.name, rate_of(scope, family, options))
+  scope:drop_weights(op, family.name, rate_of(scope, family, options))
   if direction then
     checks.read(scope, direction, "directions")
   end
-  local attended = builder.push(scope, op, is.prefix .. "attended", C)
+  local attended = scope:push(op, is.prefix .. "attended", C)
   attended.about = "heads side by side"
   local branch = attended
   if own.output ~= false then
@@ -198,15 +200,6 @@ local function compose(builder, scope, name, queries, keys, options)
   branch.from = is.keep
   branch.about = branch.about or "what a residual connection adds"
   return branch
-end
-
--- The method attention(name, queries, keys, options) of scopes: queries look at keys; options.name: of a second one of
--- the same facets; options.bias: its products have biases; options.dropout: of its weights, else the family's.
--- builder: what builder.lua appends with.
-function M.method(builder)
-  return function(scope, ...)
-    return compose(builder, scope, ...)
-  end
 end
 
 -- The family whose drawn positions are those of vectors that are added in a block of one stream: its first attention's,

@@ -15,6 +15,7 @@
 
 local attention = require("network.graph.attention")
 local checks = require("network.graph.checks")
+local ends = require("network.graph.ends")
 local feedforward = require("network.graph.feedforward")
 local initial = require("network.graph.initial")
 local lists = require("base.lists")
@@ -32,9 +33,10 @@ local MOST_OPERATIONS = 500 -- of a network; far more than a person writes
 local MOST_REPETITIONS = 4096 -- of all blocks; each keeps what its backward pass reads
 
 -- A width with the name of its constant. Equal names are equal widths.
-function M.width(net, name, count)
-  if count < WIDEST_VECTOR or count % WIDEST_VECTOR ~= 0 then
-    checks.fail(net, ("a width of %d"):format(count), "a multiple of %d", WIDEST_VECTOR)
+function Scope:width(name, count)
+  local net = self.net
+  if not count or count < WIDEST_VECTOR or count % WIDEST_VECTOR ~= 0 then
+    checks.fail(net, ("a width of %s"):format(count), "a multiple of %d", WIDEST_VECTOR)
   end
   local known = net.widths[name]
   if known and known.count ~= count then
@@ -54,22 +56,22 @@ local function times(width, factor)
   return { count = factor * width.count, text = factor .. " * " .. width.text, of = width, factor = factor }
 end
 
--- What is dropped out at a rate; the first rate of a use names its constants.
-local function dropout(net, use, rate)
+-- What is dropped out at a rate; the first rate of a use names its constants, `other` with a number those that follow.
+local function dropout(net, rate, use, first, other)
   if rate == nil or rate == 0 then
     return nil
   end
-  local taken, name, number = {}, use.name, 1
+  local taken, name, number = {}, first, 1
   for _, d in ipairs(net.dropouts) do
-    if d.rate == rate and d.use == use.kind then
+    if d.rate == rate and d.use == use then
       return d
     end
     taken[d.name] = true
   end
   while taken[name] do
-    name, number = use.other .. (number > 1 and "_" .. number or ""), number + 1
+    name, number = other .. (number > 1 and "_" .. number or ""), number + 1
   end
-  local d = { name = name, use = use.kind, rate = rate }
+  local d = { name = name, use = use, rate = rate }
   net.dropouts[#net.dropouts + 1] = d
   return d
 end
@@ -84,20 +86,15 @@ local function place(scope, op)
   end
 end
 
--- The same, and its mask: of what is dropped out.
-local function site(scope, op, of)
+-- What an operation gives, `of`, is dropped out at a rate, under a mask of that name; as dropout() has it.
+function Scope:drop(op, of, ...)
+  op.dropout = dropout(self.net, ...)
   if op.dropout then
-    local number = (scope.masks[of] or 0) + 1
-    scope.masks[of] = number
+    local number = (self.masks[of] or 0) + 1
+    self.masks[of] = number
     op.keep = of .. (number > 1 and number or "") .. "_keep"
-    place(scope, op)
+    place(self, op)
   end
-end
-
--- What an elementwise operation gives is dropped out at a rate, under the name of the value.
-local function drop_result(scope, op, name, rate)
-  op.dropout = dropout(scope.net, { kind = "value", name = name:upper(), other = name:upper() }, rate)
-  site(scope, op, name)
 end
 
 local function new_value(scope, name, width, stream, of_stream)
@@ -135,14 +132,6 @@ function Scope:declare(parameter)
   return parameter
 end
 
--- The weight, and the bias if there is one, of a product of `x` into `count` columns of `width` each, side by side.
--- tensors: names, one for each of them.
-local function weight_of(scope, name, x, width, tensors, options)
-  return { kind = "weight", name = name, rows = x.width, width = width, columns = times(width, #tensors),
-    tensors = tensors, bias = options.bias or false, shown = options.shown, comment = options.comment,
-    use = options.use, fan_out = options.fan_out, init = scope.net.initial }
-end
-
 -- y = x W (+ b), the columns of `parts` weights side by side.
 --   options.weight    the parameter's name, else that of the value
 --   options.tensors   names of the tensors in files, else the parameter's
@@ -160,10 +149,13 @@ function Scope:product(name, x, width, options)
   if math.type(width) == "integer" then
     local model = self.net.widths.WIDTH
     width = width == model.count and model or width == x.width.count and x.width
-      or M.width(self.net, name:upper() .. "_CHANNELS", width)
+      or self:width(name:upper() .. "_CHANNELS", width)
   end
   local weight = options.weight or name
-  local p = weight_of(self, weight, x, width, options.tensors or { weight }, options)
+  local tensors = options.tensors or { weight }
+  local p = { kind = "weight", name = weight, rows = x.width, width = width, columns = times(width, #tensors),
+    tensors = tensors, bias = options.bias or false, shown = options.shown, comment = options.comment,
+    use = options.use, fan_out = options.fan_out, init = self.net.initial }
   if not options.declared then
     self:declare(p)
   end
@@ -180,7 +172,7 @@ local function over_rows(kind, about)
       checks.fail(self.net, ...)
     end) or x.width
     local op = { kind = kind, x = x, activation = which }
-    drop_result(self, op, name, rate)
+    self:drop(op, name, rate, "value", name:upper(), name:upper())
     return push(self, op, name, width)
   end
 end
@@ -206,52 +198,24 @@ function Scope:add(residual, branch, rate)
   self.sums = self.sums + 1
   local op = { kind = "add", residual = residual, branch = branch }
   local from = branch.from or branch.name
-  op.dropout = dropout(self.net, { kind = "branch", name = "BRANCH", other = from:upper() }, rate)
-  site(self, op, from)
+  self:drop(op, from, rate, "branch", "BRANCH", from:upper())
   return push(self, op, ("sum%d"):format(self.sums), residual.width, true)
-end
-
--- A table of vectors of positions, where they are one: `path` of its tensor.
-local function position_table(scope, encoding, path)
-  if encoding.kind ~= "learned" then
-    return nil
-  end
-  return scope:declare({ kind = "table", name = "position_table", tensor = path, columns = scope.net.widths.WIDTH,
-    rows = { count = encoding.rows, text = "POSITION_ROWS" }, from_tables = encoding.from_tables,
-    first = encoding.first, frozen = encoding.frozen })
-end
-
--- Adds vectors of the tokens' positions to a block's values, learned ones by a table of each repetition, and drops out;
--- encoding: facets/additive.lua.
-function Scope:place(x, encoding)
-  local net = self.net
-  checks.read(self, x, "what positions are added to")
-  if not encoding.in_blocks then
-    checks.fail(net, "there are no vectors of positions to add in blocks", 'encoding.additive.at = "block" in the spec')
-  elseif self.placed then
-    checks.fail(net, ("a second place() of %s"):format(self.title), "one, ahead of whatever reads it")
-  elseif x.width.count ~= net.widths.WIDTH.count then
-    checks.fail(net, ("positions are added to %s, %d channels"):format(x.name, x.width.count),
-      "a value of the model's width, %d", net.widths.WIDTH.count)
-  end
-  self.placed = true
-  local op = { kind = "place", x = x, encoding = encoding, p = position_table(self, encoding, "position.weight") }
-  op.dropout = dropout(net, { kind = "place", name = "PLACE", other = "PLACE" }, encoding.dropout_rate)
-  site(self, op, "place")
-  return push(self, op, "placed", x.width, true)
 end
 
 -- What of attention's weights is dropped out, a site without a mask that is kept: the first rate of a description has
 -- the plain name, whatever the attention.
-local function drop_weights(scope, op, name, rate)
-  op.dropout = dropout(scope.net, { kind = "weights", name = "ATTENTION", other = "ATTENTION_" .. name:upper() }, rate)
+function Scope:drop_weights(op, name, rate)
+  op.dropout = dropout(self.net, rate, "weights", "ATTENTION", "ATTENTION_" .. name:upper())
   if op.dropout then
-    place(scope, op)
+    place(self, op)
   end
 end
 
-Scope.attention = attention.method({ push = push, width = M.width, drop_weights = drop_weights })
-Scope.feedforward = feedforward.method(M.width)
+Scope.push, Scope.attention, Scope.feedforward = push, attention.attend, feedforward
+
+for name, method in next, ends do
+  Scope[name] = method
+end
 
 -- What of the network around it a block reads besides its input; its gradient is added up over all repetitions.
 function Scope:external(value)
@@ -324,90 +288,6 @@ function Scope:block(name, count, about, options)
   return block
 end
 
--- A stream of tokens.
-function Scope:stream(name)
-  local net = self.net
-  for _, s in ipairs(net.streams) do
-    if s.name == name then
-      checks.fail(net, ("two streams are named %s"):format(name), "different names")
-    end
-  end
-  local stream = { name = name, index = #net.streams, line = checks.where(net) }
-  net.streams[#net.streams + 1] = stream
-  return stream
-end
-
--- A vector for each token, to be shared: by the streams that embed it, and by the output layer. Or, as model.embedding
--- says, a linear map of the one-hot tokens, of which blank ones are zero: a row for each of the others, and a bias.
-function Scope:table(name)
-  local net = self.net
-  local p = { name = name, columns = net.widths.WIDTH, init = net.initial, line = checks.where(net) }
-  if net.model.embedding == "linear" then
-    p.kind, p.path, p.rows = "linear", "embed." .. name, net.inputs
-  else
-    p.kind, p.tensor, p.rows = "table", ("embed.%s.weight"):format(name), net.tokens
-  end
-  net.tables[#net.tables + 1] = p
-  return self:declare(p)
-end
-
--- Vectors of tokens: scale times a row of a table, with the positions' vectors (`place`, facets/additive.lua), dropped
--- out at a rate. Streams that share a table share its gradient.
-function Scope:embed(name, stream, options)
-  local net = self.net
-  options = options or {}
-  local width = net.widths.WIDTH
-  local p = options.table or self:table("token")
-  p.embedded = true
-  local added = options.place
-  if p.kind == "linear" and options.scale and options.scale ~= 1 then
-    checks.fail(net, ("vectors of a linear embedding times %s"):format(options.scale),
-      "no scale where model.embedding is \"linear\"")
-  elseif added and added.in_blocks then
-    checks.fail(net, "vectors of positions are added in blocks", 'block:place(value, net.additive), or '
-      .. 'encoding.additive.at = "input" in the spec')
-  end
-  local op = { kind = "embed", stream = stream, p = p, scale = p.kind ~= "linear" and options.scale or nil,
-    encoding = added, others = {} }
-  if added then
-    net.position_table = net.position_table or position_table(self, added, "embed.position.weight")
-    op.others[1] = net.position_table
-  end
-  op.dropout = dropout(net, { kind = "embedding", name = "EMBEDDING", other = "EMBEDDING_" .. name:upper() },
-    options.dropout)
-  site(self, op, "embedding")
-  return push(self, op, name, width, true)
-end
-
--- The labelled tokens: "last", those at the end of the sequence; or, where model.readout says so, the "probe".
-function Scope:readout(x, which)
-  checks.read(self, x, "what is read out")
-  local wanted = self.net.model.readout == "probe" and "probe" or "last"
-  if which ~= wanted then
-    checks.fail(self.net, ("the readout %q"):format(which), "%q%s", wanted,
-      wanted == "probe" and ", as model.readout has it" or "")
-  end
-  return { labelled = x, which = which }
-end
-
--- Logits of the labelled tokens, and the loss. tied: the table of the tokens' vectors serves as weight.
-function Scope:classify(readout, options)
-  local net = self.net
-  options = options or {}
-  if net.classified then
-    checks.fail(net, "a second classify()", "one")
-  elseif options.tied and options.tied.kind == "linear" then
-    checks.fail(net, "logits by the rows of a linear embedding",
-      'model.embedding = "table", or classify() without tied')
-  end
-  local x = readout.labelled
-  local op = { kind = "classify", x = x, readout = readout.which, tied = options.tied }
-  op.others = { not options.tied and self:declare({ kind = "output", name = "output", rows = x.width,
-    columns = net.classes, init = net.initial, bias = true }) or nil }
-  local padded = net.classes.padded
-  net.classified = push(self, op, "logits", { count = padded.count, text = padded.text, shown = net.classes.count })
-end
-
 -- Where a scope drops out, at most.
 function M.most_places(net)
   return math.max(table.unpack(lists.map(net.order, function(scope) return scope.places end)))
@@ -435,7 +315,7 @@ function M.build(describe, given, chunk)
   net.streams, net.tables, net.scopes, net.widths, net.dropouts, net.used_families = {}, {}, {}, {}, {}, {}
   net.order = { net } -- all scopes
   net.layers_before = 0
-  M.width(net, "WIDTH", given.model.width)
+  net:width("WIDTH", given.model.width)
   describe(net, given.model)
   checks.finished(net)
   for _, scope in ipairs(net.order) do

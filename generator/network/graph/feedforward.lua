@@ -4,9 +4,9 @@
 local checks = require("network.graph.checks")
 local ops = require("network.graph.ops")
 
-local M = {}
-
-local function compose(scope, width, x, options)
+-- options: hidden (channels), activation, hidden_dropout (of what it gives), bias (true unless given), name,
+-- branch_activation (behind the second product, none unless given).
+return function(scope, x, options)
   local net, name = scope.net, options.name
   local prefix = name and name .. "_" or ""
   local path = name and name .. "." or "feedforward."
@@ -16,7 +16,7 @@ local function compose(scope, width, x, options)
     checks.fail(net, ("the activation %q"):format(options.activation), "one of %s or %s",
       ops.names(ops.activation.kinds), ops.names(ops.gate.of))
   end
-  local hidden = width(net, (prefix .. "feedforward"):upper(), options.hidden)
+  local hidden = scope:width((prefix .. "feedforward"):upper(), options.hidden)
   local bias = options.bias == nil or options.bias
   local gated = ops.gate.of[options.activation]
   local h
@@ -38,14 +38,3 @@ local function compose(scope, width, x, options)
   y.from, y.about = name or "feedforward", "what a residual connection adds"
   return y
 end
-
--- The method feedforward(x, options) of scopes; options: hidden (channels), activation, hidden_dropout (of what it
--- gives), bias (true unless given), name, branch_activation (behind the second product, none unless given).
--- width: makes a width with a name (builder.lua).
-function M.method(width)
-  return function(scope, ...)
-    return compose(scope, width, ...)
-  end
-end
-
-return M

@@ -1,0 +1,120 @@
+-- What a network begins and ends with: streams, tables and vectors of tokens, those of positions, what is read out.
+--
+-- Output: methods of scopes (builder.lua): of the network, but place, which is of blocks.
+
+local checks = require("network.graph.checks")
+
+local M = {}
+
+-- A table of vectors of positions, where they are one: `path` of its tensor.
+local function position_table(scope, encoding, path)
+  if encoding.kind ~= "learned" then
+    return nil
+  end
+  return scope:declare({ kind = "table", name = "position_table", tensor = path, columns = scope.net.widths.WIDTH,
+    rows = { count = encoding.rows, text = "POSITION_ROWS" }, from_tables = encoding.from_tables,
+    first = encoding.first, frozen = encoding.frozen })
+end
+
+-- Adds vectors of the tokens' positions to a block's values, learned ones by a table of each repetition, and drops out;
+-- encoding: facets/additive.lua.
+function M:place(x, encoding)
+  local net = self.net
+  checks.read(self, x, "what positions are added to")
+  if not encoding.in_blocks then
+    checks.fail(net, "there are no vectors of positions to add in blocks", 'encoding.additive.at = "block" in the spec')
+  elseif self.placed then
+    checks.fail(net, ("a second place() of %s"):format(self.title), "one, ahead of whatever reads it")
+  elseif x.width.count ~= net.widths.WIDTH.count then
+    checks.fail(net, ("positions are added to %s, %d channels"):format(x.name, x.width.count),
+      "a value of the model's width, %d", net.widths.WIDTH.count)
+  end
+  self.placed = true
+  local op = { kind = "place", x = x, encoding = encoding, p = position_table(self, encoding, "position.weight") }
+  self:drop(op, "place", encoding.dropout_rate, "place", "PLACE", "PLACE")
+  return self:push(op, "placed", x.width, true)
+end
+
+-- A stream of tokens.
+function M:stream(name)
+  local net = self.net
+  for _, s in ipairs(net.streams) do
+    if s.name == name then
+      checks.fail(net, ("two streams are named %s"):format(name), "different names")
+    end
+  end
+  local stream = { name = name, index = #net.streams, line = checks.where(net) }
+  net.streams[#net.streams + 1] = stream
+  return stream
+end
+
+-- A vector for each token, to be shared: by the streams that embed it, and by the output layer. Or, as model.embedding
+-- says, a linear map of the one-hot tokens, of which blank ones are zero: a row for each of the others, and a bias.
+function M:table(name)
+  local net = self.net
+  local p = { name = name, columns = net.widths.WIDTH, init = net.initial, line = checks.where(net) }
+  if net.model.embedding == "linear" then
+    p.kind, p.path, p.rows = "linear", "embed." .. name, net.inputs
+  else
+    p.kind, p.tensor, p.rows = "table", ("embed.%s.weight"):format(name), net.tokens
+  end
+  net.tables[#net.tables + 1] = p
+  return self:declare(p)
+end
+
+-- Vectors of tokens: scale times a row of a table, with the positions' vectors (`place`, facets/additive.lua), dropped
+-- out at a rate. Streams that share a table share its gradient.
+function M:embed(name, stream, options)
+  local net = self.net
+  options = options or {}
+  local width = net.widths.WIDTH
+  local p = options.table or self:table("token")
+  p.embedded = true
+  local added = options.place
+  if p.kind == "linear" and options.scale and options.scale ~= 1 then
+    checks.fail(net, ("vectors of a linear embedding times %s"):format(options.scale),
+      "no scale where model.embedding is \"linear\"")
+  elseif added and added.in_blocks then
+    checks.fail(net, "vectors of positions are added in blocks", 'block:place(value, net.additive), or '
+      .. 'encoding.additive.at = "input" in the spec')
+  end
+  local op = { kind = "embed", stream = stream, p = p, scale = p.kind ~= "linear" and options.scale or nil,
+    encoding = added, others = {} }
+  if added then
+    net.position_table = net.position_table or position_table(self, added, "embed.position.weight")
+    op.others[1] = net.position_table
+  end
+  self:drop(op, "embedding", options.dropout, "embedding", "EMBEDDING", "EMBEDDING_" .. name:upper())
+  return self:push(op, name, width, true)
+end
+
+-- The labelled tokens: "last", those at the end of the sequence; or, where model.readout says so, the "probe".
+function M:readout(x, which)
+  checks.read(self, x, "what is read out")
+  local wanted = self.net.model.readout == "probe" and "probe" or "last"
+  if which ~= wanted then
+    checks.fail(self.net, ("the readout %q"):format(which), "%q%s", wanted,
+      wanted == "probe" and ", as model.readout has it" or "")
+  end
+  return { labelled = x, which = which }
+end
+
+-- Logits of the labelled tokens, and the loss. tied: the table of the tokens' vectors serves as weight.
+function M:classify(readout, options)
+  local net = self.net
+  options = options or {}
+  if net.classified then
+    checks.fail(net, "a second classify()", "one")
+  elseif options.tied and options.tied.kind == "linear" then
+    checks.fail(net, "logits by the rows of a linear embedding",
+      'model.embedding = "table", or classify() without tied')
+  end
+  local x = readout.labelled
+  local op = { kind = "classify", x = x, readout = readout.which, tied = options.tied }
+  op.others = { not options.tied and self:declare({ kind = "output", name = "output", rows = x.width,
+    columns = net.classes, init = net.initial, bias = true }) or nil }
+  local padded = net.classes.padded
+  net.classified = self:push(op, "logits", { count = padded.count, text = padded.text, shown = net.classes.count })
+end
+
+return M
