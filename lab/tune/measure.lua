@@ -17,10 +17,11 @@ local M = {}
 local LEAST_ROUNDS, MOST_ROUNDS = 3, 15
 local CLEAR = 0.97 -- what is slower than that after the first rounds gets no more of them
 
--- A folder of variants of one plan: { project, spec, job, dir, made }.
+-- A new folder of variants of one plan: { project, spec, job, dir, made }; or nil and a message.
 function M.open(project, spec, levels, dir)
-  return { project = project, spec = spec, dir = dir, made = {}, count = 0, level = levels,
-    job = { id = spec.id, levels = levels, linking = "dynamic" } }
+  local made, message = lfs.mkdir(dir)
+  return made and { project = project, spec = spec, dir = dir, made = {}, count = 0, level = levels,
+    job = { id = spec.id, levels = levels, linking = "dynamic" } }, message
 end
 
 local INTERRUPTED = { [75] = true, [130] = true, [143] = true } -- a trainer that was stopped, SIGINT, SIGTERM
@@ -100,12 +101,6 @@ function M.compare(from, to, modes, options, stop)
     end
   end
   return ratios[1] and search.result(ratios)
-end
-
-function M.folder(parent, name)
-  local path = ("%s/%s"):format(parent, name)
-  local made, message = lfs.mkdir(path)
-  return made and path, message
 end
 
 return M

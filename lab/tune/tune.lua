@@ -99,9 +99,7 @@ local function search_choices(job)
       say(("%-18s %5s against %-5s %s  %s left"):format(choice.name, value, best[choice.name], line_of(result),
         duration(math.max(0, job.stop - os.time()))))
     end,
-    accepted = function(values)
-      job.found = values
-    end,
+    accepted = function(values) job.found = values end,
   })
 end
 
@@ -132,14 +130,13 @@ end
 
 -- Values of one field of the spec that would give other bits.
 local function proposals(plan)
-  local list, train = {}, plan.resolved.train
-  for _, tokens in ipairs(BLOCKS) do
-    list[#list + 1] = tokens ~= plan.block_tokens and ("train.block_tokens=%d"):format(tokens) or nil
-  end
-  for _, shards in ipairs({ train.shards // 2, train.shards * 2 }) do
-    list[#list + 1] = shards >= 1 and shards <= train.batch and ("train.shards=%d"):format(shards) or nil
-  end
-  return list
+  local train = plan.resolved.train
+  local blocks = lists.filter(BLOCKS, function(tokens) return tokens ~= plan.block_tokens end)
+  local shards = lists.filter({ train.shards // 2, train.shards * 2 }, function(count)
+    return count >= 1 and count <= train.batch
+  end)
+  return lists.append(lists.map(blocks, function(tokens) return ("train.block_tokens=%d"):format(tokens) end),
+    lists.map(shards, function(count) return ("train.shards=%d"):format(count) end))
 end
 
 -- Values as another plan may have them: what it has not is the model's.
@@ -156,9 +153,8 @@ local function propose(job, best)
   local list, say = proposals(job.spec.plan), job.say
   for i, set in ipairs(list) do
     local spec = os.time() < job.stop and job.find({ set })
-    local dir = spec and measure.folder(job.dir, "plan" .. i)
-    if dir then
-      local other = measure.open(job.project, spec, job.level.name, dir)
+    local other = spec and measure.open(job.project, spec, job.level.name, ("%s/plan%d"):format(job.dir, i))
+    if other then
       local from, to = measure.trainer(job.work, best), measure.trainer(other, legal(other, best, job.level))
       local now = os.time()
       local result = measure.compare(from, to, { "train" }, job.options, now + (job.stop - now) // (#list + 1 - i))
@@ -170,8 +166,7 @@ local function propose(job, best)
 end
 
 local function work_through(job)
-  local first = measure.folder(job.dir, "plan0")
-  job.work = measure.open(job.project, job.spec, job.level.name, first)
+  job.work = measure.open(job.project, job.spec, job.level.name, job.dir .. "/plan0")
   job.model = tuning.defaults(job.spec.plan, job.level, tuned.machine())
   take_floor(job)
   local best = search_choices(job)

@@ -7,14 +7,12 @@
 -- or else between; and train of sampled tasks is in_distribution. axis says what the numbers of evaluations are:
 -- "length", or the first axis that they went by. parts: of finite data, what of test is in_distribution and beyond
 -- (evaluations.lua). decoding, of generative models: "greedy" or "teacher_forced", that of all evaluations of the run;
--- other_decoding: there are lines of the other, too, or there are no others where greedy was wanted. during is a list
--- of { step, mean, sets }, the means { accuracy, accuracy_teacher_forced, exact_match, loss } of all that is held out,
--- and in sets of each set by name; notes says what could not be read. novel: examples that were trained on were left
--- out of what is held out. state is "evaluated" or one of UNSCORED. within: nothing was to be evaluated beyond
--- training, and test is what was within; seen: on the very examples of training. noisy: where embeddings had noise, {
--- [deviation] = { axis, test, ... } }, each an evaluation as above; those of the run itself are of the least deviation.
--- Invariants: writes nothing; a damaged run has no facts and no numbers, and `damaged` is true; a torn line, as a
--- killed trainer leaves it, is skipped and noted.
+-- other_decoding: there are lines of the other, too, or there are no others where greedy was wanted. during: see
+-- during.lua; notes says what could not be read. novel: examples that were trained on were left out of what is held
+-- out. state is "evaluated" or one of UNSCORED. within: nothing was to be evaluated beyond training, and test is what
+-- was within; seen: on the very examples of training. noisy: where embeddings had noise, { [deviation] = { axis, test,
+-- ... } }, each an evaluation as above; those of the run itself are of the least deviation.
+-- Invariants: writes nothing; a damaged run has no facts and no numbers, and `damaged` is true.
 
 local axes = require("spec.task.axes")
 local during = require("lab.study.read.during")
