@@ -119,20 +119,6 @@ local function about(mask, heads)
     heads)
 end
 
-local function wrong(what, expected)
-  error({ problem = true, field = "encoding.lines", what = what, expected = expected })
-end
-
-local function check_line(entry, family, value, temperature)
-  if entry.head >= family.heads then
-    wrong(("there is no head %d"):format(entry.head),
-      ("from 0 to %d; %s has %d heads"):format(family.heads - 1, family.name, family.heads))
-  elseif math.abs(value) > M.LARGEST then
-    wrong(("the value %g, divided by the temperature %g, is too large for a score"):format(entry.value, temperature),
-      ("at most %g"):format(M.LARGEST))
-  end
-end
-
 function M.mask(encoding, family, causal)
   local lines, temperature = encoding.lines, encoding.normaliser and encoding.normaliser.temperature or 1
   local columns = lines.columns or family.cross and "right" or "left"
@@ -145,7 +131,11 @@ function M.mask(encoding, family, causal)
   for _, entry in ipairs(lines.list) do
     local line = placed(entry, columns)
     line.value = entry.value / temperature
-    check_line(entry, family, line.value, temperature)
+    if math.abs(line.value) > M.LARGEST then
+      error({ problem = true, field = "encoding.lines", expected = ("at most %g"):format(M.LARGEST),
+        what = ("the value %g, divided by the temperature %g, is too large for a score"):format(entry.value,
+          temperature) })
+    end
     local head = mask.heads[entry.head + 1]
     table.insert(head.lines, line)
     head.corner = corner ~= "none"

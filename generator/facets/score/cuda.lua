@@ -164,14 +164,11 @@ local function describe_pair(out, build, score)
   out.pair = nests.pair(build, score)
   local gathers, logit_grad, differs = cuda.pair_gradient(build, score)
   out.logit_grad = differs and logit_grad
-  out.gathers, out.lists = gathers, {}
-  for _, class in ipairs(classes) do
-    local list = gathers[class]
-    if list then
-      list.class, list.count, list.about = class, #list, table.concat(lists.names(list), ", ")
-      out.lists[#out.lists + 1] = list
-    end
+  out.gathers = gathers
+  for class, list in next, gathers do
+    list.class, list.count, list.about = class, #list, table.concat(lists.names(list), ", ")
   end
+  out.lists = lists.map(classes, function(class) return gathers[class] end)
   out.uniform_count = gathers.uniform and #gathers.uniform or 0
 end
 

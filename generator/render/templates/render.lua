@@ -9,6 +9,7 @@
 -- runs, but for those of C that are too long (wrap.lua); a template sees the plan's fields, what its include hands
 -- over, and the helpers below, nothing else.
 
+local lists = require("base.lists")
 local literals = require("base.literals")
 local nearest = require("base.nearest")
 local signatures = require("render.templates.signatures")
@@ -88,7 +89,8 @@ local function locate(run)
 end
 
 -- Where a name stands in the line that runs, at or after the hole; the line's first character when it is not found.
-local function point_at(here, name)
+local function point_at(run, name)
+  local here = locate(run)
   local source, pattern = here.source[here.line] or "", "%f[%w_]" .. name:gsub("%p", "%%%0") .. "%f[^%w_]"
   here.col = source:find(pattern, here.col or 1) or here.col or source:find("%S") or 1
 end
@@ -102,7 +104,7 @@ local function lookup(run, name)
   if run.plan[name] ~= nil then
     return run.plan[name]
   end
-  point_at(locate(run), tostring(name))
+  point_at(run, tostring(name))
   fail(run, ("'%s' is not in the plan"):format(name), did_you_mean(tostring(name), run.helpers, run.plan,
     table.unpack(run.extras)))
 end
@@ -128,7 +130,7 @@ local function helper(run, name, convert)
   return function(...)
     local text, reason = convert(...)
     if not text then
-      point_at(locate(run), name)
+      point_at(run, name)
       fail(run, ("%s: %s"):format(name, reason))
     end
     return text
@@ -144,10 +146,7 @@ local function include(run, name, extra, section)
   end
   for i, frame in ipairs(run.stack) do
     if frame.name == name and frame.section == section then
-      local names = {}
-      for k = i, #run.stack do
-        names[#names + 1] = run.stack[k].name
-      end
+      local names = lists.names(table.move(run.stack, i, #run.stack, 1, {}))
       fail(run, ("%s includes itself: %s -> %s"):format(name, table.concat(names, " -> "), name))
     end
   end
@@ -209,7 +208,7 @@ local function define(run, ...)
 end
 
 local function invoke(run, ...)
-  point_at(locate(run), "invoke")
+  point_at(run, "invoke")
   return call_of(run, ...)
 end
 
@@ -269,7 +268,7 @@ local function environment(run)
   return setmetatable({}, {
     __index = function(_, name) return run.helpers[name] or code[name] or lookup(run, name) end,
     __newindex = function(_, name)
-      point_at(locate(run), tostring(name))
+      point_at(run, tostring(name))
       fail(run, ("a template cannot set '%s'"):format(name), "write: local " .. name)
     end,
   })
@@ -308,9 +307,7 @@ local function on_error(run, err)
   if type(err) == "table" or #run.stack == 0 or err:find("interrupted!", 1, true) then
     return err
   end
-  local here = locate(run)
-  local name = err:match("%(%l+ '([^']+)'%)")
-  point_at(here, name or "\0")
+  point_at(run, err:match("%(%l+ '([^']+)'%)") or "\0")
   local _, shaped = pcall(fail, run, (err:gsub("^[^:]*:%d+: ", "")))
   return shaped
 end

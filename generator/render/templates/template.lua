@@ -8,6 +8,8 @@
 -- A file may have sections, each below a line `% section("name")`: it is then read one section at a time, with what
 -- stands ahead of the first.
 
+local lists = require("base.lists")
+
 local M = {}
 
 local BLOCK = { ["if"] = "then", ["for"] = "do", ["while"] = "do", ["repeat"] = "until", ["do"] = "end" }
@@ -20,39 +22,25 @@ local FORBIDDEN = {
 local LINES = { include = true, splice = true, call = true, define = true, slot = true }
 local CLOSING = { [")"] = "(", ["]"] = "[", ["}"] = "{" }
 
+local FORMS = { { "name", "^[%a_][%w_]*" }, { "number", "^%.?%d[%w.]*" }, { "string", "^([\"']).-%1" },
+  { "op", "^[=~<>]=" }, { "op", "^//" }, { "op", "^%.%." }, { "op", "^[^\"']" } }
+
 -- The tokens of one line of Lua: { kind = "name" | "number" | "string" | "op", text, col }; comments are skipped.
 -- nil and a column for a string that does not end on its line.
 local function tokenise(code, first_column)
-  local tokens, at = {}, 1
-  local function take(kind, stop)
-    tokens[#tokens + 1] = { kind = kind, text = code:sub(at, stop), col = first_column + at - 1 }
-    at = stop + 1
-  end
+  local masked, tokens, at = (code:gsub("\\.", "__")), {}, 1
   while true do
-    at = code:find("%S", at)
-    if not at or code:find("^%-%-", at) then
+    at = masked:find("%S", at)
+    if not at or masked:find("^%-%-", at) then
       return tokens
     end
-    local stop = select(2, code:find("^[%a_][%w_]*", at))
-    local digits = select(2, code:find("^%.?%d[%w.]*", at))
-    local quote = code:match("^[\"']", at)
-    if stop then
-      take("name", stop)
-    elseif digits then
-      take("number", digits)
-    elseif quote then
-      stop = at + 1
-      while code:sub(stop, stop) ~= quote do
-        if stop > #code then
-          return nil, first_column + at - 1
-        end
-        stop = stop + (code:sub(stop, stop) == "\\" and 2 or 1)
-      end
-      take("string", stop)
-    else
-      local two = code:match("^[=~<>]=", at) or code:match("^//", at) or code:match("^%.%.", at)
-      take("op", at + (two and #two or 1) - 1)
+    local form = lists.find(FORMS, function(each) return masked:find(each[2], at) end)
+    if not form then
+      return nil, first_column + at - 1
     end
+    local _, stop = masked:find(form[2], at)
+    tokens[#tokens + 1] = { kind = form[1], text = code:sub(at, stop), col = first_column + at - 1 }
+    at = stop + 1
   end
 end
 

@@ -138,23 +138,18 @@ end
 
 -- Lines of a comment, { line, from }, each of which takes in what the one before it had too much.
 local function fit_comment(list)
-  local fitted, i = {}, 1
-  while list[i] do
-    local entry = list[i]
-    local kept, rest = entry.line, nil
-    if #kept > M.COLUMNS then
-      kept, rest = parted(kept)
+  for i, entry in ipairs(list) do
+    local line, rest, following = entry.line, nil, list[i + 1] and list[i + 1].line:match("^%s*%* (%w.*)$")
+    if #line > M.COLUMNS then
+      entry.line, rest = parted(line)
     end
-    fitted[i] = { line = kept, from = entry.from }
-    local following = rest and list[i + 1] and list[i + 1].line:match("^%s*%* (%w.*)$")
-    if following then
-      list[i + 1].line = star(entry.line) .. rest .. " " .. following
+    if rest and following then
+      list[i + 1].line = star(line) .. rest .. " " .. following
     elseif rest then
-      table.insert(list, i + 1, { line = star(entry.line) .. rest, from = entry.from })
+      table.insert(list, i + 1, { line = star(line) .. rest, from = entry.from })
     end
-    i = i + 1
   end
-  return fitted
+  return list
 end
 
 -- ---- the whole ----
