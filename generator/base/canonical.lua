@@ -42,17 +42,12 @@ function M.text(value)
   elseif kind ~= "table" then
     return tostring(value)
   end
-  local parts = {}
   if #value > 0 then
-    for i, item in ipairs(value) do
-      parts[i] = M.text(item)
-    end
-    return "[" .. table.concat(parts, ",") .. "]"
+    return "[" .. table.concat(lists.map(value, M.text), ",") .. "]"
   end
-  for i, key in ipairs(M.sorted_keys(value)) do
-    parts[i] = tongues.json(key) .. ":" .. M.text(value[key])
-  end
-  return "{" .. table.concat(parts, ",") .. "}"
+  return "{" .. table.concat(lists.map(M.sorted_keys(value), function(key)
+    return tongues.json(key) .. ":" .. M.text(value[key])
+  end), ",") .. "}"
 end
 
 return M

@@ -10,6 +10,7 @@
 -- process that is gone is renamed to the successor's, which only one of those who saw it can do.
 
 local lfs = require("lfs")
+local lists = require("base.lists")
 local shell = require("base.shell")
 local write = require("base.write")
 
@@ -54,11 +55,7 @@ function M.who(identity)
 end
 
 local function holder(path)
-  for _, name in ipairs(write.names(path)) do
-    if parse(name) then
-      return name
-    end
-  end
+  return lists.find(write.names(path), parse)
 end
 
 local function empty(folder, kept)

@@ -123,23 +123,15 @@ end
 -- Files of an earlier generation that the list no longer has; only files that carry the banner, in front or in the last
 -- line, and temporary files that a process left as it was killed.
 local function leftovers(dir, files)
-  local wanted, found = {}, {}
-  for _, file in ipairs(files) do
-    wanted[file.path] = true
-  end
-  for name in lfs.dir(dir) do
+  local wanted = lists.set(lists.map(files, function(file) return file.path end))
+  return lists.filter(M.names(dir), function(name)
     local path = dir .. "/" .. name
-    if not wanted[name] and lfs.attributes(path, "mode") == "file" then
-      local text = M.read(path)
-      local last = text and text:sub(-BANNER_LINE):match("([^\n]*)\n?$") -- quadratic in the text
-      if is_abandoned(name) or text and not name:find("%.partial$")
-        and (text:sub(1, BANNER_FRONT) .. last):find(BANNER, 1, true) then
-        found[#found + 1] = name
-      end
-    end
-  end
-  table.sort(found)
-  return found
+    local is_other = not wanted[name] and lfs.attributes(path, "mode") == "file"
+    local text = is_other and M.read(path)
+    local last = text and text:sub(-BANNER_LINE):match("([^\n]*)\n?$") -- quadratic in the text
+    return is_other and (is_abandoned(name) or text and not name:find("%.partial$")
+      and (text:sub(1, BANNER_FRONT) .. last):find(BANNER, 1, true))
+  end)
 end
 
 -- A folder for results inside somebody else's, unless one is given: its path, or nil and a message where a link leads
@@ -195,19 +187,13 @@ end
 
 -- How dir differs from the files: a list of { path, state }, state "missing", "differs" or "left over".
 function M.compare(dir, files)
-  local differences = {}
-  for _, file in ipairs(files) do
+  local differences = lists.map(files, function(file)
     local text = M.read(dir .. "/" .. file.path)
-    if text ~= file.text then
-      differences[#differences + 1] = { path = file.path, state = text and "differs" or "missing" }
-    end
-  end
-  if lfs.attributes(dir, "mode") == "directory" then
-    for _, name in ipairs(leftovers(dir, files)) do
-      differences[#differences + 1] = { path = name, state = "left over" }
-    end
-  end
-  return differences
+    return text ~= file.text and { path = file.path, state = text and "differs" or "missing" } or nil
+  end)
+  return lists.append(differences, lists.map(leftovers(dir, files), function(name)
+    return { path = name, state = "left over" }
+  end))
 end
 
 -- The names in a folder, sorted; an empty list where there is none, or none any more.

@@ -67,8 +67,8 @@ local function warn_beyond(seen, say, name, streams)
   local queries, keys = streams[sides[1]], streams[sides[2]]
   local causal = name == "decoder" or seen.resolved.model.kind == "decoder"
     or encoding.mask ~= nil and encoding.mask.kind == "causal"
-  local beyond = lists.map(encoding.lines.list, function(line)
-    return not meets_a_pair(line, queries, keys, causal) and line or nil
+  local beyond = lists.filter(encoding.lines.list, function(line)
+    return not meets_a_pair(line, queries, keys, causal)
   end)
   if beyond[1] then
     say.warn(("%s: line %d of direction %d in head %d%s: the longest sequences have %s and %s"):format(

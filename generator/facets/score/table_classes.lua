@@ -14,7 +14,7 @@ function M.about(t, per_head)
 end
 
 function M.members(tables, class)
-  return lists.map(tables, function(t) return t.class == class and t or nil end)
+  return lists.filter(tables, function(t) return t.class == class end)
 end
 
 return M

@@ -31,9 +31,7 @@ end
 -- For the chips on which so many shards need several rounds, by the number that needs one, largest first:
 -- { key = shards, name of a chip with its multiprocessors... }.
 function M.advice(batch, shards, least_architecture)
-  local small = lists.map(M.list, function(chip)
-    return chip[1] >= least_architecture and chip[3] < shards and chip or nil
-  end)
+  local small = lists.filter(M.list, function(chip) return chip[1] >= least_architecture and chip[3] < shards end)
   local advice = lists.group(small, function(chip) return M.shards(batch, chip[3]) end)
   table.sort(advice, function(a, b) return a.key > b.key end)
   return advice

@@ -224,8 +224,8 @@ end
 
 -- The families whose draws place what is added in blocks.
 local function placing(plan, net)
-  local blocks = lists.map(plan.streams[2] and {} or net.scopes, function(block)
-    return lists.any(block.ops, function(op) return op.kind == "place" end) and block or nil
+  local blocks = lists.filter(plan.streams[2] and {} or net.scopes, function(block)
+    return lists.any(block.ops, function(op) return op.kind == "place" end)
   end)
   return lists.set(lists.map(blocks, function(block) return attention.placing(block) or plan.first end))
 end
@@ -301,15 +301,12 @@ end
 
 -- Everything that is drawn, one behind the other.
 local function drawing_of(plan, device)
-  local list = {}
-  for _, drawing in ipairs({ input_drawing, sequence_drawing }) do
-    for _, words in ipairs(device.streams) do
-      list[#list + 1] = drawing(plan, words)
-    end
-  end
-  for _, family in ipairs(plan.attentions) do
-    list[#list + 1] = family.attends.draws and family_drawing(family) or nil
-  end
+  local list = lists.flat({ input_drawing, sequence_drawing }, function(drawing)
+    return lists.map(device.streams, function(words) return drawing(plan, words) end)
+  end)
+  lists.append(list, lists.map(plan.attentions, function(family)
+    return family.attends.draws and family_drawing(family) or nil
+  end))
   for i, one in ipairs(list) do
     local before = list[i - 1]
     one.at = before and ("v->%s + %s"):format(before.member, before.count) or "in->draws"

@@ -398,9 +398,7 @@ local function cpu_headers(plan, noise, of_operations)
     wanted.score = wanted.score or family.score.kind ~= "none" or family.mask.kind ~= "none"
     wanted.geometric = wanted.geometric or family.normaliser.kind == "geometric"
   end
-  local list = lists.map({ "rotation", "turned", "score", "geometric" }, function(header)
-    return wanted[header] and header or nil
-  end)
+  local list = lists.filter({ "rotation", "turned", "score", "geometric" }, function(header) return wanted[header] end)
   return lists.append(lists.append(list, of_operations), { noise and "noise" or nil })
 end
 

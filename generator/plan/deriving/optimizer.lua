@@ -33,8 +33,8 @@ end
 
 -- Elements of tensors that do not decay: those that are not learned, and with "matrices" those of one dimension.
 local function spared(plan, decays)
-  local list, tensors = {}, lists.map(plan.tensors, function(t)
-    return (not t.learned or decays == "matrices" and t.rank == 1) and t or nil
+  local list, tensors = {}, lists.filter(plan.tensors, function(t)
+    return not t.learned or decays == "matrices" and t.rank == 1
   end)
   table.sort(tensors, function(a, b) return a.offset < b.offset end)
   for _, t in ipairs(tensors) do

@@ -5,6 +5,8 @@
 -- where they are alike; M.picture: the text of an SVG at the longest lengths of training, up to 400 tokens.
 -- Deterministic.
 
+local lists = require("base.lists")
+
 local M = {}
 
 -- ---- pairs ----
@@ -78,12 +80,10 @@ end
 
 local function range_of(heads)
   local least, largest = math.huge, -math.huge
-  for _, rows in ipairs(heads) do
-    for _, row in ipairs(rows) do
-      for _, value in ipairs(row) do
-        least = value and math.min(least, value) or least
-        largest = value and math.max(largest, value) or largest
-      end
+  for _, row in ipairs(lists.flat(heads, function(rows) return rows end)) do
+    for _, value in ipairs(row) do
+      least = value and math.min(least, value) or least
+      largest = value and math.max(largest, value) or largest
     end
   end
   return least, largest
