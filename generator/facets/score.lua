@@ -32,6 +32,7 @@ local python = require("facets.score.python")
 local reach = require("facets.score.reach")
 local score_cuda = require("facets.score.cuda")
 local traced = require("expression.traced")
+local walk = require("expression.walk")
 local wording = require("base.wording")
 
 local M = { name = "score", off = "none", unreached = reach.unreached, export = python.export }
@@ -122,9 +123,7 @@ local function uses_of(list, family)
   local positions, S = family.positions, family.cross and "S" or "T"
   local set = {}
   for _, nest in ipairs(list) do
-    for name in next, nest.mentioned do
-      set[name] = true
-    end
+    set = lists.merged(set, nest.mentioned)
     set.s = set.s or nest.class ~= "uniform"
     set[S] = set[S] or WIDE[nest.class] or false
   end
@@ -145,16 +144,12 @@ local function gathered_in_pair(statements, t)
 end
 
 local function gathered_tables(tables, statements)
-  local list = {}
-  for _, t in ipairs(tables) do
-    if t.learned and gathered_in_pair(statements, t) then
-      local uniform = t.class == "uniform"
-      list[#list + 1] = { name = t.name, class = t.class, row = t.row,
-        element = uniform and cpu.element("d", t, "score"),
-        address = not uniform and cpu.address("d", t, t.class) }
-    end
-  end
-  return list
+  return lists.map(tables, function(t)
+    local uniform = t.class == "uniform"
+    local gathered = { name = t.name, class = t.class, row = t.row, element = uniform and cpu.element("d", t, "score"),
+      address = not uniform and cpu.address("d", t, t.class) }
+    return t.learned and gathered_in_pair(statements, t) and gathered or nil
+  end)
 end
 
 -- Loop nests that fill the tables, each after those it reads; those that take gradients back, in the opposite order.
@@ -202,10 +197,8 @@ end
 local function describe_sets(out, family)
   out.per_layer = lists.any(out.tables, function(t) return t.per_layer end)
   out.trains = lists.any(out.tables, function(t) return t.learned end)
-  out.has = { distance = false, sum = false, pair = false }
-  for _, t in ipairs(out.tables) do
-    out.has[t.class] = true
-  end
+  out.has = lists.merged({ distance = false, sum = false, pair = false },
+    lists.set(lists.map(out.tables, function(t) return t.class end)))
   out.sets = out.per_layer and family.layers or 1
   out.sets_words = out.per_layer and ", one for each layer" or ", for all layers"
   out.set_of_layer = out.per_layer and "l" or "0"
@@ -270,24 +263,12 @@ end
 
 -- Targets of a table's gradient: learned parameters and tables that its value reads, in the order of reading.
 local function destinations(value)
-  local names, seen = {}, {}
-  local function visit(node)
-    if seen[node] then
-      return
-    end
-    seen[node] = true
+  local names = {}
+  walk(value, function(node)
     local p, t = node.parameter, node.op == "table" and node.table
-    local name = p and p.learned and "x." .. p.name or t and t.learned and t.name
-    if name and not seen[name] then
-      seen[name] = true
-      names[#names + 1] = name
-    end
-    for _, argument in ipairs(node) do
-      visit(argument)
-    end
-  end
-  visit(value)
-  return table.concat(names, ", ")
+    names[#names + 1] = p and p.learned and "x." .. p.name or t and t.learned and t.name or nil
+  end)
+  return table.concat(lists.distinct(names), ", ")
 end
 
 -- Parts of the score's formula: the tables, then the rest, which the pair loop computes.
@@ -333,13 +314,12 @@ function M.bytes(family, sizes, T, S)
   local queries, keys = sizes.round_up(T, sizes.lanes), sizes.round_up(S, sizes.lanes)
   local counts = { uniform = 1, query = queries, key = keys, sum = queries + keys + sizes.lanes, pair = S * queries,
     distance = sizes.round_up(S - 1, sizes.lanes) + queries + sizes.lanes }
-  local bytes, behind = 0, family.ranged and sizes.lanes or 0
-  for _, t in ipairs(family.score.tables or {}) do
+  local behind = family.ranged and sizes.lanes or 0
+  local bytes = (family.score.sets or 0) * lists.sum(family.score.tables or {}, function(t)
     local more = (t.class == "query" or t.class == "pair") and behind or 0
-    bytes = bytes + sizes.reals(counts[t.class] * (t.per_head and family.heads or 1) + more)
+    return sizes.reals(counts[t.class] * (t.per_head and family.heads or 1) + more)
       + (t.row and sizes.reals(counts[t.class]) or 0)
-  end
-  bytes = (family.score.sets or 0) * bytes
+  end)
   return { behind = bytes, sums = family.score.trains and bytes or 0 }
 end
 

@@ -72,10 +72,7 @@ end
 local BY_KEYS = { key = true, distance = true, sum = true } -- loop nests whose bounds name S, with cross-attention
 
 local function uses_of(build, nest)
-  local set = { staging = nest.sums[1] ~= nil }
-  for name in next, nest.mentioned do
-    set[name] = true
-  end
+  local set = lists.merged(nest.mentioned, { staging = nest.sums[1] ~= nil })
   set.T = set.T or nest.class ~= "uniform" and not (build.cross and nest.class == "key")
   set.S = set.S or build.cross and BY_KEYS[nest.class] or false
   set.s = set.s or nest.class == "pair"
