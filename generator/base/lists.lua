@@ -178,6 +178,15 @@ function M.nested(list, key)
   end)
 end
 
+-- The parts of a text that a pattern finds, in order.
+function M.parts(text, pattern)
+  local parts = {}
+  for part in text:gmatch(pattern) do
+    parts[#parts + 1] = part
+  end
+  return parts
+end
+
 -- The names of things that have one.
 function M.names(list)
   return M.map(list, function(one) return one.name end)

@@ -39,17 +39,9 @@ function M.cache(name)
   return home and home:sub(1, 1) == "/" and home .. "/.cache/longhand/" .. name or nil
 end
 
-local function parts_of(path)
-  local parts = {}
-  for part in path:gmatch("[^/]+") do
-    parts[#parts + 1] = part
-  end
-  return parts
-end
-
 -- An absolute path as seen from a folder, which is absolute too: "./a" or "../../a".
 function M.relative(path, folder)
-  local to, from, same = parts_of(path), parts_of(folder), 0
+  local to, from, same = lists.parts(path, "[^/]+"), lists.parts(folder, "[^/]+"), 0
   while same < #from and same < #to - 1 and to[same + 1] == from[same + 1] do
     same = same + 1
   end

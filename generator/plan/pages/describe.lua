@@ -108,15 +108,7 @@ end
 
 -- Comment lines: each sentence starts one and goes on where it is too long for the banner.
 local function wrapped(...)
-  local lines = {}
-  for _, text in ipairs({ ... }) do
-    local words = {}
-    for word in text:gmatch("%S+") do
-      words[#words + 1] = word
-    end
-    lists.append(lines, wording.filled(words, BANNER_COLUMNS))
-  end
-  return lines
+  return lists.flat({ ... }, function(text) return wording.filled(lists.parts(text, "%S+"), BANNER_COLUMNS) end)
 end
 
 local function family_comments(plan)

@@ -63,11 +63,7 @@ end
 
 -- The archives whose code a trainer that is linked like this ("static" or "dynamic") holds beside our own; a list.
 function M.archives(project, linking)
-  local list = {}
-  for path in ask(project, "print-archives", "STATIC=" .. (linking == "static" and "1" or "")):gmatch("%S+") do
-    list[#list + 1] = path
-  end
-  return list
+  return lists.parts((ask(project, "print-archives", "STATIC=" .. (linking == "static" and "1" or ""))), "%S+")
 end
 
 -- What device code is compiled with and for, as words: the compiler's kind, version and path, sm_80 and so on, "text"
@@ -104,12 +100,8 @@ function M.has_cuda(dir)
 end
 
 local function covers(have, want)
-  for level in want:gmatch("%S+") do
-    if not (" " .. have .. " "):find(" " .. level .. " ", 1, true) then
-      return false
-    end
-  end
-  return true
+  local there = lists.set(lists.parts(have, "%S+"))
+  return not lists.find(lists.parts(want, "%S+"), function(word) return not there[word] end)
 end
 
 -- What the trainer in dir was compiled from and for, as lines of its stamp, and what is loose in it; nil where that is
