@@ -171,6 +171,17 @@ function Diagnostics:list()
   end)
 end
 
+-- Calls work(...): what it returns; or nil and the problem that it throws, a table that says so. Other errors go on.
+function M.attempt(work, ...)
+  local ok, result = xpcall(work, function(err)
+    return type(err) == "table" and err or debug.traceback(err)
+  end, ...)
+  if not ok and (type(result) ~= "table" or not result.problem) then
+    error(result, 0)
+  end
+  return ok and result or nil, not ok and result or nil
+end
+
 -- That a path names no file of a kind; mode: what is there, as lfs.attributes says, or nil.
 function M.no_such(kind, path, mode)
   return ("no such %s: %s%s"):format(kind, path, mode and (", which is a %s"):format(mode) or "")

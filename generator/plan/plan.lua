@@ -12,6 +12,7 @@ local costs = require("plan.deriving.costs")
 local cuda = require("plan.deriving.cuda_half")
 local defaults = require("plan.deriving.defaults")
 local describe = require("plan.pages.describe")
+local diagnostics = require("base.diagnostics")
 local digests = require("plan.deriving.digests")
 local dimensions = require("plan.deriving.dimensions")
 local encoding = require("plan.deriving.encoding")
@@ -114,15 +115,8 @@ local function located(problem, resolved, network)
 end
 
 function M.build(resolved, facts)
-  local ok, plan = xpcall(build, function(err)
-    return type(err) == "table" and err or debug.traceback(err)
-  end, resolved, facts)
-  if ok then
-    return plan
-  elseif type(plan) ~= "table" or not plan.problem then
-    error(plan, 0)
-  end
-  return nil, located(plan, resolved, facts.network)
+  local plan, problem = diagnostics.attempt(build, resolved, facts)
+  return plan, problem and located(problem, resolved, facts.network)
 end
 
 return M

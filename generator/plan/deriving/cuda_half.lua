@@ -40,6 +40,7 @@
 
 local attention = require("network.graph.attention")
 local device_terms = require("attention.device")
+local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
 local network = require("network.targets.cuda_network")
 local schema = require("spec.schema")
@@ -155,19 +156,16 @@ end
 
 -- The network in device code; or false, and why there is none.
 local function network_of(net, executed, given)
-  local ok, made = xpcall(function() return network.derive(net, executed, given) end, function(err)
-    return type(err) == "table" and err or debug.traceback(err)
-  end)
-  if not ok and (type(made) ~= "table" or not made.problem) then
-    error(made, 0)
-  end
-  for family, names in pairs(ok and made.attends or {}) do
+  local made, why = diagnostics.attempt(network.derive, net, executed, given)
+  for family, names in pairs(made and made.attends or {}) do
     for name, value in pairs(names) do
       family.attends[name] = value
     end
   end
-  made.attends = nil
-  return ok and made or false, not ok and made or false
+  if made then
+    made.attends = nil
+  end
+  return made or false, why or false
 end
 
 local function head_words(family, lanes)
