@@ -16,7 +16,7 @@ local lu = require("luaunit")
 local project = require("project").new(".")
 local reports = require("reports")
 local shell = require("base.shell")
-local verbs = require("lab.study.grid.verbs")
+local stages = require("lab.study.grid.stages")
 
 local function expand(argument, options)
   local study, message = grid.expand(project, argument, options)
@@ -288,12 +288,12 @@ end
 TestStages = {}
 
 function TestStages.setUp()
-  verbs.VERBS.probe = { options = { "few_lines" }, flags = { "briefly" } }
+  stages.VERBS.probe = { options = { "few_lines" }, flags = { "briefly" } }
   os.execute("rm -rf " .. select(2, staged()))
 end
 
 function TestStages.tearDown()
-  verbs.VERBS.probe = nil
+  stages.VERBS.probe = nil
 end
 
 local function by_id(study)

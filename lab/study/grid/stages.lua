@@ -11,9 +11,16 @@ local locate = require("spec.reading.locate")
 local names_module = require("base.names")
 local nodes = require("lab.study.grid.nodes")
 local tree = require("spec.reading.tree")
-local verbs = require("lab.study.grid.verbs")
 
 local M = {}
+
+-- The verbs that make a spec of a finished run: `options`, the names that each takes, `flags`, those without a value,
+-- and `folder`, the option that says where its other files go. The command is `./longhand <verb> RUN --out FILE`, with
+-- `--<option> <value>` for each value that an option has; it leaves FILE, a spec, whole or not at all, and says why.
+M.VERBS = {
+  calibrate = { options = { "control", "length", "positions", "reading", "samples", "seed", "set" },
+    flags = { "init" }, folder = "tables" },
+}
 
 local FIELDS = { "name", "cells", "from", "verb", "options", "seeds" }
 local STAGE_TEXT = '{ name = "...", cells = { <axis> = { names } }, from = "an earlier stage", verb = "..." }'
@@ -76,12 +83,12 @@ local function read_making(context, node, path, stage, names)
   end
   stage.from = nodes.word(context, fields.from, path .. ".from", names, "earlier stage")
   if not fields.verb then
-    nodes.add(context, node, path .. ".verb", "is missing", table.concat(canonical.sorted_keys(verbs.VERBS), ", "))
+    nodes.add(context, node, path .. ".verb", "is missing", table.concat(canonical.sorted_keys(M.VERBS), ", "))
     return
   end
-  stage.verb = nodes.word(context, fields.verb, path .. ".verb", canonical.sorted_keys(verbs.VERBS), "verb of a stage")
+  stage.verb = nodes.word(context, fields.verb, path .. ".verb", canonical.sorted_keys(M.VERBS), "verb of a stage")
   stage.options = stage.verb and fields.options
-    and read_options(context, fields.options, path .. ".options", verbs.VERBS[stage.verb]) or {}
+    and read_options(context, fields.options, path .. ".options", M.VERBS[stage.verb]) or {}
 end
 
 function M.read(context, axes, node)

@@ -22,7 +22,8 @@ local M = { DATA_DIGITS = 8 } -- of a training file's SHA-256 in the name of a r
 local STOPPED = 75 -- the exit code after a signal
 local TAIL = 4096 -- bytes that hold the last line of metrics.jsonl, and of eval.jsonl
 
-local function line_of(name, problem, number)
+-- What is wrong with a file, as one line: { field (or nil), found, expected }, and the number of its line or nil.
+function M.line_of(name, problem, number)
   local field = problem.field ~= "" and problem.field or nil
   return tongues.plain(("%s: %s%sfound %s; expected %s"):format(name, number and ("line %d: "):format(number) or "",
     field and field .. ": " or "", problem.found, problem.expected))
@@ -93,7 +94,7 @@ function M.facts(dir, place)
   local name = "run.json"
   local text, problem = input.read(dir .. "/" .. name, run_shapes.LARGEST[name])
   if not text then
-    return nil, problem and line_of(name, problem)
+    return nil, problem and M.line_of(name, problem)
   end
   local facts, known
   facts, problem, known = decode_facts(text)
@@ -106,7 +107,7 @@ function M.facts(dir, place)
   end
   problem = problem or misplaced(facts, place or {})
   if problem then
-    return nil, line_of(name, problem)
+    return nil, M.line_of(name, problem)
   end
   facts.flags = facts.flags or {}
   return facts
@@ -128,10 +129,10 @@ local function each_line(dir, name, notes, take)
     if wrong and not whole then
       notes[#notes + 1] = ("%s: line %d is torn, skipped"):format(name, number)
     elseif wrong then
-      return line_of(name, wrong, number)
+      return M.line_of(name, wrong, number)
     end
   end)
-  return damage or problem and line_of(name, problem)
+  return damage or problem and M.line_of(name, problem)
 end
 
 local function decode_line(line, shape)
@@ -249,7 +250,7 @@ function M.records(root)
     local value = text and input.decode(text)
     local problem = type(value) == "table" and value.study ~= nil and shapes.problem(value, run_shapes.record)
     if problem then
-      problems[#problems + 1] = line_of(root .. "/" .. name, problem)
+      problems[#problems + 1] = M.line_of(root .. "/" .. name, problem)
     elseif problem == nil then
       list[#list + 1] = value
     end

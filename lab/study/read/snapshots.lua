@@ -8,10 +8,10 @@
 -- them, a cell once for each plan that it had; nil where there is none, and what is damaged. Reads files, writes none.
 
 local input = require("base.input")
+local run_files = require("lab.study.read.run_files")
 local run_shapes = require("lab.study.read.run_shapes")
 local sha256 = require("base.sha256")
 local shapes = require("lab.study.read.shapes")
-local tongues = require("base.tongues")
 
 local M = { FOLDER = ".studies" }
 
@@ -54,9 +54,7 @@ function M.read(root, study, scale)
     problem = problem or shapes.problem(value, SHAPE)
   end
   if problem then
-    local field = (problem.field or "") ~= "" and problem.field .. ": " or ""
-    return nil, tongues.plain(("%s/%s: %sfound %s; expected %s"):format(root, name, field, problem.found,
-      problem.expected))
+    return nil, run_files.line_of(root .. "/" .. name, problem)
   end
   return value
 end

@@ -13,8 +13,8 @@ local lfs = require("lfs")
 local lists = require("base.lists")
 local overview = require("lab.study.run.overview")
 local shell = require("base.shell")
+local stages = require("lab.study.grid.stages")
 local tongues = require("base.tongues")
-local verbs = require("lab.study.grid.verbs")
 local write = require("base.write")
 
 local M = {}
@@ -74,7 +74,7 @@ end
 local function words_of(options, source)
   local file = options.out .. "/" .. source.file
   local words = { options.project.root .. "/longhand", source.verb, options.out .. "/" .. source.run, "--out", file }
-  local folder = verbs.VERBS[source.verb].folder
+  local folder = stages.VERBS[source.verb].folder
   if folder then
     lists.append(words, { "--" .. folder, (file:gsub("[^/]*$", folder)) })
   end
