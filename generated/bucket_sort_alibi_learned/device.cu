@@ -1461,7 +1461,7 @@ INLINE void score_gradients_of(score_gradients *d) {
 NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
-    const int T = v->T, count = 2 * T - 1, l = block()->l;
+    const int T = v->T, S = v->T, count = T + S - 1, l = block()->l;
     score_gradients gradients, *d = &gradients;
     score_gradients_of(d);
     for (int task = threadIdx.x; task < HEADS * count; task += THREADS) {

@@ -19,9 +19,9 @@
 
 enum { RELATIVE_SETS = 5 }; /* sets of distances in one pass, one for each layer */
 
-/* The vectors of distances of T tokens: one for every query - key, from -(T - 1) on. */
-INLINE int distance_count(int T) {
-    return 2 * T - 1;
+/* The vectors of distances of T queries and S keys: one for every query - key, from -(S - 1) on. */
+INLINE int distance_count(int T, int S) {
+    return T + S - 1;
 }
 
 enum { DROPOUT_SITES = 10 };
@@ -138,8 +138,8 @@ typedef struct table_sums {
 } table_sums;
 
 INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, int T) {
-    sums->rows = take_reals(memory, used, LAYERS * (size_t)distance_count(T) * WIDTH);
-    sums->row_sums = take_reals(memory, used, LAYERS * (size_t)distance_count(T) * HEADS);
+    sums->rows = take_reals(memory, used, LAYERS * (size_t)distance_count(T, T) * WIDTH);
+    sums->row_sums = take_reals(memory, used, LAYERS * (size_t)distance_count(T, T) * HEADS);
 }
 
 INLINE size_t sum_bytes(int T) {
@@ -159,9 +159,9 @@ typedef struct shared_tables {
 
 INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     size_t used = 0;
-    t->codes = take_reals(memory, &used, RELATIVE_SETS * (size_t)distance_count(T) * WIDTH);
-    t->rows = take_reals(memory, &used, LAYERS * (size_t)distance_count(T) * WIDTH);
-    t->row_bias = take_reals(memory, &used, LAYERS * (size_t)distance_count(T) * HEADS);
+    t->codes = take_reals(memory, &used, RELATIVE_SETS * (size_t)distance_count(T, T) * WIDTH);
+    t->rows = take_reals(memory, &used, LAYERS * (size_t)distance_count(T, T) * WIDTH);
+    t->row_bias = take_reals(memory, &used, LAYERS * (size_t)distance_count(T, T) * HEADS);
     t->sums = memory ? memory + used : (char *)0;
     used += sum_bytes(T);
     return used;
@@ -239,7 +239,7 @@ extern const lh_cuda_image longhand_images_reverse_string_rand_relative[];
 
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_relative;
 const lh_cuda_program longhand_cuda_reverse_string_rand_relative = {
-        .source_digest = "fa7ea85b90320496",
+        .source_digest = "260e468b535199a9",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_reverse_string_rand_relative",

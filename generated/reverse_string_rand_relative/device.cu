@@ -984,9 +984,9 @@ typedef struct position_row {
 
 enum { RELATIVE_SETS = 5 }; /* sets of distances in one pass, one for each layer */
 
-/* The vectors of distances of T tokens: one for every query - key, from -(T - 1) on. */
-INLINE int distance_count(int T) {
-    return 2 * T - 1;
+/* The vectors of distances of T queries and S keys: one for every query - key, from -(S - 1) on. */
+INLINE int distance_count(int T, int S) {
+    return T + S - 1;
 }
 
 typedef global<real> reals;
@@ -1101,8 +1101,8 @@ typedef struct table_sums {
 } table_sums;
 
 INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, int T) {
-    sums->rows = take_reals(memory, used, LAYERS * (size_t)distance_count(T) * WIDTH);
-    sums->row_sums = take_reals(memory, used, LAYERS * (size_t)distance_count(T) * HEADS);
+    sums->rows = take_reals(memory, used, LAYERS * (size_t)distance_count(T, T) * WIDTH);
+    sums->row_sums = take_reals(memory, used, LAYERS * (size_t)distance_count(T, T) * HEADS);
 }
 
 INLINE size_t sum_bytes(int T) {
@@ -1122,9 +1122,9 @@ typedef struct shared_tables {
 
 INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     size_t used = 0;
-    t->codes = take_reals(memory, &used, RELATIVE_SETS * (size_t)distance_count(T) * WIDTH);
-    t->rows = take_reals(memory, &used, LAYERS * (size_t)distance_count(T) * WIDTH);
-    t->row_bias = take_reals(memory, &used, LAYERS * (size_t)distance_count(T) * HEADS);
+    t->codes = take_reals(memory, &used, RELATIVE_SETS * (size_t)distance_count(T, T) * WIDTH);
+    t->rows = take_reals(memory, &used, LAYERS * (size_t)distance_count(T, T) * WIDTH);
+    t->row_bias = take_reals(memory, &used, LAYERS * (size_t)distance_count(T, T) * HEADS);
     t->sums = memory ? memory + used : (char *)0;
     used += sum_bytes(T);
     return used;
@@ -1150,7 +1150,7 @@ INLINE const int *distances_of(const step_view *v, int l) {
 }
 
 INLINE int row_count(const step_view *v) {
-    return distance_count(v->T);
+    return distance_count(v->T, v->T);
 }
 
 /* What all threads of a block know of what they work on. It lies in shared memory, behind what operations stage there:
@@ -1184,7 +1184,7 @@ INLINE int relative_distance(const step_view *v, int set, int x) {
 
 /* Sinusoids of the sets' signed distances: sines are odd, cosines even. */
 INLINE void make_codes(const step_view *v, int first, int stride) {
-    const int room = distance_count(v->T);
+    const int room = distance_count(v->T, v->T);
     for (int set = 0; set < RELATIVE_SETS; set++) {
         const int count = row_count(v);
         for (int e = first; e < count * WIDTH; e += stride) {
@@ -1198,7 +1198,7 @@ INLINE void make_codes(const step_view *v, int first, int stride) {
 /* Of layer l the rows from the first on, as many as a tile has, head by head, and their products with the position
  * bias. */
 NOINLINE void make_rows(const step_view *v, int l, int first) {
-    const int room = distance_count(v->T), count = row_count(v), here = min(count - first, (int)TILE);
+    const int room = distance_count(v->T, v->T), count = row_count(v), here = min(count - first, (int)TILE);
     const size_t set = RELATIVE_SETS > 1 ? l : 0, of_head = first;
     const real *bias = v->p->layer[l].position_bias;
     real *rows = v->shared.rows + (size_t)l * room * WIDTH + of_head * HEAD_WIDTH;
@@ -1248,7 +1248,7 @@ INLINE head head_at(const step_view *v, int l, const layer_state *s, int sequenc
     a.query = s->query_key_value + (size_t)sequence * v->T * QUERY_STRIDE + h * HEAD_WIDTH;
     a.key = a.query + WIDTH;
     a.value = a.query + 2 * WIDTH;
-    const size_t first_row = (size_t)l * distance_count(v->T) * HEADS + (size_t)h * row_count(v) + v->T - 1;
+    const size_t first_row = (size_t)l * distance_count(v->T, v->T) * HEADS + (size_t)h * row_count(v) + v->T - 1;
     a.rows = v->shared.rows + first_row * HEAD_WIDTH;
     a.row_bias = v->shared.row_bias + first_row;
     a.key_bias = s->key_bias + ((size_t)sequence * HEADS + h) * v->T;
@@ -1480,7 +1480,7 @@ INLINE void content_bias_grad(real *dbias) {
 NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
-    const int T = v->T, count = 2 * T - 1, l = block()->l;
+    const int T = v->T, S = v->T, count = T + S - 1, l = block()->l;
     const real *queries = block()->layer.query_key_value + (size_t)first * T * QUERY_STRIDE;
     const table_sums *sums = &block()->sums;
     for (int task = threadIdx.x; task < HEADS * count; task += THREADS) {
@@ -1921,7 +1921,7 @@ NOINLINE void end_tables(parameters *g) {
     table_sums sums;
     size_t used = 0;
     lay_out_sums(&sums, v->shared.sums, &used, v->T);
-    const int room = distance_count(v->T);
+    const int room = distance_count(v->T, v->T);
     for (int l = t->rank; l < LAYERS; l += t->blocks) {
         const int set = RELATIVE_SETS > 1 ? l : 0, count = row_count(v);
         real *drows = sums.rows + (size_t)l * room * WIDTH, *row_sums = sums.row_sums + (size_t)l * room * HEADS;

@@ -283,7 +283,7 @@ static void sum_by_symbol(const workspace *w, const row_set *distinct, int width
 /* Draw d of this step: one for each layer. */
 static void draw_self_positions(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
-    int T = step->shape.length[0];
+    const int T = step->shape.length[0];
     if (step->positions[0]) memcpy(s->position[d], step->positions[0], (size_t)T * sizeof(int32_t));
     else
         lh_draw_positions(&step->draw, (uint32_t)d + 1, 0, MAX_POSITION, T, true, s->position[d], s->scratch[d]);

@@ -1,23 +1,14 @@
 % local cached = ranged and not cross
-% local attend_key = (cross or ranged) and "const real *restrict key, " or ""
 % local stop, row = ranged and "head->to - head->from" or "T", ranged and "first - head->from" or "first"
 % local first_from, first_to = ranged and "head->from" or "0", ranged and "head->to" or "T"
 % if bounded then
 % first_from, first_to = "first_group", "head->end_query"
 % end
 % local asked = ranged and "to - from" or "T"
-% local needs_keys = not terms.spans or terms.drops
 /* One head of one sequence.
  *
-% if cross then
  *   query   [${asked}] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE apart
- *   key     [S] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}KEY_STRIDE apart; values WIDTH further on
-% elseif ranged then
- *   query   [to - from] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE apart
- *   key     [to] rows, likewise, from token 0 on; values WIDTH further on
-% else
- *   query   [T] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE apart; keys and values WIDTH and 2 WIDTH further on
-% end
+ *   key     [${cached and "to" or S}] rows of ${PREFIX}HEAD_WIDTH, ${K} apart, from token 0 on; values WIDTH further on
 % if partial then
  *   out     [${asked}] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written for the groups of the queries that are read
 % else
@@ -25,14 +16,14 @@
 % end
  *   kept    of the head, written
  */
-NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query,
-        ${attend_key}real *restrict out, ${name}_kept kept) {
+NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, const real *restrict key,
+        real *restrict out, ${name}_kept kept) {
 % if cached then
     const int T = head->to; /* the last query sees no key behind it */
-    const real *value = key + WIDTH;
 % else
-    % include("attention/cpu/head_lengths.tpl", { of_T = not ranged, of_S = cross and needs_keys })
+    const int ${of_head};
 % end
+    const real *value = key + WIDTH;
 % if bounded then
     const int first_group = ${name}_first_group(head);
     real *restrict weights = kept.weights;

@@ -5,9 +5,8 @@
  * are hot in cache. */
 % end
 NOINLINE void attend_${name}_${remade.always and "backward" or "remade"}(const ${name}_head *head,
-        const real *restrict query,
-        const real *restrict out, const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch,
-        real *restrict dquery) {
+        const real *restrict query, const real *restrict key, const real *restrict out, const real *restrict dout,
+        ${name}_kept kept, const ${name}_scratch *scratch, real *restrict dquery, real *restrict dkey) {
     const int T = head->T, MOST = ${PREFIX}REMADE_QUERIES;
     kept.weights = scratch->weights;
     for (int start = head->first_query / MOST * MOST; start < head->end_query; start += MOST) {
@@ -20,13 +19,13 @@ NOINLINE void attend_${name}_${remade.always and "backward" or "remade"}(const $
             int begin, end;
             ${name}_span(head, first, &begin, &end);
 % end
-            ${name}_weights(head, first, ${span}, query, query + WIDTH, weights);
+            ${name}_weights(head, first, ${span}, query, key, weights);
             weights += ${name}_group_weights(T);
         }
-        attend_${name}_queries(&block, query, out, dout, kept, scratch, dquery);
+        attend_${name}_queries(&block, query, key, out, dout, kept, scratch, dquery);
         for (int j = 0; j < T; j += ${PREFIX}KEYS)
-            attend_${name}_keys(&block, T, j, scratch->weights, scratch, start > head->first_query, dquery + WIDTH,
-                    dquery + 2 * WIDTH);
+            attend_${name}_keys(&block, T, j, scratch->weights, scratch, start > head->first_query, dkey,
+                    dkey + WIDTH);
         % slot("rows_back_of_block")
     }
 }

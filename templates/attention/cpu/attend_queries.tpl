@@ -1,14 +1,12 @@
-% local key_argument = cross and "const real *restrict key, " or ""
 % local zeros = terms.by_offset and " + " .. PREFIX .. "KEYS * LANES" or ""
 % local gradient = terms.changes and "dscore" or "dlogit"
 /* Gradients of queries, and the rows that the keys' pass reads. */
-INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query,
-        ${key_argument}const real *restrict out, const real *restrict dout, ${name}_kept kept,
-        const ${name}_scratch *scratch, real *restrict dquery) {
-    % include("attention/cpu/head_lengths.tpl", { of_T = true, of_S = cross })
-% if bounded then
+INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query, const real *restrict key,
+        const real *restrict out, const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch,
+        real *restrict dquery) {
+    const int ${of_head};
+    const real *value = key + WIDTH;
     const int first_group = ${name}_first_group(head);
-% end
 % if terms.drops then
     const real *inverse_sum = kept.inverse_sum;
     real *weights = kept.weights, *dlogits = scratch->dlogits${zeros};

@@ -1,4 +1,3 @@
-% local of_T = ("w->%slength"):format(queries.at) .. (cross and (", S = w->%slength"):format(keys.at) or "")
 % local cached, count = ranged and not cross, ranged and "count" or "T"
 % local asked_from, asked_to = partial and "first_query" or "0", partial and "end_query" or "T"
 % local forward_from, forward_to = asked_from, asked_to
@@ -6,6 +5,7 @@
 % forward_from, forward_to = "from", "from + count"
 % end
 % local rows, rows_at = cross and "real *query" or "real *query_key_value", cross and "query" or "query_key_value"
+% local keys_at = cross and "key_value" or "query_key_value + WIDTH"
 % local part_words = partial and " part: the queries that somebody reads." or ""
 % local asked = ranged and "to - from" or "T"
 % local layer_words = terms.drops and " layer: in the counter of masks." or ""
@@ -26,7 +26,7 @@
 % end
 % define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_kept *kept", rows, cross and "real *key_value", terms.directional and "const real *direction", cached and "real *cache", tiles and "real *tiles", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);
-    const int T = ${of_T};
+    const int T = w->${queries.at}length, S = w->${keys.at}length;
 % if ranged then
     const int from = w->${queries.at}from, count = w->${queries.at}to - from;
 % end
@@ -56,13 +56,7 @@
             const int at = h * ${PREFIX}HEAD_WIDTH;
             ${name}_head head = ${name}_head_of(w, l, h, ${forward_from}, ${forward_to}, &scores, direction);
             % slot("drop")
-% if cross then
-            attend_${name}(&head, query + at, key_value + at, attended + at, of_head);
-% elseif cached then
-            attend_${name}(&head, query_key_value + at, key + at, attended + at, of_head);
-% else
-            attend_${name}(&head, query_key_value + at, attended + at, of_head);
-% end
+            attend_${name}(&head, ${rows_at} + at, ${cached and "key" or keys_at} + at, attended + at, of_head);
             skip_${name}_head(&of_head, T);
         }
         ${rows_at} += ${count} * ${PREFIX}QUERY_STRIDE;
@@ -77,4 +71,4 @@
     }
 }
 
-% include("attention/cpu/attention_heads_backward.tpl", { of_T = of_T, asked_from = asked_from, asked_to = asked_to, rows_at = rows_at })
+% include("attention/cpu/attention_heads_backward.tpl", { asked_from = asked_from, asked_to = asked_to, rows_at = rows_at, keys_at = keys_at })

@@ -8,7 +8,7 @@
 % end
 % define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const row_set *part", "const " .. name .. "_kept *kept", "const real *" .. rows_at, cross and "const real *key_value", terms.directional and "const real *direction", "const real *attended", "const real *dattended", "real *d" .. rows_at, cross and "real *dkey_value", terms.directional and "real *ddirection")
     LH_TIMED(LH_PART_ATTENTION);
-    const int T = ${of_T};
+    const int T = w->${queries.at}length, S = w->${keys.at}length;
     ${name}_kept of_head = *kept;
     % slot("heads")
     % slot("heads_back")
@@ -28,14 +28,8 @@
 % if terms.sums then
             ${name}_head_grad(w, l, h, &head);
 % end
-% if cross then
-            attend_${name}_backward(&head, query + at, key_value + at, attended + at, dattended + at, of_head,
-                    &w->${name},
-                    dquery + at, dkey_value + at);
-% else
-            attend_${name}_backward(&head, query_key_value + at, attended + at, dattended + at, of_head, &w->${name},
-                    dquery_key_value + at);
-% end
+            attend_${name}_backward(&head, ${rows_at} + at, ${keys_at} + at, attended + at, dattended + at, of_head,
+                    &w->${name}, d${rows_at} + at, d${keys_at} + at);
 % end
             skip_${name}_head(&of_head, T);
         }

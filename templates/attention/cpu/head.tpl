@@ -1,10 +1,7 @@
+% local of_S = cross and ", .S = w->" .. keys.at .. "length" or ""
 /* What a head's functions are handed beside its rows; for the backward pass also where gradients add up. */
 typedef struct ${name}_head {
-% if cross then
-    int T, S; /* queries, keys */
-% else
-    int T; /* queries, and keys */
-% end
+    int ${cross and "T, S; /* queries, keys */" or "T; /* queries, and keys */"}
 % if ranged then
     int from, to; /* queries that are asked for: their rows alone are there */
 % end
@@ -22,11 +19,7 @@ typedef struct ${name}_head {
 
 static ${name}_head ${name}_head_of(const workspace *w, int l, int h, int first_query, int end_query,
         const ${name}_score_tables *scores, const real *direction) {
-% if cross then
-    ${name}_head head = {.T = w->${queries.at}length, .S = w->${keys.at}length};
-% else
-    ${name}_head head = {.T = w->${queries.at}length};
-% end
+    ${name}_head head = {.T = w->${queries.at}length${of_S}};
 % if ranged then
     head.from = w->${queries.at}from;
     head.to = w->${queries.at}to;

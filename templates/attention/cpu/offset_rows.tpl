@@ -1,12 +1,8 @@
 /* The rows of the layers that share a set of distances. */
 static void make_${name}_relative(const lh_cpu_step *step, int set) {
     const parameters *p = step->parameters;
-% if cross then
-    int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
-    int stride = ${name}_row_stride(T, S);
-% else
-    int T = step->shape.length[${queries.stream}], stride = ${name}_row_stride(T);
-% end
+    const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
+    int stride = ${name}_row_stride(${T_S});
     for (int l = set; l < ${stack.count}; l += ${PREFIX}RELATIVE_SETS) {
         real *rows = ${name}_rows(step, l);
         memset(rows, 0, ${name}_row_elements(${T_S}) * sizeof(real));

@@ -125,8 +125,8 @@ INLINE vector ${name}_inverse_of(vector total) { return 1 / maximum(total, broad
 
 /* One head of one sequence: query [T] rows of HEAD_WIDTH, QUERY_STRIDE apart, keys and values WIDTH and 2 WIDTH further on;
  * out likewise, WIDTH apart, written; what is kept of it, written. */
-NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, real *restrict out,
-        ${name}_kept kept) {
+NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, const real *restrict key,
+        real *restrict out, ${name}_kept kept) {
     const int T = head->T;
 % if partial then
     for (int first = ${name}_first_group(head); first < head->end_query; first += LANES) {

@@ -35,10 +35,7 @@ INLINE size_t ${name}_score_start(const lh_shape *shape) {
 
 /* The set ${scalar.per_layer and "that layer l reads" or "that all layers read"}. */
 static void ${name}_score_tables_of(const lh_cpu_step *step, int l, ${name}_score_tables *s) {
-    int T = step->shape.length[${queries.stream}];
-% if cross then
-    int S = step->shape.length[${keys.stream}];
-% end
+    const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
 % if scalar.tables[1] then
     char *tables = (char *)step->shared + ${name}_score_start(&step->shape);
     size_t used = 0;

@@ -1,7 +1,5 @@
 % local middle = positions.distance.independent and " + " .. PREFIX .. "MAX_POSITION" or ""
-% if uses.p then
 const parameters *p = step->parameters;
-% end
 % if uses.position then
 const int32_t *position = ((const shared *)step->shared)->${prefix}position[${positions.layer_index}];
 % end
@@ -11,9 +9,4 @@ const int32_t *key_position = ((const shared *)step->shared)->${prefix}key_posit
 % if uses.distance then
 const int32_t *drawn = ((const shared *)step->shared)->${prefix}distance[${positions.distance.layer_index}]${middle};
 % end
-% if uses.T then
-int T = step->shape.length[${queries.stream}];
-% end
-% if uses.S then
-int S = step->shape.length[${keys.stream}];
-% end
+const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];

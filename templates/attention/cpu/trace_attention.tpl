@@ -1,4 +1,5 @@
 % local of = cpu.attended[name]
+% local of_keys = cross and "state->" .. of.keys
 % local score = name .. "_logit(&queries, key, j)"
 % if terms.scaled or terms.hides then
 % score = invoke(name .. "_score", "head", "&queries", "j", score)
@@ -17,11 +18,8 @@ static void write_${name}_rows(const ${name}_head *head, int first, const real *
  *   scores, attention   [queries][keys] written; NULL: not wanted
  */
 static void trace_${name}_head(const ${name}_head *head, const real *query,
-        ${cross and "const real *key, " or ""}real *columns,
+        const real *key, real *columns,
         real *scores, real *attention) {
-% if not cross then
-    const real *key = query + WIDTH;
-% end
     for (int first = 0; first < head->T; first += LANES) {
         ${name}_queries queries;
         load_${name}_queries(head, first, query, &queries);
@@ -45,13 +43,8 @@ static void trace_${name}_head(const ${name}_head *head, const real *query,
 
 /* All heads of all sequences of the layer that went through the workspace last. */
 static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *state, const lh_trace *to) {
-% if cross then
-    const real *query = state->${of.queries}, *key = state->${of.keys};
+    const real *query = state->${of.queries}, *key = ${cross and of_keys or "query + WIDTH"};
     const int T = w->${queries.at}length, S = w->${keys.at}length;
-% else
-    const real *query = state->${of.queries};
-    const int T = w->${queries.at}length;
-% end
     size_t pairs = (size_t)T * (size_t)${S}, at = 0;
     real *scores = to->scores, *attention = to->attention;
     if (!scores && !attention) return;
@@ -60,12 +53,10 @@ static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *s
         for (int h = 0; h < ${PREFIX}HEADS; h++, at += pairs) {
             ${name}_head head = ${name}_head_of(w, l, h, 0, T, &tables, NULL);
             const int channel = h * ${PREFIX}HEAD_WIDTH;
-            trace_${name}_head(&head, query + channel, ${cross and "key + channel, " or ""}state->${name}.weights,
+            trace_${name}_head(&head, query + channel, key + channel, state->${name}.weights,
                     scores ? scores + at : NULL, attention ? attention + at : NULL);
         }
         query += T * ${PREFIX}QUERY_STRIDE;
-% if cross then
-        key += S * ${PREFIX}KEY_STRIDE;
-% end
+        key += ${S} * ${K};
     }
 }

@@ -10,11 +10,7 @@ static size_t ${prefix}draw_count(const lh_shape *shape) { return ${attends.draw
 
 static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
         const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
-% if cross then
     const int T = shape->length[${queries.stream}], S = shape->length[${keys.stream}];
-% else
-    const int T = shape->length[${queries.stream}];
-% end
     % slot("begin_draw")
 % for _, side in ipairs(sides) do
 % local count = side.member == "position" and "T" or "S"

@@ -37,9 +37,7 @@ NOINLINE void ${prefix}attend(const bool training) {
     const step_view *v = &block()->view;
     const ${attends.state} *s = &block()->${attends.block};
     const int sequences = block()->sequences, T = v->${attends.T};
-% if terms.reads_layer then
     const int l = block()->l;
-% end
     % slot("begin_forward")
     % slot("tables")
     for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * T; task += ${attends.tasks}) {

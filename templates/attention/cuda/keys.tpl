@@ -1,3 +1,4 @@
+% local of_head = "task / v->" .. attends.S .. " * v->" .. attends.T
 % local here = { h = "h", keys = "a." .. attends.keys, queries = "a.T" }
 % if attends.pairs then
 /* Gradients of the keys and values of count sequences from the first on, and of their pairs. */
@@ -8,12 +9,8 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const ${attends.state} *s = &block()->${attends.block};
-% if not attends.pairs then
     const int sequences = block()->sequences;
-% end
-% if terms.reads_layer then
     const int l = block()->l;
-% end
     % slot("tables")
 % if attends.pairs then
     for (int task = first * ${PREFIX}HEADS * v->${attends.S} + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * v->${attends.S}; task += ${attends.tasks}) {
@@ -22,9 +19,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
 % end
         const int j = task % v->${attends.S}, h = task / v->${attends.S} % ${PREFIX}HEADS,
                 sequence = task / v->${attends.S} / ${PREFIX}HEADS;
-% if attends.pairs then
         const size_t column = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * v->${attends.T} * v->${attends.S} + j;
-% end
         const ${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
         const real *dattended = w->${attends.dout} + (size_t)sequence * v->${attends.T} * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         real key[${attends.head_part}], value[${attends.head_part}], dkey[${attends.head_part}],
@@ -37,11 +32,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
 #pragma unroll ${attends.unroll}
 % end
         for (int i = ${inline("first_query", "0", here)}; i < ${inline("end_query", "a.T", here)}; ${inline("next_query", "i++", here)}) {
-% if cross then
-            const int of_query = task / v->${attends.S} * v->${attends.T} + i;
-% else
-            const int of_query = task - j + i;
-% end
+            const int of_query = ${cross and of_head or "task - j"} + i;
             const real largest = s->${prefix}largest[of_query], inverse = s->${prefix}inverse_sum[of_query],
                     delta = w->${prefix}delta[of_query];
             real query[${attends.head_part}], dout[${attends.head_part}];

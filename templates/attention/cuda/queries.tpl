@@ -6,9 +6,7 @@ NOINLINE void ${prefix}attend_queries(void) {
     const workspace *w = &block()->work;
     const ${attends.state} *s = &block()->${attends.block};
     const int sequences = block()->sequences;
-% if terms.reads_layer then
     const int l = block()->l;
-% end
     % slot("tables")
     for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * v->${attends.T}; task += ${attends.tasks}) {
         const int i = task % v->${attends.T}, h = task / v->${attends.T} % ${PREFIX}HEADS,

@@ -72,11 +72,7 @@ INLINE void ${prefix}score_grad_${list.class}(const ${prefix}score_tables *s, in
 INLINE void ${prefix}end_score(const step_view *v, int l, const ${prefix}score_tables *s,
         const ${prefix}score_gradients *d, parameters *g, real *scratch, real *staging) {
     % include("attention/cuda/scalar_names.tpl", { uses = c.finish.uses })
-% if c.finish.uses.stride then
     const int first = (int)threadIdx.x, stride = THREADS;
-% elseif c.back[1] then
-    const int first = (int)threadIdx.x;
-% end
 % if c.finish.uses.w then
     ${prefix}score_work w;
     size_t used = 0;

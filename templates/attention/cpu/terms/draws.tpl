@@ -12,11 +12,7 @@
 /* Draw d of this step: ${positions.about}. */
 static void draw_${name}_positions(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
-% if cross then
-    int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
-% else
-    int T = step->shape.length[${queries.stream}];
-% end
+    const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
 % for _, side in ipairs(sides) do
 % local count = side.member == "position" and "T" or "S"
     if (step->positions[${side.stream}]) memcpy(s->${prefix}${side.member}[d], step->positions[${side.stream}],

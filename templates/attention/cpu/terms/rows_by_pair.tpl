@@ -53,7 +53,7 @@ INLINE void ${name}_logits(const int N, const ${name}_queries *group, const real
 % include("attention/cpu/rows_queries_words.tpl")
 INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, vector *dq) {
-    % include("attention/cpu/some_lengths.tpl", { of_T = not terms.spans and not cross, of_S = not terms.spans and cross })
+    const int ${of_head};
     for (int j = ${from_key}; j < ${to_key}; j++) {
         vector dlogit = load(dlogits + j * LANES);
         vector row[${PREFIX}HEAD_WIDTH];

@@ -121,12 +121,8 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
     const int l = set;
 % end
     const int32_t *position = s->${prefix}position[${positions.layer_index}];
-% if cross then
     const int32_t *key_position = s->${prefix}key_position[${positions.layer_index}];
-    int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
-% else
-    int T = step->shape.length[${queries.stream}];
-% end
+    const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
     int stride = ${name}_place_stride(T);
     real *codes = ${name}_codes(step, set), *places = ${name}_places(step, set);
     memset(codes, 0, ${name}_code_elements(${S}) * sizeof(real));

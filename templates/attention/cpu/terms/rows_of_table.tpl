@@ -18,7 +18,7 @@ for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
 % include("attention/cpu/rows_queries_words.tpl")
 INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, vector inverse, vector *dq) {
-    % include("attention/cpu/some_lengths.tpl", { of_T = not cross, of_S = cross })
+    const int ${of_head};
     const real *rows = head->rows + first + ${S} - 1;
     for (int j = ${from_key}; j < ${to_key}; j++) {
         vector dlogit = load(dlogits + j * LANES);

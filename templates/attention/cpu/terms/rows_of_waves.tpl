@@ -33,7 +33,7 @@ for (int u = 0; u < N; u++) sum[u] += far[u];
 % include("attention/cpu/rows_queries_words.tpl")
 INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, vector inverse, vector *dq) {
-    % include("attention/cpu/some_lengths.tpl", { of_T = true, of_S = cross })
+    const int ${of_head};
     vector dposition[${PREFIX}HEAD_WIDTH];
     UNROLL
     for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dposition[d] = (vector){0};

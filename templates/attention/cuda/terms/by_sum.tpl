@@ -1,9 +1,5 @@
 % section("count")
-% if cross then
 v->${attends.T} + v->${attends.S} - 1
-% else
-2 * v->${attends.T} - 1
-% end
 % section("place")
 const int t = task % count, first = t < v->${attends.S} ? 0 : t - v->${attends.S} + 1,
         end = t < v->${attends.T} ? t + 1 : v->${attends.T};

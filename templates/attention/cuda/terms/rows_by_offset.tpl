@@ -16,17 +16,10 @@ INLINE int ${prefix}row_count(const step_view *v, int l) {
 }
 % end
 % section("distance_count")
-% if cross then
 /* The vectors of distances of T queries and S keys: one for every query - key, from -(S - 1) on. */
 INLINE int ${prefix}distance_count(int T, int S) {
     return T + S - 1;
 }
-% else
-/* The vectors of distances of T tokens: one for every query - key, from -(T - 1) on. */
-INLINE int ${prefix}distance_count(int T, int S) {
-    return 2 * T - 1;
-}
-% end
 % section("distance_of_row")
 % if positions.distance.draws then
 /* The signed distance of pairs whose query - key is x - (${attends.keys} - 1), as layers of a set see it. */

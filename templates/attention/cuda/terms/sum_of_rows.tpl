@@ -5,8 +5,6 @@ real drow[${attends.head_part}]${inline("bias_sum", "")};
 ${prefix}clear_head(drow);
 % section("add_pair")
 ${prefix}add_head(drow, dlogit, query);
-% section("layer")
-, l = block()->l
 % section("begin_kept")
 const real *queries = block()->${attends.block}.${attends.q} + (size_t)first * T * ${PREFIX}QUERY_STRIDE;
 const table_sums *sums = &block()->sums;

@@ -18,10 +18,6 @@ ${g.target} = out[${at}];
 ${g.target} = l == ${stack.count} - 1 ? out[${at}] : ${g.target} + out[${at}];
 % end
 % end
-% section("layer")
-% if gathered.statements.mentioned.s or not scalar.per_layer then
-, l = block()->l
-% end
 % section("begin_kept")
 ${prefix}score_gradients gradients, *d = &gradients;
 ${prefix}score_gradients_of(d);
