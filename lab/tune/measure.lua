@@ -60,7 +60,6 @@ function M.trainer(work, values)
   return path
 end
 
--- Steps by processor time of a trainer, for every mode and length.
 local function rates(trainer, modes, options)
   local list = {}
   for _, mode in ipairs(modes) do

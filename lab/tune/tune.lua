@@ -63,7 +63,6 @@ local function remember(job, values, gain)
   job.path, job.failure = path or job.path, not path and message or nil
 end
 
--- Nothing better was found: nothing is written.
 local function keep(job, why)
   local earlier = job.earlier
   job.say(why .. (earlier and ("; what was found on %s stays"):format(earlier.date) or "; nothing is written"))
@@ -128,7 +127,6 @@ local function confirm(job, best)
   return best
 end
 
--- Values of one field of the spec that would give other bits.
 local function proposals(plan)
   local train = plan.resolved.train
   local blocks = lists.filter(BLOCKS, function(tokens) return tokens ~= plan.block_tokens end)
@@ -190,7 +188,6 @@ local function earlier_of(job)
   return { date = entry.date, values = values, path = tuned.path(job.key) }
 end
 
--- What to say at the end, and the exit code.
 local function conclude(job, ok, problem)
   local stopped = not ok and tostring(problem):find("interrupted!", 1, true)
   if not ok and job.found then
@@ -210,7 +207,6 @@ local function conclude(job, ok, problem)
   return stopped and STOPPED or 0, stopped and not job.path and "stopped before anything better was found" or nil
 end
 
--- The level to search at; or nil, an exit code and a message.
 local function level_of(arguments)
   local words, message = build.levels(arguments.project, arguments.level)
   if not words then

@@ -231,7 +231,6 @@ local function build(options, cells, linking)
   return items
 end
 
--- A file that a trainer reads and that is not there, as a message; nil.
 local function lost_file(cells)
   for _, cell in ipairs(cells) do
     for _, word in ipairs(trainer_flags.of_training(cell.spec.data_files)) do

@@ -43,7 +43,6 @@ function M.check_fields(context, node, path, legal)
   end
 end
 
--- The items of a list of at least one; an empty list after an error.
 function M.items_of(context, node, path, expected)
   if not M.is_table(context, node, path, expected) then
     return {}
@@ -69,7 +68,6 @@ function M.name_of(value)
   return type(value) == "number" and canonical.text(value) or value
 end
 
--- The values of those names, in their order there.
 function M.pick(context, values, node, path)
   local names, picked = lists.names(values), {}
   for i, item in ipairs(M.items_of(context, node, path, "a list of names")) do

@@ -69,7 +69,6 @@ local function read_options(context, node, path, verb)
   return options
 end
 
--- How the stage makes its specs of the runs of another.
 local function read_making(context, node, path, stage, names)
   local fields = node.fields
   for _, field in ipairs({ "verb", "options" }) do

@@ -55,7 +55,6 @@ local function read_axis_name(context, node, path)
   nodes.add(context, node, path, nodes.found(node) .. " is no name for an axis", NAME_TEXT)
 end
 
--- What a field of a table holds, by a reader; nil where it is not there.
 local function optional(context, node, path, name, read)
   local inner = node.fields[name]
   return inner and read(context, inner, locate.join(path, name)) or nil

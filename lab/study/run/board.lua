@@ -11,7 +11,6 @@ Board.__index = Board
 
 local PLAIN_SECONDS = 30 -- between two lines where there is no terminal
 
--- Whether a descriptor, 1 or 2, is a terminal that can move its cursor.
 local function is_terminal(descriptor)
   local kind = os.getenv("TERM") or "dumb"
   return kind ~= "dumb" and kind ~= "" and shell.run({ "test", "-t", descriptor }) == 0

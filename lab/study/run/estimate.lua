@@ -85,7 +85,6 @@ local function is_known(cell)
   return cell.wanted.steps ~= nil or cell.data_work ~= nil
 end
 
--- Those of the items whose cells have times that can be known.
 function M.known(items)
   return lists.filter(items, function(item)
     item.cell.data_work = data_work.of(item.cell)
@@ -149,7 +148,6 @@ local function sums_of(cells, left)
     eval = sum("eval"), epochs = lists.count(cells, function(cell) return not is_known(cell) end) }
 end
 
--- Seconds of those cells of the sums whose steps are known.
 local function duration(sums, seconds)
   if sums.epochs == 0 then
     return wording.duration(seconds)
@@ -182,7 +180,6 @@ local function table_of(study, known, mean)
   return lines, total
 end
 
--- The study without the cells that wait for others' runs.
 local function without_waiting(study)
   local cells = lists.filter(study.cells, function(cell) return cell.spec end)
   for _, cell in ipairs(cells) do

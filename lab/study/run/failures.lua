@@ -10,7 +10,6 @@ local M = {}
 
 local TAIL = 65536 -- bytes of a log that are looked at for one run
 
--- Whether a line is none of progress.
 local function is_told(line)
   return not line:find("^%[[#.]+%] ")
 end
@@ -99,7 +98,6 @@ function M.of_run(lines, run)
   end
 end
 
--- The lines at the end of a log, without those of progress.
 function M.last_lines(path)
   return lists.filter(lists.matches(input.tail(path, TAIL) or "", "[^\n]+"), is_told)
 end

@@ -24,7 +24,6 @@ local function mark(path)
   end
 end
 
--- Notes what a file is like; whether that has changed, and when it was written.
 local function changed(seen, path, name)
   local now, time = mark(path .. "/" .. name)
   local before = seen[name]

@@ -64,7 +64,6 @@ local function ready(options, study, refused)
   return list, there
 end
 
--- The log beside a cell's source, whose folder is made; nil and a message.
 local function open_log(options, source)
   local log = (options.out .. "/" .. source.file):match("^(.*)/") .. "/log.txt"
   local made, message = inside.clear(options.out, log)

@@ -12,7 +12,6 @@ local M = {}
 local Jobs = {}
 Jobs.__index = Jobs
 
--- The commands as a file; nil and a message.
 local function write_lines(commands)
   local path = os.tmpname()
   -- runner.sh turns such lines back: a name in a command may hold the end of a line.

@@ -24,7 +24,6 @@ local function condition(split, n, examples, draws)
   return ("%s %d %d %d"):format(split, n, examples, draws)
 end
 
--- Fills in how many steps a run has, where that is known.
 local function count_steps(wanted, cell, steps)
   local train = cell.spec.resolved.train
   wanted.total = steps

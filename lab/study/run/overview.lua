@@ -64,7 +64,6 @@ local function look_back(study, out)
   end
 end
 
--- The same with all runs looked at.
 function M.expand(options)
   local study, message = M.cells(options)
   if study then
@@ -105,7 +104,6 @@ function M.count_cells(study)
   return part .. wording.count(#study.ids, "cell")
 end
 
--- " of 2 of 4 cells" where not all are meant.
 function M.part(study)
   return #study.cells < #study.ids and " of " .. M.count_cells(study) or ""
 end
@@ -124,7 +122,6 @@ function M.leave_note(options, study)
     options.given and { path = study.name .. ".lua", text = options.given.text } or nil })
 end
 
--- Says what is wrong with damaged runs; whether there are any, or such as a link is in the way of.
 local function say_damaged(study)
   local runs = M.runs(study)
   for _, run in ipairs(lists.filter(runs, function(run) return run.damage end)) do
@@ -133,7 +130,6 @@ local function say_damaged(study)
   return lists.find(runs, function(run) return run.damage or run.link end) ~= nil
 end
 
--- Says what becomes of runs that are there, and why.
 function M.say_states(study)
   local lines = states.lines(study)
   for i = 1, math.min(#lines, MOST_LINES) do

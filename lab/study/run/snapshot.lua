@@ -13,7 +13,6 @@ local write = require("base.write")
 
 local M = {}
 
--- The entry of a cell; sources: files to keep, by path, which grow here.
 local function entry_of(cell, sources)
   local files = {}
   for field, file in pairs(snapshots.files_of(cell.spec)) do

@@ -141,7 +141,6 @@ function Sweep:show()
   self.board:show(lines and shown or { view.total_line(total, left(total)) })
 end
 
--- What to say of a job that failed, with what its log says of it.
 local function failure_text(job, failed, status)
   local how = status > 128 and ("killed by signal %d"):format(status - 128) or ("exit code %d"):format(status)
   local words = job.log and failures.text(job.log, job.log_from, LOG_LINES, job.runs)
@@ -153,7 +152,6 @@ function Sweep:start(i)
   self.jobs[i].started = os.time()
 end
 
--- A job has ended: what of its runs is done is looked at closely.
 function Sweep:finish(i, status, runner)
   local job, locks, undone = self.jobs[i], ledger.locks(), 0
   local cell = job.cell
@@ -190,7 +188,6 @@ function Sweep:tick(runner)
   end
 end
 
--- The jobs of what has a trainer; nil after a message.
 function Sweep:prepare(items, threads)
   local most = self.options.deadline and self.options.device == "cpu" and threads or math.maxinteger
   for _, item in ipairs(items) do
@@ -221,7 +218,6 @@ function Sweep:prepare(items, threads)
   return true
 end
 
--- Trains what has a trainer. Returns what jobs.run returns.
 function Sweep:train(items, most, threads)
   if not self:prepare(items, threads) then
     return "done"

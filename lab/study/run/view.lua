@@ -119,7 +119,6 @@ local function failure_lines(failures, most)
   return lines
 end
 
--- How wide names of groups may be, so that a line fits.
 local function name_width(study, groups, columns)
   local longest = lists.sum(study.axes, function(axis) return #axis.name + 1 end)
   for _, group in ipairs(groups) do

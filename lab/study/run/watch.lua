@@ -105,7 +105,6 @@ local function look(options, study, hooks)
   return failed_runs(options, study, hooks)
 end
 
--- Shows what was found; whether all is done. said: what plain lines have told so far.
 local function show(options, study, board, clock, failed, said)
   local lines, columns = board:size()
   local shown, total = view.lines(study, { title = overview.title(study), failures = failed, columns = columns,

@@ -48,7 +48,6 @@ local function all(out, run)
   end)
 end
 
--- The one of them that got furthest; nil where there is none.
 function M.best(out, run)
   local best
   for _, attempt in ipairs(all(out, run)) do
@@ -125,7 +124,6 @@ local function fits(attempt, own, keys)
     and step <= (math.tointeger(own.steps) or math.maxinteger)
 end
 
--- The one that got furthest of those that fit, and the rest of these.
 local function sort_out(list, own, keys)
   local fitting = lists.filter(list, function(attempt) return fits(attempt, own, keys) end)
   table.sort(fitting, function(a, b) return a.step > b.step or a.step == b.step and a.dir < b.dir end)
@@ -167,7 +165,6 @@ function M.adopt(out, runs, trainer, device)
   return adopted, strange
 end
 
--- Removes what attempts have left of runs that are in their places and done.
 function M.tidy(study, out)
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.spec and cell.runs or {}) do

@@ -11,7 +11,6 @@ local M = {}
 local RUNNING = { RUNNING = true, COMPLETING = true, CONFIGURING = true, STAGE_OUT = true, SIGNALING = true,
   SUSPENDED = true, STOPPED = true }
 
--- What is wrong where a command failed, and whether there is no such command.
 local function failure(command, code, text)
   if code == 127 then
     return ("%s: there is no such command here\n  expected: a machine from which jobs of Slurm are submitted\n")
@@ -20,7 +19,6 @@ local function failure(command, code, text)
   return ("%s said (exit code %d):\n  %s\n"):format(command, code, text:gsub("%s+$", ""):gsub("\n", "\n  "))
 end
 
--- What a command prints; or nil, and what it said of why it did not work.
 local function ask(...)
   local text, code = shell.capture({ "sh", "-c", 'exec "$@" 2>&1', "sh", ... })
   if code ~= 0 then

@@ -119,7 +119,6 @@ local function read_fields(context)
   return site
 end
 
--- The file that SITE means; nil after an error.
 local function find(project, argument, d)
   local path = project:path("spec/sites/" .. argument .. ".lua")
   if lfs.attributes(argument, "mode") == "file" then

@@ -39,7 +39,6 @@ local function own_records(options)
   return own, list
 end
 
--- How many tasks of a record are in which state, and why those wait that do.
 local function record_line(record)
   local running = lists.filter(record.tasks, function(task) return task.running end)
   local waiting = lists.filter(record.tasks, function(task) return not task.running end)
@@ -57,7 +56,6 @@ local function record_line(record)
   return line .. (record.cancelled and "; cancelled" or "")
 end
 
--- States of runs that are not done, by the queue and by what attempts have left.
 local function refine(study, out, live)
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.missing) do

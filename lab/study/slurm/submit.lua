@@ -77,7 +77,6 @@ local function estimate_groups(groups, items, request, site)
   end
 end
 
--- The name that a trainer is staged under, by what it is.
 local function staged_name(item)
   local text = shell.capture({ "sh", "-c", 'exec sha256sum "$1" 2>/dev/null', "sh", item.dir .. "/trainer" })
   local digest = text:match("(%x+) ") or sha256.hex(item.job.stamp .. item.job.levels .. item.job.loose_stamp)
@@ -147,7 +146,6 @@ local function describe(plan, site, most)
     each, long)
 end
 
--- The plan of an array: { groups, tasks, longest, count }.
 local function make_plan(options, site, cells, most)
   local request = request_of(options, site)
   local items = trainers.list(options.project, cells, request, warn)
@@ -223,7 +221,6 @@ local function accepted(name)
   end
 end
 
--- Undoes what came before sbatch, which did not take the array.
 local function take_back(options, plan, folder)
   for _, group in ipairs(plan.groups) do
     set_aside.put_back(options.out, group.runs, "nothing was submitted")
@@ -317,7 +314,6 @@ local function go(options, site)
   return hand_over.worse(worst, submit(options, study, site, plan, most))
 end
 
--- options: of the verb sweep; slurm names the site.
 function M.run(options)
   local site = must(INPUT, site_module.read(options.project, options.slurm))
   if not is_plain(paths.absolute(options.out)) or not is_plain(lfs.currentdir()) then
