@@ -3,7 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local analyze = require("lab.study.analyse.analyze")
-local comparisons = require("lab.study.analyse.comparisons")
+local comparisons = require("lab.study.analyse.analyze_compare")
 local hostile = require("hostile")
 local lu = require("luaunit")
 local reports = require("reports")

@@ -1,7 +1,8 @@
 -- How alike the attention of all models of a study is (docs/analyses.md).
 --
--- Input: a study with its cells read, and the options of similarity.lua with `reference`. Output: what analyze.lua
--- says, with the files similarity.csv (a pair of cells and a layer per line), levels.csv, similarity.gnuplot.
+-- Input: a study with its cells read, and { project, provide, folder, study, split, length, examples, seed, say,
+-- trained_only, reference }. Output: what analyze.lua says, with the files similarity.csv (a pair of cells and a layer
+-- per line), levels.csv, similarity.gnuplot. Errors of trainers end the analysis: see source.lua.
 
 local correlation = require("lab.study.analyse.mathematics.correlation")
 local groups_module = require("lab.study.analyse.groups")
@@ -9,11 +10,13 @@ local heat = require("lab.study.analyse.pictures.heat")
 local lists = require("base.lists")
 local panels = require("lab.study.analyse.pictures.panels")
 local sheets = require("lab.study.analyse.sheets")
-local similarity = require("lab.study.analyse.similarity")
+local shell = require("base.shell")
+local source = require("lab.study.analyse.source")
 local statistics = require("lab.study.read.statistics")
 local table_text = require("lab.study.report.tables.table_text")
 local tongues = require("base.tongues")
 local wording = require("base.wording")
+local write = require("base.write")
 
 local M = {}
 
@@ -24,6 +27,202 @@ local STEP = { start = "step 0", trained = "trained" }
 local LARGEST = math.log(2) -- of a divergence
 local CELL, LEAST = 18, 220 -- pixels of a group in the picture, and of a panel at least
 local LETTER = 6            -- pixels of a letter beside it
+
+-- ---- the comparison ----
+
+local WIDTHS = { F32 = { 4, "f" }, F64 = { 8, "d" } }
+
+-- Which keys a query may look at, in words and as a function of both places; nil: all.
+local function mask_of(spec)
+  local mask = spec.encoding and spec.encoding.mask or {}
+  if mask.kind == "window" then
+    local right = spec.model.kind == "decoder" and 0 or mask.right or mask.left
+    return ("window %d, %d"):format(mask.left, right), function(query, key)
+      return key >= query - mask.left and key <= query + right
+    end
+  elseif mask.kind == "causal" or spec.model.kind == "decoder" then
+    return "causal", function(query, key)
+      return key <= query
+    end
+  end
+  return nil, function()
+    return true
+  end
+end
+
+-- What can run and trace the models of a group.
+local function source_of(group, options)
+  group.without_dropout = source.run(group.runs[1].dir).info.spec.eval.dropout == true
+  return source.of_group(group, options, { group.without_dropout and "eval.dropout=false" or nil })
+end
+
+-- The maps in a trace as { path, offsets, heads, examples, queries, keys, kind }.
+local function maps_of(from, file, length)
+  local maps = { path = file.path, offsets = {} }
+  for i, site in ipairs(from:sites(file, length, "attention")) do
+    local entry = file.entries[("n%d.%s.attention"):format(length, site)]
+    local shape = from:shape(file, length, site .. ".attention", 1)
+    maps.offsets[i] = file.front + entry.begin
+    maps.kind = maps.kind or entry.dtype
+    for k, name in ipairs({ "examples", "heads", "queries", "keys" }) do
+      maps[name] = maps[name] or shape[k]
+      if maps[name] ~= shape[k] then
+        source.stop(1, ("%s: its attentions differ in shape: %s has %d %s, and others %d"):format(from.run.dir, site,
+          shape[k], name, maps[name]))
+      end
+    end
+  end
+  return maps
+end
+
+local function shape_text(maps)
+  return ("%s of %d x %d x %d x %d"):format(wording.count(#maps.offsets, "layer"), maps.examples, maps.heads,
+    maps.queries, maps.keys)
+end
+
+-- Traces all runs of a group; place: of its first among all models.
+local function trace(group, from, step, options, models)
+  for i, run in ipairs(group.runs) do
+    from.run = source.run(run.dir)
+    local file = from:trace("attention", { options.length }, options.examples, {
+      checkpoint = step == "start" and from:untrained() or nil, split = from.run.info.data and options.split or nil,
+      path = ("%s/trace%d.safetensors"):format(options.folder, #models) })
+    local maps = maps_of(from, file, options.length)
+    if models[1] and shape_text(models[1]) ~= shape_text(maps) then
+      source.stop(1, ("%s: its attention is %s; expected %s, as of %s"):format(run.dir, shape_text(maps),
+        shape_text(models[1]), models[1].run.dir))
+    end
+    maps.run, maps.group, maps.place = run, group, i
+    models[#models + 1] = maps
+  end
+end
+
+-- A file with attention that is uniform under a mask, one layer of it; its maps.
+local function uniform(like, allowed, place, folder)
+  local width, rows = WIDTHS[like.kind], {}
+  for query = 0, like.queries - 1 do
+    local count, row = 0, {}
+    for key = 0, like.keys - 1 do
+      count = count + (allowed(query, key) and 1 or 0)
+    end
+    for key = 0, like.keys - 1 do
+      row[key + 1] = string.pack("=" .. width[2], allowed(query, key) and 1 / count or 0.0)
+    end
+    rows[query + 1] = table.concat(row)
+  end
+  local path = ("%s/uniform%d"):format(folder, place)
+  local written, message = write.file(path, table.concat(rows):rep(like.examples * like.heads))
+  return written and { path = path, offsets = lists.map(like.offsets, function() return 0 end) }
+    or source.stop(4, message)
+end
+
+-- Adds a model of uniform attention for each mask that groups have; where it stands, by mask.
+local function add_floors(groups, models, folder)
+  local places = {}
+  for _, group in ipairs(groups) do
+    local text, allowed = mask_of(group.runs[1].facts.spec)
+    group.mask = text
+    if not places[text or "full"] then
+      models[#models + 1] = uniform(models[1], allowed, #models, folder)
+      places[text or "full"] = #models
+    end
+  end
+  return places
+end
+
+local function write_list(models, path)
+  local like = models[1]
+  local lines = { ("%d %d %d %d %d"):format(#models, #like.offsets, like.examples * like.heads * like.queries,
+    like.keys, WIDTHS[like.kind][1]) }
+  for _, model in ipairs(models) do
+    lists.append(lines, { model.path, table.concat(model.offsets, " ") })
+  end
+  local written, message = write.file(path, table.concat(lines, "\n") .. "\n")
+  return written or source.stop(4, message)
+end
+
+-- The table at a path of keys, which is made where it is missing.
+local function within(place, key, ...)
+  place[key] = place[key] or {}
+  return ... == nil and place[key] or within(place[key], ...)
+end
+
+local function put(by_layer, layer, cosine, divergence)
+  table.insert(within(by_layer, layer, "cosine"), cosine)
+  table.insert(within(by_layer, layer, "divergence"), divergence)
+end
+
+-- Puts a line of the program where it belongs. Models stand in the order of their groups, uniform ones behind them.
+local function take(result, models, floors, first, second, layer, cosine, divergence)
+  local a, b = models[first + 1], models[second + 1]
+  if a.group and b.group then
+    put(within(result.pairs, a.group, b.group), layer, cosine, divergence)
+    if layer == ALL then
+      table.insert(within(result.of_run, a.group, a.place, b.group), cosine)
+      table.insert(within(result.of_run, b.group, b.place, a.group), cosine)
+    end
+  elseif a.group and floors[a.group.mask or "full"] == second + 1 then
+    put(within(result.floors, a.group), layer, cosine, divergence)
+  end
+end
+
+local function compare(groups, models, options)
+  local program, code, message = source.tool(options.project, options.folder, "likeness", { what = "A program",
+    expected = "a C compiler and make" })
+  if not program then
+    source.stop(code, message)
+  end
+  local floors, list = add_floors(groups, models, options.folder), options.folder .. "/list"
+  write_list(models, list)
+  local result, pipe = { pairs = {}, floors = {}, of_run = {} }, shell.open({ program, list })
+  for _, a in ipairs(groups) do -- of which a pair, or a floor, may have no line
+    within(result.floors, a)
+    for _, b in ipairs(groups) do
+      within(result.pairs, a, b)
+    end
+  end
+  for line in pipe:lines() do
+    local first, second, layer, cosine, divergence = line:match("^(%d+) (%d+) (-?%d+) (%S+) (%S+)$")
+    take(result, models, floors, math.tointeger(first), math.tointeger(second), math.tointeger(layer),
+      tonumber(cosine), tonumber(divergence))
+  end
+  local good = pipe:close()
+  return good and result or source.stop(4, program .. " failed")
+end
+
+local function averaged(result)
+  for _, runs in pairs(result.of_run) do
+    for _, of in pairs(runs) do
+      for group, cosines in pairs(of) do
+        of[group] = statistics.mean(cosines)
+      end
+    end
+  end
+  return result
+end
+
+-- A list of steps, each { step, layers, pairs, floors, of_run }: pairs[a][b][layer] = { cosine, divergence }, lists
+-- over all pairs of a run of group a with one of group b (a group with itself: different runs), for a <= b, layer -1
+-- being all layers together; floors[a][layer] likewise, of runs with attention that is uniform under the same mask;
+-- of_run[a][i][b] the mean cosine of run i of group a with the runs of b, all layers. Groups get `mask` (text; nil: all
+-- pairs of tokens) and `without_dropout`, where evaluation has it.
+local function steps_of(groups, options)
+  local sources, steps = lists.map(groups, function(group) return source_of(group, options) end), {}
+  for _, step in ipairs(options.trained_only and { "trained" } or { "trained", "start" }) do
+    local models = {}
+    for i, group in ipairs(groups) do
+      trace(group, sources[i], step, options, models)
+      options.say(("%s, %s: %s traced"):format(group.name, step == "start" and "step 0" or step,
+        wording.count(#group.runs, "run")))
+    end
+    local result = averaged(compare(groups, models, options))
+    result.step, result.layers, result.shape = step, #models[1].offsets, shape_text(models[1])
+    steps[#steps + 1] = result
+  end
+  return steps
+end
+
+-- ---- what is shown ----
 
 local function shown_name(group)
   return group.name .. (group.mask and " *" or "")
@@ -153,7 +352,7 @@ function M.run(study, options)
   end
   local groups = sets[1].groups
   local reference = lists.find(groups, function(group) return group.name == options.reference end)
-  local steps, tables = similarity.of(groups, options), {}
+  local steps, tables = steps_of(groups, options), {}
   lists.append(notes, lists.map(groups, function(group)
     return group.without_dropout and ("%s: dropout is off here, though its spec evaluates with it"):format(group.name)
       or nil
