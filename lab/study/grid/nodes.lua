@@ -23,13 +23,6 @@ function M.found(node)
   return node.fields and "a table" or diagnostics.show(node.value)
 end
 
-function M.is_table(context, node, field, expected)
-  if tree.is_table(node) then
-    return true
-  end
-  M.add(context, node, field, "is " .. M.found(node), expected)
-  return false
-end
 
 function M.check_fields(context, node, path, legal)
   if #node.items > 0 then
@@ -41,6 +34,17 @@ function M.check_fields(context, node, path, legal)
         nearest.hint(name, legal))
     end
   end
+end
+
+-- Whether node is a table; says so where it is none, and what it has besides the legal fields, where these are given.
+function M.is_table(context, node, path, expected, legal)
+  local is_one = tree.is_table(node)
+  if not is_one then
+    M.add(context, node, path, "is " .. M.found(node), expected)
+  elseif legal then
+    M.check_fields(context, node, path, legal)
+  end
+  return is_one
 end
 
 function M.items_of(context, node, path, expected)
@@ -86,8 +90,7 @@ function M.cells(context, axes, node, path, owner)
   local expected, cells = "{ <axis> = { names of its values } }", {}
   if not node then
     M.add(context, owner, path, "is missing", expected)
-  elseif M.is_table(context, node, path, expected) then
-    M.check_fields(context, node, path, lists.names(axes))
+  elseif M.is_table(context, node, path, expected, lists.names(axes)) then
     for name, inner in tree.each(node) do
       local axis = lists.find(axes, function(axis) return axis.name == name end)
       cells[name] = axis and {}

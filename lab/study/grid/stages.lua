@@ -94,8 +94,7 @@ function M.read(context, axes, node)
   local list, names, known = {}, {}, {}
   for i, item in ipairs(nodes.items_of(context, node, "stages", "a list of " .. STAGE_TEXT)) do
     local path = locate.join("stages", i)
-    if nodes.is_table(context, item, path, STAGE_TEXT) then
-      nodes.check_fields(context, item, path, FIELDS)
+    if nodes.is_table(context, item, path, STAGE_TEXT, FIELDS) then
       local stage = { origin = item.origin, path = path }
       stage.name = read_name(context, item.fields.name or item, path .. ".name", known)
       stage.cells = nodes.cells(context, axes, item.fields.cells, path .. ".cells", item)

@@ -109,10 +109,9 @@ end
 
 local function read_value(context, source, node, path, names)
   local expected = '{ name = "...", spec = { a fragment of a spec } }'
-  if not nodes.is_table(context, node, path, expected) then
+  if not nodes.is_table(context, node, path, expected, { "name", "spec", "learning_rates", "seeds", "with" }) then
     return nil
   end
-  nodes.check_fields(context, node, path, { "name", "spec", "learning_rates", "seeds", "with" })
   for _, field in ipairs({ "name", "spec" }) do
     if not node.fields[field] then
       nodes.add(context, node, locate.join(path, field), "is missing", expected)
@@ -156,10 +155,9 @@ local function read_shared(context, node, path)
 end
 
 local function read_axis(context, node, path)
-  if not nodes.is_table(context, node, path, '{ name = "...", values = { ... } }') then
+  if not nodes.is_table(context, node, path, '{ name = "...", values = { ... } }', AXIS_FIELDS) then
     return nil
   end
-  nodes.check_fields(context, node, path, AXIS_FIELDS)
   local given, use = node.fields.values, node.fields.use
   if (given == nil) == (use == nil) then
     nodes.add(context, use or node, path, use and "has both values and use" or "has no values",
@@ -208,10 +206,9 @@ local function read_axes(context, node)
 end
 
 local function narrow(context, study, node, path)
-  if not nodes.is_table(context, node, path, "{ <axis> = { names of its values } }") then
+  if not nodes.is_table(context, node, path, "{ <axis> = { names of its values } }", lists.names(study.axes)) then
     return
   end
-  nodes.check_fields(context, node, path, lists.names(study.axes))
   for _, axis in ipairs(study.axes) do
     if node.fields[axis.name] and #axis.values > 0 then
       axis.narrowed = nodes.pick(context, axis.values, node.fields[axis.name], locate.join(path, axis.name))
@@ -222,10 +219,9 @@ end
 -- One scale: checked always, applied where it is the one that is asked for.
 local function read_scale(context, study, node, name)
   local path = "scales." .. name
-  if not nodes.is_table(context, node, path, "{ base, seeds, learning_rates, axes }") then
+  if not nodes.is_table(context, node, path, "{ base, seeds, learning_rates, axes }", SCALE_FIELDS) then
     return
   end
-  nodes.check_fields(context, node, path, SCALE_FIELDS)
   local fields = node.fields
   local base = fields.base and read_fragment(context, context.source, fields.base, path .. ".base", false)
   local seeds = optional(context, node, path, "seeds", nodes.seeds)
@@ -279,10 +275,9 @@ local SHARES = lists.filter(measures.NAMES, function(name) return measures.of[na
 
 -- { metric, above }: a seed whose score of the metric is higher, in percent, generalises; nil after an error.
 local function read_criterion(context, node, path)
-  if not nodes.is_table(context, node, path, M.CRITERION) then
+  if not nodes.is_table(context, node, path, M.CRITERION, { "metric", "above" }) then
     return nil
   end
-  nodes.check_fields(context, node, path, { "metric", "above" })
   local metric, above = node.fields.metric, node.fields.above
   if not metric or not above then
     nodes.add(context, node, locate.join(path, metric and "above" or "metric"), "is missing", M.CRITERION)

@@ -30,7 +30,7 @@ return function(rows, spec)
         sets[rows_of.key] = means_of(rows_of)
       end
     end
-    local held_out = lists.map(point, function(row) return set_of(row) ~= "train" and row or nil end)
+    local held_out = lists.filter(point, function(row) return set_of(row) ~= "train" end)
     return { step = point.key, mean = means_of(held_out) or sets.train, sets = next(sets) and sets }
   end)
 end
