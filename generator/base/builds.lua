@@ -14,10 +14,6 @@ local M = {}
 
 local OWN = "build"
 
-local function is_writable(folder)
-  return shell.run({ "sh", "-c", '[ -w "$1" ]', "sh", folder }) == 0
-end
-
 -- The folder that the user asks for, or nil.
 local function asked()
   local folder = os.getenv("LONGHAND_BUILD")
@@ -31,7 +27,7 @@ function M.folder(root)
   end
   local own = root .. "/" .. OWN
   local there = lfs.attributes(own, "mode") == "directory"
-  return is_writable(there and own or root) and OWN
+  return shell.run({ "sh", "-c", '[ -w "$1" ]', "sh", there and own or root }) == 0 and OWN
     or paths.cache("build-" .. sha256.digest(paths.absolute(root))) or OWN
 end
 

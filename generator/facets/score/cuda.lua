@@ -34,10 +34,6 @@ local function member(build, t, per_head, set)
   return { name = t.name, class = t.class, count_text = text, about = classes.about(t, per_head) }
 end
 
-local function members_of(build, tables)
-  return lists.map(tables, function(t) return member(build, t, t.per_head, "s") end)
-end
-
 -- Gradients are those of each head, whether or not the heads share the table.
 local function gradients_of(build, gathers)
   local list = {}
@@ -177,7 +173,8 @@ function M.plan(build, lowered, score)
   out.stages, out.make = making(build, score.tables)
   out.stage_count = #out.stages
   out.back, out.finish = back(build, score.tables)
-  out.tables, out.gradients = members_of(build, score.tables), gradients_of(build, out.gathers)
+  out.tables = lists.map(score.tables, function(t) return member(build, t, t.per_head, "s") end)
+  out.gradients = gradients_of(build, out.gathers)
   out.numbers, out.starts_behind = numbers_of(build, out.tables, true)
   out.gradient_numbers, out.gradients_start_behind = numbers_of(build, out.gradients, false)
   out.work, out.uniform_work = build.work, build.uniform_work

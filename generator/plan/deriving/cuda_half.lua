@@ -122,11 +122,6 @@ local function kernels(plan, device, multiplies)
   return lists.append(list, lists.map(plan.operation_kernels, function(name) return ("cuda/%s.cu"):format(name) end))
 end
 
--- Whether the layers' learned numbers of a score are apart, so that their gradients can be taken back side by side.
-local function layers_apart(family)
-  return family.score.trains and not lists.any(family.score.learned, function(q) return not q.per_layer end)
-end
-
 -- Elements whose gradient is for nothing: of each tensor the first and the last one, and `columns` of every `stride`.
 local function constants(plan)
   local list = lists.map(plan.tensors, function(t)
@@ -212,7 +207,7 @@ local function attends_of(plan, family, library)
   attends.key_stride = family.PREFIX .. (family.cross and "KEY_STRIDE" or "QUERY_STRIDE")
   attends.to_keys = family.cross and "" or " + WIDTH"
   attends.slice = library and terms.biases and slice(family)
-  attends.end_by_layer = layers_apart(family)
+  attends.end_by_layer = terms.trains and not lists.any(family.score.learned, function(q) return not q.per_layer end)
   attends.layer_gradients = terms.biases or terms.outwards
   attends.pairs = keeps or terms.outwards and not library
   attends.pair_scores = keeps and changes and score.gathers.distance and true or false

@@ -66,11 +66,6 @@ local function encoding_identity(encoding)
   return lists.merged(table.unpack(pages.said("identity", encoding)))
 end
 
--- Whether a family has facets of its own that count.
-local function has_own(encoding)
-  return encoding and lists.any(pages, function(page) return page.identity and encoding[page.name] ~= nil end)
-end
-
 -- What decides whether a checkpoint fits a model: names, shapes, vocabulary and what tokens mean, encoding kinds, and
 -- of another network than the first one its operations. A scaling of the rotation and lines are outside it: they are
 -- for checkpoints that were trained without.
@@ -78,8 +73,9 @@ function M.model(plan)
   local resolved = plan.resolved
   local identity = encoding_identity(resolved.encoding)
   for _, name in ipairs(families.NAMES) do
-    identity[name] = has_own(resolved.encoding[name]) and encoding_identity(families.encoding(resolved.encoding, name))
-      or nil
+    local own = resolved.encoding[name] or {}
+    local counts = lists.any(pages, function(page) return page.identity and own[page.name] ~= nil end)
+    identity[name] = counts and encoding_identity(families.encoding(resolved.encoding, name)) or nil
   end
   identity.tensors = lists.map(plan.tensors, function(t) return { t.name, t.shape } end)
   identity.task = { plan.task.input_count, plan.task.output_count }

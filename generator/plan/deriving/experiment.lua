@@ -40,10 +40,6 @@ local function option_fields(facts, chosen)
   return { values = table.concat(values, ", "), about = table.concat(words, ", ") }
 end
 
-local function axis_fields(axes)
-  return axes and { names = table.concat(literals.names(lists.names(axes)), " "), count = #axes } or false
-end
-
 local function task_fields(facts, task)
   return {
     kind = facts.kind,
@@ -51,7 +47,8 @@ local function task_fields(facts, task)
     path = facts.path,
     text = facts.text,
     data = facts.data,
-    axes = axis_fields(facts.axes),
+    axes = facts.axes and { names = table.concat(literals.names(lists.names(facts.axes)), " "), count = #facts.axes }
+      or false,
     options = option_fields(facts, task.options),
     lengths = not facts.data and {
       { name = "input_length", formula = facts.input_length, constant = not facts.input_length:find("n") },

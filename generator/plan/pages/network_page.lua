@@ -14,10 +14,6 @@ function M.grouped(n)
   return (tostring(n):reverse():gsub("(%d%d%d)", "%1,"):gsub(",$", ""):reverse())
 end
 
-local function shape_words(operation)
-  return operation.rows == "none" and "" or ("[%s][%d]"):format(operation.rows, operation.columns)
-end
-
 -- "5 times"; with loops over the same parameters "5 times, 3 loops".
 local function times_of(scope)
   local loops = scope.times // scope.count
@@ -111,7 +107,8 @@ local KEPT = "style=filled, fillcolor=lightgrey" -- what the way back reads
 -- Of one scope: its operations as boxes, arrows from what they read.
 local function draw_scope(lines, scope, prefix)
   for j, operation in ipairs(scope.operations) do
-    local label = { operation.name, operation.words, shape_words(operation) }
+    local label = { operation.name, operation.words,
+      operation.rows == "none" and "" or ("[%s][%d]"):format(operation.rows, operation.columns) }
     lines[#lines + 1] = node(prefix .. j, table.concat(label, "\\n"), operation.kept and KEPT)
     for _, from in ipairs(operation.from) do
       lines[#lines + 1] = ('    "%s%s" -> "%s%d";'):format(prefix, from, prefix, j)

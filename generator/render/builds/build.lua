@@ -267,11 +267,6 @@ local function replace(work)
   return done, message
 end
 
-local function compiled_lines(job)
-  return ("%s %s %s\n"):format(job.stamp, job.linking, job.levels)
-    .. (job.cuda and ("cuda %s %s\n"):format(job.cuda_stamp, job.cuda) or "")
-end
-
 -- An exit code and text where make cannot take a folder, an absolute path; nil where it can. choice: what names it.
 function M.refused(project, dir, choice)
   if not tongues.make(seen_from_root(project, dir)) then
@@ -295,8 +290,10 @@ function M.begin(project, job, dir, threads)
     return nil, 4, message .. (own and "\n  LONGHAND_BUILD names another folder for what is built\n" or "\n")
   end
   local staging = taken.path
+  local compiled_as = ("%s %s %s\n"):format(job.stamp, job.linking, job.levels)
+    .. (job.cuda and ("cuda %s %s\n"):format(job.cuda_stamp, job.cuda) or "")
   local work = { project = project, job = job, dir = dir, claim = taken, staging = staging, log = staging .. "/log",
-    words = M.compile_words(project, job, staging, threads), compiled = compiled_lines(job) }
+    words = M.compile_words(project, job, staging, threads), compiled = compiled_as }
   local written
   written, message = write.files(staging .. "/src", job.files)
   if not written then
