@@ -5,7 +5,7 @@ local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
 
-local FOLDERS = { "templates/attention/cpu" }
+local TARGETS = { "cpu", "cuda" }
 local FACETS = { "relative", "score", "rotation", "normaliser", "mask", "additive", "projections", "lines", "label" }
 local KINDS = { "rope", "alibi", "shaw", "transformer_xl", "yarn", "geometric", "softmax", "causal", "window",
   "antidiagonal", "lines", "none" }
@@ -38,8 +38,8 @@ end
 TestAttentionTemplates = {}
 
 function TestAttentionTemplates.test_no_facet_is_named()
-  for _, folder in ipairs(FOLDERS) do
-    for _, template in ipairs(templates(folder)) do
+  for _, target in ipairs(TARGETS) do
+    for _, template in ipairs(templates("templates/attention/" .. target)) do
       for _, text in ipairs(decisions(template.text)) do
         for _, facet in ipairs(FACETS) do
           lu.assertNil((" " .. text):find("[^%w_.]" .. facet .. "%.%a"), ("%s: %s"):format(template.path, text))
@@ -53,8 +53,8 @@ function TestAttentionTemplates.test_no_facet_is_named()
 end
 
 function TestAttentionTemplates.test_no_template_has_many_conditionals()
-  for _, folder in ipairs(FOLDERS) do
-    for _, template in ipairs(templates(folder)) do
+  for _, target in ipairs(TARGETS) do
+    for _, template in ipairs(templates("templates/attention/" .. target)) do
       local count = 0
       for _, text in ipairs(decisions(template.text)) do
         local _, found = text:gsub("%f[%a]e?l?s?e?if%f[%A]", "")
@@ -65,10 +65,11 @@ function TestAttentionTemplates.test_no_template_has_many_conditionals()
   end
 end
 
+-- Slots may also stand in what includes the skeletons.
 function TestAttentionTemplates.test_sections_and_slots_meet()
-  for _, folder in ipairs(FOLDERS) do
-    local sections, slots = {}, {}
-    for _, template in ipairs(templates(folder)) do
+  for _, target in ipairs(TARGETS) do
+    local sections, slots, within = {}, {}, "templates/attention/" .. target
+    for _, template in ipairs(templates(within .. " templates/" .. target)) do
       for name in ("\n" .. template.text):gmatch('\n%% section%("([%w_]+)"%)') do
         sections[name] = template.path
       end

@@ -3,7 +3,7 @@ a.rows = v->shared.${prefix}rows + ((size_t)l * ${attends.distance_count}(${atte
 % section("most_distances")
 /* The vectors of distances: the rows of the table. */
 INLINE int ${prefix}distance_count(int T, int S) {
-    return ${relative.rows_text};
+    return ${rows.rows_text};
 }
 % section("shared_tables")
 reals ${prefix}rows; /* [${stack.count}][distances][${PREFIX}HEAD_WIDTH] vectors of distances */
@@ -21,7 +21,7 @@ sums->${prefix}rows = take_reals(memory, used,
 % slot("distance_of_row")
 /* The row of the table for a distance. */
 INLINE int ${prefix}table_row(int distance) {
-    int near = distance < ${relative.farthest} ? distance : ${relative.farthest};
+    int near = distance < ${rows.farthest} ? distance : ${rows.farthest};
     return (near > -${PREFIX}CLIP ? near : -${PREFIX}CLIP) + ${PREFIX}CLIP;
 }
 
@@ -40,10 +40,10 @@ NOINLINE void ${prefix}make_rows(const step_view *v, int first, int stride) {
 ${prefix}make_rows(v, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS);
 % section("end_tables")
 const int ${prefix}count = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
-const int ${prefix}elements = ${stack.count} * (${relative.rows_text}) * ${PREFIX}HEAD_WIDTH;
+const int ${prefix}elements = ${stack.count} * (${rows.rows_text}) * ${PREFIX}HEAD_WIDTH;
 for (int e = t->rank * THREADS + (int)threadIdx.x; e < ${prefix}elements; e += t->blocks * THREADS) {
-    const int l = e / ${PREFIX}HEAD_WIDTH / (${relative.rows_text}),
-            row = e / ${PREFIX}HEAD_WIDTH % (${relative.rows_text}), d = e % ${PREFIX}HEAD_WIDTH;
+    const int l = e / ${PREFIX}HEAD_WIDTH / (${rows.rows_text}),
+            row = e / ${PREFIX}HEAD_WIDTH % (${rows.rows_text}), d = e % ${PREFIX}HEAD_WIDTH;
     real sum = 0;
     % slot("sum_of_row")
     g->${attends.block}[l].${prefix}relative_table[row * ${PREFIX}HEAD_WIDTH + d] = sum * ${PREFIX}LOGIT_SCALE;
@@ -52,9 +52,9 @@ for (int e = t->rank * THREADS + (int)threadIdx.x; e < ${prefix}elements; e += t
 /* The vector of a pair. */
 INLINE int ${prefix}pair_key(const int *position, const int *key_position, int query, int key) {
     int distance = ${of_keys}[key] - position[query],
-            near = distance < ${relative.farthest} ? distance : ${relative.farthest};
+            near = distance < ${rows.farthest} ? distance : ${rows.farthest};
     return (near > -${PREFIX}CLIP ? near : -${PREFIX}CLIP) + ${PREFIX}CLIP;
 }
-enum { ${PREFIX}PAIR_KEYS = ${relative.rows_text} };
+enum { ${PREFIX}PAIR_KEYS = ${rows.rows_text} };
 % section("distance_of_key")
 distance[count] = key - ${PREFIX}CLIP;
