@@ -52,8 +52,7 @@ enum {
     PAIRED = 2 * HEAD_WIDTH <= LANES, /* a vector has room for a key and its value */
     QUERY_STRIDE = 3 * WIDTH /* keys and values lie WIDTH and 2 WIDTH behind their queries */
 };
-typedef real self_part
-        __attribute__((vector_size(HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
+typedef real self_part __attribute__((vector_size(HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
 static const real LOGIT_SCALE = 0.35355339f; /* 1 / sqrt(HEAD_WIDTH) */
 
 /* Elements of the unnormalised weights of one head of one group of queries: [keys][LANES]. */

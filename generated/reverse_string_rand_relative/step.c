@@ -88,8 +88,7 @@ enum {
     PAIRED = 2 * HEAD_WIDTH <= LANES, /* a vector has room for a key and its value */
     QUERY_STRIDE = 3 * WIDTH /* keys and values lie WIDTH and 2 WIDTH behind their queries */
 };
-typedef real self_part
-        __attribute__((vector_size(HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
+typedef real self_part __attribute__((vector_size(HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
 static const real LOGIT_SCALE = 0.35355339f; /* 1 / sqrt(HEAD_WIDTH) */
 
 /* The signed distance of a pair, offset = key - query, from a draw: Ruoss et al. 2023. */

@@ -27,18 +27,14 @@
 % define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_kept *kept", rows, cross and "real *key_value", terms.directional and "const real *direction", cached and "real *cache", tiles and "real *tiles", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length, S = w->${keys.at}length;
-% if ranged then
     const int from = w->${queries.at}from, count = w->${queries.at}to - from;
-% end
     ${name}_kept of_head = *kept;
 % if remade then
     if (!of_head.weights) of_head.weights = w->${name}.weights; /* they are made again on the way back */
 % end
     % slot("heads")
     for (int s = 0; s < w->sequences; s++) {
-% if partial then
         const int first_query = first_of(w, part, s), end_query = first_query + part->count;
-% end
         % slot("turn")
 % if cached then
         const real *key = query_key_value + WIDTH;

@@ -14,8 +14,7 @@ enum {
     ${PREFIX}QUERY_STRIDE = 3 * WIDTH /* keys and values lie WIDTH and 2 WIDTH behind their queries */
 % end
 };
-typedef real ${name}_part
-        __attribute__((vector_size(${PREFIX}HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
+typedef real ${name}_part __attribute__((vector_size(${PREFIX}HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
 % if not terms.outwards then
 static const real ${PREFIX}LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(${PREFIX}HEAD_WIDTH)${tempered} */
 % end

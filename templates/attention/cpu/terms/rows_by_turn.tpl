@@ -62,9 +62,7 @@ ${name}_far_logits(head, ${from}, ${to});
 INLINE void ${name}_turned_queries(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, const ${name}_scratch *scratch, vector inverse, vector *dq) {
     const int ${terms.spans and "T = head->T" or of_head}, queries = ${stop} - first < LANES ? ${stop} - first : LANES;
-% if bounded then
     const int before = first < head->first_query ? head->first_query - first : 0;
-% end
     const real *rows = scratch->rows + (first${before}) * ${rows.vectors} * ${PREFIX}HEAD_WIDTH + 2 * ${PREFIX}HEAD_WIDTH;
     real *dturned = head->turned, back[LANES * ${PREFIX}HEAD_WIDTH + LANES] = {0};
     vector dposition[${PREFIX}HEAD_WIDTH], factor = keep_where(lanes_before(T - first), inverse * ${PREFIX}LOGIT_SCALE);
@@ -117,9 +115,7 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
     const parameters *p = step->parameters;
     shared *s = step->shared;
     const position_row *table = step->tables;
-% if positions.layer_index ~= "0" then
     const int l = set;
-% end
     const int32_t *position = s->${prefix}position[${positions.layer_index}];
     const int32_t *key_position = s->${prefix}key_position[${positions.layer_index}];
     const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
