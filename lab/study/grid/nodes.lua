@@ -23,7 +23,6 @@ function M.found(node)
   return node.fields and "a table" or diagnostics.show(node.value)
 end
 
-
 function M.check_fields(context, node, path, legal)
   if #node.items > 0 then
     M.add(context, node.items[1], locate.join(path, 1), "a value without a name", "name = value")
