@@ -77,23 +77,25 @@ local function find(project, arguments)
   return project:plan(arguments.spec, arguments.set)
 end
 
+-- Prints the result of a verb.
+local function print_result(text)
+  io.stdout:write(text)
+  return DONE
+end
+
 function verbs.check(project, arguments)
   local spec, message, errors = find(project, arguments)
   if not spec and arguments.json then
-    io.stdout:write(json.encode({ errors = errors or { { what = message } } }), "\n")
+    print_result(json.encode({ errors = errors or { { what = message } } }) .. "\n")
     return INPUT
   elseif not spec then
     return fail(INPUT, message)
   end
   warn(spec)
   if arguments.json then
-    io.stdout:write(json.encode({ id = spec.id, digest = spec.plan.digest, path = spec.path }), "\n")
-  elseif arguments.print then
-    io.stdout:write(resolved_spec.text(spec.resolved, spec.origins))
-  else
-    io.stdout:write(("%s: ok\n"):format(spec.path))
+    return print_result(json.encode({ id = spec.id, digest = spec.plan.digest, path = spec.path }) .. "\n")
   end
-  return DONE
+  return print_result(arguments.print and resolved_spec.text(spec.resolved, spec.origins) or spec.path .. ": ok\n")
 end
 
 local function write_picture(spec, arguments, svg)
@@ -102,8 +104,7 @@ local function write_picture(spec, arguments, svg)
   if not written then
     return fail(ENVIRONMENT, "longhand: " .. message)
   end
-  io.stdout:write(path, "\n")
-  return DONE
+  return print_result(path .. "\n")
 end
 
 -- The network drawn by graphviz, which reads nothing but the text that it is given.
@@ -112,8 +113,7 @@ local function draw_network(spec, arguments)
   local svg = shell.capture({ "sh", "-c", draw, "sh", network_page.graph(spec.plan) })
   if not svg:find("<svg", 1, true) then
     say("graphviz is not installed (dot): the network as text\n")
-    io.stdout:write(table.concat(network_page.lines(spec.plan), "\n"), "\n")
-    return DONE
+    return print_result(table.concat(network_page.lines(spec.plan), "\n") .. "\n")
   end
   return write_picture(spec, arguments, svg)
 end
@@ -134,11 +134,9 @@ function verbs.plan(project, arguments)
     return write_picture(spec, arguments, mask_page.picture(spec.plan))
   elseif arguments.json then
     local options = { indent = true, keyorder = plan_page.JSON_ORDER }
-    io.stdout:write(json.encode(plan_page.json(spec.plan), options), "\n")
-  else
-    io.stdout:write(plan_page.text(spec.plan))
+    return print_result(json.encode(plan_page.json(spec.plan), options) .. "\n")
   end
-  return DONE
+  return print_result(plan_page.text(spec.plan))
 end
 
 -- A plan and its files, or an exit code after a message. target: "cpu" or "cpu,cuda"; nil: both, where there is device
@@ -180,8 +178,7 @@ function verbs.gen(project, arguments)
     return fail(ENVIRONMENT, "longhand: " .. message)
   end
   local what = #changed == 0 and "nothing changed" or "written: " .. table.concat(changed, " ")
-  io.stdout:write(("%s: %d files, %s\n"):format(dir, #spec.files, what))
-  return DONE
+  return print_result(("%s: %d files, %s\n"):format(dir, #spec.files, what))
 end
 
 -- What a rendered spec is to be compiled for, as build.lua has it; or nil and a message. request: see provide.
@@ -245,9 +242,8 @@ function verbs.build(project, arguments)
   if not made then
     return code
   end
-  io.stdout:write(("%s/trainer: %s for %s\n"):format(made.dir, made.how, build.has_cuda(made.dir)
+  return print_result(("%s/trainer: %s for %s\n"):format(made.dir, made.how, build.has_cuda(made.dir)
     and "CPU and CUDA" or "the CPU alone"))
-  return DONE
 end
 
 -- Our last word to the launcher; false without one. Where none listens, descriptor 3 may be any file of ours.
@@ -365,14 +361,12 @@ function verbs.list(project, arguments)
   if not lines then
     return fail(INPUT, message)
   end
-  io.stdout:write(table.concat(lines, "\n"), "\n")
-  return DONE
+  return print_result(table.concat(lines, "\n") .. "\n")
 end
 
 function verbs.fields(_, arguments)
-  local order = { keyorder = schema.JSON_ORDER }
-  io.stdout:write(arguments.json and json.encode(schema.facts(), order) .. "\n" or schema.fields_text())
-  return DONE
+  return print_result(arguments.json and json.encode(schema.facts(), { keyorder = schema.JSON_ORDER }) .. "\n"
+    or schema.fields_text())
 end
 
 -- The place in a generated file that is asked for, with its text and its spec; or nil and an exit code after a message.
@@ -412,13 +406,12 @@ function verbs.where(project, arguments)
   elseif file.text ~= place.text then
     say(("warning: %s differs from what would be written now; lines may be off\n"):format(place.file))
   end
-  io.stdout:write(table.concat(lists.map(file.map[place.line], render_module.place), "\nincluded at "), "\n")
-  return DONE
+  return print_result(table.concat(lists.map(file.map[place.line], render_module.place), "\nincluded at ") .. "\n")
 end
 
 function verbs.completion(project, arguments)
-  io.stdout:write(require("cli.completion").script(cli.outline(), trainer_flags.read(project.root), arguments.shell))
-  return DONE
+  return print_result(require("cli.completion").script(cli.outline(), trainer_flags.read(project.root),
+    arguments.shell))
 end
 
 local function version()
@@ -426,8 +419,7 @@ local function version()
 end
 
 function verbs.manual()
-  io.stdout:write(require("cli.manual").page(cli.outline(), (version():gsub("%s+$", ""))))
-  return DONE
+  return print_result(require("cli.manual").page(cli.outline(), (version():gsub("%s+$", ""))))
 end
 
 function verbs.stale(project)
@@ -447,8 +439,7 @@ function verbs.stale(project)
     return fail(STALE, ("%d %s: run make gen and commit the result"):format(stale, stale == 1 and "file is stale"
       or "files are stale"))
   end
-  io.stdout:write(("generated/: %d runs, up to date\n"):format(#ids))
-  return DONE
+  return print_result(("generated/: %d runs, up to date\n"):format(#ids))
 end
 
 local function main(arguments)
@@ -460,8 +451,7 @@ local function main(arguments)
   if not parsed then
     return fail(USAGE, cli.refusal(message, usage))
   elseif parsed.version then
-    io.stdout:write("longhand ", version())
-    return DONE
+    return print_result("longhand " .. version())
   elseif not parsed.verb then
     return fail(USAGE, cli.help())
   end

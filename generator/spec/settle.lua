@@ -20,16 +20,13 @@ local add = values.add
 
 -- Exactly one of the ways in which a task is chosen; returns its name, or nil after an error.
 local function choice_of(context, given)
-  local choice
-  for _, name in ipairs(sections.TASK_CHOICES) do
-    if given.fields[name] and choice then
-      return add(context, given.fields[name], "task." .. name, "stands beside task." .. choice, "one of the two")
-    end
-    choice = given.fields[name] and name or choice
-  end
-  if not choice then
-    local names = table.concat(values.kind_names(context, schema.at["task.kind"]), ", ")
-    add(context, given, "task.kind", "is missing", names,
+  local choices = lists.map(sections.TASK_CHOICES, function(name) return given.fields[name] and name or nil end)
+  local choice, other = choices[1], choices[2]
+  if other then
+    return add(context, given.fields[other], "task." .. other, "stands beside task." .. choice, "one of the two")
+  elseif not choice then
+    add(context, given, "task.kind", "is missing",
+      table.concat(values.kind_names(context, schema.at["task.kind"]), ", "),
       'or of your own: task.source = "<kind>.c", task.data = "<file>.jsonl"')
   end
   return choice

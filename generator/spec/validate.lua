@@ -54,18 +54,13 @@ end
 
 -- Facets of one family of attentions, in a model that does not have it.
 local function unknown_family(context, node, path)
-  local model = context.resolved.model
-  local names = families.of(model)
+  local model, names = context.resolved.model, families.of(context.resolved.model)
   if names and path == "encoding.encoder" and model.encoder_layers then
     add(context, node, path, "model.encoder_layers = 0: there is no encoder", "encoding.decoder, encoding.cross")
   elseif names then
     add(context, node, path, ('model.kind = "%s" has no attentions of that name'):format(model.kind),
       ("facets written directly in encoding: they hold for its attentions, %s"):format(table.concat(names, ", ")))
   end
-end
-
-local function has_family(context, name)
-  return lists.has(families.of(context.resolved.model) or {}, name)
 end
 
 local function unknown_field(context, node, path, kind, legal)
@@ -94,7 +89,8 @@ end
 
 -- Whether the model has what a field is for: its family of attentions.
 local function applies_to(context, field)
-  return field.path ~= "encoding." .. (field.family or "") or has_family(context, field.family)
+  return field.path ~= "encoding." .. (field.family or "")
+    or lists.has(families.of(context.resolved.model) or {}, field.family)
 end
 
 -- A table some of whose values need no name, with these under theirs.
