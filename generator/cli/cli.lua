@@ -41,17 +41,14 @@ end
 
 -- Halves of a trainer in the plan's order; every trainer has the CPU half.
 local function target(text)
-  local wanted = { cpu = false, cuda = false }
-  for name in (text .. ","):gmatch("([^,]*),") do
-    if wanted[name] == nil then
-      return nil, ("--target %s: expected cpu or cpu,cuda"):format(text)
-    end
-    wanted[name] = true
-  end
-  if not wanted.cpu then
+  local read = converters.list("--target", "cpu or cpu,cuda", function(name)
+    return (name == "cpu" or name == "cuda") and name
+  end)
+  local wanted, message = read(text)
+  if wanted and not lists.has(wanted, "cpu") then
     return nil, ("--target %s: expected cpu or cpu,cuda; every trainer has a CPU half"):format(text)
   end
-  return wanted.cuda and "cpu,cuda" or "cpu"
+  return wanted and (lists.has(wanted, "cuda") and "cpu,cuda" or "cpu"), message
 end
 
 local function target_of(default)

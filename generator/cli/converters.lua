@@ -48,10 +48,8 @@ function M.architectures(text)
 end
 
 function M.device(text)
-  if text == "cpu" or text == "cuda" or text:find("^cuda:%d+$") then
-    return text
-  end
-  return nil, ("--device %s: expected cpu, cuda or cuda:N"):format(text)
+  return (text == "cpu" or text == "cuda" or text:find("^cuda:%d+$")) and text or nil,
+    ("--device %s: expected cpu, cuda or cuda:N"):format(text)
 end
 
 -- A span of time, in whole or broken numbers of its unit.

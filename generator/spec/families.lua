@@ -102,13 +102,12 @@ end
 -- that have no table there, what became of the score that holds for all, and positions that are read in another way.
 -- given: the names of families with a table in the spec; the score of all is that of the first other one.
 function M.settle(encoding, names, shared, given)
-  local first
-  for _, name in ipairs(names) do
+  local first = lists.any(names, function(name)
     local made = shared[name] or not given[name] and encoding[name]
-    if made and not first and made.score and made.score ~= "none" then
-      first = made
-      encoding.score, encoding.parameters = made.score, made.parameters
-    end
+    return made and made.score and made.score ~= "none" and made
+  end)
+  if first then
+    encoding.score, encoding.parameters = first.score, first.parameters
   end
   for _, name in ipairs(names) do
     local made = shared[name]

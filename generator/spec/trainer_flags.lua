@@ -18,19 +18,13 @@ local ROW = '\n%s*{"(%-%-[%w-]+)", LH_OPTION_(%u+), [^,]+, ([^,]+), ([^,]+),'
 
 -- Flags that say where a spec's files lie, wherever we stand. files: by the names of fields (validate.lua).
 function M.of_files(files)
-  local words = {}
-  for _, entry in ipairs({ { "data", "--data=" }, { "eval", "--eval-data=" }, { "validation", "--validation=" } }) do
-    local file = files[entry[1]]
-    words[#words + 1] = file and entry[2] .. file.real
-  end
-  return words
+  return lists.map({ { "data", "--data=" }, { "eval", "--eval-data=" }, { "validation", "--validation=" } },
+    function(entry) return files[entry[1]] and entry[2] .. files[entry[1]].real end)
 end
 
 -- The same for training, with the checkpoint that it begins with.
 function M.of_training(files)
-  local words = M.of_files(files)
-  words[#words + 1] = files.init and "--init=" .. files.init.real
-  return words
+  return lists.join(M.of_files(files), { files.init and "--init=" .. files.init.real })
 end
 
 -- All flags: by name { kind, least, most }, and their names in the list part.

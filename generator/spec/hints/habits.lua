@@ -80,8 +80,7 @@ end
 
 function rules.list(tokens, i)
   local before = tokens[i - 1]
-  local opens = is(before, "=") or is(before, ":") or is(before, ",") or is(before, "{") or is(before, "[")
-    or is(before, "(") or is(before, "return")
+  local opens = before and before.type ~= "string" and (before.text:find("^[=:,{%[(]$") or before.text == "return")
   local last = is(tokens[i], "[") and opens and closing(tokens, i)
   if last and not is(tokens[last + 1], "=") then
     return "a list stands in brackets", "braces: { 1, 40 }"

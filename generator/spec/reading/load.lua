@@ -231,12 +231,10 @@ end
 
 -- Families of attentions in an encoding's own table, each laid upon what it uses.
 local function resolve_families(state, file, own, chain)
-  local found
-  for _, name in ipairs(families.NAMES) do
-    local given = tree.is_table(own) and own.fields[name] or nil
-    if tree.is_table(given) then
-      found = found or tree.merge(tree.table(own.origin), own)
-      found.fields[name] = resolve_own(state, file, "encoding", given, chain, "encoding." .. name)
+  local found = tree.is_table(own) and tree.copy(own)
+  for _, name in ipairs(found and families.NAMES or {}) do
+    if tree.is_table(own.fields[name]) then
+      found.fields[name] = resolve_own(state, file, "encoding", own.fields[name], chain, "encoding." .. name)
     end
   end
   return found or own
@@ -331,9 +329,7 @@ local function finish(state, file, id, before)
   if state.diagnostics:count() - before > state.unknown - unknown then
     return nil
   end
-  local function place(origin, name)
-    return place_of(state, file, origin, name)
-  end
+  local function place(origin, name) return place_of(state, file, origin, name) end
   local function beside(origin, name)
     local at = place(origin, name)
     return at.shown, read_text(at.real)

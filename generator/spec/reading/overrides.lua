@@ -45,13 +45,9 @@ local function parse_set(d, set)
   if not node or d:count() > before then
     return nil
   end
-  local names = {}
-  for name in set.path:gmatch("[^%.]+") do
-    names[#names + 1] = name
-  end
-  for i = #names, 1, -1 do
+  for name in set.path:reverse():gmatch("[^%.]+") do
     local outer = tree.table(origin)
-    outer.fields[names[i]] = node
+    outer.fields[name:reverse()] = node
     node = outer
   end
   return node

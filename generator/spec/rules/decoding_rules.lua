@@ -3,6 +3,7 @@
 -- Input: a context of validate.lua or holders.lua; say (say.lua). Output: errors, warnings.
 
 local is_causal = require("spec.rules.features").is_causal
+local lists = require("base.lists")
 local pages = require("facets.pages")
 
 local M = {}
@@ -21,19 +22,13 @@ end
 
 -- The streams of an attention's queries and keys that hold the target.
 local TARGET_SIDES = { decoder = { query = true, key = true }, cross = { query = true }, encoder = {} }
-local BOTH = { query = true, key = true }
 
 -- The sides of those that a view holds for; what is added to the embedding is added to the target, too.
 local function sides_of(seen)
-  local sides = {}
   if seen.resolved.model.kind == "decoder" then
-    return BOTH
+    return { query = true, key = true }
   end
-  for _, name in ipairs(seen.holds_for) do
-    for side in pairs(TARGET_SIDES[name] or {}) do
-      sides[side] = true
-    end
-  end
+  local sides = lists.merged({}, table.unpack(lists.map(seen.holds_for, function(name) return TARGET_SIDES[name] end)))
   sides.query = sides.query or (seen.resolved.encoding.additive or {}).kind ~= "none" or nil
   return sides
 end

@@ -50,9 +50,9 @@ function M.coincide(resolved, facts)
   local shares = { training = 0, evaluation = 0 }
   for _, n in ipairs(validation.lengths) do
     local inputs = (#facts.input_symbols) ^ tasks.length(facts.input_length, n)
+    local again = eval[n] and resolved.eval.examples or 0
     shares.training = shares.training + expected_share(inputs, seen) / #validation.lengths
-    shares.evaluation = shares.evaluation
-      + expected_share(inputs, eval[n] and resolved.eval.examples or 0) / #validation.lengths
+    shares.evaluation = shares.evaluation + expected_share(inputs, again) / #validation.lengths
   end
   return shares
 end
