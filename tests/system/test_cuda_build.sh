@@ -61,9 +61,7 @@ no_cuda_half() {
 is_kept() {
     set -- build --out "$work/both"
     ends_with 0 'up to date for CPU and CUDA' "$@" &&
-        ends_with 0 'up to date for CPU and CUDA' "$@" --target cpu,cuda --arch sm_90 &&
-        ends_with 0 'built for CPU and CUDA' "$@" --target cpu,cuda --arch sm_75 &&
-        ends_with 0 'cuda           sm_75 compute_75 by' "$work/both/trainer" info
+        ends_with 0 'up to date for CPU and CUDA' "$@" --target cpu,cuda --arch sm_90
 }
 
 # No toolkit needed; the trainer carries device.cu, 0 behind it, and says so.
@@ -92,14 +90,15 @@ carries_both() {
         ends_with 0 "cuda           sm_90a by toolkit $version, source to compile on the node;" "$work/jit/trainer" info
 }
 
-# A toolkit of which only NVRTC is there; compiled as nvcc does.
+# A toolkit of which only NVRTC is there, which compiles as nvcc does, for another architecture than the trainer has.
 by_nvrtc() {
     mkdir -p "$work/root/lib64"
     for file in "$(dirname "$nvrtc")"/libnvrtc*; do ln -s "$file" "$work/root/lib64/"; done
-    build --target cpu,cuda --arch sm_80 --cuda-root "$work/root" --out "$work/nvrtc" >"$work/said" 2>&1
+    build --target cpu,cuda --arch sm_75 --cuda-root "$work/root" --out "$work/both" >"$work/said" 2>&1
     cat "$work/said"
-    grep -q "sm_80, compute_80 by nvrtc $version ($work/root/lib64/" "$work/said" &&
-        ends_with 0 'sm_80 compute_80 by toolkit' "$work/nvrtc/trainer" info
+    grep -q "sm_75, compute_75 by nvrtc $version ($work/root/lib64/" "$work/said" &&
+        grep -q 'built for CPU and CUDA' "$work/said" &&
+        ends_with 0 'cuda           sm_75 compute_75 by toolkit' "$work/both/trainer" info
 }
 
 # nvidia-smi stands in for GPUs: two of one kind, one of another.

@@ -4,7 +4,7 @@
 . tests/system/common.sh
 
 SPEC=emulated_rand_rope # float64: both halves agree to the last digits but a few
-STEPS=5
+STEPS=3
 trainer=$work/out/trainer
 library=build/release/emulation/$SPEC.so
 
