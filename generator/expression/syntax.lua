@@ -33,16 +33,15 @@ function M.index_name(index)
   return "m" .. (index.depth > 0 and index.depth + 1 or "")
 end
 
--- As a vector, whatever it is.
-function M:lanes(node, level)
-  local text = self:print(node, 0, level)
-  return self:is_vector(node) and text or ("broadcast(%s)"):format(text)
+-- As a vector, whatever it is; word: what makes one of a scalar.
+local function as_vector(word)
+  return function(self, node, level)
+    local text = self:print(node, 0, level)
+    return self:is_vector(node) and text or ("%s(%s)"):format(word, text)
+  end
 end
 
-function M:mask(node, level)
-  local text = self:print(node, 0, level)
-  return self:is_vector(node) and text or ("mask_of(%s)"):format(text)
-end
+M.lanes, M.mask = as_vector("broadcast"), as_vector("mask_of")
 
 -- An integer as an index in C, and how tightly it binds.
 function M:integer(node, level)

@@ -214,18 +214,22 @@ end
 local OPERATORS = { __add = { "+", "add" }, __sub = { "-", "sub" }, __mul = { "*", "mul" }, __div = { "/", "div" },
   __pow = { "^", "pow" }, __mod = { "%", "mod" } }
 
+local COMPARED = "a traced value is compared"
+local ROUND = "arithmetic; negate(a) turns a truth value round"
+
+-- The word, what is expected in its place, and what is said unless it is that a traced value has such a thing.
 local FORBIDDEN = {
-  __lt = { "<", "a traced value is compared", "less(a, b)" },
-  __le = { "<=", "a traced value is compared", "less_equal(a, b)" },
-  __eq = { "==", "a traced value is compared", "equal(a, b)" },
-  __concat = { "..", "`..` joins texts, and a score is a number", "arithmetic" },
-  __len = { "#", "`#` of a traced value", "x.query_length or x.key_length for the length of a sequence" },
-  __band = { "&", "`&` of a traced value", "arithmetic; all(a, b) joins truth values" },
-  __bor = { "|", "`|` of a traced value", "arithmetic; any(a, b) joins truth values" },
-  __bxor = { "~", "`~` of a traced value", "arithmetic; negate(a) turns a truth value round" },
-  __bnot = { "~", "`~` of a traced value", "arithmetic; negate(a) turns a truth value round" },
-  __shl = { "<<", "`<<` of a traced value", "a * 2" },
-  __shr = { ">>", "`>>` of a traced value", "floor(a / 2)" },
+  __lt = { "<", "less(a, b)", COMPARED },
+  __le = { "<=", "less_equal(a, b)", COMPARED },
+  __eq = { "==", "equal(a, b)", COMPARED },
+  __concat = { "..", "arithmetic", "`..` joins texts, and a score is a number" },
+  __len = { "#", "x.query_length or x.key_length for the length of a sequence" },
+  __band = { "&", "arithmetic; all(a, b) joins truth values" },
+  __bor = { "|", "arithmetic; any(a, b) joins truth values" },
+  __bxor = { "~", ROUND },
+  __bnot = { "~", ROUND },
+  __shl = { "<<", "a * 2" },
+  __shr = { ">>", "floor(a / 2)" },
 }
 
 local EVENTS = {
@@ -245,8 +249,10 @@ for event, entry in next, OPERATORS do
 end
 
 for event, entry in next, FORBIDDEN do
+  local word, expected = entry[1], entry[2]
+  entry[3] = entry[3] or ("`%s` of a traced value"):format(word)
   EVENTS[event] = exported(function()
-    refuse(entry[1], entry[2], entry[3])
+    refuse(word, entry[3], expected)
   end)
 end
 
@@ -264,7 +270,7 @@ function M.facts()
     operators[event] = entry[1]
   end
   for event, entry in next, FORBIDDEN do
-    refused[event] = { what = entry[2], expected = entry[3] }
+    refused[event] = { what = entry[3], expected = entry[2] }
   end
   return { functions = M.names, symbols = M.SYMBOLS, operators = operators, refused = refused }
 end

@@ -11,31 +11,27 @@ local ops = require("network.graph.ops")
 local M = {}
 
 -- The line of the description that runs now.
-local function where(net)
+function M.where(net)
   for level = 2, 40 do
     local info = debug.getinfo(level, "Sl")
     if not info then
-      break
+      return nil
     elseif info.source == net.chunk then
       return info.currentline
     end
   end
-  return nil
 end
 
-M.where = where
-
--- ...: what was expected, as a format and its values; nothing where there is no more to say.
-function M.fail_at(line, what, ...)
-  local expected = select("#", ...) > 0 and string.format(...) or nil
-  error({ problem = true, what = what, expected = expected, line = line }, 0)
+-- ...: what was expected, as a format and its values.
+local function fail_at(line, what, ...)
+  error({ problem = true, what = what, expected = string.format(...), line = line }, 0)
 end
 
 function M.fail(net, what, ...)
-  M.fail_at(where(net), what, ...)
+  fail_at(M.where(net), what, ...)
 end
 
-local fail, fail_at = M.fail, M.fail_at
+local fail = M.fail
 
 -- ---- names ----
 

@@ -153,26 +153,19 @@ function Tape:dropped(op)
   return self.at[branch]
 end
 
--- A contribution to a value's gradient that must leave a buffer as it is, since it is read once more.
-function Tape:beside(buffer, value, contribute)
-  local before = self.version[buffer]
-  contribute()
-  if self.version[buffer] ~= before then
-    self:spoil(value)
-  end
-end
-
--- The gradient of a sum's branch, from that of the sum, which the residual has as well.
+-- The gradient of a sum's branch, from that of the sum, which the residual has as well: it is read once more.
 function Tape:branch(op, dy)
-  self:beside(dy, op.branch, function()
-    if op.dropout then
-      self:store(op.branch, function(buffer)
-        self:emit({ kind = "dropout_grad", op = op, dy = dy, to = buffer })
-      end)
-    else
-      self:hand(op.branch, dy)
-    end
-  end)
+  local before = self.version[dy]
+  if op.dropout then
+    self:store(op.branch, function(buffer)
+      self:emit({ kind = "dropout_grad", op = op, dy = dy, to = buffer })
+    end)
+  else
+    self:hand(op.branch, dy)
+  end
+  if self.version[dy] ~= before then
+    self:spoil(op.branch)
+  end
 end
 
 local rules = {}

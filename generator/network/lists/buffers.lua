@@ -13,12 +13,19 @@
 -- A value that the backward list reads is kept, one for each repetition in training, one for all in evaluation. All
 -- others share by name (scope_lists.lua sees to it that no two need one buffer at a time).
 
+local lists = require("base.lists")
 local ops = require("network.graph.ops")
 
 local M = {}
 
--- The roles of the gradients that an entry of a backward list writes.
-M.GRADIENTS = { "to", "dbranch", "dq", "dkv", "ddirection" }
+local GRADIENTS = { "to", "dbranch", "dq", "dkv", "ddirection" }
+
+-- The buffers of gradients that an entry of a backward list writes, each once.
+function M.written(b)
+  return lists.map(GRADIENTS, function(role)
+    return not (role == "dkv" and b.dkv == b.dq) and b[role] or nil
+  end)
+end
 
 -- What a buffer of the residual stream is called that a value and others of its width and stream share; a name may
 -- have its stream in it already.
@@ -112,16 +119,14 @@ end
 -- Gradients, in the order in which the backward lists first write them.
 local function add_gradients(backward, add)
   for _, b in ipairs(backward) do
-    for _, role in ipairs(M.GRADIENTS) do
-      if b[role] then
-        add(M.rows(b[role], b, { training = true }))
-      end
+    for _, buffer in ipairs(M.written(b)) do
+      add(M.rows(buffer, b, { training = true }))
     end
   end
 end
 
--- lists: scope -> { forward, backward }. evaluates: dropout stays on in evaluation.
-function M.derive(net, lists, evaluates)
+-- executed: scope -> { forward, backward }. evaluates: dropout stays on in evaluation.
+function M.derive(net, executed, evaluates)
   local workspace, by_scope = {}, {}
   local add = adder(workspace)
   for _, block in ipairs(net.scopes) do
@@ -129,15 +134,15 @@ function M.derive(net, lists, evaluates)
     add(M.rows({ name = M.of_stream("output", last), width = last.width, stream = last.stream,
       about = "of the last layer" }, block.result.op))
   end
-  for _, scope in ipairs(lists.order) do
-    by_scope[scope] = collect(scope, lists[scope].forward, lists[scope].backward, add, evaluates)
+  for _, scope in ipairs(executed.order) do
+    by_scope[scope] = collect(scope, executed[scope].forward, executed[scope].backward, add, evaluates)
   end
   for _, b in ipairs(by_scope[net].kept) do -- the network is there once
     add(b)
   end
   by_scope[net].kept = {}
-  for i = #lists.order, 1, -1 do
-    add_gradients(lists[lists.order[i]].backward, add)
+  for i = #executed.order, 1, -1 do
+    add_gradients(executed[executed.order[i]].backward, add)
   end
   return { scopes = by_scope, workspace = workspace }
 end

@@ -106,10 +106,8 @@ function Walk:entry(b)
   if (b.adds or b.kind == "accumulate") and not self:takes(b.to, partly, b) then
     return false
   end
-  for _, role in ipairs(buffers.GRADIENTS) do
-    if b[role] then
-      self:stores(b[role], partly)
-    end
+  for _, buffer in ipairs(buffers.written(b)) do
+    self:stores(buffer, partly)
   end
   return true
 end

@@ -140,19 +140,9 @@ local function otherwise(b)
   return "gradient of " .. (b.op.about.what or b.op.about.words)(b.op), operands_of(b.op)
 end
 
--- The buffers that an entry writes, each once; all repetitions of a block work in place.
-local function written(b)
-  local list = {}
-  for _, buffer in ipairs({ b.kind == "block_grad" and b.dy or b.to or false, b.dbranch or false, b.dq or false,
-    b.dkv ~= b.dq and b.dkv or false, b.ddirection or false }) do
-    list[#list + 1] = buffer or nil
-  end
-  return list
-end
-
 local function backward_entry(net, b)
   local what, reads, factor = (back[b.kind] or otherwise)(b)
-  local writes, p = written(b), b.op and b.op.p
+  local writes, p = b.kind == "block_grad" and { b.dy } or buffers.written(b), b.op and b.op.p
   local name, shape = table.concat(lists.names(writes), ", "), writes[1] and shape_of(net, writes[1])
   if b.kind == "weight_grad" then
     name, shape = b.op.weight, { p.rows.count, p.columns.count }

@@ -41,10 +41,8 @@ end
 local function written(list)
   local names = {}
   for _, b in ipairs(list) do
-    for _, role in ipairs(buffers.GRADIENTS) do
-      if b[role] and not b[role].outside then
-        names[b[role].name] = true
-      end
+    for _, buffer in ipairs(buffers.written(b)) do
+      names[buffer.name] = not buffer.outside or names[buffer.name]
     end
   end
   return names
@@ -64,7 +62,7 @@ local function derive(net)
   return lists
 end
 
--- --- a walk through the forward pass ------------------------------------------------------------------------------
+-- ---- a walk through the forward pass ----
 
 -- holds: buffer -> the value that was written last; shapes: buffer -> what it is large enough for.
 local Walk = {}

@@ -140,10 +140,8 @@ function Walk:entry(b)
     end
   end
   self.found.done[b] = done or nil
-  for _, role in ipairs(buffers.GRADIENTS) do
-    if b[role] then
-      self.summed[b[role].name] = done or nil
-    end
+  for _, buffer in ipairs(buffers.written(b)) do
+    self.summed[buffer.name] = done or nil
   end
   return true
 end

@@ -37,8 +37,6 @@ local vocabulary_rows = require("network.targets.cpu_vocabulary")
 
 local M = {}
 
-local NO_POSITIONS = { kind = "none" } -- of an embedding without
-
 -- Evaluation, and behind each place what is traced there: the embedding, attentions, results of blocks.
 local function trace_records(cpu)
   local list = {}
@@ -76,12 +74,9 @@ end
 
 -- The functions that embed a stream each.
 local function embedding_functions(cpu)
-  return lists.map(ops.of_kind(cpu.net, "embed"), function(op, i)
-    return { number = i - 1, routine = embeddings.routine(cpu.net, op), vectors = op.p.name,
-      keep = op.keep or false, scale = embeddings.scale(cpu.net, op), stream = op.stream.index,
-      of = rooms.of_stream(cpu.net, op.stream),
-      drops = op.dropout and op.dropout.name or false, place = op.place or 0, additive = op.encoding or NO_POSITIONS,
-      vocabulary = cpu.vocabulary and cpu.vocabulary.embed == op or false }
+  return embeddings.functions(cpu.net, function(op)
+    return { keep = op.keep or false, stream = op.stream.index, of = rooms.of_stream(cpu.net, op.stream),
+      place = op.place or 0, vocabulary = cpu.vocabulary and cpu.vocabulary.embed == op or false }
   end)
 end
 

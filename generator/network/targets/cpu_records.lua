@@ -18,7 +18,7 @@ local M = {}
 
 local function_for, suffix = names.function_for, names.suffix
 
--- --- forward -------------------------------------------------------------------------------------------------------
+-- ---- forward ----
 
 local forward = {}
 
@@ -210,7 +210,7 @@ function forward.classify()
   return { call = "classify(self, x, 'sums')" }
 end
 
--- --- backward ------------------------------------------------------------------------------------------------------
+-- ---- backward ----
 
 local back = {}
 
@@ -310,7 +310,7 @@ function back.embed_grad(cpu, at, b)
     self = not of_vocabulary and at.self }
 end
 
--- --- lists ---------------------------------------------------------------------------------------------------------
+-- ---- lists ----
 
 -- A function that appends the records of an entry: maker(by_kind, entry).
 local function maker_of(cpu, scope, at, place, records, mode)

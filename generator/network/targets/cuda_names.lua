@@ -12,7 +12,6 @@
 
 local attention = require("network.graph.attention")
 local embeddings = require("network.targets.embeddings")
-local lists = require("base.lists")
 local ops = require("network.graph.ops")
 
 local M = {}
@@ -99,14 +98,11 @@ end
 -- one on the way back.
 function M.embeddings(device)
   local back, net = device.lists[device.net].backward, device.net
-  return lists.map(ops.of_kind(net, "embed"), function(op, i)
+  return embeddings.functions(net, function(op, i)
     local b, words = of_op(back, "embed_grad", op), device.words[op.stream]
-    return { number = i - 1, routine = embeddings.routine(net, op), vectors = op.p.name,
-      scale = embeddings.scale(net, op), T = words.T, tokens = words.tokens, places = words.at .. "places",
-      drawn = op.encoding and M.input_draws(words, op.encoding.draw), sequences = words.sequences,
-      additive = op.encoding or { kind = "none" },
-      value = op.out.name, gradient = b.dy.name, adds_places = adds_places(back, op),
-      adds = adds(back, op), tied = net.classified.op.tied == op.p, drops = op.dropout and op.dropout.name or false,
+    return { T = words.T, tokens = words.tokens, places = words.at .. "places", sequences = words.sequences,
+      drawn = op.encoding and M.input_draws(words, op.encoding.draw), value = op.out.name, gradient = b.dy.name,
+      adds_places = adds_places(back, op), adds = adds(back, op), tied = net.classified.op.tied == op.p,
       mask = op.dropout and device.slot_of[op] or 0,
       about = net.streams[2] and "Vectors of the " .. op.stream.name
         or i > 1 and "Vectors of the tokens, " .. op.out.name or "The first layer's input" }

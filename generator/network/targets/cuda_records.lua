@@ -99,7 +99,7 @@ function M.adds_bias(device, op)
   return op.p.bias and not device.directions[op.out]
 end
 
--- --- forward -------------------------------------------------------------------------------------------------------
+-- ---- forward ----
 
 local forward = {}
 
@@ -241,7 +241,7 @@ function forward.classify(_, at, _, training)
   return { x = at.x, training = training }
 end
 
--- --- backward ------------------------------------------------------------------------------------------------------
+-- ---- backward ----
 
 local back = {}
 
@@ -335,7 +335,7 @@ function back.embed_grad(device, _, b)
   return { call = "routine(gradients)", routine = embeddings.routine(device.net, b.op) .. "_backward" }
 end
 
--- --- both ----------------------------------------------------------------------------------------------------------
+-- ---- both ----
 
 -- The records that stand for an operation, and what they are made with (calls.lua). at: names_of(device, scope), or
 -- those of the host's list of launches (cuda_network.lua). training: else in evaluation.

@@ -3,6 +3,7 @@
 -- Input: a network (builder.lua), an operation of it that embeds. A stream may be embedded more than once, each time
 -- with a scale of its own.
 
+local lists = require("base.lists")
 local ops = require("network.graph.ops")
 
 local M = {}
@@ -33,13 +34,24 @@ function M.scales(net)
 end
 
 -- The name of what this one's are multiplied by, or false.
-function M.scale(net, op)
+local function scale_of(net, op)
   for _, scale in ipairs(M.scales(net)) do
     if op.p.kind ~= "linear" and scale.value == (op.scale or 1) then
       return scale.name
     end
   end
   return false
+end
+
+-- The functions that embed a stream each, as `more` has them of (operation, its number), with what both targets know:
+-- number, routine, vectors (the parameter), scale, additive (what is added), drops.
+function M.functions(net, more)
+  return lists.map(ops.of_kind(net, "embed"), function(op, i)
+    local one = more(op, i)
+    one.number, one.routine, one.vectors, one.scale = i - 1, M.routine(net, op), op.p.name, scale_of(net, op)
+    one.additive, one.drops = op.encoding or { kind = "none" }, op.dropout and op.dropout.name or false
+    return one
+  end)
 end
 
 return M
