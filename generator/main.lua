@@ -296,8 +296,6 @@ function verbs.demo(project, arguments)
   return require("lab.study.demo").run(arguments)
 end
 
-local EXPORTS = { pytorch = "lab.export.export_run", csv = "lab.export.csv", tensorboard = "lab.export.tensorboard" }
-
 -- What runs on trained models. Each takes the arguments and ways to speak and to build:
 -- provide(SPEC, sets) gives the folder of a trainer; or nil, and an exit code; third the flags of its files.
 local function on_trained(module, project, arguments)
@@ -309,20 +307,22 @@ local function on_trained(module, project, arguments)
       { levels = "best" })
     return made and made.dir, code, made and trainer_flags.of_files(made.spec.data_files)
   end
-  local code, message = require(module).run(arguments)
+  local code, message = module.run(arguments)
   return finish(code, message and ("longhand %s: %s"):format(arguments.verb, message))
 end
 
 function verbs.analyze(...)
-  return on_trained("lab.study.analyse.analyze", ...)
+  return on_trained(require("lab.study.analyse.analyze"), ...)
 end
 
 function verbs.calibrate(...)
-  return on_trained("lab.study.calibrate.calibrate", ...)
+  return on_trained(require("lab.study.calibrate.calibrate"), ...)
 end
 
 function verbs.export(project, arguments)
-  return on_trained(EXPORTS[arguments.what], project, arguments)
+  local modules = { pytorch = require("lab.export.export_run"), csv = require("lab.export.csv"),
+    tensorboard = require("lab.export.tensorboard") }
+  return on_trained(modules[arguments.what], project, arguments)
 end
 
 function verbs.tune(project, arguments)
