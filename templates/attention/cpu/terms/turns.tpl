@@ -4,6 +4,10 @@
 % elseif positions.kind == "randomized" then
 % of_queries, of_keys = "position", "key_position"
 % end
+% local asked, all, all_keys = "T", "T", "S"
+% if ranged then
+% asked, all, all_keys = "from, from + count", "0, T", "0, S"
+% end
 % section("heads")
 % if cross and positions.kind == "randomized" then
 const shared *drawn = w->step->shared;
@@ -12,16 +16,16 @@ const int32_t *key_position = drawn->${prefix}key_position[${positions.layer_ind
 % end
 % section("turn")
 % if cross then
-rotate_${name}(w, ${of_queries}, ${ranged and "from, from + count" or "T"}, ${PREFIX}QUERY_STRIDE, 1, query);
-${ranged and "if (from == 0) " or ""}rotate_${name}(w, ${of_keys}, ${ranged and "0, S" or "S"}, ${PREFIX}KEY_STRIDE, 1,
+rotate_${name}(w, ${of_queries}, ${asked}, ${PREFIX}QUERY_STRIDE, 1, query);
+${ranged and "if (from == 0) " or ""}rotate_${name}(w, ${of_keys}, ${all_keys}, ${PREFIX}KEY_STRIDE, 1,
         key_value);
 % else
 rotate_${name}(w, l, s, 1, query_key_value);
 % end
 % section("turn_back")
 % if cross then
-rotate_${name}(w, ${of_queries}, ${ranged and "0, T" or "T"}, ${PREFIX}QUERY_STRIDE, -1, dquery);
-rotate_${name}(w, ${of_keys}, ${ranged and "0, S" or "S"}, ${PREFIX}KEY_STRIDE, -1, dkey_value);
+rotate_${name}(w, ${of_queries}, ${all}, ${PREFIX}QUERY_STRIDE, -1, dquery);
+rotate_${name}(w, ${of_keys}, ${all_keys}, ${PREFIX}KEY_STRIDE, -1, dkey_value);
 % else
 rotate_${name}(w, l, s, -1, dquery_key_value);
 % end
