@@ -21,11 +21,13 @@ function M.normalise(path)
   return (path:sub(1, 1) == "/" and "/" or "") .. table.concat(parts, "/")
 end
 
+-- A path that names the same from any folder. Its ".." stay: behind a link it depends on where that leads.
+function M.rooted(path)
+  return path:sub(1, 1) == "/" and path or lfs.currentdir() .. "/" .. path
+end
+
 function M.absolute(path)
-  if path:sub(1, 1) ~= "/" then
-    path = lfs.currentdir() .. "/" .. path
-  end
-  return M.normalise(path)
+  return M.normalise(M.rooted(path))
 end
 
 -- A folder in LONGHAND_CACHE, or in longhand in the user's own cache; nil where there is none to be had.

@@ -73,7 +73,7 @@ function M.cuda(project, request, least)
   if request.jit and not request.arch then
     return text
   end
-  local root = request.cuda_root and paths.absolute(request.cuda_root) or ""
+  local root = request.cuda_root and paths.rooted(request.cuda_root) or ""
   local words, code = shell.answer({ "sh", project.root .. "/runtime/cuda/toolkit.sh", "--build",
     project:build_goal(""):gsub("/$", ""), "--root", root, "--arch", request.arch or "", "--least", least })
   if code ~= 0 then
@@ -146,7 +146,7 @@ end
 
 -- How make, which runs in the root, calls a folder; inside the repository the root's own name does not matter.
 local function seen_from_root(project, path)
-  path = paths.absolute(path)
+  path = paths.rooted(path):gsub("/+$", "")
   local root = project.root .. "/"
   return path:sub(1, #root) == root and path:sub(#root + 1) or path
 end
@@ -279,7 +279,7 @@ end
 -- staging, words is the command that compiles, log takes its output, and compiled goes into the stamp; or nil, an exit
 -- code and text. threads: for make. Ends with M.finish and M.discard.
 function M.begin(project, job, dir, threads)
-  dir = paths.absolute(dir)
+  dir = paths.rooted(dir):gsub("/+$", "")
   local refused, why = M.refused(project, dir, "--out")
   if refused then
     return nil, refused, why
