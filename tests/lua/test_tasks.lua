@@ -298,6 +298,7 @@ function TestTasks.test_a_literal_has_its_function()
     [" * literal: a b c"] = "probe.c:8:4: error: literal: lh_solve_probe is not defined here",
     [" * literal: ab?"] = 'probe.c:8:4: error: literal: "?" is not always an input symbol',
     [" * literal:"] = "",
+    [" * literal: abc\n * input symbol count: n, at least 99999999999"] = "input symbol count: n has no value",
   }) do
     local all, d = read(8, line)
     lu.assertNil(all.probe)
