@@ -44,7 +44,7 @@ static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const 
         for (int h = 0; h < HEADS; h++) {
             const int T = TOKENS;
             self_score_tables tables;
-            % call("self_score_tables_of", "&step", "l", "&tables")
+            self_score_tables_of(&step, l, &tables);
 % if score.trains then
             const self_score_tables *dscores = &gradients[${score.set_of_layer}];
 % end
@@ -62,15 +62,15 @@ static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const 
                     vector live_inverse = keep_where(less_than(counting(first, 1), broadcast(T)), broadcast(1));
 % end
 % if score.grads then
-% local slope = invoke("self_score_pair_grad", "&tables", score.trains and "dscores", "h", score.gathers and "&gathered", "first", "j", score.recomputes and logit, score.trains and "dscore * live_inverse", "dscore")
-                    vector slope = ${slope};
+                    vector slope = self_score_pair_grad(&tables, dscores, h, &gathered, first, j, ${logit},
+                        dscore * live_inverse, dscore);
                     store_some(slopes + at, T - first, slope);
 % else
                     store_some(slopes + at, T - first, dscore);
 % end
                 }
 % if score.gathers then
-                % call("end_self_score_group", "dscores", "h", "&gathered", "T", "first")
+                end_self_score_group(dscores, h, &gathered, T, first);
 % end
             }
         }
@@ -78,8 +78,8 @@ static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const 
 % if score.trains then
     for (int l = 0; l < SCORE_SETS; l++) {
         self_score_tables tables;
-        % call("self_score_tables_of", "&step", "l", "&tables")
-        % call("end_self_score", "&step", "l", "&tables", "&gradients[l]", "g")
+        self_score_tables_of(&step, l, &tables);
+        end_self_score(&step, l, &tables, &gradients[l], g);
     }
     free(sums);
 % else

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LAYERS = 2, HEADS = 12, TOKENS = 150, PAIRS = LAYERS * HEADS * TOKENS * TOKENS };
+enum { LAYERS = 2, HEADS = 6, TOKENS = 135, PAIRS = LAYERS * HEADS * TOKENS * TOKENS };
 
 /* A learned parameter: count numbers for each of `layers`, which is 1 where the layers share them. What learning starts
  * from: a list, or else a number plus a random one of that spread. */

@@ -32,7 +32,7 @@ return {
   model = { layers = %d, heads = %d, width = %d, feedforward = 16 },
   precision = "float64",
 }
-]]):format(positions, name, LAYERS, HEADS, 4 * HEADS)
+]]):format(positions, name, LAYERS, HEADS, 8 * HEADS)
 end
 
 -- How a parameter's first values are written down for C: a list, one number for all, or a spread.

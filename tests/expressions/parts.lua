@@ -18,8 +18,8 @@ end
 -- What templates and the facet of scores ask of a family, as it is where there is no other.
 function M.family(positions, heads, layers)
   return { name = "self", prefix = "", PREFIX = "", heads = heads, layers = layers, positions = positions,
-    relative = { behind = false }, queries = { stream = 0 }, cross = false, behind_previous = false, ranged = false,
-    tiles = false, attends = { T = "T", S = "T", keys = "T" }, stack = { member = "layer", count = "LAYERS" },
+    relative = { behind = false }, queries = { stream = 0 }, keys = { stream = 0 }, cross = false,
+    behind_previous = false, ranged = false, tiles = false, attends = { T = "T", S = "T", keys = "T" }, stack = { member = "layer", count = "LAYERS" },
     mask = { kind = "none" }, rotation = { kind = "none" }, normaliser = { kind = "softmax" }, drops = false }
 end
 
