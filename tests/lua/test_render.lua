@@ -253,6 +253,17 @@ function TestFunctions.test_functions_without_parameters_and_on_one_line()
     "static void g(void) {\n    stop(); // a\n}\nINLINE int h(int a) { return a + g(); }\n  x = h(1);\n")
 end
 
+function TestFunctions.test_a_function_that_is_defined_again()
+  check_c("static void f(int a, int b) {\n    use(a);\n}\nf(1, 2);\n"
+    .. "static void f(int a, int b) {\n    use(b);\n}\nf(3, 4);\n",
+    "static void f(int a) {\n    use(a);\n}\nf(1);\nstatic void f(int b) {\n    use(b);\n}\nf(4);\n")
+end
+
+function TestFunctions.test_pointers_to_arrays_and_to_functions_have_names()
+  check_c("static int f(const int (*a)[2], int b, void (*visit)(int c), int (*d)[2]) {\n    visit(a[0][0]);\n}\n",
+    "static int f(const int (*a)[2], void (*visit)(int c)) {\n    visit(a[0][0]);\n}\n")
+end
+
 function TestFunctions.test_members_are_no_parameters()
   check_c("static int f(int a, s *b, int c) {\n    return b->a + (*b).c;\n}\n",
     "static int f(s *b) {\n    return b->a + (*b).c;\n}\n")

@@ -21,7 +21,7 @@ local wrap = require("render.templates.wrap")
 local M = {}
 
 local KERNELS = "kernels"
-local OF_C = { c = true, h = true, inc = true, cu = true } -- endings of files of C
+local OF_C = { c = true, h = true, inc = true, cu = true, cpp = true } -- endings of files of C
 local TAKES = "a hole takes a one-line string or an integer"
 
 local KEYWORDS = [[ auto break case char const continue default do double else enum extern float for goto if inline int

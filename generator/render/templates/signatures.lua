@@ -6,7 +6,8 @@
 -- at the start of a line and ends with a "}" there; those of spliced files, and those that are called above or
 -- whose addresses are taken, stay as they are. Constants are declarations
 -- `const type name = ...;` of one line in it. Names in comments and of members mention nothing. A function is defined
--- before it is called, in one file or in one that was rendered before. Heads become one line: wrap.lua breaks them.
+-- before it is called, in one file or in one that was rendered before; what is defined again holds for what stands
+-- below. Heads become one line: wrap.lua breaks them.
 
 local M = {}
 
@@ -156,16 +157,18 @@ local function fit_head(functions, text, at, name, counts)
   local close = select(2, line:find("^%b()", open))
   local words, stays, whole = M.split(line:sub(open + 1, close - 1)), {}, true
   for i, word in ipairs(words) do
-    local parameter = word:gsub("%s*%[.*$", ""):match("([%a_][%w_]*)$")
+    local parameter = word:match("%(%*([%a_][%w_]*)%)") or word:gsub("%s*%[.*$", ""):match("([%a_][%w_]*)$")
     stays[i] = #words == 1 and word == "void" or (counts[parameter] or 0) > 0
     whole = whole and stays[i]
   end
   local seen = functions.called[name] and not functions.kept[name] -- and not defined, as in another text
-  if not whole and not seen and not is_value(text, name) then
+  functions.kept[name] = nil
+  if not whole and (text.defined[name] or not seen) and not is_value(text, name) then
     functions.kept[name] = stays
     local kept = kept_of(words, stays)
     text.lines[at] = ("%s(%s)%s"):format(line:sub(1, open - 1), kept == "" and "void" or kept, line:sub(close + 1))
   end
+  text.defined[name] = true
 end
 
 -- The name of a function whose head begins with a line.
@@ -200,7 +203,7 @@ end
 -- Fits a text; functions gains those that have lost parameters. Or nil, a problem and its line, where one is called
 -- with another number of arguments than it has parameters.
 function M.fit(functions, lines, map)
-  local text, at = { lines = lines, map = map }, 1
+  local text, at = { lines = lines, map = map, defined = {} }, 1
   local ok, err = pcall(function()
     while lines[at] do
       local own = map[at][1][3] == nil
