@@ -269,9 +269,10 @@ layer_system() {
     scripts=$({ printf 'tests/system/test_%s.sh\n' $LONGEST && echo "$scripts"; } | awk '!seen[$0]++')
     at_once=$((jobs + 1)) LH_PATH=$PATH
     export LH_PATH
-    [ -n "$long" ] || export STEP_O="${STEP_O:--O1}"
     compile_once
-    echo "$scripts" | each sh
+    set -- env
+    [ -n "$long" ] || set -- env "STEP_O=${STEP_O:--O1}"
+    echo "$scripts" | each "$@" sh
     at_once='' PATH=$LH_PATH
     for script in $scripts; do
         results_of "$script"
