@@ -46,8 +46,10 @@ AS_RELEASED ?= $(EVERY_LEVEL) parity_relative parity_dropout_relative parity_dec
 TEST_SPECS := $(RANDOM_WRITTEN) $(filter-out random_%,$(sort $(patsubst build/tests/specs/%/spec.c,%,$(wildcard \
 	build/tests/specs/*/spec.c))))
 FUZZ_SOURCES := $(filter-out tests/fuzz/libfuzzer.c,$(wildcard tests/fuzz/*.c))
-TEST_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/support/*.c tests/reference/*.c) $(FUZZ_SOURCES))) \
-	$(B)/networks.o
+TEST_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/support/*.c)))
+ifneq ($(VARIANT),tsan) # whose tests know neither vectors nor networks
+TEST_OBJECTS += $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/reference/*.c) $(FUZZ_SOURCES))) $(B)/networks.o
+endif
 levels_of = $(if $(filter $(1),$(EVERY_LEVEL)),$(COMPILER_LEVELS),$(if $(filter random_%1 random_%3 random_%5,$(1)),$(firstword \
 	$(COMPILER_LEVELS)),$(LINKED_LEVELS)))
 cuda_half_of = $(if $(wildcard build/tests/specs/$(1)/cuda.c),cuda)
