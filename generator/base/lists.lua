@@ -82,7 +82,7 @@ function M.find(list, fits)
   end
 end
 
--- What a function gives for the first item for which that is neither nil nor false; else false.
+-- The first result of a function of an item that is neither nil nor false; else false.
 function M.any(list, of)
   for _, item in ipairs(list) do
     local found = of(item)
@@ -130,7 +130,7 @@ function M.set(list)
   return set
 end
 
--- What a pattern with one capture finds in a text, again and again.
+-- All captures of a pattern with one capture in a text, in order.
 function M.matches(text, pattern)
   local results = {}
   for one in text:gmatch(pattern) do

@@ -44,7 +44,7 @@ function M.capture(words)
   return text, outcome(pipe:close())
 end
 
--- The same with what it printed as an error, and without blanks at the end.
+-- The output and the errors that a command printed, without blanks at the end, and its exit code.
 function M.answer(words)
   local text, code = M.capture({ "sh", "-c", 'exec "$@" 2>&1', "sh", table.unpack(words) })
   return text:gsub("%s+$", ""), code

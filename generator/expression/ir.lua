@@ -266,7 +266,7 @@ end
 
 local TRUTH = { all = true, any = true, negate = true }
 
--- What is wrong with the types of arguments, or nil.
+-- The problem with the types of arguments, or nil.
 local function misfit(op, arguments)
   for i, argument in ipairs(arguments) do
     local wants_truth = TRUTH[op] or op == "select" and i == 1

@@ -54,7 +54,7 @@ local function build(word, op, ...)
   return result(word, session.builder:apply(op, ...))
 end
 
--- The same of a list of two or more arguments, from the left.
+-- The function of two, applied to a list of two or more arguments from the left.
 local function build_chain(word, op, arguments)
   local chain = arguments[1]
   for i = 2, #arguments do

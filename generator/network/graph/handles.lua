@@ -74,7 +74,7 @@ local TAKEN = set_of([[input output gradient step block shared parameters panels
 -- Blocks, too, have members of a state, on a GPU.
 local OF_STATES = set_of("draws first gradient l labels mask members memory place replica view work")
 
--- What is no object may be.
+-- A title is the name of no object: it may be any that is free.
 local accepts = { title = base_names.is_free }
 
 -- A block's state and parameters are named after it; most networks have one called "layer".

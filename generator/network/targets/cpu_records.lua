@@ -90,7 +90,7 @@ local function traced(cpu, value)
   return cpu.net.streams[2] and ("w.%stokens"):format(rooms.of_stream(cpu.net, value.stream)) or false
 end
 
--- What a norm keeps for the way back, and its scale, on both ways.
+-- The members that a norm keeps for the way back, and its scale, on both ways.
 local function norm_record(at, op, routine, call)
   return { call = call, routine = routine, scale = at.p .. op.p.name .. "_scale",
     xhat = at.kept .. op.name .. "_xhat", rstd = at.kept .. op.name .. "_rstd" }
@@ -176,7 +176,8 @@ local function elements_of(at, of)
   return ("%s%stokens * WIDTH"):format(at.w, of)
 end
 
--- What adds vectors of positions, or takes their gradient; vectors: in a parameter, or in the tables of positions.
+-- The record that adds vectors of positions, or takes their gradient; vectors: in a parameter, or in tables of
+-- positions.
 local function place_record(cpu, at, op, form, vectors, call)
   local of = rooms.of_stream(cpu.net, op.out.stream)
   local name = form .. (of ~= "" and "_" .. op.out.stream.name or "")

@@ -161,7 +161,7 @@ end
 
 -- ---- a wide model ----
 
--- Which of the names that a function is handed its list reads.
+-- The names, out of those that a function is handed, that its list reads.
 local function reads(list)
   local read = calls.reads(list)
   local own = { l = false, x = false }

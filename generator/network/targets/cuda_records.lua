@@ -116,7 +116,7 @@ function forward.add_bias(_, at, op)
     bias = at.p .. op.weight .. "_bias", rectified = tostring(op.relu or false) }
 end
 
--- What a norm keeps for the way back, and its scale, on both ways.
+-- The members that a norm keeps for the way back, and its scale, on both ways.
 local function norm_record(at, op, routine, call)
   check_width(op, op.out)
   return { call = call, routine = routine, scale = at.p .. op.p.name .. "_scale",

@@ -208,7 +208,7 @@ local function pair_title(pair)
   return titled(pair.set, ("%s - %s"):format(pair.a.name, pair.b.name))
 end
 
--- What take(set, group) gives, of all groups.
+-- The results of take(set, group) for all groups.
 local function of_groups(result, take)
   local list = {}
   for set, group in lists.nested(result.sets, "groups") do
