@@ -296,7 +296,7 @@ function verbs.demo(project, arguments)
   return require("lab.study.demo").run(arguments)
 end
 
--- What runs on trained models. Each takes the arguments and ways to speak and to build:
+-- The verbs that run on trained models. Each takes the arguments and ways to speak and to build:
 -- provide(SPEC, sets) gives the folder of a trainer; or nil, and an exit code; third the flags of its files.
 local function on_trained(module, project, arguments)
   function project.find(_, spec, sets)
@@ -465,7 +465,8 @@ end
 
 local MISTAKE = "longhand: this is a mistake of the program, not of yours; please report it:\n"
 
--- What an error comes to: { code, text }, as which the lab ends a command. Lua turns Ctrl-C into an error of that name.
+-- The end that an error comes to, { code, text }, as which the lab ends a command. Lua turns Ctrl-C into an error of
+-- that name.
 local function failure_of(err, trace)
   local text = tostring(err)
   if type(err) == "table" and err.code and err.text then

@@ -28,7 +28,7 @@ end
 
 -- Hands in the text of a file, so that errors in it can show their line. The first file given sorts first.
 function Diagnostics:source(path, text)
-  self.lines[path] = lists.parts(text .. "\n", "(.-)\n")
+  self.lines[path] = lists.matches(text .. "\n", "(.-)\n")
   if not self.rank[path] then
     self.files = self.files + 1
     self.rank[path] = self.files

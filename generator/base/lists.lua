@@ -112,25 +112,7 @@ function M.count(list, fits)
   return #M.filter(list, fits)
 end
 
--- The sum of what a function gives of each item.
-function M.sum(list, of)
-  local sum = 0
-  for _, item in ipairs(list) do
-    sum = sum + of(item)
-  end
-  return sum
-end
-
--- A table that says of each item of a list that it is in it.
-function M.set(list)
-  local set = {}
-  for _, item in ipairs(list) do
-    set[item] = true
-  end
-  return set
-end
-
--- All captures of a pattern with one capture in a text, in order.
+-- The texts that a pattern, or the one capture in it, finds in a text, in order.
 function M.matches(text, pattern)
   local results = {}
   for one in text:gmatch(pattern) do
@@ -176,15 +158,6 @@ function M.nested(list, key)
       end
     end
   end)
-end
-
--- The parts of a text that a pattern finds, in order.
-function M.parts(text, pattern)
-  local parts = {}
-  for part in text:gmatch(pattern) do
-    parts[#parts + 1] = part
-  end
-  return parts
 end
 
 -- The names of things that have one.

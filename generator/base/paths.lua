@@ -43,7 +43,7 @@ end
 
 -- An absolute path as seen from a folder, which is absolute too: "./a" or "../../a".
 function M.relative(path, folder)
-  local to, from, same = lists.parts(path, "[^/]+"), lists.parts(folder, "[^/]+"), 0
+  local to, from, same = lists.matches(path, "[^/]+"), lists.matches(folder, "[^/]+"), 0
   while same < #from and same < #to - 1 and to[same + 1] == from[same + 1] do
     same = same + 1
   end

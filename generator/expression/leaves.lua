@@ -19,7 +19,7 @@ end
 local OWN = { query = "i", key = "j", distance = "o", sum = "t" }
 local OF_PAIR = { query = "i", key = "j", distance = "i - j", sum = "i + j" }
 
--- Which entry of a table a loop nest is at: that of its own class, or one of pairs.
+-- The entry of a table that a loop nest is at: that of its own class, or one of pairs.
 function M.place(of_table, class)
   return (of_table == class and OWN or OF_PAIR)[of_table]
 end

@@ -42,7 +42,7 @@ local SYMBOLS = {
     offset = "counting((real)(j - i), 1)", total = "counting((real)(i + j), 1)" },
 }
 
--- Those of cross-attention, T queries and S keys, where they differ: a draw of each stream.
+-- The names of cross-attention, T queries and S keys, where they differ: a draw of each stream.
 local CROSS = {
   key = { key_index = "ascending(j, S - 1)", key = "positions_from(key_position, j, S)" },
   sum = { total = "ascending(t, T + S - 2)" },

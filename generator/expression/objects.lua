@@ -103,7 +103,7 @@ function M.truth_of(word, value)
     "what less, less_equal, equal, all, any and negate give")
 end
 
--- What a value that a function returned is: "node", "number", "truth", "table", "x", "nothing" or "other"; its node.
+-- The kind of a value that a function returned: node, number, truth, table, x, nothing or other; and its node.
 function M.classify(value)
   local node = nodes[value]
   if node then

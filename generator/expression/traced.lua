@@ -191,7 +191,8 @@ local function sum(name, count, f)
   end))
 end
 
--- What a spec may call: how many arguments at least and at most, and the function, which is told its name.
+-- The functions that a spec may call: the least and the greatest number of arguments, and the function, which is told
+-- its name.
 local FUNCTIONS = { less = { 2, 2, compute }, less_equal = { 2, 2, compute }, equal = { 2, 2, compute },
   all = { 2, nil, junction }, any = { 2, nil, junction }, negate = { 1, 1, negate }, select = { 3, 3, choose },
   lookup = { 2, 2, lookup }, bucket = { 2, 2, bucket }, sum = { 2, 2, sum } }

@@ -56,7 +56,7 @@ local function times(width, factor)
   return { count = factor * width.count, text = factor .. " * " .. width.text, of = width, factor = factor }
 end
 
--- What is dropped out at a rate; the first rate of a use names its constants, `other` with a number those that follow.
+-- A dropout at a rate; the first rate of a use names its constants, `other` with a number those that follow.
 local function dropout(net, rate, use, first, other)
   if rate == nil or rate == 0 then
     return nil
@@ -86,7 +86,7 @@ local function place(scope, op)
   end
 end
 
--- What an operation gives, `of`, is dropped out at a rate, under a mask of that name; as dropout() has it.
+-- The result of an operation, `of`, dropped out at a rate under a mask of that name; as dropout() has it.
 function Scope:drop(op, of, ...)
   op.dropout = dropout(self.net, ...)
   if op.dropout then

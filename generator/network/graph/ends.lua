@@ -1,4 +1,4 @@
--- What a network begins and ends with: streams, tables and vectors of tokens, those of positions, what is read out.
+-- The ends of a network: streams, tables and vectors of tokens, those of positions, what is read out.
 --
 -- Output: methods of scopes (builder.lua): of the network, but place, which is of blocks.
 

@@ -14,7 +14,7 @@ local GRADIENTS = { from = true, dy = true, to = true, dbranch = true, dq = true
 local VALUES = { out = true, sum = true, x = true, residual = true, branch = true, q = true, kv = true,
   direction = true }
 
--- What the records of an entry of a list are made with: names of its scope (at), and by role its operands and results,
+-- The parts of records of an entry of a list: names of its scope (at), and by role its operands and results,
 -- where `place` has them, and the gradients that it reads and writes; false where it has none.
 function M.names(at, entry, place)
   local op = entry.op or entry

@@ -66,7 +66,7 @@ function M.of_scope(cpu, scope)
   return of
 end
 
--- What the records of an entry of a list are made with (calls.lua), and its rows and tokens; where it leaves rows out,
+-- The parts of records of an entry of a list (calls.lua), and its rows and tokens; where it leaves rows out,
 -- those that it has.
 function M.of_entry(cpu, at, entry, place)
   local value = (entry.op or entry).out or entry.to

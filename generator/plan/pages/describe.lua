@@ -108,7 +108,7 @@ end
 
 -- Comment lines: each sentence starts one and goes on where it is too long for the banner.
 local function wrapped(...)
-  return lists.flat({ ... }, function(text) return wording.filled(lists.parts(text, "%S+"), BANNER_COLUMNS) end)
+  return lists.flat({ ... }, function(text) return wording.filled(lists.matches(text, "%S+"), BANNER_COLUMNS) end)
 end
 
 local function family_comments(plan)

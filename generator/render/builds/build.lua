@@ -63,7 +63,7 @@ end
 
 -- The archives whose code a trainer that is linked like this ("static" or "dynamic") holds beside our own; a list.
 function M.archives(project, linking)
-  return lists.parts((ask(project, "print-archives", "STATIC=" .. (linking == "static" and "1" or ""))), "%S+")
+  return lists.matches((ask(project, "print-archives", "STATIC=" .. (linking == "static" and "1" or ""))), "%S+")
 end
 
 -- What device code is compiled with and for, as words: the compiler's kind, version and path, sm_80 and so on, "text"
@@ -100,8 +100,8 @@ function M.has_cuda(dir)
 end
 
 local function covers(have, want)
-  local there = lists.set(lists.parts(have, "%S+"))
-  return not lists.find(lists.parts(want, "%S+"), function(word) return not there[word] end)
+  local there = lists.set(lists.matches(have, "%S+"))
+  return not lists.find(lists.matches(want, "%S+"), function(word) return not there[word] end)
 end
 
 -- What the trainer in dir was compiled from and for, as lines of its stamp, and what is loose in it; nil where that is
