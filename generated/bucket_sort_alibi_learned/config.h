@@ -28,7 +28,6 @@ enum {
     TOKENS = 7, /* rows of the embedding: input symbols, one that is never used, the empty output */
     CLASSES = 5,
     CLASS_COLUMNS = 16, /* classes, rounded up to a whole vector */
-    SCORE_SETS = 1, /* of tables that the score reads, for all layers */
     BLOCK_TOKENS = 84 /* about as many go through all layers while they are hot in cache */
 };
 

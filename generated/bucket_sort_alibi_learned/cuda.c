@@ -24,7 +24,7 @@ typedef unsigned char *masks;
 INLINE void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
-    return memory ? memory + start : (void *)0;
+    return memory ? memory + start : NULL;
 }
 
 INLINE real *take_reals(char *memory, size_t *used, size_t count) {
@@ -91,7 +91,7 @@ INLINE void lay_out_layer(layer_state *s, char *memory, size_t *used, int sequen
 INLINE size_t layer_bytes(int sequences, int T) {
     layer_state s;
     size_t bytes = 0;
-    lay_out_layer(&s, (char *)0, &bytes, sequences, T);
+    lay_out_layer(&s, NULL, &bytes, sequences, T);
     return bytes;
 }
 
@@ -113,7 +113,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
         w->delta = take_reals(memory, &used, rows * HEADS);
         w->pairs = take_reals(memory, &used, (size_t)pair_sequences(sequences, T) * (size_t)T * HEADS * (size_t)T);
     }
-    w->layers = memory ? memory + used : (char *)0;
+    w->layers = memory ? memory + used : NULL;
     used += (training ? LAYERS : 1) * layer_bytes(sequences, T);
     return used;
 }
@@ -137,7 +137,7 @@ INLINE void lay_out_score(score_tables *s, char *memory, size_t *used, int T) {
 INLINE size_t score_bytes(int T) {
     score_tables s;
     size_t bytes = 0;
-    lay_out_score(&s, (char *)0, &bytes, T);
+    lay_out_score(&s, NULL, &bytes, T);
     return bytes;
 }
 
@@ -157,7 +157,7 @@ INLINE void lay_out_score_gradients(score_gradients *d, char *memory, size_t *us
 INLINE size_t score_gradient_bytes(int T) {
     score_gradients d;
     size_t bytes = 0;
-    lay_out_score_gradients(&d, (char *)0, &bytes, T);
+    lay_out_score_gradients(&d, NULL, &bytes, T);
     return bytes;
 }
 
@@ -167,14 +167,14 @@ typedef struct table_sums {
 } table_sums;
 
 INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, int T) {
-    sums->score = memory ? memory + *used : (char *)0;
+    sums->score = memory ? memory + *used : NULL;
     *used += score_gradient_bytes(T);
 }
 
 INLINE size_t sum_bytes(int T) {
     table_sums sums;
     size_t bytes = 0;
-    lay_out_sums(&sums, (char *)0, &bytes, T);
+    lay_out_sums(&sums, NULL, &bytes, T);
     return bytes;
 }
 
@@ -186,9 +186,9 @@ typedef struct shared_tables {
 
 INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     size_t used = 0;
-    t->score = memory ? memory + used : (char *)0;
+    t->score = memory ? memory + used : NULL;
     used += score_bytes(T);
-    t->sums = memory ? memory + used : (char *)0;
+    t->sums = memory ? memory + used : NULL;
     used += sum_bytes(T);
     return used;
 }
@@ -222,7 +222,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_alibi_learned[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned;
 const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned = {
-        .source_digest = "5ff15a00aa4b149a",
+        .source_digest = "3ad39912db5fa180",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_alibi_learned",

@@ -14,6 +14,9 @@
 #endif
 #define INLINE static __device__ __forceinline__
 #define NOINLINE static __device__ __noinline__
+#ifndef NULL
+#define NULL nullptr
+#endif
 
 typedef float real;
 
@@ -122,7 +125,6 @@ enum {
     TOKENS = 7, /* rows of the embedding: input symbols, one that is never used, the empty output */
     CLASSES = 5,
     CLASS_COLUMNS = 16, /* classes, rounded up to a whole vector */
-    SCORE_SETS = 1, /* of tables that the score reads, for all layers */
     QUERY_STRIDE = 3 * WIDTH,
     BLOCK_STATE = 1024 /* bytes of shared memory behind what products stage */
 };
@@ -199,19 +201,30 @@ INLINE real log_real(real x) {
     return f + (tail + k * 0x1.7f7d1cp-20f) + k * 0x1.62e4p-1f;
 }
 
-/* Sums over a warp and a block, and the meeting of a team's blocks. */
-
-enum { WARP = 32, WARPS = THREADS / WARP };
+/* What C++ has no words for: where an address lies, and the order of what the blocks of a grid write and read. */
 
 /* Addresses that were read from shared memory could lie anywhere, for all the compiler knows: told that one is of
  * global memory, it takes the shorter instructions, and a store through it cannot change what lies in shared memory. */
-INLINE void is_global(const void *address) {
-#ifndef LH_EMULATION
-    __builtin_assume(__isGlobal(address));
-#else
-    (void)address;
-#endif
+INLINE void is_global(const void *address) { __builtin_assume(__isGlobal(address)); }
+
+/* Adds an arrival, a release: whoever counts it with an acquire sees all that this thread wrote before, and all that it
+ * had seen. */
+INLINE void arrive(unsigned int *arrivals) {
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" : : "l"(__cvta_generic_to_global(arrivals)) : "memory");
 }
+
+INLINE unsigned int count_arrivals(const unsigned int *arrivals) {
+    unsigned int count;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                 : "=r"(count)
+                 : "l"(__cvta_generic_to_global(arrivals))
+                 : "memory");
+    return count;
+}
+
+/* Sums over a warp and a block, and the meeting of a team's blocks. */
+
+enum { WARP = 32, WARPS = THREADS / WARP };
 
 /* An address of global memory that lies in shared memory: whoever reads it tells the compiler. */
 template <class T> struct global {
@@ -282,29 +295,6 @@ typedef struct team {
 INLINE team join_team(int blocks, unsigned int *arrivals) {
     team t = {(int)blockIdx.x % blocks, blocks, arrivals, 0};
     return t;
-}
-
-/* Adds an arrival, a release: whoever counts it with an acquire sees all that this thread wrote before, and all that it
- * had seen. */
-INLINE void arrive(unsigned int *arrivals) {
-#ifndef LH_EMULATION
-    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" : : "l"(__cvta_generic_to_global(arrivals)) : "memory");
-#else
-    atomicAdd(arrivals, 1u);
-#endif
-}
-
-INLINE unsigned int count_arrivals(const unsigned int *arrivals) {
-#ifndef LH_EMULATION
-    unsigned int count;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
-                 : "=r"(count)
-                 : "l"(__cvta_generic_to_global(arrivals))
-                 : "memory");
-    return count;
-#else
-    return *(const volatile unsigned int *)arrivals;
-#endif
 }
 
 /* Every block of the team has arrived, and what each wrote before is seen by all. One thread's release and acquire are
@@ -789,8 +779,8 @@ INLINE bool kept(const unsigned char *keep, int element) {
 
 /* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block, forward and backward;
  * made of what is in layernorm.cu. Names, arguments, and what may be one array are those of kernels/cpu/norm.h, except
- * that keep has a bit for each element, that a forward pass takes (void *)0 for it where nothing is dropped out, and
- * that the gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
+ * that keep has a bit for each element, that a forward pass takes NULL for it where nothing is dropped out, and that
+ * the gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
 
 INLINE void load_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
 #pragma unroll
@@ -997,7 +987,7 @@ typedef global<unsigned char> masks;
 INLINE void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
-    return memory ? memory + start : (void *)0;
+    return memory ? memory + start : NULL;
 }
 
 INLINE real *take_reals(char *memory, size_t *used, size_t count) {
@@ -1064,7 +1054,7 @@ INLINE void lay_out_layer(layer_state *s, char *memory, size_t *used, int sequen
 INLINE size_t layer_bytes(int sequences, int T) {
     layer_state s;
     size_t bytes = 0;
-    lay_out_layer(&s, (char *)0, &bytes, sequences, T);
+    lay_out_layer(&s, NULL, &bytes, sequences, T);
     return bytes;
 }
 
@@ -1086,7 +1076,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
         w->delta = take_reals(memory, &used, rows * HEADS);
         w->pairs = take_reals(memory, &used, (size_t)pair_sequences(sequences, T) * (size_t)T * HEADS * (size_t)T);
     }
-    w->layers = memory ? memory + used : (char *)0;
+    w->layers = memory ? memory + used : NULL;
     used += (training ? LAYERS : 1) * layer_bytes(sequences, T);
     return used;
 }
@@ -1110,7 +1100,7 @@ INLINE void lay_out_score(score_tables *s, char *memory, size_t *used, int T) {
 INLINE size_t score_bytes(int T) {
     score_tables s;
     size_t bytes = 0;
-    lay_out_score(&s, (char *)0, &bytes, T);
+    lay_out_score(&s, NULL, &bytes, T);
     return bytes;
 }
 
@@ -1130,7 +1120,7 @@ INLINE void lay_out_score_gradients(score_gradients *d, char *memory, size_t *us
 INLINE size_t score_gradient_bytes(int T) {
     score_gradients d;
     size_t bytes = 0;
-    lay_out_score_gradients(&d, (char *)0, &bytes, T);
+    lay_out_score_gradients(&d, NULL, &bytes, T);
     return bytes;
 }
 
@@ -1140,14 +1130,14 @@ typedef struct table_sums {
 } table_sums;
 
 INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, int T) {
-    sums->score = memory ? memory + *used : (char *)0;
+    sums->score = memory ? memory + *used : NULL;
     *used += score_gradient_bytes(T);
 }
 
 INLINE size_t sum_bytes(int T) {
     table_sums sums;
     size_t bytes = 0;
-    lay_out_sums(&sums, (char *)0, &bytes, T);
+    lay_out_sums(&sums, NULL, &bytes, T);
     return bytes;
 }
 
@@ -1159,9 +1149,9 @@ typedef struct shared_tables {
 
 INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     size_t used = 0;
-    t->score = memory ? memory + used : (char *)0;
+    t->score = memory ? memory + used : NULL;
     used += score_bytes(T);
-    t->sums = memory ? memory + used : (char *)0;
+    t->sums = memory ? memory + used : NULL;
     used += sum_bytes(T);
     return used;
 }
@@ -1700,7 +1690,7 @@ NOINLINE void product_backward(int rows, int columns, int K, const real *dy, con
             dx, columns);
 }
 NOINLINE void product_gradient(int rows, int columns, int K, const real *x, const real *dy, real *dw) {
-    product(rows, columns, K, ROWS, x, rows, ROWS, dy, columns, FINISH_STORE, (const real *)0, dw, columns);
+    product(rows, columns, K, ROWS, x, rows, ROWS, dy, columns, FINISH_STORE, NULL, dw, columns);
 }
 
 /* Rows of the block's sequences. */
@@ -1719,21 +1709,18 @@ INLINE const unsigned char *layer_mask(int place) { return mask_of(2 * block()->
 INLINE void layer_forward(const bool training) {
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
-    product_forward(all_rows(), 3 * WIDTH, WIDTH, block()->input, layer_weights()->query_key_value, (const real *)0,
-            false, s->query_key_value);
+    product_forward(all_rows(), 3 * WIDTH, WIDTH, block()->input, layer_weights()->query_key_value, NULL, false,
+            s->query_key_value);
     attend();
-    product_forward(all_rows(), WIDTH, WIDTH, s->attended, layer_weights()->attention_output, (const real *)0, false,
-            w->branch);
-    add_dropout_norm(all_rows(), block()->input, w->branch, training ? layer_mask(0) : (const unsigned char *)0,
-            BRANCH_KEEP_SCALE, layer_weights()->norm1_scale, layer_weights()->norm1_offset, s->norm1_xhat,
-            s->norm1_rstd, s->norm1);
+    product_forward(all_rows(), WIDTH, WIDTH, s->attended, layer_weights()->attention_output, NULL, false, w->branch);
+    add_dropout_norm(all_rows(), block()->input, w->branch, training ? layer_mask(0) : NULL, BRANCH_KEEP_SCALE,
+            layer_weights()->norm1_scale, layer_weights()->norm1_offset, s->norm1_xhat, s->norm1_rstd, s->norm1);
     product_forward(all_rows(), FEEDFORWARD, WIDTH, s->norm1, layer_weights()->up, layer_weights()->up_bias, true,
             s->hidden);
     product_forward(all_rows(), WIDTH, FEEDFORWARD, s->hidden, layer_weights()->down, layer_weights()->down_bias, false,
             w->branch);
-    add_dropout_norm(all_rows(), s->norm1, w->branch, training ? layer_mask(1) : (const unsigned char *)0,
-            BRANCH_KEEP_SCALE, layer_weights()->norm2_scale, layer_weights()->norm2_offset, s->norm2_xhat,
-            s->norm2_rstd, s->output);
+    add_dropout_norm(all_rows(), s->norm1, w->branch, training ? layer_mask(1) : NULL, BRANCH_KEEP_SCALE,
+            layer_weights()->norm2_scale, layer_weights()->norm2_offset, s->norm2_xhat, s->norm2_rstd, s->output);
 }
 
 /* The workspace's gradient: of the layer's output on entry, of its input on return. Every gradient of its parameters
@@ -1754,7 +1741,7 @@ INLINE void layer_backward(void) {
             layer_mask(0), BRANCH_KEEP_SCALE, w->gradient, w->dbranch, layer_dweights()->norm1_scale,
             layer_dweights()->norm1_offset);
     product_gradient(WIDTH, WIDTH, all_rows(), s->attended, w->dbranch, layer_dweights()->attention_output);
-    product_backward(all_rows(), WIDTH, WIDTH, w->dbranch, layer_weights()->attention_output, (const real *)0, false,
+    product_backward(all_rows(), WIDTH, WIDTH, w->dbranch, layer_weights()->attention_output, NULL, false,
             w->dattended);
     attend_backward();
     product_gradient(WIDTH, 3 * WIDTH, all_rows(), block()->input, w->dquery_key_value,

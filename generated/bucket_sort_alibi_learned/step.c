@@ -65,17 +65,16 @@ INLINE size_t self_start(const lh_shape *shape) {
 
 /* Where they end. */
 INLINE size_t self_end(const lh_shape *shape) {
-    return self_score_start(shape) + SCORE_SETS * self_score_bytes(shape->length[0]);
+    return self_start(shape) + self_score_bytes(shape->length[0]);
 }
 
 /* What the blocks of a shard add up of the self-attentions for the end of the shard. */
 typedef struct self_sums {
-    self_score_tables score[SCORE_SETS];
+    self_score_tables score;
 } self_sums;
 
 static void lay_out_self_sums(self_sums *sums, char *memory, size_t *used, int T) {
-    for (int set = 0; set < SCORE_SETS; set++)
-        lay_out_self_scores(&sums->score[set], memory, used, T);
+    lay_out_self_scores(&sums->score, memory, used, T);
 }
 
 /* Elements of the unnormalised weights of one head of one group of queries: [keys][LANES]. */
@@ -228,17 +227,15 @@ static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_bloc
     w->shared = step->shared;
 }
 
-/* The first of the part's tokens of sequence s. */
-INLINE int first_of(const workspace *w, const row_set *part, int s) {
-    return w->all.count - part->count;
-}
+/* The first of the part's tokens of every sequence. */
+INLINE int part_start(const workspace *w, const row_set *part) { return w->all.count - part->count; }
 
 /* The part's rows of x [all tokens][width]: x itself where they are all, else copies in `rows`. */
 static const real *part_of(const workspace *w, const row_set *part, int width, const real *x, real *rows) {
     if (part->count == w->all.count) return x;
     const int size = part->count * width;
     for (int s = 0; s < w->sequences; s++)
-        memcpy(rows + s * size, x + (s * w->all.count + first_of(w, part, s)) * width, (size_t)size * sizeof(real));
+        memcpy(rows + s * size, x + (s * w->all.count + part_start(w, part)) * width, (size_t)size * sizeof(real));
     return rows;
 }
 
@@ -248,7 +245,7 @@ static void spread(const workspace *w, const row_set *part, int width, real *gra
     if (size == all) return;
     for (int s = w->sequences - 1; s >= 0; s--) {
         real *to = gradient + s * all;
-        const int before = first_of(w, part, s) * width, behind = before + size;
+        const int before = part_start(w, part) * width, behind = before + size;
         memmove(to + before, gradient + s * size, (size_t)size * sizeof(real));
         memset(to, 0, (size_t)before * sizeof(real));
         memset(to + behind, 0, (size_t)(all - behind) * sizeof(real));
@@ -304,8 +301,7 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
     const parameters *p = step->parameters;
     shared *s = step->shared;
     bool train = step->mode == LH_MODE_TRAIN;
-    for (int l = part; l < SCORE_SETS; l += parts)
-        make_self_score_set(step);
+    if (part == 0) make_self_score_set(step);
     for (int i = part; i < 4 * LAYERS; i += parts)
         pack_layer(&p->layer[i / 4], &s->layer[i / 4], i % 4, train);
     if (train && part == 0) transpose(WIDTH, CLASS_COLUMNS, p->output, s->output_rows);
@@ -313,11 +309,9 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
 
 /* Takes what a shard's self-attentions have added up to the gradient. */
 static void end_self_sums(const lh_cpu_step *step, const self_sums *sums, parameters *g) {
-    for (int l = 0; l < SCORE_SETS; l++) {
-        self_score_tables tables;
-        self_score_tables_of(step, &tables);
-        end_self_score(step, &tables, &sums->score[l], g);
-    }
+    self_score_tables tables;
+    self_score_tables_of(step, &tables);
+    end_self_score(step, &tables, &sums->score, g);
 }
 
 static void begin_shard(const lh_cpu_step *step, void *memory) {

@@ -24,7 +24,7 @@ typedef unsigned char *masks;
 INLINE void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
-    return memory ? memory + start : (void *)0;
+    return memory ? memory + start : NULL;
 }
 
 INLINE real *take_reals(char *memory, size_t *used, size_t count) {
@@ -84,7 +84,7 @@ INLINE void lay_out_layer(layer_state *s, char *memory, size_t *used, int sequen
 INLINE size_t layer_bytes(int sequences, int T) {
     layer_state s;
     size_t bytes = 0;
-    lay_out_layer(&s, (char *)0, &bytes, sequences, T);
+    lay_out_layer(&s, NULL, &bytes, sequences, T);
     return bytes;
 }
 
@@ -105,7 +105,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
         w->dquery_key_value = take_reals(memory, &used, rows * 3 * WIDTH);
         w->delta = take_reals(memory, &used, rows * HEADS);
     }
-    w->layers = memory ? memory + used : (char *)0;
+    w->layers = memory ? memory + used : NULL;
     used += (training ? LAYERS : 1) * layer_bytes(sequences, T);
     return used;
 }
@@ -138,7 +138,7 @@ extern const lh_cuda_image longhand_images_even_pairs_none[];
 
 extern const lh_cuda_program longhand_cuda_even_pairs_none;
 const lh_cuda_program longhand_cuda_even_pairs_none = {
-        .source_digest = "7da6d25d0efcc215",
+        .source_digest = "6b208e151971ae4b",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_even_pairs_none",

@@ -192,17 +192,15 @@ static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_bloc
     w->shared = step->shared;
 }
 
-/* The first of the part's tokens of sequence s. */
-INLINE int first_of(const workspace *w, const row_set *part, int s) {
-    return w->all.count - part->count;
-}
+/* The first of the part's tokens of every sequence. */
+INLINE int part_start(const workspace *w, const row_set *part) { return w->all.count - part->count; }
 
 /* The part's rows of x [all tokens][width]: x itself where they are all, else copies in `rows`. */
 static const real *part_of(const workspace *w, const row_set *part, int width, const real *x, real *rows) {
     if (part->count == w->all.count) return x;
     const int size = part->count * width;
     for (int s = 0; s < w->sequences; s++)
-        memcpy(rows + s * size, x + (s * w->all.count + first_of(w, part, s)) * width, (size_t)size * sizeof(real));
+        memcpy(rows + s * size, x + (s * w->all.count + part_start(w, part)) * width, (size_t)size * sizeof(real));
     return rows;
 }
 
@@ -212,7 +210,7 @@ static void spread(const workspace *w, const row_set *part, int width, real *gra
     if (size == all) return;
     for (int s = w->sequences - 1; s >= 0; s--) {
         real *to = gradient + s * all;
-        const int before = first_of(w, part, s) * width, behind = before + size;
+        const int before = part_start(w, part) * width, behind = before + size;
         memmove(to + before, gradient + s * size, (size_t)size * sizeof(real));
         memset(to, 0, (size_t)before * sizeof(real));
         memset(to + behind, 0, (size_t)(all - behind) * sizeof(real));

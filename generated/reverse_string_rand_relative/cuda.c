@@ -33,7 +33,7 @@ typedef unsigned char *masks;
 INLINE void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
-    return memory ? memory + start : (void *)0;
+    return memory ? memory + start : NULL;
 }
 
 INLINE real *take_reals(char *memory, size_t *used, size_t count) {
@@ -103,7 +103,7 @@ INLINE void lay_out_layer(layer_state *s, char *memory, size_t *used, int sequen
 INLINE size_t layer_bytes(int sequences, int T) {
     layer_state s;
     size_t bytes = 0;
-    lay_out_layer(&s, (char *)0, &bytes, sequences, T);
+    lay_out_layer(&s, NULL, &bytes, sequences, T);
     return bytes;
 }
 
@@ -126,7 +126,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
         w->pairs = take_reals(memory, &used, (size_t)pair_sequences(sequences, T) * (size_t)T * HEADS * (size_t)T);
         w->key_sums = take_reals(memory, &used, rows * HEADS);
     }
-    w->layers = memory ? memory + used : (char *)0;
+    w->layers = memory ? memory + used : NULL;
     used += (training ? LAYERS : 1) * layer_bytes(sequences, T);
     return used;
 }
@@ -145,7 +145,7 @@ INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, int T) {
 INLINE size_t sum_bytes(int T) {
     table_sums sums;
     size_t bytes = 0;
-    lay_out_sums(&sums, (char *)0, &bytes, T);
+    lay_out_sums(&sums, NULL, &bytes, T);
     return bytes;
 }
 
@@ -162,7 +162,7 @@ INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     t->codes = take_reals(memory, &used, RELATIVE_SETS * (size_t)distance_count(T, T) * WIDTH);
     t->rows = take_reals(memory, &used, LAYERS * (size_t)distance_count(T, T) * WIDTH);
     t->row_bias = take_reals(memory, &used, LAYERS * (size_t)distance_count(T, T) * HEADS);
-    t->sums = memory ? memory + used : (char *)0;
+    t->sums = memory ? memory + used : NULL;
     used += sum_bytes(T);
     return used;
 }
@@ -239,7 +239,7 @@ extern const lh_cuda_image longhand_images_reverse_string_rand_relative[];
 
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_relative;
 const lh_cuda_program longhand_cuda_reverse_string_rand_relative = {
-        .source_digest = "260e468b535199a9",
+        .source_digest = "165c19579a3626c1",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_reverse_string_rand_relative",

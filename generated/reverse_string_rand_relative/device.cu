@@ -15,6 +15,9 @@
 #endif
 #define INLINE static __device__ __forceinline__
 #define NOINLINE static __device__ __noinline__
+#ifndef NULL
+#define NULL nullptr
+#endif
 
 typedef float real;
 
@@ -202,19 +205,30 @@ INLINE real log_real(real x) {
     return f + (tail + k * 0x1.7f7d1cp-20f) + k * 0x1.62e4p-1f;
 }
 
-/* Sums over a warp and a block, and the meeting of a team's blocks. */
-
-enum { WARP = 32, WARPS = THREADS / WARP };
+/* What C++ has no words for: where an address lies, and the order of what the blocks of a grid write and read. */
 
 /* Addresses that were read from shared memory could lie anywhere, for all the compiler knows: told that one is of
  * global memory, it takes the shorter instructions, and a store through it cannot change what lies in shared memory. */
-INLINE void is_global(const void *address) {
-#ifndef LH_EMULATION
-    __builtin_assume(__isGlobal(address));
-#else
-    (void)address;
-#endif
+INLINE void is_global(const void *address) { __builtin_assume(__isGlobal(address)); }
+
+/* Adds an arrival, a release: whoever counts it with an acquire sees all that this thread wrote before, and all that it
+ * had seen. */
+INLINE void arrive(unsigned int *arrivals) {
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" : : "l"(__cvta_generic_to_global(arrivals)) : "memory");
 }
+
+INLINE unsigned int count_arrivals(const unsigned int *arrivals) {
+    unsigned int count;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                 : "=r"(count)
+                 : "l"(__cvta_generic_to_global(arrivals))
+                 : "memory");
+    return count;
+}
+
+/* Sums over a warp and a block, and the meeting of a team's blocks. */
+
+enum { WARP = 32, WARPS = THREADS / WARP };
 
 /* An address of global memory that lies in shared memory: whoever reads it tells the compiler. */
 template <class T> struct global {
@@ -278,29 +292,6 @@ typedef struct team {
 INLINE team join_team(int blocks, unsigned int *arrivals) {
     team t = {(int)blockIdx.x % blocks, blocks, arrivals, 0};
     return t;
-}
-
-/* Adds an arrival, a release: whoever counts it with an acquire sees all that this thread wrote before, and all that it
- * had seen. */
-INLINE void arrive(unsigned int *arrivals) {
-#ifndef LH_EMULATION
-    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" : : "l"(__cvta_generic_to_global(arrivals)) : "memory");
-#else
-    atomicAdd(arrivals, 1u);
-#endif
-}
-
-INLINE unsigned int count_arrivals(const unsigned int *arrivals) {
-#ifndef LH_EMULATION
-    unsigned int count;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
-                 : "=r"(count)
-                 : "l"(__cvta_generic_to_global(arrivals))
-                 : "memory");
-    return count;
-#else
-    return *(const volatile unsigned int *)arrivals;
-#endif
 }
 
 /* Every block of the team has arrived, and what each wrote before is seen by all. One thread's release and acquire are
@@ -776,8 +767,8 @@ INLINE bool kept(const unsigned char *keep, int element) {
 
 /* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block, forward and backward;
  * made of what is in layernorm.cu. Names, arguments, and what may be one array are those of kernels/cpu/norm.h, except
- * that keep has a bit for each element, that a forward pass takes (void *)0 for it where nothing is dropped out, and
- * that the gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
+ * that keep has a bit for each element, that a forward pass takes NULL for it where nothing is dropped out, and that
+ * the gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
 
 INLINE void load_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
 #pragma unroll
@@ -996,7 +987,7 @@ typedef global<unsigned char> masks;
 INLINE void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
-    return memory ? memory + start : (void *)0;
+    return memory ? memory + start : NULL;
 }
 
 INLINE real *take_reals(char *memory, size_t *used, size_t count) {
@@ -1066,7 +1057,7 @@ INLINE void lay_out_layer(layer_state *s, char *memory, size_t *used, int sequen
 INLINE size_t layer_bytes(int sequences, int T) {
     layer_state s;
     size_t bytes = 0;
-    lay_out_layer(&s, (char *)0, &bytes, sequences, T);
+    lay_out_layer(&s, NULL, &bytes, sequences, T);
     return bytes;
 }
 
@@ -1089,7 +1080,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
         w->pairs = take_reals(memory, &used, (size_t)pair_sequences(sequences, T) * (size_t)T * HEADS * (size_t)T);
         w->key_sums = take_reals(memory, &used, rows * HEADS);
     }
-    w->layers = memory ? memory + used : (char *)0;
+    w->layers = memory ? memory + used : NULL;
     used += (training ? LAYERS : 1) * layer_bytes(sequences, T);
     return used;
 }
@@ -1108,7 +1099,7 @@ INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, int T) {
 INLINE size_t sum_bytes(int T) {
     table_sums sums;
     size_t bytes = 0;
-    lay_out_sums(&sums, (char *)0, &bytes, T);
+    lay_out_sums(&sums, NULL, &bytes, T);
     return bytes;
 }
 
@@ -1125,7 +1116,7 @@ INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     t->codes = take_reals(memory, &used, RELATIVE_SETS * (size_t)distance_count(T, T) * WIDTH);
     t->rows = take_reals(memory, &used, LAYERS * (size_t)distance_count(T, T) * WIDTH);
     t->row_bias = take_reals(memory, &used, LAYERS * (size_t)distance_count(T, T) * HEADS);
-    t->sums = memory ? memory + used : (char *)0;
+    t->sums = memory ? memory + used : NULL;
     used += sum_bytes(T);
     return used;
 }
@@ -1199,12 +1190,12 @@ INLINE void make_codes(const step_view *v, int first, int stride) {
  * bias. */
 NOINLINE void make_rows(const step_view *v, int l, int first) {
     const int room = distance_count(v->T, v->T), count = row_count(v), here = min(count - first, (int)TILE);
-    const size_t set = RELATIVE_SETS > 1 ? l : 0, of_head = first;
+    const size_t of_head = first;
     const real *bias = v->p->layer[l].position_bias;
     real *rows = v->shared.rows + (size_t)l * room * WIDTH + of_head * HEAD_WIDTH;
     real *row_bias = v->shared.row_bias + (size_t)l * room * HEADS + of_head;
-    product_tiles(1, 1, here, WIDTH, WIDTH, COLUMNS, v->shared.codes + (set * room + first) * WIDTH, WIDTH, ROWS,
-            v->p->layer[l].relative, WIDTH, FINISH_BY_HEAD, (const real *)0, rows, count);
+    product_tiles(1, 1, here, WIDTH, WIDTH, COLUMNS, v->shared.codes + ((size_t)l * room + first) * WIDTH, WIDTH, ROWS,
+            v->p->layer[l].relative, WIDTH, FINISH_BY_HEAD, NULL, rows, count);
     for (int e = threadIdx.x; e < WIDTH / HEAD_WIDTH * here; e += THREADS) {
         const int h = e / here, x = h * count + e % here;
         real sum = 0;
@@ -1728,7 +1719,7 @@ NOINLINE void product_backward(int rows, int columns, int K, const real *dy, con
             dx, columns);
 }
 NOINLINE void product_gradient(int rows, int columns, int K, const real *x, const real *dy, real *dw) {
-    product(rows, columns, K, ROWS, x, rows, ROWS, dy, columns, FINISH_STORE, (const real *)0, dw, columns);
+    product(rows, columns, K, ROWS, x, rows, ROWS, dy, columns, FINISH_STORE, NULL, dw, columns);
 }
 
 /* Rows of the block's sequences. */
@@ -1747,21 +1738,18 @@ INLINE const unsigned char *layer_mask(int place) { return mask_of(2 * block()->
 INLINE void layer_forward(const bool training) {
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
-    product_forward(all_rows(), 3 * WIDTH, WIDTH, block()->input, layer_weights()->query_key_value, (const real *)0,
-            false, s->query_key_value);
+    product_forward(all_rows(), 3 * WIDTH, WIDTH, block()->input, layer_weights()->query_key_value, NULL, false,
+            s->query_key_value);
     attend();
-    product_forward(all_rows(), WIDTH, WIDTH, s->attended, layer_weights()->attention_output, (const real *)0, false,
-            w->branch);
-    add_dropout_norm(all_rows(), block()->input, w->branch, training ? layer_mask(0) : (const unsigned char *)0,
-            BRANCH_KEEP_SCALE, layer_weights()->norm1_scale, layer_weights()->norm1_offset, s->norm1_xhat,
-            s->norm1_rstd, s->norm1);
+    product_forward(all_rows(), WIDTH, WIDTH, s->attended, layer_weights()->attention_output, NULL, false, w->branch);
+    add_dropout_norm(all_rows(), block()->input, w->branch, training ? layer_mask(0) : NULL, BRANCH_KEEP_SCALE,
+            layer_weights()->norm1_scale, layer_weights()->norm1_offset, s->norm1_xhat, s->norm1_rstd, s->norm1);
     product_forward(all_rows(), FEEDFORWARD, WIDTH, s->norm1, layer_weights()->up, layer_weights()->up_bias, true,
             s->hidden);
     product_forward(all_rows(), WIDTH, FEEDFORWARD, s->hidden, layer_weights()->down, layer_weights()->down_bias, false,
             w->branch);
-    add_dropout_norm(all_rows(), s->norm1, w->branch, training ? layer_mask(1) : (const unsigned char *)0,
-            BRANCH_KEEP_SCALE, layer_weights()->norm2_scale, layer_weights()->norm2_offset, s->norm2_xhat,
-            s->norm2_rstd, s->output);
+    add_dropout_norm(all_rows(), s->norm1, w->branch, training ? layer_mask(1) : NULL, BRANCH_KEEP_SCALE,
+            layer_weights()->norm2_scale, layer_weights()->norm2_offset, s->norm2_xhat, s->norm2_rstd, s->output);
 }
 
 /* The workspace's gradient: of the layer's output on entry, of its input on return. Every gradient of its parameters
@@ -1782,7 +1770,7 @@ INLINE void layer_backward(void) {
             layer_mask(0), BRANCH_KEEP_SCALE, w->gradient, w->dbranch, layer_dweights()->norm1_scale,
             layer_dweights()->norm1_offset);
     product_gradient(WIDTH, WIDTH, all_rows(), s->attended, w->dbranch, layer_dweights()->attention_output);
-    product_backward(all_rows(), WIDTH, WIDTH, w->dbranch, layer_weights()->attention_output, (const real *)0, false,
+    product_backward(all_rows(), WIDTH, WIDTH, w->dbranch, layer_weights()->attention_output, NULL, false,
             w->dattended);
     attend_backward(layer_dweights());
     product_gradient(WIDTH, 3 * WIDTH, all_rows(), block()->input, w->dquery_key_value,
@@ -1923,12 +1911,11 @@ NOINLINE void end_tables(parameters *g) {
     lay_out_sums(&sums, v->shared.sums, &used, v->T);
     const int room = distance_count(v->T, v->T);
     for (int l = t->rank; l < LAYERS; l += t->blocks) {
-        const int set = RELATIVE_SETS > 1 ? l : 0, count = row_count(v);
+        const int count = row_count(v);
         real *drows = sums.rows + (size_t)l * room * WIDTH, *row_sums = sums.row_sums + (size_t)l * room * HEADS;
         const real *rows = v->shared.rows + (size_t)l * room * WIDTH;
         end_rows(l, 0, WIDTH, rows, row_sums, drows, g->layer[l].position_bias);
-        product_gradient(WIDTH, WIDTH, count, v->shared.codes + (size_t)set * room * WIDTH, drows,
-                g->layer[l].relative);
+        product_gradient(WIDTH, WIDTH, count, v->shared.codes + (size_t)l * room * WIDTH, drows, g->layer[l].relative);
     }
 }
 

@@ -101,10 +101,7 @@ INLINE size_t self_start(void) {
     return (sizeof(shared) + 63) / 64 * 64;
 }
 
-enum {
-    RELATIVE_SETS = 5, /* sets of distances in one pass, one for each layer */
-    RELATIVE_WIDTH = WIDTH /* channels of a row: all heads side by side */
-};
+enum { RELATIVE_WIDTH = WIDTH }; /* channels of a row: all heads side by side */
 
 /* A row for every query - key of sequences of T tokens, from -(T - 1) on: row x is that of the distance T - 1 - x.
  * For one key, queries side by side have rows side by side. */
@@ -117,6 +114,8 @@ INLINE int self_row_stride(int T) { return (round_up(2 * T + LANES - 2, LANES) /
 INLINE int self_distance(const lh_cpu_step *step, int set, int x) {
     return drawn_distance(((const shared *)step->shared)->distance[set], step->shape.length[0] - 1 - x);
 }
+
+enum { RELATIVE_SETS = 5 }; /* sets of distances in one pass, one for each layer */
 
 /* Elements of the sinusoids of a set's distances, [rows][WIDTH], in whole tiles. */
 INLINE size_t self_code_elements(int T) {
@@ -323,17 +322,15 @@ static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_bloc
     w->shared = step->shared;
 }
 
-/* The first of the part's tokens of sequence s. */
-INLINE int first_of(const workspace *w, const row_set *part, int s) {
-    return w->all.count - part->count;
-}
+/* The first of the part's tokens of every sequence. */
+INLINE int part_start(const workspace *w, const row_set *part) { return w->all.count - part->count; }
 
 /* The part's rows of x [all tokens][width]: x itself where they are all, else copies in `rows`. */
 static const real *part_of(const workspace *w, const row_set *part, int width, const real *x, real *rows) {
     if (part->count == w->all.count) return x;
     const int size = part->count * width;
     for (int s = 0; s < w->sequences; s++)
-        memcpy(rows + s * size, x + (s * w->all.count + first_of(w, part, s)) * width, (size_t)size * sizeof(real));
+        memcpy(rows + s * size, x + (s * w->all.count + part_start(w, part)) * width, (size_t)size * sizeof(real));
     return rows;
 }
 
@@ -343,7 +340,7 @@ static void spread(const workspace *w, const row_set *part, int width, real *gra
     if (size == all) return;
     for (int s = w->sequences - 1; s >= 0; s--) {
         real *to = gradient + s * all;
-        const int before = first_of(w, part, s) * width, behind = before + size;
+        const int before = part_start(w, part) * width, behind = before + size;
         memmove(to + before, gradient + s * size, (size_t)size * sizeof(real));
         memset(to, 0, (size_t)before * sizeof(real));
         memset(to + behind, 0, (size_t)(all - behind) * sizeof(real));
@@ -417,8 +414,7 @@ static void make_self_rows(const lh_cpu_step *step, int l, int count, const real
 /* The rows of the layers that share a set of distances. */
 static void make_self_relative(const lh_cpu_step *step, int set) {
     int count = make_self_codes(step, set);
-    for (int l = set; l < LAYERS; l += RELATIVE_SETS)
-        make_self_rows(step, l, count, self_codes(step, set));
+    make_self_rows(step, set, count, self_codes(step, set));
 }
 
 /* Panels of one weight; forward ones always, transposed ones for the backward pass. */
@@ -460,9 +456,8 @@ NOINLINE void self_relative_weight_grad(int rows, const real *codes, const real 
 }
 
 static void end_self_relative(const lh_cpu_step *step, int l, const self_sums *sums, layer_parameters *g) {
-    const int set = RELATIVE_SETS > 1 ? l : 0;
     int count = self_distance_count(step->shape.length[0]);
-    self_relative_weight_grad(count, self_codes(step, set), sums->rows[l], g->relative);
+    self_relative_weight_grad(count, self_codes(step, l), sums->rows[l], g->relative);
     for (int c = 0; c < WIDTH; c++) {
         int of_head = c / HEAD_WIDTH * 2 * HEAD_WIDTH;
         const real *sum = sums->biases[l] + (of_head + c % HEAD_WIDTH) * LANES;

@@ -64,11 +64,17 @@ function M.check(seen, say)
   end
 end
 
+-- C text of so many tokens beyond the keys.
+local function behind_keys(tokens)
+  return tokens == 0 and "S" or ("S %s %d"):format(tokens < 0 and "-" or "+", math.abs(tokens))
+end
+
 local function antidiagonal(mask)
   local high = mask.left_only and -1 or mask.width - 1
   local sides = mask.left_only and "to the left" or "on both sides"
   return { kind = "antidiagonal", stride = mask.stride, width = mask.width, left_only = mask.left_only,
-    low = -mask.stride - mask.width, high = high, sees_all = true,
+    low = -mask.stride - mask.width, high = high, sees_all = true, low_text = behind_keys(-mask.stride - mask.width),
+    high_text = behind_keys(high), beyond_text = behind_keys(high + 1),
     about = ("queries see the anti-diagonal, %s for each, and %s %s"):format(
       mask.stride == 1 and "one key" or mask.stride .. " keys", mask.width == 1 and "one" or mask.width, sides) }
 end

@@ -4,7 +4,8 @@
 --   kind       "none", "transformer_xl", "shaw"
 --   toeplitz   a pair's row depends on key - query alone, so that neighbouring queries have neighbouring rows
 --   turned     transformer_xl by differences of positions: a pair has no row, queries are turned by their positions
---   sets       how many sets of distances a step has: one for each layer, or one that all layers share
+--   sets       how many sets of distances a step has: one for each layer, or one that all layers share; set_of_layer: C
+--              text, that of layer l
 --   width      channels of a row: all heads side by side (transformer_xl), or one head's, shared by the heads (shaw)
 --   biases     transformer_xl: content and position bias
 --   vectors    of a head's width that the keys' pass reads per query: output gradient, query with each bias
@@ -103,6 +104,7 @@ function M.plan(encoding, family, given)
     plan.init_sigma = relative.init_sigma or math.sqrt(2 / (plan.rows + plan.width))
     plan.room = (plan.rows * plan.width + WIDEST_VECTOR - 1) // WIDEST_VECTOR * WIDEST_VECTOR
   end
+  plan.set_of_layer = plan.sets == 1 and "0" or "l"
   plan.sets_words = plan.sets == 1 and ", shared by all layers" or ", one for each layer"
   plan.width_words = biases and "all heads side by side" or "the heads share it"
   plan.behind_words = not biases and "the rows of each layer"

@@ -200,7 +200,6 @@ local function describe_sets(out, family)
   out.has = lists.merged({ distance = false, sum = false, pair = false },
     lists.set(lists.map(out.tables, function(t) return t.class end)))
   out.sets = out.per_layer and family.layers or 1
-  out.sets_words = out.per_layer and ", one for each layer" or ", for all layers"
   out.set_of_layer = out.per_layer and "l" or "0"
   out.set_words = out.per_layer and ", that of layer l" or " for all layers"
 end

@@ -2,16 +2,6 @@
 
 enum { WARP = 32, WARPS = THREADS / WARP };
 
-/* Addresses that were read from shared memory could lie anywhere, for all the compiler knows: told that one is of global
- * memory, it takes the shorter instructions, and a store through it cannot change what lies in shared memory. */
-INLINE void is_global(const void *address) {
-#ifndef LH_EMULATION
-    __builtin_assume(__isGlobal(address));
-#else
-    (void)address;
-#endif
-}
-
 /* An address of global memory that lies in shared memory: whoever reads it tells the compiler. */
 template <class T> struct global {
     T *address;
@@ -81,29 +71,6 @@ typedef struct team {
 INLINE team join_team(int blocks, unsigned int *arrivals) {
     team t = {(int)blockIdx.x % blocks, blocks, arrivals, 0};
     return t;
-}
-
-/* Adds an arrival, a release: whoever counts it with an acquire sees all that this thread wrote before, and all that it
- * had seen. */
-INLINE void arrive(unsigned int *arrivals) {
-#ifndef LH_EMULATION
-    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" : : "l"(__cvta_generic_to_global(arrivals)) : "memory");
-#else
-    atomicAdd(arrivals, 1u);
-#endif
-}
-
-INLINE unsigned int count_arrivals(const unsigned int *arrivals) {
-#ifndef LH_EMULATION
-    unsigned int count;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
-                 : "=r"(count)
-                 : "l"(__cvta_generic_to_global(arrivals))
-                 : "memory");
-    return count;
-#else
-    return *(const volatile unsigned int *)arrivals;
-#endif
 }
 
 /* Every block of the team has arrived, and what each wrote before is seen by all. One thread's release and acquire are

@@ -1,6 +1,5 @@
 /* Instructions of the tensor cores. Fragments as in the PTX manual, mma.m16n8k8 and mma.m16n8k16. */
 
-#ifndef LH_EMULATION
 INLINE unsigned int to_tf32(float x) {
     unsigned int rounded;
     asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(x));
@@ -28,4 +27,3 @@ INLINE void mma_bf16(float c[4], const unsigned int a[4], const unsigned int b[2
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
-#endif

@@ -1,6 +1,6 @@
 /* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block, forward and backward;
  * made of what is in layernorm.cu. Names, arguments, and what may be one array are those of kernels/cpu/norm.h, except
- * that keep has a bit for each element, that a forward pass takes (void *)0 for it where nothing is dropped out, and that
+ * that keep has a bit for each element, that a forward pass takes NULL for it where nothing is dropped out, and that
  * the gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
 
 INLINE void load_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_PART]) {

@@ -16,7 +16,7 @@ static void draw_masks(const workspace *w, const row_set *part, uint32_t layer, 
 % end
     for (int s = 0; s < w->sequences; s++)
         dropout_keep_from(step->key, step->step, w->block->first_example + (uint32_t)s, site,
-                (uint32_t)(first_of(w, part, s) * width / 8), count, drop_below, keep + (size_t)s * (size_t)count);
+                (uint32_t)(${part_start} * width / 8), count, drop_below, keep + (size_t)s * (size_t)count);
 }
 % else
 /* Masks of `width` channels for every sequence of the block at one site. */

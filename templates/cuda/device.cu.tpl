@@ -5,6 +5,9 @@
 #endif
 #define INLINE static __device__ __forceinline__
 #define NOINLINE static __device__ __noinline__
+#ifndef NULL
+#define NULL nullptr
+#endif
 
 % if precision == "float64" then
 typedef double real;

@@ -2,7 +2,7 @@
 INLINE void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
-    return memory ? memory + start : (void *)0;
+    return memory ? memory + start : NULL;
 }
 
 INLINE real *take_reals(char *memory, size_t *used, size_t count) {
@@ -70,7 +70,7 @@ INLINE void lay_out_${block.name}(${block.state} *s, char *memory, size_t *used,
 INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
     ${block.state} s;
     size_t bytes = 0;
-    lay_out_${block.name}(&s, (char *)0, &bytes, sequences, T);
+    lay_out_${block.name}(&s, NULL, &bytes, sequences, T);
     return bytes;
 }
 
@@ -107,7 +107,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 % end
     }
 % for _, block in ipairs(device.blocks) do
-    w->${block.name}s = memory ? memory + used : (char *)0;
+    w->${block.name}s = memory ? memory + used : NULL;
     used += (training ? ${block.uses} : 1) * ${block.name}_bytes(sequences, T);
 % end
     return used;

@@ -10,7 +10,7 @@ NOINLINE void product_backward(int rows, int columns, int K, const real *dy, con
             columns);
 }
 NOINLINE void product_gradient(int rows, int columns, int K, const real *x, const real *dy, real *dw) {
-    product(rows, columns, K, ROWS, x, rows, ROWS, dy, columns, FINISH_STORE, (const real *)0, dw, columns);
+    product(rows, columns, K, ROWS, x, rows, ROWS, dy, columns, FINISH_STORE, NULL, dw, columns);
 }
 % if device.loops then
 

@@ -14,7 +14,7 @@ INLINE size_t lay_out_shared(shared_tables *t, char *memory, ${device.lengths} T
     % slot("lay_out_tables", family.on_device)
 % end
 % if cuda.sums then
-    t->sums = memory ? memory + used : (char *)0;
+    t->sums = memory ? memory + used : NULL;
     used += sum_bytes(T);
 % end
     return used;

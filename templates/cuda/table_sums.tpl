@@ -24,6 +24,6 @@ INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, ${device.
 INLINE size_t sum_bytes(${device.lengths} T) {
     table_sums sums;
     size_t bytes = 0;
-    lay_out_sums(&sums, (char *)0, &bytes, T);
+    lay_out_sums(&sums, NULL, &bytes, T);
     return bytes;
 }

@@ -12,8 +12,8 @@ ${PREFIX}DRAWS = ${positions.draws}, /* independent draws of one pass */
 % if positions.distance.draws then
 ${PREFIX}DISTANCE_DRAWS = ${positions.distance.draws}, /* of distances, from 1 .. ${PREFIX}MAX_POSITION - 1 */
 % end
-% if score.kind ~= "none" then
-${PREFIX}SCORE_SETS = ${score.sets}, /* of tables that the score reads${score.sets_words} */
+% if score.per_layer then
+${PREFIX}SCORE_SETS = ${score.sets}, /* of tables that the score reads, one for each layer */
 % end
 % if normaliser.directional then
 ${PREFIX}DIRECTION_WIDTH = ${normaliser.direction_width}, /* right and left of every head, rounded up to a whole vector */

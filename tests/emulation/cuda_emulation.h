@@ -1,7 +1,7 @@
 /* The part of CUDA C++ that our device text uses, for a C++17 compiler. A file that emulates kernels reads:
  *
  *     #include "cuda_emulation.h"
- *     #include "<path>/device.cu"
+ *     what without_assembly.awk leaves of <path>/device.cu
  *     EMULATED_KERNEL(longhand_train_<id>)
  *
  * after which the kernel is known to emulation.h by its name. Calls carry the place where they stand, so that a launch
@@ -17,7 +17,6 @@
 #include <functional>
 #include <tuple>
 
-#define LH_EMULATION 1
 #define __global__
 #define __device__
 #define __constant__
@@ -42,7 +41,7 @@ void __syncwarp(unsigned mask = 0xffffffffu, LH_PLACE);
 void __nanosleep(unsigned nanoseconds, LH_PLACE);
 unsigned __ballot_sync(unsigned mask, int predicate, LH_PLACE);
 
-/* Fragments as in the PTX manual, m16n8k8 and m16n8k16: c += a b, products exact, one rounding per element. */
+/* kernels/cuda/mma.cu: fragments as in the PTX manual, m16n8k8 and m16n8k16: c += a b, products exact, one rounding per element. */
 void mma_tf32(float c[4], const unsigned a[4], const unsigned b[2], LH_PLACE);
 void mma_bf16(float c[4], const unsigned a[4], const unsigned b[2], LH_PLACE);
 unsigned to_tf32(float x);                 /* to nearest, ties away from zero */
@@ -90,6 +89,11 @@ inline unsigned atomicAdd(unsigned *address, unsigned value) {
     *(volatile unsigned *)address = before + value;
     return before;
 }
+
+/* kernels/cuda/instructions.cu */
+inline void is_global(const void *) {}
+inline void arrive(unsigned *arrivals) { atomicAdd(arrivals, 1u); }
+inline unsigned count_arrivals(const unsigned *arrivals) { return *(const volatile unsigned *)arrivals; }
 
 inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((unsigned long long)a * b >> 32); }
 inline int __float_as_int(float x) { return lh_bits<int>(x); }

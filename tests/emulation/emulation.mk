@@ -33,6 +33,7 @@ ALIGNED := -fsanitize=alignment $(if $(IS_CLANG),-fsanitize-trap,-fno-sanitize-r
 # Whether compiling or running takes longer decides: wide models compute most, those of test_reference.c little. Bits are
 # the same, since no products are contracted.
 emulation_O = $(if $(findstring wide,$(1)),-O1,$(if $(filter $(1),$(EMULATED_SPECS)),-Og,-O0))
+WITHOUT_ASSEMBLY := tests/emulation/without_assembly.awk
 EMULATION_DEPENDS := Makefile tests/emulation/emulation.mk $(B)/compiler
 
 emulation: $(EMULATION_TESTS) ## tests of device code on the host; needs a C++ compiler
@@ -45,9 +46,10 @@ $(B)/emulation/%.o: runtime/base/%.c $(EMULATION_DEPENDS)
 	@mkdir -p $(@D)
 	$(CC) $(RUNTIME_CFLAGS) -fPIC $(CHECKS) -MMD -MP -c -o $@ $<
 
-$(DEVICE_SPECS:%=$(B)/emulation/%.cpp): $(B)/emulation/%.cpp: build/tests/specs/%/device.cu $(EMULATION_DEPENDS)
+$(DEVICE_SPECS:%=$(B)/emulation/%.cpp): $(B)/emulation/%.cpp: build/tests/specs/%/device.cu $(WITHOUT_ASSEMBLY) $(EMULATION_DEPENDS)
 	@mkdir -p $(@D)
-	@printf '#include "%s"\n' cuda_emulation.h $(CURDIR)/$< > $@
+	@printf '#include "cuda_emulation.h"\n#line 1 "%s"\n' $(CURDIR)/$< > $@
+	@awk -f $(WITHOUT_ASSEMBLY) $< >> $@
 	@printf 'EMULATED_KERNEL(%s)\n' $(call symbol,train,$*) $(call symbol,evaluate,$*) >> $@
 
 $(DEVICE_SPECS:%=$(B)/emulation/%.o): %.o: %.cpp $(EMULATION_DEPENDS)

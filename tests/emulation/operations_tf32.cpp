@@ -3,7 +3,6 @@
 
 typedef float real;
 #include "operations_sizes.h"
-#include "kernels/cuda/mma.cu"
 #include "kernels/cuda/product_tf32.cu"
 #include "kernels/cuda/product_mma.cu"
 #include "operations.cu"

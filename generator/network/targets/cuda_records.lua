@@ -57,7 +57,7 @@ local function check_width(op, value)
   end
 end
 
-local NO_BIAS, NO_ROWS, NO_MASK = "(const real *)0", "(const real *)0", "(const unsigned char *)0"
+local NO_BIAS, NO_ROWS, NO_MASK = "NULL", "NULL", "NULL"
 
 -- The name of a function of generated code, each once.
 local function function_for(device, name, new)

@@ -139,6 +139,7 @@ function M.of(plan)
   local part = tokens[model.kind](plan, plan.task.input_count, plan.resolved.task.computation)
   part.layers, part.width = model.layers or model.encoder_layers + model.decoder_layers, model.width
   part.feedforward, part.readout = model.feedforward, model.readout or "outputs"
+  part.part_start = part.readout == "probe" and "part_start(w, part, s)" or "part_start(w, part)"
   part.classes = plan.task.output_count
   part.class_columns = (part.classes + 15) // 16 * 16
   part.block_tokens = plan.resolved.train.block_tokens or common.BLOCK_TOKENS

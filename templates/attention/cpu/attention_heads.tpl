@@ -34,7 +34,7 @@
 % end
     % slot("heads")
     for (int s = 0; s < w->sequences; s++) {
-        const int first_query = first_of(w, part, s), end_query = first_query + part->count;
+        const int first_query = ${part_start}, end_query = first_query + part->count;
         % slot("turn")
 % if cached then
         const real *key = query_key_value + WIDTH;

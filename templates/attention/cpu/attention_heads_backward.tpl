@@ -15,7 +15,7 @@
     % slot("clear")
     for (int s = 0; s < w->sequences; s++) {
 % if partial then
-        const int first_query = first_of(w, part, s), end_query = first_query + part->count;
+        const int first_query = ${part_start}, end_query = first_query + part->count;
         for (int t = 0; t < T && part->count < T; t++)
             memset(d${rows_at} + t * ${PREFIX}QUERY_STRIDE, 0, WIDTH * sizeof(real)); /* of those that nobody reads */
 % end

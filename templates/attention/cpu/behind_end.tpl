@@ -1,7 +1,9 @@
 /* Where they end. */
 INLINE size_t ${name}_end(const lh_shape *shape) {
 % if terms.scaled then
-    return ${name}_score_start(shape) + ${PREFIX}SCORE_SETS * ${name}_score_bytes(${of_shape});
+% local start = terms.made and name .. "_score_start" or name .. "_start"
+% local sets = terms.scalar.sets > 1 and PREFIX .. "SCORE_SETS * " or ""
+    return ${start}(shape) + ${sets}${name}_score_bytes(${of_shape});
 % else
     return (${name}_start(shape) + ${name}_relative_bytes(${of_shape}) + 63) / 64 * 64;
 % end

@@ -36,7 +36,7 @@ static ${name}_head ${name}_head_of(const workspace *w, int l, int h, int first_
 }
 % if bounded then
 
-/* The first query of the first group that one is asked for of. */
+/* The first query of the first group that holds a query somebody reads. */
 INLINE int ${name}_first_group(const ${name}_head *head) {
 % if ranged then
     return head->from + (head->first_query - head->from) / LANES * LANES;

@@ -24,20 +24,19 @@ INLINE size_t ${name}_score_bytes(${length_words}) {
     return bytes;
 }
 
-/* The sets lie behind ${terms.made and "what vectors of distances need" or "the struct shared"}. */
-INLINE size_t ${name}_score_start(const lh_shape *shape) {
+% local start = terms.made and name .. "_score_start" or name .. "_start"
 % if terms.made then
+/* The sets lie behind what vectors of distances need. */
+INLINE size_t ${start}(const lh_shape *shape) {
     return (${name}_start(shape) + ${name}_relative_bytes(${of_shape}) + 63) / 64 * 64;
-% else
-    return ${name}_start(shape);
-% end
 }
 
+% end
 /* The set ${scalar.per_layer and "that layer l reads" or "that all layers read"}. */
 static void ${name}_score_tables_of(const lh_cpu_step *step, int l, ${name}_score_tables *s) {
     const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
 % if scalar.tables[1] then
-    char *tables = (char *)step->shared + ${name}_score_start(&step->shape);
+    char *tables = (char *)step->shared + ${start}(&step->shape);
     size_t used = 0;
 % end
 % if scalar.per_layer then

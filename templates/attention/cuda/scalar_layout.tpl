@@ -16,7 +16,7 @@ INLINE void ${prefix}lay_out_score(${prefix}score_tables *s, char *memory, size_
 INLINE size_t ${prefix}score_bytes(int T, int S) {
     ${prefix}score_tables s;
     size_t bytes = 0;
-    ${prefix}lay_out_score(&s, (char *)0, &bytes, T, S);
+    ${prefix}lay_out_score(&s, NULL, &bytes, T, S);
     return bytes;
 }
 % if scalar.trains then
@@ -33,7 +33,7 @@ INLINE void ${prefix}lay_out_score_gradients(${prefix}score_gradients *d, char *
 INLINE size_t ${prefix}score_gradient_bytes(int T, int S) {
     ${prefix}score_gradients d;
     size_t bytes = 0;
-    ${prefix}lay_out_score_gradients(&d, (char *)0, &bytes, T, S);
+    ${prefix}lay_out_score_gradients(&d, NULL, &bytes, T, S);
     return bytes;
 }
 % end
@@ -56,7 +56,7 @@ INLINE void ${prefix}lay_out_score_work(${prefix}score_work *w, char *memory, si
 INLINE size_t ${prefix}score_scratch(int T, int S) {
     ${prefix}score_work w;
     size_t bytes = 0;
-    ${prefix}lay_out_score_work(&w, (char *)0, &bytes, T, S);
+    ${prefix}lay_out_score_work(&w, NULL, &bytes, T, S);
     return bytes / sizeof(real);
 }
 % end

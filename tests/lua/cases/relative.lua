@@ -34,7 +34,7 @@ M.cases = {
 }
 
 M.identifiers = {
-  { "RELATIVE_SETS", relative },
+  { "RELATIVE_SETS", function(case) return case.family.relative.biases or false end },
   { "self_group_dlogits", function(case) return relative(case) and case.family.relative.toeplitz end },
   { "self_pair_offset", function(case) return case.family.relative.kind == "shaw"
     and not case.family.relative.toeplitz end },

@@ -34,7 +34,7 @@ M.identifiers = {
   { "kernels/cpu/score.h", function(case)
     return case.family.score.kind ~= "none" or case.family.mask.kind ~= "none"
   end },
-  { "SCORE_SETS", function(case) return case.family.score.kind ~= "none" end },
+  { "SCORE_SETS", function(case) return case.family.score.per_layer or false end },
 }
 
 local FUNCTIONS = { "make_self_score", "self_score_pair", "self_score_pair_grad", "end_self_score" }

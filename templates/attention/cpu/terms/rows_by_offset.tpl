@@ -92,10 +92,7 @@ size_t rows = (size_t)${name}_distance_count(${T_S});
 for (int l = 0; l < ${stack.count}; l++) sums->rows[l] = take(memory, used,
         rows * ${PREFIX}RELATIVE_WIDTH * sizeof(real));
 % section("tables")
-enum {
-    ${PREFIX}RELATIVE_SETS = ${rows.sets}, /* sets of distances in one pass${rows.sets_words} */
-    ${PREFIX}RELATIVE_WIDTH = ${row_width} /* channels of a row: ${rows.width_words} */
-};
+enum { ${PREFIX}RELATIVE_WIDTH = ${row_width} }; /* channels of a row: ${rows.width_words} */
 
 % if cross then
 /* A row for every query - key of T queries and S keys, from -(S - 1) on: row x is that of the distance S - 1 - x.

@@ -94,10 +94,7 @@ for (int i = ${bounded and "head->first_query" or "0"}; i < ${bounded and "head-
 % section("rows_back_of_block")
 for (int i = block.first_query; i < block.end_query; i++) ${name}_relative_rows_grad(&block, i, scratch);
 % section("tables")
-enum {
-    ${PREFIX}RELATIVE_SETS = ${rows.sets}, /* sets of distances in one pass${rows.sets_words} */
-    ${PREFIX}RELATIVE_WIDTH = ${PREFIX}HEAD_WIDTH /* channels of a row: ${rows.width_words} */
-};
+enum { ${PREFIX}RELATIVE_WIDTH = ${PREFIX}HEAD_WIDTH }; /* channels of a row: ${rows.width_words} */
 
 % include("attention/cpu/table_row.tpl")
 

@@ -10,10 +10,9 @@ real *turned, *far; /* room: a group's turned queries, their products with the k
 % include("attention/cpu/bias_members.tpl")
 real *dweight; /* [HEAD_WIDTH][WIDTH] */
 % section("head")
-const int set = ${PREFIX}RELATIVE_SETS > 1 ? l : 0;
 head.weight = w->shared->${stack.member}[l].${prefix}relative + h * WIDTH * ${PREFIX}HEAD_WIDTH;
-head.codes = ${name}_codes(w->step, set);
-head.places = ${name}_places(w->step, set);
+head.codes = ${name}_codes(w->step, ${rows.set_of_layer});
+head.places = ${name}_places(w->step, ${rows.set_of_layer});
 head.place_stride = ${name}_place_stride(head.T);
 head.table = w->step->tables;
 head.position = w->shared->${prefix}position[${positions.layer_index}];
@@ -126,9 +125,9 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
     for (int j = 0; j < ${S}; j++) memcpy(codes + j * WIDTH, table[${of_keys}[j]].sinusoid, WIDTH * sizeof(real));
     for (int c = 0; c < WIDTH; c++)
         for (int i = 0; i < T; i++) places[c * stride + i] = table[position[i]].sinusoid[c];
-    for (int of_layer = set; of_layer < ${stack.count}; of_layer += ${PREFIX}RELATIVE_SETS)
-        pack_heads(${PREFIX}HEAD_WIDTH, WIDTH, p->${stack.member}[of_layer].${prefix}relative,
-                s->${stack.member}[of_layer].${prefix}relative);
+% local every = rows.sets == 1 and ("for (int of_layer = 0; of_layer < %s; of_layer++) "):format(stack.count) or ""
+% local of_layer = rows.sets == 1 and "of_layer" or "set"
+    ${every}pack_heads(${PREFIX}HEAD_WIDTH, WIDTH, p->${stack.member}[${of_layer}].${prefix}relative, s->${stack.member}[${of_layer}].${prefix}relative);
 }
 
 % section("after_positions")

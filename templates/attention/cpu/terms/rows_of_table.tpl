@@ -48,7 +48,7 @@ static size_t ${name}_relative_bytes(${length_words}) {
 % section("end_functions")
 static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
     for (int x = 0; x < ${name}_distance_count(${of_step}); x++) {
-        int row = ${name}_table_row(${name}_distance(step, ${PREFIX}RELATIVE_SETS > 1 ? l : 0, x));
+        int row = ${name}_table_row(${name}_distance(step, ${rows.set_of_layer}, x));
         const real *sum = sums->rows[l] + x * ${PREFIX}HEAD_WIDTH;
         real *to = g->${prefix}relative_table + row * ${PREFIX}HEAD_WIDTH;
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) to[d] += sum[d];

@@ -51,6 +51,8 @@ INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int be
 % section("sums_room")
 for (int l = 0; l < ${stack.count}; l++) sums->biases[l] = take(memory, used, 2 * WIDTH * LANES * sizeof(real));
 % section("tables")
+enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of distances in one pass${rows.sets_words} */
+
 /* Elements of the sinusoids of a set's distances, [rows][WIDTH], in whole tiles. */
 INLINE size_t ${name}_code_elements(${length_words}) {
     return (size_t)round_up(${name}_distance_count(${T_S}), TILE_ROWS) * WIDTH;
@@ -84,9 +86,8 @@ NOINLINE void ${name}_relative_weight_grad(int rows, const real *codes, const re
 }
 
 static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
-    const int set = ${PREFIX}RELATIVE_SETS > 1 ? l : 0;
     int count = ${name}_distance_count(${of_step});
-    ${name}_relative_weight_grad(count, ${name}_codes(step, set), sums->rows[l], g->${prefix}relative);
+    ${name}_relative_weight_grad(count, ${name}_codes(step, ${rows.set_of_layer}), sums->rows[l], g->${prefix}relative);
     % include("attention/cpu/bias_sums_end.tpl")
 }
 

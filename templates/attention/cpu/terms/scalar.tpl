@@ -1,3 +1,6 @@
+% local one, count = scalar.sets == 1, PREFIX .. "SCORE_SETS"
+% local sets = one and "" or "[" .. count .. "]"
+% local every, in_parts = "for (int l = 0; l < " .. count .. "; l++) ", "for (int l = part; l < " .. count .. "; l += parts) "
 % section("members")
 const ${name}_score_tables *scores;
 % section("members_behind")
@@ -8,7 +11,7 @@ const ${name}_score_tables *dscores;
 head.scores = scores;
 % section("head_grad")
 % if scalar.trains then
-head->dscores = &w->sums.${name}.score[${scalar.set_of_layer}];
+head->dscores = &w->sums.${name}.score${one and "" or "[l]"};
 % end
 % section("score")
 ${name}_score_pair(head->scores, head->h, group->first, j, ${inner})
@@ -42,16 +45,19 @@ ${name}_score_tables_of(w->step, l, &tables);
 
 % section("sums")
 % if scalar.trains then
-${name}_score_tables score[${PREFIX}SCORE_SETS];
+${name}_score_tables score${sets};
 % end
 % section("sums_room")
 % if scalar.trains then
-for (int set = 0; set < ${PREFIX}SCORE_SETS; set++)
-    lay_out_${name}_scores(&sums->score[set], memory, used, ${T_S});
+${one and "" or every}lay_out_${name}_scores(&sums->score${one and "" or "[l]"}, memory, used, ${T_S});
 % end
 % section("end_sums")
-% if scalar.trains then
-for (int l = 0; l < ${PREFIX}SCORE_SETS; l++) {
+% if scalar.trains and one then
+${name}_score_tables tables;
+${name}_score_tables_of(step, 0, &tables);
+end_${name}_score(step, 0, &tables, &sums->score, g);
+% elseif scalar.trains then
+${every}{
     ${name}_score_tables tables;
     ${name}_score_tables_of(step, l, &tables);
     end_${name}_score(step, l, &tables, &sums->score[l], g);
@@ -60,8 +66,7 @@ for (int l = 0; l < ${PREFIX}SCORE_SETS; l++) {
 % section("after_positions")
 % local make = scalar.after == "positions" and "make_" .. name .. "_score_set"
 % if make and not positions.per_layer then
-for (int l = 0; l < ${PREFIX}SCORE_SETS; l++)
-    ${make}(step, l);
+${one and "" or every}${make}(step, ${one and "0" or "l"});
 % elseif make and positions.input_first then
 if (d > 0)
     ${make}(step, d - 1);
@@ -70,11 +75,10 @@ ${make}(step, d);
 % end
 % section("after_distances")
 % if scalar.after == "distances" then
-for (int l = d; l < ${PREFIX}SCORE_SETS; l += ${PREFIX}DISTANCE_DRAWS)
-    make_${name}_score_set(step, l);
+% local by_draw = one or positions.distance.per_layer
+${by_draw and "" or every}make_${name}_score_set(step, ${by_draw and "d" or "l"});
 % end
 % section("begin")
 % if scalar.after == "nothing" then
-for (int l = part; l < ${PREFIX}SCORE_SETS; l += parts)
-    make_${name}_score_set(step, l);
+${one and "if (part == 0) " or in_parts}make_${name}_score_set(step, ${one and "0" or "l"});
 % end

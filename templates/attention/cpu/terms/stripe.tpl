@@ -1,4 +1,3 @@
-% local beyond = seen.high + 1
 % local line, times = "", ""
 % if seen.stride > 1 then
 % line, times = seen.stride .. " * ", " * " .. seen.stride
@@ -10,15 +9,15 @@ INLINE bits ${name}_visible(int T, int S, int i, int j) {
     vector along = ascending(i, T - 1)${times};
     vector offset = along + (real)(j - S);
     bits near = both(at_most(broadcast(${seen.low}), offset), at_most(offset, broadcast(${seen.high})));
-    return near | at_most(broadcast((real)(S + ${beyond})), along);
+    return near | at_most(broadcast((real)(${seen.beyond_text})), along);
 }
 
 /* The keys that queries from `first` on see: from *begin to *end - 1, whole runs of 8. Of the others nothing
  * is stored or read. */
 INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
     const int S = head->${S}, last = (first + LANES < head->T ? first + LANES : head->T) - 1;
-    const int low = S + ${seen.low} - ${line}last, high = round_up(S + ${beyond} - ${line}first, 8);
-    const bool some_see_all = S + ${seen.high} - ${line}last < 0;
+    const int low = ${seen.low_text} - ${line}last, high = round_up(${seen.beyond_text} - ${line}first, 8);
+    const bool some_see_all = ${seen.high_text} - ${line}last < 0;
     *begin = low > 0 && !some_see_all ? low / 8 * 8 : 0;
     *end = high < S && !some_see_all ? high : S;
 }

@@ -11,7 +11,7 @@ INLINE real ${prefix}kept_weight(const ${prefix}head *a, int i, int j) {
 }
 % section("unless_training")
 % if attends.asks then
-if (!training) a.keep = (const unsigned char *)0;
+if (!training) a.keep = NULL;
 % end
 % section("weight_of_key")
 % if attends.asks then

@@ -1,6 +1,8 @@
 % section("sets")
+% if rows.sets > 1 and (rows.biases or not rows.toeplitz) then
 enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of distances in one pass${rows.sets_words} */
 
+% end
 % section("about_logit")
 : the query, and the key with the row of their distance
 % section("add_row")

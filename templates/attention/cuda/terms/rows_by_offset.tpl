@@ -34,9 +34,9 @@ INLINE int ${prefix}relative_distance(const step_view *v, int set, int x) {
 % end
 
 % section("table_row")
-${prefix}table_row(${attends.distance_of_row}(v, ${PREFIX}RELATIVE_SETS > 1 ? l : 0, x))
+${prefix}table_row(${attends.distance_of_row}(v, ${rows.set_of_layer}, x))
 % section("sum_of_row")
 for (int x = 0; x < ${prefix}count; x++) {
-    if (${prefix}table_row(${attends.distance_of_row}(v, ${PREFIX}RELATIVE_SETS > 1 ? l : 0, x)) != row) continue;
+    if (${prefix}table_row(${attends.distance_of_row}(v, ${rows.set_of_layer}, x)) != row) continue;
     for (int h = 0; h < ${PREFIX}HEADS; h++) sum += sums.${prefix}rows[(((size_t)l * ${PREFIX}HEADS + h) * ${prefix}count + x) * ${PREFIX}HEAD_WIDTH + d];
 }

@@ -1,3 +1,4 @@
+% local of_sets = rows.sets > 1 and PREFIX .. "RELATIVE_SETS * " or ""
 % section("members")
 const real *rows; /* ${PREFIX}HEAD_WIDTH apart */
 const int *row; /* [keys][queries] of them */
@@ -11,19 +12,19 @@ INLINE int ${prefix}row_at(const ${prefix}head *a, int i, int j) {
 
 % section("count_pairs")
 ${prefix}pair_rows r;
-const size_t pairs = ${PREFIX}RELATIVE_SETS * ${prefix}lay_out_pair_rows(&r, (const int *)0,
+const size_t pairs = ${of_sets}${prefix}lay_out_pair_rows(&r, NULL,
         ${attends.lengths_of_view});
 % section("and_pairs")
  + pairs
 % section("view")
 
+% local of_set = rows.sets > 1 and " + l * size" or ""
 /* The vectors of the pairs of layer l. */
 INLINE ${prefix}pair_rows ${prefix}pair_rows_of(const step_view *v, int l) {
     ${prefix}pair_rows r;
-    const size_t size = ${prefix}lay_out_pair_rows(&r, (const int *)0, ${attends.lengths_of_view});
+    const size_t size = ${prefix}lay_out_pair_rows(&r, NULL, ${attends.lengths_of_view});
     ${prefix}lay_out_pair_rows(&r,
-            v->${prefix}draws + ${attends.draw_rows} * ${drawn_tokens} + (${PREFIX}RELATIVE_SETS > 1 ? l : 0) * size,
-                    ${attends.lengths_of_view});
+            v->${prefix}draws + ${attends.draw_rows} * ${drawn_tokens}${of_set}, ${attends.lengths_of_view});
     return r;
 }
 
@@ -68,11 +69,11 @@ static size_t ${prefix}draw_count(const lh_shape *shape) {
 % if cross then
     const int T = ${T_of_shape}, S = ${S_of_shape};
     ${prefix}pair_rows r;
-    return ${attends.draw_rows} * (size_t)(T + S) + ${PREFIX}RELATIVE_SETS * ${prefix}lay_out_pair_rows(&r, NULL, T, S);
+    return ${attends.draw_rows} * (size_t)(T + S) + ${of_sets}${prefix}lay_out_pair_rows(&r, NULL, T, S);
 % else
     const int T = ${T_of_shape};
     ${prefix}pair_rows r;
-    return ${attends.draw_rows} * (size_t)T + ${PREFIX}RELATIVE_SETS * ${prefix}lay_out_pair_rows(&r, NULL, T);
+    return ${attends.draw_rows} * (size_t)T + ${of_sets}${prefix}lay_out_pair_rows(&r, NULL, T);
 % end
 }
 
@@ -111,11 +112,14 @@ static void ${prefix}sort_pairs(const int *position, const int *key_position, in
 const int *drawn = out;
 % section("end_draw")
 % local T_S = cross and "T, S" or "T"
+% local keys_from, later = "drawn + " .. PREFIX .. "DRAWS * T", positions.layer_index:find("1")
+% local l = later and "(l + 1)" or "l"
+% if rows.sets > 1 then
 for (int l = 0; l < ${PREFIX}RELATIVE_SETS; l++) {
     ${prefix}pair_rows r;
-% if cross then
-    const int *key_position = drawn + ${PREFIX}DRAWS * T + (${positions.layer_index}) * S;
-% end
-    ${prefix}sort_pairs(drawn + (${positions.layer_index}) * T, key_position, T, S, scratch, out);
+    ${prefix}sort_pairs(drawn + ${l} * T, ${keys_from} + ${l} * S, T, S, scratch, out);
     out += ${prefix}lay_out_pair_rows(&r, NULL, ${T_S});
 }
+% else
+${prefix}sort_pairs(drawn${later and " + T" or ""}, ${keys_from}${later and " + S" or ""}, T, S, scratch, out);
+% end

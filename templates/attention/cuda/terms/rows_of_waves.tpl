@@ -1,3 +1,5 @@
+% local of_sets = rows.sets > 1 and PREFIX .. "RELATIVE_SETS * " or ""
+% local each_set = rows.sets > 1 and "[" .. PREFIX .. "RELATIVE_SETS]" or ""
 % section("members")
 const real *row_bias; /* likewise */
 const real *key_bias; /* [${attends.keys}] */
@@ -79,12 +81,11 @@ INLINE int ${prefix}distance_count(int T, int S) {
 }
 % end
 % section("shared_tables")
-reals ${prefix}codes; /* [${PREFIX}RELATIVE_SETS][distances][WIDTH] sinusoids of signed distances */
+reals ${prefix}codes; /* ${each_set}[distances][WIDTH] sinusoids of signed distances */
 reals ${prefix}rows; /* [${stack.count}][${PREFIX}HEADS][distances][${PREFIX}HEAD_WIDTH] vectors of distances */
 real *${prefix}row_bias; /* [${stack.count}][${PREFIX}HEADS][distances] of a row with the position bias, times ${PREFIX}LOGIT_SCALE */
 % section("lay_out_tables")
-t->${prefix}codes = take_reals(memory, &used,
-        ${PREFIX}RELATIVE_SETS * (size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * WIDTH);
+t->${prefix}codes = take_reals(memory, &used, ${of_sets}(size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * WIDTH);
 t->${prefix}rows = take_reals(memory, &used,
         ${stack.count} * (size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * WIDTH);
 t->${prefix}row_bias = take_reals(memory, &used,
@@ -111,6 +112,7 @@ INLINE void ${prefix}make_codes(const step_view *v, int first, int stride) {
 % end
 }
 
+% local row = rows.sets > 1 and "((size_t)l * room + first)" or "first"
 % local columns, from = attends.slice and PREFIX .. "SLICE" or "WIDTH", attends.slice and " + channel" or ""
 % local of_head = attends.slice and "(size_t)(channel / " .. PREFIX .. "HEAD_WIDTH) * count + first" or "first"
 /* Of layer l the rows from the first on, as many as a tile has, head by head, and their products with the position
@@ -118,14 +120,12 @@ INLINE void ${prefix}make_codes(const step_view *v, int first, int stride) {
 NOINLINE void ${prefix}make_rows(const step_view *v, int l, int first, int channel) {
     const int room = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view}),
             count = ${prefix}row_count(v, l), here = min(count - first, (int)TILE);
-    const size_t set = ${PREFIX}RELATIVE_SETS > 1 ? l : 0, of_head = ${of_head};
+    const size_t of_head = ${of_head};
     const real *bias = v->p->${attends.block}[l].${prefix}position_bias${from};
     real *rows = v->shared.${prefix}rows + (size_t)l * room * WIDTH + of_head * ${PREFIX}HEAD_WIDTH;
     real *row_bias = v->shared.${prefix}row_bias + (size_t)l * room * ${PREFIX}HEADS + of_head;
-    product_tiles(1, 1, here, ${columns}, WIDTH, COLUMNS, v->shared.${prefix}codes + (set * room + first) * WIDTH,
-            WIDTH, ROWS,
-                  v->p->${attends.block}[l].${prefix}relative${from}, WIDTH, FINISH_BY_HEAD, (const real *)0, rows,
-                          count);
+    product_tiles(1, 1, here, ${columns}, WIDTH, COLUMNS, v->shared.${prefix}codes + ${row} * WIDTH, WIDTH, ROWS,
+            v->p->${attends.block}[l].${prefix}relative${from}, WIDTH, FINISH_BY_HEAD, NULL, rows, count);
     for (int e = threadIdx.x; e < ${columns} / ${PREFIX}HEAD_WIDTH * here; e += THREADS) {
         const int h = e / here, x = h * count + e % here;
         real sum = 0;
@@ -175,6 +175,7 @@ INLINE void ${prefix}end_rows(int l, int first, const int columns, const real *r
     __syncthreads();
 }
 % section("end_tables")
+% local of_set = rows.sets > 1 and " + (size_t)l * " .. prefix .. "room * WIDTH" or ""
 const int ${prefix}room = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
 % if attends.slice then
 for (int part = t->rank; part < ${stack.count} * (WIDTH / ${PREFIX}SLICE); part += t->blocks) {
@@ -182,18 +183,17 @@ for (int part = t->rank; part < ${stack.count} * (WIDTH / ${PREFIX}SLICE); part 
 % else
 for (int l = t->rank; l < ${stack.count}; l += t->blocks) {
 % end
-    const int set = ${PREFIX}RELATIVE_SETS > 1 ? l : 0, count = ${prefix}row_count(v, l);
+    const int count = ${prefix}row_count(v, l);
     real *drows = sums.${prefix}rows + (size_t)l * ${prefix}room * WIDTH,
             *row_sums = sums.${prefix}row_sums + (size_t)l * ${prefix}room * ${PREFIX}HEADS;
     const real *rows = v->shared.${prefix}rows + (size_t)l * ${prefix}room * WIDTH;
 % if attends.slice then
     ${prefix}end_rows(l, first, ${PREFIX}SLICE, rows, row_sums, drows, g->${attends.block}[l].${prefix}position_bias);
-    product(WIDTH, ${PREFIX}SLICE, count, ROWS, v->shared.${prefix}codes + (size_t)set * ${prefix}room * WIDTH, WIDTH,
-            ROWS, drows + first,
-            WIDTH, FINISH_STORE, (const real *)0, g->${attends.block}[l].${prefix}relative + first, WIDTH);
+    product(WIDTH, ${PREFIX}SLICE, count, ROWS, v->shared.${prefix}codes${of_set}, WIDTH, ROWS, drows + first, WIDTH,
+            FINISH_STORE, NULL, g->${attends.block}[l].${prefix}relative + first, WIDTH);
 % else
     ${prefix}end_rows(l, 0, WIDTH, rows, row_sums, drows, g->${attends.block}[l].${prefix}position_bias);
-    product_gradient(WIDTH, WIDTH, count, v->shared.${prefix}codes + (size_t)set * ${prefix}room * WIDTH, drows,
+    product_gradient(WIDTH, WIDTH, count, v->shared.${prefix}codes${of_set}, drows,
             g->${attends.block}[l].${prefix}relative);
 % end
 }

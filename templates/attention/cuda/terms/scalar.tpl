@@ -34,7 +34,7 @@ INLINE void ${prefix}score_tables_of(const step_view *v, int l, ${prefix}score_t
 % section("shared_tables")
 char *${prefix}score; /* ${sets_about} score_tables */
 % section("lay_out_tables")
-t->${prefix}score = memory ? memory + used : (char *)0;
+t->${prefix}score = memory ? memory + used : NULL;
 used += ${sets}${prefix}score_bytes(${attends.T}, ${attends.S});
 % section("begin_tables")
 % if c.stages[2] then

@@ -25,7 +25,7 @@ t->${prefix}scratch = take_reals(memory, &used, ${of_each}${prefix}score_scratch
 % section("table_sums")
 char *${prefix}score; /* ${sets_about} score_gradients */
 % section("lay_out_sums")
-sums->${prefix}score = memory ? memory + *used : (char *)0;
+sums->${prefix}score = memory ? memory + *used : NULL;
 *used += ${sets}${prefix}score_gradient_bytes(${attends.T}, ${attends.S});
 % section("end_tables")
 % local bytes, scratch, room = prefix .. "score_gradient_bytes", prefix .. "score_scratch", "v->shared." .. prefix .. "scratch"

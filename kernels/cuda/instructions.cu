@@ -1,0 +1,20 @@
+/* What C++ has no words for: where an address lies, and the order of what the blocks of a grid write and read. */
+
+/* Addresses that were read from shared memory could lie anywhere, for all the compiler knows: told that one is of global
+ * memory, it takes the shorter instructions, and a store through it cannot change what lies in shared memory. */
+INLINE void is_global(const void *address) { __builtin_assume(__isGlobal(address)); }
+
+/* Adds an arrival, a release: whoever counts it with an acquire sees all that this thread wrote before, and all that it
+ * had seen. */
+INLINE void arrive(unsigned int *arrivals) {
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" : : "l"(__cvta_generic_to_global(arrivals)) : "memory");
+}
+
+INLINE unsigned int count_arrivals(const unsigned int *arrivals) {
+    unsigned int count;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                 : "=r"(count)
+                 : "l"(__cvta_generic_to_global(arrivals))
+                 : "memory");
+    return count;
+}
