@@ -25,7 +25,7 @@ local OPENS, CLOSES = { ["("] = true, ["["] = true, ["{"] = true }, { [")"] = tr
 
 local fit
 
--- What a break behind the first `at` characters costs; nil: there is none.
+-- What a break behind the first `at` characters, ahead of a blank, costs; nil: there is none.
 local function cost_at(text, at)
   for _, entry in ipairs(BREAKS) do
     local token = entry[1]
@@ -46,7 +46,7 @@ local function best_break(text, indent, most)
       quoted = not quoted
     elseif not quoted then
       depth = depth + (OPENS[c] and 1 or CLOSES[c] and -1 or 0)
-      local cost = at > from and cost_at(text, at)
+      local cost = at > from and text:sub(at + 1, at + 1) == " " and cost_at(text, at)
       if cost then
         cost = cost + DEEPER * depth + (#text - at < SHORTEST and WORST or 0)
           + (cost == ASSIGNS and #text - at > most and 2 * DEEPER or 0)
