@@ -120,11 +120,15 @@ local function mask_text(mask)
     or ("offset > %d"):format(mask.right)
 end
 
+M.parts = { { of = "mask", rank = 20, fields = { "mask", "crosses", "stride" }, names = { "hidden" } },
+  { of = "lines", rank = 30, fields = { "lines", "crosses", "heads" }, names = { "line_values" } } }
+
 function M.export(family, given)
   local mask, text = family.mask, mask_text(family.mask)
   local lines = mask.kind == "lines" and lines_facet.export_mask(mask) or false
   given.pages.mask = text and { mask.stride and "stripe" or given.crosses and "band_or_all" or "band" }
   given.pages.lines = lines and { "segments" }
+  given.calls.indices = (text or lines) and true or given.calls.indices
   return { mask = text, stride = mask.stride or false, lines = lines }
 end
 

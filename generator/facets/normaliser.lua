@@ -128,6 +128,9 @@ function M.identity(encoding)
   return { normaliser = encoding.normaliser }
 end
 
+M.parts = { { of = "geometric", rank = 70, fields = { "geometric" },
+  names = { "Geometric", "Direction", "match_first" } } }
+
 function M.export(family, given)
   local normaliser = family.normaliser
   if given.crosses and normaliser.kind == "geometric" then
@@ -136,6 +139,7 @@ function M.export(family, given)
   local geometric = normaliser.kind == "geometric" and normaliser
   given.pages.geometric = geometric and (geometric.directional and { "matches", "directions", "outwards" }
     or { "matches", "outwards" })
+  given.calls.indices = geometric and true or given.calls.indices
   return { geometric = geometric,
     temperature = (normaliser.temperature or 1) ~= 1 and normaliser.temperature }
 end

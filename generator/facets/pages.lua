@@ -29,8 +29,11 @@
 --   terms(family)            what it adds to loops over queries and keys: a list of terms with kinds
 --                            (attention/terms.lua), nil where it is off
 --   export(family, given), exported   names that templates of Python read, by a table; given: crosses (two streams),
---                            memory (what names of the keys' stream begin with), formula, net, and to add to needs
---                            and pages (lab/export/facets.lua); or true: the network's operations have all of it
+--                            memory (what names of the keys' stream begin with), formula, net, and to add to needs,
+--                            pages and calls (lab/export/facets.lua); or true: the network's operations have all of it
+--   parts                    what an exported file has of it once for all attentions that are alike, a list: of, the
+--                            name of its pages; fields, those of the table of export that decide whether they are
+--                            alike; names of its functions and classes; rank, its place in the file
 --   identity(encoding)       names and values that decide whether a checkpoint fits; absent: whatever it is, it does
 --   order_of_sums(plan)      names and values beside the spec that fix the bits of a run
 --   unreached(seen, say)     learned numbers that no gradient reaches; seen: one family, whose names say has, with
@@ -81,6 +84,13 @@ function M.said(name, ...)
   for _, page in ipairs(M) do
     list[#list + 1] = page[name] and page[name](...) or nil
   end
+  return list
+end
+
+-- What pages have of an exported file, in the order of its ranks.
+function M.parts()
+  local list = lists.flat(M, function(page) return page.parts or {} end)
+  table.sort(list, function(a, b) return a.rank < b.rank end)
   return list
 end
 

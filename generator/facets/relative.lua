@@ -155,11 +155,15 @@ end
 
 local PAGES = { transformer_xl = { "rows_of_waves" }, shaw = { "rows_of_table" } }
 
+M.parts = { { of = "relative", rank = 60, fields = { "relative", "clip", "farthest", "relative_rows" },
+  names = { "Relative" } } }
+
 function M.export(family, given)
   local relative = family.relative
   local kind = relative.kind ~= "none" and relative.kind
   given.needs[given.memory .. "distance"] = kind and true or given.needs[given.memory .. "distance"]
   given.pages.relative = PAGES[kind]
+  given.calls.sinusoid = kind == "transformer_xl" or nil
   return { relative = kind, clip = relative.clip or false, farthest = relative.left and 0 or relative.clip or false,
     relative_rows = relative.rows or false }
 end

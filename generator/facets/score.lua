@@ -37,6 +37,9 @@ local wording = require("base.wording")
 
 local M = { name = "score", off = "none", unreached = reach.unreached, export = python.export }
 
+M.parts = { { of = "bucket", rank = 40, fields = { "bucket" }, names = { "bucket" } },
+  { of = "score", rank = 50, fields = { "score_text" }, names = { "change_score" } } }
+
 M.INIT_TEXT = 'a number, a list, "alibi_slopes", { normal = sigma } or { truncated_normal = sigma }'
 
 M.fields = {

@@ -19,6 +19,7 @@ local groups = require("lab.export.composites")
 local lists = require("base.lists")
 local names_module = require("lab.export.python_names")
 local operations = require("lab.export.operations")
+local pages = require("facets.pages")
 local tongues = require("base.tongues")
 
 local M = {}
@@ -190,20 +191,8 @@ local function add_needs(class, other)
   class.layer = class.layer or other.layer
 end
 
--- Functions and classes of a term of an attention, by what of the facts of the attention they hang on, whose fields
--- these are, in the order of the file. A term without any has no row.
-local PARTS = {
-  { of = "rope", fields = { "rope", "by_sequence", "cyclic" }, names = { "rotate" } },
-  { of = "mask", fields = { "mask", "crosses", "stride" }, names = { "hidden" } },
-  { of = "lines", fields = { "lines", "crosses", "heads" }, names = { "line_values" } },
-  { of = "bucket", fields = { "bucket" }, names = { "bucket" } },
-  { of = "score", fields = { "score_text" }, names = { "change_score" } },
-  { of = "relative", fields = { "relative", "clip", "farthest", "relative_rows" }, names = { "Relative" } },
-  { of = "geometric", fields = { "geometric" }, names = { "Geometric", "Direction", "match_first" } },
-}
-
-local function add_terms(terms, pages)
-  lists.append(terms, lists.map(pages, function(page) return { page = page } end))
+local function add_terms(terms, texts)
+  lists.append(terms, lists.map(texts, function(text) return { page = text } end))
 end
 
 -- The terms of an attention, and those among them that the file does not have yet: each is there once. The first ones
@@ -211,14 +200,14 @@ end
 local function name_parts(state, class)
   local attention = class.attention
   attention.terms, attention.new_terms, attention.part = {}, {}, {}
-  for _, row in ipairs(PARTS) do
-    local key, pages = row.of, attention.pages[row.of] or {}
+  for _, row in ipairs(pages.parts()) do
+    local key, texts = row.of, attention.pages[row.of] or {}
     for _, field in ipairs(row.fields) do
       key = key .. " " .. canonical.text(attention[field])
     end
-    add_terms(attention.terms, pages)
-    add_terms(attention.new_terms, state.parts[key] and {} or pages)
-    for _, name in ipairs(pages[1] and row.names or {}) do
+    add_terms(attention.terms, texts)
+    add_terms(attention.new_terms, state.parts[key] and {} or texts)
+    for _, name in ipairs(texts[1] and row.names or {}) do
       local own = name:find("^%u") and class.name .. name or names_module.snake(class.name) .. "_" .. name
       attention.part[name] = state.parts[key .. name] or state.parts[name] and own or name
       state.parts[key .. name], state.parts[name], state.parts[key] = attention.part[name], true, true

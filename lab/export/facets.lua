@@ -1,9 +1,10 @@
 -- The facets of attentions as templates/attention/python has them, page by page.
 --
 -- Input: attentions of a network, with families of a plan; the formula of the score. Output: M.of(op, formula):
--- { needs, layer, text }: needs: by name, true or the folder of numbers that all layers share: positions, distance,
--- shared, and where queries and keys are of two streams memory_...; layer: whether it counts layers; text: names of the
--- template, among them pages, by one of these names the pages of templates/attention/python/terms that hang on it.
+-- { needs, calls, layer, text }: needs: by name, true or the folder of numbers that all layers share: positions,
+-- distance, shared, and where queries and keys are of two streams memory_...; calls: true for functions of the file
+-- that its text calls; layer: whether it counts layers; text: names of the template, among them pages, the pages of
+-- templates/attention/python/terms by the part of a facet (facets/pages.lua) that they are of.
 -- M.unknown: what of a resolved encoding no page exports, in words, or nil.
 
 local canonical = require("base.canonical")
@@ -18,10 +19,10 @@ local M = {}
 function M.of(op, formula)
   local family, crosses = op.family, op.q.stream ~= op.kv.stream
   local given = { crosses = crosses, memory = crosses and "memory_" or "", formula = formula, net = op.scope.net,
-    needs = {}, pages = {} }
+    needs = {}, pages = {}, calls = {} }
   local names = { heads = family.heads, crosses = crosses, pages = given.pages,
     dropout = op.dropout and ("%.9g"):format(op.dropout.rate) or false }
-  return { needs = given.needs, layer = given.layer or false,
+  return { needs = given.needs, calls = given.calls, layer = given.layer or false,
     text = lists.merged(names, table.unpack(pages.said("export", family, given))) }
 end
 

@@ -245,14 +245,13 @@ local function derive(spec, run, net)
   add_network(facts, spec, net, attentions, of)
   add_calls(facts)
   facts.sizes = sizes_of(net, attentions)
-  facts.sinusoid = facts.sinusoid or lists.any(attentions, function(op)
-    return op.family.relative.kind == "transformer_xl"
-  end)
+  facts.indices = false
+  for _, op in ipairs(attentions) do
+    for name in next, of[op].calls do
+      facts[name] = true
+    end
+  end
   local all = { facts.network, table.unpack(facts.list) }
-  facts.indices = lists.any(attentions, function(op)
-    local has = of[op].text
-    return (has.mask or has.lines or has.geometric) and true
-  end)
   facts.functional = mentions(all, "F.")
   facts.math = attentions[1] ~= nil or mentions(all, "math.")
   facts.norms = norms_of(net)
