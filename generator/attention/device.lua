@@ -5,7 +5,6 @@
 --
 --   reads_layer   functions over pairs need the number of the layer
 --   placed        positions are drawn
---   scattered     keys of a query do not lie side by side
 --
 -- A term may have several pages there, the text of each as of a term of its own. Output of M.owners, which needs these
 -- terms as family.on_device.terms: passes that add up what entries of a table gather from their pairs,
@@ -82,23 +81,20 @@ local function with_page(term, page)
 end
 
 function M.terms(family)
-  local terms, has_domain = copied(family.terms), false
+  local terms = copied(family.terms)
   for i = #terms, 1, -1 do
     terms[i] = nil
   end
+  terms[1] = { page = "everywhere" } -- ahead of domains, which narrow it
   for _, term in ipairs(family.terms) do
     for _, page in ipairs(PAGES[term.kind] and PAGES[term.kind](term, family.terms, family) or { term.page }) do
       terms[#terms + 1] = with_page(term, page)
     end
-    has_domain = has_domain or term.kind == "domain"
-  end
-  if not has_domain then
-    terms[#terms + 1] = { page = "everywhere" }
   end
   terms.folder = "attention/cuda/"
   terms.by_offset = family.relative.toeplitz
   terms.by_pair = terms.beside and not terms.by_offset -- also where a CPU turns queries
-  terms.placed, terms.scattered = family.positions.kind ~= "index", terms.gains
+  terms.placed = family.positions.kind ~= "index"
   terms.reads_layer = terms.beside or family.score.per_layer or false
   return terms
 end

@@ -30,6 +30,8 @@
 --                tests_all   there are no such keys, since a term hides pairs among them as well
 --                gains       what scores gain is written before them
 --                sees_all    a query that would see nothing sees all
+--                by_head     heads see other pairs
+--                scattered   keys that a query sees do not lie side by side
 --   contribution: directional   logits of keys to the right and to the left gain numbers of the query
 --   row function: outwards   keys are tried outwards, and chances kept beside weights
 --                normalised  weights are divided by their sum
@@ -60,9 +62,9 @@ end
 
 M.PROPERTIES = {
   "sided", "beside", "by_offset", "by_pair", "far", "biases", "scaled", "again", "trains", "changes", "gathers",
-  "row", "partly", "spans", "hides", "opens", "opens_later", "tests_all", "gains", "sees_all", "outwards",
-  "normalised", "directional", "drops", "turns", "numbered", "sums", "first_query", "reads_output", "made",
-  "after_positions",
+  "row", "partly", "spans", "hides", "opens", "opens_later", "tests_all", "gains", "sees_all", "by_head",
+  "scattered", "outwards", "normalised", "directional", "drops", "turns", "numbered", "sums", "first_query",
+  "reads_output", "made", "after_positions",
 }
 
 local function enter(terms, term)

@@ -138,8 +138,8 @@ function M.terms(family)
   local mask, page = family.mask, TERMS[family.mask.kind]
   local band, listed = page == "band", page == "segments"
   return page and { { kind = "domain", page = page, seen = mask,
-    properties = { spans = true, hides = not listed, gains = listed, numbered = listed, opens = band,
-      opens_later = band and mask.left ~= nil, sees_all = mask.sees_all, first_query = true } } }
+    properties = { spans = true, hides = not listed, gains = listed, scattered = listed, numbered = listed,
+      opens = band, opens_later = band and mask.left ~= nil, sees_all = mask.sees_all, first_query = true } } }
 end
 
 return M

@@ -32,6 +32,7 @@ local pages = require("facets.pages")
 local parameters = require("network.graph.parameters")
 local passes = require("network.lists.passes")
 local scope_lists = require("network.lists.scope_lists")
+local terms = require("attention.terms")
 local vocabulary_rows = require("network.lists.vocabulary_rows")
 
 local M = {}
@@ -393,10 +394,11 @@ end
 local function cpu_headers(plan, noise, of_operations)
   local wanted = {}
   for _, family in ipairs(plan.attentions) do
-    wanted.turned = wanted.turned or family.relative.turned
-    wanted.rotation = wanted.rotation or family.rotation.kind == "rope"
-    wanted.score = wanted.score or family.score.kind ~= "none" or family.mask.kind ~= "none"
-    wanted.geometric = wanted.geometric or family.normaliser.kind == "geometric"
+    local has = terms.of(family)
+    wanted.turned = wanted.turned or has.far
+    wanted.rotation = wanted.rotation or has.turns
+    wanted.score = wanted.score or has.scaled or has.hides or has.gains
+    wanted.geometric = wanted.geometric or has.outwards
   end
   local list = lists.filter({ "rotation", "turned", "score", "geometric" }, function(header) return wanted[header] end)
   return lists.append(lists.append(list, of_operations), { noise and "noise" or nil })

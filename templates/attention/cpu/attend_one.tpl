@@ -6,7 +6,8 @@
 % end
 % local at_j, together = terms.spans and "begin + j" or "j", 1
 % while together < 8 and together * 2 <= heads do together = together * 2 end
-% local of_pair = score and invoke(score, terms.scaled and "&of_head" or "head", "&group", at_j, "broadcast(weight[u])")
+% local of_one_head = terms.scaled or terms.by_head
+% local of_pair = score and invoke(score, of_one_head and "&of_head" or "head", "&group", at_j, "broadcast(weight[u])")
 % local row_score = by_row and invoke(name .. "_score_row", "head->scores", "first + u", "head->from", at_j, "logits[u]")
 enum { ${PREFIX}ONE_HEADS = ${together} < LANES ? ${together} : LANES }; /* side by side for one query */
 
@@ -58,7 +59,7 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
             real *weight = weights + j * H;
             UNROLL
             for (int u = 0; u < H; u++) {
-% if terms.scaled then
+% if of_one_head then
                 ${name}_head of_head = *head;
                 of_head.h = first + u;
 % end

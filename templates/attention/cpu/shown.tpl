@@ -11,7 +11,7 @@ INLINE vector ${name}_open_score(const ${name}_head *head, const ${name}_queries
 INLINE vector ${name}_score(const ${name}_head *head, const ${name}_queries *group, int j, vector logit) {
 % if terms.hides then
     vector score = ${inline("open_score", "logit")};
-    return choose(${inline("visible", "all")}, score, broadcast(-(real)__builtin_inf()));
+    return choose(${inline("visible", false)}, score, broadcast(-(real)__builtin_inf()));
 % else
     return ${inline("score", "logit")};
 % end
