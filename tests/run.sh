@@ -199,7 +199,7 @@ layer_trainer() {
 write_sources() {
     [ -z "$written" ] || return 0
     written=yes
-    set -- tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua \
+    set -- tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua tests/facets/specs/*.lua \
         $("$MAKE" -s print-random-specs)
     mkdir -p build/tests/expressions build/tests/specs
     formulas=$([ -n "$long" ] && echo 200 || echo 50)
@@ -207,6 +207,7 @@ write_sources() {
     printf '%s\n' "$@" | each sh -c 'case $1 in
         tests/expressions/generate.lua) "$0" "$1" build/tests/expressions 1 "$formulas" ;;
         tests/expressions/*) "$0" "$1" build/tests/expressions ;;
+        tests/facets/*) "$0" tests/facets/enter.lua gen "$1" --out "build/tests/specs/$(basename "$1" .lua)" ;;
         random_*) "$0" tests/support/write_random.lua build/tests/specs "$1" ;;
         *) ./longhand gen "$1" --out "build/tests/specs/$(basename "$1" .lua)" ;;
     esac' "$LUA"

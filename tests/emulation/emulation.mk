@@ -1,11 +1,11 @@
 # Device code run on the host, part of the Makefile. The emulation is a library that stands in for the driver's: with
-# the kernels of tests/emulation it is emulated.so, with those of a test spec (tests/specs/emulated_*.lua) <id>.so,
-# which LONGHAND_CUDA_DRIVER may name for a trainer, too. test_model.c is one program per spec; it,
-# test_reference.c and test_random.c are built as released, the other tests run with sanitizers.
+# the kernels of tests/emulation it is emulated.so, with those of a test spec (tests/specs/emulated_*.lua; of facets from
+# elsewhere, tests/facets/specs) <id>.so, which LONGHAND_CUDA_DRIVER may name for a trainer, too. test_model.c is one
+# program per spec; it, test_reference.c and test_random.c are built as released, the other tests run with sanitizers.
 ifeq ($(origin CXX),default)
 CXX := $(if $(IS_CLANG),clang++,g++)
 endif
-EMULATED_SPECS := $(patsubst tests/specs/%.lua,%,$(wildcard tests/specs/emulated_*.lua)) $(MORE_EMULATED)
+EMULATED_SPECS := $(basename $(notdir $(wildcard tests/specs/emulated_*.lua tests/facets/specs/*.lua))) $(MORE_EMULATED)
 # Those whose device code test_reference.c compares with kernels/ref, as it names them; they are one library.
 REFERENCE_SPECS := $(sort $(shell sed -n 's/.*&longhand_spec_\(parity_[a-z0-9_]*\)}.*/\1/p' tests/emulation/test_reference.c))
 # Random networks, as far as there is device code for them; likewise.

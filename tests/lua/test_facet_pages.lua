@@ -4,24 +4,9 @@ local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
 
-local page = { name = "spacing", off = { kind = "all" }, decoders = { even = true } }
+require("tests.facets.enter")
 
-page.fields = {
-  { path = "encoding.spacing", type = "table", left_out = "all", doc = "which offsets heads see" },
-  { path = "encoding.spacing.kind", type = "kind", default = "all", doc = "its form",
-    kinds = { { name = "all", doc = "each sees all" }, { name = "even", doc = "the first ones see even offsets" } } },
-  { path = "encoding.spacing.heads", type = "integer", min = 1, max = 64, required = true, only = { "even" },
-    doc = "how many heads do" },
-}
-
-function page.check(seen, say)
-  local encoding, heads = seen.resolved.encoding, seen.resolved.model.heads
-  local given = encoding.spacing
-  if given and given.heads and heads and given.heads > heads then
-    say.refuse("encoding.spacing.heads", "model.heads", heads, { what = ("%d heads"):format(given.heads),
-      expected = ("at most %d"):format(heads) })
-  end
-end
+local page = require("tests.facets.spacing")
 
 function page.warn(seen, say)
   local given = seen.resolved.encoding.spacing
@@ -30,28 +15,9 @@ function page.warn(seen, say)
   end
 end
 
-function page.plan(encoding)
-  return encoding.spacing or { kind = "all" }
-end
-
-function page.phrase(family)
-  return family.spacing.kind == "even" and ("%d heads see even offsets"):format(family.spacing.heads) or nil
-end
-
-function page.terms(family)
-  return family.spacing.kind == "even" and { { kind = "domain", page = "even", count = family.spacing.heads,
-    properties = { hides = true, numbered = true } } } or nil
-end
-
-function page.identity(encoding)
-  return { spacing = encoding.spacing }
-end
-
-require("facets.pages").enter(page)
-
 local describe = require("plan.pages.describe")
+local exports = require("exports")
 local plans = require("plans")
-local pytorch = require("lab.export.pytorch")
 local schema = require("spec.schema")
 
 local SPEC = "return { task = { kind = 'bucket_sort' }, model = { kind = '%s' }, encoding = { kind = 'rope', %s } }"
@@ -102,9 +68,13 @@ function TestPages.test_families_take_it_over_as_it_says()
   lu.assertEquals(heads, { encoder = 0, decoder = 2, cross = 1 })
 end
 
-function TestPages.test_what_it_does_not_export_is_refused_by_name()
-  local plan = plan_of("spacing = { kind = 'even', heads = 2 }")
-  lu.assertStrContains(pytorch.problem({ plan = plan, resolved = plan.resolved }), "does not know encoding.spacing = {")
+function TestPages.test_it_is_exported_once_for_attentions_that_are_alike()
+  local text = exports.model_text(SPEC:format("decoder", "spacing = { kind = 'even', heads = 2 }"):gsub("^return ", ""))
+  lu.assertStrContains(text, "def odd(score):\n")
+  lu.assertStrContains(text, "    return torch.arange(queries, device=score.device)[:, None]")
+  lu.assertStrContains(text, "-math.inf)\n        score = score.masked_fill(odd(score), -math.inf)\n")
+  local without = exports.model_text(SPEC:format("encoder", ""):gsub("^return ", ""))
+  lu.assertNotStrContains(without, "indices")
 end
 
 support.run()

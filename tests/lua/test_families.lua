@@ -1,7 +1,8 @@
 -- Families of attentions: what holds for all of them and for one, names where there are several, and two that differ in
--- everything in one text (tests/families), compiled and run against plain loops.
+-- everything in one text (tests/families), one also by a facet from elsewhere, compiled and run against plain loops.
 
 local support = dofile("tests/lua/support.lua")
+local facets = require("tests.facets.enter") -- ahead of what reads all pages
 
 local describe = require("plan.pages.describe")
 local encoding_module = require("plan.deriving.encoding")
@@ -20,7 +21,7 @@ local FLAGS = " -std=gnu11 -O1 -Wall -Wextra -Werror -Wno-psabi -Wno-unused-func
 local LAYERS = { count = "LAYERS", parameters = "layer_parameters", member = "layer", state = "layer_state" }
 local SOURCE, TARGET = { stream = 0, at = "source." }, { stream = 1, at = "target." }
 
-local CROSS = { rotation = { kind = "rope", base = 500.0 }, mask = false, score = false }
+local CROSS = { rotation = { kind = "rope", base = 500.0 }, mask = false, score = false, spacing = false }
 
 -- A plan whose self-attention has another beside it, from a source to a target; cross: its own facets.
 local function two_families(self_facets, cross)
@@ -49,20 +50,8 @@ local function derive(plan, score)
   return plan
 end
 
--- A term from elsewhere: a domain of each head, whose text lies beside the program.
-local even = 0
-require("facets.pages").enter({ name = "even", plan = function()
-  return { kind = "none" }
-end, terms = function(family)
-  return even > 0 and family.name == "self" and { { kind = "domain", page = "even", count = even,
-    properties = { hides = true, numbered = true, first_query = true, tests_all = true } } } or nil
-end })
-
 local function template(name)
-  if name == "attention/cpu/terms/even.tpl" then
-    return support.read("tests/families/even.tpl")
-  end
-  return support.read((name:find("^families") and "tests/families/" or "templates/") .. name)
+  return name:find("^families") and support.read("tests/families/" .. name) or facets.template(name)
 end
 
 function TestFamilies.test_facets_of_a_family_stand_in_the_place_of_those_of_all()
@@ -124,9 +113,9 @@ function TestFamilies.test_tables_of_positions_are_those_of_all_families()
   lu.assertStrContains(text, "make_cross_rotation(position, row[position].cross_rotation);")
 end
 
-local function compute_what_plain_loops_do()
-  local self_facets = "{ use = 'alibi', rotation = { kind = 'rope', base = 100 }, mask = { kind = 'causal' } }"
-  local plan = derive(two_families(self_facets, CROSS))
+local function compute_what_plain_loops_do(more, even)
+  local self_facets = "{ use = 'alibi', rotation = { kind = 'rope', base = 100 }, mask = { kind = 'causal' }, %s }"
+  local plan = derive(two_families(self_facets:format(more), CROSS))
   plan.even_heads = even
   local known = signatures.new()
   write("common/config.h.tpl", "config.h", plan, plan.attentions[1])
@@ -144,13 +133,11 @@ local function compute_what_plain_loops_do()
 end
 
 function TestFamilies.test_two_families_in_one_text_compute_what_plain_loops_do()
-  even = 0
-  compute_what_plain_loops_do()
+  compute_what_plain_loops_do("", 0)
 end
 
 function TestFamilies.test_half_of_the_heads_see_even_offsets_alone()
-  even = 4
-  compute_what_plain_loops_do()
+  compute_what_plain_loops_do("spacing = { kind = 'even', heads = 1 }", 1)
 end
 
 support.run()

@@ -1,0 +1,40 @@
+-- Facet `spacing`: how many heads, the first ones, see even offsets alone, where there is more than one key.
+
+local M = { name = "spacing", off = { kind = "all" }, decoders = { even = true }, by_place = true }
+
+M.fields = {
+  { path = "encoding.spacing", type = "table", left_out = "all", doc = "which offsets heads see" },
+  { path = "encoding.spacing.kind", type = "kind", default = "all", doc = "its form",
+    kinds = { { name = "all", doc = "each sees all" }, { name = "even", doc = "the first ones see even offsets" } } },
+  { path = "encoding.spacing.heads", type = "integer", min = 1, max = 64, required = true, only = { "even" },
+    doc = "how many heads do" },
+}
+
+function M.check(seen, say)
+  local given, heads = seen.resolved.encoding.spacing or {}, seen.resolved.model.heads
+  if given.heads and heads and given.heads > heads then
+    say.refuse("encoding.spacing.heads", "model.heads", heads, { what = given.heads .. " heads",
+      expected = "at most " .. heads })
+  end
+end
+
+function M.identity(encoding) return { spacing = encoding.spacing } end
+function M.plan(encoding) return encoding.spacing or M.off end
+function M.phrase(family)
+  return family.spacing.heads and family.spacing.heads .. " heads see even offsets"
+end
+
+function M.terms(family)
+  return family.spacing.heads and { { kind = "domain", page = "even", count = family.spacing.heads, properties = {
+    hides = true, by_head = true, tests_all = true, scattered = true, numbered = true, first_query = true } } } or nil
+end
+
+M.parts = { { of = "spacing", rank = 80, fields = { "spacing" }, names = { "odd" } } }
+
+function M.export(family, given)
+  local heads = family.spacing.heads
+  given.pages.spacing, given.calls.indices = heads and { "even" }, heads and true or given.calls.indices
+  return { spacing = heads or false }
+end
+
+return M

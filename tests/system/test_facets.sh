@@ -1,0 +1,53 @@
+# Facets that are pages of tests/facets, no part of the generator: a trainer with each has the right gradients, traces
+# what a query sees, and is exported to PyTorch. Their device code is in the emulation with that of the test specs.
+
+. tests/system/common.sh
+
+longhand() { ${LUA:-lua5.4} tests/facets/enter.lua "$@"; }
+
+build() {
+    longhand gen "$spec" --out "$work/$1/src" >/dev/null &&
+        make -s trainer LEVELS=best ID="$1" SOURCES="$work/$1/src" OUT="$work/$1"
+}
+
+trains() {
+    "$work/$1/trainer" train --out "$work/$1/runs" --threads 1 --no-eval &&
+        checkpoint=$(echo "$work/$1"/runs/*/*/*/checkpoint.safetensors) && [ -f "$checkpoint" ]
+}
+
+traces() {
+    "$work/$1/trainer" trace --checkpoint "$work/$1"/runs/*/*/*/checkpoint.safetensors --what attention,scores \
+        --lengths 1:7:3 --examples 2 --out "$work/$1/trace.safetensors" &&
+        ${LUA:-lua5.4} tests/facets/check_trace.lua "$work/$1/trace.safetensors"
+}
+
+# Compares what the trainer predicts, a decoder's answers symbol by symbol, with what PyTorch makes of the same numbers.
+exports() {
+    longhand export pytorch "$work/$1"/runs/*/*/* --spec "$spec" --trainer "$work/$1/trainer" --out "$work/$1/torch" ||
+        return
+    if [ -n "$torch" ]; then "$PYTHON" "$work/$1/torch/model.py"; fi
+}
+
+compiles() { "$nvcc" -arch=sm_90 -cubin -o "$work/cubin" "$work/$1/src/device.cu"; }
+
+toolkit=$(sh runtime/cuda/toolkit.sh --arch sm_90 --kind nvcc 2>/dev/null)
+nvcc=$(echo "$toolkit" | cut -d ' ' -f 3)
+torch=yes
+"$PYTHON" -c 'import torch' 2>/dev/null || torch=''
+for spec in tests/facets/specs/*.lua; do
+    id=$(basename "$spec" .lua)
+    facet=${id#emulated_}
+    expect "facet_${facet}_builds" build "$id"
+    expect "facet_${facet}_has_right_gradients" "$work/$id/trainer" gradcheck
+    expect "facet_${facet}_trains" trains "$id"
+    expect "facet_${facet}_is_traced" traces "$id"
+    expect "facet_${facet}_is_exported" exports "$id"
+    [ -n "$torch" ] ||
+        echo "skip facet_${facet}_agrees_in_torch: $PYTHON has no torch (LONGHAND_PYTHON names another Python)"
+    if [ -n "$nvcc" ]; then
+        expect "facet_${facet}_compiles_for_a_gpu" compiles "$id"
+    else
+        echo "skip facet_${facet}_compiles_for_a_gpu: there is no nvcc for sm_90"
+    fi
+done
+finish
