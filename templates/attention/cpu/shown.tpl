@@ -1,3 +1,4 @@
+% local open = terms.scaled and invoke(name .. "_open_score", "head", "group", "j", "logit") or "logit"
 % if terms.scaled and terms.hides then
 
 /* What the softmax sees of a group with key j, where no query is without it. */
@@ -10,7 +11,7 @@ INLINE vector ${name}_open_score(const ${name}_head *head, const ${name}_queries
 /* What the softmax sees of a group with key j. */
 INLINE vector ${name}_score(const ${name}_head *head, const ${name}_queries *group, int j, vector logit) {
 % if terms.hides then
-    vector score = ${inline("open_score", "logit")};
+    vector score = ${open};
     return choose(${inline("visible", false)}, score, broadcast(-(real)__builtin_inf()));
 % else
     return ${inline("score", "logit")};

@@ -15,8 +15,6 @@ head->dscores = &w->sums.${name}.score${one and "" or "[l]"};
 % end
 % section("score")
 ${name}_score_pair(head->scores, head->h, group->first, j, ${inner})
-% section("open_score")
-${name}_open_score(head, group, j, ${inner})
 % section("group_back")
 % if scalar.gathers then
 ${name}_score_group gathered;
