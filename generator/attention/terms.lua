@@ -18,6 +18,7 @@
 --                made        tables of them are made once a step
 --                biases      queries have biases, one for keys and one for rows
 --   pair scalar: scaled      the logit of a pair becomes a score
+--                tables      by numbers of the step's tables, which are made ahead of it
 --                again       the way back needs the logit
 --                trains      learned tables have gradients
 --                changes     the gradient of a logit is not that of its score
@@ -61,8 +62,8 @@ local function weight_map(family)
 end
 
 M.PROPERTIES = {
-  "sided", "beside", "by_offset", "by_pair", "far", "biases", "scaled", "again", "trains", "changes", "gathers",
-  "row", "partly", "spans", "hides", "opens", "opens_later", "tests_all", "gains", "sees_all", "by_head",
+  "sided", "beside", "by_offset", "by_pair", "far", "biases", "scaled", "tables", "again", "trains", "changes",
+  "gathers", "row", "partly", "spans", "hides", "opens", "opens_later", "tests_all", "gains", "sees_all", "by_head",
   "scattered", "outwards", "normalised", "directional", "drops", "turns", "numbered", "sums", "first_query",
   "reads_output", "made", "after_positions",
 }

@@ -4,7 +4,6 @@
 -- for geometric:
 --   normalised       the weights of a query are divided by their sum
 --   directional      keys to the right and to the left gain what a learned map of the layer's input says
---   direction_width  columns of that map, (right, left) head after head, rounded up to the widest vector
 --   fill             of the learned numbers of a layer up to whole vectors
 
 local M = { name = "normaliser", off = { kind = "softmax" } }
@@ -88,7 +87,6 @@ function M.plan(encoding, family)
     kind = "geometric",
     normalised = normaliser.normalised,
     directional = directional,
-    direction_width = directional and (2 * family.heads + WIDEST_VECTOR - 1) // WIDEST_VECTOR * WIDEST_VECTOR,
     fill = WIDEST_VECTOR - (directional and 3 or 2),
   }
 end
@@ -144,6 +142,11 @@ function M.export(family, given)
     temperature = (normaliser.temperature or 1) ~= 1 and normaliser.temperature }
 end
 
+function M.asks(family)
+  return family.normaliser.directional and { name = "direction", columns = 2 * family.heads, bias = true,
+    comment = "(right, left) of every head", about = "right and left of every head" } or nil
+end
+
 -- Keys to the right and to the left may gain what a learned map of the block's input says.
 function M.terms(family)
   local normaliser = family.normaliser
@@ -152,7 +155,7 @@ function M.terms(family)
     loops = outwards and "outwards" or "attention", properties = { outwards = outwards, normalised = normalised,
       sums = outwards, reads_output = not outwards or normalised } },
     normaliser.directional and { kind = "contribution", page = "directions", properties = { directional = true },
-      wider = normaliser.direction_width > 2 * family.heads } or nil }
+      wider = family.asks.width > family.asks.columns } or nil }
 end
 
 function M.bytes(family, sizes)

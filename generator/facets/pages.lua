@@ -26,6 +26,10 @@
 --                            of attention on a device
 --   bytes(family, sizes, T, S)   of T queries and S keys on the CPU (plan/deriving/memory.lua): sums, what the blocks
 --                            of a shard add up; behind, what begin_step makes for all threads; draws
+--   asks(family)             a value that the network makes for it of the input of the keys by a learned map: name, in
+--                            files and in C; columns; bias, whether it has one; comment of the parameter; about, words
+--                            for its width. family.asks has it with width, the columns filled up to whole vectors, and
+--                            constant, what C calls that; attention is handed the value and has its gradient written
 --   terms(family)            what it adds to loops over queries and keys: a list of terms with kinds
 --                            (attention/terms.lua), nil where it is off
 --   export(family, given), exported   names that templates of Python read, by a table; given: crosses (two streams),

@@ -306,7 +306,7 @@ end
 function M.terms(family)
   local score = family.score
   return score.kind ~= "none" and { { kind = "pair_scalar", page = "scalar", scalar = score,
-    properties = { scaled = true, numbered = true, again = score.recomputes, trains = score.trains,
+    properties = { scaled = true, tables = true, numbered = true, again = score.recomputes, trains = score.trains,
       changes = score.grads, gathers = score.gathers, row = score.row ~= nil, partly = score.has.distance,
       sums = score.trains, first_query = true, after_positions = score.after == "positions" } } } or nil
 end

@@ -40,8 +40,8 @@ local function attention_group(op, readers)
   if op.kv.op.x ~= op.q.op.x then
     group.reads[2] = op.kv.op.x
   end
-  if op.direction then
-    group.ops[op.direction.op] = true
+  if op.contribution then
+    group.ops[op.contribution.op] = true
   end
   local output = readers[op.out][1]
   if output.kind == "product" and output.p.tensors[1] == op.path .. "output" then

@@ -15,8 +15,8 @@ ${PREFIX}DISTANCE_DRAWS = ${positions.distance.draws}, /* of distances, from 1 .
 % if score.per_layer then
 ${PREFIX}SCORE_SETS = ${score.sets}, /* of tables that the score reads, one for each layer */
 % end
-% if normaliser.directional then
-${PREFIX}DIRECTION_WIDTH = ${normaliser.direction_width}, /* right and left of every head, rounded up to a whole vector */
+% if asks then
+${PREFIX}${asks.constant} = ${asks.width}, /* ${asks.about}, rounded up to a whole vector */
 % end
 % if relative.kind == "shaw" then
 ${PREFIX}CLIP = ${relative.clip}, /* farther keys share the vector of this distance */

@@ -161,7 +161,7 @@ function back.attention_grad(m, b, use, at)
   local op, dy = b.op, m:gradient(b.dy)
   local q, kv, weights, mask = at(op.q), at(op.kv), m.weights[op.out][use].softmax, m.weights[op.out][use].mask
   local dq, dkv = filled(m:gradient(b.dq)), b.dkv ~= b.dq and filled(m:gradient(b.dkv)) or m:gradient(b.dq)
-  local dway = b.ddirection and filled(m:gradient(b.ddirection))
+  local dway = b.dcontribution and filled(m:gradient(b.dcontribution))
   local D, C, along = dy.width // op.family.heads, dy.width, {}
   local function dweight(h, i, j, value)
     local sum = 0

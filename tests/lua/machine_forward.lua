@@ -152,7 +152,7 @@ function forward.attention(m, op, use, at)
   local q, kv, out = at(op.q), at(op.kv), at(op.out)
   apart(op, q, out)
   apart(op, kv, out)
-  local weights = attend_weights(op, q, kv, op.direction and at(op.direction))
+  local weights = attend_weights(op, q, kv, op.contribution and at(op.contribution))
   local D, C = out.width // op.family.heads, out.width
   m.weights[op.out] = m.weights[op.out] or {}
   local mask = m:weights_mask(op, use, #weights)

@@ -65,7 +65,7 @@ function M.each_pair(op, q, kv, f)
       for j = 0, kv.rows - 1 do
         local key = j * kv.width + h * D
         f(h, i, j, i * q.width + h * D, key + at.key, key + at.value,
-          op.direction and j ~= i and i * op.direction.width.count + 2 * h + (j > i and 1 or 2) or nil)
+          op.contribution and j ~= i and i * op.contribution.width.count + 2 * h + (j > i and 1 or 2) or nil)
       end
     end
   end

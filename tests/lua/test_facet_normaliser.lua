@@ -4,6 +4,7 @@ local support = dofile("tests/lua/support.lua")
 
 local lu = require("luaunit")
 local normaliser = require("facets.normaliser")
+local plans = require("plans")
 
 TestNormaliser = {}
 
@@ -12,15 +13,18 @@ function TestNormaliser.test_softmax_is_what_there_is_without()
   lu.assertEquals(normaliser.plan({ normaliser = { kind = "softmax", temperature = 0.01 } }, {}).temperature, 0.01)
 end
 
-function TestNormaliser.test_directions_fill_whole_vectors()
+function TestNormaliser.test_learned_numbers_fill_whole_vectors()
+  local plan = normaliser.plan({ normaliser = { kind = "geometric", normalised = true, directional = true } },
+    { heads = 8 })
+  lu.assertEquals(plan.fill, 13)
   for heads, width in pairs({ [1] = 16, [8] = 16, [9] = 32, [64] = 128 }) do
-    local plan = normaliser.plan({ normaliser = { kind = "geometric", normalised = true, directional = true } },
-      { heads = heads })
-    lu.assertEquals({ plan.direction_width, plan.fill }, { width, 13 }, heads)
+    local planned = plans.plan_of({ encoding = "{ kind = 'geometric' }", ["model.heads"] = tostring(heads),
+      ["model.width"] = tostring(16 * heads) })
+    lu.assertEquals(planned.first.asks.width, width, heads)
   end
   local plain = normaliser.plan({ normaliser = { kind = "geometric", normalised = false, directional = false } },
     { heads = 8 })
-  lu.assertEquals({ plain.direction_width, plain.fill, plain.normalised }, { false, 14, false })
+  lu.assertEquals({ plain.fill, plain.normalised }, { 14, false })
 end
 
 support.run()

@@ -37,20 +37,21 @@ local function relative_parameters(list, family, path, C)
 end
 
 -- Csordas et al. 2022, "The Neural Data Router": a content bias per head; one scale, one scale of directions and one
--- offset for a layer's logits. `direction`: the parameter of the product that makes the directions.
-local function geometric_parameters(list, family, path, direction)
+-- offset for a layer's logits. `asked`: the parameter of the product that makes what the family asks for.
+local function geometric_parameters(list, family, path, asked)
   local normaliser, prefix = family.normaliser, family.prefix
   if normaliser.kind ~= "geometric" then
+    list[#list + 1] = asked
     return
   end
   list[#list + 1] = { kind = "facet", name = prefix .. "content_bias", size = "WIDTH",
     tensors = { { path .. "geometric.content_bias", { family.heads, family.head_width }, initial.ZERO } } }
-  list[#list + 1] = direction
+  list[#list + 1] = asked
   local numbers = {
     { path .. "geometric.scale", { 1 }, { kind = "constant", value = family.logit_scale } },
     { path .. "geometric.offset", { 1 }, initial.ZERO },
   }
-  if direction then
+  if asked then
     numbers[3] = { path .. "direction.scale", { 1 }, initial.ONE }
   end
   list[#list + 1] = { kind = "facet", name = prefix .. "geometric", type = "geometric_numbers", tensors = numbers,
@@ -144,16 +145,19 @@ function M.attend(scope, name, queries, keys, options)
     bias = own.bias
   end
   local function product(value, from, width, options_of)
-    options_of.declared, options_of.bias = true, options_of.bias or bias
+    options_of.declared = true
+    if options_of.bias == nil then
+      options_of.bias = bias
+    end
     local out = scope:product(value, from, width, options_of)
     return out, out.op.p
   end
-  local direction, direction_p, q, kv
-  if family.normaliser.directional then
-    local width = scope:width((family.PREFIX or "") .. "DIRECTION_WIDTH",
-      family.normaliser.direction_width)
-    direction, direction_p = product(is.prefix .. "direction", queries, width, { tensors = { path .. "direction" },
-      bias = true, shown = 2 * family.heads, comment = "(right, left) of every head" })
+  local asks, asked, asked_p, q, kv = family.asks
+  if asks then
+    local width = scope:width((family.PREFIX or "") .. asks.constant, asks.width)
+    width.asked = true
+    asked, asked_p = product(is.prefix .. asks.name, keys, width, { tensors = { path .. asks.name },
+      bias = asks.bias or false, shown = asks.columns, comment = asks.comment })
   end
   local function projected(value, ...)
     local tensors = lists.map({ ... }, function(one) return path .. one end)
@@ -170,11 +174,11 @@ function M.attend(scope, name, queries, keys, options)
   end
   checks.read(scope, q, "queries")
   checks.read(scope, kv, "keys")
-  local op = { kind = "attention", family = family, path = path, q = q, kv = kv, direction = direction,
+  local op = { kind = "attention", family = family, path = path, q = q, kv = kv, contribution = asked,
     others = {}, named = options.name ~= nil }
   scope:drop_weights(op, family.name, rate_of(scope, family, options))
-  if direction then
-    checks.read(scope, direction, "directions")
+  if asked then
+    checks.read(scope, asked, asks.name)
   end
   local attended = scope:push(op, is.prefix .. "attended", C)
   attended.about = "heads side by side"
@@ -184,7 +188,7 @@ function M.attend(scope, name, queries, keys, options)
       role = is.output, use = not linear and "attended" or nil })
   end
   relative_parameters(order, family, path, C)
-  geometric_parameters(order, family, path, direction_p)
+  geometric_parameters(order, family, path, asked_p)
   for _, p in ipairs(order) do
     scope:declare(p)
     op.others[#op.others + 1] = p.kind ~= "weight" and p or nil

@@ -106,7 +106,7 @@ end }
 
 -- Logits and weighted values; vectors of distances once more; their map, where rows of distances are made once.
 M.attention = {
-  roles = { "q", "kv", "direction" },
+  roles = { "q", "kv", "contribution" },
   method = { of = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },
     options = { bias = "flag", name = "name", dropout = "rate" } },
   words = function(op)

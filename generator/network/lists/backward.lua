@@ -241,9 +241,9 @@ function rules.attention(tape, op)
   local dy = tape:of(op.out)
   local dq = tape:into(op.q)
   local dkv = op.kv == op.q and dq or tape:into(op.kv)
-  local ddirection = op.direction and tape:into(op.direction)
-  tape:emit({ kind = "attention_grad", op = op, dy = dy, dq = dq, dkv = dkv, ddirection = ddirection }, dq)
-  for _, buffer in ipairs({ dkv ~= dq and dkv or nil, ddirection }) do
+  local dcontribution = op.contribution and tape:into(op.contribution)
+  tape:emit({ kind = "attention_grad", op = op, dy = dy, dq = dq, dkv = dkv, dcontribution = dcontribution }, dq)
+  for _, buffer in ipairs({ dkv ~= dq and dkv or nil, dcontribution }) do
     tape:changed(buffer)
   end
   for _, operand in ipairs(ops.operands(op)) do

@@ -18,7 +18,7 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
-local GRADIENTS = { "to", "dbranch", "dq", "dkv", "ddirection" }
+local GRADIENTS = { "to", "dbranch", "dq", "dkv", "dcontribution" }
 
 -- The buffers of gradients that an entry of a backward list writes, each once.
 function M.written(b)

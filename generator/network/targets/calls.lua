@@ -10,9 +10,9 @@ local lists = require("base.lists")
 
 local M = {}
 
-local GRADIENTS = { from = true, dy = true, to = true, dbranch = true, dq = true, dkv = true, ddirection = true }
+local GRADIENTS = { from = true, dy = true, to = true, dbranch = true, dq = true, dkv = true, dcontribution = true }
 local VALUES = { out = true, sum = true, x = true, residual = true, branch = true, q = true, kv = true,
-  direction = true }
+  contribution = true }
 
 -- The parts of records of an entry of a list: names of its scope (at), and by role its operands and results,
 -- where `place` has them, and the gradients that it reads and writes; false where it has none.

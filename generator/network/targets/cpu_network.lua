@@ -13,7 +13,7 @@
 --               workspace: the same as data; of blocks likewise, there `kept`
 --   places      dropout sites of a layer, at most; masks: whether values have some; tied: the table of tokens that is
 --               the output layer's weight, or false
---   attended    family -> { queries, keys, direction }: what a layer's state calls them
+--   attended    family -> { queries, keys, contribution }: what a layer's state calls them
 --   embeddings  { routine, vectors, scale, stream, of, drops, keep, place, additive, vocabulary }, a function each;
 --               vectors: the parameter
 --   labelled    of which stream labels are
@@ -80,12 +80,12 @@ local function embedding_functions(cpu)
   end)
 end
 
--- What a layer's state calls the queries, the keys and the directions of its attention, by family.
+-- What a layer's state calls the queries, the keys and the contribution of its attention, by family.
 local function attended(net)
   local by_family = {}
   for _, op in ipairs(ops.of_kind(net, "attention")) do
     by_family[op.family.name] = { queries = op.q.name, keys = op.kv.name,
-      direction = op.direction and op.direction.name or false }
+      contribution = op.contribution and op.contribution.name or false }
   end
   return by_family
 end

@@ -150,7 +150,7 @@ end
 
 function forward.attention(cpu, at, op)
   local record = attention_record(cpu, at, op, "attention_%s")
-  record.call = "routine(self, 'l', part, site, kept, q, kv, cache, tiles, direction, out)"
+  record.call = "routine(self, 'l', part, site, kept, q, kv, cache, tiles, contribution, out)"
   record.site = op.dropout and site_of(op.scope) or false
   record.cache, record.tiles = op.family.ranged and op.kv == op.q and "NULL", op.family.tiles and "NULL"
   return record
@@ -269,7 +269,7 @@ end
 
 function back.attention_grad(cpu, at, b)
   local record = attention_record(cpu, at, b.op, "attention_%s_backward")
-  record.call = "routine(self, 'l', part, kept, q, kv, direction, out, dy, dq, dkv, ddirection)"
+  record.call = "routine(self, 'l', part, kept, q, kv, contribution, out, dy, dq, dkv, dcontribution)"
   record.dkv = record.kv and at.dkv
   return record
 end

@@ -1,14 +1,14 @@
 -- What device code calls the values of attentions and embeddings.
 --
 -- Input: the state of cuda_network.lua (device). Output, pure data:
---   attends      family -> names of its values: block, state and the parameters' types; q, kv, out, direction and the
---                gradients dq, dkv, dout, ddirection; T, S: tokens of its sides, lengths and lengths_of_view: both;
---                keep: masks of its weights, or false; index: what counts the repetitions that they are of;
+--   attends      family -> names of its values: block, state and the parameters' types; q, kv, out, contribution and
+--                the gradients dq, dkv, dout, dcontribution; T, S: tokens of its sides, lengths and lengths_of_view:
+--                both; keep: masks of its weights, or false; index: what counts the repetitions that they are of;
 --                sequences: the function that finds the positions of its queries' sequences
 --   embeddings   { routine, vectors, scale, T, tokens, places, drawn, sequences, value, gradient, adds, adds_places,
 --                tied, drops, mask, about }, a function each; vectors: the parameter; drawn: the positions of what is
 --                added, where they are drawn for all sequences; tied: the readout has stored gradients of the table
---   directions   the values that are directions of an attention
+--   contributions   the values that are contributions to an attention
 
 local attention = require("network.graph.attention")
 local embeddings = require("network.targets.embeddings")
@@ -47,9 +47,9 @@ local function attends(device, op, block)
     q = op.q.name, kv = op.kv.name, out = op.out.name, dq = b.dq.name, dkv = b.dkv.name, dout = b.dy.name,
     keep = op.dropout and device.bits_of[op].name or false, index = block.index,
     sequences = words[op.q.stream].sequences }
-  if op.direction then
-    names.direction, names.ddirection = op.direction.name, b.ddirection.name
-    names.direction_bias = op.direction.op.weight .. "_bias"
+  if op.contribution then
+    names.contribution, names.dcontribution = op.contribution.name, b.dcontribution.name
+    names.contribution_bias = op.contribution.op.weight .. "_bias"
   end
   return names
 end
@@ -109,11 +109,11 @@ function M.embeddings(device)
   end)
 end
 
--- The values that are directions of an attention.
-function M.directions(net)
+-- The values that are contributions to an attention.
+function M.contributions(net)
   local set = {}
   for _, op in ipairs(ops.of_kind(net, "attention")) do
-    set[op.direction or false] = true
+    set[op.contribution or false] = true
   end
   return set
 end

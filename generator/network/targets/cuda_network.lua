@@ -342,7 +342,7 @@ end
 
 local function new_state(net, executed, given)
   local device = { net = net, lists = executed, given = given, rows = {}, known = {}, masks = {}, mask_of = {},
-    slot_of = {}, bits = {}, bits_of = {}, made = {}, sites = 0, directions = cuda_names.directions(net),
+    slot_of = {}, bits = {}, bits_of = {}, made = {}, sites = 0, contributions = cuda_names.contributions(net),
     buffers = buffers.derive(net, executed, given.evaluates), made_of = given.wide and launched or recorded,
     loops = find(net.scopes, function(block)
       return block.loops > 1

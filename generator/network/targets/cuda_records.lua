@@ -94,9 +94,9 @@ local function mask_of(device, op, training)
   return forms[drop.when]:format(drop.mask), drop.rate
 end
 
--- Attention adds the bias of its directions itself, and takes its gradient.
+-- Attention adds the bias of its contribution itself, and takes its gradient.
 function M.adds_bias(device, op)
-  return op.p.bias and not device.directions[op.out]
+  return op.p.bias and not device.contributions[op.out]
 end
 
 -- ---- forward ----

@@ -187,7 +187,7 @@ local function draws_of(family, attends, places)
   attends.distance_rows = distance.independent and 2 or 1
   attends.first_distances = attends.position_draws
   attends.draw_rows = attends.position_draws + attends.distance_rows * attends.distance_draws
-  attends.reads_positions = randomized and (family.terms.turns or family.terms.scaled or places)
+  attends.reads_positions = randomized and (family.terms.turns or family.terms.tables or places)
 end
 
 -- A family in device code, but for the names of the network's: cuda_network.lua.

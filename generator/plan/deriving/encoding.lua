@@ -21,6 +21,20 @@ local positions_facet = require("facets.positions")
 
 local M = {}
 
+local WIDEST_VECTOR = 16 -- elements
+
+-- What the network makes for a family, or false: as a page asks for it, with columns filled up to whole vectors, and
+-- what these are called.
+local function asked(family)
+  local first, second = table.unpack(pages.said("asks", family))
+  if second then
+    error({ problem = true, field = "encoding", what = ("attention %s asks the network for %s and for %s"):format(
+      family.name, first.name, second.name), expected = "one of the two" })
+  end
+  return first and lists.merged(first, { constant = first.name:upper() .. "_WIDTH",
+    width = (first.columns + WIDEST_VECTOR - 1) // WIDEST_VECTOR * WIDEST_VECTOR }) or false
+end
+
 local function derive_family(plan, family, facts)
   local resolved, score = plan.resolved, facts.score
   local encoding = families.encoding(resolved.encoding, family.of_spec)
@@ -30,6 +44,8 @@ local function derive_family(plan, family, facts)
   for _, page in ipairs(pages) do
     family[page.name] = page.plan and page.plan(encoding, family, given)
   end
+  family.asks = asked(family)
+  family.asks_name = family.asks and family.asks.name or "asked"
   local temperature = family.normaliser.temperature or 1
   family.tempered = temperature ~= 1 and (", by the temperature of %s"):format(("%.9g"):format(temperature)) or ""
   family.logit_scale = 1 / math.sqrt(family.head_width) / (formula and 1 or temperature)
@@ -51,7 +67,7 @@ function M.shared(plan)
   for _, family in ipairs(all) do
     family.paired, family.sums = paired(plan, family), family.terms.sums
     family.behind_previous = last
-    family.behind = family.terms.made or family.terms.scaled
+    family.behind = family.terms.made or family.terms.tables
     last = family.behind and family.name or last
   end
   local function any(name)

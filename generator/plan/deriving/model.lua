@@ -111,7 +111,7 @@ end
 -- Widths with a name of their own, in the order of the description; those of facets have theirs in dimensions.tpl.
 local function widths(net)
   return lists.map(net.widths, function(width)
-    local own = width.text ~= "WIDTH" and not width.text:find("DIRECTION_WIDTH$")
+    local own = width.text ~= "WIDTH" and not width.asked
     return own and { name = width.text, count = width.count } or nil
   end)
 end
@@ -379,6 +379,11 @@ local function settle_families(plan, net, executed, stream, labelled)
   for _, family in ipairs(dimensions.families(plan)) do
     family.drops, family.partial = drops[family] or false, partial[family] or false
     family.ranged = decoded[family] or false
+    if family.ranged and family.asks then
+      error({ problem = true, field = "encoding", expected = "an attention whose tokens are all there at once", what = (
+        "attention %s asks the network for %s, which is not kept of tokens that are decoded"):format(family.name,
+        family.asks.name) })
+    end
     family.tiles = family.ranged and family.relative.kind == "none" and family.mask.kind ~= "lines"
       and family.normaliser.kind == "softmax"
   end

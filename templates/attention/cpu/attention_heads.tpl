@@ -17,14 +17,14 @@
 /* All heads of all sequences: query_key_value [sequences][to - from][3 WIDTH]${also},
  * attended [sequences][to - from][WIDTH]. cache [sequences][T][3 WIDTH]: the same of the tokens before, to which these
  * are added; NULL where these are all. kept->step 0: forward only.${layer_words}${part_words} */
-% elseif terms.directional then
+% elseif asks then
 /* All heads of all sequences: query_key_value [sequences][T][3 WIDTH]${also},
- * direction [sequences][T][DIRECTION_WIDTH], attended [sequences][T][WIDTH]. kept->step 0: forward only.${part_words} */
+ * ${asks.name} [sequences][T][${asks.constant}], attended [sequences][T][WIDTH]. kept->step 0: forward only.${part_words} */
 % else
 /* All heads of all sequences: query_key_value [sequences][T][3 WIDTH]${also},
  * attended [sequences][T][WIDTH]. kept->step 0: forward only.${layer_words}${part_words} */
 % end
-% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_kept *kept", rows, cross and "real *key_value", terms.directional and "const real *direction", cached and "real *cache", tiles and "real *tiles", "real *attended")
+% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_kept *kept", rows, cross and "real *key_value", asks and "const real *" .. asks.name, cached and "real *cache", tiles and "real *tiles", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length, S = w->${keys.at}length;
     const int from = w->${queries.at}from, count = w->${queries.at}to - from;
@@ -50,7 +50,7 @@
 % end
         for (int h = 0; h < ${PREFIX}HEADS${tiles and " && !(tiles && count == 1)" or ""}; h++) {
             const int at = h * ${PREFIX}HEAD_WIDTH;
-            ${name}_head head = ${name}_head_of(w, l, h, ${forward_from}, ${forward_to}, &scores, direction);
+            ${name}_head head = ${name}_head_of(w, l, h, ${forward_from}, ${forward_to}, &scores, ${asks_name});
             % slot("drop")
             attend_${name}(&head, ${rows_at} + at, ${cached and "key" or keys_at} + at, attended + at, of_head);
             skip_${name}_head(&of_head, T);

@@ -1,12 +1,12 @@
 % if cross then
 /* dquery [sequences][T][WIDTH] and dkey_value [sequences][S][2 WIDTH] written, from dattended [sequences][T][WIDTH]. */
-% elseif terms.directional then
-/* dquery_key_value [sequences][T][3 WIDTH] and ddirection [sequences][T][DIRECTION_WIDTH] written, from
+% elseif asks then
+/* dquery_key_value [sequences][T][3 WIDTH] and d${asks.name} [sequences][T][${asks.constant}] written, from
  * dattended [sequences][T][WIDTH]. */
 % else
 /* dquery_key_value [sequences][T][3 WIDTH] written, from dattended [sequences][T][WIDTH]. */
 % end
-% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const row_set *part", "const " .. name .. "_kept *kept", "const real *" .. rows_at, cross and "const real *key_value", terms.directional and "const real *direction", "const real *attended", "const real *dattended", "real *d" .. rows_at, cross and "real *dkey_value", terms.directional and "real *ddirection")
+% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const row_set *part", "const " .. name .. "_kept *kept", "const real *" .. rows_at, cross and "const real *key_value", asks and "const real *" .. asks.name, "const real *attended", "const real *dattended", "real *d" .. rows_at, cross and "real *dkey_value", asks and "real *d" .. asks.name)
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length, S = w->${keys.at}length;
     ${name}_kept of_head = *kept;
@@ -21,10 +21,9 @@
 % end
         for (int h = 0; h < ${PREFIX}HEADS; h++) {
             const int at = h * ${PREFIX}HEAD_WIDTH;
-            ${name}_head head = ${name}_head_of(w, l, h, ${asked_from}, ${asked_to}, &scores, direction);
-% if terms.outwards then
+            ${name}_head head = ${name}_head_of(w, l, h, ${asked_from}, ${asked_to}, &scores, ${asks_name});
             % slot("head_back")
-% else
+% if not terms.outwards then
 % if terms.sums then
             ${name}_head_grad(w, l, h, &head);
 % end

@@ -1,5 +1,6 @@
 % local of = cpu.attended[name]
 % local of_keys = cross and "state->" .. of.keys
+% local given = asks and ("state->%s + s * %s * %s%s"):format(of.contribution, S, PREFIX, asks.constant) or "NULL"
 % local score = name .. "_logit(&queries, key, j)"
 % if terms.scaled or terms.hides then
 % score = invoke(name .. "_score", "head", "&queries", "j", score)
@@ -51,7 +52,7 @@ static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *s
     % slot("traced")
     for (int s = 0; s < w->sequences; s++) {
         for (int h = 0; h < ${PREFIX}HEADS; h++, at += pairs) {
-            ${name}_head head = ${name}_head_of(w, l, h, 0, T, &tables, NULL);
+            ${name}_head head = ${name}_head_of(w, l, h, 0, T, &tables, ${given});
             const int channel = h * ${PREFIX}HEAD_WIDTH;
             trace_${name}_head(&head, query + channel, key + channel, state->${name}.weights,
                     scores ? scores + at : NULL, attention ? attention + at : NULL);

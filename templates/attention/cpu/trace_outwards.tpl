@@ -1,5 +1,5 @@
 % local of = cpu.attended[name]
-% local direction = terms.directional and ("state->%s + s * T * %sDIRECTION_WIDTH"):format(of.direction, PREFIX) or "NULL"
+% local direction = terms.directional and ("state->%s + s * T * %sDIRECTION_WIDTH"):format(of.contribution, PREFIX) or "NULL"
 % local factor = terms.normalised and name .. "_inverse_of(total)" or "broadcast(1)"
 /* rows[first + lane][j] = the lane's element of key j, times factor[lane], for the queries below T. */
 static void write_${name}_rows(int T, int first, const real *keys, vector factor, real *rows) {

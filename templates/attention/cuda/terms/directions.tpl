@@ -5,9 +5,9 @@ enum { ${PREFIX}QUERY_SUMS = 3 };
 const real *direction; /* of token 0: right, left; tokens ${PREFIX}DIRECTION_WIDTH apart */
 real right_bias, left_bias;
 % section("set_members")
-a.direction = s->${attends.direction} + (size_t)sequence * v->${attends.T} * ${PREFIX}DIRECTION_WIDTH + 2 * h;
-a.right_bias = p->${attends.direction_bias}[2 * h];
-a.left_bias = p->${attends.direction_bias}[2 * h + 1];
+a.direction = s->${attends.contribution} + (size_t)sequence * v->${attends.T} * ${PREFIX}DIRECTION_WIDTH + 2 * h;
+a.right_bias = p->${attends.contribution_bias}[2 * h];
+a.left_bias = p->${attends.contribution_bias}[2 * h + 1];
 % section("seeker")
 real right, left; /* what the logits of keys on that side have besides */
 % section("load_seeker")
@@ -18,17 +18,17 @@ q->left = (direction[1] + a->left_bias) * a->numbers.direction_scale + a->number
 (j > i ? q->right : q->left)
 % section("end_return")
 const real *direction = a.direction + i * ${PREFIX}DIRECTION_WIDTH;
-real *ddirection = w->${attends.ddirection} + row * ${PREFIX}DIRECTION_WIDTH + 2 * h;
+real *ddirection = w->${attends.dcontribution} + row * ${PREFIX}DIRECTION_WIDTH + 2 * h;
 ${attends.once}w->${prefix}query_sums[2 * numbers + task] =
         m.dright * (direction[0] + a.right_bias) + m.dleft * (direction[1] + a.left_bias);
 ${attends.once}ddirection[0] = m.dright * a.numbers.direction_scale;
 ${attends.once}ddirection[1] = m.dleft * a.numbers.direction_scale;
 % section("number_grads")
-column_sums(rows, ${PREFIX}DIRECTION_WIDTH, w->${attends.ddirection}, g->${attends.direction_bias});
+column_sums(rows, ${PREFIX}DIRECTION_WIDTH, w->${attends.dcontribution}, g->${attends.contribution_bias});
 % section("also")
 , values and directions
 % section("begin_backward")
 % if wider then
 for (int e = threadIdx.x; e < block()->sequences * block()->view.${attends.T} * ${PREFIX}DIRECTION_WIDTH; e += THREADS)
-    if (e % ${PREFIX}DIRECTION_WIDTH >= 2 * ${PREFIX}HEADS) block()->work.${attends.ddirection}[e] = 0;
+    if (e % ${PREFIX}DIRECTION_WIDTH >= 2 * ${PREFIX}HEADS) block()->work.${attends.dcontribution}[e] = 0;
 % end
