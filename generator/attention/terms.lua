@@ -77,6 +77,21 @@ local function enter(terms, term)
   end
 end
 
+-- Terms that exclude one another, of whichever pages: those that know each other say so before, in words of their own.
+local function check(family, terms)
+  local domains = 0
+  for _, term in ipairs(terms) do
+    domains = domains + (term.kind == "domain" and 1 or 0)
+  end
+  local what = terms.outwards and (terms.scaled or domains > 0)
+    and "tries keys outwards, and something changes its scores or hides pairs"
+    or domains > 1 and terms.sees_all and "has queries that see all, lest they see nothing, and something hides pairs"
+  if what then
+    error({ problem = true, field = "encoding", what = ("attention %s %s"):format(family.name, what),
+      expected = "one of the two" })
+  end
+end
+
 function M.of(family)
   local terms, found = { vectors = 2, scalar = family.score }, { weight_map(family) or nil }
   for _, name in ipairs(M.PROPERTIES) do
@@ -93,6 +108,7 @@ function M.of(family)
       end
     end
   end
+  check(family, terms)
   return terms
 end
 
