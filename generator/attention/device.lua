@@ -47,9 +47,9 @@ function PAGES.domain(term)
 end
 
 function PAGES.pair_scalar(term)
-  local scalar, list = term.scalar, { "scalar" }
-  list[2] = scalar.trains and "scalar_trains" or nil
-  list[#list + 1] = scalar.cuda.gathers.uniform and "sums_of_heads" or nil
+  local scalar, list = term.scalar, { term.page }
+  list[2] = scalar and scalar.trains and "scalar_trains" or nil
+  list[#list + 1] = scalar and scalar.cuda.gathers.uniform and "sums_of_heads" or nil
   return list
 end
 
