@@ -317,7 +317,7 @@ fmt-check: ## fails where clang-format 14 would change something, generated file
 	$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 
 lint: ## luacheck
-	env -u LUA_PATH -u LUA_CPATH luacheck -q generator lab spec examples tests/bits tests/lua tests/ptx
+	env -u LUA_PATH -u LUA_CPATH luacheck -q generator lab spec examples tests/bits tests/facets/*.lua tests/lua tests/ptx
 
 where: ## AT=FILE:LINE: the template line behind a generated line
 	@./longhand where $(AT)

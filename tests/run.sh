@@ -207,7 +207,8 @@ write_sources() {
     printf '%s\n' "$@" | each sh -c 'case $1 in
         tests/expressions/generate.lua) "$0" "$1" build/tests/expressions 1 "$formulas" ;;
         tests/expressions/*) "$0" "$1" build/tests/expressions ;;
-        tests/facets/*) "$0" tests/facets/enter.lua gen "$1" --out "build/tests/specs/$(basename "$1" .lua)" ;;
+        tests/facets/*) "$0" -l tests.facets.enter generator/main.lua gen "$1" \
+            --out "build/tests/specs/$(basename "$1" .lua)" ;;
         random_*) "$0" tests/support/write_random.lua build/tests/specs "$1" ;;
         *) ./longhand gen "$1" --out "build/tests/specs/$(basename "$1" .lua)" ;;
     esac' "$LUA"

@@ -1,28 +1,63 @@
--- Weights and scores of a trace of tests/facets/specs/emulated_spacing.lua: check_trace.lua FILE. In the first heads
--- pairs at odd offsets have neither, unless there is one key alone; what else a decoder does not see has none either.
+-- What facets of this folder must show in a trace: check_trace.lua FACET FILE. Inputs are runs of one symbol.
 
 package.path = "generator/?.lua;" .. package.path
 
 local safetensors = require("base.safetensors")
 
-local EVEN_HEADS = 2
+local EVEN_HEADS = 2 -- of tests/facets/specs/emulated_spacing.lua
 
-local tensors = assert(safetensors.open(arg[1]))
-local hidden, checked = 0, 0
-for _, name in ipairs(tensors.names) do
-  local site = name:match("^(.*)%.attention$")
-  if site then
-    local shape = tensors.entries[name].shape
-    local heads, T, S = shape[#shape - 2], shape[#shape - 1], shape[#shape]
-    local weights, scores = assert(safetensors.read(tensors, name)), assert(safetensors.read(tensors, site .. ".scores"))
-    for at, weight in ipairs(weights) do
-      local h, i, j = (at - 1) // (S * T) % heads, (at - 1) // S % T, (at - 1) % S
-      local seen = (h >= EVEN_HEADS or S == 1 or (i - j) % 2 == 0) and not (j > i and name:find("decoder%.layers%.%d+%.attention$"))
-      hidden, checked = hidden + (seen and 0 or 1), checked + 1
-      assert(seen == (weight > 0) and seen == (scores[at] > -math.huge),
-        ("%s: head %d, query %d, key %d has the weight %g, the score %g"):format(name, h, i, j, weight, scores[at]))
+local tensors = assert(safetensors.open(arg[2]))
+
+local function near(a, b) return math.abs(a - b) < 1e-9 end
+
+-- of(name, h, i, j, weight, score, row) for every pair of every attention; row: the scores of its head and query 0.
+local function each_pair(of)
+  local count = 0
+  for _, name in ipairs(tensors.names) do
+    local site = name:match("^(.*)%.attention$")
+    if site then
+      local shape = tensors.entries[name].shape
+      local heads, T, S = shape[#shape - 2], shape[#shape - 1], shape[#shape]
+      local weights, scores = safetensors.read(tensors, name), safetensors.read(tensors, site .. ".scores")
+      for at, weight in ipairs(weights) do
+        local h, i, j = (at - 1) // (S * T) % heads, (at - 1) // S % T, (at - 1) % S
+        local start = (at - 1) // (S * T) * (S * T)
+        of(name, h, i, j, S, weight, scores[at], function(key) return scores[start + key + 1] end)
+        count = count + 1
+      end
     end
   end
+  return count
 end
-print(("%d pairs, of which %d are hidden"):format(checked, hidden))
-os.exit(hidden > 0)
+
+local checks = {}
+
+-- In the first heads pairs at odd offsets have neither weight nor score, unless there is one key alone; what else a
+-- decoder does not see has none either.
+function checks.spacing()
+  local hidden = 0
+  each_pair(function(name, h, i, j, S, weight, score)
+    local seen = (h >= EVEN_HEADS or S == 1 or (i - j) % 2 == 0)
+      and not (j > i and name:find("decoder%.layers%.%d+%.attention$"))
+    hidden = hidden + (seen and 0 or 1)
+    assert(seen == (weight > 0) and seen == (score > -math.huge),
+      ("%s: head %d, query %d, key %d has the weight %g, the score %g"):format(name, h, i, j, weight, score))
+  end)
+  assert(hidden > 0, "no pair is hidden")
+end
+
+-- In the first layer tokens that are alike have the same queries, keys and gates: scores fall evenly with the distance.
+function checks.gate()
+  local falls = 0
+  each_pair(function(name, h, i, j, S, _, score, first)
+    local inputs = S // 2 -- behind them stand the empty tokens of the outputs
+    if name:find("layers%.0%.") and inputs > 1 and i < inputs and j < inputs then
+      local fall = first(0) - first(1)
+      falls = falls + (math.abs(fall) > 1e-4 and 1 or 0)
+      assert(near(score, first(0) - math.abs(i - j) * fall), ("%s: head %d, query %d, key %d"):format(name, h, i, j))
+    end
+  end)
+  assert(falls > 0, "no score falls")
+end
+
+checks[arg[1]]()

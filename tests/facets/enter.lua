@@ -1,12 +1,14 @@
 -- The generator with the pages of this folder behind its own. The text of their terms lies here as that of others does
 -- in templates/. Two uses, from the repository's root:
 --
---   require("tests.facets.enter")          ahead of what reads all pages: a project then has the templates
---   lua5.4 tests/facets/enter.lua WORDS    what ./longhand does with these words
+--   require("tests.facets.enter")   ahead of what reads all pages: a project then has the templates
+--   lua5.4 -l tests.facets.enter generator/main.lua WORDS   what ./longhand does with these words
 
 package.path = "generator/?.lua;?.lua;" .. package.path
 
-require("facets.pages").enter(require("tests.facets.spacing"))
+for _, name in ipairs({ "spacing", "gate" }) do
+  require("facets.pages").enter(require("tests.facets." .. name))
+end
 
 local project = require("project")
 local write = require("base.write")
@@ -23,11 +25,6 @@ function project.new(root)
     return M.template(name, folder)
   end
   return made
-end
-
-if arg and arg[0] and arg[0]:find("facets/enter%.lua$") then
-  arg[0] = "generator/main.lua"
-  dofile(arg[0])
 end
 
 return M

@@ -68,6 +68,34 @@ function TestPages.test_families_take_it_over_as_it_says()
   lu.assertEquals(heads, { encoder = 0, decoder = 2, cross = 1 })
 end
 
+-- What no page can know, since another is not of the generator, the engine says of their terms.
+function TestPages.test_terms_that_exclude_one_another_are_refused()
+  local even, gate = "spacing = { kind = 'even', heads = 2 }", "gate = { kind = 'distance' }"
+  local geometric = ", rotation = { kind = 'none' }, normaliser = { kind = 'geometric' }"
+  for _, case in ipairs({ { even .. geometric, "attention self tries keys outwards, and something" },
+    { gate .. ", normaliser = { kind = 'geometric', directional = false }", "tries keys outwards, and something" },
+    { gate .. geometric, "attention self asks the network for direction and for gate" },
+    { even .. ", mask = { kind = 'antidiagonal', width = 1 }", "has queries that see all, lest they see nothing" },
+    { gate, "attention self asks the network for gate, which is not kept of tokens that are decoded", "decoder" } }) do
+    local resolved, _, d = support.check_text(SPEC:format(case[3] or "encoder", case[1]))
+    assert(resolved, d:text())
+    local plan, problem = plans.build(resolved)
+    lu.assertNil(plan, case[1])
+    lu.assertStrContains(problem.what, case[2])
+  end
+end
+
+function TestPages.test_a_network_makes_what_a_facet_asks_for()
+  local plan = plan_of("gate = { kind = 'distance' }")
+  local names = {}
+  for _, tensor in ipairs(plan.tensors) do
+    names[tensor.name] = table.concat(tensor.shape, " ")
+  end
+  lu.assertEquals(names["layers.4.attention.gate.weight"], "64 8")
+  lu.assertEquals({ plan.first.asks.width, plan.first.asks.constant }, { 16, "GATE_WIDTH" })
+  lu.assertEquals(plan.parameters, plan_of("").parameters + 5 * 64 * 8)
+end
+
 function TestPages.test_it_is_exported_once_for_attentions_that_are_alike()
   local text = exports.model_text(SPEC:format("decoder", "spacing = { kind = 'even', heads = 2 }"):gsub("^return ", ""))
   lu.assertStrContains(text, "def odd(score):\n")

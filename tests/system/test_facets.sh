@@ -3,7 +3,7 @@
 
 . tests/system/common.sh
 
-longhand() { ${LUA:-lua5.4} tests/facets/enter.lua "$@"; }
+longhand() { ${LUA:-lua5.4} -l tests.facets.enter generator/main.lua "$@"; }
 
 build() {
     longhand gen "$spec" --out "$work/$1/src" >/dev/null &&
@@ -16,9 +16,10 @@ trains() {
 }
 
 traces() {
-    "$work/$1/trainer" trace --checkpoint "$work/$1"/runs/*/*/*/checkpoint.safetensors --what attention,scores \
-        --lengths 1:7:3 --examples 2 --out "$work/$1/trace.safetensors" &&
-        ${LUA:-lua5.4} tests/facets/check_trace.lua "$work/$1/trace.safetensors"
+    printf '{"input":%s}\n' '[1]' '[1,1,1,1]' '[1,1,1,1,1,1,1]' >"$work/inputs" &&
+        "$work/$1/trainer" trace --checkpoint "$work/$1"/runs/*/*/*/checkpoint.safetensors --what attention,scores \
+            --input "$work/inputs" --out "$work/$1/trace.safetensors" &&
+        ${LUA:-lua5.4} tests/facets/check_trace.lua "$facet" "$work/$1/trace.safetensors"
 }
 
 # Compares what the trainer predicts, a decoder's answers symbol by symbol, with what PyTorch makes of the same numbers.

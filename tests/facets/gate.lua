@@ -1,0 +1,33 @@
+-- Facet `gate`: a score falls with the distance of its pair, as fast as a learned map of the key says, head by head.
+
+local M = { name = "gate", off = { kind = "none" }, by_place = true }
+
+M.fields = {
+  { path = "encoding.gate", type = "table", left_out = "none", doc = "whether keys say how far they are seen" },
+  { path = "encoding.gate.kind", type = "kind", default = "none", doc = "its form",
+    kinds = { { name = "none", doc = "they do not" }, { name = "distance", doc = "scores fall with the distance" } } },
+}
+
+local function is_on(family) return family.gate.kind == "distance" or nil end
+
+function M.identity(encoding) return { gate = encoding.gate } end
+function M.plan(encoding) return encoding.gate or M.off end
+function M.phrase(family) return is_on(family) and "scores fall as keys say" end
+
+function M.asks(family)
+  return is_on(family) and { name = "gate", columns = family.heads, about = "a number of every head" }
+end
+
+function M.terms(family)
+  return is_on(family) and { { kind = "pair_scalar", page = "gated",
+    properties = { scaled = true, first_query = true } } }
+end
+
+M.parts = { { of = "gate", rank = 90, fields = {}, names = {} } }
+
+function M.export(family, given)
+  given.pages.gate, given.calls.indices = is_on(family) and { "gated" }, is_on(family) or given.calls.indices
+  return {}
+end
+
+return M
