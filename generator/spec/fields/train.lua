@@ -13,11 +13,11 @@ return lists.join({
       return math.min(16, resolved.train.batch or 16)
     end,
     default_text = "16, or batch where that is less",
-    doc = "parts of a batch, summed in order: the most threads a step can use; part of the bits",
+    doc = "parts of a batch, summed in order: the most threads a step can use; another number gives other bits",
     more = { "on a GPU one model has as many parts as `plan` says, or as many as this where it is not the default" } },
   { path = "train.block_tokens", type = "integer", min = 1, max = 65536, default = common.BLOCK_TOKENS,
     left_out = common.BLOCK_TOKENS, unit = "tokens",
-    doc = "about so many go through all layers and back together, on the CPU; part of the bits",
+    doc = "tokens, about, that pass through all layers together on the CPU; another number gives other bits",
     more = { "`./longhand tune` says whether another number is faster here" } },
   { path = "train.keep_probabilities", type = "boolean", optional = true,
     doc = "whether attention's are kept for the way back, on the CPU, or made again there, which takes far less memory",

@@ -178,7 +178,7 @@ static lh_status check_data(const lh_spec *spec, const lh_train_flags *flags, lh
 static lh_status check_schedule(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     lh_status status = lh_schedule_check(&spec->train, flags->steps, error);
     if (status == LH_OK && spec->train.schedule.kind != LH_SCHEDULE_CONSTANT && flags->steps < spec->train.steps)
-        fprintf(stderr, "%s: stops at step %lld on the way to %lld, where the learning rate has come down\n", spec->id,
+        fprintf(stderr, "%s: stops at step %lld, before the learning rate schedule ends at step %lld\n", spec->id,
                 (long long)flags->steps, (long long)spec->train.steps);
     return status;
 }

@@ -134,9 +134,8 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
         "bench", "Steps per second per task length; sampling, dropout, clipping and the optimiser are in a step.",
         "The peak is a loop of multiply-adds on the same threads, measured in turn with the steps; medians of both.\n"
         "The share counts the operations that the code executes, the nominal share the dense count of the model.\n"
-        "Exponentials of a softmax are in no peak: limit is the share of the peak with their part of the time added, "
-        "the\n"
-        "rest being what neither multiply-adds at their peak nor exponentials need.\n"
+        "The peak leaves the exponentials of softmax out: limit is the share of the peak plus the share of the time\n"
+        "that exponentials take; the rest is time that neither multiply-adds at their peak nor exponentials need.\n"
         "With --replicas R, R models run side by side, one thread each; steps/s counts the steps of all together.\n"
         "On a CUDA device the peak is not known, nor a step's processor seconds (--json: null), and the threads and\n"
         "parts are of those that make its batches.\n"

@@ -366,8 +366,8 @@ function M.by_epoch(study, item)
     and entries.metric(study) or "")
   return #panels > 0 and { panels = panels, legend = legend_of(item.lines, names, styles),
     title = views.title_of(item, what .. " while training"),
-    caption = captions.before(BOLD .. SEEDS .. ". Batches of training are as they were met, all else is of "
-      .. "evaluations on the way", captions.progress(study)) } or nil
+    caption = captions.before(BOLD .. SEEDS .. ". Training loss and accuracy are of training batches; all "
+      .. "other curves are of evaluations during training", captions.progress(study)) } or nil
 end
 
 return M
