@@ -97,16 +97,18 @@ typedef struct lh_cuda_answer {
 /* longhand_evaluate_<id>: one replica's parameters over some of step->sequences examples. Blocks take groups of
  * sequences in turn, all resident at once. */
 typedef struct lh_cuda_evaluate {
-    const void *parameters;
+    const void *const *parameters; /* [models] the launch has `team` blocks for each; a wide model is alone */
     const lh_cuda_step *step;
     const void *tables;
-    char *shared;            /* tables of this evaluation */
-    unsigned int *arrivals;  /* zero before the launch */
-    lh_cuda_answer *answers; /* [sequences] written */
-    void *logits;            /* [sequences][label_count][classes] real, written; or NULL */
-    int *classes;            /* [sequences][label_count] those with the greatest logit, written; or NULL */
+    char *shared; /* [models] tables of this evaluation, shared_stride bytes apart */
+    long long shared_stride;
+    unsigned int *arrivals;  /* [models] zero before the launch */
+    lh_cuda_answer *answers; /* [models][sequences] written */
+    void *logits;            /* [models][sequences][label_count][classes] real, written; or NULL */
+    int *classes;            /* [models][sequences][label_count] those with the greatest logit, written; or NULL */
     char *workspace;         /* [blocks] activations of one group each, workspace_stride bytes apart */
     long long workspace_stride;
+    int team;       /* blocks of a model */
     int group;      /* sequences that go through the layers together */
     int first, end; /* the launch's sequences; of a wide model all, and each phase takes a group */
 } lh_cuda_evaluate;
@@ -1754,11 +1756,13 @@ longhand_train_even_pairs_none(const lh_cuda_train a) {
     }
 }
 
-/* The answers of a group; and where they are asked for, its logits and the classes with the greatest. */
-INLINE void give_answers(lh_cuda_answer *answers, real *logits, int *classes) {
+/* The answers of a group; and where they are asked for, its logits and the classes with the greatest. before: sequences
+ * of the models ahead of this one. */
+INLINE void give_answers(lh_cuda_answer *answers, real *logits, int *classes, size_t before) {
     const block_state *b = block();
     const workspace *w = &b->work;
     const int label_count = b->view.label_count;
+    const size_t first = before + b->first;
     for (int sequence = threadIdx.x; sequence < b->sequences; sequence += THREADS) {
         lh_cuda_answer answer = {0, 0, 0};
         for (int n = sequence * label_count; n < (sequence + 1) * label_count; n++) {
@@ -1766,30 +1770,31 @@ INLINE void give_answers(lh_cuda_answer *answers, real *logits, int *classes) {
             answer.counted += b->mask[n];
             answer.correct += b->mask[n] & w->correct[n];
         }
-        answers[b->first + sequence] = answer;
+        answers[first + sequence] = answer;
     }
     for (int n = threadIdx.x; classes && n < b->sequences * label_count; n += THREADS) {
         const real *own = w->logits + n * CLASS_COLUMNS;
         int best = 0;
         for (int c = 1; c < CLASSES; c++)
             if (own[c] > own[best]) best = c;
-        classes[(size_t)b->first * label_count + n] = best;
+        classes[first * label_count + n] = best;
     }
     if (!logits) return;
     for (int e = threadIdx.x; e < b->sequences * label_count * CLASSES; e += THREADS)
-        logits[(size_t)b->first * label_count * CLASSES + e] = w->logits[e / CLASSES * CLASS_COLUMNS + e % CLASSES];
+        logits[first * label_count * CLASSES + e] = w->logits[e / CLASSES * CLASS_COLUMNS + e % CLASSES];
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 longhand_evaluate_even_pairs_none(const lh_cuda_evaluate a) {
     block_state *b = block();
     if (threadIdx.x == 0) {
-        view_step(b, a.step, a.parameters);
-        b->members = join_team(gridDim.x, a.arrivals);
+        const int model = blockIdx.x / a.team;
+        view_step(b, a.step, a.parameters[model]);
+        b->members = join_team(a.team, a.arrivals + model);
         b->memory = a.workspace + blockIdx.x * a.workspace_stride;
     }
     __syncthreads();
-    for (int first = a.first + blockIdx.x * a.group; first < a.end; first = b->first + gridDim.x * a.group) {
+    for (int first = a.first + b->members.rank * a.group; first < a.end; first = b->first + a.team * a.group) {
         __syncthreads();
         if (threadIdx.x == 0) {
             const int left = a.end - first;
@@ -1799,6 +1804,6 @@ longhand_evaluate_even_pairs_none(const lh_cuda_evaluate a) {
         embed();
         evaluate_layers();
         classify(b->layer.output, false);
-        give_answers(a.answers, (real *)a.logits, a.classes);
+        give_answers(a.answers, (real *)a.logits, a.classes, (size_t)(blockIdx.x / a.team) * a.step->sequences);
     }
 }

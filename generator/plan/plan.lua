@@ -26,7 +26,7 @@ local tuning = require("plan.deriving.tuning")
 
 local M = {}
 
-local ABI = 6 -- LH_ABI
+local ABI = 7 -- LH_ABI
 
 -- The files of the CPU half, in the order of rendering. loose: no other file depends on what it says; neutral: it is
 -- compiled and changes no bit; family: whose names its template sees first.

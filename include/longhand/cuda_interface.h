@@ -75,16 +75,18 @@ typedef struct lh_cuda_answer {
 /* longhand_evaluate_<id>: one replica's parameters over some of step->sequences examples. Blocks take groups of
  * sequences in turn, all resident at once. */
 typedef struct lh_cuda_evaluate {
-    const void *parameters;
+    const void *const *parameters; /* [models] the launch has `team` blocks for each; a wide model is alone */
     const lh_cuda_step *step;
     const void *tables;
-    char *shared;            /* tables of this evaluation */
-    unsigned int *arrivals;  /* zero before the launch */
-    lh_cuda_answer *answers; /* [sequences] written */
-    void *logits;            /* [sequences][label_count][classes] real, written; or NULL */
-    int *classes;            /* [sequences][label_count] those with the greatest logit, written; or NULL */
+    char *shared; /* [models] tables of this evaluation, shared_stride bytes apart */
+    long long shared_stride;
+    unsigned int *arrivals;  /* [models] zero before the launch */
+    lh_cuda_answer *answers; /* [models][sequences] written */
+    void *logits;            /* [models][sequences][label_count][classes] real, written; or NULL */
+    int *classes;            /* [models][sequences][label_count] those with the greatest logit, written; or NULL */
     char *workspace;         /* [blocks] activations of one group each, workspace_stride bytes apart */
     long long workspace_stride;
+    int team;       /* blocks of a model */
     int group;      /* sequences that go through the layers together */
     int first, end; /* the launch's sequences; of a wide model all, and each phase takes a group */
 } lh_cuda_evaluate;

@@ -11,7 +11,7 @@
 #include "longhand/cuda.h"
 #include "longhand/task.h"
 
-#define LH_ABI 6
+#define LH_ABI 7
 
 typedef enum lh_init_kind {
     LH_INIT_CONSTANT,         /* value */

@@ -1,8 +1,10 @@
-/* The answers of a group; and where they are asked for, its logits and the classes with the greatest. */
-INLINE void give_answers(lh_cuda_answer *answers, real *logits, int *classes) {
+/* The answers of a group; and where they are asked for, its logits and the classes with the greatest. before: sequences
+ * of the models ahead of this one. */
+INLINE void give_answers(lh_cuda_answer *answers, real *logits, int *classes, size_t before) {
     const block_state *b = block();
     const workspace *w = &b->work;
     const int label_count = b->view.label_count;
+    const size_t first = before + b->first;
     for (int sequence = threadIdx.x; sequence < b->sequences; sequence += THREADS) {
         lh_cuda_answer answer = {0, 0, 0};
         for (int n = sequence * label_count; n < (sequence + 1) * label_count; n++) {
@@ -10,16 +12,16 @@ INLINE void give_answers(lh_cuda_answer *answers, real *logits, int *classes) {
             answer.counted += b->mask[n];
             answer.correct += b->mask[n] & w->correct[n];
         }
-        answers[b->first + sequence] = answer;
+        answers[first + sequence] = answer;
     }
     for (int n = threadIdx.x; classes && n < b->sequences * label_count; n += THREADS) {
         const real *own = w->logits + n * CLASS_COLUMNS;
         int best = 0;
         for (int c = 1; c < CLASSES; c++)
             if (own[c] > own[best]) best = c;
-        classes[(size_t)b->first * label_count + n] = best;
+        classes[first * label_count + n] = best;
     }
     if (!logits) return;
     for (int e = threadIdx.x; e < b->sequences * label_count * CLASSES; e += THREADS)
-        logits[(size_t)b->first * label_count * CLASSES + e] = w->logits[e / CLASSES * CLASS_COLUMNS + e % CLASSES];
+        logits[first * label_count * CLASSES + e] = w->logits[e / CLASSES * CLASS_COLUMNS + e % CLASSES];
 }

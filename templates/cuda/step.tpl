@@ -66,15 +66,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
 longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
     block_state *b = block();
     if (threadIdx.x == 0) {
-        view_step(b, a.step, a.parameters${tables and ", a.tables" or ""}${cuda.shared and ", a.shared" or ""});
-        b->members = join_team(gridDim.x, a.arrivals);
+        const int model = blockIdx.x / a.team;
+        view_step(b, a.step, a.parameters[model]${tables and ", a.tables" or ""}${cuda.shared and ", a.shared + model * a.shared_stride" or ""});
+        b->members = join_team(a.team, a.arrivals + model);
         b->memory = a.workspace + blockIdx.x * a.workspace_stride;
     }
     __syncthreads();
 % if cuda.begins then
     begin_step();
 % end
-    for (int first = a.first + blockIdx.x * a.group; first < a.end; first = b->first + gridDim.x * a.group) {
+    for (int first = a.first + b->members.rank * a.group; first < a.end; first = b->first + a.team * a.group) {
         __syncthreads();
         if (threadIdx.x == 0) {
             const int left = a.end - first;

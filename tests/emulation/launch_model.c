@@ -201,7 +201,7 @@ void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *
     char *room = poisoned((size_t)blocks * workspace);
     char *shared = poisoned(spec->cuda->shared_bytes(&whole));
     memset(logits, 0xff, count * (size_t)spec->cuda->real_bytes);
-    lh_cuda_evaluate arguments = {.parameters = parameters,
+    lh_cuda_evaluate arguments = {.parameters = &parameters,
                                   .step = step,
                                   .tables = tables,
                                   .shared = shared,
@@ -210,6 +210,7 @@ void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *
                                   .logits = logits,
                                   .workspace = room,
                                   .workspace_stride = (long long)workspace,
+                                  .team = blocks,
                                   .group = group,
                                   .end = step->sequences};
     lh_emulation emulation = {.order = order, .multiprocessors = blocks};

@@ -211,6 +211,114 @@ static void test_evaluate_each_replica_its_own_parameters(void **state) {
     lh_toy_end_device();
 }
 
+enum { REPLICAS = 5, EXAMPLES = 100, LENGTH = 9 };
+
+/* What a replica answers to two conditions, the second one with classes. */
+typedef struct answers {
+    lh_sums sums[2], each[EXAMPLES];
+    uint16_t classes[EXAMPLES * LENGTH];
+} answers;
+
+static answers ask(lh_engine *engine, int examples) {
+    static answers a;
+    lh_error error;
+    lh_lengths lengths = {NULL, 0, 1, LENGTH, 1};
+    lh_condition first = lh_condition_at(LENGTH, examples, 1, 0), second = lh_condition_at(3, examples, 1, 1);
+    memset(&a, 0, sizeof a);
+    second.answers = a.classes;
+    lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
+    lh_assert_ok(engine->ops->evaluate(engine, &first, &a.sums[0], a.each, &error), &error);
+    lh_assert_ok(engine->ops->evaluate(engine, &second, &a.sums[1], NULL, &error), &error);
+    return a;
+}
+
+/* The same of a replica whose fleet has no other. */
+static answers ask_alone(lh_engine *engine) {
+    lh_engine *alone;
+    lh_error error;
+    lh_state s = lh_toy_state_of(engine);
+    lh_toy_open_fleet(engine->spec, NULL, 1, 1, &alone);
+    lh_assert_ok(alone->ops->write_state(alone, &s, engine->step, &error), &error);
+    answers a = ask(alone, EXAMPLES);
+    lh_state_close(&s);
+    alone->ops->close(alone);
+    return a;
+}
+
+static int launches_of(lh_engine *engine, int examples) {
+    int before = lh_emulation_launches();
+    ask(engine, examples);
+    return lh_emulation_launches() - before;
+}
+
+/* The first replica's passes are for all, on fewer blocks than there are replicas and on more; each has the bits that it
+ * has alone. */
+static void test_evaluate_replicas_of_a_step_share_passes(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_fleet_spec();
+    static answers alone[REPLICAS], together[REPLICAS];
+    for (int multiprocessors = 1; multiprocessors <= 8; multiprocessors *= 2) {
+        lh_engine *engines[REPLICAS];
+        lh_toy_record *records = lh_toy_new_records(REPLICAS);
+        lh_toy_use_device((lh_emulation){.multiprocessors = multiprocessors, .order = (unsigned)multiprocessors});
+        lh_toy_open_fleet(&spec, NULL, 3, REPLICAS, engines);
+        lh_toy_run_fleet(engines, REPLICAS, 10, 5, records);
+        for (int i = 0; i < REPLICAS; i++) alone[i] = ask_alone(engines[i]);
+        int before = lh_emulation_launches(), blocks = lh_toy_device.evaluate_blocks;
+        for (int i = 0; i < REPLICAS; i++) together[i] = ask(engines[i], EXAMPLES);
+        assert_int_equal(lh_emulation_launches() - before, 2 * ((REPLICAS + blocks - 1) / blocks));
+        for (int i = 0; i < REPLICAS; i++) assert_memory_equal(&together[i], &alone[i], sizeof alone[i]);
+        assert_int_equal(((lh_cuda_engine *)engines[0])->fleet->kept_bytes, 0);
+        lh_toy_close_all(engines, REPLICAS);
+        free(records);
+        lh_toy_end_device();
+    }
+}
+
+/* Five steps of both. */
+static void step_both(lh_engine **engines) {
+    lh_step_metrics metrics[5];
+    lh_error error;
+    int done[2] = {0, 0};
+    while (done[0] < 5 || done[1] < 5)
+        for (int i = 0, now; i < 2; i++) {
+            if (done[i] == 5) continue;
+            lh_assert_ok(engines[i]->ops->step(engines[i], 5 - done[i], metrics, &now, &error), &error);
+            done[i] += now;
+        }
+}
+
+/* What was made for a replica is not for other parameters or another condition; one that does not ask for it, twice in a
+ * row, is left alone, and so is one that was closed. */
+static void test_evaluate_what_is_not_asked_for_goes(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_fleet_spec();
+    lh_engine *engines[2];
+    lh_toy_use_device((lh_emulation){.multiprocessors = 4});
+    lh_toy_open_fleet(&spec, NULL, 3, 2, engines);
+    const lh_cuda_fleet *fleet = ((lh_cuda_engine *)engines[0])->fleet;
+    for (int turn = 1; turn <= 2; turn++) {
+        assert_int_equal(launches_of(engines[0], EXAMPLES), 2);
+        assert_true(fleet->kept_bytes > 0);
+        step_both(engines);
+        answers alone = ask_alone(engines[1]);
+        int before = lh_emulation_launches();
+        answers got = ask(engines[1], EXAMPLES); /* for both again */
+        assert_int_equal(lh_emulation_launches() - before, 2);
+        assert_memory_equal(&got, &alone, sizeof alone);
+        assert_int_equal(launches_of(engines[0], EXAMPLES), 0);
+    }
+    assert_int_equal(launches_of(engines[0], EXAMPLES), 2);
+    assert_int_equal(fleet->kept_bytes, 0); /* not for engines[1] any longer */
+    assert_int_equal(launches_of(engines[1], EXAMPLES), 2);
+    assert_int_equal(launches_of(engines[0], EXAMPLES - 1), 2); /* other conditions than engines[1] had */
+    engines[1]->ops->close(engines[1]);
+    assert_int_equal(launches_of(engines[0], EXAMPLES), 2);
+    assert_int_equal(fleet->kept_bytes, 0);
+    engines[0]->ops->close(engines[0]);
+    lh_toy_end_device();
+}
+
 static void test_evaluate_beyond_the_limit_or_memory_says_so(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();
@@ -330,6 +438,8 @@ int main(void) {
         cmocka_unit_test(test_evaluate_ends_behind_a_launch_at_a_signal),
         cmocka_unit_test(test_draws_of_every_sequence_numbers_are_those_of_the_cpu),
         cmocka_unit_test(test_evaluate_each_replica_its_own_parameters),
+        cmocka_unit_test(test_evaluate_replicas_of_a_step_share_passes),
+        cmocka_unit_test(test_evaluate_what_is_not_asked_for_goes),
         cmocka_unit_test(test_evaluate_beyond_the_limit_or_memory_says_so),
         cmocka_unit_test(test_evaluate_examples_that_cannot_be_had_say_why),
         cmocka_unit_test(test_predict_logits_are_those_of_the_cpu),

@@ -230,35 +230,37 @@ extern "C" __global__ void toy_wide_train_kernel(const lh_cuda_train a, const lh
     if (at.phase == LH_CUDA_END) train_steps(a);
 }
 
-static __device__ void answer_sequence(const lh_cuda_evaluate *a, int s, real *m) {
+static __device__ void answer_sequence(const lh_cuda_evaluate *a, int model, int s, real *m) {
     const lh_cuda_step *step = a->step;
-    const real *p = (const real *)a->parameters;
-    int labels = step->label_count;
+    const real *p = (const real *)a->parameters[model];
+    const int *drawn = (const int *)(a->shared + model * a->shared_stride);
+    int labels = step->label_count, place = model * step->sequences + s;
     lh_cuda_answer answer = {has_tables(step, (const real *)a->tables) ? 0.0 : NAN, 0, 0};
     mean(p, step->tokens[0] + s * step->T[0], inputs_of(step), m);
     for (int j = 0; j < labels; j++) {
         double keep[WIDTH], probability[CLASSES];
         real h[WIDTH], logits[CLASSES];
         int label = step->labels[s * labels + j], counted = step->mask[s * labels + j];
-        hidden(step, p, (const int *)a->shared, m, j, token_of(step, s, j), (unsigned int)s, false, keep, h);
+        hidden(step, p, drawn, m, j, token_of(step, s, j), (unsigned int)s, false, keep, h);
         answer.loss += classify(p, h, label, logits, probability);
         answer.counted += counted;
         answer.correct += counted && is_right(logits, label);
-        if (a->classes) a->classes[s * labels + j] = best_class(logits);
+        if (a->classes) a->classes[place * labels + j] = best_class(logits);
         for (int c = 0; c < CLASSES && a->logits != 0; c++)
-            ((real *)a->logits)[(s * labels + j) * CLASSES + c] = logits[c];
+            ((real *)a->logits)[(place * labels + j) * CLASSES + c] = logits[c];
     }
-    a->answers[s] = answer;
+    a->answers[place] = answer;
 }
 
 extern "C" __global__ void toy_evaluate_kernel(const lh_cuda_evaluate a) {
     unsigned int met = 0;
-    if (blockIdx.x == 0)
+    int model = (int)blockIdx.x / a.team, rank = (int)blockIdx.x % a.team;
+    if (rank == 0)
         for (int j = (int)threadIdx.x; j < a.step->label_count; j += (int)blockDim.x)
-            ((int *)a.shared)[j] = a.step->draws[j];
-    meet(a.arrivals, (int)gridDim.x, &met);
+            ((int *)(a.shared + model * a.shared_stride))[j] = a.step->draws[j];
+    meet(a.arrivals + model, a.team, &met);
     real *means = (real *)(a.workspace + blockIdx.x * a.workspace_stride);
-    int stride = (int)gridDim.x * a.group;
-    for (int s = a.first + (int)blockIdx.x * a.group; s < a.end && threadIdx.x == 0; s += stride)
-        for (int i = 0; i < a.group && s + i < a.end; i++) answer_sequence(&a, s + i, means + WIDTH * i);
+    int stride = a.team * a.group;
+    for (int s = a.first + rank * a.group; s < a.end && threadIdx.x == 0; s += stride)
+        for (int i = 0; i < a.group && s + i < a.end; i++) answer_sequence(&a, model, s + i, means + WIDTH * i);
 }

@@ -211,6 +211,7 @@ static lh_status engine_write_state(lh_engine *handle, const lh_state *state, in
             status =
                 lh_cuda_copy_in(fleet, lh_cuda_vector_at(engine, LH_CUDA_STATE + i), state->optimizer[i], bytes, error);
     if (engine->steps && step != handle->step) lh_cuda_ring_clear(fleet);
+    lh_cuda_drop_kept(engine);
     handle->step = step;
     return lh_cuda_lose(fleet, status, error);
 }
@@ -243,6 +244,7 @@ static void fleet_close(lh_cuda_fleet *fleet) {
     free(fleet->launches);
     free(fleet->engines);
     free(fleet->active);
+    free(fleet->together);
     free(fleet);
 }
 
@@ -251,6 +253,8 @@ static void engine_close(lh_engine *handle) {
     lh_cuda_fleet *fleet = engine->fleet;
     lh_cuda_use(fleet->device, NULL);
     lh_cuda_leave(engine);
+    lh_cuda_drop_kept(engine);
+    engine->closed = true;
     lh_cuda_release(fleet->device, &engine->vectors);
     lh_epoch_close(&engine->epoch);
     if (--fleet->open == 0) fleet_close(fleet);
@@ -327,7 +331,9 @@ lh_status lh_cuda_fleet_open(const lh_cuda_device *device, const lh_cuda_variant
     snprintf(fleet->compiler, sizeof fleet->compiler, "%s", device->compiler);
     fleet->engines = lh_engine_memory((size_t)count * sizeof *fleet->engines, "the engines", error);
     fleet->active = lh_engine_memory((size_t)count * sizeof *fleet->active, "the engines", error);
-    lh_status status = fleet->engines != NULL && fleet->active != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
+    fleet->together = lh_engine_memory((size_t)count * sizeof *fleet->together, "the engines", error);
+    bool fits = fleet->engines != NULL && fleet->active != NULL && fleet->together != NULL;
+    lh_status status = fits ? LH_OK : LH_ERR_ENVIRONMENT;
     for (int i = 0; status == LH_OK && i < count; i++) {
         name_engine(fleet, &configs[i], &fleet->engines[i]);
         if (configs[i].trains) fleet->active[fleet->active_count++] = &fleet->engines[i];

@@ -6,6 +6,9 @@
  * one starts the launch, the others then find theirs done. An engine that is closed or has failed is waited for no
  * longer. All calls for the engines of a fleet come from one thread, one after another.
  *
+ * A condition that one engine evaluates is evaluated for the others whose parameters are of the same step, too, in the
+ * same launch: they will ask for it, and then find it done. Wide models are evaluated one by one.
+ *
  * Bits of a replica depend on its variant, and not on how many replicas there are or on how they share the device.
  */
 #ifndef LONGHAND_CUDA_FLEET_H

@@ -1,5 +1,5 @@
 /* Inside a fleet: shared by fleet.c (memory and state), calls.c (to the device), ring.c (batches ahead of their steps),
- * launch.c (steps), forward.c (evaluation) and phases.c (both, of wide models). */
+ * launch.c (steps), forward.c (evaluation), kept.c (evaluations ahead of their time) and phases.c (wide models). */
 #ifndef LONGHAND_CUDA_FLEET_PARTS_H
 #define LONGHAND_CUDA_FLEET_PARTS_H
 
@@ -72,14 +72,25 @@ typedef struct lh_cuda_room {
 
 /* Room for evaluation, grown by reserve. */
 typedef struct lh_cuda_forward {
-    int longest_n, examples;                                    /* largest request so far */
-    size_t batch, workspaces, shared, logits, classes, answers; /* bytes */
-    size_t words;                                               /* lh_batch_words */
+    int longest_n, examples;                           /* largest request so far */
+    int together;                                      /* replicas that one pass may evaluate */
+    size_t batch, workspaces, shared, logits, classes; /* bytes; shared, classes: of one replica */
+    size_t words;                                      /* lh_batch_words */
     CUdeviceptr device_batch, device_workspaces, device_shared, device_logits, device_classes, device_answers,
         device_step;
     void *host_batch, *host_answers, *host_logits, *host_classes, *host_step; /* pinned */
     lh_cuda_lanes lanes;
 } lh_cuda_forward;
+
+/* What a condition came to for a replica that has not asked for it yet. */
+typedef struct lh_cuda_kept {
+    struct lh_cuda_kept *next;
+    lh_condition condition;  /* answers: NULL */
+    int64_t step;            /* of the parameters */
+    size_t bytes;            /* of this */
+    const int *classes;      /* [examples][labels] behind the answers; NULL: nobody wanted them */
+    lh_cuda_answer answer[]; /* [examples] */
+} lh_cuda_kept;
 
 typedef struct lh_cuda_engine {
     lh_engine engine;
@@ -90,6 +101,9 @@ typedef struct lh_cuda_engine {
     CUdeviceptr vectors; /* parameter_storage real each, see lh_cuda_vector_at */
     lh_epoch epoch;      /* finite data */
     bool steps;          /* takes part in launches */
+    bool closed;
+    lh_cuda_kept *kept; /* in the order in which they will be asked for */
+    int kept_in_vain;   /* how often in a row what was kept was not asked for */
     int wish;            /* steps that it was last asked for and waits for; 0: none */
     double ready_seconds;
     lh_step_metrics metrics[LH_CUDA_MOST_STEPS]; /* of the last launch */
@@ -120,7 +134,9 @@ typedef struct lh_cuda_fleet {
     lh_cuda_room room;
     lh_cuda_ring ring;
     lh_cuda_forward forward;
-    lh_cuda_library *library; /* of a wide model; NULL otherwise */
+    lh_cuda_engine **together; /* [count] whom a pass evaluates, the one that asked first */
+    size_t kept_bytes;         /* of all engines */
+    lh_cuda_library *library;  /* of a wide model; NULL otherwise */
     lh_cuda_launch *launches; /* room for the list of a step's or evaluation's */
     double step_seconds;      /* of one step of all, lately (watchdog: at most so far); 0: not known */
     int launched;             /* steps that were started together last */
@@ -209,6 +225,25 @@ lh_cuda_prepared *lh_cuda_ring_at(const lh_cuda_ring *ring, int64_t slot, int co
 
 /* Why the batch of a column at slot `first` could not be had. */
 lh_status lh_cuda_ring_why(lh_cuda_fleet *fleet, int column, lh_error *error);
+
+/* --- kept.c ----------------------------------------------------------------------------------------------------- */
+
+/* Replicas of a fleet reach their evaluations at the same step and ask for the same conditions, one replica after the
+ * other: the first one's pass evaluates the others, too, and what it came to is kept until they ask. */
+
+/* Whom a condition is evaluated for, in fleet->together: the engine, and up to most - 1 others whose parameters are of the
+ * same step. Not those that did not ask twice in a row for what was kept, and nobody while much is kept already. */
+int lh_cuda_gather(lh_cuda_engine *engine, int most);
+
+/* Keeps what a condition came to; classes: NULL where nobody wants them. Without memory nothing is kept. */
+void lh_cuda_keep(lh_cuda_engine *engine, const lh_condition *condition, const lh_cuda_answer *answers,
+                  const int *classes, size_t labels);
+
+/* What was kept of this condition, for the caller to give to lh_cuda_kept_end; NULL: nothing is. What was kept of other
+ * conditions, or before other parameters, goes. */
+lh_cuda_kept *lh_cuda_take_kept(lh_cuda_engine *engine, const lh_condition *condition);
+void lh_cuda_kept_end(lh_cuda_engine *engine, lh_cuda_kept *kept);
+void lh_cuda_drop_kept(lh_cuda_engine *engine);
 
 /* --- phases.c --------------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
-/* Evaluation on a CUDA device: one launch per condition, or several where a watchdog ends long ones or a signal may
- * come; sums are added on the host, in the order of the examples. */
+/* Evaluation on a CUDA device: one launch per condition for the replicas that will ask for it (kept.c), or several where
+ * a watchdog ends long ones or a signal may come; sums are added on the host, in the order of the examples. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -10,6 +10,7 @@
 #include "runtime/cuda/memory.h"
 
 enum { ROWS = 32 /* sequences that a thread makes at a time */ };
+static const size_t MOST_SHARED = (size_t)256 << 20; /* bytes of the tables of replicas that are evaluated together */
 
 /* What a set of lengths needs. */
 typedef struct needs {
@@ -24,31 +25,42 @@ static int more(int a, int b) { return a > b ? a : b; }
 
 /* Groups of sequences that go through the layers together, and the blocks that take them in turn. */
 typedef struct cut {
-    int group, blocks;
-    int workspaces;   /* one for each block; of a wide model one for all */
-    size_t workspace; /* bytes of one */
+    int group;
+    int at_once, team; /* replicas of one launch, and blocks of each */
+    size_t workspace;  /* bytes of one; a block has one, a wide model one for all */
 } cut;
 
-static cut cut_of(const lh_cuda_fleet *fleet, const lh_shape *shape) {
-    int group = fleet->program->evaluation_group(shape);
+static int groups_of(const lh_shape *shape, int group) { return (shape->sequences + group - 1) / group; }
+
+static cut cut_of(const lh_cuda_fleet *fleet, const lh_shape *shape, int replicas) {
+    int group = fleet->program->evaluation_group(shape), most = fleet->device->evaluate_blocks;
     if (group > shape->sequences) group = shape->sequences;
-    int groups = (shape->sequences + group - 1) / group, most = fleet->device->evaluate_blocks;
     lh_shape part = *shape;
     part.sequences = group;
-    bool wide = fleet->library != NULL;
-    int busy = wide ? group : groups, blocks = busy < most ? busy : most;
-    return (cut){group, blocks, wide ? 1 : blocks,
+    int busy = fleet->library != NULL ? group : groups_of(shape, group), at_once = replicas < most ? replicas : most;
+    return (cut){group, at_once, busy < most / at_once ? busy : most / at_once,
                  lh_cuda_aligned(fleet->program->workspace_bytes(&part, LH_MODE_EVALUATE))};
+}
+
+/* The workspaces of a launch, whatever replicas it evaluates. */
+static size_t workspaces_of(const lh_cuda_fleet *fleet, const lh_shape *shape, const cut *c) {
+    if (fleet->library != NULL) return 1;
+    size_t busy = (size_t)fleet->count * (size_t)groups_of(shape, c->group), most = (size_t)fleet->device->evaluate_blocks;
+    return busy < most ? busy : most;
+}
+
+static size_t shared_of(const lh_cuda_fleet *fleet, const lh_shape *shape) {
+    return lh_cuda_aligned(fleet->program->shared_bytes(shape));
 }
 
 static void need_length(const lh_cuda_fleet *fleet, int n, int examples, needs *most) {
     const lh_spec *spec = fleet->spec;
     lh_shape shape = lh_shape_at(spec, n, examples);
-    cut c = cut_of(fleet, &shape);
+    cut c = cut_of(fleet, &shape, 1);
     size_t logits = (size_t)shape.labels * (size_t)spec->classes * (size_t)fleet->program->real_bytes;
     most->batch = larger(most->batch, lh_cuda_layout_of(fleet, &shape).bytes);
-    most->workspaces = larger(most->workspaces, (size_t)c.workspaces * c.workspace);
-    most->shared = larger(most->shared, fleet->program->shared_bytes(&shape));
+    most->workspaces = larger(most->workspaces, workspaces_of(fleet, &shape, &c) * c.workspace);
+    most->shared = larger(most->shared, shared_of(fleet, &shape));
     most->logits = larger(most->logits, logits);
     most->classes = larger(most->classes, (size_t)examples * (size_t)shape.labels * sizeof(int));
     most->words = larger(most->words, lh_batch_words(spec, n));
@@ -69,12 +81,28 @@ void lh_cuda_forward_close(lh_cuda_fleet *fleet) {
     memset(forward, 0, sizeof *forward);
 }
 
-/* The step's description, and behind it the counter of arrivals. */
-enum { ARRIVALS_AT = 256, STEP_BYTES = 512 };
+/* The step's description, behind it the counters of arrivals, and where the replicas have their parameters. */
+enum { ARRIVALS_AT = 256 };
+
+static size_t parameters_at(const lh_cuda_fleet *fleet) {
+    return lh_cuda_aligned(ARRIVALS_AT + (size_t)fleet->count * sizeof(unsigned int));
+}
+
+static size_t step_bytes(const lh_cuda_fleet *fleet) {
+    return parameters_at(fleet) + (size_t)fleet->count * sizeof(CUdeviceptr);
+}
+
+/* Replicas that one pass may evaluate. */
+static int most_together(const lh_cuda_fleet *fleet, const needs *most) {
+    size_t fit = most->shared > 0 ? MOST_SHARED / most->shared : (size_t)fleet->count;
+    if (fleet->library != NULL || fit < 1) return 1;
+    return fit < (size_t)fleet->count ? (int)fit : fleet->count;
+}
 
 static lh_status open_forward(lh_cuda_fleet *fleet, const needs *most, int examples, lh_error *error) {
     lh_cuda_forward *forward = &fleet->forward;
-    size_t answers = (size_t)examples * sizeof(lh_cuda_answer);
+    int together = most_together(fleet, most);
+    size_t replicas = (size_t)together, answers = replicas * (size_t)examples * sizeof(lh_cuda_answer);
     const struct {
         CUdeviceptr *device;
         void **host;
@@ -82,12 +110,12 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const needs *most, int examp
         const char *what;
     } memory[] = {
         {&forward->device_workspaces, NULL, most->workspaces, "the activations of an evaluation"},
-        {&forward->device_shared, NULL, most->shared, "what an evaluation shares"},
+        {&forward->device_shared, NULL, replicas * most->shared, "what an evaluation shares"},
         {&forward->device_batch, &forward->host_batch, most->batch, "the examples of an evaluation"},
         {&forward->device_answers, &forward->host_answers, answers, "the answers of an evaluation"},
         {&forward->device_logits, &forward->host_logits, most->logits, "logits"},
-        {&forward->device_classes, &forward->host_classes, most->classes, "the classes that are answered"},
-        {&forward->device_step, &forward->host_step, STEP_BYTES, "an evaluation"},
+        {&forward->device_classes, &forward->host_classes, replicas * most->classes, "the classes that are answered"},
+        {&forward->device_step, &forward->host_step, step_bytes(fleet), "an evaluation"},
     };
     lh_status status = LH_OK;
     for (size_t i = 0; status == LH_OK && i < sizeof memory / sizeof *memory; i++) {
@@ -96,6 +124,7 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const needs *most, int examp
             status = lh_cuda_pin(fleet->device, memory[i].bytes, memory[i].what, memory[i].host, error);
     }
     if (status != LH_OK) return status;
+    forward->together = together;
     forward->batch = most->batch;
     forward->workspaces = most->workspaces;
     forward->shared = most->shared;
@@ -140,18 +169,21 @@ static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *
     return lh_cuda_check(fleet->driver, result, call, error);
 }
 
-static lh_status send_batch(const lh_cuda_fleet *fleet, const lh_shape *shape, const lh_draw *draw, double noise,
-                            lh_error *error) {
+static lh_status send_batch(const lh_cuda_fleet *fleet, int replicas, const lh_shape *shape, const lh_draw *draw,
+                            double noise, lh_error *error) {
     const lh_cuda_forward *forward = &fleet->forward;
     lh_cuda_layout layout = lh_cuda_layout_of(fleet, shape);
-    memset(forward->host_step, 0, STEP_BYTES);
+    memset(forward->host_step, 0, step_bytes(fleet));
     lh_cuda_step *step = (lh_cuda_step *)forward->host_step;
     *step = lh_cuda_step_of(&layout, shape, forward->device_batch, draw);
     step->rate = noise;
+    CUdeviceptr *parameters = (CUdeviceptr *)(void *)((char *)forward->host_step + parameters_at(fleet));
+    for (int i = 0; i < replicas; i++) parameters[i] = lh_cuda_vector_at(fleet->together[i], LH_CUDA_PARAMETERS);
     CUresult result =
         fleet->driver->cuMemcpyHtoDAsync(forward->device_batch, forward->host_batch, layout.bytes, fleet->stream);
     if (result == 0)
-        result = fleet->driver->cuMemcpyHtoDAsync(forward->device_step, forward->host_step, STEP_BYTES, fleet->stream);
+        result = fleet->driver->cuMemcpyHtoDAsync(forward->device_step, forward->host_step, step_bytes(fleet),
+                                                   fleet->stream);
     return check(fleet, result, "cuMemcpyHtoDAsync", error);
 }
 
@@ -161,7 +193,7 @@ static lh_status start_groups(const lh_cuda_engine *engine, const lh_shape *shap
     lh_cuda_fleet *fleet = engine->fleet;
     lh_cuda_pass pass = {
         .kernel = fleet->device->evaluate,
-        .blocks = c->blocks,
+        .blocks = c->team,
         .mode = LH_MODE_EVALUATE,
         .shape = *shape,
         .workspace = fleet->forward.device_workspaces,
@@ -180,13 +212,13 @@ static lh_status start_groups(const lh_cuda_engine *engine, const lh_shape *shap
     return status;
 }
 
-static lh_status start_launch(const lh_cuda_fleet *fleet, const cut *c, lh_cuda_evaluate *evaluate, lh_error *error) {
+static lh_status start_launch(const lh_cuda_fleet *fleet, int replicas, lh_cuda_evaluate *evaluate, lh_error *error) {
     const lh_cuda_driver *driver = fleet->driver;
     void *arguments[] = {evaluate};
-    CUresult result =
-        driver->cuMemsetD8Async(fleet->forward.device_step + ARRIVALS_AT, 0, sizeof(unsigned int), fleet->stream);
+    CUresult result = driver->cuMemsetD8Async(fleet->forward.device_step + ARRIVALS_AT, 0,
+                                              (size_t)replicas * sizeof(unsigned int), fleet->stream);
     if (result != 0) return check(fleet, result, "cuMemsetD8Async", error);
-    result = driver->cuLaunchCooperativeKernel(fleet->device->evaluate, (unsigned)c->blocks, 1, 1,
+    result = driver->cuLaunchCooperativeKernel(fleet->device->evaluate, (unsigned)(replicas * evaluate->team), 1, 1,
                                                (unsigned)fleet->program->threads, 1, 1,
                                                (unsigned)fleet->program->block_memory, fleet->stream, arguments);
     return check(fleet, result, "cuLaunchCooperativeKernel of the evaluation", error);
@@ -200,18 +232,19 @@ static const double SHORT_LAUNCH = 0.25; /* seconds: what follows one may be twi
 
 /* One launch; where a watchdog ends what takes seconds, one for each group that every block takes. Where a signal may
  * ask for an end, launches that begin with so much and grow until they take a noticeable time, each waited for. */
-static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *shape, const cut *c,
+static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *shape, int replicas,
                                 lh_cuda_evaluate *evaluate, lh_error *error) {
     const lh_cuda_fleet *fleet = engine->fleet;
     bool grows = engine->engine.stop != NULL && !fleet->device->watchdog;
-    int at_once = grows || fleet->device->watchdog ? c->blocks * c->group : shape->sequences;
+    int at_once = grows || fleet->device->watchdog ? evaluate->team * evaluate->group : shape->sequences;
     lh_status status = LH_OK;
+    evaluate->first = evaluate->end = 0;
     for (; status == LH_OK && evaluate->end < shape->sequences; evaluate->first = evaluate->end) {
         int left = shape->sequences - evaluate->end;
         double start = lh_clock();
         if (lh_is_stopped(&engine->engine)) return LH_STOPPED;
         evaluate->end += left < at_once ? left : at_once;
-        status = start_launch(fleet, c, evaluate, error);
+        status = start_launch(fleet, replicas, evaluate, error);
         if (!grows || status != LH_OK || left <= at_once) continue;
         status = wait(fleet, error);
         if (lh_clock() - start < SHORT_LAUNCH && at_once <= shape->sequences / 2) at_once *= 2;
@@ -222,31 +255,45 @@ static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *sh
 /* What a pass gives besides its sequences' sums. */
 typedef enum output { SUMS_ALONE, LOGITS, CLASSES } output;
 
-static lh_status launch(const lh_cuda_engine *engine, const lh_shape *shape, output wanted, lh_error *error) {
+/* Sequences of `replicas` of fleet->together, the first of whom asked: as many replicas at once as there are blocks. */
+static lh_status launch(const lh_cuda_engine *engine, const lh_shape *shape, int replicas, output wanted,
+                        lh_error *error) {
     const lh_cuda_fleet *fleet = engine->fleet;
     const lh_cuda_forward *forward = &fleet->forward;
-    cut c = cut_of(fleet, shape);
+    cut c = cut_of(fleet, shape, replicas);
+    int labels = shape->sequences * shape->labels;
+    lh_status status = LH_OK;
     lh_cuda_evaluate evaluate = {
-        .parameters = (const void *)(uintptr_t)lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS),
+        .parameters = (const void *const *)(uintptr_t)(forward->device_step + parameters_at(fleet)),
         .step = (const lh_cuda_step *)(uintptr_t)forward->device_step,
         .tables = (const void *)(uintptr_t)fleet->tables,
         .shared = (char *)(uintptr_t)forward->device_shared,
+        .shared_stride = (long long)shared_of(fleet, shape),
         .arrivals = (unsigned int *)(uintptr_t)(forward->device_step + ARRIVALS_AT),
         .answers = (lh_cuda_answer *)(uintptr_t)forward->device_answers,
         .logits = wanted == LOGITS ? (void *)(uintptr_t)forward->device_logits : NULL,
         .classes = wanted == CLASSES ? (int *)(uintptr_t)forward->device_classes : NULL,
         .workspace = (char *)(uintptr_t)forward->device_workspaces,
         .workspace_stride = (long long)c.workspace,
+        .team = c.team,
         .group = c.group,
     };
     if (fleet->library != NULL) return start_groups(engine, shape, &c, &evaluate, error);
-    return start_launches(engine, shape, &c, &evaluate, error);
+    for (int first = 0; status == LH_OK && first < replicas; first += c.at_once) {
+        int left = replicas - first;
+        status = start_launches(engine, shape, left < c.at_once ? left : c.at_once, &evaluate, error);
+        evaluate.parameters += c.at_once;
+        evaluate.answers += c.at_once * shape->sequences;
+        if (evaluate.classes != NULL) evaluate.classes += c.at_once * labels;
+    }
+    return status;
 }
 
-static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_shape *shape, output wanted, lh_error *error) {
+static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_shape *shape, int replicas, output wanted,
+                               lh_error *error) {
     const lh_cuda_driver *driver = fleet->driver;
     const lh_cuda_forward *forward = &fleet->forward;
-    size_t sequences = (size_t)shape->sequences, labels = sequences * (size_t)shape->labels;
+    size_t sequences = (size_t)replicas * (size_t)shape->sequences, labels = sequences * (size_t)shape->labels;
     CUresult result = driver->cuMemcpyDtoHAsync(forward->host_answers, forward->device_answers,
                                                 sequences * sizeof(lh_cuda_answer), fleet->stream);
     if (result == 0 && wanted == LOGITS)
@@ -260,14 +307,14 @@ static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_shape *shape
     return status == LH_OK ? wait(fleet, error) : status;
 }
 
-/* Sends host_batch through the model, with noise on its embeddings; sums of sequences, and what more is wanted, are in the
- * host's memory on return. */
-static lh_status run(lh_cuda_engine *engine, const lh_shape *shape, const lh_draw *draw, double noise, output wanted,
-                     lh_error *error) {
+/* Sends host_batch through the models of `replicas` of fleet->together, with noise on its embeddings; sums of sequences,
+ * and what more is wanted, are in the host's memory on return. */
+static lh_status run(lh_cuda_engine *engine, int replicas, const lh_shape *shape, const lh_draw *draw, double noise,
+                     output wanted, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
-    lh_status status = send_batch(fleet, shape, draw, noise, error);
-    if (status == LH_OK) status = launch(engine, shape, wanted, error);
-    if (status == LH_OK) status = fetch_answers(fleet, shape, wanted, error);
+    lh_status status = send_batch(fleet, replicas, shape, draw, noise, error);
+    if (status == LH_OK) status = launch(engine, shape, replicas, wanted, error);
+    if (status == LH_OK) status = fetch_answers(fleet, shape, replicas, wanted, error);
     bool stopped = status == LH_STOPPED;
     if (stopped) status = wait(fleet, error); /* the host's memory is in use until then */
     if (stopped && status == LH_OK) return LH_STOPPED;
@@ -339,9 +386,31 @@ static lh_status fill_batch(const lh_cuda_engine *engine, const lh_condition *co
     return LH_OK;
 }
 
-static void take_classes(const lh_cuda_fleet *fleet, const lh_shape *shape, uint16_t *to) {
-    const int *classes = fleet->forward.host_classes;
+static void take_classes(const int *classes, const lh_shape *shape, uint16_t *to) {
     for (size_t i = 0; i < (size_t)shape->sequences * (size_t)shape->labels; i++) to[i] = (uint16_t)classes[i];
+}
+
+/* Sums over the answers of one replica. */
+static void add_up(const lh_spec *spec, const lh_shape *shape, const lh_cuda_answer *answers, lh_sums *sums,
+                   lh_sums *each) {
+    memset(sums, 0, sizeof *sums);
+    for (int i = 0; i < shape->sequences; i++) {
+        lh_sums one = lh_sums_of(spec, shape->labels, answers[i].counted, answers[i].correct, answers[i].loss);
+        lh_sums_add(sums, &one);
+        if (each != NULL) each[i] = one;
+    }
+}
+
+/* Keeps for the others of fleet->together what a condition came to. */
+static void keep_for_others(const lh_cuda_fleet *fleet, int replicas, const lh_condition *condition,
+                            const lh_shape *shape) {
+    const lh_cuda_forward *forward = &fleet->forward;
+    size_t sequences = (size_t)shape->sequences, labels = sequences * (size_t)shape->labels;
+    for (int i = 1; i < replicas; i++) {
+        const int *classes = (const int *)forward->host_classes + (size_t)i * labels;
+        lh_cuda_keep(fleet->together[i], condition, (const lh_cuda_answer *)forward->host_answers + (size_t)i * sequences,
+                     condition->answers != NULL ? classes : NULL, labels);
+    }
 }
 
 lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *condition, lh_sums *sums, lh_sums *each,
@@ -350,19 +419,22 @@ lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *cond
     lh_cuda_fleet *fleet = engine->fleet;
     lh_shape shape = lh_shape_at(fleet->spec, condition->n, condition->examples);
     lh_status status = lh_cuda_enter(fleet, error);
+    lh_cuda_kept *kept = status == LH_OK ? lh_cuda_take_kept(engine, condition) : NULL;
+    if (kept != NULL) {
+        add_up(fleet->spec, &shape, kept->answer, sums, each);
+        if (condition->answers != NULL) take_classes(kept->classes, &shape, condition->answers);
+        lh_cuda_kept_end(engine, kept);
+        return LH_OK;
+    }
     if (status == LH_OK) status = fill_batch(engine, condition, &shape, error);
     if (status != LH_OK) return status;
-    status = run(engine, &shape, &condition->draw, condition->noise, condition->answers != NULL ? CLASSES : SUMS_ALONE,
-                 error);
+    int replicas = lh_cuda_gather(engine, fleet->forward.together);
+    status = run(engine, replicas, &shape, &condition->draw, condition->noise,
+                 condition->answers != NULL ? CLASSES : SUMS_ALONE, error);
     if (status != LH_OK) return status;
-    if (condition->answers != NULL) take_classes(fleet, &shape, condition->answers);
-    const lh_cuda_answer *answers = fleet->forward.host_answers;
-    memset(sums, 0, sizeof *sums);
-    for (int i = 0; i < condition->examples; i++) {
-        lh_sums one = lh_sums_of(fleet->spec, shape.labels, answers[i].counted, answers[i].correct, answers[i].loss);
-        lh_sums_add(sums, &one);
-        if (each != NULL) each[i] = one;
-    }
+    if (condition->answers != NULL) take_classes(fleet->forward.host_classes, &shape, condition->answers);
+    add_up(fleet->spec, &shape, fleet->forward.host_answers, sums, each);
+    keep_for_others(fleet, replicas, condition, &shape);
     return LH_OK;
 }
 
@@ -388,7 +460,7 @@ static lh_status run_query(lh_cuda_engine *engine, const lh_query *query, const 
     lh_status status = lh_cuda_enter(engine->fleet, error);
     if (status != LH_OK) return status;
     put_queries(engine->fleet, query, shape, &draw);
-    return run(engine, shape, &draw, query->noise, wanted, error);
+    return run(engine, lh_cuda_gather(engine, 1), shape, &draw, query->noise, wanted, error);
 }
 
 lh_status lh_cuda_answer_queries(lh_engine *handle, const lh_query *query, int count, uint16_t *answers,
@@ -396,7 +468,7 @@ lh_status lh_cuda_answer_queries(lh_engine *handle, const lh_query *query, int c
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
     lh_shape shape = lh_shape_at(engine->fleet->spec, query->n, count);
     lh_status status = run_query(engine, query, &shape, CLASSES, error);
-    if (status == LH_OK) take_classes(engine->fleet, &shape, answers);
+    if (status == LH_OK) take_classes(engine->fleet->forward.host_classes, &shape, answers);
     return status;
 }
 

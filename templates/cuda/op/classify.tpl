@@ -2,5 +2,6 @@ classify(${x}, ${training and "true" or "false"});
 % if training then
 add_up(b->replica.shard_sums + shard);
 % else
-give_answers(a.answers, (real *)a.logits, a.classes);
+% local before = cuda.products == "library" and "0" or "(size_t)(blockIdx.x / a.team) * a.step->sequences"
+give_answers(a.answers, (real *)a.logits, a.classes, ${before});
 % end

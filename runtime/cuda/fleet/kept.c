@@ -1,0 +1,85 @@
+/* Evaluations that are made ahead of their time; see fleet_parts.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cuda/fleet/fleet_parts.h"
+
+static const size_t MOST_KEPT = (size_t)256 << 20; /* bytes of all engines */
+enum { IN_VAIN = 2 };
+
+/* The step of the parameters, which steps that are not handed out yet have changed already. */
+static int64_t state_of(const lh_cuda_engine *engine) { return engine->engine.step + engine->engine.ready; }
+
+static bool is_same_key(lh_key a, lh_key b) { return memcmp(&a, &b, sizeof a) == 0; }
+
+static bool is_same_source(const lh_source *a, const lh_source *b) {
+    return is_same_key(a->key, b->key) && a->step == b->step && a->domain == b->domain && a->distinct == b->distinct &&
+           a->pick == b->pick && a->set == b->set;
+}
+
+static bool is_same_draw(const lh_draw *a, const lh_draw *b) {
+    return is_same_key(a->key, b->key) && a->step == b->step && a->example == b->example && a->domain == b->domain &&
+           a->first == b->first;
+}
+
+static bool is_same(const lh_condition *a, const lh_condition *b) {
+    return a->n == b->n && a->first == b->first && a->examples == b->examples && a->noise == b->noise &&
+           is_same_source(&a->source, &b->source) && is_same_draw(&a->draw, &b->draw);
+}
+
+int lh_cuda_gather(lh_cuda_engine *engine, int most) {
+    lh_cuda_fleet *fleet = engine->fleet;
+    int count = 0;
+    fleet->together[count++] = engine;
+    if (fleet->kept_bytes > MOST_KEPT) return count;
+    for (int i = 0; i < fleet->count && count < most; i++) {
+        lh_cuda_engine *other = &fleet->engines[i];
+        if (other != engine && !other->closed && other->failure == LH_OK && other->kept_in_vain < IN_VAIN &&
+            state_of(other) == state_of(engine))
+            fleet->together[count++] = other;
+    }
+    return count;
+}
+
+void lh_cuda_keep(lh_cuda_engine *engine, const lh_condition *condition, const lh_cuda_answer *answers,
+                  const int *classes, size_t labels) {
+    size_t answer_bytes = (size_t)condition->examples * sizeof *answers;
+    size_t class_bytes = classes != NULL ? labels * sizeof *classes : 0;
+    size_t bytes = sizeof(lh_cuda_kept) + answer_bytes + class_bytes;
+    lh_cuda_kept *kept = malloc(bytes), **end = &engine->kept;
+    if (kept == NULL) return;
+    *kept = (lh_cuda_kept){.condition = *condition, .step = state_of(engine), .bytes = bytes};
+    kept->condition.answers = NULL;
+    memcpy(kept->answer, answers, answer_bytes);
+    if (classes != NULL) kept->classes = memcpy((char *)kept->answer + answer_bytes, classes, class_bytes);
+    while (*end != NULL) end = &(*end)->next;
+    *end = kept;
+    engine->fleet->kept_bytes += bytes;
+}
+
+void lh_cuda_kept_end(lh_cuda_engine *engine, lh_cuda_kept *kept) {
+    engine->fleet->kept_bytes -= kept->bytes;
+    free(kept);
+}
+
+void lh_cuda_drop_kept(lh_cuda_engine *engine) {
+    while (engine->kept != NULL) {
+        lh_cuda_kept *first = engine->kept;
+        engine->kept = first->next;
+        lh_cuda_kept_end(engine, first);
+    }
+}
+
+lh_cuda_kept *lh_cuda_take_kept(lh_cuda_engine *engine, const lh_condition *condition) {
+    lh_cuda_kept *first = engine->kept;
+    if (first == NULL) return NULL;
+    bool wants = condition->answers != NULL && first->classes == NULL;
+    if (first->step == state_of(engine) && is_same(&first->condition, condition) && !wants) {
+        engine->kept = first->next;
+        engine->kept_in_vain = 0;
+        return first;
+    }
+    engine->kept_in_vain++;
+    lh_cuda_drop_kept(engine);
+    return NULL;
+}
