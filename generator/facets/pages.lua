@@ -26,6 +26,7 @@
 --                            of attention on a device
 --   bytes(family, sizes, T, S)   of T queries and S keys on the CPU (plan/deriving/memory.lua): sums, what the blocks
 --                            of a shard add up; behind, what begin_step makes for all threads; draws
+--   hides(family, h, i, j, S)   whether query i of head h does not see key j of S, whatever the mask; for pictures
 --   asks(family)             a value that the network makes for it of the input of the keys by a learned map: name, in
 --                            files and in C; columns; bias, whether it has one; comment of the parameter; about, words
 --                            for its width. family.asks has it with width, the columns filled up to whole vectors, and

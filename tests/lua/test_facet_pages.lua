@@ -17,6 +17,7 @@ end
 
 local describe = require("plan.pages.describe")
 local exports = require("exports")
+local mask_page = require("plan.pages.mask_page")
 local plans = require("plans")
 local schema = require("spec.schema")
 
@@ -58,6 +59,18 @@ function TestPages.test_it_is_planned_described_and_told_from_others()
 end
 
 -- What a spec gives for all attentions, and what one of them has.
+function TestPages.test_pictures_show_what_heads_see()
+  local words = {}
+  for h, rows in ipairs(mask_page.cells(plan_of("spacing = { kind = 'even', heads = 7 }").first, 2, 3)) do
+    for i, row in ipairs(rows) do
+      words[#words + 1] = h > 6 and ("head %d, query %d: %s%s%s"):format(h - 1, i - 1, row[1] and "x" or ".",
+        row[2] and "x" or ".", row[3] and "x" or ".") or nil
+    end
+  end
+  lu.assertEquals(words, { "head 6, query 0: x.x", "head 6, query 1: .x.", "head 7, query 0: xxx",
+    "head 7, query 1: xxx" })
+end
+
 function TestPages.test_families_take_it_over_as_it_says()
   local plan = plan_of("spacing = { kind = 'even', heads = 2 }, cross = { spacing = { kind = 'even', heads = 1 } }",
     "encoder_decoder")

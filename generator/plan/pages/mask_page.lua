@@ -6,6 +6,7 @@
 -- Deterministic.
 
 local lists = require("base.lists")
+local pages = require("facets.pages")
 
 local M = {}
 
@@ -49,14 +50,21 @@ local function row_of(mask, i, S, value)
   return row
 end
 
+-- Whether a facet beside the mask hides a pair.
+local function is_hidden(family, h, i, j, S)
+  return lists.any(pages, function(page) return page.hides and page.hides(family, h, i, j, S) end)
+end
+
 function M.cells(family, T, S)
   local mask, heads = family.mask, {}
-  for h, head in ipairs(mask.heads or { {} }) do
+  for h = 1, (mask.heads or family.terms.by_head) and family.heads or 1 do
     heads[h] = {}
     for i = 0, T - 1 do
       heads[h][i + 1] = row_of(mask, i, S, function(j)
-        if mask.kind == "lines" then
-          return line_value(mask, head, i, j, S)
+        if is_hidden(family, h - 1, i, j, S) then
+          return false
+        elseif mask.kind == "lines" then
+          return line_value(mask, mask.heads[h], i, j, S)
         end
         return sees[mask.kind](mask, i, j, S) and 0
       end)
