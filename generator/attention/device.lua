@@ -47,10 +47,7 @@ function PAGES.domain(term)
 end
 
 function PAGES.pair_scalar(term)
-  local scalar, list = term.scalar, { term.page }
-  list[2] = scalar and scalar.trains and "scalar_trains" or nil
-  list[#list + 1] = scalar and scalar.cuda.gathers.uniform and "sums_of_heads" or nil
-  return list
+  return { term.page, term.page == "scalar_trains" and term.scalar.cuda.gathers.uniform and "sums_of_heads" or nil }
 end
 
 -- Rows are filled by a page of the pair vector here, whichever way they are found.

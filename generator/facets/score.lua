@@ -308,7 +308,8 @@ function M.terms(family)
   return score.kind ~= "none" and { { kind = "pair_scalar", page = "scalar", scalar = score,
     properties = { scaled = true, tables = true, numbered = true, again = score.recomputes, trains = score.trains,
       changes = score.grads, gathers = score.gathers, row = score.row ~= nil, partly = score.has.distance,
-      sums = score.trains, first_query = true, after_positions = score.after == "positions" } } } or nil
+      sums = score.trains, first_query = true, after_positions = score.after == "positions" } },
+    score.trains and { kind = "pair_scalar", page = "scalar_trains", scalar = score, properties = {} } or nil } or nil
 end
 
 -- Of sets of tables: score.inc.tpl counts them.

@@ -1,27 +1,15 @@
 % local one, count = scalar.sets == 1, PREFIX .. "SCORE_SETS"
-% local sets = one and "" or "[" .. count .. "]"
 % local every, in_parts = "for (int l = 0; l < " .. count .. "; l++) ", "for (int l = part; l < " .. count .. "; l += parts) "
 % section("members")
 const ${name}_score_tables *scores;
-% section("members_behind")
-% if scalar.trains then
-const ${name}_score_tables *dscores;
-% end
 % section("head")
 head.scores = scores;
-% section("head_grad")
-% if scalar.trains then
-head->dscores = &w->sums.${name}.score${one and "" or "[l]"};
-% end
 % section("score")
 ${name}_score_pair(head->scores, head->h, group->first, j, ${inner})
 % section("group_back")
 % if scalar.gathers then
 ${name}_score_group gathered;
 memset(&gathered, 0, sizeof gathered);
-% end
-% if scalar.trains then
-vector live_inverse = keep_where(lanes_before(T - first), inverse);
 % end
 % section("pair_back")
 % if scalar.grads then
@@ -41,26 +29,6 @@ ${name}_score_tables_of(w->step, l, &tables);
 % section("tables")
 #include "score_${name}.inc"
 
-% section("sums")
-% if scalar.trains then
-${name}_score_tables score${sets};
-% end
-% section("sums_room")
-% if scalar.trains then
-${one and "" or every}lay_out_${name}_scores(&sums->score${one and "" or "[l]"}, memory, used, ${T_S});
-% end
-% section("end_sums")
-% if scalar.trains and one then
-${name}_score_tables tables;
-${name}_score_tables_of(step, 0, &tables);
-end_${name}_score(step, 0, &tables, &sums->score, g);
-% elseif scalar.trains then
-${every}{
-    ${name}_score_tables tables;
-    ${name}_score_tables_of(step, l, &tables);
-    end_${name}_score(step, l, &tables, &sums->score[l], g);
-}
-% end
 % section("after_positions")
 % local make = scalar.after == "positions" and "make_" .. name .. "_score_set"
 % if make and not positions.per_layer then
