@@ -1,5 +1,6 @@
 /* Inside a fleet: shared by fleet.c (memory and state), calls.c (to the device), ring.c (batches ahead of their steps),
- * launch.c (steps), forward.c (evaluation), kept.c (evaluations ahead of their time) and phases.c (wide models). */
+ * launch.c (steps), forward.c (passes without a way back), conditions.c (evaluation), kept.c (evaluations ahead of their
+ * time) and phases.c (wide models). */
 #ifndef LONGHAND_CUDA_FLEET_PARTS_H
 #define LONGHAND_CUDA_FLEET_PARTS_H
 
@@ -104,7 +105,7 @@ typedef struct lh_cuda_engine {
     bool closed;
     lh_cuda_kept *kept; /* in the order in which they will be asked for */
     int kept_in_vain;   /* how often in a row what was kept was not asked for */
-    int wish;            /* steps that it was last asked for and waits for; 0: none */
+    int wish;           /* steps that it was last asked for and waits for; 0: none */
     double ready_seconds;
     lh_step_metrics metrics[LH_CUDA_MOST_STEPS]; /* of the last launch */
     int taken;                                   /* of them, handed out */
@@ -137,10 +138,10 @@ typedef struct lh_cuda_fleet {
     lh_cuda_engine **together; /* [count] whom a pass evaluates, the one that asked first */
     size_t kept_bytes;         /* of all engines */
     lh_cuda_library *library;  /* of a wide model; NULL otherwise */
-    lh_cuda_launch *launches; /* room for the list of a step's or evaluation's */
-    double step_seconds;      /* of one step of all, lately (watchdog: at most so far); 0: not known */
-    int launched;             /* steps that were started together last */
-    lh_status lost;           /* the device failed, for good */
+    lh_cuda_launch *launches;  /* room for the list of a step's or evaluation's */
+    double step_seconds;       /* of one step of all, lately (watchdog: at most so far); 0: not known */
+    int launched;              /* steps that were started together last */
+    lh_status lost;            /* the device failed, for good */
     lh_error loss;
 } lh_cuda_fleet;
 
@@ -269,7 +270,27 @@ lh_status lh_cuda_name_products(lh_cuda_fleet *fleet, lh_error *error);
 /* Starts all launches of a pass; returns while they run. */
 lh_status lh_cuda_run_phases(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, lh_error *error);
 
-/* --- launch.c, forward.c ---------------------------------------------------------------------------------------- */
+/* --- forward.c -------------------------------------------------------------------------------------------------- */
+
+enum { LH_CUDA_ROWS = 32 /* sequences that a thread makes at a time */ };
+
+/* What a pass gives besides its sequences' sums. */
+typedef enum lh_cuda_output { LH_CUDA_SUMS, LH_CUDA_LOGITS, LH_CUDA_CLASSES } lh_cuda_output;
+
+/* Sends host_batch through the models of `replicas` of fleet->together, with noise on its embeddings; sums of sequences,
+ * and what more is wanted, are in the host's memory on return. */
+lh_status lh_cuda_run(lh_cuda_engine *engine, int replicas, const lh_shape *shape, const lh_draw *draw, double noise,
+                      lh_cuda_output wanted, lh_error *error);
+
+/* The draws of host_batch; positions and distances as of lh_cuda_make_draws. */
+void lh_cuda_forward_draws(const lh_cuda_fleet *fleet, const lh_cuda_layout *layout, const lh_shape *shape,
+                           const lh_draw *draw, const int32_t *const positions[LH_MAX_STREAMS],
+                           const int32_t *const distances[LH_MAX_STREAMS]);
+
+/* Classes of [sequences][labels] as the caller has them. */
+void lh_cuda_take_classes(const int *classes, const lh_shape *shape, uint16_t *to);
+
+/* --- launch.c, forward.c, conditions.c ---------------------------------------------------------------------------------------- */
 
 lh_status lh_cuda_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
 

@@ -1,15 +1,12 @@
-/* Evaluation on a CUDA device: one launch per condition for the replicas that will ask for it (kept.c), or several where
- * a watchdog ends long ones or a signal may come; sums are added on the host, in the order of the examples. */
-#include <stdatomic.h>
+/* Passes forward on a CUDA device: one launch for a batch and the replicas that it is for, or several where a watchdog ends
+ * long ones or a signal may come. */
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/real.h"
-#include "base/team.h"
 #include "runtime/cuda/fleet/fleet_parts.h"
 #include "runtime/cuda/memory.h"
 
-enum { ROWS = 32 /* sequences that a thread makes at a time */ };
 static const size_t MOST_SHARED = (size_t)256 << 20; /* bytes of the tables of replicas that are evaluated together */
 
 /* What a set of lengths needs. */
@@ -45,7 +42,8 @@ static cut cut_of(const lh_cuda_fleet *fleet, const lh_shape *shape, int replica
 /* The workspaces of a launch, whatever replicas it evaluates. */
 static size_t workspaces_of(const lh_cuda_fleet *fleet, const lh_shape *shape, const cut *c) {
     if (fleet->library != NULL) return 1;
-    size_t busy = (size_t)fleet->count * (size_t)groups_of(shape, c->group), most = (size_t)fleet->device->evaluate_blocks;
+    size_t busy = (size_t)fleet->count * (size_t)groups_of(shape, c->group),
+           most = (size_t)fleet->device->evaluate_blocks;
     return busy < most ? busy : most;
 }
 
@@ -133,7 +131,7 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const needs *most, int examp
     forward->words = most->words;
     forward->longest_n = most->longest_n;
     forward->examples = examples;
-    return lh_cuda_lanes_open(&forward->lanes, fleet, most->longest_n, ROWS, error);
+    return lh_cuda_lanes_open(&forward->lanes, fleet, most->longest_n, LH_CUDA_ROWS, error);
 }
 
 lh_status lh_cuda_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error) {
@@ -183,7 +181,7 @@ static lh_status send_batch(const lh_cuda_fleet *fleet, int replicas, const lh_s
         fleet->driver->cuMemcpyHtoDAsync(forward->device_batch, forward->host_batch, layout.bytes, fleet->stream);
     if (result == 0)
         result = fleet->driver->cuMemcpyHtoDAsync(forward->device_step, forward->host_step, step_bytes(fleet),
-                                                   fleet->stream);
+                                                  fleet->stream);
     return check(fleet, result, "cuMemcpyHtoDAsync", error);
 }
 
@@ -252,11 +250,8 @@ static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *sh
     return status;
 }
 
-/* What a pass gives besides its sequences' sums. */
-typedef enum output { SUMS_ALONE, LOGITS, CLASSES } output;
-
 /* Sequences of `replicas` of fleet->together, the first of whom asked: as many replicas at once as there are blocks. */
-static lh_status launch(const lh_cuda_engine *engine, const lh_shape *shape, int replicas, output wanted,
+static lh_status launch(const lh_cuda_engine *engine, const lh_shape *shape, int replicas, lh_cuda_output wanted,
                         lh_error *error) {
     const lh_cuda_fleet *fleet = engine->fleet;
     const lh_cuda_forward *forward = &fleet->forward;
@@ -271,8 +266,8 @@ static lh_status launch(const lh_cuda_engine *engine, const lh_shape *shape, int
         .shared_stride = (long long)shared_of(fleet, shape),
         .arrivals = (unsigned int *)(uintptr_t)(forward->device_step + ARRIVALS_AT),
         .answers = (lh_cuda_answer *)(uintptr_t)forward->device_answers,
-        .logits = wanted == LOGITS ? (void *)(uintptr_t)forward->device_logits : NULL,
-        .classes = wanted == CLASSES ? (int *)(uintptr_t)forward->device_classes : NULL,
+        .logits = wanted == LH_CUDA_LOGITS ? (void *)(uintptr_t)forward->device_logits : NULL,
+        .classes = wanted == LH_CUDA_CLASSES ? (int *)(uintptr_t)forward->device_classes : NULL,
         .workspace = (char *)(uintptr_t)forward->device_workspaces,
         .workspace_stride = (long long)c.workspace,
         .team = c.team,
@@ -289,28 +284,26 @@ static lh_status launch(const lh_cuda_engine *engine, const lh_shape *shape, int
     return status;
 }
 
-static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_shape *shape, int replicas, output wanted,
+static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_shape *shape, int replicas, lh_cuda_output wanted,
                                lh_error *error) {
     const lh_cuda_driver *driver = fleet->driver;
     const lh_cuda_forward *forward = &fleet->forward;
     size_t sequences = (size_t)replicas * (size_t)shape->sequences, labels = sequences * (size_t)shape->labels;
     CUresult result = driver->cuMemcpyDtoHAsync(forward->host_answers, forward->device_answers,
                                                 sequences * sizeof(lh_cuda_answer), fleet->stream);
-    if (result == 0 && wanted == LOGITS)
+    if (result == 0 && wanted == LH_CUDA_LOGITS)
         result = driver->cuMemcpyDtoHAsync(forward->host_logits, forward->device_logits,
                                            labels * (size_t)fleet->spec->classes * (size_t)fleet->program->real_bytes,
                                            fleet->stream);
-    if (result == 0 && wanted == CLASSES)
+    if (result == 0 && wanted == LH_CUDA_CLASSES)
         result = driver->cuMemcpyDtoHAsync(forward->host_classes, forward->device_classes, labels * sizeof(int),
                                            fleet->stream);
     lh_status status = check(fleet, result, "cuMemcpyDtoHAsync", error);
     return status == LH_OK ? wait(fleet, error) : status;
 }
 
-/* Sends host_batch through the models of `replicas` of fleet->together, with noise on its embeddings; sums of sequences,
- * and what more is wanted, are in the host's memory on return. */
-static lh_status run(lh_cuda_engine *engine, int replicas, const lh_shape *shape, const lh_draw *draw, double noise,
-                     output wanted, lh_error *error) {
+lh_status lh_cuda_run(lh_cuda_engine *engine, int replicas, const lh_shape *shape, const lh_draw *draw, double noise,
+                      lh_cuda_output wanted, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
     lh_status status = send_batch(fleet, replicas, shape, draw, noise, error);
     if (status == LH_OK) status = launch(engine, shape, replicas, wanted, error);
@@ -321,121 +314,15 @@ static lh_status run(lh_cuda_engine *engine, int replicas, const lh_shape *shape
     return lh_cuda_lose(fleet, status, error);
 }
 
-static void make_draws(const lh_cuda_fleet *fleet, const lh_cuda_layout *layout, const lh_shape *shape,
-                       const lh_draw *draw, const int32_t *const positions[LH_MAX_STREAMS],
-                       const int32_t *const distances[LH_MAX_STREAMS]) {
+void lh_cuda_forward_draws(const lh_cuda_fleet *fleet, const lh_cuda_layout *layout, const lh_shape *shape,
+                           const lh_draw *draw, const int32_t *const positions[LH_MAX_STREAMS],
+                           const int32_t *const distances[LH_MAX_STREAMS]) {
     lh_cuda_make_draws(fleet->program, draw, shape, positions, distances, fleet->forward.lanes.lane[0].scratch,
                        (int *)(void *)((char *)fleet->forward.host_batch + layout->draws));
 }
 
-/* --- many examples ---------------------------------------------------------------------------------------------- */
-
-typedef struct filling {
-    lh_cuda_fleet *fleet;
-    const lh_condition *condition;
-    lh_cuda_layout layout;
-    int pieces;
-    atomic_int next, failed; /* failed: the first piece whose examples could not be had */
-    const lh_engine *engine;
-} filling;
-
-static int rows_of(const filling *job, int piece) {
-    int left = job->condition->examples - piece * ROWS;
-    return left < ROWS ? left : ROWS;
-}
-
-static lh_status fill_piece(const filling *job, lh_batch *batch, int piece, lh_error *error) {
-    const lh_condition *condition = job->condition;
-    return lh_batch_fill(batch, job->fleet->spec, &condition->source, condition->n,
-                         (uint32_t)(condition->first + piece * ROWS), rows_of(job, piece), error);
-}
-
-static void fill_work(void *argument, int index, int count) {
-    filling *job = argument;
-    lh_cuda_forward *forward = &job->fleet->forward;
-    lh_batch *batch = &forward->lanes.lane[index].batch;
-    int piece;
-    (void)count;
-    while (!lh_is_stopped(job->engine) && (piece = atomic_fetch_add(&job->next, 1)) < job->pieces) {
-        if (fill_piece(job, batch, piece, NULL) == LH_OK) {
-            lh_cuda_put_rows(&job->layout, forward->host_batch, piece * ROWS, batch);
-            continue;
-        }
-        int first = atomic_load(&job->failed);
-        while (piece < first && !atomic_compare_exchange_weak(&job->failed, &first, piece)) continue;
-    }
-}
-
-static lh_status fill_batch(const lh_cuda_engine *engine, const lh_condition *condition, const lh_shape *shape,
-                            lh_error *error) {
-    lh_cuda_fleet *fleet = engine->fleet;
-    int pieces = (condition->examples + ROWS - 1) / ROWS, threads = fleet->forward.lanes.count;
-    filling job = {.fleet = fleet,
-                   .condition = condition,
-                   .layout = lh_cuda_layout_of(fleet, shape),
-                   .pieces = pieces,
-                   .engine = &engine->engine};
-    atomic_init(&job.next, 0);
-    atomic_init(&job.failed, pieces);
-    lh_team_run(threads < pieces ? threads : pieces, fill_work, &job);
-    int failed = atomic_load(&job.failed);
-    if (failed < pieces) return fill_piece(&job, &fleet->forward.lanes.lane[0].batch, failed, error);
-    if (atomic_load(&job.next) < pieces) return LH_STOPPED;
-    const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
-    make_draws(fleet, &job.layout, shape, &condition->draw, drawn, drawn);
-    return LH_OK;
-}
-
-static void take_classes(const int *classes, const lh_shape *shape, uint16_t *to) {
+void lh_cuda_take_classes(const int *classes, const lh_shape *shape, uint16_t *to) {
     for (size_t i = 0; i < (size_t)shape->sequences * (size_t)shape->labels; i++) to[i] = (uint16_t)classes[i];
-}
-
-/* Sums over the answers of one replica. */
-static void add_up(const lh_spec *spec, const lh_shape *shape, const lh_cuda_answer *answers, lh_sums *sums,
-                   lh_sums *each) {
-    memset(sums, 0, sizeof *sums);
-    for (int i = 0; i < shape->sequences; i++) {
-        lh_sums one = lh_sums_of(spec, shape->labels, answers[i].counted, answers[i].correct, answers[i].loss);
-        lh_sums_add(sums, &one);
-        if (each != NULL) each[i] = one;
-    }
-}
-
-/* Keeps for the others of fleet->together what a condition came to. */
-static void keep_for_others(const lh_cuda_fleet *fleet, int replicas, const lh_condition *condition,
-                            const lh_shape *shape) {
-    const lh_cuda_forward *forward = &fleet->forward;
-    size_t sequences = (size_t)shape->sequences, labels = sequences * (size_t)shape->labels;
-    for (int i = 1; i < replicas; i++) {
-        const int *classes = (const int *)forward->host_classes + (size_t)i * labels;
-        lh_cuda_keep(fleet->together[i], condition, (const lh_cuda_answer *)forward->host_answers + (size_t)i * sequences,
-                     condition->answers != NULL ? classes : NULL, labels);
-    }
-}
-
-lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *condition, lh_sums *sums, lh_sums *each,
-                                     lh_error *error) {
-    lh_cuda_engine *engine = (lh_cuda_engine *)handle;
-    lh_cuda_fleet *fleet = engine->fleet;
-    lh_shape shape = lh_shape_at(fleet->spec, condition->n, condition->examples);
-    lh_status status = lh_cuda_enter(fleet, error);
-    lh_cuda_kept *kept = status == LH_OK ? lh_cuda_take_kept(engine, condition) : NULL;
-    if (kept != NULL) {
-        add_up(fleet->spec, &shape, kept->answer, sums, each);
-        if (condition->answers != NULL) take_classes(kept->classes, &shape, condition->answers);
-        lh_cuda_kept_end(engine, kept);
-        return LH_OK;
-    }
-    if (status == LH_OK) status = fill_batch(engine, condition, &shape, error);
-    if (status != LH_OK) return status;
-    int replicas = lh_cuda_gather(engine, fleet->forward.together);
-    status = run(engine, replicas, &shape, &condition->draw, condition->noise,
-                 condition->answers != NULL ? CLASSES : SUMS_ALONE, error);
-    if (status != LH_OK) return status;
-    if (condition->answers != NULL) take_classes(fleet->forward.host_classes, &shape, condition->answers);
-    add_up(fleet->spec, &shape, fleet->forward.host_answers, sums, each);
-    keep_for_others(fleet, replicas, condition, &shape);
-    return LH_OK;
 }
 
 /* --- sequences of one's own -------------------------------------------------------------------------------------- */
@@ -444,31 +331,31 @@ lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *cond
 static void put_queries(lh_cuda_fleet *fleet, const lh_query *query, const lh_shape *shape, const lh_draw *draw) {
     lh_cuda_layout layout = lh_cuda_layout_of(fleet, shape);
     lh_batch *batch = &fleet->forward.lanes.lane[0].batch;
-    for (int first = 0; first < shape->sequences; first += ROWS) {
+    for (int first = 0; first < shape->sequences; first += LH_CUDA_ROWS) {
         int left = shape->sequences - first;
-        lh_put_queries(batch, fleet->spec, query, first, left < ROWS ? left : ROWS);
+        lh_put_queries(batch, fleet->spec, query, first, left < LH_CUDA_ROWS ? left : LH_CUDA_ROWS);
         lh_cuda_put_rows(&layout, fleet->forward.host_batch, first, batch);
     }
-    make_draws(fleet, &layout, shape, draw, query->positions, query->distances);
+    lh_cuda_forward_draws(fleet, &layout, shape, draw, query->positions, query->distances);
 }
 
 /* Sends the query's sequences through the model. */
-static lh_status run_query(lh_cuda_engine *engine, const lh_query *query, const lh_shape *shape, output wanted,
+static lh_status run_query(lh_cuda_engine *engine, const lh_query *query, const lh_shape *shape, lh_cuda_output wanted,
                            lh_error *error) {
     lh_draw draw = query->draw;
     draw.first = query->example;
     lh_status status = lh_cuda_enter(engine->fleet, error);
     if (status != LH_OK) return status;
     put_queries(engine->fleet, query, shape, &draw);
-    return run(engine, lh_cuda_gather(engine, 1), shape, &draw, query->noise, wanted, error);
+    return lh_cuda_run(engine, lh_cuda_gather(engine, 1), shape, &draw, query->noise, wanted, error);
 }
 
 lh_status lh_cuda_answer_queries(lh_engine *handle, const lh_query *query, int count, uint16_t *answers,
                                  lh_error *error) {
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
     lh_shape shape = lh_shape_at(engine->fleet->spec, query->n, count);
-    lh_status status = run_query(engine, query, &shape, CLASSES, error);
-    if (status == LH_OK) take_classes(engine->fleet->forward.host_classes, &shape, answers);
+    lh_status status = run_query(engine, query, &shape, LH_CUDA_CLASSES, error);
+    if (status == LH_OK) lh_cuda_take_classes(engine->fleet->forward.host_classes, &shape, answers);
     return status;
 }
 
@@ -476,7 +363,7 @@ lh_status lh_cuda_predict(lh_engine *handle, const lh_query *query, double *logi
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
     lh_cuda_fleet *fleet = engine->fleet;
     lh_shape shape = lh_shape_at(fleet->spec, query->n, 1);
-    lh_status status = run_query(engine, query, &shape, LOGITS, error);
+    lh_status status = run_query(engine, query, &shape, LH_CUDA_LOGITS, error);
     int64_t count = (int64_t)shape.labels * fleet->spec->classes;
     for (int64_t i = 0; status == LH_OK && i < count; i++)
         logits[i] = lh_real_at(fleet->forward.host_logits, fleet->program->real_bytes, i);

@@ -1,0 +1,112 @@
+/* Conditions of an evaluation on a CUDA device, each for the replicas that will ask for it (kept.c); sums are added on the
+ * host, in the order of the examples. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/team.h"
+#include "runtime/cuda/fleet/fleet_parts.h"
+
+typedef struct filling {
+    lh_cuda_fleet *fleet;
+    const lh_condition *condition;
+    lh_cuda_layout layout;
+    int pieces;
+    atomic_int next, failed; /* failed: the first piece whose examples could not be had */
+    const lh_engine *engine;
+} filling;
+
+static int rows_of(const filling *job, int piece) {
+    int left = job->condition->examples - piece * LH_CUDA_ROWS;
+    return left < LH_CUDA_ROWS ? left : LH_CUDA_ROWS;
+}
+
+static lh_status fill_piece(const filling *job, lh_batch *batch, int piece, lh_error *error) {
+    const lh_condition *condition = job->condition;
+    return lh_batch_fill(batch, job->fleet->spec, &condition->source, condition->n,
+                         (uint32_t)(condition->first + piece * LH_CUDA_ROWS), rows_of(job, piece), error);
+}
+
+static void fill_work(void *argument, int index, int count) {
+    filling *job = argument;
+    lh_cuda_forward *forward = &job->fleet->forward;
+    lh_batch *batch = &forward->lanes.lane[index].batch;
+    int piece;
+    (void)count;
+    while (!lh_is_stopped(job->engine) && (piece = atomic_fetch_add(&job->next, 1)) < job->pieces) {
+        if (fill_piece(job, batch, piece, NULL) == LH_OK) {
+            lh_cuda_put_rows(&job->layout, forward->host_batch, piece * LH_CUDA_ROWS, batch);
+            continue;
+        }
+        int first = atomic_load(&job->failed);
+        while (piece < first && !atomic_compare_exchange_weak(&job->failed, &first, piece)) continue;
+    }
+}
+
+static lh_status fill_batch(const lh_cuda_engine *engine, const lh_condition *condition, const lh_shape *shape,
+                            lh_error *error) {
+    lh_cuda_fleet *fleet = engine->fleet;
+    int pieces = (condition->examples + LH_CUDA_ROWS - 1) / LH_CUDA_ROWS, threads = fleet->forward.lanes.count;
+    filling job = {.fleet = fleet,
+                   .condition = condition,
+                   .layout = lh_cuda_layout_of(fleet, shape),
+                   .pieces = pieces,
+                   .engine = &engine->engine};
+    atomic_init(&job.next, 0);
+    atomic_init(&job.failed, pieces);
+    lh_team_run(threads < pieces ? threads : pieces, fill_work, &job);
+    int failed = atomic_load(&job.failed);
+    if (failed < pieces) return fill_piece(&job, &fleet->forward.lanes.lane[0].batch, failed, error);
+    if (atomic_load(&job.next) < pieces) return LH_STOPPED;
+    const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
+    lh_cuda_forward_draws(fleet, &job.layout, shape, &condition->draw, drawn, drawn);
+    return LH_OK;
+}
+
+/* Sums over the answers of one replica. */
+static void add_up(const lh_spec *spec, const lh_shape *shape, const lh_cuda_answer *answers, lh_sums *sums,
+                   lh_sums *each) {
+    memset(sums, 0, sizeof *sums);
+    for (int i = 0; i < shape->sequences; i++) {
+        lh_sums one = lh_sums_of(spec, shape->labels, answers[i].counted, answers[i].correct, answers[i].loss);
+        lh_sums_add(sums, &one);
+        if (each != NULL) each[i] = one;
+    }
+}
+
+/* Keeps for the others of fleet->together what a condition came to. */
+static void keep_for_others(const lh_cuda_fleet *fleet, int replicas, const lh_condition *condition,
+                            const lh_shape *shape) {
+    const lh_cuda_forward *forward = &fleet->forward;
+    size_t sequences = (size_t)shape->sequences, labels = sequences * (size_t)shape->labels;
+    for (int i = 1; i < replicas; i++) {
+        const int *classes = (const int *)forward->host_classes + (size_t)i * labels;
+        lh_cuda_keep(fleet->together[i], condition,
+                     (const lh_cuda_answer *)forward->host_answers + (size_t)i * sequences,
+                     condition->answers != NULL ? classes : NULL, labels);
+    }
+}
+
+lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *condition, lh_sums *sums, lh_sums *each,
+                                     lh_error *error) {
+    lh_cuda_engine *engine = (lh_cuda_engine *)handle;
+    lh_cuda_fleet *fleet = engine->fleet;
+    lh_shape shape = lh_shape_at(fleet->spec, condition->n, condition->examples);
+    lh_status status = lh_cuda_enter(fleet, error);
+    lh_cuda_kept *kept = status == LH_OK ? lh_cuda_take_kept(engine, condition) : NULL;
+    if (kept != NULL) {
+        add_up(fleet->spec, &shape, kept->answer, sums, each);
+        if (condition->answers != NULL) lh_cuda_take_classes(kept->classes, &shape, condition->answers);
+        lh_cuda_kept_end(engine, kept);
+        return LH_OK;
+    }
+    if (status == LH_OK) status = fill_batch(engine, condition, &shape, error);
+    if (status != LH_OK) return status;
+    int replicas = lh_cuda_gather(engine, fleet->forward.together);
+    status = lh_cuda_run(engine, replicas, &shape, &condition->draw, condition->noise,
+                         condition->answers != NULL ? LH_CUDA_CLASSES : LH_CUDA_SUMS, error);
+    if (status != LH_OK) return status;
+    if (condition->answers != NULL) lh_cuda_take_classes(fleet->forward.host_classes, &shape, condition->answers);
+    add_up(fleet->spec, &shape, fleet->forward.host_answers, sums, each);
+    keep_for_others(fleet, replicas, condition, &shape);
+    return LH_OK;
+}
