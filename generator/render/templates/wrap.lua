@@ -21,7 +21,7 @@ local BREAKS = {
   { " +", 3 }, { " -", 3 }, { " <", 3 }, { " >", 3 }, { " ==", 3 }, { " >=", 3 }, { " <=", 3 }, { " *", 4 },
   { " /", 4 }, { " %", 4 }, { " =", ASSIGNS },
 }
-local OPENS, CLOSES = { ["("] = true, ["["] = true, ["{"] = true }, { [")"] = true, ["]"] = true, ["}"] = true }
+local OPENS = { ["("] = true, ["["] = true, ["{"] = true }
 
 local fit
 
@@ -39,14 +39,16 @@ end
 
 -- The last of the best places to break a line of code, behind its indent; most: columns of a rest.
 local function best_break(text, indent, most)
-  local depth, quoted, best, least, from = 0, false, nil, math.huge, #indent
-  for at = 1, math.min(#text - 1, M.COLUMNS) do
-    local c = text:sub(at, at)
-    if c == '"' and text:sub(at - 1, at - 1) ~= "\\" then
-      quoted = not quoted
-    elseif not quoted then
-      depth = depth + (OPENS[c] and 1 or CLOSES[c] and -1 or 0)
-      local cost = at > from and text:sub(at + 1, at + 1) == " " and cost_at(text, at)
+  local depth, quoted, best, least = 0, false, nil, math.huge
+  for place, c in text:sub(1, M.COLUMNS + 1):gmatch('()([][(){}" ])') do
+    local at = place - 1
+    local behind = text:sub(at, at)
+    if c == '"' then
+      quoted = quoted ~= (behind ~= "\\")
+    elseif not quoted and c ~= " " then
+      depth = depth + (OPENS[c] and 1 or -1)
+    elseif not quoted and at > #indent and behind ~= '"' then
+      local cost = cost_at(text, at)
       if cost then
         cost = cost + DEEPER * depth + (#text - at < SHORTEST and WORST or 0)
           + (cost == ASSIGNS and #text - at > most and 2 * DEEPER or 0)
