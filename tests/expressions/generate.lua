@@ -119,8 +119,10 @@ local function reader(case, name, layer, head)
   if not p.size then
     return element(case, name, layer, head, 0).value
   end
+  local known = {}
   return { first = p.first, size = p.size, outside = p.outside, value = function(index)
-    return element(case, name, layer, head, index).value
+    known[index] = known[index] or element(case, name, layer, head, index)
+    return known[index].value
   end }
 end
 
