@@ -9,7 +9,7 @@
 # --quick: in two minutes lint, lua but for $SLOW_LUA and with few cases of fuzzing, stale, unit without sanitizers, and
 # trainer, one that is generated, compiled, trained and evaluated.
 # --long: unit tests for every instruction-set level instead of the widest (two specs always have all of them), all test
-# specs optimised as released, ten thousand cases of fuzzing, four times the random formulas, device code of the
+# specs optimised as released, ten thousand cases of fuzzing, seven times the random formulas, device code of the
 # showcase for every class of GPUs, and tests/system/long_*.sh.
 # --times: below each layer, the programs in it that took the most processor time, without what make compiles, and how
 # long each was at work.
@@ -202,7 +202,7 @@ write_sources() {
     set -- tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua tests/facets/specs/*.lua \
         $("$MAKE" -s print-random-specs)
     mkdir -p build/tests/expressions build/tests/specs
-    formulas=$([ -n "$long" ] && echo 200 || echo 50)
+    formulas=$([ -n "$long" ] && echo 200 || echo 30)
     export formulas
     printf '%s\n' "$@" | each sh -c 'case $1 in
         tests/expressions/generate.lua) "$0" "$1" build/tests/expressions 1 "$formulas" ;;
@@ -261,15 +261,15 @@ compile_once() {
 }
 
 # System tests print "ok NAME", "not ok NAME" or "skip NAME: reason", one line each, and whatever else explains them.
-# They run side by side, so that what more than one of them links is made before; one more than there are processors,
-# since some wait, and those that take longest first. Their trainers take longer to compile than to run: the other layers
+# They run side by side, so that what more than one of them links is made before; two more than there are processors,
+# since many wait, and those that take longest first. Their trainers take longer to compile than to run: the other layers
 # see to steps as released.
 layer_system() {
     check "the runtime compiles" "$MAKE" -s -j"$jobs" library
     check "the runtime compiles with sanitizers" "$MAKE" -s -j"$jobs" library VARIANT=asan
     scripts=$(ls tests/device/test.sh tests/system/test_*.sh ${long:+tests/system/long_*.sh} 2>/dev/null)
     scripts=$({ printf 'tests/system/test_%s.sh\n' $LONGEST && echo "$scripts"; } | awk '!seen[$0]++')
-    at_once=$((jobs + 1)) LH_PATH=$PATH
+    at_once=$((jobs + 2)) LH_PATH=$PATH
     export LH_PATH
     compile_once
     set -- env
