@@ -102,7 +102,7 @@ local function widths(net)
   end
 end
 
-local OPERANDS = { add = { "residual", "branch" }, attention = { "q", "kv", "direction" } }
+local OPERANDS = { add = { "residual", "branch" }, attention = { "q", "kv", "contribution" } }
 
 local function operation_of(state, op, number_of, prefix, first_tensor)
   local record = { kind = op.kind, out = number_of[op.out], x = {}, tensors = {}, parts = 0,
