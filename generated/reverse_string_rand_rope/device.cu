@@ -94,8 +94,8 @@ typedef struct lh_cuda_answer {
     int counted, correct;
 } lh_cuda_answer;
 
-/* longhand_evaluate_<id>: one replica's parameters over some of step->sequences examples. Blocks take groups of
- * sequences in turn, all resident at once. */
+/* longhand_evaluate_<id>: the parameters of one replica or several over some of step->sequences examples. The blocks of
+ * a replica, its team, take groups of sequences in turn; all teams are resident at once. */
 typedef struct lh_cuda_evaluate {
     const void *const *parameters; /* [models] the launch has `team` blocks for each; a wide model is alone */
     const lh_cuda_step *step;
@@ -203,7 +203,7 @@ INLINE real log_real(real x) {
     return f + (tail + k * 0x1.7f7d1cp-20f) + k * 0x1.62e4p-1f;
 }
 
-/* What C++ has no words for: where an address lies, and the order of what the blocks of a grid write and read. */
+/* Instructions that C++ has no words for: the space of an address, and the order of writes and reads across blocks. */
 
 /* Addresses that were read from shared memory could lie anywhere, for all the compiler knows: told that one is of
  * global memory, it takes the shorter instructions, and a store through it cannot change what lies in shared memory. */

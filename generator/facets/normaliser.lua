@@ -6,6 +6,8 @@
 --   directional      keys to the right and to the left gain what a learned map of the layer's input says
 --   fill             of the learned numbers of a layer up to whole vectors
 
+local vectors = require("base.vectors")
+
 local M = { name = "normaliser", off = { kind = "softmax" } }
 
 M.fields = {
@@ -71,7 +73,6 @@ function M.check(seen, say)
   check_side(seen, say)
 end
 
-local WIDEST_VECTOR = 16
 
 function M.plan(encoding, family)
   local normaliser = encoding.normaliser
@@ -87,7 +88,7 @@ function M.plan(encoding, family)
     kind = "geometric",
     normalised = normaliser.normalised,
     directional = directional,
-    fill = WIDEST_VECTOR - (directional and 3 or 2),
+    fill = vectors.WIDEST - (directional and 3 or 2),
   }
 end
 

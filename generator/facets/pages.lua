@@ -92,7 +92,7 @@ function M.said(name, ...)
   return list
 end
 
--- What pages have of an exported file, in the order of its ranks.
+-- The parts that pages have in an exported file, in the order of their ranks.
 function M.parts()
   local list = lists.flat(M, function(page) return page.parts or {} end)
   table.sort(list, function(a, b) return a.rank < b.rank end)

@@ -5,6 +5,7 @@
 -- of the head width and of the widest vector, 16 floats), and the index of its draw.
 
 local diagnostics = require("base.diagnostics")
+local vectors = require("base.vectors")
 
 local M = { name = "rotation" }
 
@@ -63,7 +64,6 @@ function M.check(seen, say)
   end
 end
 
-local WIDEST_VECTOR = 16
 
 local SCALED = { linear = "linear x %s", ntk = "NTK x %s", yarn = "YaRN x %s from %d positions" }
 
@@ -97,7 +97,7 @@ function M.plan(encoding, family, given)
     kind = "rope",
     base = rotation.base,
     base_text = string.format("%.9g", rotation.base),
-    period = head_width * WIDEST_VECTOR // math.min(head_width & -head_width, WIDEST_VECTOR),
+    period = head_width * vectors.WIDEST // math.min(head_width & -head_width, vectors.WIDEST),
     draw = positions.layer_index,
     scaling = scaling(rotation.scaling, positions, given.longest_training),
   }

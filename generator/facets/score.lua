@@ -6,7 +6,7 @@
 --
 --   formula      the score as text; rest: the node that is left of it for the pair loop
 --   tables       in the order of making: { name, class, per_head, per_layer, learned, value, row, count_text, about }
---   sets         how many sets of tables there are: one, or one for each layer; set_of_layer: C text, that of layer l
+--   sets         how many sets of tables there are: one, or one for each layer
 --   constants    parameters that are not learned, and edges of buckets: { name, lines }
 --   learned      learned parameters: { name, member, count, per_layer }; their tensors are made by layout.lua
 --   making       loop nests that fill the tables, in order; gradients: those that take gradients back to parameters
@@ -32,6 +32,7 @@ local python = require("facets.score.python")
 local reach = require("facets.score.reach")
 local score_cuda = require("facets.score.cuda")
 local traced = require("expression.traced")
+local vectors = require("base.vectors")
 local walk = require("expression.walk")
 local wording = require("base.wording")
 
@@ -103,7 +104,7 @@ local function learned_parameters(family, parameters)
     local count = (size or 1) * (heads or 1)
     local shape = heads and { heads, size } or { size or 1 }
     return p.learned and { name = p.name, member = family.prefix .. "score_" .. p.name, count = count,
-      room = (count + 15) // 16 * 16, shape = shape, per_layer = leaves.has_layer(p), init = p.init,
+      room = vectors.filled(count), shape = shape, per_layer = leaves.has_layer(p), init = p.init,
       values = p.values, values_text = values_text(p.values, count), shape_text = table.concat(shape, "][") } or nil
   end)
 end
@@ -203,7 +204,6 @@ local function describe_sets(out, family)
   out.has = lists.merged({ distance = false, sum = false, pair = false },
     lists.set(lists.map(out.tables, function(t) return t.class end)))
   out.sets = out.per_layer and family.layers or 1
-  out.set_of_layer = out.per_layer and "l" or "0"
   out.set_words = out.per_layer and ", that of layer l" or " for all layers"
 end
 

@@ -72,8 +72,8 @@ typedef struct lh_cuda_answer {
     int counted, correct;
 } lh_cuda_answer;
 
-/* longhand_evaluate_<id>: one replica's parameters over some of step->sequences examples. Blocks take groups of
- * sequences in turn, all resident at once. */
+/* longhand_evaluate_<id>: the parameters of one replica or several over some of step->sequences examples. The blocks of
+ * a replica, its team, take groups of sequences in turn; all teams are resident at once. */
 typedef struct lh_cuda_evaluate {
     const void *const *parameters; /* [models] the launch has `team` blocks for each; a wide model is alone */
     const lh_cuda_step *step;

@@ -1,4 +1,4 @@
-/* What C++ has no words for: where an address lies, and the order of what the blocks of a grid write and read. */
+/* Instructions that C++ has no words for: the space of an address, and the order of writes and reads across blocks. */
 
 /* Addresses that were read from shared memory could lie anywhere, for all the compiler knows: told that one is of global
  * memory, it takes the shorter instructions, and a store through it cannot change what lies in shared memory. */

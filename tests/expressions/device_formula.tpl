@@ -77,7 +77,7 @@ __global__ void ${kernel}(const evaluation<parameters> a) {
 % end
     for (int e = first; e < LAYERS * HEADS * T * T; e += THREADS) {
         const int i = e % T, j = e / T % T, h = e / (T * T) % HEADS, l = e / (T * T * HEADS);
-        const score_tables *s = &tables[${score.set_of_layer}];
+        const score_tables *s = &tables[${score.per_layer and "l" or "0"}];
         a.scores[e] = ${invoke("score_pair", "s", "T", "T", "h", "i", "j", "a.logits[e]")};
 % if c.logit_grad then
         a.slopes[e] = ${invoke("score_logit_grad", "s", "T", "T", "h", "i", "j", "a.logits[e]", "a.weights[e]")};
@@ -94,7 +94,7 @@ __global__ void ${kernel}(const evaluation<parameters> a) {
     for (real *x = sums + first; x < scratch; x += THREADS) *x = 0;
     for (int l = 0; l < LAYERS; l++) {
         __syncthreads();
-        gather(a, l, &tables[${score.set_of_layer}], &gradients[${score.set_of_layer}]);
+        gather(a, l, &tables[${score.per_layer and "l" or "0"}], &gradients[${score.per_layer and "l" or "0"}]);
     }
     for (int l = 0; l < SCORE_SETS; l++) {
         __syncthreads();

@@ -46,7 +46,7 @@ static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const 
             self_score_tables tables;
             self_score_tables_of(&step, l, &tables);
 % if score.trains then
-            const self_score_tables *dscores = &gradients[${score.set_of_layer}];
+            const self_score_tables *dscores = &gradients[${score.per_layer and "l" or "0"}];
 % end
             for (int first = 0; first < T; first += LANES) {
 % if score.gathers then

@@ -51,7 +51,7 @@ local function geometric_parameters(list, family, path, asked)
     { path .. "geometric.scale", { 1 }, { kind = "constant", value = family.logit_scale } },
     { path .. "geometric.offset", { 1 }, initial.ZERO },
   }
-  if asked then
+  if normaliser.directional then
     numbers[3] = { path .. "direction.scale", { 1 }, initial.ONE }
   end
   list[#list + 1] = { kind = "facet", name = prefix .. "geometric", type = "geometric_numbers", tensors = numbers,

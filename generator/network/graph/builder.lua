@@ -20,6 +20,7 @@ local feedforward = require("network.graph.feedforward")
 local initial = require("network.graph.initial")
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
+local vectors = require("base.vectors")
 local wording = require("base.wording")
 
 local M = {}
@@ -27,7 +28,6 @@ local M = {}
 local Scope = {}
 Scope.__index = Scope
 
-local WIDEST_VECTOR = 16 -- widths of values and of weights are multiples of it
 M.MOST_PLACES = 256 -- where a scope drops out, and of a whole network where evaluation does: longhand/rng.h
 local MOST_OPERATIONS = 500 -- of a network; far more than a person writes
 local MOST_REPETITIONS = 4096 -- of all blocks; each keeps what its backward pass reads
@@ -35,8 +35,8 @@ local MOST_REPETITIONS = 4096 -- of all blocks; each keeps what its backward pas
 -- A width with the name of its constant. Equal names are equal widths.
 function Scope:width(name, count)
   local net = self.net
-  if not count or count < WIDEST_VECTOR or count % WIDEST_VECTOR ~= 0 then
-    checks.fail(net, ("a width of %s"):format(count), "a multiple of %d", WIDEST_VECTOR)
+  if not count or count < vectors.WIDEST or count % vectors.WIDEST ~= 0 then
+    checks.fail(net, ("a width of %s"):format(count), "a multiple of %d", vectors.WIDEST)
   end
   local known = net.widths[name]
   if known and known.count ~= count then

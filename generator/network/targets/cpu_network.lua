@@ -80,7 +80,7 @@ local function embedding_functions(cpu)
   end)
 end
 
--- What a layer's state calls the queries, the keys and the contribution of its attention, by family.
+-- The names that a layer's state has for the queries, the keys and the contribution of its attention, by family.
 local function attended(net)
   local by_family = {}
   for _, op in ipairs(ops.of_kind(net, "attention")) do

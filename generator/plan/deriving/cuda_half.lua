@@ -105,8 +105,7 @@ end
 
 local function kernels(plan, device, multiplies)
   local list = { ("cuda/functions_%s.cu"):format(plan.precision == "float64" and "float64" or "float32"),
-    "cuda/functions.cu", "cuda/instructions.cu",
-    "cuda/block.cu" }
+    "cuda/functions.cu", "cuda/instructions.cu", "cuda/block.cu" }
   local function add(wanted, ...)
     lists.append(list, wanted and { ... } or {})
   end

@@ -23,6 +23,7 @@
 
 local common = require("spec.fields.common")
 local lists = require("base.lists")
+local vectors = require("base.vectors")
 
 local M = {}
 
@@ -141,7 +142,7 @@ function M.of(plan)
   part.feedforward, part.readout = model.feedforward, model.readout or "outputs"
   part.part_start = part.readout == "probe" and "part_start(w, part, s)" or "part_start(w, part)"
   part.classes = plan.task.output_count
-  part.class_columns = (part.classes + 15) // 16 * 16
+  part.class_columns = vectors.filled(part.classes)
   part.block_tokens = plan.resolved.train.block_tokens or common.BLOCK_TOKENS
   part.streams = { { name = "source", index = 0 }, model.kind == "encoder_decoder" and { name = "target", index = 1 }
     or nil }

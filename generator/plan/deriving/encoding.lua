@@ -19,13 +19,12 @@ local levels = require("plan.deriving.levels")
 local lists = require("base.lists")
 local pages = require("facets.pages")
 local positions_facet = require("facets.positions")
+local vectors = require("base.vectors")
 
 local M = {}
 
-local WIDEST_VECTOR = 16 -- elements
-
--- What the network makes for a family, or false: as a page asks for it, with columns filled up to whole vectors, and
--- what these are called.
+-- The value that the network makes for a family, or false: as a page asks for it, with columns filled up to whole
+-- vectors, and the constant that has their number.
 local function asked(family)
   local first, second = table.unpack(pages.said("asks", family))
   if second then
@@ -33,7 +32,7 @@ local function asked(family)
       family.name, first.name, second.name), expected = "one of the two" })
   end
   return first and lists.merged(first, { constant = first.name:upper() .. "_WIDTH",
-    width = (first.columns + WIDEST_VECTOR - 1) // WIDEST_VECTOR * WIDEST_VECTOR }) or false
+    width = vectors.filled(first.columns) }) or false
 end
 
 local function derive_family(plan, family, facts)

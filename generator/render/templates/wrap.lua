@@ -25,7 +25,7 @@ local OPENS = { ["("] = true, ["["] = true, ["{"] = true }
 
 local fit
 
--- What a break behind the first `at` characters, ahead of a blank, costs; nil: there is none.
+-- The cost of a break behind the first `at` characters, ahead of a blank; nil: there is none.
 local function cost_at(text, at)
   for _, entry in ipairs(BREAKS) do
     local token = entry[1]

@@ -1,5 +1,5 @@
-/* Conditions of an evaluation on a CUDA device, each for the replicas that will ask for it (kept.c); sums are added on the
- * host, in the order of the examples. */
+/* Conditions of an evaluation on a CUDA device, each for all replicas that will ask for it (kept.c); sums are added on
+ * the host, in the order of the examples. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -73,7 +73,7 @@ static void add_up(const lh_spec *spec, const lh_shape *shape, const lh_cuda_ans
     }
 }
 
-/* Keeps for the others of fleet->together what a condition came to. */
+/* Keeps the answers of the others in fleet->together. */
 static void keep_for_others(const lh_cuda_fleet *fleet, int replicas, const lh_condition *condition,
                             const lh_shape *shape) {
     const lh_cuda_forward *forward = &fleet->forward;

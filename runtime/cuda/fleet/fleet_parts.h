@@ -83,7 +83,7 @@ typedef struct lh_cuda_forward {
     lh_cuda_lanes lanes;
 } lh_cuda_forward;
 
-/* What a condition came to for a replica that has not asked for it yet. */
+/* The answers of a condition for a replica that has not asked for it yet. */
 typedef struct lh_cuda_kept {
     struct lh_cuda_kept *next;
     lh_condition condition;  /* answers: NULL */
@@ -230,18 +230,19 @@ lh_status lh_cuda_ring_why(lh_cuda_fleet *fleet, int column, lh_error *error);
 /* --- kept.c ----------------------------------------------------------------------------------------------------- */
 
 /* Replicas of a fleet reach their evaluations at the same step and ask for the same conditions, one replica after the
- * other: the first one's pass evaluates the others, too, and what it came to is kept until they ask. */
+ * other: the first one's pass evaluates the others, too, and their answers are kept until they ask. */
 
-/* Whom a condition is evaluated for, in fleet->together: the engine, and up to most - 1 others whose parameters are of the
- * same step. Not those that did not ask twice in a row for what was kept, and nobody while much is kept already. */
+/* Fills fleet->together with the replicas that a condition is evaluated for, and gives their number: the engine, and up
+ * to most - 1 others whose parameters are of the same step. A replica that twice in a row did not ask for its answers is
+ * left out; while more than 256 MB are kept, all others are. */
 int lh_cuda_gather(lh_cuda_engine *engine, int most);
 
-/* Keeps what a condition came to; classes: NULL where nobody wants them. Without memory nothing is kept. */
+/* Keeps an engine's answers to a condition; classes: NULL where nobody wants them. Without memory nothing is kept. */
 void lh_cuda_keep(lh_cuda_engine *engine, const lh_condition *condition, const lh_cuda_answer *answers,
                   const int *classes, size_t labels);
 
-/* What was kept of this condition, for the caller to give to lh_cuda_kept_end; NULL: nothing is. What was kept of other
- * conditions, or before other parameters, goes. */
+/* The answers that are kept for this condition, which the caller gives to lh_cuda_kept_end; NULL: there are none. If the
+ * next ones are of another condition or of other parameters, all that the engine has are dropped. */
 lh_cuda_kept *lh_cuda_take_kept(lh_cuda_engine *engine, const lh_condition *condition);
 void lh_cuda_kept_end(lh_cuda_engine *engine, lh_cuda_kept *kept);
 void lh_cuda_drop_kept(lh_cuda_engine *engine);
@@ -274,11 +275,11 @@ lh_status lh_cuda_run_phases(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, lh_
 
 enum { LH_CUDA_ROWS = 32 /* sequences that a thread makes at a time */ };
 
-/* What a pass gives besides its sequences' sums. */
+/* The results of a pass besides its sequences' sums. */
 typedef enum lh_cuda_output { LH_CUDA_SUMS, LH_CUDA_LOGITS, LH_CUDA_CLASSES } lh_cuda_output;
 
 /* Sends host_batch through the models of `replicas` of fleet->together, with noise on its embeddings; sums of sequences,
- * and what more is wanted, are in the host's memory on return. */
+ * and the results that are wanted, are in the host's memory on return. */
 lh_status lh_cuda_run(lh_cuda_engine *engine, int replicas, const lh_shape *shape, const lh_draw *draw, double noise,
                       lh_cuda_output wanted, lh_error *error);
 
@@ -290,7 +291,7 @@ void lh_cuda_forward_draws(const lh_cuda_fleet *fleet, const lh_cuda_layout *lay
 /* Classes of [sequences][labels] as the caller has them. */
 void lh_cuda_take_classes(const int *classes, const lh_shape *shape, uint16_t *to);
 
-/* --- launch.c, forward.c, conditions.c ---------------------------------------------------------------------------------------- */
+/* --- launch.c, forward.c, conditions.c ---------------------------------------------------------------------------- */
 
 lh_status lh_cuda_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
 

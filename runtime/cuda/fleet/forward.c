@@ -1,5 +1,5 @@
-/* Passes forward on a CUDA device: one launch for a batch and the replicas that it is for, or several where a watchdog ends
- * long ones or a signal may come. */
+/* Passes forward on a CUDA device: one launch for a batch and the replicas that it is for, or several where a watchdog
+ * ends long ones or a signal may come. */
 #include <string.h>
 
 #include "base/clock.h"

@@ -12,8 +12,7 @@ INLINE int ${prefix}row_at(const ${prefix}head *a, int i, int j) {
 
 % section("count_pairs")
 ${prefix}pair_rows r;
-const size_t pairs = ${of_sets}${prefix}lay_out_pair_rows(&r, NULL,
-        ${attends.lengths_of_view});
+const size_t pairs = ${of_sets}${prefix}lay_out_pair_rows(&r, NULL, ${attends.lengths_of_view});
 % section("and_pairs")
  + pairs
 % section("view")
@@ -112,7 +111,7 @@ static void ${prefix}sort_pairs(const int *position, const int *key_position, in
 const int *drawn = out;
 % section("end_draw")
 % local T_S = cross and "T, S" or "T"
-% local keys_from, later = "drawn + " .. PREFIX .. "DRAWS * T", positions.layer_index:find("1")
+% local keys_from, later = "drawn + " .. PREFIX .. "DRAWS * T", positions.input_first
 % local l = later and "(l + 1)" or "l"
 % if rows.sets > 1 then
 for (int l = 0; l < ${PREFIX}RELATIVE_SETS; l++) {

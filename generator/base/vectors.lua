@@ -1,0 +1,10 @@
+-- The widest vector of any instruction set, in elements of float32: widths of values and weights are multiples of it.
+
+local M = { WIDEST = 16 }
+
+-- The elements that so many take up in whole vectors.
+function M.filled(count)
+  return (count + M.WIDEST - 1) // M.WIDEST * M.WIDEST
+end
+
+return M
