@@ -22,7 +22,7 @@ namespace {
 
 struct thread {
     lh_fibre *fibre;
-    lh_note note; /* where it waits */
+    const lh_note *note; /* where it waits, on its own stack */
 };
 
 struct warp {
@@ -72,7 +72,7 @@ static std::string describe(const block &b) {
     for (const warp &w : b.warps) {
         live += __builtin_popcount(w.live);
         for (size_t i = 0; i < w.threads.size(); i++)
-            if (w.live >> i & 1) counts[place(w.threads[i].note)]++;
+            if (w.live >> i & 1) counts[place(*w.threads[i].note)]++;
     }
     std::string text;
     for (const auto &[where, count] : counts) {
@@ -88,7 +88,7 @@ static std::string describe(const block &b) {
 static void wait(unsigned *set, const lh_note &note) {
     unsigned bit = 1u << grid.running_lane;
     thread &t = grid.running_warp->threads[(size_t)grid.running_lane];
-    t.note = note;
+    t.note = &note;
     grid.running_warp->ready &= ~bit;
     *set |= bit;
     lh_fibre_leave(t.fibre, false);
@@ -129,7 +129,7 @@ static bool complete(const warp &w, const lh_note &note) {
     unsigned lanes = note.mask & w.live;
     if ((w.in_collective & lanes) != lanes) return false;
     for (unsigned rest = lanes; rest; rest &= rest - 1) {
-        const lh_note &other = w.threads[(size_t)__builtin_ctz(rest)].note;
+        const lh_note &other = *w.threads[(size_t)__builtin_ctz(rest)].note;
         if (other.line != note.line || other.run != note.run || other.mask != note.mask) return false;
     }
     return true;
@@ -140,12 +140,12 @@ static bool run_collectives(const block &b, warp *w) {
     bool any = false;
     for (unsigned rest = w->in_collective; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
-        const lh_note &note = w->threads[(size_t)lane].note;
+        const lh_note &note = *w->threads[(size_t)lane].note;
         if (!(w->in_collective >> lane & 1) || !complete(*w, note)) continue;
         void *arguments[warpSize] = {};
         unsigned lanes = note.mask & w->live;
         for (int i = 0; i < warpSize; i++)
-            if (lanes >> i & 1) arguments[i] = w->threads[(size_t)i].note.argument;
+            if (lanes >> i & 1) arguments[i] = w->threads[(size_t)i].note->argument;
         if (const char *problem = note.mask >> lane & 1 ? note.run(arguments, lanes) : "a thread is not in its mask") {
             fail(place(note) + " in block " + std::to_string(b.index) + ": " + problem);
             return false;
@@ -178,7 +178,7 @@ static bool pass_barrier(block *b) {
     for (const warp &w : b->warps) {
         if (w.at_barrier != w.live) return false;
         for (unsigned rest = w.live; rest; rest &= rest - 1) {
-            const lh_note &note = w.threads[(size_t)__builtin_ctz(rest)].note;
+            const lh_note &note = *w.threads[(size_t)__builtin_ctz(rest)].note;
             if (!first) first = &note;
             if (note.line != first->line) return false;
         }
@@ -256,7 +256,7 @@ static block make_block(int index) {
             lh_fibre *fibre = lh_fibre_at((size_t)index * (size_t)grid.threads + (size_t)i);
             lh_fibre_start(fibre, run_thread);
             w.ready |= 1u << (i - first);
-            w.threads.push_back({fibre, {}});
+            w.threads.push_back({fibre, NULL});
         }
         w.live = w.ready;
         b.warps.push_back(std::move(w));
