@@ -74,7 +74,7 @@ $(EMULATION_UNITS) $(EMULATION_MODELS) $(EMULATION_GRADCHECKS) $(EMULATION_REFER
 	RUNTIME_CFLAGS += $(TEST_INCLUDES) -Itests/emulation
 # It multiplies matrices.
 $(LAUNCH_MODEL): RUNTIME_CFLAGS += -O3 $(march.$(call runs,x86-64-v3))
-link_emulated = $(CC) $(RUNTIME_CFLAGS) -DLH_EMULATED_LIBRARY='"$(EMULATED)"' $(1) $(CHECKS) -MMD -MP -MF $@.d \
+link_emulated = $(CC) $(RUNTIME_CFLAGS) -DLH_EMULATED_LIBRARY='"$(EMULATED)"' $(CHECKS) -MMD -MP -MF $@.d \
 	-o $@ $< $(filter %.o,$^) $(B)/lib/libspecs.a $(LIBRARY) $(EMULATED) -lcmocka $(LIBRARIES)
 
 $(EMULATION_UNITS): $(B)/tests/emulation/%: tests/emulation/%.c $(B)/emulation/emulated.so $(B)/lib/libspecs.a \
@@ -82,15 +82,19 @@ $(EMULATION_UNITS): $(B)/tests/emulation/%: tests/emulation/%.c $(B)/emulation/e
 	@mkdir -p $(@D)
 	$(call link_emulated)
 
-$(B)/tests/emulation/test_model.%: tests/emulation/test_model.c $(LAUNCH_MODEL) $(B)/emulation/%.so \
+# One object for the tests of all models: the linker says which spec is lh_model.
+of_model = -Wl,--undefined=$(1) -Wl,--defsym=lh_model=$(1)
+EMULATION_MODEL_TESTS := $(B)/tests/emulation/test_model.o
+$(EMULATION_MODEL_TESTS): RUNTIME_CFLAGS += $(TEST_INCLUDES) -Itests/emulation
+$(EMULATION_MODELS): $(B)/tests/emulation/test_model.%: $(EMULATION_MODEL_TESTS) $(LAUNCH_MODEL) $(B)/emulation/%.so \
 		$(B)/lib/libspecs.a $(LIBRARY)
-	@mkdir -p $(@D)
-	$(call link_emulated,-DLH_MODEL=$(call symbol,spec,$*))
+	$(CC) $(CHECKS) $(call of_model,$(call symbol,spec,$*)) -o $@ $(filter %.o,$^) $(B)/lib/libspecs.a $(LIBRARY) \
+		$(EMULATED) -lcmocka $(LIBRARIES)
 
 $(EMULATION_GRADCHECKS): $(B)/tests/emulation/test_gradcheck.%: tests/emulation/test_gradcheck.c \
 		$(B)/emulation/%.so $(B)/lib/libspecs.a $(LIBRARY)
 	@mkdir -p $(@D)
-	$(call link_emulated,-DLH_MODEL=$(call symbol,spec,$*))
+	$(call link_emulated) $(call of_model,$(call symbol,spec,$*))
 
 $(B)/tests/emulation/test_random: RUNTIME_CFLAGS += -DLH_RANDOM_SPECS='$(patsubst %,X(%),$(RANDOM_EMULATED))'
 
@@ -118,6 +122,6 @@ print-emulation-tests:
 print-emulated-specs:
 	@printf '%s\n' $(EMULATED_SPECS)
 
--include $(EMULATION_OBJECTS:.o=.d) $(EMULATION_PROGRAMS:%=$(B)/tests/emulation/%.d) $(EMULATION_UNITS:=.d) $(EMULATION_MODELS:=.d) \
+-include $(EMULATION_OBJECTS:.o=.d) $(EMULATION_PROGRAMS:%=$(B)/tests/emulation/%.d) $(EMULATION_UNITS:=.d) $(EMULATION_MODEL_TESTS:.o=.d) \
 	$(EMULATION_GRADCHECKS:=.d) \
 	$(DEVICE_SPECS:%=$(B)/emulation/%.d) $(LAUNCH_MODEL:.o=.d) $(DEVICE_PARITY:.o=.d) $(EMULATION_REFERENCE:=.d) $(DEVICE_FORMULAS:.o=.d) $(DEVICE_FORMULA_TESTS:=.d)

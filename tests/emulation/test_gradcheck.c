@@ -1,18 +1,18 @@
-/* trainer gradcheck --device cuda for a generated model's device code, under the emulation. LH_MODEL names the spec,
- * one in float64. Slow: tests/system/long_emulation.sh runs it. */
+/* trainer gradcheck --device cuda for a generated model's device code, under the emulation. The linker lets lh_model be
+ * the spec, one in float64. Slow: tests/system/long_emulation.sh runs it. */
 #include "support/lh_test.h"
 
 #include <stdlib.h>
 
 #include "support/lh_run.h"
 
-extern const lh_spec LH_MODEL;
+extern const lh_spec lh_model;
 
 static void test_gradients_of_every_tensor_are_right(void **state) {
     static const unsigned char code[] = "compute_75";
     static const lh_cuda_image images[] = {{"compute_75", code, code + sizeof code - 1}, {NULL, NULL, NULL}};
-    lh_cuda_program program = *LH_MODEL.cuda;
-    lh_spec spec = LH_MODEL;
+    lh_cuda_program program = *lh_model.cuda;
+    lh_spec spec = lh_model;
     spec.cuda = &program;
     program.images = images;
     program.toolkit = "13.0";
@@ -31,5 +31,5 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_gradients_of_every_tensor_are_right, lh_test_make_directory,
                                         lh_test_remove_directory),
     };
-    return cmocka_run_group_tests_name(LH_MODEL.id, tests, NULL, NULL);
+    return cmocka_run_group_tests_name(lh_model.id, tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* A generated model in device code, under the emulation, against the same model's CPU half: gradients with dropout on,
- * the update, evaluation. LH_MODEL names the spec, e.g. longhand_spec_emulated_relative. In float64 the two agree to
- * the last digits but a few, whatever the encoding; in float32 within the roundings of both. */
+ * the update, evaluation. The linker lets lh_model be the spec, e.g. longhand_spec_emulated_relative. In float64 the two
+ * agree to the last digits but a few, whatever the encoding; in float32 within the roundings of both. */
 #include "support/lh_test.h"
 
 #include <inttypes.h>
@@ -20,8 +20,8 @@
 #include "longhand/cuda_interface.h"
 #include "training/defaults.h"
 
-extern const lh_spec LH_MODEL;
-static const lh_spec *const SPEC = &LH_MODEL;
+extern const lh_spec lh_model;
+static const lh_spec *const SPEC = &lh_model;
 
 /* Where operands are rounded. Models of the showcase are larger and drift further from the CPU half, the emulated source
  * to the same digits as what the compiler made of it: tests/ptx/ptx.mk has bounds for them. */

@@ -14,7 +14,7 @@
 #include "emulation/launch_model.h"
 #include "counts.h"
 
-extern const lh_spec LH_MODEL;
+extern const lh_spec lh_model;
 
 enum { TEAM = 2, MOST_KINDS = 64 };
 
@@ -49,7 +49,7 @@ static int take(int part, lh_ptx_count *counts) {
 }
 
 int main(int argc, char **argv) {
-    const lh_spec *spec = &LH_MODEL;
+    const lh_spec *spec = &lh_model;
     if (argc != 5) return 2;
     const int sequences = atoi(argv[1]), shards = atoi(argv[2]), T = atoi(argv[3]), labels = atoi(argv[4]);
     assert_true(sequences % shards == 0);

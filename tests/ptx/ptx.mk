@@ -67,17 +67,21 @@ $(foreach id,$(PTX_MODELS),$(eval $(call ptx_model_rules,$(id))))
 # Differences of the showcase from its CPU half are 3.4 to 11.6% in tf32 (rand_relative), 24.5% in bf16.
 PTX_BOUNDS := -DLH_TF32_BOUND=1.5e-1 -DLH_BF16_BOUND=5e-1
 PTX_LINKED := $(B)/tests/emulation/launch_model.o $(B)/tests/support/lh_test.o $(REFERENCE_OBJECTS)
-link_ptx = $(CC) $(RUNTIME_CFLAGS) $(TEST_INCLUDES) -Itests/emulation -Itests/ptx -DLH_MODEL=$(call symbol,spec,$*) $(1) -MMD -MP \
-	-MF $@.d -o $@ $(filter %.c %.o,$^) $(LIBRARY) $(CURDIR)/$(B)/emulation/emulated.so -lcmocka $(LIBRARIES)
+link_ptx = $(CC) $(call of_model,$(call symbol,spec,$*)) -o $@ $(filter %.o,$^) $(LIBRARY) \
+	$(CURDIR)/$(B)/emulation/emulated.so -lcmocka $(LIBRARIES)
 
-$(PTX_MODELS:%=$(B)/tests/ptx/test_model.%): $(B)/tests/ptx/test_model.%: tests/emulation/test_model.c $(PTX_LINKED) \
+$(B)/tests/ptx/test_model.o: tests/emulation/test_model.c Makefile tests/ptx/ptx.mk $(B)/compiler
+	@mkdir -p $(@D)
+	$(CC) $(RUNTIME_CFLAGS) $(TEST_INCLUDES) -Itests/emulation -O1 $(PTX_BOUNDS) -MMD -MP -c -o $@ $<
+
+$(B)/tests/ptx/count.o: RUNTIME_CFLAGS += $(TEST_INCLUDES) -Itests/emulation -Itests/ptx
+
+$(PTX_MODELS:%=$(B)/tests/ptx/test_model.%): $(B)/tests/ptx/test_model.%: $(B)/tests/ptx/test_model.o $(PTX_LINKED) \
 		$(B)/ptx/%/spec.o $(B)/ptx/%/step.o $(B)/ptx/%/cuda.o $(B)/emulation/emulated.so $(LIBRARY)
-	@mkdir -p $(@D)
-	$(call link_ptx,-O1 $(PTX_BOUNDS))
+	$(link_ptx)
 
-$(PTX_MODELS:%=$(B)/tests/ptx/count.%): $(B)/tests/ptx/count.%: tests/ptx/count.c $(PTX_LINKED) $(B)/ptx/%/counted.o \
+$(PTX_MODELS:%=$(B)/tests/ptx/count.%): $(B)/tests/ptx/count.%: $(B)/tests/ptx/count.o $(PTX_LINKED) $(B)/ptx/%/counted.o \
 		$(B)/ptx/%/cuda.o $(B)/emulation/emulated.so $(LIBRARY)
-	@mkdir -p $(@D)
-	$(call link_ptx)
+	$(link_ptx)
 
--include $(PTX_OBJECTS:.o=.d) $(PTX_MODELS:%=$(B)/tests/ptx/test_model.%.d) $(PTX_MODELS:%=$(B)/tests/ptx/count.%.d)
+-include $(PTX_OBJECTS:.o=.d) $(B)/tests/ptx/test_model.d $(B)/tests/ptx/count.d
