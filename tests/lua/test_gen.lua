@@ -2,6 +2,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local compiled = require("render.templates.compiled")
 local diagnostics = require("base.diagnostics")
 local gen = require("render.templates.gen")
 local lu = require("luaunit")
@@ -65,13 +66,30 @@ function TestTargets.test_digests()
   local _, both, same = files(true)
   lu.assertEquals({ same, both["spec.c"].text }, { digest, cpu["spec.c"].text })
   lu.assertEquals(cpu["spec.c"].text, "spec " .. digest .. "\n")
-  lu.assertEquals(both["cuda.c"].text, "host " .. sha256.digest(both["device.cu"].text) .. "\n")
+  lu.assertEquals(both["cuda.c"].text, "host " .. sha256.digest(compiled.text(both["device.cu"].text)) .. "\n")
   local _, other, unchanged = files(true, { ["kernels:cuda/x.cu"] = "y\n" })
   lu.assertEquals(unchanged, digest)
   lu.assertNotEquals(other["cuda.c"].text, both["cuda.c"].text)
   _, other, unchanged = files(true, { ["step.tpl"] = "another step\n" })
   lu.assertNotEquals(unchanged, digest)
   lu.assertEquals(other["cuda.c"].text, both["cuda.c"].text)
+end
+
+-- Neither kernels nor rendered files: in each a comment more and another name of a static function.
+function TestTargets.test_words_are_in_no_digest()
+  local function digests(comment, helper)
+    local function with_words(text)
+      return ("/* %s */\nINLINE int %s(void) { return 1; }\n%s"):format(comment, helper, text)
+    end
+    local changes = {}
+    for _, name in ipairs({ "step.tpl", "device.tpl" }) do
+      changes[name] = with_words(TEXTS[name])
+    end
+    local kernels = { { path = "kernels/cpu/a.h", text = with_words("int a;\n") } }
+    local list, digest = gen.files(plan(), read(changes), kernels, true)
+    return { digest, list[3].text }
+  end
+  lu.assertEquals(digests("What one is", "one_of"), digests("The number one.", "make_one"))
 end
 
 function TestTargets.test_a_mistake_in_either_half_is_one()

@@ -6,8 +6,10 @@
 -- bit; counted is the text that stamps see. And the source digest; or nil and the engine's error. Pure.
 -- The source digest names the code that computes on a CPU: every rendered file but spec.c and what is loose or neutral,
 -- a user's own sampler, the kernels. The CUDA source digest is that of device.cu, which holds the text of its kernels.
+-- Both are of text as the compiler takes it (compiled.lua): comments and names of static functions are in neither.
 -- spec.c and cuda.c carry them, so each is rendered last of its half.
 
+local compiled = require("render.templates.compiled")
 local lists = require("base.lists")
 local plan_page = require("plan.pages.plan_page")
 local prune = require("render.templates.prune")
@@ -33,13 +35,12 @@ local function counted(text, plan)
   return replaced(replaced(text, plan.command, "./longhand gen " .. plan.id), plan.source, plan.id)
 end
 
--- A file's text without the spec's name and place: neither they nor symbols that are made of the name change a bit of a
--- run, and cells of a study that differ in their seed alone differ in nothing else.
-local function nameless(text, plan)
+-- A file's text as the compiler takes it, without the spec's name in symbols: neither the name nor our words change a
+-- bit of a run, and cells of a study that differ in their seed alone differ in nothing else. `names`: see compiled.lua.
+local function nameless(text, plan, names)
   local symbol = plan.symbol:gsub("%p", "%%%0")
-  text = replaced(replaced(text, plan.command, ""), plan.source, "")
-  text = text:gsub("LH_LEVEL_SYMBOL%(" .. symbol .. "%)", "LH_LEVEL_SYMBOL()")
-  return (text:gsub("(longhand_%l+_)" .. symbol .. "%f[^%w_]", "%1"))
+  text = compiled.text(text):gsub("LH_LEVEL_SYMBOL%(" .. symbol .. "%)", "LH_LEVEL_SYMBOL()")
+  return compiled.unnamed(text:gsub("(longhand_%l+_)" .. symbol .. "%f[^%w_]", "%1"), names)
 end
 
 local function part_of(file, text)
@@ -48,18 +49,23 @@ end
 
 local hashes = setmetatable({}, { __mode = "k" }) -- of lists of kernels, which many plans share
 
+-- The hash of kernels, and the names of their static functions.
 local function hash_of(kernels)
   if not hashes[kernels] then
-    local parts = lists.map(kernels, function(file) return part_of(file, file.text) end)
-    hashes[kernels] = sha256.hex(table.concat(parts))
+    local names = {}
+    local parts = lists.map(kernels, function(file)
+      return part_of(file, compiled.unnamed(compiled.text(file.text), names))
+    end)
+    hashes[kernels] = { hex = sha256.hex(table.concat(parts)), names = names }
   end
-  return hashes[kernels]
+  return hashes[kernels].hex, hashes[kernels].names
 end
 
 local function digest_of(files, kernels, plan)
-  local parts = { hash_of(kernels) }
+  local hash, kernel_names = hash_of(kernels)
+  local parts, names = { hash }, lists.merged(kernel_names)
   for _, file in ipairs(files) do
-    parts[#parts + 1] = not (file.loose or file.neutral) and part_of(file, nameless(file.text, plan)) or nil
+    parts[#parts + 1] = not (file.loose or file.neutral) and part_of(file, nameless(file.text, plan, names)) or nil
   end
   return sha256.digest(table.concat(parts))
 end
@@ -112,7 +118,7 @@ local function cuda_half(plan)
   function half.digest(files)
     for _, file in ipairs(files) do
       if file.path == DEVICE then
-        return sha256.digest(nameless(file.text, plan))
+        return sha256.digest(nameless(file.text, plan, {}))
       end
     end
   end

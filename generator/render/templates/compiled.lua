@@ -1,0 +1,91 @@
+-- Text of C as far as compiling it depends on it, for digests of sources: whoever words a comment better, breaks a line
+-- elsewhere or renames a static function computes the same bits.
+--
+-- Input: a text of C or device code. Output of M.text: the text without comments, blank lines and blanks that separate
+-- nothing; a line for each directive of the preprocessor, one for what stands between two of them. Output of M.unnamed:
+-- such a text with the names of its static functions and tables replaced by numbers, in the order of their definitions;
+-- `names` has those of texts before it and gains its own. Pure.
+
+local M = {}
+
+local HIDDEN = { [" "] = "\1", ["\t"] = "\2" } -- blanks of literals, while other blanks are removed
+
+-- Where the literal that begins at a position ends.
+local function end_of_literal(text, from)
+  local quote, at = text:sub(from, from), from
+  repeat
+    at = text:find("[\\\n" .. quote .. "]", at + 1) or #text
+    local escaped = text:sub(at, at) == "\\"
+    at = escaped and at + 1 or at
+  until not escaped
+  return at
+end
+
+-- The text with a blank for each comment, and blanks of literals hidden.
+local function without_comments(text)
+  local parts, at = {}, 1
+  while true do
+    local from = text:find("[\"'/]", at)
+    local pair = from and text:sub(from, from + 1)
+    local stop
+    if not from then
+      parts[#parts + 1] = text:sub(at)
+      return table.concat(parts)
+    elseif pair == "/*" then
+      stop = select(2, text:find("*/", from + 2, true)) or #text
+      parts[#parts + 1] = text:sub(at, from - 1) .. " "
+    elseif pair == "//" then
+      stop = (text:find("\n", from, true) or #text + 1) - 1
+      parts[#parts + 1] = text:sub(at, from - 1)
+    elseif pair:sub(1, 1) == "/" then
+      stop = from
+      parts[#parts + 1] = text:sub(at, from)
+    else
+      stop = end_of_literal(text, from)
+      parts[#parts + 1] = text:sub(at, from - 1) .. text:sub(from, stop):gsub("[ \t]", HIDDEN)
+    end
+    at = stop + 1
+  end
+end
+
+-- The text without blanks that separate no words. A directive is a line and keeps a blank: #define A (1).
+local function packed(text)
+  return text:find("^#") and text:gsub("[ \t]+", " ") or text:gsub("%f[^%w_]%s+%f[%w_]", "\4"):gsub("%s+", "")
+end
+
+function M.text(text)
+  text = without_comments(text:gsub("\\\n", " "))
+  text = ("\n" .. text .. "\n"):gsub("%s*\n%s*", "\n"):gsub("\n(#[^\n]*)%f[\n]", "\3%1\3")
+  local lines = {}
+  for part in text:gmatch("[^\3]+") do
+    local line = packed(part)
+    lines[#lines + 1] = line ~= "" and line or nil
+  end
+  return (table.concat(lines, "\n"):gsub("[\1\2\4]", { ["\1"] = " ", ["\2"] = "\t", ["\4"] = " " }))
+end
+
+-- Adds the names whose definitions begin with a word that makes them static, each with its place.
+local function add_static(found, text, word)
+  local from, to = text:find(word, 1, true)
+  while from do
+    local name = text:match("^[%w_ *]-([%a_][%w_]*)[%(%[=;]", to + 1)
+    found[#found + 1] = name and { at = to, name = name }
+    from, to = text:find(word, to, true)
+  end
+end
+
+function M.unnamed(text, names)
+  local found = {}
+  add_static(found, text, "static ")
+  add_static(found, text, "INLINE ")
+  table.sort(found, function(a, b) return a.at < b.at end)
+  for _, entry in ipairs(found) do
+    if not names[entry.name] then
+      names[#names + 1] = entry.name
+      names[entry.name] = ("@%d"):format(#names)
+    end
+  end
+  return (text:gsub("[%a_][%w_]*", names))
+end
+
+return M

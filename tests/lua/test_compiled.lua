@@ -1,0 +1,98 @@
+-- Text of C as the compiler takes it: what changes it and what does not, and that a compiler makes the same of it.
+
+local support = dofile("tests/lua/support.lua")
+
+local cases = require("cases")
+local compiled = require("render.templates.compiled")
+local lu = require("luaunit")
+local write = require("base.write")
+
+TestText = {}
+
+local CC = os.getenv("CC") or "gcc"
+
+local SAME = {
+  { "comments", "int a; /* one */ int b; // two\nint c;\n", "int a;\nint b; /* what\n * else */\nint c;" },
+  { "blanks and line breaks", "static real f(real x,\n              real y) {\n\n    return x +\n        y;\n}\n",
+    "static real f(real x, real y) { return x + y; }" },
+  { "continued directives", "#define A(x) \\\n    f(x)\nint a;\n", "#define A(x)   f(x)\n\n  int a;\n" },
+  { "comments in directives", "#define A 1 /* one */\n", "#define A 1 /* another */\n" },
+  { "quotes in comments", "/* it's */ int a; // don't\nint b;\n", "int a; int b;\n" },
+}
+
+local DIFFERENT = {
+  { "a constant", "int a = 1;", "int a = 2;" },
+  { "an operator", "a = b + c;", "a = b - c;" },
+  { "words that a blank separates", "int a;", "inta;" },
+  { "a blank behind a macro's name", "#define A (1)\n", "#define A(1)\n" },
+  { "where a directive ends", "#define A 1\nint a;\n", "#define A 1 int a;\n" },
+  { "an empty directive", "#define A\nB\n", "#define A B\n" },
+  { "blanks of a string", 'puts("a  b");', 'puts("a b");' },
+  { "a comment in a string", 'puts("/* a */");', 'puts("");' },
+  { "a quote in a string", 'puts("\\"/*"); f(); /* */', 'puts("\\"/*"); /* */' },
+  { "a quote of a character", "c = '\"'; f(); // \"\n", "c = '\"'; // \"\n" },
+  { "the order of functions", "INLINE int a(void) { return 1; }\nINLINE int b(void) { return 2; }\n",
+    "INLINE int b(void) { return 2; }\nINLINE int a(void) { return 1; }\n" },
+  { "which function is called", "INLINE int a(int x) { return x; }\nINLINE int b(int x) { return x; }\nint c = a(1);",
+    "INLINE int a(int x) { return x; }\nINLINE int b(int x) { return x; }\nint c = b(1);" },
+  { "a function of others", "double a = exp(1);", "double a = exp2(1);" },
+}
+
+local function seen(text)
+  return compiled.unnamed(compiled.text(text), {})
+end
+
+function TestText.test_what_changes_nothing()
+  for _, case in ipairs(SAME) do
+    lu.assertEquals(seen(case[2]), seen(case[3]), case[1])
+  end
+end
+
+function TestText.test_what_changes_something()
+  for _, case in ipairs(DIFFERENT) do
+    lu.assertNotEquals(seen(case[2]), seen(case[3]), case[1])
+  end
+end
+
+-- Functions and tables that no other file sees, in the file that defines them and in those behind it.
+function TestText.test_names_of_statics_change_nothing()
+  local function texts(f, g, t, global)
+    local names, list = {}, {}
+    for i, text in ipairs({ "INLINE real F(real x) { return x; }\n", "static const int T[] = {1, 2};\n"
+      .. "NOINLINE void G(int x) {\n  y = F(T[x]);\n}\nvoid GLOBAL(void) { G(1); }\n" }) do
+      text = text:gsub("%f[%w]%u+%f[^%w]", { F = f, G = g, T = t, GLOBAL = global })
+      list[i] = compiled.unnamed(compiled.text(text), names)
+    end
+    return list
+  end
+  local base = texts("double_of", "store_rows", "widths", "seen")
+  lu.assertEquals(texts("twice", "write_all_rows_of_a_head", "count", "seen"), base)
+  lu.assertNotEquals(texts("double_of", "store_rows", "widths", "met"), base)
+end
+
+-- The assembly of step.c, with kernels, from the texts of all files changed by a function.
+local function assembly(name, change)
+  local case, folder = cases.case_of("none none index 0 float32"), nil
+  for _, file in ipairs(case.files) do
+    folder = support.write(name .. "/" .. file.path, change(file.text)):match("^(.*)/")
+  end
+  for _, kernel in ipairs(write.names("kernels/cpu")) do
+    support.write(name .. "/kernels/cpu/" .. kernel, change(support.read("kernels/cpu/" .. kernel)))
+  end
+  local root = support.shell("pwd -P"):match("[^\n]+")
+  local text, good = support.shell(("cd %s && %s -std=gnu11 -O1 -g0 -w -S -o step.s -I. -I'%s/include' -I'%s' step.c")
+    :format(folder, CC, root, root))
+  lu.assertTrue(good, text)
+  return support.read(folder .. "/step.s")
+end
+
+function TestText.test_a_compiler_makes_the_same_of_it()
+  if not select(2, support.shell(CC .. " -dumpmachine")) then
+    lu.skip("no C compiler " .. CC)
+  end
+  local text = assembly("whole", function(text) return text end)
+  lu.assertTrue(#text > 100000)
+  lu.assertTrue(assembly("seen", compiled.text) == text)
+end
+
+support.run()
