@@ -303,7 +303,7 @@ golden-update: ## write the expected files of the Lua tests again; read the diff
 	@LH_UPDATE_GOLDEN=1 sh tests/run.sh --only lua
 
 stale: ## compare generated/ with what would be written
-	@./longhand stale
+	@./longhand dev stale
 
 # Not device.cu: most of it is the text of kernels/cuda, which is formatted where it is.
 FORMATTED = $(sort $(shell find include runtime kernels tests generated examples -name '*.[ch]' -o -name '*.inc' \
@@ -320,7 +320,7 @@ lint: ## luacheck
 	env -u LUA_PATH -u LUA_CPATH luacheck -q generator lab spec examples tests/bits tests/facets/*.lua tests/lua tests/ptx
 
 where: ## AT=FILE:LINE: the template line behind a generated line
-	@./longhand where $(AT)
+	@./longhand dev where $(AT)
 
 fields: ## every field of a spec
 	@./longhand fields
@@ -345,7 +345,7 @@ install: ## PREFIX=/usr/local DESTDIR=: a copy for all users of this machine, it
 	find "$(PLACE)/lib/longhand" -name __pycache__ -prune -exec rm -rf {} +
 	./longhand --version | sed -n 's/.*(commit \(.*\))/\1/p' >"$(PLACE)/lib/longhand/COMMIT"
 	ln -sf ../lib/longhand/longhand "$(PLACE)/bin/longhand"
-	./longhand manual >"$(PLACE)/share/man/man1/longhand.1"
+	./longhand dev manual >"$(PLACE)/share/man/man1/longhand.1"
 	./longhand completion bash >"$(PLACE)/share/bash-completion/completions/longhand"
 	./longhand completion zsh >"$(PLACE)/share/zsh/site-functions/_longhand"
 	chmod -R a+rX,go-w "$(PLACE)/lib/longhand"

@@ -29,7 +29,7 @@ local write = require("base.write")
 
 local DONE, INPUT, USAGE, STALE, ENVIRONMENT = 0, 1, 2, 3, 4
 
-local verbs = {}
+local verbs, dev_verbs = {}, {}
 
 local function say(...)
   io.stderr:write(...)
@@ -365,14 +365,18 @@ function verbs.list(project, arguments)
 end
 
 function verbs.fields(_, arguments)
-  return print_result(arguments.json and json.encode(schema.facts(), { keyorder = schema.JSON_ORDER }) .. "\n"
-    or schema.fields_text())
+  if arguments.json then
+    return print_result(json.encode(schema.facts(), { keyorder = schema.JSON_ORDER }) .. "\n")
+  end
+  local text, near = schema.fields_text(arguments.all, arguments.path)
+  return text and print_result(text) or fail(INPUT, ("longhand fields: there is no field %s%s"):format(arguments.path,
+    near and ("; did you mean %s?"):format(near) or ""))
 end
 
 -- The place in a generated file that is asked for, with its text and its spec; or nil and an exit code after a message.
 local function find_line(project, arguments)
   local function refuse(code, what)
-    return nil, fail(code, "longhand where: " .. what)
+    return nil, fail(code, "longhand dev where: " .. what)
   end
   local file, line = arguments.place:match("^(.+):(%d+)$")
   if not file then
@@ -390,7 +394,7 @@ local function find_line(project, arguments)
     spec = arguments.spec or source:find("^spec/") and project:path(source) or source }
 end
 
-function verbs.where(project, arguments)
+function dev_verbs.where(project, arguments)
   local place, code = find_line(project, arguments)
   local spec
   if place then
@@ -402,7 +406,7 @@ function verbs.where(project, arguments)
   local name = place.file:match("([^/]+)$")
   local file = lists.find(spec.files, function(one) return one.path == name and one.map[place.line] end)
   if not file then
-    return fail(INPUT, ("longhand where: no template line for line %d of %s"):format(place.line, name))
+    return fail(INPUT, ("longhand dev where: no template line for line %d of %s"):format(place.line, name))
   elseif file.text ~= place.text then
     say(("warning: %s differs from what would be written now; lines may be off\n"):format(place.file))
   end
@@ -418,11 +422,11 @@ local function version()
   return (assert(write.read(root .. "/VERSION")))
 end
 
-function verbs.manual()
+function dev_verbs.manual()
   return print_result(require("cli.manual").page(cli.outline(), (version():gsub("%s+$", ""))))
 end
 
-function verbs.stale(project)
+function dev_verbs.stale(project)
   local stale, ids = 0, project:showcase()
   for _, id in ipairs(ids) do
     local arguments = { spec = project:path("spec/runs/" .. id .. ".lua"), set = {} }
@@ -440,6 +444,10 @@ function verbs.stale(project)
       or "files are stale"))
   end
   return print_result(("generated/: %d runs, up to date\n"):format(#ids))
+end
+
+function verbs.dev(project, arguments)
+  return dev_verbs[arguments.what](project, arguments)
 end
 
 local function main(arguments)

@@ -113,16 +113,24 @@ end
 local function add_other_verbs(parser)
   local list = parser:command("list"):summary("what there is")
   list:argument("what"):choices({ "runs", "tasks", "encodings", "models", "studies", "sites", "targets" })
-  parser:command("fields"):summary("every field of a spec: type, range, default")
-    :flag("--json", "as JSON, and with what a formula may use")
-  local where = parser:command("where"):summary("map a generated line to its template")
+  local fields = parser:command("fields"):summary("fields of a spec: type, range, default")
+  fields:argument("path", "a section, or a field with what is below it; default: the fields that most specs need")
+    :args("?")
+  fields:mutex(fields:flag("--all", "every field"),
+    fields:flag("--json", "every field as JSON, and what a formula may use"))
+  parser:command("completion"):summary("a script by which bash or zsh completes the words of this command")
+    :argument("shell"):choices({ "bash", "zsh" })
+end
+
+-- Verbs for whoever works on Longhand itself.
+local function add_dev(parser)
+  local dev = parser:command("dev"):summary("for work on Longhand itself: where, stale, manual"):command_target("what")
+  local where = dev:command("where"):summary("map a generated line to its template")
   where:argument("place", "a line of a generated file"):argname("FILE:LINE")
   options.add(where, { { "--spec SPEC", "the spec it was made from; default: the one its banner names" },
     options.SET })
-  parser:command("stale"):summary("compare generated/ with what would be written; exit 3 when it differs")
-  parser:command("completion"):summary("a script by which bash or zsh completes the words of this command")
-    :argument("shell"):choices({ "bash", "zsh" })
-  parser:command("manual"):summary("the manual page, for man -l")
+  dev:command("stale"):summary("compare generated/ with what would be written; exit 3 when it differs")
+  dev:command("manual"):summary("the manual page, for man -l")
 end
 
 local function add_report(parser)
@@ -201,6 +209,7 @@ local function make_parser()
   calibrate.add(parser)
   add_export(parser)
   add_other_verbs(parser)
+  add_dev(parser)
   finish(parser)
   parser:add_help_command()
   return parser
@@ -237,10 +246,14 @@ local function meant_elsewhere(name, names, verb, root)
   end
 end
 
+local MOVED = lists.set({ "where", "stale", "manual" }) -- to dev
+
 -- argparse hints only at names one edit away; this adds the others, and where a flag belongs.
 local function hint(parser, message, verb, root)
   local kind, name = message:match("^unknown (%l+) '([^']+)'")
-  if not kind or message:find("Did you mean", 1, true) then
+  if kind == "command" and MOVED[name] then
+    return ("%s\nIt is: longhand dev %s"):format(message:match("^[^\n]+"), name)
+  elseif not kind or message:find("Did you mean", 1, true) then
     return message
   end
   local names = legal_names(parser, kind)

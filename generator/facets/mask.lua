@@ -40,13 +40,15 @@ M.fields = {
       return resolved.encoding.mask.left
     end, default_text = "left", only = { "window" }, unit = "tokens",
     doc = "keys that are seen behind the query" },
-  { path = "encoding.mask.width", type = "integer", min = 0, max = 1048576, required = true, only = { "antidiagonal" },
+  { path = "encoding.mask.width", seldom = true, type = "integer", min = 0, max = 1048576, required = true,
+    only = { "antidiagonal" },
     unit = "tokens", doc = "keys that are seen on either side of the line" },
-  { path = "encoding.mask.stride", type = "integer", min = 1, max = 16, default = 1, only = { "antidiagonal" },
+  { path = "encoding.mask.stride", seldom = true, type = "integer", min = 1, max = 16, default = 1,
+    only = { "antidiagonal" },
     unit = "tokens", doc = "how many keys the line goes left for each query, and is broad: 2 for pairs of digits",
     more = { "query i of S keys sees keys S - stride (i + 1) - width to S - 1 - stride i + width",
       "keys that there are not are left out; a query that sees none of them sees all" } },
-  { path = "encoding.mask.left_only", type = "boolean", default = false, only = { "antidiagonal" },
+  { path = "encoding.mask.left_only", seldom = true, type = "boolean", default = false, only = { "antidiagonal" },
     doc = "whether keys right of the line stay hidden" },
 }
 

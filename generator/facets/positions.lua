@@ -53,11 +53,11 @@ M.fields = {
     only = { "cyclic" }, unit = "positions", doc = "how many positions there are" },
   { path = "encoding.positions.max_position", type = "integer", min = 2, max = 1048576, default = 2048,
     unit = "positions", only = { "randomized" }, doc = "size of the range that is drawn from" },
-  { path = "encoding.positions.range", type = "choice", choices = { "zero_based", "one_based" },
+  { path = "encoding.positions.range", seldom = true, type = "choice", choices = { "zero_based", "one_based" },
     default = "zero_based", left_out = "zero_based", only = { "randomized" }, fingerprints = { "FIRST_POSITION" },
     used = placement.draws_places,
     doc = "with L = max_position: positions from 0 to L - 1, distances from 1 to L - 1; or both from 1 to L" },
-  { path = "encoding.positions.sorted", type = "boolean", default = true, only = { "randomized" },
+  { path = "encoding.positions.sorted", seldom = true, type = "boolean", default = true, only = { "randomized" },
     doc = "whether drawn positions keep the order of the tokens" },
   { path = "encoding.positions.draw", type = "choice", choices = { "pass", "layer", "sequence" },
     only = { "randomized" }, fingerprints = { "draw_sequence" }, used = function(resolved)
@@ -70,11 +70,11 @@ M.fields = {
     end,
     default_text = "layer where rotation or relative is on or the score reads positions, else pass",
     doc = "draw once per pass through the network, anew for every block, or for every sequence of the batch" },
-  { path = "encoding.positions.reading", type = "choice", choices = { "drawn", "difference", "clamped" },
+  { path = "encoding.positions.reading", seldom = true, type = "choice", choices = { "drawn", "difference", "clamped" },
     default = "drawn", default_text = "drawn; of cross-attention difference, the one it has", only = { "randomized" },
     doc = "distances: drawn, ascending, for 1, 2, ... tokens apart; differences of positions; or drawn and read as in "
       .. "Ruoss et al.'s released code" },
-  { path = "encoding.positions.sides", type = "choice", choices = { "mirrored", "independent" },
+  { path = "encoding.positions.sides", seldom = true, type = "choice", choices = { "mirrored", "independent" },
     default = "mirrored", left_out = "mirrored", only = { "randomized" }, fingerprints = { "signed_distances" },
     used = function(resolved)
       return placement.distances_are_read(resolved) and resolved.encoding.positions.reading == "drawn"

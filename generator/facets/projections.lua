@@ -5,13 +5,14 @@ local reach = require("facets.score.reach")
 local M = { name = "projections", off = {}, without_kinds = true, exported = true }
 
 M.fields = {
-  { path = "encoding.projections", type = "table", left_out = "empty",
+  { path = "encoding.projections", seldom = true, type = "table", left_out = "empty",
     doc = "the products around attention: of queries, keys and values, and of what it gives" },
-  { path = "encoding.projections.bias", type = "boolean", optional = true,
+  { path = "encoding.projections.bias", seldom = true, type = "boolean", optional = true,
     doc = "whether they have biases; absent: as model.bias says" },
-  { path = "encoding.projections.output", type = "boolean", default = true, left_out = true,
+  { path = "encoding.projections.output", seldom = true, type = "boolean", default = true, left_out = true,
     doc = "whether what attention gives goes through a product before it is added" },
-  { path = "encoding.projections.init", type = "choice", choices = { "attention", "linear" }, default = "attention",
+  { path = "encoding.projections.init", seldom = true, type = "choice", choices = { "attention", "linear" },
+    default = "attention",
     left_out = "attention",
     doc = "first values where model.init tells the two apart: as its attention has them, or as other products" },
 }

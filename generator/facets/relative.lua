@@ -33,10 +33,11 @@ M.fields = {
     } },
   { path = "encoding.relative.clip", type = "integer", min = 1, max = 1048576, default = 16, unit = "positions",
     only = { "shaw" }, doc = "farther keys share the vector of this distance" },
-  { path = "encoding.relative.sides", type = "choice", choices = { "both", "left" }, default = "both",
+  { path = "encoding.relative.sides", seldom = true, type = "choice", choices = { "both", "left" }, default = "both",
     default_text = "left where no query sees a key behind it, else both", left_out = "both", only = { "shaw" },
     doc = "distances that have a vector: all, or those of keys before the query and of itself, under a causal mask" },
-  { path = "encoding.relative.init_sigma", type = "number", above = 0, only = { "shaw" }, optional = true,
+  { path = "encoding.relative.init_sigma", seldom = true, type = "number", above = 0, only = { "shaw" },
+    optional = true,
     doc = "standard deviation of the table's first values; absent: sqrt(2 / (rows + D))" },
 }
 

@@ -25,6 +25,7 @@
 --   with           the field of its table that it belongs to: without that one it is an error
 --   family         of attentions: for models that have it
 --   only           the kinds of its table which have this field; nil: all
+--   seldom         true: `fields` lists it with --all, and where its section is asked for
 --   more           lines of documentation for `fields`
 --   fingerprints   identifiers that appear in rendered code only while the feature is on: its field has a value, and
 --                  `used`, a function of the resolved spec, is true where there is one
@@ -35,6 +36,7 @@ local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local lines = require("spec.lines")
 local lists = require("base.lists")
+local nearest = require("base.nearest")
 local parameters = require("spec.score.score_parameters")
 local traced = require("expression.traced")
 
@@ -208,23 +210,39 @@ function M.facts()
   return { fields = fields, formulas = traced.facts() }
 end
 
--- The reference of the spec, one paragraph per field: what the verb `fields` prints.
-function M.fields_text()
-  local out = { "use: at the top level a spec file to build upon, in a section also the name of a preset", "" }
+-- The paragraph on a field.
+local function paragraph(field)
+  local kinds = field.only or field.family and families.kinds(field.family)
+  local only = kinds and ("  (%s %s)"):format(field.only and "kind" or "model.kind", table.concat(kinds, ", ")) or ""
+  local out = { field.path .. only, "    " .. field.doc }
+  if field.type ~= "table" and not field.kinds then
+    out[3] = "    takes: " .. M.expected(field) .. (field.unit and "; unit: " .. field.unit or "")
+  end
+  lists.append(out, lists.map(field.more or {}, function(line) return "    " .. line end))
+  lists.append(out, lists.map(field.kinds or {}, function(kind) return ("    %s: %s"):format(kind.name, kind.doc) end))
+  out[#out + 1] = default_text(field) ~= "" and "    " .. default_text(field) or nil
+  return out
+end
+
+-- The reference of the spec, one paragraph per field: `all` fields, those of a section or below a `path`, or those that
+-- most specs need. Nil and the nearest path where there is none of that name.
+function M.fields_text(all, path)
+  local out, left = {}, 0
   for _, field in ipairs(M.fields) do
-    local kinds = field.only or field.family and families.kinds(field.family)
-    local only = kinds and ("  (%s %s)"):format(field.only and "kind" or "model.kind", table.concat(kinds, ", ")) or ""
-    lists.append(out, { field.path .. only, "    " .. field.doc })
-    if field.type ~= "table" and not field.kinds then
-      out[#out + 1] = "    takes: " .. M.expected(field) .. (field.unit and "; unit: " .. field.unit or "")
+    local below = path and (field.path .. "."):sub(1, #path + 1) == path .. "."
+    if below or not path and (all or not field.seldom) then
+      lists.append(out, paragraph(field))
+    else
+      left = left + 1
     end
-    lists.append(out, lists.map(field.more or {}, function(line) return "    " .. line end))
-    lists.append(out, lists.map(field.kinds or {}, function(kind)
-      return ("    %s: %s"):format(kind.name, kind.doc)
-    end))
-    if default_text(field) ~= "" then
-      out[#out + 1] = "    " .. default_text(field)
-    end
+  end
+  if not path then
+    table.insert(out, 1, "use: at the top level a spec file to build upon, in a section also the name of a preset\n")
+    out[#out + 1] = left > 0 and ("\n%d fields that few specs need: --all, or a path such as encoding.positions")
+      :format(left) or nil
+  end
+  if not out[1] then
+    return nil, nearest.name(path, lists.map(M.fields, function(field) return field.path end))
   end
   return table.concat(out, "\n") .. "\n"
 end

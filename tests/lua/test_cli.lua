@@ -35,7 +35,7 @@ function TestParse.test_verbs()
   lu.assertTrue(parse("plan a --mask").mask)
   lu.assertNil(parse("plan a --graph --mask"))
   lu.assertEquals(parse("list tasks").what, "tasks")
-  lu.assertEquals(parse("where f.c:3").place, "f.c:3")
+  lu.assertEquals(parse("dev where f.c:3").place, "f.c:3")
 end
 
 function TestParse.test_targets()
@@ -283,11 +283,19 @@ end
 
 function TestHelp.test_help_names_every_verb_within_120_columns()
   local help = cli.help()
-  for verb in ("demo test check plan gen build train sweep report list fields where stale"):gmatch("%l+") do
+  for verb in ("demo test check plan gen build train sweep report list fields dev"):gmatch("%l+") do
     lu.assertStrContains(help, "\n   " .. verb .. " ")
   end
   for line in help:gmatch("[^\n]+") do
     lu.assertTrue(#line <= 120, line)
+  end
+end
+
+function TestHelp.test_a_verb_that_moved_is_named()
+  for _, verb in ipairs({ "where", "stale", "manual" }) do
+    local parsed, message = cli.parse({ verb }, ".")
+    lu.assertNil(parsed)
+    lu.assertStrContains(message, "It is: longhand dev " .. verb)
   end
 end
 

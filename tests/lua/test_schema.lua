@@ -277,7 +277,7 @@ function TestSchema.test_defaults_are_legal()
 end
 
 function TestSchema.test_fields_text_names_every_field()
-  local text = schema.fields_text()
+  local text = schema.fields_text(true)
   for _, field in ipairs(schema.fields) do
     lu.assertStrContains(text, "\n" .. field.path)
     lu.assertStrContains(text, field.doc)
@@ -290,6 +290,16 @@ function TestSchema.test_fields_text_names_every_field()
     file:close()
   end
   lu.assertEquals(text, support.read("tests/golden/fields.txt"))
+end
+
+function TestSchema.test_fields_text_of_a_path_and_of_what_most_need()
+  local usual, section = schema.fields_text(), schema.fields_text(false, "encoding.positions")
+  lu.assertStrContains(usual, "\ntrain.batch\n")
+  lu.assertNotStrContains(usual, "\ntrain.shards\n")
+  lu.assertStrContains(usual, "fields that few specs need: --all")
+  lu.assertStrContains(section, "\nencoding.positions.range  (kind randomized)\n")
+  lu.assertEquals({ section:find("encoding%.[^p]") }, {})
+  lu.assertEquals({ schema.fields_text(false, "encoding.position") }, { nil, "encoding.positions" })
 end
 
 function TestSchema.test_facts_are_fields_and_what_formulas_use()

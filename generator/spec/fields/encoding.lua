@@ -5,7 +5,7 @@ local lists = require("base.lists")
 local pages = require("facets.pages")
 
 local FAMILIES = {
-  { path = "encoding.made_for", type = "choice", choices = { "encoder", "decoder" }, optional = true,
+  { path = "encoding.made_for", seldom = true, type = "choice", choices = { "encoder", "decoder" }, optional = true,
     doc = "the one attention of an encoder-decoder that the facets beside it are for; how a preset says so" },
   { path = "encoding.encoder", type = "table", optional = true, family = "encoder",
     doc = "facets of the encoder's attention to itself, laid upon those above field by field",
