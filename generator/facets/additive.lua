@@ -14,7 +14,7 @@ local positions = require("facets.positions")
 local M = { name = "additive", exported = true, of_input = true }
 
 M.fields = {
-  { path = "encoding.additive", type = "table", doc = "what is added to the vectors of tokens" },
+  { path = "encoding.additive", type = "table", doc = "vectors of positions that are added to the vectors of tokens" },
   { path = "encoding.additive.kind", type = "kind", default = "none", doc = "its form",
     kinds = {
       { name = "none", doc = "nothing" },
@@ -25,7 +25,7 @@ M.fields = {
     } },
   { path = "encoding.additive.at", seldom = true, type = "choice", choices = { "input", "block" }, default = "input",
     left_out = "input", only = { "sinusoid", "learned" }, fingerprints = { "placed" },
-    doc = "where it is added: to the vectors of tokens, or to the input of every block, learned tables one for each" },
+    doc = "the place of the sum: the vectors of tokens, or the input of every block, with a learned table for each" },
   { path = "encoding.additive.channels", seldom = true, type = "choice", choices = { "halves", "interleaved" },
     default = "halves",
     left_out = "halves", only = { "sinusoid" },
@@ -42,7 +42,7 @@ M.fields = {
     doc = "whether training changes the table; false: its first values stay, and do not count as parameters" },
   { path = "encoding.additive.init", seldom = true, type = "choice", choices = { "truncated_normal", "normal" },
     default = "truncated_normal", left_out = "truncated_normal", only = { "learned" },
-    doc = "what the table's first values are drawn from: a normal distribution, cut at two of init_sigma or not" },
+    doc = "the distribution of the table's first values: normal, cut at two of init_sigma or not" },
   { path = "encoding.additive.init_sigma", seldom = true, type = "number", above = 0, default = 1.0,
     only = { "learned" },
     doc = "standard deviation of that normal distribution" },

@@ -22,7 +22,7 @@ local function hides(resolved)
 end
 
 M.fields = {
-  { path = "encoding.mask", type = "table", left_out = "full", doc = "which keys a query sees, by their indices",
+  { path = "encoding.mask", type = "table", left_out = "full", doc = "the keys that a query sees, by their indices",
     more = { "in a decoder no query sees what is behind it, whatever the mask" } },
   { path = "encoding.mask.kind", type = "kind", default = "full", doc = "its form",
     kinds = {
@@ -45,7 +45,8 @@ M.fields = {
     unit = "tokens", doc = "keys that are seen on either side of the line" },
   { path = "encoding.mask.stride", seldom = true, type = "integer", min = 1, max = 16, default = 1,
     only = { "antidiagonal" },
-    unit = "tokens", doc = "how many keys the line goes left for each query, and is broad: 2 for pairs of digits",
+    unit = "tokens",
+    doc = "keys that the line moves left for each query, which is also its breadth: 2 for pairs of digits",
     more = { "query i of S keys sees keys S - stride (i + 1) - width to S - 1 - stride i + width",
       "keys that there are not are left out; a query that sees none of them sees all" } },
   { path = "encoding.mask.left_only", seldom = true, type = "boolean", default = false, only = { "antidiagonal" },

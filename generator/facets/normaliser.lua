@@ -11,7 +11,8 @@ local vectors = require("base.vectors")
 local M = { name = "normaliser", off = { kind = "softmax" } }
 
 M.fields = {
-  { path = "encoding.normaliser", type = "table", left_out = "softmax", doc = "how scores become weights" },
+  { path = "encoding.normaliser", type = "table", left_out = "softmax",
+    doc = "the function from scores to attention weights" },
   { path = "encoding.normaliser.kind", type = "kind", default = "softmax", doc = "its form",
     kinds = {
       { name = "softmax", doc = "exponentials, divided by their sum" },
@@ -20,7 +21,7 @@ M.fields = {
     } },
   { path = "encoding.normaliser.temperature", seldom = true, type = "number", above = 0, max = 1e6, default = 1,
     left_out = 1,
-    only = { "softmax" }, doc = "what scores are divided by before their exponentials" },
+    only = { "softmax" }, doc = "the divisor of scores before their exponentials" },
   { path = "encoding.normaliser.normalised", seldom = true, type = "boolean", default = true, only = { "geometric" },
     fingerprints = { "inverse_total" }, doc = "whether the weights of a query are divided by their sum" },
   { path = "encoding.normaliser.directional", seldom = true, type = "boolean", default = true, only = { "geometric" },

@@ -39,8 +39,8 @@ local placement = require("facets.placement")
 local M = { name = "positions", serves = true }
 
 M.fields = {
-  { path = "encoding.positions", type = "table", doc = "where each token stands" },
-  { path = "encoding.positions.kind", type = "kind", default = "index", doc = "how positions are chosen",
+  { path = "encoding.positions", type = "table", doc = "the position of each token" },
+  { path = "encoding.positions.kind", type = "kind", default = "index", doc = "the choice of positions",
     kinds = {
       { name = "index", doc = "0, 1, 2, ..." },
       { name = "randomized", fingerprints = { "lh_draw_" }, used = placement.positions_are_read,
@@ -50,7 +50,7 @@ M.fields = {
         doc = "0, 1, ..., period - 1, and again from 0 on" },
     } },
   { path = "encoding.positions.period", type = "integer", min = 2, max = 1048576, required = true,
-    only = { "cyclic" }, unit = "positions", doc = "how many positions there are" },
+    only = { "cyclic" }, unit = "positions", doc = "the number of positions" },
   { path = "encoding.positions.max_position", type = "integer", min = 2, max = 1048576, default = 2048,
     unit = "positions", only = { "randomized" }, doc = "size of the range that is drawn from" },
   { path = "encoding.positions.range", seldom = true, type = "choice", choices = { "zero_based", "one_based" },

@@ -14,7 +14,7 @@ local function settled_by_the_plan()
 end
 
 M.fields = {
-  { path = "encoding.rotation", type = "table", doc = "how queries and keys turn with the position" },
+  { path = "encoding.rotation", type = "table", doc = "the rotation of queries and keys by their positions" },
   { path = "encoding.rotation.kind", type = "kind", default = "none", doc = "its form",
     kinds = {
       { name = "none", doc = "they do not" },
@@ -23,7 +23,7 @@ M.fields = {
   { path = "encoding.rotation.base", type = "number", above = 1, max = 1e12, default = 10000, only = { "rope" },
     doc = "pair m of D / 2 turns by base^(-2 m / D) per position" },
   { path = "encoding.rotation.scaling", type = "table", only = { "rope" }, left_out = "none",
-    doc = "how the turns change to reach past the lengths of training" },
+    doc = "the change of the rotation for lengths beyond those of training" },
   { path = "encoding.rotation.scaling.kind", type = "kind", default = "none", doc = "its form",
     kinds = {
       { name = "none", doc = "they do not" },
@@ -34,7 +34,7 @@ M.fields = {
         doc = "pairs slow down by factor unless they turn often within original_length; logits grow" },
     } },
   { path = "encoding.rotation.scaling.factor", type = "number", min = 1, max = 1e6, required = true,
-    only = { "linear", "ntk", "yarn" }, doc = "how many times the lengths of training are to be reached" },
+    only = { "linear", "ntk", "yarn" }, doc = "the multiple of the training lengths that is to be reached" },
   { path = "encoding.rotation.scaling.original_length", seldom = true, type = "integer", min = 1, max = 1048576,
     unit = "positions",
     only = { "yarn" }, default = settled_by_the_plan,
@@ -49,7 +49,7 @@ M.fields = {
   { path = "encoding.rotation.scaling.attention_factor", seldom = true, type = "number", above = 0, max = 1000,
     only = { "yarn" },
     default = settled_by_the_plan, default_text = "0.1 ln(factor) + 1",
-    doc = "what queries and keys are multiplied by" },
+    doc = "the factor of queries and keys" },
 }
 
 function M.reads(encoding)

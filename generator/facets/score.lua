@@ -45,7 +45,7 @@ M.INIT_TEXT = 'a number, a list, "alibi_slopes", { normal = sigma } or { truncat
 
 M.fields = {
   { path = "encoding.score", type = "score", optional = true, fingerprints = { "score_pair", "score_tables" },
-    doc = "what becomes of the scaled logit of a pair before the mask: one formula, or several, applied in order",
+    doc = "the score of a pair from its scaled logit, before the mask: one formula, or several, applied in order",
     more = {
       "as in function(x) return x.score - x.slope * abs(x.distance) end",
       "x holds score query key distance query_index key_index head heads layer layers query_length key_length causal",

@@ -67,7 +67,7 @@ local DECAY = {
     doc = "each step a parameter loses a share of itself, this times the learning rate; 0: the code of adam",
     words = "weight_decay wd l2 weightdecay adam_weight_decay" },
   { name = "decays", type = "choice", choices = { "all", "matrices" }, default = "all",
-    doc = "which parameters decay: all, or those of two dimensions (no biases, no norms, no single numbers)",
+    doc = "parameters that decay: all, or those of two dimensions (no biases, no norms, no single numbers)",
     words = "no_decay no_weight_decay decay_groups param_groups" },
 }
 
@@ -81,7 +81,7 @@ M.pages = {
   { name = "sgd", title = "SGD", of = sgd, doc = "the gradient; with momentum, a running sum of gradients",
     fingerprints = { "kernels/cpu/sgd.h" }, fields = { {
       { name = "momentum", type = "number", min = 0, below = 1, default = 0, left_out = 0,
-        fingerprints = { "momentum" }, doc = "what the running sum keeps of itself at each step; 0: there is none",
+        fingerprints = { "momentum" }, doc = "the share of the running sum that is kept at each step; 0: no momentum",
         words = "momentum sgd_momentum" },
     } } },
 }

@@ -19,7 +19,7 @@ local FAMILIES = {
 }
 
 local fields = {
-  { path = "encoding", type = "table", doc = "how the network learns where tokens stand; absent: it does not" },
+  { path = "encoding", type = "table", doc = "the positional encoding; absent: none" },
 }
 for _, page in ipairs(pages.written) do
   lists.append(fields, page.fields)

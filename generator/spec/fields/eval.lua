@@ -13,12 +13,12 @@ local function by_without_noise(resolved)
 end
 
 return {
-  { path = "eval", type = "table", doc = "how it is evaluated" },
+  { path = "eval", type = "table", doc = "the evaluation" },
   { path = "eval.lengths", type = "lengths", default = { first = 41, last = 500, step = 1 },
     default_text = "{ 41, 500 }", unit = "task length n", doc = "each is one condition" },
   { path = "eval.by", type = "by", optional = true, fingerprints = { "add_noise" },
     used = features.noise,
-    doc = "what finite data is evaluated by: each combination of values is a condition; absent: by length",
+    doc = "axes by which data files are evaluated: each combination of values is a condition; absent: by length",
     more = { "noise = { list = { 0, 0.5 } }, with any task: so loud is noise on embeddings, each a condition again" } },
   { path = "eval.noise", seldom = true, type = "choice", choices = { "absolute", "relative" }, default = "absolute",
     left_out = "absolute",
@@ -31,7 +31,7 @@ return {
     doc = "per condition; of finite data that has more, so many are taken as eval.order says" },
   { path = "eval.order", seldom = true, type = "choice", choices = { "hash", "file" }, default = "hash",
     left_out = "hash",
-    doc = "which examples of finite data are taken where there are more: some chosen by the evaluation's seed and the "
+    doc = "the examples that are taken where a data file has more: some chosen by the evaluation's seed and the "
       .. "number of their line, the same for every run, or the first of the file" },
   { path = "eval.batch", seldom = true, type = "integer", min = 1, max = 1048576, optional = true, unit = "sequences",
     doc = "so many share a draw, and a condition's accuracy is the mean over such batches; absent: all are one batch" },
@@ -39,15 +39,17 @@ return {
     doc = "draws per condition of what is random in a pass: positions, and with eval.dropout what is dropped" },
   { path = "eval.decoding", type = "choice", choices = { "greedy", "teacher_forced" }, default = "greedy",
     left_out = "greedy",
-    doc = "what stands before each answer of a generative model: its own answers, or the target (cheaper)" },
+    doc = "the tokens before each answer of a generative model: its own answers, or the target (cheaper)" },
   { path = "eval.dropout", seldom = true, type = "boolean", default = false,
     left_out = false, fingerprints = { "EVAL_DROPOUT" },
     used = features.drops,
     doc = "whether dropout stays on outside training; part of the program, not a flag" },
   { path = "eval.validation", type = "table", left_out = "empty",
-    doc = "of a sampled task, after training: a stream of examples and draws of its own, in distribution" },
+    doc = "the evaluation after training of a sampled task on a stream of examples and draws of its own, in "
+      .. "distribution" },
   { path = "eval.validation.lengths", type = "lengths", optional = true, unit = "task length n",
-    doc = "of train.lengths, each a condition; absent: at most 16 of them, spread evenly, first and last included" },
+    doc = "task lengths, each a condition; absent: at most 16 of train.lengths, spread evenly, first and last "
+      .. "included" },
   { path = "eval.validation.examples", type = "integer", min = 0, max = 1048576, default = 128, left_out = 128,
     unit = "sequences", doc = "per condition; 0: no such evaluation" },
   { path = "eval.during", type = "table", optional = true,

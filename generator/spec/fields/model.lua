@@ -16,7 +16,7 @@ return {
   { path = "model.source", type = "network", optional = true,
     doc = "a network of your own, a Lua file relative to the spec file (docs/own-network.md); kind: what it reads" },
   { path = "model.options", type = "settings", optional = true, with = "source",
-    doc = "what a network of your own leaves open, by name" },
+    doc = "options of a network of your own, by name" },
   { path = "model.layers", type = "integer", min = 1, max = 64, default = 5, unit = "blocks",
     only = { "encoder", "decoder" }, doc = "attention and feed-forward blocks" },
   { path = "model.encoder_layers", type = "integer", min = 0, max = 64, default = 5, unit = "blocks",
@@ -41,7 +41,7 @@ return {
   { path = "model.embedding_dropout", seldom = true, type = "number", min = 0, max = 0.99, optional = true,
     unit = "share of elements",
     doc = "dropped from the sum of embedding and encoding, in training; absent: encoding.additive.dropout, if any" },
-  { path = "model.norm", type = "table", left_out = "empty", doc = "how the residual stream is normalised" },
+  { path = "model.norm", type = "table", left_out = "empty", doc = "the normalisation of the residual stream" },
   { path = "model.norm.kind", type = "kind", default = "layer", left_out = "layer", doc = "its form",
     kinds = {
       { name = "layer", doc = "layer norm: mean and variance, a learned scale and offset (Ba et al. 2016)" },
@@ -57,7 +57,7 @@ return {
     default = "none", left_out = "none", doc = "behind the second of the feed-forward layers, too" },
   { path = "model.bias", type = "choice", choices = { "feedforward", "all", "none" }, default = "feedforward",
     left_out = "feedforward",
-    doc = "which products of a block have biases: the feed-forward layers', those of attention as well, or none" },
+    doc = "products of a block that have biases: the feed-forward layers', those of attention as well, or none" },
   { path = "model.init", seldom = true, type = "choice", choices = { "haiku", "torch", "xavier" }, default = "haiku",
     left_out = "haiku", doc = "first values of weights and biases",
     more = {
@@ -67,7 +67,7 @@ return {
     } },
   { path = "model.embedding", seldom = true, type = "choice", choices = { "table", "linear" }, default = "table",
     left_out = "table",
-    doc = "how a token becomes a vector",
+    doc = "the way in which a token becomes a vector",
     more = {
       "table: a row of its own, times sqrt(width)",
       "linear: one-hot tokens through a linear map with a bias; those that the task declares blank are zero vectors",
@@ -75,7 +75,8 @@ return {
   { path = "model.readout", seldom = true, type = "choice", choices = { "outputs", "last", "probe" },
     default = "outputs",
     left_out = "outputs", only = { "encoder" },
-    doc = "where answers are read: at one empty token per output; or of tasks with one output at a token of the input",
+    doc = "the tokens at which answers are read: an empty one per output; or, for tasks with one output, a token of "
+      .. "the input",
     more = {
       "last: the last one",
       "probe: the one that is asked for, where the task declares a probe",

@@ -5,7 +5,7 @@ local lists = require("base.lists")
 local optimizers = require("spec.optimizers")
 
 return lists.join({
-  { path = "train", type = "table", doc = "how it is trained" },
+  { path = "train", type = "table", doc = "the training" },
   { path = "train.batch", type = "integer", min = 1, max = 65536, default = 128, unit = "sequences",
     doc = "sequences of one step, all of one length" },
   { path = "train.shards", seldom = true, type = "integer", min = 1, max = 256, unit = "parts",
@@ -31,11 +31,11 @@ return lists.join({
     flag = "--learning-rate", doc = "step size; with train.schedule the highest" },
   { path = "train.lengths", type = "lengths", default = { first = 1, last = 40, step = 1 },
     default_text = "{ 1, 40 }", unit = "task length n", doc = "a step draws one of them uniformly" },
-  { path = "train.optimizer", type = "table", doc = "how gradients become steps" },
+  { path = "train.optimizer", type = "table", doc = "the optimiser" },
   { path = "train.optimizer.kind", type = "kind", default = "adam", doc = "its form", kinds = optimizers.pages },
 }, lists.join(optimizers.fields, {
   { path = "train.schedule", type = "table", left_out = "constant",
-    doc = "how the learning rate changes over the steps" },
+    doc = "the learning rate over the steps" },
   { path = "train.schedule.kind", type = "kind", default = "constant", doc = "its form behind the warm-up",
     kinds = {
       { name = "constant", doc = "train.learning_rate" },
@@ -46,7 +46,7 @@ return lists.join({
     unit = "steps", doc = "so many first steps rise to the rate: step t of them has t / warmup of it" },
   { path = "train.schedule.final", seldom = true, type = "number", min = 0, below = 1, default = 0,
     only = { "linear", "cosine" },
-    doc = "what it falls to, as a share of the rate; the step behind the last one would have it" },
+    doc = "the last rate as a share of the learning rate; the step after the last one would have it" },
   { path = "train.clip", type = "table", doc = "limit on the gradient" },
   { path = "train.clip.kind", type = "kind", default = "global_norm", doc = "its form",
     kinds = {
@@ -57,7 +57,7 @@ return lists.join({
     doc = "largest L2 norm" },
   { path = "train.cadence", seldom = true, type = "choice", choices = { "steps", "epochs" }, default = "steps",
     left_out = "steps",
-    doc = "what log_every, checkpoint.every, checkpoint.keep and eval.during.every count; epochs: with finite data",
+    doc = "the unit of log_every, checkpoint.every, checkpoint.keep and eval.during.every; epochs: for data files",
     more = { "the flags --log-every and --checkpoint-every count steps all the same" } },
   { path = "train.log_every", type = "integer", min = 1, max = common.MOST, default = 100, unit = common.CADENCE,
     flag = "--log-every", doc = "one line of metrics" },
@@ -68,6 +68,6 @@ return lists.join({
     unit = "minutes",
     doc = "and when this much time has passed; 0: by steps alone" },
   { path = "train.checkpoint.keep", seldom = true, type = "keep", choices = { "last", "all" }, default = "last",
-    doc = "which stay: the last, all, or a list besides the last, of steps or epochs, as train.cadence says; 0 is "
-      .. "before the first" },
+    doc = "checkpoints that are kept: the last, all, or a list besides the last, of steps or epochs (train.cadence); "
+      .. "0 is before the first" },
 }))
