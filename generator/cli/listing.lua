@@ -15,20 +15,62 @@ local TARGETS = {
   "cuda   device code for NVIDIA GPUs, beside cpu: docs/cuda.md",
 }
 
+-- Encodings by the paper whose comparison they belong to, in its order; models that one is for, where not for all.
+local PAPERS = {
+  { title = "Ruoss et al. 2023, randomized positional encodings (positions.kind = \"randomized\" with any of these)",
+    "none", "sinusoid", "learned", "relative", "rope", "alibi", "label", "geometric" },
+  { title = "Duan & Shi 2024, attention bias calibration", "abc_a", "abc_b", "abc_c", "abc_d" },
+  { title = "Ito et al. 2024, the Latin Square Task", "lst_nope", "lst_cnope", "lst_cnope_clean", "lst_1d",
+    "lst_1d_clean", "lst_2d", "lst_2d_clean", "lst_relative", "lst_relative_clean", "lst_rope", "lst_learned",
+    "lst_random" },
+}
+local ENCODER, BOTH_SIDES, PAIR = "encoder", "encoder, encoder_decoder", "encoder_decoder"
+local ONLY = { geometric = BOTH_SIDES, abc_b = PAIR, abc_c = PAIR, abc_d = PAIR, lst_2d = ENCODER,
+  lst_2d_clean = ENCODER, lst_learned = ENCODER, lst_random = ENCODER }
+
 local function row(name, about)
   return ("%-34s %s"):format(name, about)
 end
 
-local function first_comment(path)
-  local text = write.read(path) or ""
-  return text:match("^%s*%-%-+%s*([^\n]*)") or ""
+-- The first sentence of the comment that a file begins with.
+local function first_sentence(path)
+  local words = {}
+  for line in (write.read(path) or ""):gmatch("[^\n]*") do
+    local text = line:match("^%-%-+%s+(.+)")
+    if not text then
+      break
+    end
+    words[#words + 1] = text
+  end
+  local text = table.concat(words, " ")
+  return text:match("^(.-%.)%s+%u") or text
 end
 
 local function files(project, folder)
   local lines = lists.map(project:names(folder, ".lua"), function(name)
-    return row(name, first_comment(project:path(folder .. "/" .. name .. ".lua")))
+    return row(name, first_sentence(project:path(folder .. "/" .. name .. ".lua")))
   end)
   return #lines > 0 and lines or { ("none yet (%s)"):format(folder) }
+end
+
+local function encodings(project)
+  local lines, listed = {}, {}
+  local function add(title, names)
+    lists.append(lines, { title .. ":" })
+    for _, name in ipairs(names) do
+      local only = ONLY[name] and (" [models: %s]"):format(ONLY[name]) or ""
+      local about = first_sentence(project:path(("spec/encodings/%s.lua"):format(name)))
+      lines[#lines + 1] = "  " .. row(name, about .. only)
+      listed[name] = true
+    end
+    lines[#lines + 1] = ""
+  end
+  for _, paper in ipairs(PAPERS) do
+    add(paper.title, paper)
+  end
+  local names = project:names("spec/encodings", ".lua")
+  add("From other papers", lists.filter(names, function(name) return not listed[name] end))
+  return lists.append(lines, { "Each is for encoders, decoders and encoder-decoders where no models are named." })
 end
 
 local function tasks(project)
@@ -58,6 +100,8 @@ function M.lines(project, what)
     return TARGETS
   elseif what == "tasks" then
     return tasks(project)
+  elseif what == "encodings" then
+    return encodings(project)
   end
   return files(project, FOLDERS[what])
 end

@@ -15,7 +15,7 @@ local M = { name = "additive", exported = true, of_input = true }
 
 M.fields = {
   { path = "encoding.additive", type = "table", doc = "vectors of positions that are added to the vectors of tokens" },
-  { path = "encoding.additive.kind", type = "kind", default = "none", doc = "its form",
+  { path = "encoding.additive.kind", type = "kind", default = "none", doc = "the kind of vectors",
     kinds = {
       { name = "none", doc = "nothing" },
       { name = "sinusoid", fingerprints = { "sinusoid" },

@@ -24,7 +24,7 @@ end
 M.fields = {
   { path = "encoding.mask", type = "table", left_out = "full", doc = "the keys that a query sees, by their indices",
     more = { "in a decoder no query sees what is behind it, whatever the mask" } },
-  { path = "encoding.mask.kind", type = "kind", default = "full", doc = "its form",
+  { path = "encoding.mask.kind", type = "kind", default = "full", doc = "the shape of the mask",
     kinds = {
       { name = "full", doc = "all" },
       { name = "causal", fingerprints = { "visible" }, doc = "itself and those before it",

@@ -13,7 +13,7 @@ local M = { name = "normaliser", off = { kind = "softmax" } }
 M.fields = {
   { path = "encoding.normaliser", type = "table", left_out = "softmax",
     doc = "the function from scores to attention weights" },
-  { path = "encoding.normaliser.kind", type = "kind", default = "softmax", doc = "its form",
+  { path = "encoding.normaliser.kind", type = "kind", default = "softmax", doc = "the kind of function",
     kinds = {
       { name = "softmax", doc = "exponentials, divided by their sum" },
       { name = "geometric", fingerprints = { "geometric" },

@@ -23,7 +23,7 @@ local M = { name = "relative", by_place = true }
 
 M.fields = {
   { path = "encoding.relative", type = "table", doc = "vectors of the signed distance, key - query, in the logit" },
-  { path = "encoding.relative.kind", type = "kind", default = "none", doc = "its form",
+  { path = "encoding.relative.kind", type = "kind", default = "none", doc = "the kind of vectors",
     kinds = {
       { name = "none", doc = "there are none" },
       { name = "transformer_xl", fingerprints = { "position_bias" },

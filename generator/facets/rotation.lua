@@ -15,7 +15,7 @@ end
 
 M.fields = {
   { path = "encoding.rotation", type = "table", doc = "the rotation of queries and keys by their positions" },
-  { path = "encoding.rotation.kind", type = "kind", default = "none", doc = "its form",
+  { path = "encoding.rotation.kind", type = "kind", default = "none", doc = "the kind of rotation",
     kinds = {
       { name = "none", doc = "they do not" },
       { name = "rope", fingerprints = { "rotate", "rotation" }, doc = "adjacent pairs of channels turn" },
@@ -24,7 +24,7 @@ M.fields = {
     doc = "pair m of D / 2 turns by base^(-2 m / D) per position" },
   { path = "encoding.rotation.scaling", type = "table", only = { "rope" }, left_out = "none",
     doc = "the change of the rotation for lengths beyond those of training" },
-  { path = "encoding.rotation.scaling.kind", type = "kind", default = "none", doc = "its form",
+  { path = "encoding.rotation.scaling.kind", type = "kind", default = "none", doc = "the kind of scaling",
     kinds = {
       { name = "none", doc = "they do not" },
       { name = "linear", fingerprints = { "interpolated" }, doc = "positions are divided by factor" },

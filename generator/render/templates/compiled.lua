@@ -10,7 +10,7 @@ local M = {}
 
 local HIDDEN = { [" "] = "\1", ["\t"] = "\2" } -- blanks of literals, while other blanks are removed
 
--- Where the literal that begins at a position ends.
+-- The end of the literal that begins at a position.
 local function end_of_literal(text, from)
   local quote, at = text:sub(from, from), from
   repeat

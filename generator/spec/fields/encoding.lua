@@ -12,9 +12,9 @@ local FAMILIES = {
     more = { "rotation, relative, mask, lines, normaliser, positions, score and parameters, with their fields; use",
       "of those above, a causal mask and a window are the decoder's alone" } },
   { path = "encoding.decoder", type = "table", optional = true, family = "decoder",
-    doc = "likewise of the decoder's attention to itself" },
+    doc = "facets of the decoder's attention to itself, likewise" },
   { path = "encoding.cross", type = "table", optional = true, family = "cross",
-    doc = "likewise of the decoder's attention to the encoder: distance is the key's index less the query's",
+    doc = "facets of the decoder's attention to the encoder: distance is the key's index less the query's",
     more = { "has relative, lines and a score that reads positions or indices only where they stand here" } },
 }
 

@@ -4,7 +4,7 @@ local features = require("spec.rules.features")
 
 return {
   { path = "model", type = "table", doc = "the network" },
-  { path = "model.kind", type = "kind", default = "encoder", doc = "its form",
+  { path = "model.kind", type = "kind", default = "encoder", doc = "the kind of network",
     kinds = {
       { name = "encoder", families = { "self" },
         doc = "sees the whole input, then one empty token per output, at which it answers" },
@@ -20,9 +20,9 @@ return {
   { path = "model.layers", type = "integer", min = 1, max = 64, default = 5, unit = "blocks",
     only = { "encoder", "decoder" }, doc = "attention and feed-forward blocks" },
   { path = "model.encoder_layers", type = "integer", min = 0, max = 64, default = 5, unit = "blocks",
-    only = { "encoder_decoder" }, doc = "those of the encoder; 0: the decoder looks at the embedded input" },
+    only = { "encoder_decoder" }, doc = "blocks of the encoder; 0: the decoder looks at the embedded input" },
   { path = "model.decoder_layers", type = "integer", min = 1, max = 64, default = 5, unit = "blocks",
-    only = { "encoder_decoder" }, doc = "those of the decoder" },
+    only = { "encoder_decoder" }, doc = "blocks of the decoder" },
   { path = "model.heads", type = "integer", min = 1, max = 64, default = 8, unit = "heads",
     doc = "attention heads of a block; width / heads is a multiple of 4" },
   { path = "model.width", type = "integer", min = 16, max = 1024, multiple = 16, default = 64, unit = "channels",
@@ -42,7 +42,7 @@ return {
     unit = "share of elements",
     doc = "dropped from the sum of embedding and encoding, in training; absent: encoding.additive.dropout, if any" },
   { path = "model.norm", type = "table", left_out = "empty", doc = "the normalisation of the residual stream" },
-  { path = "model.norm.kind", type = "kind", default = "layer", left_out = "layer", doc = "its form",
+  { path = "model.norm.kind", type = "kind", default = "layer", left_out = "layer", doc = "the kind of norm",
     kinds = {
       { name = "layer", doc = "layer norm: mean and variance, a learned scale and offset (Ba et al. 2016)" },
       { name = "rms", doc = "root mean square alone, a learned scale (Zhang and Sennrich 2019)" },

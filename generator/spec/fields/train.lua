@@ -32,11 +32,13 @@ return lists.join({
   { path = "train.lengths", type = "lengths", default = { first = 1, last = 40, step = 1 },
     default_text = "{ 1, 40 }", unit = "task length n", doc = "a step draws one of them uniformly" },
   { path = "train.optimizer", type = "table", doc = "the optimiser" },
-  { path = "train.optimizer.kind", type = "kind", default = "adam", doc = "its form", kinds = optimizers.pages },
+  { path = "train.optimizer.kind", type = "kind", default = "adam", doc = "the kind of optimiser",
+    kinds = optimizers.pages },
 }, lists.join(optimizers.fields, {
   { path = "train.schedule", type = "table", left_out = "constant",
     doc = "the learning rate over the steps" },
-  { path = "train.schedule.kind", type = "kind", default = "constant", doc = "its form behind the warm-up",
+  { path = "train.schedule.kind", type = "kind", default = "constant",
+    doc = "the shape of the schedule after the warm-up",
     kinds = {
       { name = "constant", doc = "train.learning_rate" },
       { name = "linear", doc = "falls in a straight line until train.steps, or the last of train.epochs" },
@@ -48,7 +50,7 @@ return lists.join({
     only = { "linear", "cosine" },
     doc = "the last rate as a share of the learning rate; the step after the last one would have it" },
   { path = "train.clip", type = "table", doc = "limit on the gradient" },
-  { path = "train.clip.kind", type = "kind", default = "global_norm", doc = "its form",
+  { path = "train.clip.kind", type = "kind", default = "global_norm", doc = "the kind of clipping",
     kinds = {
       { name = "none", doc = "no limit" },
       { name = "global_norm", doc = "the whole gradient is scaled down to max_norm where its L2 norm is larger" },

@@ -1,0 +1,46 @@
+-- Lists of what there is: every encoding once, with the models that take it.
+
+local support = dofile("tests/lua/support.lua")
+
+local listing = require("cli.listing")
+local lists = require("base.lists")
+local lu = require("luaunit")
+local project = require("project").new(".")
+
+TestListing = {}
+
+local USUAL = 'task = { kind = "reverse_string" }, model = { use = %q }, train = { use = "ruoss" }, '
+  .. 'eval = { use = "ruoss" }'
+local SQUARES = 'task = { kind = "latin_square" }, model = { use = "lst_encoder" }, train = { use = "lst" }, '
+  .. 'eval = { splits = { "test" } }'
+local SPECS = { encoder = { USUAL:format("ruoss_encoder"), SQUARES }, decoder = { USUAL:format("ruoss_decoder") },
+  encoder_decoder = { USUAL:format("small_encoder_decoder") } }
+
+local function takes(kind, name)
+  return lists.any(SPECS[kind], function(rest)
+    local text = ("return { encoding = { use = %q }, %s }"):format(name, rest)
+    return project:resolve(support.write("fits.lua", text), {}) ~= nil
+  end)
+end
+
+function TestListing.test_encodings_once_with_the_models_that_take_them()
+  local seen = {}
+  for _, line in ipairs(listing.lines(project, "encodings")) do
+    local name, about = line:match("^  ([%w_]+) +(.*)$")
+    if name then
+      lu.assertNil(seen[name], name)
+      lu.assertNotNil(about:gsub(" %[models.*$", ""):find("%.$"), name)
+      seen[name] = about
+    end
+  end
+  for _, name in ipairs(project:names("spec/encodings", ".lua")) do
+    lu.assertNotNil(seen[name], name)
+    local only, fits = seen[name]:match("%[models: (.-)%]$"), {}
+    for _, kind in ipairs({ "encoder", "decoder", "encoder_decoder" }) do
+      fits[#fits + 1] = takes(kind, name) and kind or nil
+    end
+    lu.assertEquals(table.concat(fits, ", "), only or "encoder, decoder, encoder_decoder", name)
+  end
+end
+
+support.run()
