@@ -1,0 +1,163 @@
+-- What a machine can see of plain English: lua5.4 tests/lint/words.lua [FILE...]
+--
+-- Reads all files of the repository that are not generated or stored, or those that are named, and prints one line for
+-- each of these, exit 1 where there is any:
+--   a comment that begins with a word that begins no sentence (WORDS),
+--   documentation of a field that begins with such a word, or with "how" or "its",
+--   a file of more than LONGEST lines, or than LONGER says,
+--   a subject of a commit since BASE that is not `area: imperative`, is longer than 72 columns or has a semicolon.
+-- Commits are looked at where git knows BASE, else that is said.
+
+package.path = "generator/?.lua;?.lua;" .. package.path
+
+local WORDS = { "What", "Which", "Where", "Of", "Those", "Such", "Likewise", "The same" }
+local FOLDERS = "generator lab runtime include kernels templates tests spec examples python Makefile cuda.mk longhand "
+  .. ".ci"
+local NOT_OURS = "^tests/golden/"
+local C = { c = true, h = true, cu = true, cpp = true, tpl = true, inc = true }
+local SHELL = { sh = true, mk = true, py = true }
+local BASE = "da3bb66ef04119e92544635c3bed7ef460003fe8" -- the commit before this file
+
+local LONGEST = 450
+local LONGER = { -- files that hold several ideas; they may only become shorter
+  ["generator/main.lua"] = 500,
+  ["generator/spec/values.lua"] = 473,
+  ["runtime/data/arithmetic.c"] = 466,
+  ["runtime/eval/evaluate.c"] = 472,
+  ["tests/emulation/test_cuda_cli.c"] = 509,
+  ["tests/emulation/test_cuda_wide.c"] = 464,
+  ["tests/emulation/test_model.c"] = 590,
+  ["tests/emulation/test_operations.c"] = 612,
+  ["tests/lua/test_calibrate.lua"] = 594,
+  ["tests/lua/test_cuda.lua"] = 644,
+  ["tests/lua/test_digests.lua"] = 514,
+  ["tests/lua/test_export_network.lua"] = 480,
+  ["tests/lua/test_load.lua"] = 460,
+  ["tests/lua/test_models.lua"] = 914,
+  ["tests/lua/test_network.lua"] = 520,
+  ["tests/lua/test_report_tables.lua"] = 457,
+  ["tests/lua/test_run_files.lua"] = 461,
+  ["tests/lua/test_score.lua"] = 592,
+  ["tests/lua/test_study.lua"] = 692,
+  ["tests/lua/test_sweeps.lua"] = 465,
+  ["tests/lua/test_tune.lua"] = 486,
+  ["tests/lua/test_validate.lua"] = 490,
+  ["tests/python/test_longhand.py"] = 490,
+  ["tests/unit/test_arithmetic.c"] = 914,
+  ["tests/unit/test_cli.c"] = 556,
+  ["tests/unit/test_cuda_jit.c"] = 457,
+  ["tests/unit/test_engine.c"] = 478,
+  ["tests/unit/test_evaluate.c"] = 468,
+  ["tests/unit/test_files.c"] = 525,
+  ["tests/unit/test_functions.c"] = 494,
+  ["tests/unit/test_kernels.c"] = 924,
+  ["tests/unit/test_latin_square.c"] = 590,
+  ["tests/unit/test_loop.c"] = 705,
+  ["tests/unit/test_parity.c"] = 451,
+  ["tests/unit/test_streams.c"] = 605,
+  ["tests/unit/test_trace.c"] = 573,
+}
+
+local problems = 0
+
+local function report(...)
+  problems = problems + 1
+  print(string.format(...))
+end
+
+-- How comments begin, by the ending of a file or its name: the pattern of a line that is one, and of one behind code.
+local function marks_of(path)
+  local ending = path:match("%.(%w+)$")
+  if ending == "lua" then
+    return "^%s*%-%-+%s?(.*)", "%-%-%s(.*)", true
+  elseif C[ending] then
+    return "^%s*/%*+%s?(.*)", "/%*%s(.*)", false
+  elseif SHELL[ending] or not ending or path == ".ci/run" then
+    return "^%s*#+%s(.*)", "%s#%s(.*)", true
+  end
+end
+
+local function begins_badly(text)
+  for _, word in ipairs(WORDS) do
+    if text:sub(1, #word) == word and not text:find("^[%w_]", #word + 1) then
+      return true
+    end
+  end
+end
+
+-- Comments of lines go on in the next line; only the first one is a beginning.
+local function check_comments(path, lines)
+  local whole, behind, by_line = marks_of(path)
+  local before = false
+  for number, line in ipairs(whole and lines or {}) do
+    local text = line:match(whole)
+    if not (text and by_line and before) then
+      text = text or line:match(behind)
+      if text and begins_badly(text) then
+        report("%s:%d: a comment begins with %q", path, number, text:sub(1, 60))
+      end
+    end
+    before = line:find(whole) ~= nil
+  end
+end
+
+local function check_length(path, lines)
+  local most = LONGER[path] or LONGEST
+  if #lines > most then
+    report("%s: %d lines, expected at most %d", path, #lines, most)
+  end
+end
+
+local function check_file(path)
+  local lines = {}
+  for line in io.lines(path) do
+    lines[#lines + 1] = line
+  end
+  check_comments(path, lines)
+  check_length(path, lines)
+end
+
+local function check_fields()
+  for _, field in ipairs(require("spec.schema").fields) do
+    local first = field.doc:match("^%a+"):lower()
+    if begins_badly(field.doc:gsub("^%l", string.upper)) or first == "how" or first == "its" then
+      report("%s: its documentation begins with %q", field.path, field.doc:sub(1, 60))
+    end
+  end
+end
+
+local function lines_of(command)
+  local pipe = assert(io.popen(command .. " 2>/dev/null"))
+  local list = {}
+  for line in pipe:lines() do
+    list[#list + 1] = line
+  end
+  return list, pipe:close()
+end
+
+local function check_commits()
+  local subjects, known = lines_of(("git log --no-merges --format=%%s %s..HEAD"):format(BASE))
+  if not known then
+    print("subjects of commits are not looked at: git does not know " .. BASE)
+  end
+  for _, subject in ipairs(known and subjects or {}) do
+    if #subject > 72 or subject:find(";") or not subject:find("^[%w_/, .-]+: %l") then
+      report("commit %q: expected `area: imperative` of at most 72 columns without a semicolon", subject)
+    end
+  end
+end
+
+if #arg > 0 then
+  for _, path in ipairs(arg) do
+    check_file(path)
+  end
+else
+  for _, path in ipairs((lines_of(("find %s -type f | LC_ALL=C sort"):format(FOLDERS)))) do
+    if marks_of(path) and not path:find(NOT_OURS) then
+      check_file(path)
+    end
+  end
+  check_fields()
+  check_commits()
+end
+os.exit(problems == 0)
