@@ -47,7 +47,8 @@ RELEASED := $(filter release,$(VARIANT))
 B := $(BUILD)/$(VARIANT)
 LIBRARY := $(if $(filter release,$(VARIANT)),$(BUILD)/lib/liblonghand.a,$(B)/lib/liblonghand.a)
 
-# What this compiler and this machine can do is asked where it is first needed, and once: NAME = $(call once,NAME,...).
+# Capabilities of this compiler and machine are probed where they are first needed, and once:
+# NAME = $(call once,NAME,...).
 once = $(eval $(1) := $(2))$(2)
 accepts = $(shell $(CC) -Werror $(1) -x c -fsyntax-only /dev/null 2>/dev/null && echo yes)
 UNUSED_CONSTANTS = $(call once,UNUSED_CONSTANTS,$(if $(call \
@@ -141,9 +142,8 @@ all: library $(GENERATED:%=$(BUILD)/trainers/%/trainer) ## the runtime library a
 
 library: $(LIBRARY) ## the runtime, as a static archive
 
-# What is written takes its name when it is whole: another build in this folder, which another machine may see as well,
-# may be reading it. Arguments of compile:
-# flags; of whole: a command up to its output's name, and the rest of it.
+# An output file gets its name once it is complete, since another build in this folder, perhaps on another machine, may
+# be reading it. Arguments of compile: flags. Arguments of whole: a command up to its output's name, and the rest of it.
 SELF := $(shell uname -n)-$$$$
 whole = $(1) $@.$(SELF) $(2) && mv -f $@.$(SELF) $@ || { rm -f $@.$(SELF); exit 1; }
 compile = $(CC) $(1) -MMD -MP -MT $@ -MF $@.$(SELF).d -c -o $@.$(SELF) $< && mv -f $@.$(SELF).d $(@:.o=.d) && \
@@ -160,7 +160,7 @@ $(B)/%.o: %.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
 	$(call compile,$(RUNTIME_CFLAGS) $(CHECKS))
 
-# What reads words and prints answers computes nothing.
+# Code of the command line reads words and prints answers. It computes nothing, so that -O1 is enough.
 $(B)/runtime/cli/%.o: RUNTIME_CFLAGS += -O1
 
 $(LIBRARY): $(RUNTIME_OBJECTS) | $(CARRIED_JANSSON)
@@ -184,7 +184,7 @@ $(BUILD)/tools/%: runtime/tools/%.c Makefile
 	@mkdir -p $(@D)
 	$(call whole,$(CC) -std=c11 -O2 -g $(WARNINGS) -o,$< $(TOOL_LIBRARIES.$*) -lm)
 
-# What generated code has of a spec, by role (spec, cuda, images, text, ...) and id; see generator/plan/plan.lua.
+# Symbols of generated code have a role (spec, cuda, images, text, ...) and the spec's id; see generator/plan/plan.lua.
 symbol = longhand_$(1)_$(subst __,_U,$(2))
 
 # A trainer: ID names it, SOURCES is the folder of its generated files, OUT takes the binary and, under obj, the rest.
@@ -203,7 +203,7 @@ $(error $(STATIC_PROBLEM))
 endif
 # A user's own sampler lies beside the generated files. It comes before the library, whose tasks it may be named after.
 TASK_OBJECT := $(if $(wildcard $(SOURCES)/task.c),$(OUT)/obj/task.o)
-# What takes longest is compiled first.
+# Objects that take longest to compile come first.
 TRAINER_OBJECTS := $(LINKED_LEVELS:%=$(OUT)/obj/step.%.o) $(OUT)/obj/main.o $(OUT)/obj/spec.o $(TASK_OBJECT) \
 	$(CUDA_OBJECTS)
 
@@ -233,7 +233,7 @@ $(OUT)/obj/task.o: $(SOURCES)/task.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
 	$(call compile,$(RUNTIME_CFLAGS) -Werror $(CHECKS))
 
-# Likewise the way of linking makes the trainer out of date.
+# The trainer is out of date when the way of linking changes.
 $(OUT)/obj/linking: FORCE
 	@mkdir -p $(@D)
 	@echo "$(LINKING) $(WITH_CUDA)" | cmp -s - $@ || echo "$(LINKING) $(WITH_CUDA)" > $@
@@ -252,7 +252,7 @@ endif
 
 FORCE:
 
-# What the generator asks, and trainers, need no rules of tests, whose reading takes a tenth of a second.
+# Builds of a trainer and the generator's questions skip the rules of tests, which take a tenth of a second to read.
 ifeq ($(ID)$(filter $(QUESTIONS),$(MAKECMDGOALS)),)
 -include tests/tests.mk
 endif
@@ -357,8 +357,8 @@ uninstall: ## what install has put there
 	rm -f "$(PLACE)/bin/longhand" "$(PLACE)/share/man/man1/longhand.1" \
 		"$(PLACE)/share/bash-completion/completions/longhand" "$(PLACE)/share/zsh/site-functions/_longhand"
 
-# Of the last commit, whatever else lies here, and with what it needs of others (third_party). Owners, modes and times are
-# git's, so that the bytes are the commit's and theirs.
+# A release holds the last commit, whatever else lies in this folder, and the third-party code that it needs. Owners,
+# modes and times are set by git, so that the bytes depend on the commit and on that code alone.
 RELEASE = longhand-$(shell cat VERSION)
 in_release = --prefix=$(RELEASE)/$(patsubst build/dist/%,%,$(dir $(1))) --add-file=$(1)
 

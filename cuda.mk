@@ -47,7 +47,7 @@ endif
 IMAGES := $(wordlist 4,99,$(TOOLKIT))
 CUDA_OBJECTS := $(OUT)/obj/cuda.o $(OUT)/obj/images.o
 
-# What the images are made with and from is part of them: a file that changes with it makes them out of date.
+# Images depend on the toolkit and on JIT. This file changes with either, which makes the images out of date.
 $(OUT)/obj/images/made: FORCE
 	@mkdir -p $(@D)
 	@echo "$(TOOLKIT) $(JIT)" | cmp -s - $@ || echo "$(TOOLKIT) $(JIT)" > $@
@@ -69,8 +69,8 @@ $(OUT)/obj/cuda.o: $(SOURCES)/cuda.c $(OUT)/obj/images/made Makefile cuda.mk $(B
 		$(if $(JIT),-DLH_CUDA_SOURCE) -MMD -MP -c -o $@ $<
 endif
 
-# What make cuda-check and the others compile: build/cuda/<compiler>/<id>.<architecture>, and its log. It is
-# tests/cuda/check.sh that gives TOOLKIT.
+# Outputs of make cuda-check and its relatives: build/cuda/<compiler>/<id>.<architecture>, each with its log.
+# tests/cuda/check.sh sets TOOLKIT.
 ifneq ($(and $(TOOLKIT),$(if $(ID),,yes)),)
 DEVICE_OUT := build/cuda/$(firstword $(TOOLKIT))-$(word 2,$(TOOLKIT))
 DEVICE_TEXTS := $(wildcard generated/*/device.cu build/cuda/specs/*/device.cu)
