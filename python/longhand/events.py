@@ -16,7 +16,7 @@ from .files import make_folder
 from .reading import place_of, runs
 
 WRITERS = ("tensorboardX", "torch.utils.tensorboard")
-# What a line has that is no measure.
+# Fields of a line that are no measures.
 OF_STEPS = ("step", "by", "examples", "of", "batch", "draws", "counted", "seconds", "epoch")
 PLAIN = dict.fromkeys([*range(32), *range(127, 160)], " ")  # of what files say: a terminal obeys such characters
 

@@ -55,7 +55,7 @@ def _numbers(value):
     return isinstance(value, dict) and all(map(_number, value.values()))
 
 
-# What fields of lines are, as far as they are used here; others may be anything.
+# Types of the fields of lines that are used here. Other fields may hold anything.
 FIELDS = {"step": (_is(int), "a whole number"), "split": (_is(str), "a text"), "set": (_is(str), "a text"),
           "decoding": (_is(str), "a text"), "by": (_numbers, "numbers by name"), "beyond": (_texts, "a list of texts"),
           "novel": (_is(bool), "true or false"), "seed": (_is(int), "a whole number"), "seconds": (_number, "a number")}
