@@ -163,14 +163,14 @@ local function composite_class(state, group, scope_name)
   return finish(state, class, group.path, scope_name .. "_" .. group.path)
 end
 
--- What attentions need besides values, as arguments of a block's pass.
+-- Arguments of a block's pass that attentions may need besides values.
 local NEEDS = { "positions", "memory_positions", "distance", "memory_distance", "shared", "memory_shared" }
 
 local function needed(class)
   return lists.map(NEEDS, function(need) return class.needs[need] and need or nil end)
 end
 
--- The same where the network's pass has made it, for what is of this stream.
+-- Variables of the network's pass that become these arguments for a block of one stream.
 local function made(state, class, stream)
   local list = needed(class)
   for i, need in ipairs(list) do

@@ -1,6 +1,6 @@
--- What an exported model is compared at: task lengths, inputs, and every draw of a sequence.
+-- Comparison examples for an exported model: task lengths, inputs, sampled positions and distances of a sequence.
 --
--- Input: a resolved spec, its plan. Output: lengths; lines for `trainer predict`; inputs for a task of finite data.
+-- Input: a resolved spec, its plan. Output: lengths; lines for `trainer predict`; inputs for a task of dataset files.
 
 local M = {}
 

@@ -28,7 +28,7 @@ function Pass:text(item)
   end)
 end
 
--- Which items are written where they are read, by value: those that one expression reads, once.
+-- Items that one expression reads, once, by their value: these are written where they are read.
 local function read_once(items, result)
   local reads, named, inner = { [result] = 1 }, { [result] = true }, {}
   for _, item in ipairs(items) do

@@ -169,7 +169,7 @@ function items.classify(op, class)
   end }
 end
 
--- Of a list of operations those that have an item of their own.
+-- Operations of a list that have an item of their own: a product that a gate stands for has none.
 function M.own_items(list)
   local gated = lists.set(lists.map(list, function(op) return is_gated(op) and op.x or nil end))
   return lists.filter(list, function(op) return not gated[op.out] end)

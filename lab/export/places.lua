@@ -56,7 +56,8 @@ function M.of(positions, needs, additive)
   return facts
 end
 
--- The same of a network of two streams, whose tokens are counted. made: what its pass reads (classes.lua).
+-- Sources of positions and distances in a network of two streams, where they count tokens. made: variables that the
+-- network's pass reads (classes.lua).
 function M.of_streams(streams, made)
   local lines, distances = {}, {}
   for i, stream in ipairs(streams) do

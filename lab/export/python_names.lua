@@ -18,7 +18,7 @@ end
 local PYTHON = [[and as assert async await break class continue def del elif else except finally for from global if
   import in is lambda nonlocal not or pass raise return try while with yield ]]
 
--- What a local variable of a forward pass must not be called: words of Python, and what such a pass reads by name.
+-- Names that a local variable of a forward pass cannot have: words of Python, and names that such a pass reads.
 local VARIABLES = set(PYTHON .. [[self torch nn math range len sinusoid waves places place distance draw_positions
   draw_distances pair_distances]])
 

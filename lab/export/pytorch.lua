@@ -15,8 +15,8 @@ local wording = require("base.wording")
 
 local M = {}
 
--- What of a task the templates can write; other fields are refused by name. Of the model, what its network has decides
--- (operations.lua).
+-- Fields of a task that the templates can write; others are refused by name. The model's operations decide what can be
+-- written of its network (operations.lua).
 local TASK = { kind = true, source = true, data = true, eval = true, validation = true, input_symbols = true,
   output_symbols = true, longest = true, axes = true, seed = true, options = true, computation = true, loss = true }
 
@@ -46,7 +46,7 @@ local function places_input(net)
   end)
 end
 
--- What is added in blocks, or nil.
+-- The encoding that is added in blocks, or nil.
 local function places_in_blocks(net)
   for _, op in lists.nested(net.scopes, "ops") do
     if op.kind == "place" then
@@ -80,7 +80,7 @@ local function check_alike(attentions)
   end
 end
 
--- What the facets of every attention come to, by operation.
+-- Facets of every attention (facets.lua), by its operation.
 local function facets_of(formula, attentions)
   local of = {}
   for _, op in ipairs(attentions) do
@@ -90,7 +90,7 @@ local function facets_of(formula, attentions)
   return of
 end
 
--- What all scores together read: constants, which are those of the file, and numbers that layers share.
+-- Adds the numbers that scores read: constants, which the file has once by name, and numbers that layers share.
 local function add_numbers(facts, attentions, of)
   local known, paths = {}, {}
   facts.constants, facts.shared = {}, {}
@@ -114,7 +114,7 @@ local function add_numbers(facts, attentions, of)
   end
 end
 
--- Where positions and distances come from, before the classes are known: of a network of one stream.
+-- Sources of positions and distances in a network of one stream, before the classes are known.
 local function places_of(positions, attentions, of, additive, in_blocks)
   local needs = { positions = in_blocks and true or nil }
   for _, op in ipairs(attentions) do
@@ -259,7 +259,8 @@ local function derive(spec, run, net)
   return facts
 end
 
--- What the template reads. run: { info, metadata } of run.json and the checkpoint. Or nil and what it does not know.
+-- Facts that the template reads. run: { info, metadata } of run.json and the checkpoint. Or nil and what cannot be
+-- exported.
 function M.facts(spec, run, net)
   local problem = M.problem(spec)
   if problem then
