@@ -1,4 +1,4 @@
--- What a layer attends to, whichever head it is (figure 6 of Ruoss et al. 2023; docs/analyses.md).
+-- Attention maps of a layer, as the maximum over its heads (figure 6 of Ruoss et al. 2023; docs/analyses.md).
 --
 -- Input: runs as analyze.lua opens them, and lengths, sequence, crop. Output: the files attention.csv (a weight per
 -- line), attention.safetensors (the matrices, which the picture is drawn from), attention.gnuplot. A matrix is the

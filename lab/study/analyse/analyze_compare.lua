@@ -112,8 +112,8 @@ local function correct(list, key, p)
   end
 end
 
--- What the tests allow to say. Where they find nothing, nothing is said: that two means are equal, or as good as, is
--- for the test of equivalence alone.
+-- The verdict that the tests allow on a pair. A test without a finding shows nothing: only the test of equivalence can
+-- show that two means are equal, or nearly so.
 local function verdict(pair)
   if not pair.raw then
     return "no spread"

@@ -1,9 +1,9 @@
--- What every head attends to while a model answers an input that someone gives, symbol by symbol, and the bias that its
--- encoding opens (heat maps as in Duan and Shi 2024; docs/analyses.md).
+-- Attention weights of every head while a model answers a given input, symbol by symbol, and the bias that its encoding
+-- opens (heat maps as in Duan and Shi 2024; docs/analyses.md).
 --
 -- Input: runs as analyze.lua opens them, and texts, frame, layers (numbers of layers; nil: all), spec (the runs' own;
--- nil: run.json's). Output: the files decoding.csv (a line for each symbol of an answer), trace-N.safetensors (what the
--- trainer traced, text after text and run after run), decoding.gnuplot.
+-- nil: run.json's). Output: the files decoding.csv (a line for each symbol of an answer), trace-N.safetensors (the
+-- trainer's trace, text after text and run after run), decoding.gnuplot.
 
 local heat = require("lab.study.analyse.pictures.heat")
 local input = require("base.input")
@@ -41,8 +41,8 @@ local function answer_of(answers, targets, names)
   return answer
 end
 
--- What a stream's tokens are, and what queries in it write: lists of symbols, up to the end of the answer. first:
--- where the tokens begin that the answer is read at; nil: none of them is.
+-- Tokens that a stream reads, and tokens that its queries write: lists of symbols, up to the end of the answer. first:
+-- the token, from 1 on, whose query writes the answer's first symbol; nil: none does.
 local function stream_of(tokens, names, first, answer, forced)
   local reads, writes = {}, {}
   for i, text in ipairs(symbols_of(tokens, names)) do
@@ -148,7 +148,8 @@ end
 
 -- ---- the bias ----
 
--- What the encoding opens, or how much it adds, as attentions of a picture: of lines and of windows.
+-- Masks of lines, windows and antidiagonals as attentions of a picture: cells that the encoding opens, or the bias that
+-- it adds to them.
 local function biases(one, project, given)
   local list = {}
   local spec, message = trained.with_spec(project, one.source.run, given, function(spec)

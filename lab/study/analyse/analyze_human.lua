@@ -122,7 +122,7 @@ local function likeness(human, accuracy, bases, options)
   end, options.resamples, inference.random(options.seed)), compare(human, accuracy, numbers_in(bases)))
 end
 
--- What one half of the participants is to the other: means over splits at random, between their quantiles.
+-- Similarity between two random halves of the participants: means over the splits, with intervals from their quantiles.
 local function halves(participants, puzzles, options)
   local drawing, list = inference.random(options.seed), {}
   for split = 1, options.resamples do
@@ -165,7 +165,7 @@ local function all_vectors(puzzles)
   return list
 end
 
--- What people got right, from the table or from the trials.
+-- Human accuracy by puzzle, from the table or from the trials, and the participants of the trials.
 local function humans(options, puzzles)
   local participants, accuracy, message
   if options.trials then
@@ -179,11 +179,11 @@ local function humans(options, puzzles)
   return accuracy, message or participants
 end
 
--- What the puzzles come to: { puzzles, human, groups, perfect, halves, vectors }, or nil and a message. puzzles = {
+-- The comparison by puzzle: { puzzles, human, groups, perfect, halves, vectors }, or nil and a message. puzzles = {
 -- count, vectors, run, kept }, kept being the numbers that count; human[puzzle] a share; groups with { accuracy =
 -- shares by puzzle, means over seeds; likeness }, a likeness being { cosine, spearman, composite }, each { value, low,
 -- high }; perfect: the likeness of a model that is always right; halves: that of halves of the participants, or nil;
--- vectors: the numbers of vectors there are. Copies of a base puzzle are drawn together.
+-- vectors: the numbers of vectors there are. Copies of a base puzzle are resampled together.
 local function set_against(groups, options)
   local puzzles, message = puzzles_of(groups, options.split)
   if not puzzles then

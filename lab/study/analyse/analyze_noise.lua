@@ -28,7 +28,7 @@ local function sets_of(study, options)
   return axis and groups_module.sets(study, axis, options.split), message
 end
 
--- What is set in a spec so that its trainer has this noise.
+-- Settings of a spec that give its trainer this noise.
 local function noise_of(options)
   local words = lists.map(options.noise, function(deviation) return ("%.17g"):format(deviation) end)
   return { ("eval.by.noise={ list = { %s } }"):format(table.concat(words, ", ")),

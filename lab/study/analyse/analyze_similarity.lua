@@ -32,7 +32,8 @@ local LETTER = 6            -- pixels of a letter beside it
 
 local WIDTHS = { F32 = { 4, "f" }, F64 = { 8, "d" } }
 
--- Which keys a query may look at, in words and as a function of both places; nil: all.
+-- The mask of a spec's attention: its name and a function that says whether a query may attend to a key, both by their
+-- places; nil and such a function where all keys are open.
 local function mask_of(spec)
   local mask = spec.encoding and spec.encoding.mask or {}
   if mask.kind == "window" then
@@ -50,7 +51,7 @@ local function mask_of(spec)
   end
 end
 
--- What can run and trace the models of a group.
+-- A source (source.lua) that runs and traces the models of a group.
 local function source_of(group, options)
   group.without_dropout = source.run(group.runs[1].dir).info.spec.eval.dropout == true
   return source.of_group(group, options, { group.without_dropout and "eval.dropout=false" or nil })
@@ -322,7 +323,7 @@ local function picture(groups, steps)
     across = beside, down = 60 + beside })
 end
 
--- What the cosine with a reference has to do with accuracy, as lines.
+-- Correlations of accuracy with the cosine to a reference, as lines.
 local function reference_text(groups, step, reference)
   local all, scores, means, mean_scores = {}, {}, {}, {}
   for _, group in ipairs(groups) do

@@ -281,7 +281,7 @@ local function of_all(list)
   return found
 end
 
--- What one must know before one reads the correlations as a finding.
+-- A caution for readers of the correlations, since distances depend on the initial norm.
 local function warning_of(found)
   local text = found.startdistance and ("Before any training the distance correlates with the later accuracy at %.2f, "
     .. "and the norm alone at %s: the distance follows the norm, which the initial values set. What training added "

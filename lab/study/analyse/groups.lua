@@ -28,7 +28,7 @@ function M.axis(study, wanted)
   return nil, ("--axis %s: cells differ along no such axis\n  expected: %s"):format(wanted, table.concat(names, ", "))
 end
 
--- Where a cell stands along the other axes.
+-- A set's name: the labels of a cell on the other axes.
 local function set_name(study, cell, along)
   return table.concat(lists.map(study.axes, function(axis)
     return axis.name ~= along and #axis.values > 1 and views.label(axis.name, cell.key[axis.name]) or nil
@@ -90,8 +90,8 @@ function M.each_pair(list, visit)
   end
 end
 
--- What measure(one, other) gives for all pairs of records of two groups, without what is nil or false; of a group and
--- itself, for all pairs of different ones.
+-- Values of measure(one, other) for all pairs of records of two groups, without nil and false. For a group and itself,
+-- each pair of different records counts once.
 function M.over_pairs(a, b, measure)
   local values = {}
   for i, one in ipairs(a.records) do
@@ -114,7 +114,7 @@ function M.seeds_note(set, group)
     group.asked) or nil
 end
 
--- What is wrong where no group of the sets has the reference as its `key`; or nil.
+-- An error message where no group of the sets has the reference as its `key`; or nil.
 function M.reference_problem(sets, reference, key)
   local values = {}
   for _, group in lists.nested(sets, "groups") do
@@ -128,7 +128,7 @@ function M.reference_problem(sets, reference, key)
   end
 end
 
--- What most runs of all groups have as the grid of their scores (grids.lua).
+-- The grid of scores that most runs of all groups have (grids.lua).
 function M.grid(sets, split)
   local list = {}
   for _, group in lists.nested(sets, "groups") do
@@ -171,7 +171,7 @@ local function rate_notes(sets, split)
   end)
 end
 
--- What one should know of the groups before one believes the tests.
+-- Cautions about the groups, for readers of the tests.
 function M.notes(study, sets, split)
   local notes, within, usual = {}, 0, M.grid(sets, split)
   for set, group in lists.nested(sets, "groups") do

@@ -1,8 +1,8 @@
--- What a run adds to its tokens for their positions, as tables.
+-- Tables that a run adds to its tokens for their positions.
 --
 -- Input: a run's folder and run.json, the step to look at. Output: a list of { block, values, rows, columns },
--- row-major, one for each place where a table is added: "input", "block" for the same in all, or "layers.0" and so on.
--- Learned and frozen tables are read from checkpoints, sinusoids are made from the run's spec.
+-- row-major, one for each place where a table is added: "input", "block" where all blocks add the same one, or
+-- "layers.0" and so on. Learned and frozen tables are read from checkpoints, sinusoids are computed from the spec.
 
 local lists = require("base.lists")
 local safetensors = require("base.safetensors")

@@ -60,7 +60,7 @@ function M.csv(path, heads, fill)
   return { path = path, text = table.concat(lines, "\n") .. "\n" }
 end
 
--- What was left out since its files are damaged, or nil.
+-- A message on runs that were left out because their files are damaged, or nil.
 function M.damage(study)
   local _, damaged = open.problems(study)
   return #damaged > 0 and ("damaged and left out:%s%s"):format(open.listed(damaged, MOST_DAMAGED),

@@ -56,7 +56,7 @@ function Source:trace(kinds, lengths, count, more)
     table.concat(lengths, ","), "--examples", count, more.split and "--split", more.split }, more.flags or {}))
 end
 
--- The same of a text, which the model answers: in a frame of so many places, or nil.
+-- An open trace of a text that the model answers, in a frame of `frame` places, or without a frame where that is nil.
 function Source:trace_text(kinds, text, frame)
   return self:traced(self.run.checkpoint, kinds, self.folder .. "/trace.safetensors",
     { "--text=" .. text, frame and "--frame=" .. frame })
@@ -160,7 +160,7 @@ function M.open(run, options)
     folder = options.folder, seed = options.seed }, Source)
 end
 
--- What can run the models of a group (groups.lua), its first run for a start. sets: what is set in the spec besides.
+-- A source for the models of a group (groups.lua), opened on its first run. sets: settings beyond the study's own.
 function M.of_group(group, options, sets)
   local study = options.study
   local cell = not study.found and ("%s:%s%s"):format(study.path, study.scale and study.scale .. ":" or "",

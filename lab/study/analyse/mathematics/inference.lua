@@ -1,5 +1,5 @@
--- What two samples say about the populations they are from: Welch's test, its confidence interval, the test of
--- equivalence, Holm's correction, the bootstrap.
+-- Statistical inference from two samples: Welch's test, its confidence interval, the test of equivalence, Holm's
+-- correction, the bootstrap.
 --
 -- Input: lists of numbers, at least two in each, in any order; they are not changed. Output: see each function.
 -- Sources: Welch, Biometrika 34 (1947) 28; Schuirmann, J. Pharmacokinet. Biopharm. 15 (1987) 657 (two one-sided tests);

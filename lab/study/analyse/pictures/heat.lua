@@ -70,8 +70,8 @@ end
 
 local NAN = 0 / 0
 
--- The same of a matrix { rows, columns, values } with closed cells, -inf, which are not drawn; the title tells the
--- least and the largest of the others.
+-- A panel of a matrix { rows, columns, values } with closed cells, -inf, which are not drawn; the title gives the least
+-- and the largest of the open ones.
 function M.open_cells(data, name, title, matrix)
   local values, least, largest = {}, math.huge, -math.huge
   for i, value in ipairs(matrix.values) do

@@ -14,8 +14,8 @@ local M = {}
 
 local WIDTH, ROW, FRAME = 760, 24, 104 -- pixels: across; a group; around the groups of a set
 local HEAD = 40                        -- and above all
--- Where things stand in a group's row, whose middle is 0 and whose lower end is 0.5: its points, in their order, and
--- the bar.
+-- Offsets in a group's row, whose middle is 0 and whose lower end is 0.5: of the first and the last point, and of the
+-- bar.
 local FIRST, LAST, BAR = -0.35, 0.1, 0.28
 
 local SETTINGS = {
@@ -36,14 +36,15 @@ local function points_of(set, styles)
   return lines
 end
 
--- Likewise, "mean low high y" of every group that has them.
+-- The lines of a block of data, "mean low high y" of every group with an interval.
 local function means_of(set)
   return lists.map(set.groups, function(group, y)
     return group.low and ("%.9g %.9g %.9g %.2f"):format(group.mean, group.low, group.high, y + BAR) or nil
   end)
 end
 
--- What a set draws: name of a block, its lines, how; without what has no lines, of which gnuplot would complain.
+-- Layers of a set's panel: a block of data and its part of the plot command. Layers without points are left out, since
+-- gnuplot reports an error on an empty block.
 local function layers_of(number, set, styles)
   return lists.map({
     { "seeds", points_of(set, styles), "using 1:2:3 with points pt 7 ps 0.6 lc rgb variable" },
