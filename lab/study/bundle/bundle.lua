@@ -72,7 +72,8 @@ Cells train one after another on the first GPU, the runs of each side by side. W
 with cells of its own: CUDA_VISIBLE_DEVICES=1 sh run.sh CELL...]],
 }
 
--- What a cell's trainer is told, with the files it reads as they lie here; they are added to `files`, by their path.
+-- Flags of a cell's trainer, with the names that its data files have in the bundle; adds these to `files`, by their
+-- paths on this machine.
 local function flags_of(cell, files)
   local words = trainer_flags.of_training(cell.spec.data_files)
   for i, word in ipairs(words) do
@@ -109,8 +110,8 @@ local function one_line(command)
   return (shell.capture({ "sh", "-c", command }):gsub("%s+$", ""))
 end
 
--- What the machine must have that the trainers go to, as words; nil and a message where that is more than libc and a
--- driver. All of them are linked alike.
+-- Requirements on the machine that runs the trainers, as words; nil and a message where they need more than libc and a
+-- driver. All trainers are linked in the same way.
 local function needs_of(items)
   local trainer, strange = paths.absolute(items[1].dir) .. "/trainer", {}
   local info = json.decode((shell.capture({ trainer, "info", "--json" })))
@@ -139,7 +140,7 @@ local function count_cells(study, cells)
   return overview.count_cells({ cells = cells, ids = study.ids })
 end
 
--- What a bundle says of itself; bundle: { name (of its folder), needs }.
+-- Files of text that describe a bundle and run it; bundle: { name (of its folder), needs }.
 local function texts(options, study, items, cells, groups, files, bundle)
   local project, lines, runs = options.project, {}, 0
   local digests = lists.map(cells, function(cell) return ("%-48s plan %s"):format(cell.id, cell.spec.plan.digest) end)

@@ -35,7 +35,7 @@ NOT COMPLETE: on the machine that packed this there was no text of the licence o
 Licences that ask for their text to go with the code are not kept before it is added to the folder licences.
 ]]
 
--- What an archive is of. package: its name, or "-".
+-- The software that an archive is part of, as NOTICE names it. package: its name, or "-".
 local function part_of(name, package)
   if name == "libc.a" then
     return package:find("^musl") and MUSL or GLIBC

@@ -98,7 +98,7 @@ count_done() {
     done
 }
 
-# What becomes of line $1, whose trainer ended with $2.
+# Reports the end of line $1, whose trainer ended with exit code $2, and counts its runs.
 conclude() {
     read -r cell digest runs flags <"$room/$1"
     folder=runs/$cell/$digest
@@ -129,7 +129,7 @@ look() {
     done
 }
 
-# What the runner tells, line by line. A signal ends a read, too, and is no end of the pipe.
+# Reads one event of the runner, a line. A signal, too, ends a read, although the pipe still has a writer.
 hear() {
     read -r what number status <&9 || { [ "$told" = yes ] && told=heard what=''; }
 }
