@@ -66,7 +66,7 @@ local function matrix_of(source, trace, name, head, scale)
     values = lists.map(values, function(value) return value * scale end) }
 end
 
--- What a family comes to: see findings.lua.
+-- The findings on one family, as findings.lua takes them.
 local function part_of(job, trace, family)
   local model, choices = job.resolved.model, job.choices
   local name = ("n%d.decoder.layers.%d%s.%s"):format(job.length, model.decoder_layers - 1, family.ending, job.kind)
@@ -110,8 +110,8 @@ local function is_teacher(run, options, path)
   return mode ~= nil
 end
 
--- Where the specs go: { out, base, teacher }: the student's file, what it calls its teacher's, and the path and text of
--- that one where it has to be written. path: the teacher's spec; at_hand: it is a file of the user's.
+-- Paths of the specs: { out, base, teacher }: the student's file, the teacher's name in it, and the path and text of
+-- the teacher's file where that has to be written. path: the teacher's spec; at_hand: it is a file of the user's.
 local function places(run, options, path, at_hand)
   local id = run.info.id
   local folder = at_hand and paths.folder(path) or run.dir
@@ -132,7 +132,7 @@ local function places(run, options, path, at_hand)
   return { out = out, base = base, teacher = not there and { path = teachers, text = write.read(path) } or nil }
 end
 
--- What was set, for the comment of a spec.
+-- Options of this calibration, for the comment of a spec.
 local function settings(options)
   local words = { "--reading " .. options.reading, "--samples " .. options.samples, "--seed " .. options.seed }
   lists.append(words, lists.map(options.set, function(word) return "--set " .. word end))

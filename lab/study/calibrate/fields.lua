@@ -1,5 +1,5 @@
--- What a calibration may be asked to do otherwise: the choices on which the paper's equations, its released code and
--- good sense part, as fields with names, defaults and the two readings (docs/calibration.md).
+-- Choices of a calibration: fields with names, defaults and two readings, where the paper's equations, its released
+-- code and good sense differ (docs/calibration.md).
 --
 -- Input: the words of --set, FIELD=VALUE, and of --reading. Output: M.read gives { self, cross, scores }, the choices
 -- of either family as found_lines.lua takes them; or nil and what is wrong.
@@ -109,7 +109,7 @@ local function texts_of(reading, words)
   return texts
 end
 
--- What found_lines.lua takes for a family.
+-- Choices of one family, as found_lines.lua takes them.
 local function of_family(texts, family)
   local made = {}
   for _, field in ipairs(M.FIELDS) do

@@ -1,4 +1,4 @@
--- What a calibration found, as text and as a table.
+-- Findings of a calibration, as text and as a table.
 --
 -- Input: parts, one for each family: { family, words, rows, columns, choices, heads }, heads being those of lines.find.
 -- Output: M.text gives lines of text, M.csv the text of a CSV file with every line of every direction.

@@ -76,9 +76,9 @@ local function counted(lines, choices)
   return choices.equal == "merged" and lists.distinct(values) or values
 end
 
--- What one direction of one head comes to: { direction, lines, count, mean, deviation, threshold, largest, alike, kept
--- }: count is that of the values in the statistics; alike says that no line can stand out, because all have one value;
--- kept are { line, value, raw, z }, value being that of the bias. Lines get their z where there is one.
+-- Statistics of one direction of one head: { direction, lines, count, mean, deviation, threshold, largest, alike, kept
+-- }: count is the number of values in the statistics; alike means that no line can stand out, because all have one
+-- value; kept are { line, value, raw, z }, value being that of the bias. Lines get their z where there is one.
 function M.direction(matrix, direction, choices)
   local lines = M.lines(matrix, direction, choices)
   local values = counted(lines, choices)

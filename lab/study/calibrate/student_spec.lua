@@ -12,7 +12,7 @@ local M = {}
 
 local SIDES = { decoder = "left", cross = "right" } -- that columns are counted from
 
--- What says where tokens stand, and how a spec leaves it out.
+-- Facets that encode positions, each with the kind that switches it off.
 local PLACES = {
   { "positions", "index" }, { "additive", "none" }, { "rotation", "none" }, { "relative", "none" }, { "score", "none" },
 }
@@ -27,7 +27,7 @@ local function leave_out(encoding, out, front)
   end
 end
 
--- What the facet says besides its lines, where that is not the usual.
+-- Fields of `lines` besides its list, where they differ from the defaults.
 local function settings(name, part)
   local out, columns = {}, lists.find(part.list, function(line) return line.direction == 0 end)
   if name == "cross" and part.choices.corner ~= "lines" then
