@@ -28,7 +28,7 @@ local BUDGET_SECONDS = 300
 local FEWEST_STEPS = 300 -- fewer show little
 local LEARNED = 0.1 -- a model this far above the majority baseline has learned something of the order
 
--- What the table needs of a trained run: accuracy and loss of each length.
+-- Accuracy and loss of a trained run by length, for the table.
 local function accuracy_of(run)
   local accuracy = { by_length = {}, loss = {}, lengths = {} }
   for _, point in ipairs(figures.points(run, nil, 1, "accuracy", "loss")) do
@@ -181,7 +181,7 @@ local function failure_text(loss, accuracy, task, classes)
   return text
 end
 
--- What the table comes to, as text. trained: the runs with their accuracies; the first has plain sinusoids.
+-- The conclusion from the table, as text. trained: the runs with their accuracies; the first has plain sinusoids.
 function M.conclusion(trained, task, classes, steps)
   local plain, random = trained[1], trained[2]
   local learned = mean(plain.accuracy, plain.accuracy.by_length, 1, TRAINED_TO)

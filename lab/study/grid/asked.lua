@@ -1,4 +1,4 @@
--- What the words of `sweep` and `bundle` ask for: a study at a scale, some of its cells, or a grid from flags.
+-- Arguments of `sweep` and `bundle`: a study at a scale, some of its cells, or a grid from flags.
 --
 -- Input: the options of the verb, with project. Output: nil; options.study, scale, choice and, of a grid from flags,
 -- given and set are what grid.expand takes. Or the errors as text. Reads files, writes none.

@@ -1,4 +1,4 @@
--- Which cells of a study are meant: STUDY:CELL,CELL and --only AXIS=VALUE.
+-- Selection of cells of a study: STUDY:CELL,CELL and --only AXIS=VALUE.
 --
 -- Input: words of the command line; the axes of a study as study.lua reads them. Output: { cells = ids or nil, only =
 -- { { axis, names, word } } }, a choice; or nil and a message. Pure.

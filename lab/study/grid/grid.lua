@@ -163,8 +163,8 @@ end
 
 local make_cell
 
--- Of what cell's run a cell of a later stage is made, and how; nil after errors. Its spec has a folder beside the
--- cell's own runs, by the run and the way it is made of it.
+-- The run that a cell of a later stage is made from, with the verb and its options; nil after errors. The folder of the
+-- cell's spec stands next to its runs and depends on that run and those options.
 local function source_of(work, stage, point, id)
   local study, d = work.study, work.diagnostics
   local there, axis = stages.source_of(stage, study.axes, point)

@@ -49,7 +49,7 @@ local function is_list(value)
   return count > 0 and count == #value
 end
 
--- What the verb is given besides the run: numbers and words by name, or lists of them; true for what has no value.
+-- Options of the verb besides the run: numbers and words by name, or lists of them; true for flags.
 local function read_options(context, node, path, verb)
   local options = {}
   if not nodes.is_table(context, node, path, "{ <option> = a number or a word }") then
