@@ -1,8 +1,8 @@
--- What a report shows of a study whose spec has changed since it was swept: results stay, whatever it says today.
+-- Earlier results of a study whose spec has changed since it was swept: a report still shows them.
 --
--- Input: a study as grid.lua expands it, or M.whole of what a sweep noted (snapshots.lua); the folder of all runs.
+-- Input: a study as grid.lua expands it, or M.whole of a sweep's notes (snapshots.lua); the folder of all runs.
 -- Output: for a cell without evaluated runs of its own the newest earlier version that has some; cells that the study
--- has no more; what is left out, as texts. Runs of two versions never stand in one cell.
+-- has no more; omissions, as texts. A cell never holds runs of two versions.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")

@@ -24,7 +24,7 @@ local M = {}
 
 local BEYOND_TRAINING = { split = "test" }
 
--- What run.json says of a run, and the bytes of a file of its task.
+-- A function that gives one field of a run's run.json.
 local function fact(name)
   return function(run) return run.facts[name] end
 end
@@ -36,7 +36,7 @@ local function data(name)
   end
 end
 
--- What should not differ among the runs of one cell, and how it is called; of_spec: among those of one spec.
+-- Facts that all runs of a cell should share, with their names in messages; of_spec: those of one spec should.
 local SAME = {
   { "generated sources", fact("source_digest") },
   { "compiler", fact("compiler") },
@@ -65,8 +65,8 @@ local function differences(list, joined)
   end)
 end
 
--- Of runs that have a score: { runs, scores, mean, sd, median, lower, upper (quartiles), least, most, good }; good: the
--- share that generalises, nil where none says.
+-- Statistics of runs that have a score: { runs, scores, mean, sd, median, lower, upper (quartiles), least, most, good
+-- }; good: the share of runs that generalise, nil where no run has a criterion.
 local function spread_of(list)
   local scores = lists.map(list, function(run) return run.score end)
   local judged = lists.map(list, function(run)
@@ -272,7 +272,7 @@ function M.task_of(spec, id)
   return task.kind or task.data and (task.name or id) or nil
 end
 
--- What a run's id says beside its task: bucket_sort_rand_sinusoid -> rand_sinusoid.
+-- The part of a run's id after its task: bucket_sort_rand_sinusoid -> rand_sinusoid.
 local function encoding_of(id, task)
   local rest = id:sub(1, #task + 1) == task .. "_" and id:sub(#task + 2) or ""
   return rest ~= "" and rest or id

@@ -1,10 +1,11 @@
--- Which learning rate of a cell is chosen, and on which examples.
+-- Choice of a cell's learning rate, and of the examples that decide it.
 --
 -- Input: the runs of a cell that have a score, and what a study scores ({ split, select, metric }, metrics.lua).
 -- Output: M.of: { set, beyond, scored, named, rates }: set, the name of an evaluation (runs.evaluation); beyond: some
--- of its examples are beyond training; scored: it is what is scored; named: the study names it; rates: how many have a
--- score. Unless a study names the set (select), it is the first that all runs were evaluated on: validation, a stream
--- of its own or the set of finite data; what of the test is in_distribution; what is scored.
+-- of its examples are beyond training; scored: the scores are on this set, too; named: the study names it; rates: the
+-- number of rates with a score. Unless a study names the set (select), it is the first of these that all runs were
+-- evaluated on: validation, which is a stream of its own or a set of dataset files; the in_distribution part of the
+-- test; the scored set.
 
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")

@@ -36,7 +36,7 @@ local function sizes_of(line)
   return #example.input, #example.target
 end
 
--- What tells the conditions apart that a line can be of.
+-- A key of the conditions that a line counts for: its values on the axes.
 local function group_of(line, inputs, axes)
   local words = {}
   for i, axis in ipairs(axes) do

@@ -91,7 +91,8 @@ function M.splits(lengths)
   end
 end
 
--- The same of a run; nil where it is of finite data, whose splits are its sets, or does not say.
+-- M.splits for a run; nil where run.json names no training lengths, or the run is on dataset files, whose splits are
+-- their sets.
 local function splits_of(facts)
   local spec = facts.spec
   local lengths = spec and spec.train and not facts.data and not spec.task.data and tasks.lengths(spec.train.lengths)

@@ -19,7 +19,7 @@ local M = {}
 M.MEASURES = { "accuracy", "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high", "loss",
   "ended_early", "not_ended", "sd_over_sequences" }
 M.SPLITS = { "in_distribution", "between", "beyond", "train", "test", "validation" }
--- What has a mean over conditions.
+-- Measures that have a mean over conditions.
 local JOINED = { "accuracy", "accuracy_teacher_forced", "exact_match", "loss", "ended_early", "not_ended" }
 local AS_TEXT = { exact_match = true, loss = true }
 local FACTS = { "step", "examples", "draws", "decoding", "data", "mixed", "weighted" }
@@ -152,7 +152,7 @@ local function parts_of(evaluation, axis, reach)
     axes = #several > 1 and several or nil }
 end
 
--- Which lists an evaluation has: those that some line has a value for.
+-- Names of the lists that an evaluation has: a list is there if some line has a value for it.
 local function lists_there(lines)
   local has = { accuracy = true, exact_match = true, loss = true }
   for _, line in ipairs(lines) do

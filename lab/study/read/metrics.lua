@@ -1,4 +1,4 @@
--- Which metric the scores of a study are of, and from which score on a seed generalises.
+-- Metrics of a study's scores, and the score above which a seed generalises.
 --
 -- Input: a study as grid.expand returns it, or of runs found in a folder, with its cells read. Output: see each
 -- function; M.of and M.NAMES are those of spec/measures.lua.

@@ -1,8 +1,9 @@
--- What people got right, puzzle by puzzle: a table with a row for each puzzle, and trials of participants.
+-- Human accuracies, puzzle by puzzle: a table with a row for each puzzle, and trials of participants.
 --
--- Input: the path of a CSV file and what the runs say: { count, vectors, run }, how many puzzles there are, the vectors
--- of each, and a run that says so. Output: lists by puzzle, from 1 on; or nil and a message with file, line and column.
--- Invariants: a puzzle is there once; shares are from 0 to 1; nothing is matched that has another number of puzzles.
+-- Input: the path of a CSV file and the puzzles of the runs: { count, vectors, run }, how many puzzles there are, the
+-- vectors of each, and a run that has these numbers. Output: lists by puzzle, from 1 on; or nil and a message with
+-- file, line and column. Invariants: a puzzle is there once; shares are from 0 to 1; files with another number of
+-- puzzles are refused.
 
 local diagnostics = require("base.diagnostics")
 local input = require("base.input")

@@ -1,4 +1,4 @@
--- Which of two readings a run used, where a paper and its released code differ or a paper leaves a choice open.
+-- Readings that a run used, where a paper and its released code differ or a paper leaves a choice open.
 --
 -- Input: a run (runs.lua). Output: a list of { question, answer }, in a fixed order, of those that its spec decides; a
 -- field that an older run lacks counts as its default. docs/reports.md explains each.

@@ -124,7 +124,7 @@ end
 -- Words that end a function, or begin what a formula has none of, and what would hide the rest of a line.
 local FOREIGN = { "%f[%w_]end%f[^%w_]", "%f[%w_]function%f[^%w_]", "%f[%w_]return%f[^%w_]", "%-%-", "[%c\"'%[\\]" }
 
--- What a spec of this version does not have, or nil.
+-- The reason why a spec cannot be read by this version, or nil.
 local function foreign(from, path)
   for _, name in ipairs(canonical.sorted_keys(from)) do
     local at = path .. name
@@ -145,7 +145,7 @@ end
 local STAYS = { id = true, source = true, init = true, ["task.source"] = true, ["task.data"] = true,
   ["task.validation"] = true, ["model.source"] = true, ["encoding.score"] = true, ["encoding.parameters"] = true }
 
--- What a field that is not there stands for: nothing, or what is left out of resolved specs.
+-- The value that a missing field stands for: the one that resolved specs leave out, or nil.
 local function absent(path)
   local field = schema.at[path]
   local value = field and field.left_out ~= "empty" and field.left_out or nil

@@ -22,7 +22,7 @@ local M = { DATA_DIGITS = 8 } -- of a training file's SHA-256 in the name of a r
 local STOPPED = 75 -- the exit code after a signal
 local TAIL = 4096 -- bytes that hold the last line of metrics.jsonl, and of eval.jsonl
 
--- What is wrong with a file, as one line: { field (or nil), found, expected }, and the number of its line or nil.
+-- A problem of a file as one line: { field (or nil), found, expected }, and the number of its line or nil.
 function M.line_of(name, problem, number)
   local field = problem.field ~= "" and problem.field or nil
   return tongues.plain(("%s: %s%sfound %s; expected %s"):format(name, number and ("line %d: "):format(number) or "",
@@ -55,20 +55,20 @@ local function decode_facts(text)
   return facts, problem
 end
 
--- What the folders say that a trainer's files lie in: { id, digest, name }.
+-- Names of the folders that hold a trainer's files: { id, digest, name }.
 function M.place(dir)
   local id, digest, name = dir:match("([^/]+)/([^/]+)/([^/]+)$")
   return { id = id, digest = digest, name = name }
 end
 
--- What the name of a run's folder says, as texts: { rate, seed, data }; data: the first digits of the SHA-256 of the
+-- Parts of the name of a run's folder, as texts: { rate, seed, data }; data: the first digits of the SHA-256 of the
 -- file that it was trained on, absent for other runs and for those of older versions.
 function M.named(name)
   local rate, seed, rest = name:match("^lr(.-)%-seed(%d+)(.*)$")
   return { rate = rate, seed = seed, data = rest and rest:match("^%-data(" .. ("[0-9a-f]"):rep(M.DATA_DIGITS) .. ")") }
 end
 
--- What facts say otherwise than the names of the folders, or nil.
+-- A contradiction between facts and the names of the folders, or nil.
 local function misplaced(facts, place)
   local named = M.named(place.name or "")
   local function problem(field, found, expected)
@@ -158,8 +158,8 @@ function M.evaluations(dir, notes, take, facts)
   end)
 end
 
--- Likewise for metrics.jsonl; rows are numbers by name, and `step` is always there. Older lines of generative models
--- call their teacher-forced accuracy accuracy.
+-- Calls take(row) for every line of metrics.jsonl: numbers by name, with `step` always there. Older lines of generative
+-- models call their teacher-forced accuracy accuracy. Returns nil, or what is damaged.
 function M.metrics(dir, notes, take, facts)
   local generative = facts and measures.is_generative(facts.spec)
   return each_line(dir, "metrics.jsonl", notes, function(line)
@@ -190,8 +190,8 @@ function M.last_metrics(dir)
   return last_line(dir .. "/metrics.jsonl", run_shapes.metrics)
 end
 
--- The same of eval.jsonl. split_of: as M.splits gives it for a sampled task, of which older lines get the splits of
--- today; nil for others.
+-- The last whole line of eval.jsonl; nil where there is none. split_of: as M.splits gives it for a sampled task, whose
+-- older lines get the splits of today; nil for others.
 function M.last_evaluation(dir, split_of)
   local row = last_line(dir .. "/eval.jsonl", run_shapes.evaluation)
   if row and split_of and row.by.length and (row.split == "train" or row.split == "test") then
@@ -208,7 +208,7 @@ local function names_in(path)
   return lists.filter(write.names(path), function(name) return name:sub(1, 1) ~= "." end)
 end
 
--- What lies in folders, in their order; those that cannot be read are told in problems.
+-- Paths of the entries of folders, in the folders' order; folders that cannot be read are added to problems.
 local function below(dirs, problems)
   local list = {}
   for _, dir in ipairs(dirs) do
@@ -241,8 +241,8 @@ function M.around(dir)
   end
 end
 
--- What sweep wrote of the studies it ran in a folder: a list of { study, path, scale, set }, by name; and what is
--- damaged. Other JSON files may lie there, too: one without `study` is none of these.
+-- Notes of sweep on the studies that ran in a folder: a list of { study, path, scale, set }, by name; and messages on
+-- damaged ones. The folder may hold other JSON files: one without `study` is no note.
 function M.records(root)
   local list, problems = {}, {}
   for _, name in ipairs(names_in(root)) do

@@ -126,10 +126,10 @@ local OF_FACTS = { required = { "id", "digest", "spec", "seed", "learning_rate" 
 
 M.facts = shapes.object(FACTS, OF_FACTS)
 
--- The same where the spec was compared before.
+-- The shape of run.json where its spec was compared already.
 M.facts_beside_spec = shapes.object(setmetatable({ spec = shapes.object({}) }, { __index = FACTS }), OF_FACTS)
 
--- What a line lacks that has no accuracy, though something in it counted; nil where nothing is missing.
+-- The accuracy that a line lacks, although some examples were counted; nil where nothing is missing.
 function M.unmeasured(line)
   if line.accuracy or line.counted == 0 then
     return nil

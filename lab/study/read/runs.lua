@@ -76,8 +76,8 @@ local function has_evaluation(of)
   return of ~= nil and lists.find(evaluations.SPLITS, function(split) return of[split] end) ~= nil
 end
 
--- Of generative models, evaluations by their own answers and those that were given the target are two things: the run
--- has those that its spec asks for, or the others where there are no such. by: them by decoding, "" of other models.
+-- Evaluations of a generative model are either on its own answers or with the target given (teacher-forced): a run has
+-- those of the decoding that its spec sets, or the others if there are none. by: lines by decoding, "" of other models.
 local function choose_decoding(run, by)
   local wanted = lists.at(run.facts, "spec.eval.decoding") or "greedy"
   local other = wanted == "greedy" and "teacher_forced" or "greedy"
@@ -132,7 +132,7 @@ local function lengths_asked(run)
   return lists.count(M.lengths(run, "eval"), function(n) return not trained[n] end)
 end
 
--- What evaluations.close should know of finite data; nil of sampled tasks.
+-- Facts of dataset files for evaluations.close; nil of sampled tasks.
 local function finite_of(run)
   if not is_finite(run) then
     return nil
@@ -242,7 +242,7 @@ function M.clock(run)
   return damage and {} or marks
 end
 
--- What the lengths of a run's evaluation are, in words: digits in a frame are no length, and are told with their frame.
+-- The axis of a run's evaluation in words: significant digits are no length, and stand with the width of their frame.
 function M.axis_text(run)
   local width = run.axis == "digits" and lists.at(run.facts, "spec.task.options.width")
   return width and ("significant digits, in a frame of %d"):format(width) or run.axis
@@ -308,7 +308,7 @@ function M.under_noise(run, noise, split)
   return of and (of[split] or split == "test" and (of.validation or of.train)) or nil
 end
 
--- What score_on takes besides the names of sets: the accuracy of the last epoch's batches while it was trained.
+-- A name that score_on takes besides those of sets: the accuracy of the last epoch's training batches.
 M.EPOCH = "epoch"
 
 -- The score on a set by its name alone: nil where the run was not evaluated on it. Of the batches of an epoch nobody

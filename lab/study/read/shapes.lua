@@ -1,4 +1,4 @@
--- What decoded JSON may hold: one function that compares a value with a description of it.
+-- Shapes of decoded JSON: one function compares a value with a description of it.
 --
 -- Input: a value as input.decode gives it, and a shape: { type, ... } as the makers below return it. Output: nil where
 -- it fits, or { field, found, expected }, the first of them. Fields that are null count as absent, and are taken away.
@@ -28,7 +28,7 @@ local function wrong(path, value, shape)
   return { field = path, found = found_text(value), expected = shape.expected }
 end
 
--- What is no table of others: whether a value fits.
+-- Checks of values that hold no others, by type.
 local fits = {}
 
 function fits.integer(value, shape)

@@ -1,4 +1,4 @@
--- What a folder of runs keeps of studies that were swept there: their cells as they were, whatever a spec says now.
+-- Snapshots of studies that were swept into a folder of runs: their cells as they were, whatever a spec holds now.
 --
 --     RUNS/.studies/<study>.json         of a scale <study>@<scale>.json: title, axes, cells with their resolved specs
 --     RUNS/.studies/sources/<digest>.c   samplers, and networks (.lua), of users' own, by the digest of their bytes
@@ -40,7 +40,7 @@ end
 
 local ENDINGS = { ["task.source"] = ".c", ["model.source"] = ".lua" }
 
--- Where the bytes of a file lie that a field names; nil where they are not kept.
+-- The path of a copy of the file that a field names; nil where such files are not copied.
 function M.source(field, digest)
   return ENDINGS[field] and ("%s/sources/%s%s"):format(M.FOLDER, digest, ENDINGS[field])
 end

@@ -5,7 +5,7 @@
 
 local TOKENS = { tokens = true, answers = true, targets = true }
 
--- What a trace's tensor of this length is of: its site and kind, or nil.
+-- The site and the kind of a trace's tensor of this length; nil of other tensors.
 local function site_of(name, front)
   local rest = name:sub(1, #front) == front and name:sub(#front + 1) or ""
   local site, kind = rest:match("^(.+)%.(%a+)$")

@@ -25,7 +25,7 @@ local OUTSIDE = { id = true, source = true, eval = true, init = true, ["train.le
   ["task.eval"] = true, ["task.validation"] = true, ["task.longest"] = true, ["task.axes"] = true,
   ["task.name"] = true, ["model.source"] = true }
 
--- What an evaluation has in the plan, and how many steps a rate falls over.
+-- Fields below OUTSIDE that are part of a plan after all: those of evaluation, and the steps that a rate falls over.
 local function inside(resolved)
   local falls = features.falls_over(resolved) or {}
   return { ["eval.dropout"] = resolved.eval.dropout, ["eval.noise"] = features.noise(resolved),
