@@ -495,7 +495,7 @@ static int show_progress(bool catches) {
     return 0;
 }
 
-/* What stands on the terminal when Ctrl-C was typed behind the line. */
+/* Checks the text on the terminal after Ctrl-C was typed behind the line. */
 static void check_line_ends(bool catches, int status, const char *want) {
     char text[256] = "";
     size_t used = 0;

@@ -268,7 +268,7 @@ static void test_epoch_has_every_example_once_in_batches_of_one_shape(void **sta
     lh_corpus_close(&c);
 }
 
-/* What a step sees, as one number. */
+/* Digest of the examples that a step trains on. */
 static uint64_t digest_of(lh_epoch *e, uint64_t seed, uint32_t step) {
     const lh_turn *turn = lh_epoch_at(e, lh_key_of_seed(seed), step);
     uint64_t sum = (uint64_t)turn->n;
@@ -304,7 +304,7 @@ static void test_epoch_follows_from_seed_and_step_alone(void **state) {
     lh_corpus_close(&c);
 }
 
-/* Where each of the first example's positions is equally likely: 600 epochs of one shape, 5 examples in one batch. */
+/* The first example is equally likely at each position: 600 epochs of one shape, 5 examples in one batch. */
 static void test_epoch_order_is_uniform(void **state) {
     fixture f;
     lh_corpus c;
@@ -373,7 +373,7 @@ static void test_batch_takes_no_examples_of_another_set(void **state) {
     lh_corpus_close(&c);
 }
 
-/* What an engine trains on, by input length and the example's number. */
+/* Counts of the examples that an engine trains on, by input length and the example's number. */
 static atomic_int trained[7][25], blocks_wrong;
 
 static void record_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,

@@ -365,7 +365,7 @@ static void test_device_open_load_failure_has_the_driver_s_log(void **state) {
         "ptxas error: Unresolved extern function 'nowhere'");
 }
 
-/* Where no image fits, the source is compiled, here by a stand-in whose machine code is its source. */
+/* Source code is compiled if no image fits the device, here by a stand-in whose machine code is its source. */
 static void test_device_open_source_compiled_for_the_device(void **state) {
     lh_cuda_program program = program_of("sm_90");
     lh_cuda_device device;

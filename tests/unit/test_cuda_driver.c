@@ -32,7 +32,7 @@ static int clear_variables(void **state) {
     return 0;
 }
 
-/* What lh_cuda_driver_open says in a new process. */
+/* Calls lh_cuda_driver_open in a new process; returns its status and its error. */
 static lh_status look(lh_error *error) {
     int ends[2], status;
     const lh_cuda_driver *driver = NULL;

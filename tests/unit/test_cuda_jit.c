@@ -275,7 +275,7 @@ static int compile_twice(void *unused, const char *directory) {
     return 0;
 }
 
-/* What cannot be kept is compiled at every start, and it is told why. */
+/* Machine code that cannot be kept is compiled at every start, and the reason is reported. */
 static void test_jit_compile_nowhere_to_keep_compiles_each_time(void **state) {
     char unkept[512];
     lh_error error;

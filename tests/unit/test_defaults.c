@@ -153,7 +153,7 @@ static void test_defaults_with_any_flipped_bit_are_refused(void **state) {
     assert_refused(&spec, "a 0 behind it");
 }
 
-/* What no generator of this version writes, with the right digest. */
+/* Defaults that no generator of this version writes, with the right digest. */
 static void test_defaults_that_are_not_understood_are_refused(void **state) {
     (void)state;
     static const char *const wrong[] = {

@@ -58,13 +58,13 @@ static void positions_at(const made_batch *made, int stream, uint32_t site, int3
     else lh_draw_positions(&made->draw, site, 0, RANGE, made->length[stream], true, out, scratch);
 }
 
-/* [query][key] of the positions of both sides. */
+/* Differences [query][key] of the positions of both sides. */
 static void differences(int queries, int keys, const int32_t *query, const int32_t *key, int32_t *out) {
     for (int i = 0; i < queries; i++)
         for (int j = 0; j < keys; j++) *out++ = key[j] - query[i];
 }
 
-/* Those of a stream's own draw of distances: each side by itself, or the left as the right. */
+/* Distances [query][key] that a stream samples for itself: each side by itself, or the left side mirrors the right. */
 static void distances_at(const made_batch *made, int stream, uint32_t site, int range, bool sides, int32_t *out) {
     int32_t room[2 * LONGEST], scratch[RANGE + 1], *middle = room + LONGEST;
     int T = made->length[stream];
@@ -250,7 +250,7 @@ static void test_draws_of_sequences_match_reference(void **state) {
     check_all(&longhand_spec_parity_float64_drawn_pair, place_sequence);
 }
 
-/* What the host hands to a device: positions of every sequence, stream by stream, then the decoder's distances. */
+/* The host hands a device the positions of every sequence, stream by stream, then the decoder's distances. */
 static void check_draws_for_a_device(bool given) {
     enum { SOURCES = 7, TARGETS = 4, DECODER_SITE = 2 };
     const lh_cuda_program *cuda = longhand_spec_parity_float64_drawn_pair.cuda;
@@ -281,7 +281,7 @@ static void test_draws_for_a_device_are_those_of_the_streams(void **state) {
     check_draws_for_a_device(true);
 }
 
-/* What a line of `predict` may give: every number that all readers of the stream can take. */
+/* A line of `predict` may give every number that all readers of the stream can take. */
 static void test_ranges_are_those_of_each_stream(void **state) {
     (void)state;
     const lh_spec *layers = &longhand_spec_parity_float64_drawn_layers,

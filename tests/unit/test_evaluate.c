@@ -64,7 +64,7 @@ static void test_evaluate_drawn_distances_every_draw(void **state) {
     engine->ops->close(engine);
 }
 
-/* What is dropped is drawn, too. */
+/* Dropout in an evaluation is sampled, too: each draw is made. */
 static void test_evaluate_dropout_every_draw(void **state) {
     (void)state;
     lh_error error;

@@ -151,7 +151,7 @@ static void score_with_errors(const lh_cpu_step *step, const lh_cpu_block *block
     write_errors(block->labels, (int)block->first_example, block->sequences, step->shape.labels, block->answers);
 }
 
-/* What an evaluation's blocks decode from errors at places far apart is what passes do. */
+/* Blocks of an evaluation decode from errors at distant positions; their answers are those that passes decode. */
 static void check_errors(const lh_spec *spec) {
     static uint16_t input[EXAMPLES * LONG_TOKENS], target[EXAMPLES * LONG_TOKENS], got[EXAMPLES * LONG_TOKENS],
         want[EXAMPLES * LONG_TOKENS];

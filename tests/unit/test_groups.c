@@ -123,7 +123,7 @@ static void test_groups_of_a_range_leave_out_other_values(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-/* What is held out unless it is asked otherwise; a group never has examples of two sets. */
+/* Groups are of the held-out sets by default; a group never has examples of two sets. */
 static void test_groups_of_sets(void **state) {
     const lh_by digits = {1, {{DIGITS, true, {NULL, 0, 0, 0, 1}}}};
     fixture f;
@@ -282,7 +282,7 @@ static void open_with_trained(fixture *f, const char *directory) {
     lh_assert_ok(lh_corpus_bind(&f->corpus, &f->spec, &error), &error);
 }
 
-/* What stands in lines before the digits of their file. */
+/* Checks the fields of each line that stand right before "data", the digest of the data. */
 static void check_lines(const char *path, const char *const *ends, int count) {
     size_t bytes;
     char *text = lh_test_read(path, &bytes), *line = text;

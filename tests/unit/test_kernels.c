@@ -185,7 +185,7 @@ NOINLINE void matmul_of_wide(int rows, const real *a, const real *w, real *y, en
     }
 }
 
-/* What `finish` makes of the plain product y[rows][N]. */
+/* Applies `finish` to the plain product y[rows][N]. */
 static void finish_reference(int rows, int N, enum finish finish, const real *other, double *y) {
     for (int m = 0; m < rows; m++) {
         for (int n = 0; n < N; n++) {

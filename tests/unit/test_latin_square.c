@@ -119,7 +119,7 @@ static void test_squares_are_all_of_order_four(void **state) {
     }
 }
 
-/* Of each number of vectors as many: strategy and answer are the sheet's, and no square has another answer. */
+/* Each number of vectors has as many puzzles: strategy and answer are the sheet's, and no square has another answer. */
 static void test_classifier_agrees_with_the_sheet_and_with_all_squares(void **state) {
     (void)state;
     lh_rng rng = lh_rng_at(lh_key_of_seed(5), 0, 0, 0);
@@ -462,7 +462,7 @@ static void test_file_with_a_puzzle_of_several_steps_is_refused(void **state) {
     lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error, "hint: --validation FILE");
 }
 
-/* What follows would be left out in silence. */
+/* Text behind a byte 0 would be left out in silence. */
 static void test_file_with_a_byte_0_is_refused(void **state) {
     static const char text[] = NAMES ONE ONE ONE TWO TWO TWO THREE THREE THREE "\0" ONE ONE ONE;
     const char *path = lh_test_path(*state, "items.csv");

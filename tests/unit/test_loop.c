@@ -191,7 +191,7 @@ static void test_pipes_in_place_of_files_named(void **state) {
     alarm(0);
 }
 
-/* What is said, and that the run goes on to the same bits, when this file holds `text` (NULL: is gone) at a resume. */
+/* A resume warns with `says` and goes on to the same bits when this file holds `text` (NULL: is missing). */
 static void check_damaged_log(void **state, const char *name, const char *text, const char *says) {
     char path[512];
     snprintf(path, sizeof path, "%s/cut/" FOLDER "/%s", (char *)*state, name);
@@ -461,7 +461,8 @@ static void read_checksum(void **state, const char *name, char sum[17]) {
     free(text);
 }
 
-/* What the plan hangs on is begun with, unasked, wherever it lies; any other file is refused, and nothing is lost. */
+/* Training begins, without a flag, with the file that the plan depends on, wherever it lies; any other file is
+ * refused, and nothing is lost. */
 static void test_train_planned_init_is_begun_with_alone(void **state) {
     char sum[17];
     run(state, 0, "train --out a --steps 10 --no-eval");

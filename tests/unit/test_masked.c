@@ -21,7 +21,7 @@ enum { SEQUENCES = LH_PARITY_SEQUENCES, SHARDS = 3, LENGTH = 9, FIRST_SHARD = 2 
 
 static const double RATE = 1e-2;
 
-/* What the sampler masks: by example and step. */
+/* Whether the sampler masks a label, by example and step. */
 static bool (*masks)(uint32_t example, uint32_t step, int label);
 
 static void sample(lh_rng *rng, int n, lh_example *example) {

@@ -121,7 +121,7 @@ static void mix(uint64_t *hash, double value) {
     *hash = (*hash ^ bits) * 0x100000001b3u;
 }
 
-/* The same bits from every compiler, at every level and optimisation: the hash was found once and does not change. */
+/* All compilers give the same bits at every level and optimisation: the hash was computed once and does not change. */
 static void test_all_functions_bits_fixed(void **state) {
     (void)state;
     uint64_t hash = 0xcbf29ce484222325u;

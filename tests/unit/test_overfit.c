@@ -161,7 +161,7 @@ static void test_measure_sound_task_attainable(void **state) {
     assert_true(f.start_norm > 1.0);
 }
 
-/* One input for all, a target that is drawn. */
+/* All examples have one input, with a target that is sampled. */
 static void contradict(lh_rng *rng, int n, lh_example *example) {
     uint16_t drawn = (uint16_t)lh_rng_below(rng, 2);
     for (int i = 0; i < n; i++) example->input[i] = (uint16_t)(i % 5), example->target[i] = i == 0 ? drawn : 1;
@@ -176,7 +176,7 @@ static void test_measure_contradiction_found(void **state) {
     assert_int_equal(lh_overfit_judge(&f), LH_OVERFIT_CONFLICT);
 }
 
-/* The same where the drawn target does not count. */
+/* All examples have one input, and the sampled label does not count. */
 static void contradict_masked(lh_rng *rng, int n, lh_example *example) {
     contradict(rng, n, example);
     example->mask[0] = 0;

@@ -156,7 +156,7 @@ static void test_own_answers_by_passes(void **state) {
     check(&drawn, true, false);
 }
 
-/* What is dropped depends on an example's number in its batch: all of them go through each pass. */
+/* Dropout depends on an example's number in its batch: all examples go through each pass. */
 static void test_own_answers_under_dropout(void **state) {
     (void)state;
     lh_cpu_program drops = toy_drawn;

@@ -140,7 +140,7 @@ static void test_the_order_of_the_file_takes_its_first_lines(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-/* Those ahead are a choice of their own, in place of the shortest. */
+/* The examples ahead are a choice of their own, in place of the shortest ones. */
 static void test_those_ahead_are_of_all_kinds(void **state) {
     static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
     fixture f;

@@ -51,7 +51,7 @@ static void check_at(const lh_parity_case *c, const lh_cpu_program *program, lh_
     check_training(c, program, model, &made);
 }
 
-/* Of decoders also token by token. */
+/* Decoders are also checked token by token. */
 static void check_decoding(const lh_spec *spec, const lh_cpu_program *program) {
     static const int lengths[] = {1, 7, 18};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) lh_check_decoding(spec, program, lengths[i]);

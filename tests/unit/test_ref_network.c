@@ -151,8 +151,8 @@ static void test_run_grad_of_encodings_matches_differences(void **state) {
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) check_network_gradients(lh_network_of(specs[i]), i < 2);
 }
 
-/* What no spec has yet: two streams, values from outside, loops, several blocks, every operation; those are any_1, any_2
- * and so on, random_1 and so on those of specs. */
+/* Random networks any_1, any_2 and so on cover what no spec has yet: two streams, values from outside, loops, several
+ * blocks, every operation. random_1 and so on are networks of specs. */
 static void test_run_grad_of_random_networks_matches_differences(void **state) {
     (void)state;
     static const char *const prefixes[] = {"any_", "random_"};

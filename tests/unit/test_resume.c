@@ -157,7 +157,7 @@ static void test_resume_both_damaged_refused_naming_both(void **state) {
     free(v);
 }
 
-/* What may be good is not passed over, since the next checkpoint would take its place. */
+/* A checkpoint that may be good is not passed over, since the next one would replace it. */
 static void test_resume_unreadable_current_is_the_machines(void **state) {
     lh_error error, note;
     lh_run_facts own = own_facts();
@@ -246,7 +246,7 @@ static void test_rotate_damaged_current_previous_stays(void **state) {
     for (int i = 0; i < 3; i++) free(v[i]);
 }
 
-/* What a kill leaves between two system calls, one after the other: resumable, and rotated to order by the next one. */
+/* The files that a kill leaves behind each system call are resumable, and the next rotation puts them in order. */
 static void test_rotate_after_kill_at_each_call_resumes(void **state) {
     toy_state *old = toy_state_filled(0), *new = toy_state_filled(1);
     const char *current = current_of(*state), *previous = previous_of(*state);

@@ -98,7 +98,7 @@ static void backward(const variant *v, arrays *a) {
     else layer_backward(v, a);
 }
 
-/* What the twin makes of it. */
+/* Results of the twin in kernels/ref. */
 typedef struct expected {
     double z[COUNT], y[COUNT], dz[COUNT], dbranch[COUNT], dscale[C], doffset[C];
 } expected;
@@ -266,7 +266,7 @@ static void test_dropout_grad_apart_and_in_place(void **state) {
 
 /* ---- activations and gates ---- */
 
-/* Where products cancel, the error is that of the parts: a few roundings of the largest argument. */
+/* An output whose products cancel has the error of its parts: a few roundings of the largest argument. */
 enum { LARGEST_ARGUMENT = 8 };
 static const double AT_MOST = 16 * LARGEST_ARGUMENT;
 

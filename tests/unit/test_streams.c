@@ -488,7 +488,7 @@ static void test_trace_sites_are_as_long_as_their_streams(void **state) {
     engine->ops->close(engine);
 }
 
-/* Of an input whose target nobody knows the model's own answers are in its stream. */
+/* A query without a target has the model's own answers in its stream. */
 static void test_trace_of_an_input_decodes(void **state) {
     (void)state;
     static const uint16_t input[] = {4, 0, 2, 1};
@@ -521,7 +521,7 @@ static void test_trace_of_an_input_decodes(void **state) {
         assert_true(lh_traced_at(vectors, (1 + i) * TOY_WIDTH) == parameters[TOY_WIDTH * answers[i]]);
     }
     assert_true(answers[0] + answers[1] + answers[2] + answers[3] > 0);
-    /* What it writes, and what is right where it counts. */
+    /* The trace has the answers that the model writes, and the right ones where they count. */
     const lh_traced *written = tensor_of(&traces, "n4.answers"), *targets = tensor_of(&traces, "n4.targets");
     assert_string_equal(written->file.dtype, "I32");
     for (int i = 0; i < N; i++) {

@@ -23,7 +23,7 @@ static bool twice(const lh_drawn *d) {
     return all_count(d) && memcmp(d->target, d->input, bytes) == 0 && memcmp(d->target + d->n, d->input, bytes) == 0;
 }
 
-/* Where the bit at 0-based place i goes: first: whether the odd or the even places come first. */
+/* The target has all bits of the input at 0-based places of one parity (first: 0 even, 1 odd), then the others. */
 static bool picked(const lh_drawn *d, int first) {
     int others = first == 1 ? d->n / 2 : (d->n + 1) / 2;
     for (int i = 0; i < d->n; i++)

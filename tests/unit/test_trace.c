@@ -437,7 +437,7 @@ static void test_traces_shapes_tell_draws_examples_heads_tokens(void **state) {
     engine->ops->close(engine);
 }
 
-/* What was averaged is the mean of what was kept, and entropy is that of the kept attention. */
+/* The averaged trace is the mean of the kept attention, and the entropy is that of the kept attention. */
 static void check_means(const lh_engine *engine, const lh_traced *kept, const lh_traced *mean,
                         const lh_traced *entropy) {
     int64_t passes = EXAMPLES * DRAWS, pairs = kept->each / HEADS;

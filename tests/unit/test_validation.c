@@ -116,12 +116,12 @@ static void test_no_example_is_of_two_streams(void **state) {
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++)
             if (a != b) assert_int_equal(shared_by(domain[a], domain[b], 0, false), 0);
-    /* Of length 1 there are five inputs, which ten examples nearly fill; of length 9 nearly two million. */
+    /* Length 1 has five inputs, which ten examples nearly cover; length 9 has nearly two million. */
     assert_in_range(shared_by(LH_DOMAIN_VALIDATION, LH_DOMAIN_EVAL, 1, true), 10, 14);
     assert_int_equal(shared_by(LH_DOMAIN_VALIDATION, LH_DOMAIN_EVAL, 9, true), 0);
 }
 
-/* What a pass draws hangs on its draw: the domain and step of positions, the step alone of noise and dropout. */
+/* The values that a pass samples depend on its draw: positions on domain and step, noise and dropout on the step. */
 static void test_no_draw_is_of_two_streams(void **state) {
     toy.eval.during_every = 10;
     run(state, 0, "train --out . --seed 1 --threads 1");
