@@ -1,4 +1,4 @@
-/* What a warp does together: shuffles, votes, products of fragments. */
+/* Operations of a whole warp: shuffles, votes, products of fragments. */
 #include "collective.h"
 
 #include "cuda_emulation.h"

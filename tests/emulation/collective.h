@@ -1,9 +1,9 @@
-/* Where a thread of the emulation waits, and what the threads of a warp do together there. */
+/* Points where a thread of the emulation waits, and the collective operations of a warp's threads there. */
 #ifndef LH_TESTS_COLLECTIVE_H
 #define LH_TESTS_COLLECTIVE_H
 
-/* Runs once all live threads of the mask have come, on the host's stack: their arguments by lane, which lanes they are.
- * Results go into the arguments. Returns what is wrong, or NULL. */
+/* Runs on the host's stack once all live threads of the mask have come. Takes their arguments by lane, and the set of
+ * these lanes; writes results into the arguments. Returns a description of the fault, or NULL. */
 typedef const char *lh_collective(void *const *arguments, unsigned lanes);
 
 struct lh_note {

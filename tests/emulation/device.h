@@ -66,7 +66,7 @@ extern lh_device_state lh_device;
 extern std::recursive_mutex lh_device_mutex;
 extern thread_local CUcontext lh_device_context; /* the calling thread's */
 
-/* What every call does first, and its lock. */
+/* The checks that every call makes first, and the lock that it holds. */
 enum lh_need { NOTHING, INITIALISED, CONTEXT };
 struct lh_device_call {
     std::lock_guard<std::recursive_mutex> hold;
@@ -86,19 +86,19 @@ struct lh_device_call {
 /* Takes the configuration from LONGHAND_EMULATION, see emulation.h; false: the text is wrong, problem says how. */
 bool lh_emulation_read(std::string *problem);
 
-/* What cuGetErrorString says of this error. */
+/* Sets the text that cuGetErrorString returns for this error. */
 void lh_device_explain(CUresult error, const std::string &reason);
 
-/* From now on every call fails with this error, for this reason. */
+/* Makes every later call fail with this error, for this reason. */
 void lh_device_break(CUresult error, const std::string &reason);
 
-/* Breaks the device if memory was written out of bounds; after: what was done last. */
+/* Breaks the device if memory was written out of bounds; after: the last operation. */
 void lh_device_check_memory(const char *after);
 
 /* Whether these bytes lie in one piece of the device's memory. */
 bool lh_device_holds(const void *first, size_t bytes);
 
-/* Does what waits in a stream; in all streams. */
+/* Runs the operations that wait in a stream; in all streams. */
 void lh_device_run_stream(CUstream stream);
 void lh_device_run_everything(void);
 

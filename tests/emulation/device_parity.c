@@ -5,7 +5,7 @@
 
 #include "support/lh_test.h"
 
-/* The same as the kernels get it. */
+/* The inputs of a question in the form that the kernels receive. */
 typedef struct inputs {
     lh_cuda_step step;
     void *tables;

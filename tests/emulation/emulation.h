@@ -50,7 +50,7 @@ const lh_cuda_driver *lh_emulated_driver(void);
 /* Launches of kernels through the driver since lh_emulation_set. */
 int lh_emulation_launches(void);
 
-/* What the program holds of the driver: memory, streams, modules, contexts. 0 once all is released. */
+/* Number of the driver's objects that the program holds: memory, streams, modules, contexts; 0 once all are freed. */
 int lh_emulation_held(void);
 
 /* Runs a kernel without the driver: arguments as for cuLaunchKernel, pointers to host memory. LH_ERR_INPUT if there is

@@ -6,9 +6,9 @@ ifeq ($(origin CXX),default)
 CXX := $(if $(IS_CLANG),clang++,g++)
 endif
 EMULATED_SPECS := $(basename $(notdir $(wildcard tests/specs/emulated_*.lua tests/facets/specs/*.lua))) $(MORE_EMULATED)
-# Those whose device code test_reference.c compares with kernels/ref, as it names them; they are one library.
+# Specs whose device code test_reference.c compares with kernels/ref, as it names them; they are one library.
 REFERENCE_SPECS := $(sort $(shell sed -n 's/.*&longhand_spec_\(parity_[a-z0-9_]*\)}.*/\1/p' tests/emulation/test_reference.c))
-# Random networks, as far as there is device code for them; likewise.
+# Random networks for which there is device code; they are one library, too.
 RANDOM_EMULATED := $(filter $(RANDOM_WRITTEN),$(patsubst build/tests/specs/%/cuda.c,%,$(wildcard build/tests/specs/random_*/cuda.c)))
 DEVICE_SPECS := $(sort $(EMULATED_SPECS) $(REFERENCE_SPECS) $(RANDOM_EMULATED))
 EMULATION_PROGRAMS := kernels toy toy_double $(patsubst tests/emulation/%.cpp,%,$(wildcard \

@@ -8,7 +8,7 @@
 
 #include "sanitizer.h"
 
-/* What run(argument) returns, 0: no fault. With the sanitizer: whether it found one, in a process of its own. */
+/* Returns the result of run(argument), 0: no fault. With the sanitizer: whether it found one in a separate process. */
 static inline int lh_found(int (*run)(int), int argument) {
 #ifdef LH_ADDRESS_SANITIZER
     fflush(NULL);

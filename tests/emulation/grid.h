@@ -1,4 +1,4 @@
-/* What those share that run a grid: its configuration, the order of its parts. Not for tests. */
+/* Declarations for the code that runs a grid: its configuration, the order of its parts. Not for tests. */
 #ifndef LH_TESTS_GRID_H
 #define LH_TESTS_GRID_H
 

@@ -116,12 +116,13 @@ static void run_launches(const lh_spec *spec, const model_pass *pass) {
     free(list);
 }
 
-/* Of so many sequences of a step. */
+/* Shape of so many sequences of a step. */
 static lh_shape shape_of(const lh_cuda_step *step, int sequences) {
     return (lh_shape){sequences, {step->T[0], step->T[1]}, step->label_count};
 }
 
-/* The gradient that a wide model's step before has left: every element that is learned is another one's, the rest 0. */
+/* Gradient that a wide model's previous step has left: NaN in every learned element, which a step must overwrite, and 0
+ * in the rest. */
 static void *left_behind(const lh_spec *spec, size_t bytes) {
     unsigned char *gradient = lh_model_reserve(bytes);
     size_t real = (size_t)spec->cuda->real_bytes;

@@ -22,7 +22,7 @@ typedef struct lh_model_cut {
     unsigned order;
 } lh_model_cut;
 
-/* What a step leaves: vectors of `bytes` each. Moments (of SGD: its running sum) begin as zero; NULL: the optimiser has
+/* Results of a step: vectors of `bytes` each. Moments (SGD: its running sum) begin as zero; NULL: the optimiser has
  * none. */
 typedef struct lh_model_step {
     void *parameters, *moment1, *moment2, *gradient;
@@ -32,7 +32,7 @@ typedef struct lh_model_step {
 
 lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
                              lh_model_cut cut);
-/* The same of a wide model, started together with the step before, which came to this. */
+/* Trains a wide model whose step was started together with the step before; `before` is that step's result. */
 lh_model_step lh_model_train_behind(const lh_spec *spec, const void *parameters, const void *tables,
                                     const lh_cuda_step *step, lh_model_cut cut, const lh_cuda_result *before);
 void lh_model_step_free(lh_model_step *step);

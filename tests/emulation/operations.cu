@@ -61,7 +61,7 @@ static __global__ void adam_kernel(double clip, double rate, double correct2, co
     sums[1] = changes;
 }
 
-/* The same of AdamW, of whose elements every third does not decay, and of both forms of gradient descent. */
+/* One piece of AdamW, in which every third element does not decay; both forms of gradient descent follow. */
 static __global__ void adamw_kernel(double clip, double rate, double correct2, double decay, const real *gradient,
                                     real *moment1, real *moment2, real *parameter, double *sums) {
     const adam a = {(real)clip, (real)rate, (real)correct2};

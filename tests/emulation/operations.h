@@ -1,4 +1,4 @@
-/* What test_operations.c and its kernels (operations.cu) agree on. Kernels are called <operation>_<precision>; they run
+/* Interface of test_operations.c and its kernels (operations.cu). Kernels are called <operation>_<precision>; they run
  * in blocks of 256 threads. */
 #ifndef LH_TESTS_OPERATIONS_H
 #define LH_TESTS_OPERATIONS_H

@@ -1,4 +1,4 @@
-/* Likewise norms and activations, which are the same in all precisions of products. */
+/* Norms and activations, each as a kernel of its own; they are the same in all precisions of products. */
 #include "kernels/cuda/layernorm.cu"
 #include "kernels/cuda/norm.cu"
 #include "kernels/cuda/rms_norm.cu"

@@ -1,4 +1,4 @@
-/* What comes before the operations in the device code of a model of no meaning: `real` is known, products follow. */
+/* Declarations before the operations in device code, here of a made-up model: `real` is known, products follow. */
 #ifndef LH_TESTS_OPERATIONS_SIZES_H
 #define LH_TESTS_OPERATIONS_SIZES_H
 

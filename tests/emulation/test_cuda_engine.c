@@ -89,7 +89,7 @@ static void sample_masked(lh_rng *rng, int n, lh_example *example) {
     if (n > 1) example->mask[0] = 0;
 }
 
-/* What the device does not count: labels in the loss, and sequences that are asked for anything, 10 of 13. */
+/* The host counts labels in the loss and sequences with any label that counts (10 of 13): the device does not. */
 static void test_step_with_masks_counts_labels_and_sequences_that_count(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();

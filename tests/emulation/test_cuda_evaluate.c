@@ -105,8 +105,8 @@ static CUresult launch_and_stop(CUfunction function, unsigned grid_x, unsigned g
                                                            shared_bytes, stream, arguments);
 }
 
-/* Where a signal may come launches begin short and grow, to the same sums; one that came ends the condition behind the
- * launch that was under way, and the device is none the worse for it. */
+/* Launches begin short and grow if a signal may come, with the same sums. A signal ends the condition behind the launch
+ * that was under way, and the device still works. */
 static void test_evaluate_ends_behind_a_launch_at_a_signal(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();
@@ -151,7 +151,7 @@ static void draw_each(const lh_draw *from, const lh_shape *shape, const int32_t 
         toy_cuda.draw(from, shape, positions, distances, scratch, out);
 }
 
-/* What a query of that example of its batch draws, and drops, is what it was in the batch. */
+/* A query of one example of a batch samples the positions and the dropout that the example had in the batch. */
 static void check_query_of(lh_engine *cuda, uint32_t example) {
     uint16_t input[9] = {1, 0, 4, 2, 2}, target[9] = {0};
     double logits[9 * TOY_CLASSES];
@@ -213,7 +213,7 @@ static void test_evaluate_each_replica_its_own_parameters(void **state) {
 
 enum { REPLICAS = 5, EXAMPLES = 100, LENGTH = 9 };
 
-/* What a replica answers to two conditions, the second one with classes. */
+/* Answers of a replica to two conditions, the second one with classes. */
 typedef struct answers {
     lh_sums sums[2], each[EXAMPLES];
     uint16_t classes[EXAMPLES * LENGTH];
@@ -232,7 +232,7 @@ static answers ask(lh_engine *engine, int examples) {
     return a;
 }
 
-/* The same of a replica whose fleet has no other. */
+/* Asks a replica that is alone in its fleet, with this engine's state. */
 static answers ask_alone(lh_engine *engine) {
     lh_engine *alone;
     lh_error error;
@@ -288,8 +288,8 @@ static void step_both(lh_engine **engines) {
         }
 }
 
-/* What was made for a replica is not for other parameters or another condition; one that does not ask for it, twice in a
- * row, is left alone, and so is one that was closed. */
+/* Sums that were computed ahead for a replica are not used for other parameters or another condition. A replica that
+ * does not ask for them twice in a row is left out of later launches, and so is one that was closed. */
 static void test_evaluate_what_is_not_asked_for_goes(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();

@@ -239,7 +239,7 @@ static void test_fleet_resumes_from_different_steps(void **state) {
     lh_toy_end_device();
 }
 
-/* Likewise steps: a launch has at most twice those of the one before, so that one of long sequences is no surprise. */
+/* A launch has at most twice the steps of the one before: long sequences do not exceed the watchdog's limit. */
 static void test_step_under_a_watchdog_launches_grow_slowly(void **state) {
     (void)state;
     enum { STEPS_IN_ALL = 31 };

@@ -147,7 +147,7 @@ static void test_a_library_without_epilogues_makes_the_product_alone(void **stat
     check_biases("float64", LH_EMULATION_SAYS_SO);
 }
 
-/* What rides on a product is part of how it is made, though the library's algorithm is the same; what does not, is none. */
+/* The digest covers operations that the library fuses with a product, though the algorithm is equal, and no others. */
 static void test_digest_covers_what_rides_on_a_product(void **state) {
     (void)state;
     uint32_t digests[4];

@@ -79,7 +79,7 @@ static lh_status open_fleet(const lh_spec *spec, int count, lh_engine **engines,
     return lh_cuda_fleet_open(&lh_toy_device, &spec->cuda->chip, configs, count, engines, error);
 }
 
-/* What a replica came to. */
+/* Results of a replica. */
 typedef struct outcome {
     lh_step_metrics metrics[STEPS];
     lh_state state;
@@ -198,7 +198,7 @@ static void test_steps_together_are_no_more_than_their_launches_allow(void **sta
     }
 }
 
-/* What a run comes to whose third step's gradient is no number. */
+/* Results of a run whose third step has a gradient that is not finite. */
 typedef struct failing {
     lh_step_metrics metrics[STEPS];
     lh_state state;
@@ -241,7 +241,7 @@ static void run_failing(int most, failing *got) {
     lh_toy_end_device();
 }
 
-/* Steps behind it are in the stream already: they update nothing, and what is said of its gradient is said of its own. */
+/* Later steps are in the stream already: they update nothing, and the reported gradient is that of the failed step. */
 static void test_step_that_is_not_finite_ends_those_that_were_started_with_it(void **state) {
     (void)state;
     static failing alone, together;
@@ -258,7 +258,7 @@ static void test_step_that_is_not_finite_ends_those_that_were_started_with_it(vo
     lh_state_close(&together.state);
 }
 
-/* What the library's sums depend on stands behind the name, as a digest. */
+/* The compiler's name ends in a digest of everything that the library's sums depend on. */
 static void assert_compiler(const lh_engine *engine, const char *name) {
     size_t bytes = strlen(name);
     assert_memory_equal(engine->compiler, name, bytes);

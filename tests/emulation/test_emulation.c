@@ -170,7 +170,7 @@ static void check_product(const char *kernel, int k, int bits) {
         for (int j = 0; j < k; j++) sum += (double)a[i / 8 * k + j] * b[j * 8 + i % 8];
         want[i] = (float)sum;
     }
-    /* What rounding to fewer bits must take away again, up or down. */
+    /* Rounding to fewer bits must remove these differences, up or down. */
     for (int i = 0; i < 16 * k; i++) a[i] *= 1 + ldexpf(i % 2 ? 1 : -1, -bits - 3);
     lh_assert_ok(launch(kernel, 1, 32, 0, &error, &ap, &bp, &cp), &error);
     assert_memory_equal(c, want, sizeof want);

@@ -23,8 +23,8 @@
 extern const lh_spec lh_model;
 static const lh_spec *const SPEC = &lh_model;
 
-/* Where operands are rounded. Models of the showcase are larger and drift further from the CPU half, the emulated source
- * to the same digits as what the compiler made of it: tests/ptx/ptx.mk has bounds for them. */
+/* Bounds for operands that are rounded. Models of the showcase are larger and drift further from the CPU half, equally
+ * far in the emulated source and in the compiled code: tests/ptx/ptx.mk has bounds for them. */
 #ifndef LH_TF32_BOUND
 #define LH_TF32_BOUND 3e-2
 #define LH_BF16_BOUND 2.4e-1
@@ -34,8 +34,8 @@ enum { SEED = 7, STEP = 3, DRAW = 2, FIRST = 70, SEQUENCES = 5, SHARDS = 3 };
 
 /* float64, float32: largest difference of an element, relative to the largest of its vector; 2^-53, 2^-24 and some
  * hundred roundings in a row, in another order on each side. tf32, bf16: length of the difference, relative to that of
- * the vector; operands of products have 11 and 8 bits, and a rectifier near 0 may open on one side alone. What their
- * rounding is, test_emulation.c says exactly. */
+  * the vector; operands of products have 11 and 8 bits, and a rectifier near 0 may open on one side alone.
+  * test_emulation.c checks their rounding exactly. */
 static double tolerance(void) {
     if (strcmp(SPEC->precision, "float64") == 0) return 1e-12;
     if (strcmp(SPEC->precision, "float32") == 0) return 3e-5;
@@ -76,7 +76,7 @@ static void assert_near(const char *what, const void *got, const void *want, siz
                      at(want, i), scale, tolerance());
 }
 
-/* What differences are measured by. */
+/* The size that differences are relative to. */
 static double size_of(const void *vector, size_t count) {
     return rounds_operands() ? length(vector, NULL, count) : largest(vector, count);
 }
@@ -431,7 +431,7 @@ static double resolved_number(const char *resolved, const char *name) {
     return found != NULL ? strtod(found + strlen(key), NULL) : 0;
 }
 
-/* What one element comes to in the first step. */
+/* Value of one parameter after the first step, by kernels/ref. */
 static double updated_by_twin(const char *resolved, const lh_tensor *tensor, double rate, double norm, double gradient,
                               double parameter) {
     const lh_ref_adam adam = {rate, 0.9, 0.999, 1e-8, SPEC->optimizer.clip_norm};
@@ -444,7 +444,7 @@ static double updated_by_twin(const char *resolved, const lh_tensor *tensor, dou
     return parameter;
 }
 
-/* Tensor by tensor: which of them decay, too. */
+/* Checks each tensor, also whether it decays. */
 static void test_update_of_the_cpu_is_that_of_the_reference(void **state) {
     (void)state;
     problem p = open_problem(5, LH_MODE_TRAIN);
@@ -551,7 +551,7 @@ static void test_step_that_is_not_finite_leaves_the_parameters(void **state) {
     close_problem(&p);
 }
 
-/* Of steps of a wide model that were started together. */
+/* Steps of a wide model are started together: one behind a step that failed or was not made is not made. */
 static void test_step_behind_one_that_was_not_made_is_not_made(void **state) {
     static const lh_cuda_result states[] = {{.state = LH_CUDA_NOT_RUN}, {.state = LH_CUDA_NOT_FINITE}};
     (void)state;

@@ -114,7 +114,7 @@ static void *operand(const precision *p, int K, int M, const double *x, int alon
     return out;
 }
 
-/* What a product means: a [K][rows], b [K][columns], out [rows][columns]; returns what errors are relative to. */
+/* Reference product: a [K][rows], b [K][columns], out [rows][columns]; returns the size that errors are relative to. */
 static double expected(const precision *p, const lh_product *c, const double *a, const double *b, double *out) {
     double *x = doubles(c->rows * c->K), *w = doubles(c->K * c->columns), most = 1;
     for (int sign = 0; sign < 2; sign++) {
