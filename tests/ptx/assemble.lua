@@ -217,7 +217,7 @@ function Program:call(item)
   self:emit(item, "branch", "call", { callee })
 end
 
--- What changes the flow, waits, or orders memory, and addition in memory, whose address is generic.
+-- Instructions that change the flow, wait, or order memory, and addition in memory, whose address is generic.
 local CONTROL = {}
 CONTROL["bra"] = function(program, item) program:emit(item, "branch", "bra", { item.operands[1] }) end
 CONTROL["bra.uni"] = CONTROL["bra"]

@@ -1,13 +1,13 @@
 #!/bin/sh
-# What the compiler makes of device code, run on the host instruction by instruction. Needs a C++ compiler, and for what
-# is more than the machine itself a CUDA toolkit, no GPU.
+# Runs the compiled PTX of device code on the host, instruction by instruction. Tests of the machine itself need a C++
+# compiler, all others also a CUDA toolkit; none needs a GPU.
 #
 #     sh tests/ptx/check.sh [--all]
 #
-# The machine: each of its instructions against plain Lua, and small kernels with and without races. Test specs of every
-# precision, and the showcase in float32, one of it in tf32 and in bf16: PTX as nvcc or NVRTC makes it is a program for
-# the machine, which runs it for the tests of tests/emulation/test_model.c, with races looked for. Mutants of one text,
-# each of which those must find.
+# Tests of the machine compare each of its instructions with plain Lua, and run small kernels with and without races.
+# Test specs of every precision, the showcase in float32, and one of it in tf32 and in bf16 are compiled to PTX by nvcc
+# or NVRTC; the machine runs this for the tests of tests/emulation/test_model.c and looks for races. Mutants of one text
+# must each be found by those tests.
 # --all: every test spec of tests/emulation, the showcase in every precision with all tests, a mutant for every barrier.
 # Lines: "ok NAME", "not ok NAME: why", "skip NAME: why".
 SMALL="emulated_sinusoid emulated_float32 emulated_tf32 emulated_bf16" # float64 first

@@ -1,4 +1,4 @@
--- Whether a model's test finds what is wrong in a text of PTX:
+-- Checks that a model's test finds faults in a text of PTX:
 --
 --     lua5.4 tests/ptx/check_mutants.lua TEST TEXT FOLDER [all]
 --
@@ -9,11 +9,12 @@
 local root = arg[0]:match("^(.*)/check_mutants%.lua$") or "."
 local test, path, folder, barriers = arg[1], arg[2], arg[3], arg[4]
 
--- Of all barriers, one by one: two that follow each other stand in for each other, and not every line runs in a test.
+-- Least share of all barriers, left out one by one, that tests must find: of two in a row either is enough, and not
+-- every line runs in a test.
 local MOST_BARRIERS = 0.75
 local barriers_left_out, barriers_found = 0, 0
 
--- Tests that look: one after the other until one finds it.
+-- Tests that run one after the other until one finds the fault.
 local LONG = "test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu" -- many rows: in tiles of their own
 local VALUES = { "test_gradient_of_every_length_is_that_of_the_cpu", LONG }
 local ORDERS = { "test_step_in_any_order_and_team_has_the_same_bits", LONG }
@@ -93,7 +94,7 @@ else
   end
 end
 
--- What a test says against the mutant that was written, or nil.
+-- Returns the message with which a test fails for the mutant that was written, or nil.
 local function finds(name)
   local environment = ("LONGHAND_PTX_RACES=1 LONGHAND_TESTS=%s LONGHAND_PTX=%s/mutant.program"):format(name, folder)
   local passed = os.execute(("%s timeout 120 %s >%s/mutant.log 2>&1"):format(environment, test, folder))

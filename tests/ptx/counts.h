@@ -1,4 +1,4 @@
-/* What the machine issued in the last launch, for programs that count. C and C++. */
+/* Counts of the instructions that the machine issued in the last launch. C and C++. */
 #ifndef LH_TESTS_PTX_COUNTS_H
 #define LH_TESTS_PTX_COUNTS_H
 

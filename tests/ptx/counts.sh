@@ -1,8 +1,8 @@
-# What a step issues, counted from PTX, against tests/cuda/counts.txt; sourced by tests/cuda/check.sh, which has say, work
-# and the toolkit. Instructions of warps by kind (tests/ptx/instructions.lua), and sectors of 32 bytes that cross between
-# a block and global memory: of a block's shard, forward and back (one sequence: a step of one model has that in every
-# block; eight: a replica's, 16 times), and of what ends a step of one model (128 shards) and of a replica (16), by all
-# blocks of a team together.
+# Compares the counts of a step's PTX with tests/cuda/counts.txt; sourced by tests/cuda/check.sh, which has say, work
+# and the toolkit. Counts are of warps' instructions by kind (tests/ptx/instructions.lua), and of sectors of 32 bytes
+# that cross between a block and global memory. One part is the forward and backward pass of a block's shard (one
+# sequence: a step of one model has that in every block; eight: a replica's, 16 times). The other part is the end of a
+# step of one model (128 shards) and of a replica (16), by all blocks of a team together.
 COUNTS=tests/cuda/counts.txt
 COUNTED=bucket_sort_sinusoid
 COUNTED_PRECISIONS='float32 tf32'

@@ -1,6 +1,6 @@
--- What instructions of PTX give, in plain Lua and by other ways than tests/ptx/operations.cpp: bit by bit, or in exact
--- arithmetic. A formula takes the values of the operands behind those that it sets, and returns what those become.
--- Integers are values of their type, floats are floats; of predicates true is 1.
+-- Results of PTX instructions in plain Lua, computed by other ways than in tests/ptx/operations.cpp: bit by bit, or in
+-- exact arithmetic. A formula takes the values of the source operands and returns those of the destination operands.
+-- Integers are values of their type, floats are floats; a predicate that is true is 1.
 
 local formulas = {}
 
@@ -304,7 +304,7 @@ function formulas.butterfly(a, b, c)
   return d, p
 end
 
--- Where element i of a lane's fragment lies, after the manual: row and column.
+-- Row and column of element i of a lane's fragment, after the manual.
 formulas.FRAGMENTS = {
   tf32 = {
     k = 8, a_elements = 4, b_elements = 2,

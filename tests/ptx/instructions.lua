@@ -142,7 +142,7 @@ convert("rzi.s64.f64", "s64", "f64", "d = to_integer<int64_t>(a, INT64_MIN)")
 convert("rna.tf32.f32", "b32", "f32", "d = to_tf32(a)")
 convert("rn.bf16x2.f32", "b32", "f32 f32", "d = pack_bf16(b, a)")
 
--- What a warp does together.
+-- Operations of a whole warp.
 add({ form = "shfl.sync.bfly.b32", members = "shuffle_butterfly", kind = "shuffle",
   operands = "b32 | pred b32 u32 u32 u32" })
 add({ form = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", whole = "multiply_tf32", kind = "matrix",

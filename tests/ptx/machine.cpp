@@ -30,7 +30,7 @@ static bool same_place(const lh_ptx_group &a, const lh_ptx_group &b) {
     return a.at == b.at && a.depth == b.depth && std::equal(a.returns, a.returns + a.depth, b.returns);
 }
 
-/* Which of two groups goes first. */
+/* Whether group a lags behind group b, and so runs first. */
 static bool is_behind(const lh_ptx_group &a, const lh_ptx_group &b) {
     return a.depth != b.depth ? a.depth > b.depth : a.at < b.at;
 }
@@ -70,7 +70,7 @@ static unsigned guarded(const lh_ptx_warp &w, const lh_ptx_step &s, unsigned mas
     return mask & (s.guard > 0 ? holds : ~holds);
 }
 
-/* Of lanes at a step, those whose other lanes are all among them. */
+/* Lanes of `mask` at a step whose fellow lanes in the collective operation are all in `mask`. */
 static unsigned complete(const lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
     if (s.flow == WHOLE || s.flow == BARRIER) return mask == w.live ? mask : 0;
     if (s.flow != MEMBERS) return mask;

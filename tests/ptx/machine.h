@@ -73,7 +73,7 @@ struct lh_ptx_program {
 /* Reads a program; throws lh_ptx_fault. */
 void lh_ptx_read(const char *path, lh_ptx_program *program);
 
-/* What ends a launch. */
+/* A fault that ends a launch. */
 struct lh_ptx_fault {
     std::string text;
 };
@@ -117,7 +117,7 @@ template <class Do> inline __attribute__((always_inline)) void for_lanes(unsigne
 
 [[noreturn]] void lh_ptx_fail(const lh_ptx_step &s, const std::string &what);
 
-/* What is observed of a launch, where it was asked for (observe.h). */
+/* Access of a warp to memory, for observers (observe.h). */
 struct lh_ptx_access {
     const lh_ptx_step *step;
     const lh_ptx_warp *warp;

@@ -32,7 +32,8 @@ local HEAD = [[
 	shl.b32 %%r2, %%r1, 4;
 ]]
 
--- Where a lane's room in a space is: for stores, and for loads (in shared memory the next lane's, before a barrier).
+-- Addresses of a lane's memory in a space: for stores, and for loads (in shared memory the next lane's, behind a
+-- barrier); then the code that computes them.
 local ROOM = {
   shared = { "[%r2+32]", "[%r4+32]", "\tadd.s32 %r3, %r1, 1;\n\tand.b32 %r3, %r3, 31;\n\tshl.b32 %r4, %r3, 4;\n" },
   global = { "[%rd1+0]", "[%rd1+0]", "" },

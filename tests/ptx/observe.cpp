@@ -21,7 +21,7 @@ long long lh_ptx_sectors_loaded[LH_PTX_PARTS], lh_ptx_sectors_stored[LH_PTX_PART
 
 namespace {
 
-/* What is known of a block: its accesses before an interval, and those of one thread up to another interval. */
+/* Accesses of a block that are known: all before an interval, and those of one thread up to another interval. */
 struct reach {
     int before, thread, own;
 };
@@ -34,7 +34,7 @@ struct access {
 enum { NOBODY = -1, SEVERAL = -2, MOST_BLOCKS = 4 /* where races are looked for */ };
 const access NONE = {NOBODY, 0, 0};
 
-/* What was done last to a byte. */
+/* The last accesses to a byte. */
 struct cell {
     int writer; /* block or NOBODY */
     access write;
@@ -92,7 +92,7 @@ static void join(view *to, const view &from) {
     }
 }
 
-/* What a thread knows of all blocks. */
+/* Accesses of all blocks that are known to a thread. */
 static view knowledge(int block, int thread) {
     view all = observed.known[(size_t)block];
     auto found = observed.got.find({block, thread});
@@ -100,13 +100,13 @@ static view knowledge(int block, int thread) {
     return all;
 }
 
-/* A thread has what it has seen in words. */
+/* Adds the accesses to a thread's knowledge that it has seen through words. */
 static void acquire(const lh_ptx_block &block, int thread) {
     auto seen = observed.seen.find({block.index, thread});
     if (seen != observed.seen.end()) join(&observed.got[{block.index, thread}], seen->second);
 }
 
-/* What a thread can hand on. */
+/* Accesses that a thread can publish: those that it knows and its own. */
 static view released(const lh_ptx_block &block, int thread) {
     view all = knowledge(block.index, thread);
     all[(size_t)block.index] = {block.interval, thread, block.interval};

@@ -1,4 +1,4 @@
-/* What a launch does to memory, observed: races, and what leaves a block. */
+/* Observation of a launch's accesses to memory: races, and traffic between a block and global memory. */
 #ifndef LH_TESTS_PTX_OBSERVE_H
 #define LH_TESTS_PTX_OBSERVE_H
 
@@ -17,7 +17,7 @@ void lh_ptx_observe(const lh_ptx_access &access);
 void lh_ptx_observe_fence(const lh_ptx_warp &w, unsigned mask);
 void lh_ptx_observe_barrier(const lh_ptx_block &block);
 
-/* What a block does now is counted as a part of counts.h. */
+/* The part of counts.h to which a block's instructions count now. */
 inline int lh_ptx_part(const lh_ptx_block &b) {
     return b.phase > 0 ? LH_PTX_REST : b.index == 0 ? LH_PTX_FIRST : LH_PTX_OTHER;
 }

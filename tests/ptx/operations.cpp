@@ -1,4 +1,4 @@
-/* What each instruction does: those of instructions.lua, loads and stores, and what a warp does together. */
+/* Implementations of all instructions: those of instructions.lua, loads and stores, and operations of a whole warp. */
 #include <math.h>
 #include <stddef.h>
 
@@ -149,7 +149,7 @@ static void multiply_bf16(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
 
 /* ---- memory ---- */
 
-/* Where each lane's access goes on the host. `bytes`: all elements of a lane together. */
+/* Finds the host's address of each lane's access. `bytes`: all elements of a lane together. */
 static inline void find_addresses(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask, int bytes, bool stores,
                                   unsigned char **to) {
     const int *o = s.operands;

@@ -1,5 +1,5 @@
--- What docs/performance.md predicts of a GPU, from the counts of a step (tests/cuda/counts.txt) and what is assumed
--- here:
+-- Predictions of docs/performance.md for a GPU, from the counts of a step (tests/cuda/counts.txt) and the assumptions
+-- below:
 --
 --     lua5.4 tests/ptx/predict.lua     prints the rows of its table; tests/lua/test_docs.lua compares them
 

@@ -1,6 +1,6 @@
-# What runs PTX on the host (tests/ptx), part of emulation.mk: a machine that is linked into the emulation, where the
-# variable LONGHAND_PTX names a program for it, and programs from the texts of test specs, for tests/ptx/check.sh, which
-# gives TOOLKIT as runtime/cuda/toolkit.sh says it.
+# Rules for running PTX on the host (tests/ptx), part of emulation.mk: a machine that is linked into the emulation and
+# runs the program that the variable LONGHAND_PTX names, and programs from the PTX of test specs for
+# tests/ptx/check.sh, which gives TOOLKIT as runtime/cuda/toolkit.sh prints it.
 ifeq ($(VARIANT),release)
 PTX_OBJECTS := $(patsubst %.cpp,$(B)/%.o,$(wildcard tests/ptx/*.cpp))
 EMULATION_OBJECTS += $(PTX_OBJECTS)
