@@ -29,7 +29,7 @@ local STYLES = { { colour = "#005acf", dash = "solid", point = 7 }, { colour = "
 local NAMES = { "A", "B" }
 local BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
 
--- Of no meaning for a comparison of what was computed, or told elsewhere.
+-- Facts that are not compared: they say nothing about the computation, or the comparison shows them elsewhere.
 local IGNORED = { started = true, ended = true, train_seconds = true, spec = true, flags = true }
 -- Measured times differ from run to run.
 local TIMES = { "seconds", "steps_per_second" }
@@ -76,7 +76,7 @@ local function top_level(facts)
   return map
 end
 
--- What differs in run.json, facts first and then fields of the resolved spec: { { field, a, b }, ... }.
+-- Differences in run.json, facts first and then fields of the resolved spec: { { field, a, b }, ... }.
 local function differences(a, b)
   local list = {}
   local maps = { { top_level(a.facts), top_level(b.facts), "" },
@@ -277,7 +277,7 @@ local function write_all(options, result)
   return problem and ENVIRONMENT or 0, problem and "longhand report: " .. problem
 end
 
--- What two runs come to, or nil and a message. metric: whose curves; nil: those of all.
+-- The comparison of two runs, or nil and a message. metric: whose curves; nil: those of all.
 function M.result(path_a, path_b, metric)
   local a, message = read(path_a)
   local b

@@ -1,4 +1,4 @@
--- What the fields of an item of a report may be, by the kind of the field (items.lua).
+-- Checks of the fields of an item of a report, by the kind of the field (items.lua).
 --
 -- Input: the study, the item, a field's value. Output: M.checks by kind: what is wrong with the value, what was
 -- expected, a hint or nil, the name of what is at fault within it or nil; nothing where it is right. With them what
@@ -33,7 +33,7 @@ local function axis_of(study, name)
   return lists.find(study.axes, function(axis) return axis.name == name end)
 end
 
--- What is wrong with a name among some, and what was expected.
+-- Problem, expectation and hint for a name that is none of a list.
 local function unknown(what, name, list)
   return ("%s: %s"):format(what, diagnostics.show(name)), "one of: " .. table.concat(list, ", "),
     nearest.hint(name, list, "%s")
@@ -167,7 +167,7 @@ checks.titles = of_form(function(value)
   return type(value) == "table" and type(value.of) == "string" and type(value.against) == "string"
 end, "not two titles", '{ of = "...", against = "..." }')
 
--- What is wrong with values of an axis: an unknown one of either.
+-- Problem, expectation and hint for values of an axis, where the axis or a value is unknown; else nil.
 function M.place_problem(study, name, values)
   local axis = axis_of(study, name)
   if not axis then

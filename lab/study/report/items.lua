@@ -1,4 +1,4 @@
--- What a study's `report` lists: checks it, with its defaults filled in.
+-- The items that a study's `report` lists: checked, with their defaults filled in.
 --
 -- Input: a study with axes and `report`, a list of items. Output: a list of complete items; or nil and a message that
 -- names the file and the field. docs/reports.md describes each kind.
@@ -33,7 +33,7 @@ local KINDS = {
   reached = { rows = "axis", threshold = "percent", split = "set?" },
   numbers = { rows = "axis", at = "counts", published = "published?", names = "names?" },
 }
--- Likewise of every kind; those without a kind of field are looked at together.
+-- Fields of items of every kind; `where`, `pages` and `over` are checked together, since they share the axes.
 local COMMON = { kind = "", where = "", pages = "", over = "", title = "title?", setting = "setting?", only = "only?" }
 local AXES = { axis = true, numbers = true } -- kinds of fields that name one
 
@@ -41,7 +41,7 @@ local function common(names, values)
   return lists.filter(names, function(name) return lists.has(values, name) end)
 end
 
--- What the item does with each axis: field by axis. Or nil, the field at fault, what is wrong and what was expected.
+-- The use of each axis by an item: field by axis. Or nil, the field at fault, what is wrong and what was expected.
 local function spread_of(study, item)
   local uses, spread = {}, {}
   for _, field in ipairs(keys(KINDS[item.kind])) do
@@ -126,9 +126,9 @@ local function are_numbers(axis)
   return #axis.values > 1 and not lists.find(axis.values, function(value) return not tonumber(value) end)
 end
 
--- Where a study says nothing: two axes, if there are two of several values, as rows and columns; of the others a page
--- for every value: medians, and where asked for the best of all. And curves by length and while training, and the score
--- along an axis of numbers.
+-- Items of a study that lists none: medians, and with `max` the best of all runs, in a table whose rows and columns are
+-- the first two axes with several values; every value of the other axes has a page. Then curves by length and during
+-- training, and the score along an axis of numbers.
 local function defaults(study, max)
   local chosen, pages = {}, {}
   for _, several in ipairs({ true, false }) do

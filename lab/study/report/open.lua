@@ -23,8 +23,8 @@ local function base_name(path)
   return (path:match("([^/]*)$"):gsub("%.lua$", ""))
 end
 
--- What stands in the place of a study that cannot be read: what a sweep noted of it, or, where nobody named it,
--- nothing, so that the runs are shown as they lie there. nil and a message where there is neither.
+-- The substitute for a study that cannot be read: the snapshot of its sweep. Without a snapshot it is nil and a message
+-- where the user named the study, or else nothing, so that the runs are shown as the folder has them.
 local function without_study(options, name, scale, message, problems)
   local snapshot, problem = snapshots.read(options.runs, base_name(name), scale)
   local why = ("the study %s cannot be read now: %s"):format(name, (message:match("error: ([^\n]*)")
@@ -151,7 +151,7 @@ local function first_of(texts)
   return #texts > MOST_REMARKS and ("%s And %d more."):format(shown, #texts - MOST_REMARKS) or shown
 end
 
--- What the heading says of results that are not of the spec as it is now: a list of sentences.
+-- Remarks of the heading on results that are not of the current spec: a list of sentences.
 function M.remarks(study)
   local list, left = lists.join(study.remarks or {}, {}), study.left_out or {}
   local anew = lists.map(study.cells, function(cell)

@@ -22,7 +22,7 @@ local VERSION = "longhand report 1"
 local LARGEST = 256 << 20 -- bytes of a record
 local MOST_RECORDS = 64
 
--- Where the record of a question is; nil where the user has no cache.
+-- The path of a question's record, and its folder; nil where the user has no cache.
 local function place_of(asked)
   local folder = paths.cache("reports")
   return folder and ("%s/%s"):format(folder, sha256.digest(asked)), folder

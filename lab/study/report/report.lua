@@ -89,13 +89,13 @@ local function read_published(project, study, list)
   return { by_item = by_item, setting = setting }
 end
 
--- What the kinds of items make: tables, and figures with a table besides or without.
+-- Functions that make items, by kind: a table, or a figure with or without a table.
 local TABLES = { table = views.table, best = views.best, splits = views.splits, numbers = numbers.table,
   reached = reached.table, spread = spread.table }
 local FIGURES = { curves = figures.by_length, time = figures.by_time, axis = figures.along_axis,
   progress = figures.by_epoch }
 
--- What an item is about. `only` comes first, since it may name values of the axis that `over` joins.
+-- The part of a study that an item shows. `only` comes first, since it may name values of the axis that `over` joins.
 local function cut_out(study, item)
   if study.found then
     return item.over and cells.over(study, item.over) or study
@@ -104,7 +104,7 @@ local function cut_out(study, item)
   return cells.within(item.over and cells.over(shown, item.over) or shown, item.where)
 end
 
--- Of each item that no cell fits on any of its pages, a sentence.
+-- Sentences on items that no cell fits on any of their pages.
 local function unfitted(list, fitted)
   local items_of = lists.group(list, function(item) return item.place end)
   return lists.map(items_of, function(pages)
@@ -276,7 +276,7 @@ local function files_of(report)
   return files, lists.names(figures_of)
 end
 
--- What was left out of the report, or nil.
+-- A message on damaged files that were left out of the report, or nil.
 local function damage_text(report, out)
   local count, noun = #report.damaged, #report.study.problems > 0 and "file" or "run"
   return count > 0 and ("longhand report: %s %s damaged and left out; %s/report.txt lists all:%s"):format(
@@ -319,7 +319,7 @@ local function read_report(options)
   return make_report(options, study, list, papers)
 end
 
--- What decides, beside files, what a report is.
+-- The key of a remembered report: all that it depends on, except for files.
 local function question(options)
   return canonical.text({ folder = lfs.currentdir(), runs = options.runs, study = options.study,
     scale = options.scale, out = options.out, metric = options.metric, max = options.max })

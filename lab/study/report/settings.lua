@@ -1,4 +1,4 @@
--- What was run, beside what a paper ran.
+-- Settings of the runs, compared with those of a paper.
 --
 -- Input: a study with its cells read, and the paper's setting, a file of spec/published with the columns setting and
 -- value. Output: a list of { what, ours, paper, differs }; differs only where both are known.
@@ -52,7 +52,7 @@ local function options_text(run)
   end), ", ") or nil
 end
 
--- Of evaluated runs. optional: not told where a run has none; unless: nor where an axis has that name.
+-- Settings of evaluated runs. optional: left out where a run has none; unless: left out where an axis has that name.
 local PICKS = {
   { "task", function(run) return cells.task_of(run.facts.spec, run.id) end, unless = "task" },
   { "task options", options_text, optional = true },
@@ -97,7 +97,7 @@ function M.of(study, published)
   for _, row in ipairs(published and published.rows or {}) do
     paper[row.setting] = row.value
   end
-  -- What a function says of the evaluated runs, each once.
+  -- Different texts that a function gives for the evaluated runs.
   local function texts_of(pick)
     return sorted_texts(lists.map(evaluated, pick))
   end

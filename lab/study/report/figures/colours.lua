@@ -62,7 +62,7 @@ local function channels_of(colour)
   return lists.map({ colour:match("^#(..)(..)(..)$") }, function(digits) return tonumber(digits, 16) end)
 end
 
--- What lies so far between two colours, as a share of the way.
+-- The colour between two others, at a share of the way from the first to the second.
 local function mixed(from, to, share)
   return "#" .. table.concat(lists.map(from, function(value, channel)
     return ("%02x"):format(math.floor(value + (to[channel] - value) * share + 0.5))

@@ -98,7 +98,7 @@ local function ranges(panel)
   return table.concat(lines, "\n")
 end
 
--- What stands behind the curves and beside them.
+-- Commands of gnuplot for the marks behind the curves and the levels' names next to them.
 local function marks(panel)
   local lines = { "unset object\nunset arrow\nunset label" }
   if panel.shade then

@@ -65,14 +65,14 @@ local function mean_curve(curves_of)
   return at_each(curves_of, statistics.mean)
 end
 
--- Of one run alone, the interval of its exact match over the examples, { x, low, high }; nil where lines have none.
+-- The interval of one run's exact match over the examples, as points { x, low, high }; nil where its lines have none.
 local function sample_band(run, scored)
   local band = scored.metric == "exact_match"
     and M.points(run, scored.split, 100, "exact_match_low", "exact_match_high") or {}
   return #band > 0 and band or nil
 end
 
--- Likewise the quartiles, { x, first, third }, where there are seeds enough for them.
+-- Quartiles over the seeds, as points { x, first, third }; nil where there are fewer than FEWEST_SEEDS.
 local function quartiles(curves_of)
   local band = #curves_of >= FEWEST_SEEDS and at_each(curves_of,
     function(values) return statistics.quantile(values, 0.25) end,

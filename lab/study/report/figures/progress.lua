@@ -27,8 +27,8 @@ local function epoch_of(run)
   return run.facts.data and run.facts.data.epoch_batches
 end
 
--- What metrics.jsonl says, in one reading: { loss, epoch }, lists of { step, value }: the loss that is logged, in nats
--- per token, and the running accuracy in percent, of whole epochs or, where there are none, of windows of steps.
+-- Curves of metrics.jsonl, which is read once: { loss, epoch }, lists of { step, value }: the logged loss, in nats per
+-- token, and the running accuracy in percent, of whole epochs or, where there are none, of windows of steps.
 local function logged(run)
   local loss, running, last, epoch = {}, {}, 0, epoch_of(run)
   for _, row in ipairs(runs.metrics(run)) do

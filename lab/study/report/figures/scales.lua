@@ -70,7 +70,7 @@ function M.tics(axis)
   return list
 end
 
--- What an axis is of, and that it is no plain one.
+-- An axis' label, which states a scale that is not linear.
 function M.label(text, axis)
   return text .. (axis.zoom and ", zoomed towards 100%" or axis.log and ", logarithmic" or "")
 end

@@ -50,7 +50,7 @@ local function path(class, points, more)
   return ('<path class="%s" d="M%s"%s/>'):format(class, table.concat(parts, "L"), more or "")
 end
 
--- Where a panel's numbers stand in the picture. beside: there is room for names of levels.
+-- The coordinates of a panel's numbers in the picture. beside: names of levels have space on the right.
 local function frame_of(panel)
   local right = WIDTH - (panel.beside and LEVELS or RIGHT)
   local bottom = HEIGHT - BOTTOM
@@ -262,7 +262,7 @@ local function values(panel, series, xs)
     escape(of), html.box("Numbers of " .. of, body))
 end
 
--- What the picture shows, in words: each line from its first to its last number.
+-- The picture's text alternative: each line from its first to its last number.
 local function alternative(panel, series)
   local parts = lists.map(series, function(one)
     local first, last = one.points[1], one.points[#one.points]

@@ -1,7 +1,7 @@
--- What a page's figures do under the pointer and the keyboard: names of curves become buttons that hide and show them,
--- and the values at a place of the axis stand beside it. All of it is in the page without this, too.
+-- Interaction of a page's figures with pointer and keyboard: names of curves become buttons that hide and show them,
+-- and the values at a place of the axis are shown next to it. Without this script the page holds the same numbers.
 --
--- The text is a module of JavaScript that is XML as it stands, without < and &.
+-- The text is a module of JavaScript that is valid in XML as it is, without < and &.
 
 return [[
 const distance = (row, x) => Math.abs(row.dataset.x - x);

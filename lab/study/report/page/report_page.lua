@@ -75,8 +75,8 @@ local function cell_body(report, cell)
     table.concat(rows, "\n"))))
 end
 
--- What an analysis said, and its picture: as an image, since anybody may have written the file, and an image runs
--- nothing.
+-- Text and picture of an analysis. The picture is embedded as an image, which cannot run scripts, since anybody may
+-- have written its file.
 local function analysis_body(analysis)
   local picture = analysis.png and ('<figure><img src="data:image/png;base64,%s" alt="%s"/></figure>'):format(
     beside.base64(analysis.png), escape(analysis.what)) or paragraph("no picture", "flag")

@@ -1,8 +1,8 @@
--- What tables and figures of scores say of them: what a score is the mean of, how answers came about, and on which
--- examples the learning rate was chosen.
+-- Captions of tables and figures of scores: what a score is the mean of, how answers came about, and on which examples
+-- the learning rate was chosen.
 --
--- Input: a study with its cells read (cells.lua), or what was cut out of it. Output: sentences; texts in lower case
--- where they go into one.
+-- Input: a study with its cells read (cells.lua), or a part of one. Output: sentences; texts in lower case where they
+-- become part of a sentence.
 
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
@@ -23,13 +23,13 @@ local function is_finite(run)
   return run.facts.data ~= nil or spec ~= nil and spec.task.data ~= nil
 end
 
--- Where the examples of a run's evaluation are from.
+-- The source of the examples of a run's evaluation.
 function M.place(run, evaluation)
   local texts = is_finite(run) and FINITE or SAMPLED
   return texts[evaluation.split] or "on " .. evaluation.split
 end
 
--- What text(run, cell) gives for the runs with a score, each once, as one text; nil of none.
+-- Different texts that text(run, cell) gives for the runs with a score, joined to one text; nil where there are none.
 local function of_scored(study, text)
   local texts = {}
   for cell, run in lists.nested(study.cells, "runs") do
@@ -82,7 +82,8 @@ local function chosen(cell)
     and ", beyond training" or "")
 end
 
--- The same as a word for a column: the name of the set, marked where it is no in-distribution validation.
+-- The set that chose between the learning rates of a cell, for a column: its name, marked where it is beyond training
+-- or is the scored set; nil where there was no choice.
 function M.chosen_set(cell)
   local choice, evaluation = cell.summary.choice, choosing(cell)
   return evaluation and evaluation.split .. (choice.beyond and evaluation.split ~= "beyond" and " (beyond training)"
@@ -101,7 +102,7 @@ local function sentences(list)
   return #parts > 0 and table.concat(parts, " ") or nil
 end
 
--- The same as a sentence.
+-- How rates were chosen, as a sentence; nil where nothing has a score.
 function M.rates_sentence(study)
   return sentences({ M.rates(study) or false })
 end
@@ -122,18 +123,18 @@ function M.before(text, details)
   return M.join(text and sentences({ text }), details)
 end
 
--- What a figure of curves by length says: how answers came about, how rates were chosen.
+-- The caption of curves by length: how answers came about, how rates were chosen.
 function M.curves(study)
   return sentences({ M.answers(study) or false, M.rates(study) or false })
 end
 
--- What a figure of progress says: of generative models, that the batches of training are teacher-forced.
+-- The caption of a figure of progress; for generative models it states that training batches are teacher-forced.
 function M.progress(study)
   return sentences({ M.answers(study) and "accuracies of batches of training are teacher-forced" or false,
     M.rates(study) or false })
 end
 
--- Of a criterion: "a run generalises with exact match above 99%".
+-- The criterion of generalisation as a text: "a run generalises with exact match above 99%".
 function M.criterion(study)
   return "a run generalises with " .. metrics.criterion_text(study.scored.generalises)
 end

@@ -1,9 +1,9 @@
--- What the runs of a study took: rates tried and how one was chosen, parameters, tokens, operations, hours.
+-- Costs of a study's runs: rates tried and how one was chosen, parameters, tokens, operations, hours.
 --
--- Input: a study with its cells read (cells.lua) and plan_of (open.lua). Output: M.of gives what one run took, {
--- parameters, tokens, flops }, numbers or nil where nobody knows; M.table a table as views.lua makes them. Tokens are
--- those of all streams of the sequences that a run was trained on, operations what plan states for a step times the
--- steps: both are means over the training lengths, and of files bounds, by the longest sequence.
+-- Input: a study with its cells read (cells.lua) and plan_of (open.lua). Output: M.of gives the cost of one run, {
+-- parameters, tokens, flops }, numbers or nil where unknown; M.table a table as views.lua makes them. Tokens are those
+-- of all streams of the sequences that a run was trained on; operations are the plan's number for a step times the
+-- steps. Both are means over the training lengths; for dataset files they are bounds, by the longest sequence.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")

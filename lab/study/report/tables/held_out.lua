@@ -52,7 +52,7 @@ local function shares_text(shares)
   end), ", ") or nil
 end
 
--- What share of the examples were trained on, for every number on the first axis.
+-- The share of the examples that were trained on, for every number on the first axis.
 local function trained(study)
   local axis, novel = nil, false
   local rows = lists.map(study.cells, function(cell)

@@ -76,7 +76,7 @@ local function grids_text(study, sets)
   return #texts > 0 and ("Sets: %s."):format(table.concat(texts, ", ")) or nil
 end
 
--- What the numbers are, as a sentence in lower case; nil where they need none.
+-- An explanation of the numbers, as a sentence in lower case; nil where they need none.
 local function about_text(names, parts)
   local own = lists.has(names, "accuracy") and lists.has(names, "accuracy_teacher_forced") and OWN or nil
   local of_test = parts and "the set test has the parts in_distribution and beyond" or nil

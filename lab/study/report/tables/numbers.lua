@@ -23,8 +23,8 @@ local function axis_of(study)
   end
 end
 
--- What the numbers of the evaluations are: the axis of the first run that has any, of the whole study where a page has
--- no such run; nil where none has.
+-- The axis of the evaluations' numbers: that of the first run that has any, of the whole study where a page has no such
+-- run; nil where none has.
 function M.axis(study)
   return axis_of(study) or axis_of(study.whole)
 end

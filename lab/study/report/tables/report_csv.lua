@@ -14,7 +14,7 @@ local M = {}
 
 local RUN_COLUMNS = { "seed", "learning_rate", "state", "step", "metric", "split", "score", "chosen", "chosen_on",
   "decoding", "parameters", "tokens", "flops", "train_seconds", "id", "digest", "folder" }
--- What lines of eval.jsonl measure, in their order.
+-- Measures of lines of eval.jsonl, in the order of their columns.
 local MEASURES = { "accuracy", "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high",
   "ended_early", "not_ended", "loss", "sd_over_sequences" }
 local LENGTH_COLUMNS = lists.append(lists.join({ "seed", "learning_rate", "step", "split", "length", "examples",
@@ -37,7 +37,8 @@ function M.head(study, columns)
   return table.concat(lists.append(lists.join({ "study" }, axes), columns), ",") .. "\n"
 end
 
--- What is scored of a run, where it has a score, and whether it is one of the rate that was chosen, by which set.
+-- Fields of a run's score: the metric, the set, the score, whether the run has the chosen rate, and the set that chose
+-- it; all but the metric are empty where there is no score.
 local function score_fields(study, cell, run)
   local evaluation, best = runs.evaluation(run, study.scored.split), cell.summary.best
   if not run.score then

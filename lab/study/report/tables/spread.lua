@@ -1,5 +1,5 @@
--- Where differences come from: within the values of an axis, between seeds, and between these values; a table of a
--- report, of students that several teachers have, say.
+-- Variation within the values of an axis, between seeds, and between these values, such as over the students of several
+-- teachers; a table of a report.
 --
 -- Input: a study with its cells read, an item { rows, of }. Output: a table as views.lua makes them, a row for each
 -- value of the axis `rows`. Within is the root of the pooled variance of scores around the means of `of`; between is

@@ -28,7 +28,7 @@ local VALUES = {
 
 local SHORT = 0.1 -- times below it are shown with two digits however small
 
--- What the scores of a study are made of, in words.
+-- The title of the metric that a study scores.
 function M.metric(study)
   return metrics.of[study.scored.metric].title
 end
@@ -81,7 +81,7 @@ function M.number_text(form, value, sd)
   return form:format(value) .. (sd and " ± " .. form:format(sd) or "")
 end
 
--- What was measured, as a text: "50.0 ± 2.0", or of a median "50.0 (48.0 to 52.0; 3)".
+-- A measurement as a text: "50.0 ± 2.0", or of a median "50.0 (48.0 to 52.0; 3)".
 function M.text(form, got)
   local text = M.number_text(form, got.value, got.sd)
   if not got.value or not got.least then
@@ -139,8 +139,8 @@ function M.count_text(cell)
   return ("%d of %s: %s"):format(s.evaluated, wording.count(s.asked, "run"), table.concat(parts, ", "))
 end
 
--- What a reader should know of a cell's scores, from its summary: another grid than others have, rates that were chosen
--- on what they should not be, evaluations that were made in two ways, or on nothing but what was trained on.
+-- Adds cautions about a cell's scores, from its summary: another grid than the others', rates chosen on scored examples
+-- or beyond training, evaluations by two decodings, scores on nothing but training examples.
 local function add_scores(parts, s)
   parts[#parts + 1] = s.other_grid and ("another grid: %s"):format(s.grid.text) or nil
   if s.other_decoding then
@@ -158,7 +158,7 @@ local function add_scores(parts, s)
   end
 end
 
--- What a reader should know of a number: too few runs, and runs that differ in what they should share.
+-- Cautions about a number: too few runs, and runs that differ in facts that they should share.
 function M.about(cell, kind, got)
   if not cell then
     return "no such cell in the study"
@@ -220,7 +220,8 @@ function M.of_set(cell, item, split, published, key, metric)
   return made
 end
 
--- What `of` makes of all numbers of a column, only where every row has one unless `some` is true. The paper's likewise.
+-- An entry with the statistic `of` over a column's numbers, and with that over the paper's. It is empty where a row has
+-- no number, unless `some` is true.
 function M.summary(rows, column, of, some, form, published, difference_form)
   local function take(name)
     local values = lists.map(rows, function(row) return row.cells[column][name] end)
@@ -255,7 +256,7 @@ function M.mark_best(cells, metric)
   end
 end
 
--- What a table says below itself of its numbers.
+-- Notes below a table: the cautions about its numbers, each with the titles of row and column.
 function M.notes(rows, columns)
   local notes = {}
   for _, row in ipairs(rows) do

@@ -58,12 +58,12 @@ local function where_text(where)
   return #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or ""
 end
 
--- What stands under a title: what the numbers are, where the item has a title of its own, and details.
+-- The text under a title: a description of the numbers, where the item has a title of its own, and details.
 function M.about(item, what, details)
   return captions.before(item.title and what or nil, details)
 end
 
--- What a table of an item's values says of them besides its title.
+-- Details of the scores in a table of an item's values; nil for hours.
 local function details_of(study, item)
   return item.value ~= "hours" and captions.details(study, item.value ~= "max") or nil
 end
@@ -152,7 +152,7 @@ local function side(study, item, measure, published, row, which)
   return best or { got = {}, cell = first }, paper, paper_sd
 end
 
--- What is missing on a side: "rope: 3 of 30 runs".
+-- Cautions about the runs of a side: "rope: 3 of 30 runs".
 local function side_about(study, item, measure, row, which)
   local parts = lists.map(item[which], function(name)
     local cell = M.find(study, M.with(item.where, { [item.rows] = row, [item.axis] = name }))
@@ -211,7 +211,7 @@ function M.best(study, item, published)
   return M.model(item, measure.title, details_of(study, item), published, columns, rows, notes)
 end
 
--- Where a cell stands along the axes with several values; of a study without any, what it is called.
+-- A cell's values on the axes that have several; the cell's id if there is no such axis.
 function M.key_text(study, cell)
   local parts = lists.map(study.axes, function(axis)
     return #axis.values > 1 and M.label(axis.name, cell.key[axis.name]) or nil
@@ -232,7 +232,7 @@ local function texts_of(cell, form)
     entries.number_text(form, s.max) }
 end
 
--- Of every cell: how many runs have a score, the rate that was chosen, and how its seeds come out.
+-- A table of every cell: how many runs have a score, the rate that was chosen, and how its seeds come out.
 function M.distribution(study)
   local notes, metric = {}, metrics.of[study.scored.metric]
   local rows = lists.map(study.cells, function(cell)
