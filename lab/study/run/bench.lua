@@ -1,4 +1,4 @@
--- What a trainer's `bench` measures.
+-- Measurements by a trainer's `bench`.
 
 local json = require("dkjson")
 local lists = require("base.lists")

@@ -1,9 +1,9 @@
--- What training on a file of examples and its evaluation come to, by the lengths that the examples have. A step on them
--- is far from one of task.longest, which is all that a plan knows.
+-- Work of training on a file of examples and of its evaluation, by the lengths of the examples. A step on them is far
+-- from one at task.longest, which is all that a plan knows.
 --
 -- Input: a planned cell. Output: M.of gives { steps, train, passes, eval }, for a run: steps, operations of all of
--- them, and batches and operations of evaluations, on the way and at the end; nil where the examples are in no file, or
--- it is not there. Counts are those of costs.lua.
+-- them, and batches and operations of evaluations, during training and at the end; nil where the examples are in no
+-- file, or the file does not exist. Counts are those of costs.lua.
 
 local axes_module = require("spec.task.axes")
 local canonical = require("base.canonical")

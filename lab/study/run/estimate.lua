@@ -113,7 +113,7 @@ local function mean_of(list)
     eval = { step = mean("lines.eval.step"), operation = mean("lines.eval.operation") } } }
 end
 
--- The same of runs of a cell on files.
+-- Remaining seconds of a cell's runs on dataset files: training, evaluation.
 local function seconds_on_files(cell, runs, lines)
   local work, train, eval = cell.data_work, 0, 0
   local whole = lines.train.step * work.steps + lines.train.operation * work.train

@@ -58,9 +58,9 @@ local function is_wanted(line, wanted, set, recorded)
   return (not set.digest or digest == set.digest:sub(1, DIGITS)) and fits(line, wanted)
 end
 
--- Of each condition at the last step the last line that is as it is asked for, or else the last, by split:
--- { [split] = { [condition] = line } }. Or nil and what is damaged. A trainer takes over lines that are there, so that
--- those of a file that came back are not the last.
+-- Lines at the last step, by split and condition: the last line that is as requested, or else the last one:
+-- { [split] = { [condition] = line } }. Or nil and what is damaged. A trainer takes over lines that are there already,
+-- so that the lines of a restored file need not be the last ones.
 local function read_lines(dir, wanted, facts, step)
   local lines, sets = {}, {}
   for _, set in ipairs(wanted.sets) do

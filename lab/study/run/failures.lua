@@ -1,4 +1,4 @@
--- What logs say of why trainers failed.
+-- Reasons for failures of trainers, from their logs.
 --
 -- Input: a log that trainers write to. Output: text; nil where it says nothing. Reads files, writes none.
 
@@ -31,8 +31,8 @@ local function read_log(path, from)
   return lines
 end
 
--- Where a group's runs say why they failed, in the order of rates and seeds: that of the lines is the order in which
--- threads came to write, each its warnings and its error. Other parts of a cell write to the same log.
+-- Errors of a group's runs, in the order of rates and seeds. Lines of the log stand in the order in which threads wrote
+-- them, each its warnings and its error. Other parts of a cell write to the same log.
 local function run_errors(lines, runs)
   local errors = {}
   for i, line in ipairs(lines) do
@@ -68,9 +68,9 @@ local function first_error(lines)
   end
 end
 
--- What a log says from a byte on of why its trainer failed, indented; nil where it says nothing. Of a group a line for
--- each run that failed, the first with the rest of its message; else the lines from the first error on, or the last.
--- At most `most` lines of a message. runs: of which this is told; of all unless given.
+-- The reason for a trainer's failure, indented, from its log after a byte; nil where there is none. A group has a line
+-- for each run that failed, the first with the rest of its message; without such lines these are the lines from the
+-- first error on, or the last lines. At most `most` lines of a message. runs: those whose errors count; nil: all.
 function M.text(path, from, most, runs)
   local lines, list = read_log(path, from), {}
   local function take(first, last)
@@ -88,7 +88,7 @@ function M.text(path, from, most, runs)
   return list[1] and table.concat(list, "\n")
 end
 
--- What the lines say last of one run, in one line; nil where they say nothing of it.
+-- The last error of one run in the lines, in one line; nil where they have none.
 function M.of_run(lines, run)
   for i = #lines, 1, -1 do
     local rate, seed, words = lines[i]:match("^learning rate (%S+), seed (%d+): error: (.*)$")

@@ -1,7 +1,7 @@
--- What of a study is done, as the folders of its runs say; a sweep keeps no other record.
+-- Progress of a study, as the folders of its runs record it; a sweep keeps no other record.
 --
--- Input: the folder of all runs, cells of a study (grid.lua). Output: for a cell what its runs must come to, for a run
--- how far it is. Reads files, writes none; what a trainer just writes is read as far as it is whole.
+-- Input: the folder of all runs, cells of a study (grid.lua). Output: for a cell the requirements on its runs, for a
+-- run how far it is. Reads files, writes none; a file that a trainer is writing is read up to its last complete line.
 
 local canonical = require("base.canonical")
 local costs = require("plan.deriving.costs")
@@ -32,10 +32,11 @@ local function count_steps(wanted, cell, steps)
   wanted.work = wanted.train_work + (wanted.eval_work[#wanted.eval_work] or 0)
 end
 
--- What makes a run of this cell complete: { steps (nil for epochs), total (steps; nil while nobody knows how many an
--- epoch has), conditions = { [text] = true }, lengths, split_of (a length's split; nil of finite data), log_every (in
--- steps, the most where it is told in epochs), train_work, eval_work, work, epochs, files (evaluations.wanted),
--- decoding (of a generative model) }; work is in operations, that of evaluation a list of sums up to each length.
+-- Requirements on a complete run of this cell: { steps (nil for epochs), total (steps; nil while nobody knows how many
+-- an epoch has), conditions = { [text] = true }, lengths, split_of (a length's split; nil of dataset files), log_every
+-- (in steps, the most where the spec sets it in epochs), train_work, eval_work, work, epochs, files
+-- (evaluations.wanted), decoding (of a generative model) }; work is in operations, that of evaluation a list of sums up
+-- to each length.
 function M.wanted(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
   local eval, trained, sum = resolved.eval, tasks.lengths(resolved.train.lengths), 0
@@ -104,8 +105,8 @@ local function count_missing(dir, wanted, facts)
   return not damage and #left, damage or is_there and not is_so
 end
 
--- What is missing of the evaluation of a run that has all steps, in words, or nil; whether what is there is as a
--- version before made it. Or nil and what is damaged, third.
+-- Missing evaluations of a run that has all steps, in words, or nil; whether an earlier version made those that are
+-- there. A message on damaged files, or nil, is third.
 local function missing_of(dir, wanted, facts)
   if wanted.files then
     local problem, damage = evaluations.problem(dir, wanted.files, facts, facts.step)
@@ -162,7 +163,7 @@ local function state_by_evaluation(dir, wanted, facts)
   return problem and "to evaluate" or "done", problem
 end
 
--- What its files say of a run that no process has: its state, and what is damaged, or what is to be done.
+-- The state of a run that no process trains, by its files, with a message on damage or on the work that is left.
 local function recorded(dir, wanted)
   local facts, damage = run_files.facts(dir, run_files.place(dir))
   if not facts then

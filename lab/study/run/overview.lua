@@ -1,8 +1,8 @@
--- What every way to sweep a study begins and ends with: its cells with their runs looked at, counts, the note that says
--- what a folder holds, the lines of `sweep status`.
+-- Beginning and end that all ways to sweep a study share: its cells with the state of their runs, counts, the note on
+-- the folder's content, the lines of `sweep status`.
 --
--- Input: the options of sweep.lua. Output: studies as ledger.survey leaves them, counts, text; what is said goes to
--- stderr, what was asked for to stdout.
+-- Input: the options of sweep.lua. Output: studies as ledger.survey leaves them, counts, text; messages go to stderr,
+-- requested output to stdout.
 
 local grid = require("lab.study.grid.grid")
 local json = require("dkjson")
@@ -51,8 +51,8 @@ function M.cells(options)
     choice = options.choice, given = options.given })
 end
 
--- Of cells with runs that are not there: what differs from runs of them that are there, of another plan, as
--- cell.earlier = { runs, words }.
+-- Sets cell.earlier = { runs, words } for cells with absent runs that have runs of another plan: how many, and how that
+-- plan differs.
 local function look_back(study, out)
   study.snapshot = snapshots.read(out, study.name, study.scale)
   for _, cell in ipairs(study.cells) do

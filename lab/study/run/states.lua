@@ -1,6 +1,6 @@
--- What becomes of runs that a sweep meets, in plain words: those that it trains on, evaluates or leaves alone, and why.
+-- Decisions of a sweep on the runs that it finds, in plain words: it trains, evaluates or leaves them alone, and why.
 --
--- Input: a study as ledger.survey leaves it. Output: lines of text, runs of several cells that are alike in one. Pure.
+-- Input: a study as ledger.survey leaves it. Output: lines of text, one for equal decisions in several cells. Pure.
 
 local lists = require("base.lists")
 local versions = require("lab.study.read.versions")
@@ -24,7 +24,7 @@ local function others_words(cell, other)
     versions.short(cell.data.digest))
 end
 
--- What becomes of the runs of a cell: a list of { state, words, cell, runs (how many) }.
+-- Decisions on the runs of a cell: a list of { state, words, cell, runs (how many) }.
 local function of_cell(cell)
   local list = {}
   local function add(state, words, count)

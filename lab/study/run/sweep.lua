@@ -113,7 +113,7 @@ end
 local Sweep = {}
 Sweep.__index = Sweep
 
--- What runs that nobody looks at now have come to: of use for accuracies, and for steps of an epoch.
+-- Reads how far runs of earlier sweeps are: the progress table needs their accuracies, and the steps of an epoch.
 function Sweep:look_back()
   for _, cell in ipairs(self.study.cells) do
     for _, run in ipairs(cell.wanted and cell.runs or {}) do
@@ -243,8 +243,8 @@ local function count_barred(study)
     lists.count(overview.runs(study), function(run) return run.link end)
 end
 
--- What a sweep has come to: how, what jobs.run or hand_over.run returned last; code, the worst of what it met; failed,
--- runs.
+-- Prints the result of a sweep and returns its exit code. how: the last result of jobs.run or hand_over.run; code: the
+-- worst exit code so far; failed: a number of runs.
 local function conclude(options, study, how, code, failed, begun)
   ledger.survey(study, options.out)
   if options.left then

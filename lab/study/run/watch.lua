@@ -23,7 +23,7 @@ local DONE, INPUT = 0, 1
 local SECONDS = 5
 local SIGNAL = 128 -- exit codes from here on are of signals
 
--- What the study was swept at here, where nothing is said of it.
+-- Sets scale and settings to those of the study's sweep into this folder, unless the options give some.
 local function as_swept(options)
   if options.scale or #options.set > 0 or options.given then
     return
@@ -74,7 +74,7 @@ local function look_at_cell(options, cell, hooks, locks, now)
   end
 end
 
--- What the logs say of a run that failed; looked up once for each time that it did.
+-- The reason why a run failed, from the logs; looked up once for each failure.
 local function why_of(options, run, hooks, logs)
   local seen = run.seen
   if seen.told ~= seen["run.json"] then
