@@ -1,4 +1,4 @@
--- What attempts at runs have left that is not through, as task.sh makes them:
+-- Unfinished runs in the folders of attempts, which task.sh makes:
 -- OUT/<id>/<digest>/.attempts/<job>_<task>-<n>/<id>/<digest>/<run>.
 --
 -- Input: the folder of all runs, runs of cells. Output: which attempt got furthest, and how it ended; on request the
@@ -35,8 +35,8 @@ local function visible(folder)
   return lists.filter(write.names(folder), function(name) return not name:find("^%.") end)
 end
 
--- What attempts have of a run: a list of { dir, step (nil before the first checkpoint) }. What lies behind a link is
--- none.
+-- Folders of a run in attempts: a list of { dir, step (nil before the first checkpoint) }. Folders behind a link do not
+-- count.
 local function all(out, run)
   local attempts = ("%s/%s/.attempts"):format(out, run.dir:match("^(.*)/"))
   return lists.flat(visible(attempts), function(name)
@@ -82,7 +82,7 @@ local function lines_of_group(lines, run)
   return list
 end
 
--- What the log of the task that an attempt is of says of its run, in one line; nil where it says nothing.
+-- The last error of a run in the log of its attempt's task, in one line; nil where there is none.
 function M.words(out, run, dir)
   local task = dir:match("/%.attempts/%d+_(%d+)%-%d+/")
   local list = task and records.list(out) or {}
@@ -104,11 +104,11 @@ local function carry(out, from, to)
   end
 end
 
--- What a trainer says of itself that a checkpoint must say too; a GPU's level and compiler are known only once it
--- trains.
+-- Facts that a trainer and a checkpoint must share, so that the trainer goes on from it; a GPU's level and compiler are
+-- known only once it trains.
 local ORIGIN = { cpu = { "source_digest", "level", "compiler" }, cuda = { "source_digest" } }
 
--- What the newest checkpoint in a folder that is none of those that are damaged says of itself; nil without one.
+-- Metadata of the newest undamaged checkpoint in a folder; nil without one.
 local function metadata_of(dir)
   local found = safetensors.open(dir .. "/checkpoint.safetensors")
     or safetensors.open(dir .. "/checkpoint.previous.safetensors")

@@ -101,7 +101,7 @@ function M.list(site, tasks)
   return table.concat(lines, "\n") .. "\n"
 end
 
--- What runs.txt says of whose runs are where: { [folder of a run] = task }.
+-- Tasks of the runs in the text of runs.txt: { [folder of a run] = task }.
 function M.runs_of(text)
   local tasks = {}
   for task, id, digest, rest in text:gmatch("(%d+) %l+ (%S+) (%x+) %x+ %S+ ([^\n]*)\n") do

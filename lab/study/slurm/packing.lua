@@ -9,7 +9,8 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Of the runs with this `again`: lists of seeds in ascending order, each with the learning rates that lack just these.
+-- Runs with this `again`, as rectangles: lists of seeds in ascending order, each with the learning rates that lack
+-- exactly these seeds.
 local function rectangles(cell, again)
   local missing = lists.filter(cell.missing, function(run) return (run.again or false) == again end)
   local by_rate = lists.group(missing, function(run) return run.learning_rate end)

@@ -61,14 +61,14 @@ function M.tasks()
   return M.parse(text)
 end
 
--- What the environment may say of fields that the script has, which would count for more; and SBATCH_WAIT, which would
--- have sbatch stay until all tasks have ended.
+-- Variables of the environment that overrule fields of the script; and SBATCH_WAIT, which makes sbatch wait until all
+-- tasks have ended.
 local OVERRULING = { "SBATCH_ACCOUNT", "SBATCH_ARRAY_INX", "SBATCH_CPUS_PER_TASK", "SBATCH_GRES", "SBATCH_JOB_NAME",
   "SBATCH_MEM_PER_CPU", "SBATCH_MEM_PER_GPU", "SBATCH_MEM_PER_NODE", "SBATCH_NO_REQUEUE", "SBATCH_OPEN_MODE",
   "SBATCH_OUTPUT", "SBATCH_PARTITION", "SBATCH_QOS", "SBATCH_REQUEUE", "SBATCH_SIGNAL", "SBATCH_TIMELIMIT",
   "SBATCH_WAIT" }
 
--- What sbatch prints apart from what it says beside that; or nil and all of it.
+-- The output and the error output of sbatch, apart; or nil and a message with both.
 local function submitted(words)
   local script = [[exec 3>&1; said=$("$@" 2>&1 >&3); code=$?; exec 3>&-; printf '\n\f%s' "$said"; exit "$code"]]
   local text, code = shell.capture({ "sh", "-c", script, "sh", table.unpack(words) })

@@ -1,13 +1,13 @@
--- What was submitted of studies into a folder of runs: OUT/.slurm/<n>, a folder for each job array.
+-- Records of submissions into a folder of runs: OUT/.slurm/<n>, a folder for each job array.
 --
 --     job.sh, runs.txt       the script, and which task has which runs (job_script.lua)
 --     record.json            study, path, scale, set, site, and the name that the job has in the queue
---     logs/                  what tasks and trainers said
---     cancelled              is there once it was
+--     logs/                  output of tasks and trainers
+--     cancelled              exists once the job array was cancelled
 --
--- beside trainers/, which all share, and submitting/, which is there while a sweep prepares one (base/claim.lua). The
--- numbered ones are made by mkdir, for one caller alone; whether a job is still in the queue only the queue knows, by
--- that name.
+-- They lie next to trainers/, which all share, and submitting/, which exists while a sweep prepares one
+-- (base/claim.lua). mkdir makes each numbered folder for one caller alone. Only the queue knows whether a job is still
+-- in it, by that name.
 
 local claim = require("base.claim")
 local input = require("base.input")

@@ -19,7 +19,7 @@ local M = {}
 
 local LEAST_SECONDS = 300 -- a signal comes two minutes before the end, and the controller looks every 30 s
 
--- What job_script.lua says itself.
+-- Options that job_script.lua sets itself.
 local OWN = { "--array", "--chdir", "--cpus-per-task", "--gres", "--job-name", "--mem", "--nodes", "--ntasks",
   "--open-mode", "--output", "--partition", "--account", "--qos", "--requeue", "--signal", "--time" }
 

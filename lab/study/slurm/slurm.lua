@@ -27,7 +27,7 @@ function M.is_used(options)
   return lfs.attributes(records.folder(options.out), "mode") == "directory"
 end
 
--- What was submitted of the study, and all that was; an error says what is there instead.
+-- Records of the study, and of all studies that were submitted into this folder; an error names the latter.
 local function own_records(options)
   local list = records.list(options.out)
   local own = records.of_study(list, (options.study:match("([^/]*)$"):gsub("%.lua$", "")))
@@ -118,7 +118,7 @@ function M.status(options)
   return not whole and INPUT or (tasks or absent) and DONE or ENVIRONMENT
 end
 
--- The same as it changes, by files alone: runs of tasks are where their attempts are.
+-- Shows the status as it changes, from files alone: runs of tasks are in the folders of their attempts.
 function M.watch(options)
   return watch.run(options, { place = attempts.best, words = attempts.words })
 end
@@ -169,7 +169,7 @@ local function cancel(options)
       if not written then
         say("longhand: ", message, "; the job is cancelled all the same")
       end
-      -- Those of the array, and of its script where that was sent by hand.
+      -- Jobs of the array, and of its script where that was submitted by hand.
       lists.append(jobs, lists.distinct(lists.map(record.tasks, function(task) return task.job end)))
       count = count + #record.tasks
     end
@@ -196,8 +196,8 @@ function M.run(options)
   return ACTIONS[options.action](options)
 end
 
--- What a sweep on this machine does with what tasks have left: take_on(cell, trainer) before it trains runs of a cell,
--- by words that make its trainer tell what it is; tidy(study) at its end.
+-- Hooks by which a sweep on this machine uses the unfinished runs of tasks: take_on(cell, trainer) before it trains
+-- runs of a cell, trainer being the command that prints the trainer's facts; tidy(study) at the sweep's end.
 local function what_tasks_left(options)
   return {
     take_on = function(cell, trainer)

@@ -36,13 +36,13 @@ local FULL = 0.9 -- of a task's time that runs are packed into: they are estimat
 
 local must, say, warn = overview.must, overview.say, overview.warn
 
--- What a folder must be called that stands in a #SBATCH line and in a script.
+-- Whether a folder's name can stand in a #SBATCH line and in a script.
 local function is_plain(path)
   return tongues.make(path) ~= nil and not path:find("[\x80-\xFF]")
 end
 
--- Which runs could be submitted: { cells, runs } with run.again where there is a folder that stays; how many tasks in
--- the queue have, and processes here.
+-- Cells with the runs that could be submitted, in `missing`, with run.again where there is a folder that is kept; and
+-- counts { runs, queued, running }: those runs, runs of tasks in the queue, and runs of processes here.
 local function to_do(study, live)
   local cells, count = {}, { runs = 0, queued = 0, running = 0 }
   for _, cell in ipairs(study.cells) do
@@ -268,8 +268,8 @@ local function submit(options, study, site, plan, most)
   return DONE
 end
 
--- What tasks in the queue have, and how many an array may have. Where nothing is to be submitted, a machine without
--- Slurm will do.
+-- Tasks in the queue by their records, and the largest size of a job array. A dry run works on a machine without Slurm,
+-- too.
 local function ask_queue(options)
   local most, message = queue.most_tasks()
   local tasks

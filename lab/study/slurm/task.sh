@@ -97,26 +97,26 @@ open_attempt() {
     attempt=$cell/.attempts/$job-$number
 }
 
-# What stands under a key of a JSON text: KEY TEXT.
+# Prints the value of a key in a JSON text: KEY TEXT.
 value() {
     printf '%s\n' "$2" | LC_ALL=C sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"
 }
 
-# What a trainer is, or the one that has written a checkpoint: KEYS TEXT.
+# Prints the facts that a trainer and a checkpoint of its own must share: KEYS TEXT.
 origin() {
     for key in $1; do
         value "$key" "$2"
     done
 }
 
-# What the checkpoint of a run in a folder says of itself, from its head: the newer one where there are two.
+# Prints the metadata of a run's checkpoint in a folder, from its head: that of the newer one where there are two.
 checkpoint_facts() {
     newer=$1/checkpoint.safetensors
     is_file "$newer" || newer=$1/checkpoint.previous.safetensors
     is_file "$newer" && head -c 4096 "$newer" 2>/dev/null | tr -d '\000\n' | LC_ALL=C sed 's/}.*//'
 }
 
-# What the trainer of a group says of itself: flags. It goes on from checkpoints of its like alone, and of no step
+# Reads the facts of a group's trainer: flags. It goes on only from checkpoints with the same facts, and of no step
 # beyond its own last one. A GPU's level and compiler are known only once it trains.
 know_trainer() {
     case " $* " in
@@ -129,7 +129,7 @@ know_trainer() {
     [ "${last:-x}" -ge 0 ] 2>/dev/null || last=9000000000000 # epochs: it counts them itself
 }
 
-# Which step a list "RUN:STEP ..." has for a run.
+# Prints the step of a run in a list "RUN:STEP ...", the last where there are several.
 step_in() {
     for pair in $1; do
         [ "${pair%:*}" != "$2" ] || echo "${pair##*:}"
@@ -172,7 +172,7 @@ take() {
     taken="$taken $1:$((furthest / 1000000))"
 }
 
-# What others have put beside a run that is replaced, such as an export, goes with it.
+# Copies files that others have put next to a run, such as an export, into the run that replaces it.
 carry() { # RUN
     for file in "$cell/$1"/* "$cell"/.attempts/*/replaced/"$1"/*; do
         case ${file##*/} in
@@ -209,7 +209,7 @@ drop() {
     delete "${1%/*}/.$run" && move "$1" "${1%/*}/.$run" 2>/dev/null && remove "${1%/*}/.$run"
 }
 
-# What attempts still have of runs that are through is of no use. One that is at work ends by it, as taken_away finds.
+# Removes runs of attempts once they are done. An attempt that still trains one ends then, as taken_away finds.
 tidy() {
     for run in $members; do
         is_done "$run" || continue
@@ -222,8 +222,8 @@ tidy() {
     rmdir "$cell/.attempts" 2>/dev/null
 }
 
-# Of attempts that have ended, as their trainers have written, those that got no further than this one, of the same
-# level, compiler and source. Others may be at work.
+# Removes runs of attempts whose trainers have recorded their end, if they got no further than this attempt and are of
+# the same level, compiler and source. Attempts without a recorded end may be at work.
 drop_older() {
     every='source_digest level compiler'
     for run in $members; do
@@ -270,7 +270,7 @@ train() {
     taken=''
     open_attempt || { say "no folder can be made in $cell"; exit 4; }
     for run in $members; do
-        # What another task moves away meanwhile is through, or is there under its next name.
+        # A run that another task moves away meanwhile is done, or is there under its next name.
         take "$run" || is_done "$run" || take "$run" || is_done "$run" || take "$run" ||
             { say "$attempt: what is there of $run cannot be taken on"; exit 4; }
     done
