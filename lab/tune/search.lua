@@ -22,11 +22,12 @@ function M.median(list)
   return n % 2 == 1 and sorted[n // 2 + 1] or (sorted[n // 2] + sorted[n // 2 + 1]) / 2
 end
 
--- Of ratios of rounds: { gain, noise, rounds }; noise: the error of their median, from how far they are from it.
+-- The result from the ratios of rounds: { gain, noise, rounds }; noise: the standard error of the median, from the
+-- ratios' distances to it.
 function M.result(ratios)
   local gain = M.median(ratios)
   local far = lists.map(ratios, function(ratio) return math.abs(ratio - gain) end)
-  -- 1.4826 makes of a median distance a standard deviation, 1.2533 of that of a mean that of a median.
+  -- 1.4826 turns a median distance into a standard deviation, 1.2533 the error of a mean into that of a median.
   return { gain = gain, noise = 1.4826 * 1.2533 * M.median(far) / math.sqrt(#ratios), rounds = #ratios }
 end
 

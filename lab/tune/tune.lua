@@ -42,7 +42,7 @@ local function line_of(result)
   return ("%.3f +- %.3f  (%s)"):format(result.gain, result.noise, wording.count(result.rounds, "round"))
 end
 
--- What the search needs of the choices: those that have several values, at the level.
+-- Choices as the search takes them, each with the values that it may have at the level.
 local function candidates(plan, level)
   local values = tuning.values(plan, level)
   return lists.map(tuning.CHOICES, function(choice)
@@ -102,7 +102,7 @@ local function search_choices(job)
   })
 end
 
--- What was found against what the model says, training and evaluation apart, decides what is kept: the values.
+-- Compares the best values with the model's, in training and in evaluation apart; returns the values that are kept.
 local function confirm(job, best)
   if tuning.text(best) == tuning.text(job.model) then
     keep(job, "the model's choices are the best that were tried")
@@ -175,7 +175,7 @@ local function work_through(job)
   propose(job, confirm(job, best))
 end
 
--- What is remembered already, whole: { date, values, path }; nil where there is nothing that can be used.
+-- The remembered entry, completed by defaults: { date, values, path }; nil where there is none that can be used.
 local function earlier_of(job)
   local entry = tuned.read(job.key, job.spec.plan)
   if not entry then
@@ -216,7 +216,7 @@ local function level_of(arguments)
   return level, INPUT, ("longhand tune: --level %s: expected one level, such as x86-64-v3"):format(arguments.level)
 end
 
--- Where trainers are built: an exit code and a message where make cannot take the folder's name.
+-- An exit code and a message where trainers would be built in a folder whose name make cannot take; else nil.
 local function refused_folder(project)
   local folder = os.getenv("TMPDIR")
   if folder and folder:sub(1, 1) == "/" then
