@@ -1,4 +1,4 @@
-# What the system tests share; sourced from the repository's root. `work` is a folder of their own, removed at the end.
+# Helpers of all system tests; sourced from the repository's root. `work` is a test's own folder, removed at the end.
 
 set -u
 root=$(pwd -P)

@@ -83,7 +83,7 @@ others() {
         [ "$(cat "$work"/others/*/*/*/eval.jsonl | grep -c '"split":"test"')" -ge 20 ]
 }
 
-# What is traced of the plain run and of the framed one.
+# Traces of the plain run and of the framed one are equal: FLAGS.
 traced() {
     for name in plain framed; do
         "$work/$name/trainer" trace --checkpoint "$(folder ${name}_runs)/checkpoint.safetensors" --what entropy --json \
@@ -92,8 +92,8 @@ traced() {
     cmp "$work/plain.entropy" "$work/framed.entropy"
 }
 
-# Tests in other frames and without padding, of what was trained in one: the same parameters, whatever is tested; what the
-# encoding has no rows for is refused before anything is trained.
+# A model trained in one frame is tested in other frames and without padding: its parameters do not depend on the tests.
+# Lengths for which the encoding has no rows are refused before anything is trained.
 frames() {
     spec arithmetic addition 'width = 8' 'by = { digits = { 1, 6 } }' &&
         ./longhand build "$work/arithmetic.lua" --levels best --out "$work/plain" &&

@@ -70,7 +70,7 @@ numbers_of_the_cpu() {
     same_numbers "$work"/cpu/*/*/*/metrics.jsonl "$work"/chip/*/*/*/metrics.jsonl
 }
 
-# Which algorithms the library chose is named in a checkpoint, and depends on the device.
+# Compares tensors alone: a checkpoint names the algorithms that the library chose, which depend on the device.
 same_tensors() {
     for file in "$1" "$2"; do ${LUA:-lua5.4} tests/bits/tensors.lua "$file" >"$file.tensors" || return; done
     cmp "$1.tensors" "$2.tensors"

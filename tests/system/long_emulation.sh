@@ -17,10 +17,10 @@ for name in $SCHEMES; do
     spec_of "$name"
     ./longhand gen "$work/$id.lua" --out "build/tests/specs/$id" >/dev/null || expect "$id" false
     programs="$programs build/release/tests/emulation/test_gradcheck.$id"
-    # Of finite data there are no examples of any length, which test_model.c draws.
+    # test_model.c samples examples of any length, which dataset files do not have.
     case $name in sums_*) ;; *) programs="$programs build/release/tests/emulation/test_model.$id" ;; esac
 done
-# Tensors that are not learned, some of them between others: no spec has them so far.
+# Some tensors between others are not learned: no spec has such tensors so far.
 for kind in float32 wide_float32 adamw; do
     id=${family}_fixed_$kind
     cp "tests/specs/emulated_$kind.lua" "$work/$id.lua"
@@ -29,7 +29,7 @@ for kind in float32 wide_float32 adamw; do
     SCHEMES="$SCHEMES fixed_$kind"
     programs="$programs build/release/tests/emulation/test_model.$id"
 done
-# Several attentions, and two streams.
+# Specs with several attentions, and with two streams.
 for spec in tests/specs/long/${family}_*.lua; do
     id=$(basename "$spec" .lua)
     ./longhand gen "$spec" --out "build/tests/specs/$id" >/dev/null || expect "$id" false

@@ -134,7 +134,7 @@ case_of own_block_drawn 'source = "parallel_block.lua", options = { gate = "gelu
 case_of own_blocks 'source = "blocks.lua"' 'kind = "t5"'
 case_of own_decoder "$DECODER, source = \"blocks.lua\"" 'kind = "sinusoid"'
 
-# What a line of a forward pass says, beside the operations that it is of.
+# Lines of an exported forward pass compute the operations of its graph: random networks agree with an interpreter.
 networks_agree() {
     mkdir "$work/networks" && "${LUA:-lua5.4}" tests/support/render_exports.lua "$work/networks" "${LH_RANDOM:-200}" &&
         "$PYTHON" tests/python/check_networks.py "$work/networks"

@@ -35,7 +35,7 @@ record() { # EXIT STEP
         "$id" "$digest" "$spec" "$seed" "$rate" "$2" "$1" >run.json.partial && mv run.json.partial run.json
 }
 
-# What happens in the middle of training: the process dies, with its task or alone, is stopped, fails, or tears a line.
+# An event in the middle of training: the process dies, with its task or alone, is stopped, fails, or tears a line.
 meet() {
     case $how in
         0) kill -9 $$ ;;

@@ -32,7 +32,7 @@ train_drawn() {
 
 train_plain() { ./longhand train "$work/plain.lua" -- --out "$work/runs" --threads 1; }
 
-# Where build/trainers has the trainer of a run's folder.
+# Folder of build/trainers with the trainer of a run: FOLDER.
 built() {
     digest=${1%/*}
     echo "build/trainers/$(basename "${digest%/*}")-${digest##*/}"
@@ -73,7 +73,7 @@ pca_of_outputs() {
         cmp "$work/outputs/pca.csv" "$work/again/pca.csv" && cmp "$work/outputs/pca.gnuplot" "$work/again/pca.gnuplot"
 }
 
-# What the picture shows is the largest weight of any head in a trace of the same sequence.
+# The picture shows the largest weight of any head in a trace of the same sequence.
 attention() {
     analyze attention --sequence 2 --crop 5 --out "$work/attention" && pictures "$work/attention/attention" &&
         [ "$(wc -l <"$work/attention/attention.csv")" -eq $((1 + 2 * 2 * 25)) ] &&

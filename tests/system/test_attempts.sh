@@ -1,4 +1,5 @@
-# What a task does with what others have left of its runs: trainers are stand-ins, and tasks are run by hand.
+# Files of its runs that other tasks have left, and how a task uses them: trainers are stand-ins, and tasks are run by
+# hand.
 
 . tests/system/common.sh
 . tests/system/simulated.sh
@@ -54,7 +55,7 @@ other_level() {
         [ "$(level_of $first)" = x86-64-v3 ] && ! grep 'does not go on' "$work/said"
 }
 
-# Where a trainer cannot say what it is, it refuses the furthest attempt, and goes on from the next.
+# A trainer that cannot report its level refuses the furthest attempt, and goes on from the next one.
 refused() {
     submit refused && stopped_at 2 || return
     cp -R "$cell/.attempts/1_1-1" "$cell/.attempts/7_1-1" && from=$cell/.attempts/7_1-1/$place/$first &&
@@ -102,14 +103,14 @@ swept_here() {
         [ "$(level_of $first)" = x86-64-v3 ]
 }
 
-# Where none fits they begin anew.
+# Runs begin anew if no attempt fits.
 swept_anew() {
     submit anew && SIMULATED_LEVEL=x86-64-v4 stopped_at 3 && rm "$SIMULATED"/queue/* &&
         ends_with 0 'of 1 run is of another level, compiler or source' simulate sweep anew && whole &&
         [ "$(level_of $first)" = x86-64-v3 ]
 }
 
-# What a user has put beside a run is there still once the run was replaced, even where the task dies in between.
+# Files that a user has added to a run's folder are kept when the run is replaced, even if the task dies in between.
 replaced() {
     submit replaced && sed -i 's/^1 new /1 again /' "$script/runs.txt" && mkdir -p "$cell/$first/export" "$work/dies" &&
         echo mine >"$cell/$first/export/model.pt" && echo old >"$cell/$first/metrics.jsonl" || return
@@ -140,7 +141,7 @@ linked_attempt() {
         task 1 0 && untouched && grep -q '"exit":0}$' "$cell/$first/run.json"
 }
 
-# Where the folder of the cell, or that of its attempts, is a link, nothing is trained.
+# Nothing is trained if the folder of the cell, or that of its attempts, is a link.
 linked_cell() {
     submit cell && foreign cell && mkdir -p "${cell%/*}" && ln -s "$theirs" "$cell" &&
         sed -i "s/'$first $second'/$second/; s/--seeds 0:1/--seeds 1:1/" "$script/runs.txt" && task 1 1 && untouched &&
@@ -149,7 +150,7 @@ linked_cell() {
         grep -q "$cell/.attempts is a link" "$work/said"
 }
 
-# The same of a sweep that takes away what tasks have left.
+# A sweep that deletes the attempts of tasks follows no link either.
 linked_sweep() {
     submit sweeps && task 1 0 && foreign sweeps && rm "$SIMULATED"/queue/* && mkdir -p "$cell/.attempts" &&
         ln -s "$work/sweeps_theirs" "$cell/.attempts/e" && ends_with 0 "2 of 2 runs done" simulate sweep sweeps &&
@@ -165,7 +166,7 @@ piped() {
             timeout -s KILL 600 sh "$script/job.sh"
 }
 
-# What is started is what was built: another program under the name of a staged trainer is replaced.
+# Only the trainer that was built is started: another program under the name of a staged trainer is replaced.
 foreign_trainer() {
     submit trainer && rm "$SIMULATED"/queue/* || return
     for name in "$work"/trainer/.slurm/trainers/*; do
@@ -186,7 +187,7 @@ damaged() {
         task 2 0 && whole && grep -q nothing "$cell/.damaged/$first-1/run.json"
 }
 
-# Where sbatch refuses the array, the damaged run is put back.
+# The damaged run is put back if sbatch refuses the array.
 not_submitted() {
     submit kept && task 1 0 && echo nothing >"$cell/$first/run.json" && rm "$SIMULATED"/queue/* &&
         SIMULATED_REFUSAL="no such partition" ends_with 1 "nothing was submitted, and $cell/$first is put back" \

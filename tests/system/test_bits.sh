@@ -1,5 +1,5 @@
-# The same bits over levels x threads x replicas x kills: at every instruction-set level that this machine runs, a run
-# alone on one to three threads and the same run in a group that was killed and resumed are the same files.
+# Bits do not depend on levels, threads, replicas or kills: at every instruction-set level that this machine runs, a run
+# alone on one to three threads and the same run in a group that was killed and resumed write equal files.
 
 . tests/system/common.sh
 
@@ -19,7 +19,7 @@ levels() {
     done
 }
 
-# What a run of one seed left, the rates left out: DIR SEED.
+# Results of a run of one seed, without its rates: DIR SEED.
 results() {
     cksum <"$(echo "$work/$1"/*/*/lr*-seed"$2")/checkpoint.safetensors"
     sed 's/,"steps_per_second":[^}]*//' "$(echo "$work/$1"/*/*/lr*-seed"$2")/metrics.jsonl"

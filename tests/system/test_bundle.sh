@@ -100,7 +100,7 @@ unpacked_over() {
         stat -c '%n %y %i' "$there"/runs/*/*/*/checkpoint.safetensors | cmp - "$work/before"
 }
 
-# Each place is told another cell; what they made meets in one folder.
+# Each machine trains another cell; the runs of all are collected in one folder.
 comes_home() {
     mkdir -p "$work/home" || return
     for cell in parity own; do
@@ -124,7 +124,7 @@ comes_home() {
     grep -q 'two cells' "$work/report.first"
 }
 
-# Of an archive that broke off, or changed.
+# An archive that broke off, or was changed, is refused.
 torn() {
     cp -R "$work/own/packed" "$work/torn" && head -c 99999 "$there/trainers/own" >"$work/torn/trainers/own" &&
         ends_with 4 'trainers/own: FAILED' run_in "$work/torn" && cp "$work/torn/SHA256SUMS" "$work/sums" &&
@@ -195,7 +195,7 @@ END
 # A machine whose package manager knows none of the archives, and one whose packages come from rpm.
 licences() {
     mkdir "$work/managers" || return
-    # What other commands make of the trainer, before and meanwhile, has other defaults.
+    # Other commands build the trainer with other defaults, before and meanwhile.
     other="./longhand build $work/packed.lua:parity --levels $level --set"
     printf '#!/bin/sh\n[ -d "%s" ] || { mkdir "%s" && %s train.steps=8; } >/dev/null\nexit 1\n' "$work/called" "$work/called" \
         "$other" >"$work/managers/dpkg-query" && $other train.steps=7 || return

@@ -159,19 +159,20 @@ tells_all_lines() {
         [ "$(awk -F, 'NR > 1 && $9 != ""' "$table" | wc -l)" -eq "$(grep -c '{ head' "$work/out/reads_lines.lua")" ]
 }
 
-# The same command gives the same bytes; what is there is not overwritten.
+# One command gives the same bytes each time; existing files are not overwritten.
 leaves_what_is_there() {
     cp "$work/out/reads_lines.lua" "$work/before" && echo '-- mine' >>"$work/out/reads_lines.lua" &&
         ends_with 1 'is there already, and stays' student && grep -q mine "$work/out/reads_lines.lua" &&
         student --force && cmp "$work/before" "$work/out/reads_lines.lua" || return
-    # A teacher's spec beside it is taken as it is; another one of that name is not touched.
+    # The teacher's own spec next to the student is used as it is; another spec of that name is not changed.
     echo '-- mine, too' >>"$work/out/counts.lua" && student --force && grep -q 'mine, too' "$work/out/counts.lua" &&
         sed -i 's/batch = 64/batch = 32/' "$work/out/counts.lua" &&
         ends_with 1 'counts.lua: is there, and is not the spec of the run' student --force &&
         grep -q 'batch = 32' "$work/out/counts.lua" && rm "$work/out/counts.lua"
 }
 
-# Beside the teacher's spec where that is at hand; positions kept; a reading and its choices in the comment.
+# A student is written next to the teacher's spec if that exists, keeps its positions, and names its reading and choices
+# in the comment.
 beside_the_teacher() {
     of_code="--trainer $work/counts/trainer --spec $work/counts.lua --reading code"
     made=$work/counts_calibrated.lua
@@ -215,7 +216,7 @@ refuses() {
         ends_with 2 'missing argument' ./longhand calibrate
 }
 
-# What is no teacher: untrained, torn, without a decoder.
+# Runs that cannot be teachers: untrained, torn, without a decoder.
 no_teacher() {
     "$work/counts/trainer" train --out "$work/untrained" --steps 0 --no-eval || return
     ends_with 1 '0 of 64 examples come out right' ./longhand calibrate "$work"/untrained/counts/*/* --samples 64 \

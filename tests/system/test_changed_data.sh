@@ -47,7 +47,8 @@ more_epochs_train_on() {
         grep -q '"step":8,' "$(run 0)/metrics.jsonl" && [ "$(ls "$runs"/none | wc -l)" -eq 1 ]
 }
 
-# What is there is told, stays as it is, and no run fails for it, also where others of the cell are trained.
+# Runs that are trained further are reported and kept as they are, and no run fails for them, also if others of the cell
+# are trained.
 fewer_epochs_leave_what_is_there() {
     checkpoints >"$work/before"
     study 2 && ends_with 0 '0 of 2 runs done, 2 trained further' sweep &&

@@ -45,7 +45,7 @@ same_bits_without_a_gpu() {
     cmp "$work"/runs.both/*/*/*/checkpoint.safetensors "$work"/runs.alone/*/*/*/checkpoint.safetensors
 }
 
-# Never the CPU in silence.
+# A trainer without a CUDA driver never trains on the CPU in silence.
 no_driver() {
     ends_with 4 'no CUDA driver on this machine' env LONGHAND_CUDA_DRIVER="$work/libcuda.so.1" "$1" train --steps 1 \
         --device cuda --out "$work/none" && [ ! -e "$work/none" ]
@@ -57,7 +57,7 @@ no_cuda_half() {
         ends_with 0 '--target cpu,cuda makes a trainer with a CUDA half' "$@" info
 }
 
-# What is there serves whoever asks for less.
+# An existing trainer is kept if a build requests less than it has.
 is_kept() {
     set -- build --out "$work/both"
     ends_with 0 'up to date for CPU and CUDA' "$@" &&

@@ -45,8 +45,8 @@ fails_with() {
     ends_with 1 "$cause" "$@" && grep -qF -e "$hint" "$work/.got" || { cat "$work/.got" && return 1; }
 }
 
-# What --overfit proposes is right: the same training with the flags of its hint gets there. At most so many hints are
-# followed, one after the other; then the flags of the training.
+# Hints of --overfit are right: the same training with their flags learns its data. Arguments: how many hints are
+# followed at most, one after the other; then the flags of the training.
 hint_works() {
     hints=$1
     shift

@@ -80,7 +80,7 @@ traces() {
     tail -c 612 "$work/once" | head -c 576 >"$work/alone"
     tail -c 1224 "$work/twice" | head -c 576 | cmp - "$work/alone" &&
         ! tail -c 648 "$work/twice" | head -c 576 | cmp -s - "$work/alone" || return
-    # Of several draws each answer is told with its own.
+    # Each answer is reported with the number of its draw.
     drawn() { "$trainer" trace --checkpoint "$file" --what entropy --input "$work/twice.jsonl" --draws 2 "$@"; }
     drawn --json | sed -n 's/^{"index":\([01]\),"draw":\([01]\),"input":.*/\1 \2/p' >"$work/told" &&
         printf '0 0\n0 1\n1 0\n1 1\n' | cmp - "$work/told" && [ "$(drawn | grep -c '^draw    2 of 2$')" -eq 2 ]

@@ -89,7 +89,7 @@ compiler_errors_name_the_template() {
         --out "$work/wrong/out" && [ ! -e "$work/wrong/out" ] && [ -z "$(find "$work/wrong" -name '*partial*')" ]
 }
 
-# What builds have left that were killed is in nobody's way, and goes.
+# Files that killed builds have left stop no later build, and are deleted.
 killed_builds() {
     ./longhand build $SPEC --levels best --out "$work/killed" >/dev/null || return
     boot=$(cut -c 1-8 /proc/sys/kernel/random/boot_id) && space=$(readlink /proc/self/ns/pid | tr -dc 0-9) || return

@@ -65,13 +65,13 @@ user_says_where() {
             >"$work/said" && grep -q "^$work/home/mine/trainers/.*: up to date" "$work/said"
 }
 
-# What nobody may write is not written: the sources of the showcase lie with the user's builds.
+# An installed tree is not written to: the sources of the showcase are generated in the user's cache.
 user_generates() {
     cd "$work/home" && as_user "$work/root/usr/bin/longhand" gen parity_check_sinusoid &&
         ls "$work"/home/.cache/longhand/build-*/generated/parity_check_sinusoid/spec.c
 }
 
-# Three builds at once of what they share: each finds whole objects and a whole archive, and nothing is left over.
+# Three builds at once share objects and an archive: each finds them whole, and nothing is left over.
 builds_meet() {
     mkdir "$work/met" && cp -a build/release "$work/met" && rm "$work"/met/release/runtime/cli/*.o || return
     makes=''
@@ -92,7 +92,7 @@ other_sources() {
     make -n library "LONGHAND_BUILD=$work/met" | grep -q 'runtime/cli/[a-z_]*\.c'
 }
 
-# The same bytes twice, whatever the umask.
+# A release has the same bytes twice, for any umask.
 releases() {
     release=longhand-$(cat VERSION)
     cp "build/$release.tar.gz" "$work" && (umask 077 && make -s dist) &&
@@ -100,7 +100,7 @@ releases() {
         tar -xzf "$work/$release.tar.gz" -C "$work/empty"
 }
 
-# A Lua without modules, and no packages to be had.
+# A Lua without modules, on a machine where no package can be installed.
 lonely_lua() {
     mkdir "$work/lonely" && printf '#!/bin/sh\nLUA_PATH=${LUA_PATH-none} LUA_CPATH=${LUA_CPATH-none} exec %s "$@"\n' \
         "$(command -v "${LUA:-lua5.4}")" >"$work/lonely/lua5.4" && printf '#!/bin/sh\nexit 1\n' >"$work/lonely/apt-get" &&
@@ -129,14 +129,14 @@ nowhere_to_build() {
             parity_check_sinusoid --levels best
 }
 
-# Where the cache is has a space in its name, and a checkout that cannot be written to has nowhere else.
+# make cannot handle a cache with a space in its name, and a checkout that cannot be written to has no other place.
 builds_beside_a_space() {
     mkdir "$work/a home" && chown 65534:65534 "$work/a home" && cd "$work/a home" &&
         ends_with 4 "XDG_CACHE_HOME, HOME): make cannot handle this folder's name: $work/a home" as_user env \
             HOME="$work/a home" "$work/root/usr/bin/longhand" build parity_check_sinusoid
 }
 
-# Nor has it where there is no home at all: what can be done is said.
+# A build without a home is refused, and the message names a remedy.
 builds_without_home() {
     cd "$work" && ends_with 4 'LONGHAND_BUILD names another folder for what is built' as_user env -u HOME \
         "$work/root/usr/bin/longhand" build parity_check_sinusoid --levels best

@@ -128,8 +128,8 @@ END
         ends_with 1 'embed.token.weight: shape' "$trainer" eval --checkpoint "$file"
 }
 
-# What the authors log: the mean of an epoch's batches, each before its update, the short one counting as much; each is a
-# line here.
+# The accuracy that the authors log is the mean over an epoch's batches, each before its update, with the short one
+# counting as much. Each batch is a line here.
 epoch_accuracy() {
     "$trainer" train --out "$work/batches" --threads 2 --no-eval --log-every 1 || return
     tr ':,}' '   ' <"$(folder batches)/metrics.jsonl" | awk '

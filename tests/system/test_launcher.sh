@@ -68,7 +68,7 @@ asks_without_compiler() {
         CC=clang-19 ./longhand build $SPEC
 }
 
-# What one analysis alone needs is asked for by that one alone.
+# A package that only one analysis needs is requested by that analysis alone.
 asks_for_lapack() {
     bare_path apt && rm "$work/bin/cc" "$work/bin/make"
     LAPACK=-lnosuch ends_with 4 'this needs: liblapack-dev' env PATH="$work/bin:$PATH" ./longhand analyze tables "$work" ||
@@ -88,7 +88,7 @@ dying_generator() {
         ends_with "$1" "$3" env PATH="$work/bin" ./longhand check $SPEC
 }
 
-# What no handler sees, inside one verb: memory that runs out, the stack of C.
+# Errors inside one verb that no handler receives: memory that runs out, the stack of C.
 unhandled_error() {
     printf 'package.preload["cli.listing"] = function() return { lines = function() %s end } end' "$1" >"$work/faulty.lua"
     ulimit -S -v 500000

@@ -56,7 +56,7 @@ builds() {
         ./longhand build "$work/copies.lua" --levels best --out "$work/all" --set task.loss=all
 }
 
-# What a trainer makes of a file: TRAINER FILE.
+# Parameters that a trainer learns from a file: TRAINER FILE.
 parameters() {
     rm -rf "$work/runs"
     "$1" train --data "$work/$2.jsonl" --eval-data "$work/test.jsonl" --out "$work/runs" --threads 2 --no-eval \
@@ -64,7 +64,7 @@ parameters() {
         "$LUA" tests/bits/tensors.lua "$work"/runs/*/*/*/checkpoint.safetensors
 }
 
-# The parameters that two files come to are the same, or not: TRAINER yes|no FILE FILE.
+# Checks whether a trainer learns the same parameters from two files: TRAINER yes|no FILE FILE.
 same() {
     parameters "$1" "$3" >"$work/one" && parameters "$1" "$4" >"$work/two" && [ -s "$work/one" ] || return
     if cmp -s "$work/one" "$work/two"; then found=yes; else found=no; fi

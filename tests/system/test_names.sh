@@ -1,5 +1,5 @@
-# What specs are called is no concern of the linker: ids that are names of the runtime, of libc, of macros, or of one
-# another with a word before or behind, all in one program; and what generated objects give to the linker.
+# Names of specs do not collide in the linker: ids that are names of the runtime, of libc, of macros, or of one another
+# with a word before or behind are linked into one program. Symbols that generated objects export are checked, too.
 
 . tests/system/common.sh
 

@@ -3,7 +3,7 @@
 
 . tests/system/common.sh
 
-# What pip installs finds the clone that it is from, and has its version.
+# The package that pip installs finds the clone that it is from, and has its version.
 installs() {
     mkdir "$work/clone" && cp -r python VERSION "$work/clone" && mkdir "$work/clone/generator" &&
         ln -s "$root/longhand" "$work/clone/longhand" && ln -s "$root/generator/main.lua" "$work/clone/generator" &&

@@ -115,7 +115,7 @@ usage_is_told() {
         ends_with 2 'precision=float64' "$trainer" gradcheck && ends_with 1 '--overwrite' train whole
 }
 
-# The same examples through predict and through eval: as many right answers.
+# predict and eval have equally many right answers on the same examples.
 predict_agrees_with_eval() {
     checkpoint=$(folder whole)/checkpoint.safetensors
     "$trainer" eval --checkpoint "$checkpoint" --lengths 9 --examples 20 --draws 1 --out "$work/eval" >/dev/null || return

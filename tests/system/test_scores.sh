@@ -61,7 +61,7 @@ slopes_move() {
         END { print NR, good; exit !(NR == 2 && good == 2) }' "$work/slopes"
 }
 
-# What a run left, the rates left out: DIR SEED.
+# Results of a run, without its rates: DIR SEED.
 results() {
     cksum <"$(checkpoint "$1" "$2")"
     for file in metrics eval; do

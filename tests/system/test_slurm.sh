@@ -102,7 +102,7 @@ site here 'partition = "main", replicas = 2, min_tasks = 4'
 site nowhere 'partition = "nowhere"'
 site held 'partition = "main", options = { "--hold" }'
 
-# What to do and where, more words: the verb sweep.
+# Runs the verb sweep in a folder of `work`: FOLDER ARGUMENTS.
 sweep() {
     where=$1
     shift
@@ -118,10 +118,10 @@ results() {
 
 idle() { [ -z "$(squeue -h)" ]; }
 
-# Process numbers of what runs with such a path in its command, the one that looks excepted: an absolute path.
+# Numbers of the processes with a path in their command, without the process that searches: ABSOLUTE_PATH.
 processes() { grep -lzs -e "[/]${1#/}" /proc/[0-9]*/cmdline | cut -d / -f 3; }
 
-# Of those that train: a trainer is also asked what it is. A zombie has no command.
+# Numbers of the processes that train: trainers are also started to describe themselves. A zombie has no command.
 trainers() {
     for one in $(processes "$work/$1/.slurm/trainers/"); do
         ! grep -qzxs -e --missing "/proc/$one/cmdline" || echo "$one"
@@ -132,14 +132,14 @@ parent_of() { cut -d ' ' -f 4 "/proc/$1/stat"; }
 
 local_runs() { ends_with 0 "grid: 24 of 24 runs done" sweep local "$work/grid.lua"; }
 
-# The script alone: nothing is written.
+# --dry-run prints the script and writes nothing.
 dry_run() {
     sweep none "$work/grid.lua" --slurm "$work/here.lua" --dry-run >"$work/job.sh" 2>"$work/said" || return
     [ ! -e "$work/none" ] && sh -n "$work/job.sh" && grep -q '^#SBATCH --array=1-4$' "$work/job.sh" &&
         grep -q '24 runs, 2 at a time in a task: 4 tasks (at most 10)' "$work/said"
 }
 
-# What a trainer has left here before: a run that was trained for a while, whose folder is replaced.
+# An older run is here that was trained for a while: its folder is replaced.
 trained_before() {
     ./longhand train "$work/grid.lua:sort" -- --steps 3000 --seed 1 --learning-rate 1e-3 --no-eval \
         --out "$work/cluster" && ends_with 0 "1 to train on" sweep cluster status "$work/grid.lua"
@@ -150,7 +150,7 @@ submits() {
         --slurm "$work/here.lua"
 }
 
-# A second call has nothing to do: what is in the queue is left alone.
+# A second call has nothing to do: tasks in the queue are left alone.
 submits_once() {
     ends_with 0 "24 with tasks in the queue" sweep cluster "$work/grid.lua" --slurm "$work/here.lua" &&
         [ ! -e "$work/cluster/.slurm/2" ]
@@ -193,7 +193,7 @@ says_what_is_missing() {
     cp "$work/.got" "$work/status" && ! grep -q '24 of 24' "$work/status"
 }
 
-# Who watches sees the runs of tasks where their attempts are, and ends with the last of them.
+# sweep watch shows the runs of tasks in the folders of their attempts, and ends with the last of them.
 resubmits() {
     sweep cluster watch "$work/grid.lua" --seconds 0.5 >"$work/watched" 2>&1 &
     watcher=$!
@@ -345,7 +345,7 @@ END3
         { cat "$work"/staged/.slurm/*/logs/*.txt && return 1; }
 }
 
-# What is cancelled takes with it what would go on.
+# Cancelling a stage also cancels the jobs that would continue it.
 cancels_stages() {
     ends_with 0 "submits what waits" sweep again "$work/stages.lua" --slurm "$work/held.lua" &&
         [ "$(squeue -h | grep -c .)" -eq 2 ] && ends_with 0 "cancelled: job" sweep again cancel "$work/stages.lua" &&

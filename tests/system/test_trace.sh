@@ -98,14 +98,14 @@ flip() {
         io.write(text:sub(1, at - 1), string.char(text:byte(at) ~ 1), text:sub(at + 1))'
 }
 
-# Told before it is computed: with 300 MB of address space, 32 x 4 x 64 x 64 x 100,000 floats do not fit.
+# The error comes before the computation: with 300 MB of address space, 32 x 4 x 64 x 64 x 100,000 floats do not fit.
 too_large() {
     (ulimit -v 300000 && ends_with 4 'MB of memory,' trace --length 32 --examples 100000 --out "$work/x") &&
         (ulimit -v 300000 && trace --length 32 --examples 20 --average --out "$work/small")
 }
 
-# What is dropped in an evaluation is that of the line, counted from the first one, for predict and trace alike; the same
-# line again has other masks.
+# Dropout in an evaluation depends on the number of the line, equally in predict and in trace; a line that is repeated
+# has other masks.
 masks_are_those_of_lines() {
     cat >"$work/dropped.lua" <<'SPEC'
 return {

@@ -17,7 +17,7 @@ without_lua() {
         "$work/out/trainer" info >/dev/null
 }
 
-# Of another number of steps the file that has it is compiled, and no other.
+# Another number of steps compiles the file that holds it, and no other.
 other_defaults_without_lua() {
     ./longhand gen tests/specs/$TINY.lua --set train.steps=71 --out "$work/$TINY" >/dev/null || return
     PATH="$work/bin" make trainer LEVELS=best ID=$TINY SOURCES="$work/$TINY" OUT="$work/out" >"$work/said" &&

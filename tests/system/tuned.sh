@@ -1,9 +1,9 @@
-# What test_tune.sh and long_tune.sh share; sourced behind common.sh. The last trainer stays in $work/out.
+# Helpers of test_tune.sh and long_tune.sh; sourced behind common.sh. The last trainer is kept in $work/out.
 
 LEVELS=${LEVELS:-best}
 
-# What a trainer computes at every level it has here: after five steps, and of 150 examples at lengths that blocks of all
-# sizes are cut from, on one thread and on two.
+# Results of a trainer at every level it has here: checksums after five steps, and evaluations of 150 examples on one
+# thread and on two, at lengths that are cut into blocks of all sizes.
 bits() {
     for level in $(make -s print-levels LEVELS="$LEVELS"); do
         export LONGHAND_ISA="$level"
