@@ -93,6 +93,41 @@ static void test_evaluate_under_a_watchdog_in_short_launches(void **state) {
     assert_true(launches[1] > 1);
 }
 
+static unsigned blocks_launched;
+
+/* In the place of the driver's: remembers the blocks of the last launch. */
+static CUresult launch_and_count(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                 unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                                 CUstream stream, void **arguments) {
+    blocks_launched = grid_x;
+    return lh_emulated_driver()->cuLaunchCooperativeKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                                           shared_bytes, stream, arguments);
+}
+
+/* 100 sequences in the program's groups are work for 34 blocks: more blocks than that have smaller groups. */
+static void test_evaluate_on_many_blocks_in_small_groups(void **state) {
+    static const unsigned multiprocessors[] = {4, 40, 60, 200}, blocks[] = {4, 34, 50, 100};
+    (void)state;
+    lh_spec spec = lh_toy_fleet_spec();
+    assert_int_equal(toy_cuda.evaluation_group(&(lh_shape){100, {18, 0}, 9}), 3);
+    for (int i = 0; i < 4; i++) {
+        lh_error error;
+        lh_engine *cuda, *cpu;
+        lh_toy_use_device((lh_emulation){.multiprocessors = (int)multiprocessors[i]});
+        lh_cuda_driver driver = *lh_toy_device.driver;
+        driver.cuLaunchCooperativeKernel = launch_and_count;
+        lh_toy_device.driver = &driver;
+        lh_engine_config config = {.spec = &spec, .seed = 7, .threads = 2};
+        lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &cuda, &error), &error);
+        lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
+        check_evaluation(cuda, cpu, 9, 100);
+        assert_int_equal(blocks_launched, blocks[i]);
+        cuda->ops->close(cuda);
+        cpu->ops->close(cpu);
+        lh_toy_end_device();
+    }
+}
+
 static volatile sig_atomic_t stop;
 static int launched, stop_at;
 
@@ -435,6 +470,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_evaluate_sums_are_those_of_the_cpu),
         cmocka_unit_test(test_evaluate_under_a_watchdog_in_short_launches),
+        cmocka_unit_test(test_evaluate_on_many_blocks_in_small_groups),
         cmocka_unit_test(test_evaluate_ends_behind_a_launch_at_a_signal),
         cmocka_unit_test(test_draws_of_every_sequence_numbers_are_those_of_the_cpu),
         cmocka_unit_test(test_evaluate_each_replica_its_own_parameters),

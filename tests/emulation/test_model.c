@@ -512,6 +512,25 @@ static void check_evaluation(int n, int blocks, int group) {
     close_problem(&p);
 }
 
+/* A group is as large as a device has blocks to spare. Of 14 task lengths more tokens than a tile has rows. */
+static void test_evaluation_in_groups_of_any_size_has_the_same_bits(void **state) {
+    static const int groups[] = {1, 2, SEQUENCES};
+    (void)state;
+    if (SPEC->cuda->launches != NULL) return; /* groups of a wide model are the program's */
+    problem p = open_problem(14, LH_MODE_EVALUATE);
+    size_t bytes = (size_t)SEQUENCES * (size_t)p.shape.labels * (size_t)SPEC->classes * real_bytes();
+    unsigned char *logits = lh_model_reserve(3 * bytes);
+    lh_cuda_answer answers[3][SEQUENCES];
+    lh_cuda_step step = device_step(&p);
+    for (int i = 0; i < 3; i++) {
+        lh_model_evaluate(SPEC, p.parameters, p.tables, &step, 3, groups[i], 0, answers[i], logits + i * bytes);
+        assert_memory_equal(logits + i * bytes, logits, bytes);
+        for (int s = 0; s < SEQUENCES; s++) assert_true(answers[i][s].loss == answers[0][s].loss);
+    }
+    free(logits);
+    close_problem(&p);
+}
+
 static void test_evaluation_is_that_of_the_cpu(void **state) {
     (void)state;
     check_evaluation(1, 2, 2);
@@ -581,6 +600,7 @@ int main(void) {
         cmocka_unit_test(test_update_of_a_gradient_is_that_of_the_cpu),
         cmocka_unit_test(test_update_of_the_cpu_is_that_of_the_reference),
         cmocka_unit_test(test_evaluation_is_that_of_the_cpu),
+        cmocka_unit_test(test_evaluation_in_groups_of_any_size_has_the_same_bits),
         cmocka_unit_test(test_evaluation_with_biases_is_that_of_the_cpu),
         cmocka_unit_test(test_step_that_is_not_finite_leaves_the_parameters),
         cmocka_unit_test(test_step_behind_one_that_was_not_made_is_not_made),

@@ -27,24 +27,33 @@ typedef struct cut {
     size_t workspace;  /* bytes of one; a block has one, a wide model one for all */
 } cut;
 
+/* Groups of so many sequences; or sequences of so many groups. */
 static int groups_of(const lh_shape *shape, int group) { return (shape->sequences + group - 1) / group; }
 
+/* Groups are as even as blocks take them, and smaller where blocks would be idle: a sequence's bits depend on no other
+ * in its group. */
 static cut cut_of(const lh_cuda_fleet *fleet, const lh_shape *shape, int replicas) {
     int group = fleet->program->evaluation_group(shape), most = fleet->device->evaluate_blocks;
+    int at_once = replicas < most ? replicas : most, blocks = most / at_once;
     if (group > shape->sequences) group = shape->sequences;
+    int rounds = (groups_of(shape, group) + blocks - 1) / blocks;
+    if (fleet->library == NULL) group = groups_of(shape, blocks * rounds);
     lh_shape part = *shape;
     part.sequences = group;
-    int busy = fleet->library != NULL ? group : groups_of(shape, group), at_once = replicas < most ? replicas : most;
-    return (cut){group, at_once, busy < most / at_once ? busy : most / at_once,
+    int busy = fleet->library != NULL ? group : groups_of(shape, group);
+    return (cut){group, at_once, busy < blocks ? busy : blocks,
                  lh_cuda_aligned(fleet->program->workspace_bytes(&part, LH_MODE_EVALUATE))};
 }
 
-/* The workspaces of a launch, whatever replicas it evaluates. */
-static size_t workspaces_of(const lh_cuda_fleet *fleet, const lh_shape *shape, const cut *c) {
-    if (fleet->library != NULL) return 1;
-    size_t busy = (size_t)fleet->count * (size_t)groups_of(shape, c->group),
-           most = (size_t)fleet->device->evaluate_blocks;
-    return busy < most ? busy : most;
+/* Bytes of a launch's workspaces, whatever replicas it evaluates. */
+static size_t workspaces_of(const lh_cuda_fleet *fleet, const lh_shape *shape) {
+    size_t most = 0;
+    for (int replicas = 1; replicas <= fleet->count; replicas++) {
+        cut c = cut_of(fleet, shape, replicas);
+        size_t blocks = fleet->library != NULL ? 1 : (size_t)c.at_once * (size_t)c.team;
+        most = larger(most, blocks * c.workspace);
+    }
+    return most;
 }
 
 static size_t shared_of(const lh_cuda_fleet *fleet, const lh_shape *shape) {
@@ -54,10 +63,9 @@ static size_t shared_of(const lh_cuda_fleet *fleet, const lh_shape *shape) {
 static void need_length(const lh_cuda_fleet *fleet, int n, int examples, needs *most) {
     const lh_spec *spec = fleet->spec;
     lh_shape shape = lh_shape_at(spec, n, examples);
-    cut c = cut_of(fleet, &shape, 1);
     size_t logits = (size_t)shape.labels * (size_t)spec->classes * (size_t)fleet->program->real_bytes;
     most->batch = larger(most->batch, lh_cuda_layout_of(fleet, &shape).bytes);
-    most->workspaces = larger(most->workspaces, workspaces_of(fleet, &shape, &c) * c.workspace);
+    most->workspaces = larger(most->workspaces, workspaces_of(fleet, &shape));
     most->shared = larger(most->shared, shared_of(fleet, &shape));
     most->logits = larger(most->logits, logits);
     most->classes = larger(most->classes, (size_t)examples * (size_t)shape.labels * sizeof(int));
