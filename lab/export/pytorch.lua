@@ -145,7 +145,7 @@ local function sizes_of(net, attentions)
     add("HEADS", attentions[1].family.heads)
   end
   for _, width in ipairs(net.widths) do
-    if not width.asked then -- of generated C: filled up to whole vectors
+    if not width.asked then -- a width that generated C fills up to whole vectors
       add(width.text, width.count)
     end
   end

@@ -15,7 +15,7 @@ local write = require("base.write")
 local M = {}
 
 local LEAST_ROUNDS, MOST_ROUNDS = 3, 15
-local CLEAR = 0.97 -- what is slower than that after the first rounds gets no more of them
+local CLEAR = 0.97 -- ratio: a slower candidate gets no more rounds after the first ones
 
 -- A new folder of variants of one plan: { project, spec, job, dir, made }; or nil and a message.
 function M.open(project, spec, levels, dir)

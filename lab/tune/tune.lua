@@ -22,8 +22,8 @@ local M = {}
 
 local INPUT, ENVIRONMENT, STOPPED = 1, 4, 75
 local WINDOW = 0.3 -- seconds of `bench` for a mode and a length
-local SEARCHING = 0.7 -- of the time; the rest is for the comparison with the model's choices, and for proposals
-local LEAST = 0.005 -- a gain that nobody would notice
+local SEARCHING = 0.7 -- share of the time; the rest is for the comparison with the model's choices, and for proposals
+local LEAST = 0.005 -- a gain too small to matter
 local BLOCKS = { 42, 84, 126, 168 } -- tokens of a block of training
 local BOTH = { "train", "eval" }
 

@@ -18,7 +18,7 @@ from .reading import place_of, runs
 WRITERS = ("tensorboardX", "torch.utils.tensorboard")
 # Fields of a line that are no measures.
 OF_STEPS = ("step", "by", "examples", "of", "batch", "draws", "counted", "seconds", "epoch")
-PLAIN = dict.fromkeys([*range(32), *range(127, 160)], " ")  # of what files say: a terminal obeys such characters
+PLAIN = dict.fromkeys([*range(32), *range(127, 160)], " ")  # characters of files that would control a terminal
 
 
 def _writer():
@@ -103,7 +103,7 @@ def main(words):
             return 4
     left_out = [warning for warning in told if issubclass(warning.category, LonghandWarning)]
     for warning in told:
-        if warning.category is UserWarning or warning in left_out:  # of torn lines, of runs; not those of libraries
+        if warning.category is UserWarning or warning in left_out:  # torn lines and runs; not libraries
             print(f"longhand export tensorboard: {warning.message}".translate(PLAIN), file=sys.stderr)
     print(f"{words[1]}: events of {count} {'run' if count == 1 else 'runs'}; tensorboard --logdir {words[1]}")
     return 1 if left_out else 0

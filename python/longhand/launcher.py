@@ -18,7 +18,7 @@ import urllib.parse
 
 from .errors import BY_CODE, CommandError, LonghandError, MachineError
 
-LAST_LINES = 200  # of stderr, which an exception shows
+LAST_LINES = 200  # lines of stderr that an exception shows
 
 
 def _installed_from():

@@ -275,7 +275,7 @@ class Writer:
         level = LEVELS[node.word]
         if level == POWER:
             return f"{self.text(node.parts[0], POWER + 1)} ^ {self.text(node.parts[1], UNARY)}", POWER
-        chain = [node]  # of operators that bind as tightly, from the right: it may be as long as the formula
+        chain = [node]  # operators that bind as tightly, from the right: it may be as long as the formula
         while self._goes_on(chain[-1].parts[0], level):
             chain.append(chain[-1].parts[0])
         pieces = [self.text(chain[-1].parts[0], level)]

@@ -22,7 +22,7 @@ local M = {}
 local number = sheets.number
 
 local MOST_NAMED = 12 -- cells in a message
-local APART = 0.05    -- of a metric's full scale: two clumps of seeds have at least that much between them
+local APART = 0.05    -- share of a metric's full scale: two clumps of seeds have at least that much between them
 
 -- Whether a group's seeds are two clumps: some generalise and some do not, and between the two is more than either is
 -- wide.

@@ -17,7 +17,7 @@ local write = require("base.write")
 local M = {}
 
 local CELL, LEAST, MOST = 9, 150, 640 -- pixels: of a cell, and of a panel
-local NONE = { text = "" }            -- what has no symbol
+local NONE = { text = "" }            -- a token without a symbol
 
 -- ---- symbols ----
 

@@ -15,8 +15,8 @@ local stop = require("lab.study.analyse.source").stop
 local M = {}
 
 local FAINT, COLOURED = 600, 1500 -- points that a panel shows at most; the file has all
-local FLAT = 1e-9                 -- of all variance: less is rounding
-local INSIDE = 0.99               -- of the fitted points: inside the radius that `outside` counts beyond
+local FLAT = 1e-9                 -- share of all variance: less is rounding
+local INSIDE = 0.99               -- share of the fitted points inside the radius that `outside` counts beyond
 
 -- Activations of the chosen part of every sequence: a flat list, and the places of a sequence that it has.
 local function points_of(source, file, site, length, part)

@@ -24,9 +24,9 @@ local number, mean = sheets.number, statistics.mean
 
 local ALL = -1
 local STEP = { start = "step 0", trained = "trained" }
-local LARGEST = math.log(2) -- of a divergence
+local LARGEST = math.log(2) -- largest divergence
 local CELL, LEAST = 18, 220 -- pixels of a group in the picture, and of a panel at least
-local LETTER = 6            -- pixels of a letter beside it
+local LETTER = 6            -- pixels of a letter next to it
 
 -- ---- the comparison ----
 
@@ -176,7 +176,7 @@ local function compare(groups, models, options)
   local floors, list = add_floors(groups, models, options.folder), options.folder .. "/list"
   write_list(models, list)
   local result, pipe = { pairs = {}, floors = {}, of_run = {} }, shell.open({ program, list })
-  for _, a in ipairs(groups) do -- of which a pair, or a floor, may have no line
+  for _, a in ipairs(groups) do -- a pair, or a floor, may have no line
     within(result.floors, a)
     for _, b in ipairs(groups) do
       within(result.pairs, a, b)

@@ -11,7 +11,7 @@ local tongues = require("base.tongues")
 
 local M = {}
 
-M.WIDTH = 100 -- of the screen
+M.WIDTH = 100 -- characters of a line on the screen
 local MOST_ROWS, MOST_NOTES = 40, 12 -- on the screen; the files have all
 local MOST_DAMAGED = 5
 

@@ -157,7 +157,7 @@ while hear; do
             ;;
     esac
 done
-for one in $training; do # nobody else would stop them
+for one in $training; do # no other process stops them
     [ -n "$broken" ] || say "the process that holds the trainers is gone"
     broken=yes
     kill -TERM "${one#*:}" 2>/dev/null

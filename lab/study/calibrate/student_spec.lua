@@ -77,7 +77,7 @@ end
 local function family(out, name, part, encoding, masks)
   local inner = {}
   leave_out(encoding and encoding[name] or {}, inner, "      ")
-  if replaces_mask(name, part, masks) then -- lines are a mask: what the teacher had of its own goes
+  if replaces_mask(name, part, masks) then -- lines are a mask: the teacher's own mask is dropped
     inner[#inner + 1] = '      mask = { kind = "full" },'
   end
   lines_text(inner, name, part)

@@ -13,7 +13,7 @@ local tree = require("spec.reading.tree")
 local M = {}
 
 local LARGEST_SEED = 1 << 53 -- runtime/cli/options.h
-local MOST_RUNS = 4096 -- of a cell: runtime/cli/train/verb_train.c
+local MOST_RUNS = 4096 -- limit for a cell: runtime/cli/train/verb_train.c
 
 function M.add(context, node, field, what, expected, hint)
   context.diagnostics:add({ at = node.origin, field = field, what = what, expected = expected, hint = hint })
@@ -113,7 +113,7 @@ function M.seeds(context, node, path)
       return seeds
     end
   end
-  if #items == 0 then -- which items_of has told
+  if #items == 0 then -- items_of has reported it
     return seeds
   end
   local first, last = ends[1], ends[2]

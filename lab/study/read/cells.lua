@@ -251,7 +251,7 @@ function M.of_study(study, root, metric)
   local lost, strange = as_swept.lost_cells(study)
   for _, cell in ipairs(lists.join(study.cells, lost)) do
     local list, is_earlier, anew = as_swept.choose(root, study, cell, own_runs(cell, root), left)
-    if #list > 0 then -- of a cell that the study has no more there may be nothing
+    if #list > 0 then -- a cell that the study no longer has may have no runs
       cells[#cells + 1] = { key = cell.key, id = cell.id, spec = cell.spec, lost = not is_earlier and cell.lost or nil,
         runs = list, anew = anew, task_spec = not cell.spec and spec_of(list) or nil }
     end

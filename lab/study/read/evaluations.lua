@@ -33,7 +33,7 @@ end
 function M.add(of, row)
   local evaluation, n = of[row.split], row.by and row.by[of.axis] or of.axis == "length" and row.length
   if not n and row.length then
-    return -- by length, where the run goes by other axes: somebody asked for it
+    return -- evaluation by length, on request, of a run that goes by other axes
   elseif not evaluation or row.step > evaluation.step then
     evaluation = { step = row.step, examples = row.examples, draws = row.draws, decoding = row.decoding, places = {},
       lines = {} }

@@ -17,7 +17,7 @@ local shapes = require("lab.study.read.shapes")
 local tongues = require("base.tongues")
 local write = require("base.write")
 
-local M = { DATA_DIGITS = 8 } -- of a training file's SHA-256 in the name of a run's folder
+local M = { DATA_DIGITS = 8 } -- digits of a training file's SHA-256 in the name of a run's folder
 
 local STOPPED = 75 -- the exit code after a signal
 local TAIL = 4096 -- bytes that hold the last line of metrics.jsonl, and of eval.jsonl

@@ -68,7 +68,7 @@ local function own_name(list, name, data)
     local is_masked = is_older and data.counts and one.facts.loss == nil and has_masks(data)
     found = (one.name == own or is_older and not is_masked) and one.name or found
   end
-  return found or own -- of both the one behind, which says its data
+  return found or own -- if both exist, the later one, whose name holds its data
 end
 
 -- seen: a table that lives as long as one look at all runs.

@@ -17,9 +17,9 @@ local M = {}
 M.LARGEST = { ["run.json"] = 4 << 20, ["eval.jsonl"] = 256 << 20, ["metrics.jsonl"] = 256 << 20, record = 1 << 20 }
 M.LONGEST_LINE = 65536
 M.MOST_LINES = 1 << 20
-M.LONGEST_EVALUATED = 1000000 -- of a task length that `trainer eval` takes: runtime/cli/options.h
+M.LONGEST_EVALUATED = 1000000 -- longest task length that `trainer eval` takes: runtime/cli/options.h
 
-local MOST = 1 << 53 -- of a count: what a double holds exactly
+local MOST = 1 << 53 -- largest count: a double holds it exactly
 local LONGEST_TEXT = 16384 -- a flag with a path, or with all lengths that it may name
 local LONGEST_FORMULA = 1 << 20
 local MOST_FLAGS, MOST_VALUES = 4096, 1 << 21

@@ -237,7 +237,7 @@ function M.clock(run)
   note_damage(run, damage)
   local facts, last = run.facts, marks[#marks]
   if facts.step and facts.train_seconds and facts.step > (last and last[1] or 0) then
-    marks[#marks + 1] = { facts.step, facts.train_seconds } -- of a step behind the last line
+    marks[#marks + 1] = { facts.step, facts.train_seconds } -- a step after the last line
   end
   return damage and {} or marks
 end

@@ -12,7 +12,7 @@ local lists = require("base.lists")
 local M = {}
 
 local DEEPEST = 16
-local LARGEST = 1e300 -- of a number without a range: a little arithmetic leaves it finite
+local LARGEST = 1e300 -- largest number without a range: a little arithmetic leaves it finite
 local LONGEST_NAME = 60
 
 local judges = {}

@@ -88,7 +88,7 @@ local function with_own_spec(project, info, use)
     end
     local data = spec and spec.plan.task.data
     if spec and (spec.plan.task.text or data and not data.made) then
-      return nil, "it names a file of its own" -- code that nobody here has asked for
+      return nil, "it names a file of its own" -- code that the user has not requested
     elseif not spec then
       return nil, why
     end

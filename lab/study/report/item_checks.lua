@@ -17,7 +17,7 @@ local M = {}
 
 local keys = canonical.sorted_keys
 
-local LARGEST = 1e9 -- of a number
+local LARGEST = 1e9 -- largest number
 
 -- Whether a value is a table whose keys are all names.
 local function is_named(value)

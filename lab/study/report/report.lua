@@ -51,7 +51,7 @@ local INPUT, ENVIRONMENT = 1, 4
 local function ambiguous(study, item, file)
   local axis = item.at and numbers.axis(study)
   if item.at and not axis then
-    return nil -- nothing has a score, and nobody knows what the numbers are
+    return nil -- nothing has a score, so that the meaning of the numbers is unknown
   end
   local place = item.at and { [axis] = item.at[1] } or {}
   local cell = lists.find(study.cells, function(one)

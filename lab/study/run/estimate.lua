@@ -20,7 +20,7 @@ local wording = require("base.wording")
 local M = {}
 
 local MOST = 16 -- measurements
-local SECONDS = 0.25 -- of each mode and length
+local SECONDS = 0.25 -- time for each mode and length
 
 local function group_of(cell)
   local resolved, network = cell.spec.resolved, cell.spec.plan.own_network

@@ -11,7 +11,7 @@ local run_files = require("lab.study.read.run_files")
 
 local M = {}
 
-local DIGITS = 16 -- of a file's SHA-256 in a line of eval.jsonl
+local DIGITS = 16 -- digits of a file's SHA-256 in a line of eval.jsonl
 
 -- Sets by their split: the name of their file among those of a spec, and in run.json.
 local SETS = { { "train", "data", "train" }, { "test", "eval", "eval" }, { "validation", "validation", "validation" } }
@@ -99,7 +99,7 @@ local function problem_of_set(set, lines, wanted, facts)
   if not lines then
     return ("%s is not evaluated as it is asked for"):format(set.shown)
   elseif set.digest and recorded and recorded ~= set.digest then
-    return other -- also where lines of the file are there: what reads runs goes by run.json
+    return other -- also where lines of the file are there: readers of runs depend on run.json
   end
   for _, line in pairs(lines) do
     local digest = line.data or (recorded or ""):sub(1, DIGITS)

@@ -14,8 +14,8 @@ local run_files = require("lab.study.read.run_files")
 local M = {}
 
 local END = 512 -- bytes of run.json that say how it ended
-local QUIET, QUIET_AT_FIRST = 120, 900 -- seconds without a sign after which nobody is seen at work
-local LINES = 3 -- of metrics.jsonl that may be late
+local QUIET, QUIET_AT_FIRST = 120, 900 -- seconds without a sign of life, after which a run does not count as running
+local LINES = 3 -- lines of metrics.jsonl that may be late
 
 local function mark(path)
   local attributes = lfs.attributes(path)

@@ -98,7 +98,7 @@ function M.run(project, lines, most, on)
   until done
   local ended_well = jobs.pipe:close()
   os.remove(path)
-  for _, pid in pairs(jobs.pids) do -- nobody else would stop them
+  for _, pid in pairs(jobs.pids) do -- no other process stops them
     signal(pid, "TERM")
   end
   if not ended_well then

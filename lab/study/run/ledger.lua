@@ -50,7 +50,7 @@ function M.wanted(cell)
   end
   local stream = validation.of(resolved)
   for _, n in ipairs(stream and stream.lengths or {}) do
-    sum = sum + work_of(n, stream.examples) -- goes first; a run is done without
+    sum = sum + work_of(n, stream.examples) -- evaluated first; a run is done without it
   end
   for i, n in ipairs(wanted.lengths) do
     wanted.conditions[condition(wanted.split_of(n), n, eval.examples, draws)] = true

@@ -21,7 +21,7 @@ local M = {}
 
 local NOTE_ORDER = { "study", "path", "absolute", "scale", "set", "started" }
 local STATES = ledger.STATES
-local MOST_LINES = 12 -- of what becomes of runs, before a sweep begins
+local MOST_LINES = 12 -- lines on decisions on runs, before a sweep begins
 
 function M.say(...)
   io.stderr:write(table.concat({ ... }), "\n")

@@ -8,7 +8,7 @@ local wording = require("base.wording")
 
 local M = {}
 
-local MOST_NAMES = 3 -- of cells, in one line
+local MOST_NAMES = 3 -- names of cells in one line
 
 -- Words for runs that stay as they are: those of a state, and those of other data.
 local STAYS = { ["trained further"] = "%s; they stay as they are" }

@@ -9,7 +9,7 @@ local shell = require("base.shell")
 local tongues = require("base.tongues")
 local wording = require("base.wording")
 
-local M = { NEXT = "-next" } -- behind the array's name
+local M = { NEXT = "-next" } -- appended to the array's name
 
 local SIGNAL_SECONDS = 120 -- before the end of a task; the controller looks every 30 s
 

@@ -105,7 +105,7 @@ function M.tasks(groups, limits)
     return weight(a) > weight(b) or weight(a) == weight(b) and place[a] < place[b]
   end)
   local limit = math.min(limits.most, #groups)
-  local room = math.max(limits.seconds, longest) -- a group is one process: it goes on after a requeue
+  local room = math.max(limits.seconds, longest) -- a group is one process: it continues after a requeue
   local count = known and math.min(limit, math.max(limits.least, math.ceil(total / room))) or limit
   local tasks, heaviest = spread(sorted, count, weight)
   while known and heaviest > room and count < limit do

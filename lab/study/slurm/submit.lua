@@ -32,7 +32,7 @@ local M = {}
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local DEFAULT_MOST = 1000 -- tasks, where no cluster says
-local FULL = 0.9 -- of a task's time that runs are packed into: they are estimated
+local FULL = 0.9 -- share of a task's time that runs are packed into, since their times are estimates
 
 local must, say, warn = overview.must, overview.say, overview.warn
 

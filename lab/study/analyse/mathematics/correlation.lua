@@ -8,7 +8,7 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-local FLAT = 1e-12 -- of the largest number: what varies by less is rounding
+local FLAT = 1e-12 -- share of the largest number: less variation is rounding
 
 function M.dot(a, b)
   local sum = 0.0

@@ -9,11 +9,11 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-local MOST_SPLITS = 50000 -- that a permutation test goes through one by one: 9 against 9 seeds are 48,620
+local MOST_SPLITS = 50000 -- splits that a permutation test enumerates: 9 against 9 seeds are 48,620
 
-local HALVINGS = 60   -- of the interval that a bound of a share is looked for in
+local HALVINGS = 60   -- steps of the bisection for a bound of a share
 local SLACK = 1 + 1e-7 -- probabilities this close are equal: they are sums of logarithms
-local ROUNDING = 1e-9 -- of the largest score: differences of means this close are equal
+local ROUNDING = 1e-9 -- share of the largest score: differences of means this close are equal
 
 -- The logarithm of n!, from a table that grows.
 local factorials = { [0] = 0.0 }

@@ -11,9 +11,9 @@ local student = require("lab.study.analyse.mathematics.t_distribution")
 
 local M = {}
 
-local FLAT = 1e-12 -- of the means: a standard error below is what rounding leaves of numbers that are all the same
+local FLAT = 1e-12 -- share of the means: a standard error below is rounding of equal numbers
 
-M.ERROR = 0.05 -- of the first kind: the level of all tests, and what lies outside an interval
+M.ERROR = 0.05 -- type I error: the level of all tests, and the probability outside an interval
 
 -- Whether numbers differ by more than rounding.
 function M.varies(values)

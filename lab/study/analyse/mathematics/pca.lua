@@ -11,7 +11,7 @@ local lists = require("base.lists")
 local M = {}
 
 local SWEEPS = 60
-local SMALL = 1e-22 -- of the sum of squares: where the rest of a matrix counts as nothing
+local SMALL = 1e-22 -- share of the sum of squares: a remainder below it counts as nothing
 
 local function mean_of(points, width)
   local mean, count = {}, #points // width

@@ -9,7 +9,7 @@ local scales = require("lab.study.report.figures.scales")
 
 local M = {}
 
-local MARGIN = 0.06 -- of the range on either side
+local MARGIN = 0.06 -- share of the range on either side
 
 -- An axis as it is given, or that all numbers fit on.
 local function axis(letter, groups, given)

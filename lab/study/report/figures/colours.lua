@@ -147,9 +147,9 @@ end
 
 -- ---- on a ground ----
 
-M.LIGHT, M.DARK = "#eef1f6", "#262a33" -- what is shaded on the page, and is nearer to the curves than its ground
+M.LIGHT, M.DARK = "#eef1f6", "#262a33" -- shaded parts of the page, nearer to the curves than its ground
 
-local CONTRAST = 3.05 -- of a graphical object, as WCAG 2.2 asks for (1.4.11), and some room for rounding
+local CONTRAST = 3.05 -- contrast of a graphical object: WCAG 2.2 (1.4.11) and a margin for rounding
 local STEPS = 64
 
 -- Relative luminance, as WCAG defines it.

@@ -18,7 +18,7 @@ local quote = tongues.gnuplot
 
 M.POINTS = 100 -- most points of a curve; more are averaged in neighbours
 
-local WIDTH, HEIGHT = 430, 320 -- of one of several panels, in pixels of the SVG
+local WIDTH, HEIGHT = 430, 320 -- size of one of several panels, in pixels of the SVG
 
 local FRAME = [[
 set border 3 lw 1 lc rgb "#444444"

@@ -20,7 +20,7 @@ local wording = require("base.wording")
 local M = {}
 
 local FEW_DECADES = 20 -- times that differ less are drawn on a linear axis
-local FEWEST_SEEDS = 3 -- of which quartiles are shown
+local FEWEST_SEEDS = 3 -- least number of seeds whose quartiles are shown
 local BOLD = "Bold: mean over the seeds at the chosen learning rate of each; "
 local SEEDS = "faint: these seeds; bands: quartiles of the seeds, where there are three or more"
 local SAMPLES = "; of a single seed the 95% Wilson interval of its exact match, over the examples of each length"

@@ -95,7 +95,7 @@ local function panels_of(study, item, value, splits, context)
       or set, in_epochs, study)
   end
   for _, entry in ipairs(lines) do
-    local read = {} -- of one cell: the metrics of a whole study are more than memory holds
+    local read = {} -- metrics of one cell: those of a whole study are more than memory holds
     for _, split in ipairs(splits) do
       local panel, found = panels[split], lists_of(entry.cell, split, in_epochs, study.scored.metric, read)
       for _, points in ipairs(found) do

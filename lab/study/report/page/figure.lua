@@ -24,8 +24,8 @@ local WIDTH, HEIGHT = 460, 300
 local LEFT, RIGHT, TOP, BOTTOM = 48, 14, 30, 44
 local LEVELS = 66 -- on the right, in the place of RIGHT, for names of levels
 local TIC_WIDTH, TIC_HEIGHT = 34, 15 -- tics that are closer have no number
-local LEVEL_HEIGHT = 28 -- of a level's name, two lines
-local MARKS = 8 -- of a curve
+local LEVEL_HEIGHT = 28 -- pixels of a level's name, two lines
+local MARKS = 8 -- markers on a curve
 
 -- By gnuplot's numbers of points.
 local POINTS = {

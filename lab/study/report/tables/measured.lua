@@ -17,7 +17,7 @@ local M = {}
 
 local SETS = { "validation", "train", "test", "in_distribution", "between", "beyond" }
 local NAMES = { "exact_match", "accuracy", "accuracy_teacher_forced" }
-local SHORT = { accuracy_teacher_forced = "teacher-forced" } -- accuracy, beside the other
+local SHORT = { accuracy_teacher_forced = "teacher-forced" } -- in addition to accuracy
 
 -- The evaluation of a run by the name of a set; a name of a role is none of a set.
 local function evaluation_of(run, set)
