@@ -100,8 +100,8 @@ check_levels = $(if $(levels_problem),echo "$(levels_problem)" >&2; exit 1,:)
 upper = $(shell echo $(1) | tr 'a-z-' 'A-Z_')
 have = $(foreach level,$(1),-DLH_HAVE_$(call upper,$(level)))
 
-# Static archives where they exist, so that a trainer needs nothing but libc on another machine.
-# What a release carries itself comes first (make dist).
+# Static archives where they exist, so that a trainer needs nothing but libc on another machine. An archive that a
+# release carries comes first (make dist).
 CARRIED_JANSSON := $(if $(CARRIED),$(dir $(LIBRARY))libjansson.a)
 archive = $(or $(filter %/$(1),$(CARRIED_JANSSON)),$(filter /%,$(shell $(CC) -print-file-name=$(1) 2>/dev/null)))
 JANSSON = $(call once,JANSSON,$(or $(call archive,libjansson.a),-ljansson))
@@ -122,7 +122,7 @@ missing_archives = $(foreach name,$(static_archives),$(if $(call archive,$(name)
 STATIC_PROBLEM = $(if $(CHECKS),sanitizers cannot be linked statically$(comma) leave out VARIANT=$(VARIANT),$(if \
 	$(strip $(missing_archives)),static linking needs archives that $(CC) does not find: $(strip $(missing_archives))))
 
-# Archives whose code a trainer holds beside our own.
+# Archives whose code a trainer contains in addition to our own.
 ARCHIVES = $(foreach name,$(if $(STATIC),$(static_archives),$(notdir $(filter %.a,$(JANSSON) $(OPENMP)))) libgcc.a,$(call \
 	archive,$(name)))
 
@@ -167,7 +167,7 @@ $(LIBRARY): $(RUNTIME_OBJECTS) | $(CARRIED_JANSSON)
 	@mkdir -p $(@D)
 	$(call whole,ar rcs,$(filter %.o,$^))
 
-# The code of others as they wrote it, its licence beside it, where bundles look.
+# Third-party code is compiled as it is, with its licence next to the archive, where bundles look for it.
 $(B)/third_party/%.o: RUNTIME_CFLAGS = -std=gnu11 -O2 -g1 -w -DHAVE_CONFIG_H -Ithird_party/jansson
 
 $(CARRIED_JANSSON): $(patsubst %.c,$(B)/%.o,$(wildcard third_party/jansson/*.c))
@@ -201,7 +201,7 @@ ifneq ($(ID),)
 ifneq ($(and $(STATIC),$(STATIC_PROBLEM)),)
 $(error $(STATIC_PROBLEM))
 endif
-# A user's own sampler lies beside the generated files. It comes before the library, whose tasks it may be named after.
+# A user's own sampler lies next to the generated files. It comes before the library, whose tasks it may be named after.
 TASK_OBJECT := $(if $(wildcard $(SOURCES)/task.c),$(OUT)/obj/task.o)
 # Objects that take longest to compile come first.
 TRAINER_OBJECTS := $(LINKED_LEVELS:%=$(OUT)/obj/step.%.o) $(OUT)/obj/main.o $(OUT)/obj/spec.o $(TASK_OBJECT) \
@@ -331,7 +331,7 @@ run: ## RUN=<id>: train it (FLAGS="--steps 1000": flags of the trainer)
 eval: ## RUN=<id> FLAGS="--checkpoint F": evaluate a checkpoint
 	@$(MAKE) --no-print-directory trainer RUN=$(RUN) && $(BUILD)/trainers/$(RUN)/trainer eval $(FLAGS)
 
-# An installed copy is nobody's to write to: what users build lies in their own folders (LONGHAND_BUILD).
+# An installed copy is read-only for its users: their builds are in their own folders (LONGHAND_BUILD).
 PREFIX ?= /usr/local
 INSTALLED = longhand Makefile cuda.mk VERSION LICENSE README.md CHANGELOG.md CITATION.cff generator lab templates \
 	include runtime kernels spec generated python docs examples $(wildcard third_party)

@@ -1,12 +1,12 @@
 # The CUDA half of the build, part of the Makefile.
 #
 # TARGETS=cpu,cuda   trainers with a CUDA half; default cpu
-# ARCH=sm_80,...     what to compile device code for: a list, native, all; default one of each class of GPUs
-# JIT=1              carry the text instead, for NVRTC on the node; with ARCH, beside what is compiled here
+# ARCH=sm_80,...     architectures to compile device code for: a list, native, all; default one of each class of GPUs
+# JIT=1              carry the text instead, for NVRTC on the node; with ARCH, in addition to compiled images
 # CUDA_ROOT=DIR      the toolkit's folder
 #
 # Device code is compiled by nvcc, or by a program of ours that calls NVRTC: runtime/cuda/toolkit.sh finds them. TOOLKIT
-# is what that script says, for callers that have asked it already.
+# is that script's output, for callers that have run it already.
 $(foreach name,TARGETS ARCH JIT CUDA_ROOT TOOLKIT,$(if $(filter environment,$(origin $(name))),$(eval $(name) :=)))
 TARGETS := $(or $(TARGETS),cpu)
 WITH_CUDA := $(filter cuda,$(subst $(comma), ,$(TARGETS)))
@@ -25,7 +25,7 @@ find_toolkit = $(shell CC="$(CC)" sh runtime/cuda/toolkit.sh --build "$(BUILD)" 
 	--least "$(2)")
 least_architecture = $(shell sed -n 's/.*\.least_architecture = \([0-9]*\).*/\1/p' $(1) 2>/dev/null)
 
-# A text for one architecture, with what the assembler says of each kernel beside it. Arguments: the toolkit's words,
+# A text for one architecture, with the assembler's report on each kernel next to it. Arguments: the toolkit's words,
 # the architecture, text, result. Warnings are errors.
 DEVICE_FLAGS := -std=c++17 --fmad=true --ftz=false --prec-div=true --prec-sqrt=true --Werror all-warnings -Xptxas -v
 compile_device = rm -f $(4); $(if $(filter nvcc,$(firstword $(1))),\
