@@ -60,7 +60,7 @@ end
 
 local BETWEEN = { product = true, activation = true, gate = true }
 
--- Operations from..to of a scope as one module, if they read one value and only the last is read behind them.
+-- Operations from..to of a scope as one module, if they read one value and only the last is read after them.
 local function closed_group(scope, path, from, to, readers)
   local group = { path = path, ops = {}, list = {}, out = scope.ops[to].out, last = scope.ops[to] }
   local made = {}

@@ -4,7 +4,7 @@
 
 local M = {}
 
--- Positions over the whole range from first on, ascending; likewise distances, the first 0.
+-- Positions in ascending order over the whole range from first on. Distances are spread in the same way, the first 0.
 local function spread_positions(count, first, range)
   local list = {}
   for t = 0, count - 1 do
@@ -21,7 +21,7 @@ local function spread_distances(count, range)
   return list
 end
 
--- Task lengths to compare at: the ends of training, and twice the longest, where there is room for it.
+-- Task lengths to compare at: the ends of training, and twice the longest.
 function M.lengths(resolved)
   local lengths = resolved.train.lengths
   local first = lengths.list and lengths.list[1] or lengths.first
@@ -33,7 +33,8 @@ function M.lengths(resolved)
   return wanted
 end
 
--- An example as a line for `trainer predict`, every draw given; nil where the sequence is too long for the model.
+-- An example as a line for `trainer predict`, with sampled positions and distances; nil where the sequence is too long
+-- for the model.
 function M.request(plan, input, outputs)
   local count = #input * (plan.computation and plan.computation.all or 1) + (plan.readout == "outputs" and outputs or 0)
   if plan.limit and count > plan.limit.tokens then

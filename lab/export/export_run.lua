@@ -65,7 +65,7 @@ local function inputs_of(spec, trainer)
   return list
 end
 
--- The answer that a decoder has read for its logits; behind its end the trainer reads that symbol again.
+-- The answer that a decoder has read for its logits; after its end the trainer reads that symbol again.
 local function whole_answer(answer, outputs)
   for i = #answer + 1, outputs do
     answer[i] = answer[#answer]
@@ -73,8 +73,8 @@ local function whole_answer(answer, outputs)
   return answer
 end
 
--- The lines of stored.jsonl: inputs, draws, and the logits that the trainer makes of them; of a decoder also the answer
--- that it has read for them.
+-- The lines of stored.jsonl: inputs, sampled positions and distances, and the trainer's logits for them; for a decoder
+-- also the answer that it has read.
 local function stored_lines(spec, run, trainer)
   local inputs, code, message = inputs_of(spec, trainer)
   if not inputs then

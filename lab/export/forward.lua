@@ -1,9 +1,9 @@
 -- A forward pass as lines of Python, from expressions in order.
 --
 -- Input: items { out, reads, text, rank } (operations.lua) and loops over blocks { out, reads, loop } (classes.lua).
--- Output: lines. What is read once is written where it is read, unless the line becomes too long; what has a name is
--- called as in the description, and what takes the place of the stream's value, once nothing reads that any more, `h`;
--- but what blocks read from outside keeps its name.
+-- Output: lines. A value that is read once is written where it is read, unless the line becomes too long. A value with
+-- a name has the name of the description. The stream's value is `h`, and so is the one that replaces it once nothing
+-- reads it any more; values that blocks read from outside keep their names.
 
 local lists = require("base.lists")
 local names = require("lab.export.python_names")
@@ -66,7 +66,7 @@ function Pass:note_reads(item, place)
   end
 end
 
--- The name of a value: `h` where the one of that name is not read behind statement i; else `word`.
+-- The name of a value: `h` where the current `h` is not read after statement i; else `word`.
 function Pass:name(value, i, word)
   local free = not self.stream or (self.last[self.stream] or 0) <= i
   if free and value.width.count == self.width and not value.is_external then
@@ -76,7 +76,7 @@ function Pass:name(value, i, word)
   return names.variable(self.variables, word)
 end
 
--- Lines that are too long go on behind a comma within parentheses.
+-- Lines that are too long are wrapped after a comma within parentheses.
 local function wrapped(lines, text)
   local inside, indent = 0, text:match("^ *") .. "    "
   while #text > LINE do
@@ -95,7 +95,7 @@ local function wrapped(lines, text)
   lines[#lines + 1] = text
 end
 
--- A loop goes on from the variable of its input, unless that is read otherwise: behind it, or by every repetition.
+-- A loop reuses the variable of its input, unless that is read elsewhere: after the loop, or by every repetition.
 function Pass:loop(item, i, lines)
   local x, loop = item.reads[1], item.loop
   local others = { table.unpack(item.reads, 2) }

@@ -1,13 +1,13 @@
 -- Sources of positions and distances in templates/python.
 --
 -- Input: the facet `positions` of a family, what attentions need (facets.lua); or the streams of a network. Output: the
--- places that they are made at, and what is written of draws.
+-- places where they are computed, and texts about sampled positions.
 
 local lists = require("base.lists")
 
 local M = {}
 
--- Words and text of draws: their range, from 0 or 1 on, and their order.
+-- Words and text of sampled positions: their range, from 0 or 1 on, and their order.
 local function add_draws(facts, positions)
   local distance = positions.distance
   local drawn = facts.draws_positions and positions or facts.draws_distances and distance
@@ -28,8 +28,8 @@ local function count_of(place, tokens)
   return ("%s = torch.arange(%s.shape[1], device=%s.device)"):format(place, tokens, tokens)
 end
 
--- The places that positions and distances come from: before_layers, and anew in_layers; draws. positions: the facet;
--- needs: of all attentions; additive: whether the input is placed.
+-- Sources of positions and distances: before_layers, and again in_layers; whether they are sampled. positions: the
+-- facet; needs: those of all attentions; additive: whether the input gets positions.
 function M.of(positions, needs, additive)
   local distance, lines, inner = positions.distance, {}, {}
   local drawn = distance.kind == "drawn" or distance.kind == "clamped"

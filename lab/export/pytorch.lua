@@ -170,7 +170,7 @@ end
 
 -- ---- the file ----
 
--- Arguments of a forward pass for what is drawn, and what the comparison passes.
+-- Arguments of a forward pass for sampled positions and distances, and those that the comparison passes.
 local function add_calls(facts)
   local words = lists.filter({ "positions", "distances" }, function(name) return facts["draws_" .. name] end)
   local function of_each(form)
