@@ -54,8 +54,8 @@ local function judge_seeds(group, split, metric, criterion)
   end
 end
 
--- Adds what is known of each group's mean. The resampled means of a group are kept: those of a pair's difference are
--- the differences of theirs, since the groups are drawn apart.
+-- Adds the facts on each group's mean. Resampled means of a group are kept: those of a pair's difference are their
+-- differences, since the groups are resampled independently.
 local function describe(sets, metric, criterion, options)
   local drawing = inference.random(options.seed)
   for _, group in lists.nested(sets, "groups") do
@@ -75,8 +75,8 @@ local function pair_of(set, a, b)
   return pair
 end
 
--- Adds the tests that suppose nothing of how scores are spread, and which test decides: Welch's where the seeds of both
--- groups are spread and in one clump. The permutation test draws its splits from a sequence of its own.
+-- Adds the tests that assume nothing about the distribution of scores, and which test decides: Welch's where the seeds
+-- of both groups are spread and in one clump. The permutation test has a random sequence of its own.
 local function test_exactly(pair, options)
   local a, b = pair.a, pair.b
   pair.permutation, pair.splits, pair.least = exact.permutation(a.scores, b.scores, options.resamples,

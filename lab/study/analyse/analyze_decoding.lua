@@ -26,8 +26,8 @@ local function symbols_of(tokens, names)
   return lists.map(tokens, function(token) return names[token + 1] or false end)
 end
 
--- The answer: { symbols { text, wrong, right } ..., known, wrong, count }, as far as it goes: how many are wrong, or
--- missing, of how many there could be. targets: nil where none is known.
+-- The answer: { symbols { text, wrong, right } ..., known, wrong, count }: the symbols that it has, and how many are
+-- wrong or missing, of how many there could be. targets: nil where none is known.
 local function answer_of(answers, targets, names)
   local made, wanted = symbols_of(answers, names), targets and symbols_of(targets, names) or {}
   local answer = { known = targets ~= nil, wrong = 0, count = #made }
@@ -118,7 +118,7 @@ local function attentions(source, trace, front, streams, layers)
     :format(source.run.dir))
 end
 
--- The layers that were asked for and that no attention is of, in order.
+-- Requested layers without an attention, in order.
 local function absent(list, layers)
   local there = lists.map(list, function(attention) return attention.layer end)
   local numbers = lists.map(layers or {}, function(number) return not lists.has(there, number) and number or nil end)

@@ -101,7 +101,8 @@ local function numbers_in(bases)
   return list
 end
 
--- A likeness: of each measure the value, that of `point` or else the mean of the drawn comparisons, and their interval.
+-- A likeness: each measure's value, which is that of `point` or the mean of the resampled comparisons, and its
+-- interval.
 local function likeness_of(drawn, point)
   local result = {}
   for _, measure in ipairs(MEASURES) do
@@ -115,7 +116,7 @@ local function likeness_of(drawn, point)
   return result
 end
 
--- With intervals from bases drawn with replacement.
+-- The likeness of a model's accuracies to the human ones, with intervals from bases resampled with replacement.
 local function likeness(human, accuracy, bases, options)
   return likeness_of(inference.resample(bases, function(list)
     return compare(human, accuracy, numbers_in(list))

@@ -1,4 +1,4 @@
--- How alike the attention of all models of a study is (docs/analyses.md).
+-- Similarity of the attention of all models of a study (docs/analyses.md).
 --
 -- Input: a study with its cells read, and { project, provide, folder, study, split, length, examples, seed, say,
 -- trained_only, reference }. Output: what analyze.lua says, with the files similarity.csv (a pair of cells and a layer
@@ -153,7 +153,7 @@ local function put(by_layer, layer, cosine, divergence)
   table.insert(within(by_layer, layer, "divergence"), divergence)
 end
 
--- Puts a line of the program where it belongs. Models stand in the order of their groups, uniform ones behind them.
+-- Stores a line of the program's output. Models stand in the order of their groups, uniform ones after them.
 local function take(result, models, floors, first, second, layer, cosine, divergence)
   local a, b = models[first + 1], models[second + 1]
   if a.group and b.group then
@@ -204,9 +204,9 @@ end
 
 -- A list of steps, each { step, layers, pairs, floors, of_run }: pairs[a][b][layer] = { cosine, divergence }, lists
 -- over all pairs of a run of group a with one of group b (a group with itself: different runs), for a <= b, layer -1
--- being all layers together; floors[a][layer] likewise, of runs with attention that is uniform under the same mask;
--- of_run[a][i][b] the mean cosine of run i of group a with the runs of b, all layers. Groups get `mask` (text; nil: all
--- pairs of tokens) and `without_dropout`, where evaluation has it.
+-- being all layers together; floors[a][layer] in the same form, of runs with attention that is uniform under their
+-- mask; of_run[a][i][b] the mean cosine of run i of group a with the runs of b, all layers. Groups get `mask` (text;
+-- nil: all pairs of tokens) and `without_dropout`, where evaluation has it.
 local function steps_of(groups, options)
   local sources, steps = lists.map(groups, function(group) return source_of(group, options) end), {}
   for _, step in ipairs(options.trained_only and { "trained" } or { "trained", "start" }) do
@@ -296,7 +296,7 @@ local function levels_csv(groups, steps)
     end)
 end
 
--- sign: of the values that are drawn; of numbers that are less for what is more alike, minus.
+-- sign: that of the values in the picture; minus for measures that are smaller for more similar models.
 local function panel(data, groups, step, measure, sign, title, range)
   local values = {}
   for _, a in ipairs(groups) do

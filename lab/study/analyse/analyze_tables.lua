@@ -1,4 +1,4 @@
--- Position tables: their distance from a fixed one, and how alike they are (docs/analyses.md).
+-- Position tables: their distance from a fixed one, and their similarity (docs/analyses.md).
 --
 -- Input: a study with its cells read, and { project, folder, grid, reference, split }. Output: what analyze.lua says,
 -- with the files tables.csv (a table per line), correlations.csv, similarity.csv, tables.gnuplot.
@@ -333,8 +333,8 @@ local function similarity_csv(list)
   end)
 end
 
--- The first seed's table of the first block of each group, trained and turned towards the reference; or nil, a code and
--- a message.
+-- The first seed's table of the first block of each group, trained and rotated towards the reference; or nil, a code
+-- and a message.
 local function rotate(result, options)
   return procrustes.measure(options.project, options.folder, { rows = options.rows, columns = result.width },
     result.reference, lists.map(result.groups, function(group) return group.records[1].trained[1].values end), true)

@@ -55,7 +55,7 @@ function M.sets(study, axis, split)
   end)
 end
 
--- All cells as one list of groups, each called by what tells it from the others; scores are token accuracies.
+-- All cells as one list of groups, each named by the values that distinguish it; scores are token accuracies.
 function M.all(study, split)
   return lists.map(study.cells, function(cell)
     local group, name = group_of(cell, study.axes[#study.axes].name, split, "accuracy"), set_name(study, cell)

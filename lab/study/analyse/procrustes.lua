@@ -1,9 +1,9 @@
--- How far tables lie from a reference, also when they may be turned and mirrored freely (orthogonal Procrustes).
+-- Distances of tables from a reference, also under free rotation and reflection (orthogonal Procrustes).
 --
 -- Input: a table is a flat list, row-major; all have the same rows and columns. Output of M.measure: for each { norm,
 -- own, nuclear, plain, distance, unit, cosine, rotated }: its norm; that of the reference; the nuclear norm of A^T B;
--- |A - B|; the least |A Q - B| over orthogonal Q, and that of both at unit norm; the cosine of the two without a turn;
--- where they are wanted, A Q. unit and cosine are nil of a table that is 0. The algebra is LAPACK's:
+-- |A - B|; the least |A Q - B| over orthogonal Q, and that of both at unit norm; the cosine of the two without
+-- rotation; on request, A Q. unit and cosine are nil of a table that is 0. The algebra is LAPACK's:
 -- runtime/tools/procrustes.c is compiled here on the first call.
 
 local correlation = require("lab.study.analyse.mathematics.correlation")

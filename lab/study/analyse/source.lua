@@ -98,7 +98,7 @@ function Source:shape(file, length, ending, count)
   return entry.shape
 end
 
--- Token accuracy on the first `count` examples of each length, under the one draw that a trace of them sees.
+-- Token accuracy on the first `count` examples of each length, with the one sample of positions that their trace has.
 function Source:accuracy(lengths, count)
   local out = self.folder .. "/eval"
   write.remove_tree(out)
@@ -111,7 +111,7 @@ function Source:accuracy(lengths, count)
   return damage and stop(1, damage) or accuracy
 end
 
--- The checkpoint of the run before its first step: the one that it kept, or the same made again by its seed.
+-- The checkpoint of the run before its first step: the one that it kept, or the same recomputed from its seed.
 function Source:untrained()
   local kept = self.run.dir .. "/checkpoint-0.safetensors"
   if lfs.attributes(kept, "mode") == "file" then

@@ -1,4 +1,4 @@
--- How alike two lists of numbers are.
+-- Correlation and cosine of two lists of numbers.
 --
 -- Input: two lists of the same length. Output: a number, or nil where it is not defined: fewer than two numbers, or a
 -- list that does not vary (for the cosine: that is all 0).

@@ -104,7 +104,7 @@ local function each_choice(values, count, visit)
   go_on(1, count, 0.0)
 end
 
--- The sum of `count` of the values that are drawn without replacement; their order changes.
+-- The sum of `count` values that are sampled without replacement; the list's order changes.
 local function drawn_sum(values, count, drawing)
   local sum = 0.0
   for i = 1, count do
@@ -116,9 +116,9 @@ local function drawn_sum(values, count, drawing)
 end
 
 -- The permutation test of two means: p, the share of all ways to split the scores into two cells of these sizes whose
--- means are at least as far apart as here; how many splits that were; the least p that there can be. Where there are
--- more than MOST_SPLITS, the share is of `samples` drawn ones and the one that is there. drawing(n): a random integer
--- from 1 to n.
+-- means are at least as far apart as here; the number of splits; the least p that there can be. Where there are more
+-- than MOST_SPLITS, the share is of `samples` random ones and the observed one. drawing(n): a random integer from 1 to
+-- n.
 function M.permutation(a, b, samples, drawing)
   local values, total, largest = lists.join(a, b), 0.0, 0.0
   for _, value in ipairs(values) do

@@ -68,9 +68,9 @@ function M.random(seed)
   end
 end
 
--- `count` values of statistic(list), each of a list of as many items, drawn from `items` with replacement. What must be
--- drawn together is one item: where puzzles are variants of a base, an item is the list of a base's variants. The list
--- is the same table each time.
+-- `count` values of statistic(list), each of a list of as many items, sampled from `items` with replacement. Values
+-- that belong together form one item: where puzzles are variants of a base, an item is the list of a base's variants.
+-- The list is the same table each time.
 function M.resample(items, statistic, count, drawing)
   local values, list = {}, {}
   for i = 1, count do

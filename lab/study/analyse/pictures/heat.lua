@@ -53,8 +53,8 @@ local function named(names)
   return ("set xtics rotate by 90 right (%s)\nset ytics (%s)"):format(list, list)
 end
 
--- range: { from, to } of the colours; absent: from minus to plus the largest, which the title tells. names: of rows
--- and columns alike, or nil.
+-- range: { from, to } of the colours; nil: from minus to plus the largest value, which the title gives. names: those of
+-- rows and columns, which are the same, or nil.
 function M.panel(data, name, values, rows, title, range, names)
   local columns, peak, whole = #values // rows, 1e-9, true
   for _, value in ipairs(values) do
@@ -92,14 +92,14 @@ local function label(text, place, offset, font, colour)
     place, offset, font, colour)
 end
 
--- A symbol beside a row or below a column, the cross that says that it is wrong farther out.
+-- A symbol next to a row or below a column; farther out, the cross that marks a wrong one.
 local function add_symbol(lines, symbol, place, offsets, font)
   lines[#lines + 1] = label(symbol.text, place, offsets[1], font, symbol.wrong and WRONG or PLAIN)
   lines[#lines + 1] = symbol.wrong and label(CROSS, place, offsets[2], font, WRONG) or nil
 end
 
 -- The panel with symbols on its axes in place of numbers: sides = { writes, reads }, lists of { text, wrong } of rows
--- and of columns. What is wrong is red and has a cross.
+-- and of columns. A wrong symbol is red and has a cross.
 function M.letter(panel, sides, font)
   local lines = { "unset xtics\nunset ytics" }
   for i, symbol in ipairs(sides.writes) do

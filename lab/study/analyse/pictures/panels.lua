@@ -78,7 +78,7 @@ end
 
 -- picture = { name, title, note, panel, settings, data, rows, left, across, down }: the files' name; two lines above
 -- the panels; their size in pixels; lines of the script; rows = { { label, panel ... } ... }, a panel being { title,
--- lines }; where names of tics are long, the pixels beside, between and below panels.
+-- lines }; where names of tics are long, the pixels left of, between and below panels.
 function M.script(picture)
   local columns = 1
   for _, row in ipairs(picture.rows) do

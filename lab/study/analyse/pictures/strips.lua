@@ -1,4 +1,4 @@
--- A picture of groups of numbers: every number a point, their mean and its interval a bar beside them.
+-- A picture of groups of numbers: every number a point, their mean and its interval a bar below them.
 --
 -- Input: { name, title, xlabel, sets }: set = { name, groups }; group = { name, scores, mean, low, high }, the
 -- last three absent where there are too few scores. Output: a gnuplot script; nothing is run here.
