@@ -119,7 +119,7 @@ local function build_all(options)
   return 0
 end
 
--- Trains one run from the start; what an earlier demo left of it goes first.
+-- Trains one run from the start; files of an earlier demo are deleted first.
 local function train(run, steps, options)
   write.remove_tree(("%s/%s"):format(OUT, run.id))
   local code = shell.run({ run.dir .. "/trainer", "train", "--steps", steps, "--seed", 1, "--out", OUT })

@@ -207,8 +207,8 @@ local function fill(options, study, staging, bundle, parts)
     .. '&& mv -f archive.tar.gz "$2"', bundle.name, bundle.out))
 end
 
--- Writes the archive from a folder beside it, which is gone whatever happens; nil and a message. parts: { own (files of
--- text), items, files, archives }; parts.unlicensed is given, the archives that no licence was found for.
+-- Writes the archive from a temporary folder next to it, which is always deleted; nil and a message. parts: { own
+-- (files of text), items, files, archives }; parts.unlicensed is given, the archives that no licence was found for.
 local function pack(options, study, bundle, parts)
   local staging = write.temporary(bundle.out)
   write.remove_tree(staging)

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Copies the licences of what is linked into a folder, from where this machine's packages have them.
+# Copies the licences of linked code into a folder, from where this machine's packages have them.
 #
 #     sh licences.sh FOLDER ARCHIVE...
 #
-# What was compiled here of a release's third_party has its licence beside it: libNAME.LICENSE by libNAME.a.
+# Code of a release's third_party that was compiled here has its licence next to it: libNAME.LICENSE by libNAME.a.
 #
-# Says for each archive "ARCHIVE PACKAGE COUNT": the package that it came with, - where no package manager here knows
+# Prints for each archive "ARCHIVE PACKAGE COUNT": the package that it came with, - where no package manager here knows
 # it, and how many files FOLDER/PACKAGE has now. Knows dpkg, rpm, pacman and apk. Texts that Debian's copyright files
-# name and do not repeat go into FOLDER/common-licenses.
+# name and do not repeat are copied to FOLDER/common-licenses.
 set -u
 into=$1
 shift

@@ -1,7 +1,7 @@
--- The notice of a bundle: whose code its trainers hold beside ours, and the texts of those licences.
+-- The notice of a bundle: whose code its trainers contain in addition to ours, and the texts of those licences.
 --
 -- Input: a project, the archives that are linked, a folder. Output: the text of NOTICE, and the licences in the folder
--- `licences` there, from where the machine's packages have them; what is missing is named in the text, and returned.
+-- `licences` there, from where the machine's packages have them; missing ones are named in the text, and returned.
 
 local shell = require("base.shell")
 

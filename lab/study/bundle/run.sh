@@ -1,11 +1,11 @@
 #!/bin/sh
-# Trains and evaluates what is missing of the study here: sh run.sh [--threads N] [CELL...]
+# Trains and evaluates the missing runs of the study here: sh run.sh [--threads N] [CELL...]
 #
 # A line of cells.txt is a process: the cell, the digest of its plan, its runs, and its trainer's flags. The runs of a
 # process train side by side, one thread each, or all threads on one; where they are fewer than the processors, several
-# cells train at a time. What a trainer says goes into runs/CELL/DIGEST/log.txt; its last line is shown now and then.
-# What is done is left alone, so the same command goes on after whatever stopped it. Exit codes: 0 done, 1 a run failed,
-# 2 usage, 4 the machine, 75 stopped, or another process has some of the runs.
+# cells train at a time. A trainer's output is appended to runs/CELL/DIGEST/log.txt; its last line is shown now and
+# then. Finished runs are left alone, so the same command continues after any interruption. Exit codes: 0 done, 1 a run
+# failed, 2 usage, 4 the machine, 75 stopped, or another process has some of the runs.
 set -u
 LOOK=30 # seconds between two looks at what trains
 WORDS=8 # lines of a log that tell of a failure

@@ -30,14 +30,14 @@ local M = {}
 local INPUT, ENVIRONMENT = 1, 4
 local stop = source_module.stop
 
--- Families of a decoder: the site that a trace has of each, behind the layer.
+-- Families of a decoder: the site that a trace has of each, after the layer's name.
 local FAMILIES = {
   { name = "decoder", choices = "self", ending = "", words = "self-attention" },
   { name = "cross", choices = "cross", ending = ".cross", words = "cross-attention" },
 }
 
--- A job is { run, resolved, options, choices, source, kind, length }: the run with its resolved spec; what the trainer
--- is asked for.
+-- A job is { run, resolved, options, choices, source, kind, length }: the run with its resolved spec, and the request
+-- to the trainer.
 
 local function longest(lengths)
   local last = lengths.last or 0
@@ -99,7 +99,7 @@ local function lines_of(part)
   return { list = list, choices = part.choices }
 end
 
--- Whether a file has the spec of the run; what is there and has another stays in any case.
+-- Whether a file has the spec of the run; a file with another spec is never overwritten.
 local function is_teacher(run, options, path)
   local mode = lfs.symlinkattributes(path, "mode")
   local spec = mode and options.project:plan(path, {})

@@ -29,7 +29,7 @@ local function each(list, change)
   return changed
 end
 
--- First and last line of a direction with a cell that the family may open: self-attention sees nothing behind itself.
+-- First and last line of a direction with a cell that the family may open: self-attention sees nothing after itself.
 local function range_of(direction, matrix, family)
   if direction == 0 then
     return 0, matrix.columns - 1

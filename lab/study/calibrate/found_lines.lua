@@ -133,7 +133,7 @@ end
 
 
 -- The bias of so many rows and columns that lines make: row-major, -inf where none runs, the larger value where two
--- meet. A matrix, or a row, without an open cell is transparent: all 0. causal: what is behind a query stays closed.
+-- meet. A matrix, or a row, without an open cell is transparent: all 0. causal: keys after a query are always closed.
 function M.extend(kept, rows, columns, choices, causal)
   local at, values = { [1] = {}, [-1] = {}, [0] = {} }, {}
   local corner = choices.corner == "all" or choices.corner == "lines" and #kept > 0

@@ -1,10 +1,10 @@
 -- The spec of a student: its teacher's, with the lines that were found and without positions.
 --
 -- Input: { base, init, lines, encoding, masks, comment }: the teacher's spec file as seen from the student's
--- ("./name.lua"); the checkpoint that it begins with, likewise, or nil, or false where its teacher's spec has one and
--- it has none; for the families "decoder" and "cross" { list, choices }, list being { head, direction, line, value };
--- the teacher's resolved encoding, of which the student leaves out what says where tokens stand, or nil: it keeps all;
--- that encoding, for the masks that lines take the place of; lines of text. Output: the text of a spec file.
+-- ("./name.lua"); the checkpoint that it begins with, in the same form, or nil, or false where its teacher's spec has
+-- one and it has none; for the families "decoder" and "cross" { list, choices }, list being { head, direction, line,
+-- value }; the teacher's resolved encoding, of which the student leaves out the facets of positions, or nil: it keeps
+-- all; that encoding, for the masks that lines replace; lines of text. Output: the text of a spec file.
 
 local lists = require("base.lists")
 

@@ -9,7 +9,7 @@ local nodes = require("lab.study.grid.nodes")
 
 local M = {}
 
--- STUDY:CELL or STUDY:SCALE:CELL taken apart: the study, the scale or nil, the text behind the last colon.
+-- STUDY:CELL or STUDY:SCALE:CELL taken apart: the study, the scale or nil, the text after the last colon.
 function M.split(text)
   local argument, last = text:match("^(.*):([^:]*)$")
   local study, scale = argument:match("^(.*):([^:]*)$")

@@ -118,7 +118,7 @@ local function data_of(spec)
     counts = spec.resolved.task.loss ~= "all" } or nil
 end
 
--- A cell without a spec has runs, though nobody knows where they will be.
+-- A cell without a spec has runs, too, although their folders are not known yet.
 local function runs_of(work, cell)
   local runs, plan = {}, cell.spec and cell.id .. "/" .. cell.spec.plan.digest
   for _, rate in ipairs(cell.learning_rates) do

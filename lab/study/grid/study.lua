@@ -31,7 +31,7 @@ M.SECTIONS = { task = true, encoding = true, model = true, train = true, eval = 
   init = true }
 local MOST_RATES = 64 -- runtime/cli/options.h
 
--- The sets that an evaluation goes over.
+-- Sets that an evaluation can have.
 M.SPLITS = { "train", "test", "validation", "in_distribution", "between", "beyond" }
 
 -- Fields of a report besides its items: what each may be, and what that is.
@@ -216,7 +216,7 @@ local function narrow(context, study, node, path)
   end
 end
 
--- One scale: checked always, applied where it is the one that is asked for.
+-- One scale: always checked, and applied if it is the requested one.
 local function read_scale(context, study, node, name)
   local path = "scales." .. name
   if not nodes.is_table(context, node, path, "{ base, seeds, learning_rates, axes }", SCALE_FIELDS) then
