@@ -1,4 +1,4 @@
-/* How a grid is run: which thread goes when, and what is wrong where none can.
+/* Execution of a grid: the order of its threads, and the fault that is reported when none can run.
  *
  * A thread leaves its fibre at a barrier, at a warp's collective and at __nanosleep, with a note of where it stands;
  * everything that follows from such notes happens on the host's stack. A warp runs until no thread of it is ready, a

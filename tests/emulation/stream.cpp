@@ -1,6 +1,6 @@
 /* The driver's API over host memory: streams and what is put into them. All is done as late as the API allows, when the
- * host waits for it, so that a host that reads too early, or reuses a buffer too early, is found out. In another order
- * than the ascending one what other streams have goes before it: none of them waits for this one. */
+ * host waits for it, so that a host that reads too early, or reuses a buffer too early, is found out. In any order but
+ * the ascending one the operations of other streams run first: none of them waits for this one. */
 #include "device.h"
 
 void lh_device_run_stream(CUstream stream) {

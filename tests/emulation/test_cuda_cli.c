@@ -304,8 +304,8 @@ static void test_train_device_that_fails_ends_all(void **state) {
     run(state, 0, "train --device cuda --out . --steps 30 --seeds 3:4 --no-eval --resume");
 }
 
-/* Whichever call is the first to meet a lost device, and whenever: what was written is whole, and goes on to the bits
- * of a run that nothing stopped. */
+/* A device may be lost at any call and at any time: files that were written are whole, and the resumed run has the bits
+ * of an uninterrupted one. */
 static void test_train_device_that_fails_anywhere_goes_on(void **state) {
     static const char *const calls[] = {"cuStreamSynchronize", "cuMemcpyHtoDAsync",         "cuMemcpyDtoHAsync",
                                         "cuMemsetD8Async",     "cuLaunchCooperativeKernel", "cuCtxSetCurrent"};

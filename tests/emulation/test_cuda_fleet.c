@@ -158,7 +158,7 @@ static int ask(lh_engine *engine, int count) {
     return done;
 }
 
-/* Nobody's state is ever ahead of what it handed out when it is looked at. */
+/* The state of a replica is never ahead of the steps that it has returned. */
 static void test_step_waits_for_the_others(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();

@@ -34,8 +34,8 @@ enum { SEED = 7, STEP = 3, DRAW = 2, FIRST = 70, SEQUENCES = 5, SHARDS = 3 };
 
 /* float64, float32: largest difference of an element, relative to the largest of its vector; 2^-53, 2^-24 and some
  * hundred roundings in a row, in another order on each side. tf32, bf16: length of the difference, relative to that of
-  * the vector; operands of products have 11 and 8 bits, and a rectifier near 0 may open on one side alone.
-  * test_emulation.c checks their rounding exactly. */
+ * the vector; operands of products have 11 and 8 bits, and a rectifier near 0 may open on one side alone.
+ * test_emulation.c checks their rounding exactly. */
 static double tolerance(void) {
     if (strcmp(SPEC->precision, "float64") == 0) return 1e-12;
     if (strcmp(SPEC->precision, "float32") == 0) return 3e-5;
@@ -293,7 +293,7 @@ static void test_gradient_of_every_length_is_that_of_the_cpu(void **state) {
     for (int i = 0; i < LENGTHS; i++) check_gradient(lengths[i], SHARDS);
 }
 
-/* A shard of more tokens than a block has threads: what goes group by group of its sequences does so here. */
+/* The shard has more tokens than a block has threads: loops over groups of its sequences have several rounds. */
 static void test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu(void **state) {
     const lh_lengths one = {NULL, 0, 64, 64, 1};
     (void)state;

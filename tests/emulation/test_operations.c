@@ -196,7 +196,7 @@ static void test_product_over_nothing_is_zero(void **state) {
         check_product(&PRECISIONS[i], (lh_product){.rows = 8, .columns = 4, .K = 0}, false);
 }
 
-/* The bits of a row do not hang on how many there are: short products against the rows of a long one. */
+/* The bits of a row do not depend on the number of rows: short products against the rows of a long one. */
 static void check_rows(const precision *p, int along_b) {
     enum { MOST = 672, COLUMNS = 68, DEPTH = 36 };
     static const int rows[] = {1, 15, 16, 21, 32, 33, 41, 63, 64, 65, 80, 96, 97, 127, 129};

@@ -32,8 +32,8 @@ say() {
 
 make_goals() { "$MAKE" -s -j"$jobs" LEVELS=best TOOLKIT="${toolkit:-}" "$@" >"$work/log" 2>&1; }
 
-# start NAME COMMAND...: a program that prints such lines, beside what comes next; lines_of NAME waits for it, and says not
-# ok where it failed itself.
+# start NAME COMMAND...: starts a program that prints such lines, in the background; lines_of NAME waits for it, prints
+# them, and prints "not ok" if the program itself failed.
 start() {
     into=$work/$1
     shift
@@ -45,8 +45,8 @@ lines_of() {
     ! grep -q '^not ok' "$work/$1" || failed=1
 }
 
-# The sources of a run of the showcase in a precision, as spec ptx_<run>_<precision>. Layers are turns of one loop: two of
-# them do where operands are rounded, and keep what is compared nearer.
+# Writes the sources of a run of the showcase in a precision, as spec ptx_<run>_<precision>. Layers are rounds of one
+# loop: two are enough if operands are rounded, and keep the compared values closer.
 write_showcase() {
     id=ptx_$1_$2 layers=''
     mkdir -p $out/specs
@@ -88,7 +88,7 @@ make_models() {
     done
     for model in $models; do
         goals="$goals $programs/$model.program"
-        # In the long suite scripts run beside this one that add to what the tests of emulated specs are linked with.
+        # Other scripts of the long suite run at the same time, and add objects to the tests of emulated specs.
         case "$mode $model" in
             "--all emulated_"*) ! takes_programs "$(binary_of "$model")" || continue ;;
         esac

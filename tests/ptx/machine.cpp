@@ -1,8 +1,8 @@
-/* How a grid runs: which lanes go on, which warp, which block; and what is wrong where none can.
+/* Execution of a grid: the order of lanes, warps and blocks, and the fault that is reported when none can run.
  *
- * In the orders "ascending" and "descending" (emulation.h) a warp goes in step: lanes that stand at the same instruction
- * are a group, the group furthest behind goes first. In all other orders every lane runs for itself until it waits, in
- * a permutation, so that what holds only in step shows. */
+ * In the orders "ascending" and "descending" (emulation.h) a warp runs in lockstep: lanes that stand at one instruction
+ * are a group, and the group furthest behind runs first. In all other orders every lane runs for itself until it waits,
+ * in a permutation, so that code that is right in lockstep only is found. */
 #include "machine.h"
 
 #include <stdio.h>
@@ -242,7 +242,7 @@ static bool run_block(lh_ptx_block &b, const std::vector<int> &warp_order) {
     return !live;
 }
 
-/* As in the emulation: only many idle rounds in a row show that nobody will come. */
+/* As in the emulation, only many idle rounds in a row show that no other thread will come. */
 static void run_rounds(std::vector<lh_ptx_block> &blocks, std::minstd_rand *random) {
     std::vector<int> block_order = lh_grid_order((int)blocks.size(), random);
     const std::vector<int> warp_order = lh_grid_order((int)blocks[0].warps.size(), random);

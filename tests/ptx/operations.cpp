@@ -216,7 +216,7 @@ template <class Element, class Register> static void store(lh_ptx_warp &w, const
     }
 }
 
-/* before: what lay there, NULL where nobody asks. */
+/* before: the former values, NULL if they are not needed. */
 static void add_in_memory(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask, const uint32_t *added,
                           uint32_t *before) {
     unsigned char *at[LANES];
