@@ -1,5 +1,5 @@
-# The tasks of numbers in a frame, as trainers have them: made at the start, trained by epochs, stopped and resumed on any
-# number of threads; tests by digits and carries, with and without what was trained on; reports.
+# The tasks of numbers in a frame, as trainers have them: made at the start, trained by epochs, stopped and resumed on
+# any number of threads; tests by digits and carries, with and without what was trained on; reports.
 
 . tests/system/common.sh
 
@@ -117,7 +117,7 @@ frames() {
             --out "$work/rows_runs"
 }
 
-# A frame that has no room is told before anything is made.
+# A frame that is too narrow is reported before any example is made.
 narrow() {
     spec arithmetic addition 'width = 4' 'by = { digits = { 1, 3 } }' &&
         ./longhand build "$work/arithmetic.lua" --levels best --out "$work/narrow" &&

@@ -1,4 +1,4 @@
-# From teacher to student: what fails on more digits than it was trained on teaches one that does not.
+# A teacher that fails on more digits than it was trained on calibrates a student that does not.
 
 . tests/system/common.sh
 

@@ -1,9 +1,9 @@
-# Decoding has the bits of a pass over the whole sequence: every decoder of tests/specs/networks that does not drop out in
-# evaluation, and those of the suite, at every level.
+# Decoding has the bits of a pass over the whole sequence: every decoder of tests/specs/networks that does not drop out
+# in evaluation, and those of the suite, at every level.
 
 . tests/system/common.sh
 
-# A build of its own: other tests run beside this one.
+# This test has a build folder of its own, since other tests run at the same time.
 cd "$work" || exit 4
 for name in Makefile cuda.mk longhand generator include kernels runtime templates spec tests examples generated \
     VERSION; do

@@ -6,7 +6,7 @@
 
 COUNT="RANDOM_COUNT=${LH_RANDOM:-25} RANDOM_WIDE=${LH_RANDOM_WIDE:-6}"
 
-# A build of its own: other tests run beside this one.
+# This test has a build folder of its own, since other tests run at the same time.
 cd "$work" || exit 4
 for name in Makefile cuda.mk longhand generator include kernels runtime templates spec tests examples generated \
     VERSION; do

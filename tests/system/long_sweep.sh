@@ -1,4 +1,4 @@
-# A study of four cells under what can happen to it: Ctrl-C at many moments, two sweeps at once, a disk that fills up.
+# A study of four cells under interruptions: Ctrl-C at many moments, two sweeps at once, a disk that fills up.
 
 . tests/system/common.sh
 
@@ -43,8 +43,8 @@ whole() {
     ends_with 0 "long: 16 of 16 runs done" sweep "$work/whole"
 }
 
-# Ctrl-C while it plans or builds, then at moments of the trainings: the exit code is 130 before anything was started,
-# then 75, and nobody is left behind.
+# Ctrl-C comes while a sweep plans or builds, then at moments of its trainings: the exit code is 130 before anything was
+# started, then 75, and no process is left.
 interrupted() {
     rm -rf build/trainers/parity_none-* && stops=0
     for moment in 0.7 1.5 3 6 2 4 5 7 3 2 6 4; do

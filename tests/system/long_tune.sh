@@ -1,4 +1,5 @@
-# All values of all choices of tuned.h, at all levels, of a model with one stream and of one with two, in both precisions.
+# All values of all choices of tuned.h, at all levels, of a model with one stream and of one with two, in both
+# precisions.
 
 LEVELS=all
 . tests/system/common.sh
@@ -8,7 +9,7 @@ expect tuned_encoder_has_equal_bits same_over 5 parity_dropout_relative --set mo
     model.feedforward=96 --set model.heads=4
 expect tuned_pair_has_equal_bits same_over 5 parity_float64_encoder_decoder
 
-# The whole verb on a small model: what it found, if anything, is taken by the next build, which says so.
+# The whole verb runs on a small model: the next build uses the choices that it found, if any, and reports this.
 searches() {
     export LONGHAND_CACHE="$work/cache"
     ./longhand tune tests/specs/parity_none.lua --seconds 90 --level x86-64 >"$work/told" || return
@@ -18,7 +19,7 @@ searches() {
         ./longhand plan tests/specs/parity_none.lua | grep -q 'tuned here on'
 }
 
-# Who stops it gets exit code 75, and no folder of the search is left.
+# A search that is stopped ends with exit code 75, and no folder of it is left.
 stops() {
     export LONGHAND_CACHE="$work/other" TMPDIR="$work/tmp"
     mkdir -p "$TMPDIR"

@@ -1,9 +1,9 @@
-# Generated code of every encoder-decoder of tests/reference against its stored vectors, at every level; the suite itself
-# has that of some, and kernels/ref for all.
+# Generated code of every encoder-decoder of tests/reference against its stored vectors, at every level; the suite
+# itself has that of some, and kernels/ref for all.
 
 . tests/system/common.sh
 
-# A build of its own: other tests run beside this one.
+# This test has a build folder of its own, since other tests run at the same time.
 cd "$work" || exit 4
 for name in Makefile cuda.mk longhand generator include kernels runtime templates spec tests examples generated \
     VERSION; do

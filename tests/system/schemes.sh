@@ -1,4 +1,4 @@
-# Small specs in float64 for every encoding, by name, with every dropout; sourced. family: what their ids begin with.
+# Small specs in float64 for every encoding, by name, with every dropout; sourced. family: prefix of their ids.
 # SCHEMES: those of the suite; MORE_SCHEMES: of the long one. Together every scheme, score of the library and reading.
 
 SCHEMES="none sinusoid learned rope rand_learned rand_rope rand_rope_ntk rope_yarn relative rand_relative
@@ -58,10 +58,10 @@ facets_of() {
     esac
 }
 
-# The spec of an encoding by its name: rand_<scheme> draws its positions, rand_<scheme>_<way> reads distances or draws so,
-# sums_<scheme> adds numbers, whose digits stand side by side, in an encoder-decoder; wide_<scheme> is as wide as a model
-# whose products a GPU's library makes; heads_<scheme> and wide_heads_<scheme> have heads too wide for a thread, of 36 and
-# 72 channels.
+# The spec of an encoding by its name: rand_<scheme> draws its positions, rand_<scheme>_<way> reads distances or draws
+# so, sums_<scheme> adds numbers, whose digits stand side by side, in an encoder-decoder; wide_<scheme> is as wide as a
+# model whose products a GPU's library makes; heads_<scheme> and wide_heads_<scheme> have heads too wide for a thread,
+# of 36 and 72 channels.
 spec_of() {
     positions='' way='' scheme=$1 stack='layers = 2' sizes='heads = 4, width = 32, feedforward = 48'
     task='kind = "bucket_sort"' train='lengths = { 1, 20 }' eval=$train

@@ -1,5 +1,5 @@
-# A cluster that is none: Slurm's commands as far as sweeps call them, and what runs the tasks of their jobs, side by
-# side and some of them twice. Sourced behind common.sh; trainers are those of simulated.lua.
+# A simulated cluster: Slurm's commands as far as sweeps call them, and a function that runs the tasks of their jobs,
+# several at a time and some of them twice. Sourced behind common.sh; trainers are those of simulated.lua.
 
 SIMULATED=$work/simulated
 export SIMULATED
@@ -72,14 +72,14 @@ simulate() {
         "$work/$2" "$work/trainers"
 }
 
-# Runs what is in the queue until nothing is.
+# Runs the tasks in the queue until it is empty.
 drain() {
     while [ -n "$(ls "$SIMULATED/queue")" ]; do
         ls "$SIMULATED/queue" | PATH=$SIMULATED/bin:$PATH xargs -P 2 -n 1 run_task || return
     done
 }
 
-# Submits, runs, and submits what is missing again, at most 40 times. OUT RUNS
+# Submits a study, runs it, and submits missing runs again, at most 40 times. OUT RUNS
 complete() {
     rounds=1
     simulate run "$1" && drain || return
@@ -98,7 +98,7 @@ sums() {
         find . -mindepth 4 -type f ! -path './.slurm/*' | sort | xargs cksum)
 }
 
-# A sweep here finds nothing to do, and takes away what tasks that were killed have left of runs that others finished.
+# A sweep without Slurm finds nothing to do, and deletes the attempts of killed tasks at runs that others finished.
 nothing_to_do() {
     PATH=$SIMULATED/bin:$PATH ends_with 0 " 0 to do" "${LUA:-lua5.4}" generator/main.lua sweep "$work/grid.lua" \
         --out "$work/failing"

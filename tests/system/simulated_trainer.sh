@@ -1,7 +1,7 @@
-# A stand-in for a trainer, behind lines that set id, digest, steps, examples, lengths and spec: it writes what one
-# writes, at once, and dies as one may. Of a hundred processes SIMULATED_FAILING do, each by the name of its attempt. It
-# is of the level SIMULATED_LEVEL, and says so where it is not silent about it. SIMULATED_FATE says what happens to its
-# first run behind the quarter SIMULATED_AT, whatever its name.
+# A stand-in for a trainer, behind lines that set id, digest, steps, examples, lengths and spec: it writes the files of
+# a trainer at once, and dies as one may. Of a hundred processes SIMULATED_FAILING die, chosen by the name of the
+# attempt. Its level is SIMULATED_LEVEL, which it reports unless SIMULATED_SILENT is set. SIMULATED_FATE is the event
+# that its first run meets behind the quarter SIMULATED_AT, whatever its name.
 
 level=${SIMULATED_LEVEL:-x86-64-v3}
 if [ "$1" = info ]; then

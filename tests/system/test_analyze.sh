@@ -111,7 +111,7 @@ similarity() {
         ends_with 1 'did you mean drawn?' ./longhand analyze similarity "$work/runs" --split test --reference drwn
 }
 
-# Noise of an evaluation of runs that were trained without; at 0 it is what the run's own evaluation says.
+# Runs that were trained without noise are evaluated with it; at 0 the result is that of the run's own evaluation.
 noise() {
     ends_with 0 'Accuracy in percent by noise on embeddings' ./longhand analyze noise "$work/runs" --split test \
         --length 4 --examples 8 --noise 0,0.5,40 --draws 2 --relative --out "$work/noise" &&
@@ -163,7 +163,7 @@ export_refuses() {
         ends_with 1 'plan digest' ./longhand export pytorch "$plain" --spec "$work/drawn.lua"
 }
 
-# Weights that are no numbers, or too large to compute with: told, with exit code 1, and nothing is made of them.
+# Weights that are not finite, or too large to compute with, are reported with exit code 1, and no file is written.
 weights() { # VALUE RUN
     rm -rf "$work/weights" && mkdir -p "$work/weights" && cp -r "$work/runs/$2" "$work/weights/" &&
         $LUA tests/support/set_weights.lua "$work/weights/$2"/*/*/checkpoint.safetensors "$1"

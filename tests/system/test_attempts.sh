@@ -64,7 +64,7 @@ refused() {
         grep -q "$first: does not go on from the checkpoint of step 390" "$work/said"
 }
 
-# A study whose steps become fewer while its tasks run: what got beyond them is not gone on with.
+# The steps of a study become fewer while its tasks run: attempts beyond the new number are not continued.
 fewer_steps() {
     submit fewer && stopped_at 3 && grid 100 && submit fewer && task 2 0 && whole &&
         grep -q '"step":100,"exit":0' "$cell/$first/run.json" && ! grep 'does not go on' "$work/said"
@@ -121,13 +121,14 @@ replaced() {
         grep -q mine "$cell/$first/export/model.pt"
 }
 
-# A task that is cancelled while it runs writes its checkpoint and stays out of the queue; what it has left goes on.
+# A task that is cancelled while it runs writes its checkpoint and is not queued again; the next task continues its
+# runs.
 cancelled() {
     submit cancelled && echo "RUNNING x" >"$SIMULATED/queue/1_1" && : >"$script/cancelled" && stopped_at 2 &&
         [ -z "$(ls "$SIMULATED/requeued")" ] && submit cancelled && task 2 0 && whole
 }
 
-# Runs of somebody else, in a folder of theirs: NAME.
+# Makes runs of another user, in a folder of their own: NAME.
 foreign() {
     theirs=$work/$1_theirs/$place
     mkdir -p "$theirs/$first" && echo '{"exit":0}' >"$theirs/$first/run.json" &&
@@ -194,7 +195,7 @@ not_submitted() {
             simulate resubmit kept && grep -q nothing "$cell/$first/run.json" && [ ! -e "$cell/.damaged" ]
 }
 
-# A record that somebody else has written names a job of mine, which stays; that of this study's own array goes.
+# A record that another study has written names a job of this user, which is kept; this study's own array is cancelled.
 foreign_record() {
     submit records && rm "$SIMULATED"/queue/* && name=$(sed -n 's/^#SBATCH --job-name=//p' "$script/job.sh") &&
         seventh=$work/records/.slurm/7 && mkdir "$seventh" && cp "$script/runs.txt" "$seventh/" &&

@@ -1,5 +1,5 @@
-# A study as an archive: it trains where nothing is installed, several cells at a time, goes on after whatever stopped
-# it, and comes home to the report and the bits of a sweep. Then torn archives, full disks, parts of a study, licences.
+# A study as an archive: it trains where nothing is installed, several cells at a time, resumes after interruptions, and
+# has the report and the bits of a sweep. Then torn archives, full disks, parts of a study, licences.
 
 . tests/system/common.sh
 
@@ -67,13 +67,13 @@ holds_what_it_says() {
         ends_with 2 'usage: ' run_in . --jobs
 }
 
-# Begins, and halts the trainers once both cells train, two threads each: they might be through before they are told.
+# Begins a bundle, and halts its trainers once both cells train, two threads each: they might end before the signal.
 begin() {
     env -i PATH="$work/bin" sh "$there/run.sh" --threads 4 >"$work/said" 2>&1 &
     until_true both_train && halt $(trainers) || { cat "$work/said" && return 1; }
 }
 
-# It is TERM that a Ctrl-C becomes, too.
+# TERM is also the signal that a Ctrl-C is passed on as.
 stops() {
     begin && kill -TERM $! && until_true trainers_are_told && kill -CONT $(trainers) && wait $!
     [ $? -eq 75 ] && nobody_trains && grep -q 'exit":75}' "$there"/runs/own/*/*seed1*/run.json || return
@@ -81,7 +81,7 @@ stops() {
         grep -q '^\[2/2\] [a-z]*: 0 of 2 runs done, stopped$' "$work/said"
 }
 
-# Nobody is left to stop the trainers, which notice.
+# No process is left that could stop the trainers: they stop by themselves.
 killed() {
     rm -r "$there"/runs/*/*/ && begin && kill -9 $! && wait $!
     [ $? -eq 137 ] && until_true trainers_are_told && kill -CONT $(trainers) && until_true nobody_trains &&
@@ -93,7 +93,7 @@ goes_on() {
         grep -q '^\[2/2\] [a-z]*: 2 of 2 runs done$' "$work/.got"
 }
 
-# Unpacked again where it has been; what is done stays as it is.
+# An archive is unpacked again in the same place: finished runs are not changed.
 unpacked_over() {
     stat -c '%n %y %i' "$there"/runs/*/*/*/checkpoint.safetensors >"$work/before" && unpack "$work/there" &&
         ends_with 0 '4 of 4 runs done' run_in "$there" &&

@@ -1,5 +1,5 @@
-# Calibration: examples that come out right alone, drawn by a seed; lines of a teacher's attention, the student's spec;
-# what has no lines.
+# Calibration: examples that come out right alone, sampled by a seed; lines of a teacher's attention, the student's
+# spec; runs that have no lines.
 
 . tests/system/common.sh
 
@@ -60,8 +60,8 @@ trace_refuses() {
         ends_with 1 'a frame of at least 17' trace --text 1000000000000000 --out "$work/x" && [ ! -e "$work/x" ]
 }
 
-# Numbers of one's own stand in the frame, or in another; what is answered begins as predict says, and is marked by the
-# task's own answer.
+# Given numbers stand in the frame of training, or in another; the answer begins as that of predict, and is compared
+# with the task's own answer.
 literals() {
     far=123456789999999
     trace --text 1999 --text $far --json --out "$work/own" >"$work/said" &&
@@ -74,7 +74,7 @@ literals() {
             "$work/said"
 }
 
-# Answers are told whatever is traced, and stay in the file of means, each.
+# Answers are reported for every kind of trace, and the file of means has each of them.
 answers_without_maps() {
     trace --text 1999 --what entropy >"$work/said" && cat "$work/said" &&
         grep -q '^answer  0002000000000000&  right$' "$work/said" &&
@@ -84,7 +84,7 @@ answers_without_maps() {
         ! grep -q tokens "$work/tensors"
 }
 
-# Marks stand below their symbols. What does not count keeps its symbol, in parentheses; places are told then.
+# Marks stand below wrong symbols. A symbol that does not count stands in parentheses; wrong places are then listed.
 marks() {
     input='"input":[12,0,0,0,0,0,0,0,0,0,0,0,0,1,9,9,9,13]' target='"target":[1,0,0,3,0,0,0,0,0,0,0,0,0,0,0,0,13]'
     echo "{$input,$target}" >"$work/wrong.jsonl" &&
@@ -186,7 +186,7 @@ beside_the_teacher() {
 
 digest() { ./longhand plan "$@" --json 2>/dev/null | grep '"digest"'; }
 
-# A student that goes on from its teacher: its spec names the checkpoint, which fits under the lines, and is another plan.
+# A student begins with its teacher's parameters: its spec names the checkpoint, fits it, and is another plan.
 goes_on() {
     made=$work/out/goes_on.lua
     calibrate --trainer "$work/counts/trainer" --set threshold.cross=2 --init --out "$made" &&

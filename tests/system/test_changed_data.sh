@@ -1,5 +1,5 @@
-# A study on files of examples whose files, epochs and evaluation change: what is trained anew, trained on, evaluated or
-# left alone, and what is said of it.
+# A study on dataset files whose files, epochs and evaluation change: runs are trained anew, trained further, evaluated
+# or left alone, and this is reported.
 
 . tests/system/common.sh
 
@@ -100,7 +100,7 @@ older_folder_counts() {
     ends_with 0 '2 done, 0 to do' ./longhand sweep "$study" --out "$work/older"
 }
 
-# Versions before trained on masked labels, too, and did not say so: their runs stay, and others are made.
+# Older versions also trained on masked labels, and did not report it: their runs are kept, and new ones are trained.
 older_folder_of_masked_labels() {
     examples train.jsonl 40 0 && sed -i '3s/}$/,"mask":[0]}/' "$work/train.jsonl" && rm -rf "$work/masked" || return
     ends_with 0 '2 of 2 runs done' ./longhand sweep "$study" --out "$work/masked" || return

@@ -1,5 +1,5 @@
-# A study whose spec and sampler change after it was swept: its results are shown, marked, and what is trained anew goes
-# elsewhere.
+# A study whose spec and sampler change after it was swept: its results are shown and marked, and new runs are trained
+# in other folders.
 
 . tests/system/common.sh
 
@@ -34,7 +34,7 @@ swept() {
         cmp "$work/first_repeat.c" "$runs"/.studies/sources/*.c
 }
 
-# The scores are those of before, whatever changed; what differs is told.
+# The scores do not change with the spec, and the difference is reported.
 shows() {
     ends_with 0 '4 of 4 runs have a score' report && tr -s '\n ' '  ' <"$work/.got" >"$work/words" &&
         grep -qF "$1" "$work/words" && scores | cmp - "$work/before"

@@ -1,5 +1,5 @@
-# Trainers with a CUDA half, built without a GPU: what they link, their CPU half, what they say where no driver is; the
-# kinds of compilers; and what stands in the way of a build.
+# Trainers with a CUDA half, built without a GPU: their libraries, their CPU half, their error without a driver; the
+# kinds of compilers; and faults that stop a build.
 
 . tests/system/common.sh
 
@@ -77,7 +77,7 @@ assert(read("/trainer"):find(read("/src/device.cu") .. "\0", 1, true), "device.c
 END
 }
 
-# Other defaults, asked for without the CUDA half: it stays, with its sources, and its text is found once.
+# New defaults, requested without the CUDA half: it is kept, with its sources, and its text is found once.
 is_given_other_defaults() {
     ends_with 0 'new defaults, nothing compiled, for CPU and CUDA' build --set train.steps=17 --out "$work/jit" &&
         ends_with 0 ' 17 steps of' "$work/jit/trainer" info && ends_with 0 '"source":true' "$work/jit/trainer" info --json &&
@@ -137,7 +137,7 @@ refuses_what_does_not_go_together() {
         ends_with 2 'expected cpu or cpu,cuda' "$@" TARGETS=gpu && [ ! -e "$work/none" ]
 }
 
-# A mistake in a kernel is told at the kernel; an architecture that does not compile leaves nothing.
+# A mistake in a kernel is reported at the kernel; an architecture that does not compile leaves nothing.
 maps_errors() {
     mkdir "$work/copy" || return
     cp -r longhand Makefile cuda.mk generator include kernels runtime spec templates tests "$work/copy" || return

@@ -1,5 +1,5 @@
-# Finite data, examples/dataset: trained by epochs, killed and resumed, on any number of threads; evaluated by length;
-# other bytes refused; what is said of wrong files; the verbs that need examples.
+# Dataset files, examples/dataset: trained by epochs, killed and resumed, on any number of threads; evaluated by length;
+# changed files refused; errors for wrong files; the verbs that need examples.
 
 . tests/system/common.sh
 
@@ -68,7 +68,7 @@ epochs() {
         ends_with 0 '42 steps are 2 epochs' "$trainer" train --out "$work/two" --steps 42 --no-eval
 }
 
-# The file by names, as the spec has them, trains to the same bits; run.json tells which lengths were trained on.
+# A file with names of symbols, as in the spec, trains to the same bits; run.json names the lengths of training.
 names_and_ids() {
     awk -F'[][]' '{
         gsub(/10/, "\"+\"", $2); gsub(/[0-9]/, "\"&\"", $2); gsub(/[0-9]/, "\"&\"", $4)
@@ -91,7 +91,7 @@ names_and_ids() {
         ends_with 1 'the standard input cannot be read: ' "$trainer" predict --checkpoint "$file" </
 }
 
-# Examples of a length, capped by what the file has; the split says which file.
+# An evaluation has as many examples of a length as requested, or all that the file has; the split names the file.
 evaluates() {
     file=$(folder whole)/checkpoint.safetensors
     ends_with 0 'all test   3..7' "$trainer" eval --checkpoint "$file" --out "$work/eval" || return
@@ -152,7 +152,7 @@ sum_of() {
     sha256sum <"$1" | cut -d' ' -f1
 }
 
-# Whatever the reason is, files and times stay as they are.
+# A refused training changes no file and no time of a file, for any reason.
 refused_writes_nothing() {
     "$trainer" train --out "$work/finished" --steps 63 $FLAGS && mine=$(folder finished) &&
         (cd "$mine" && ls -l --time-style=full-iso && cksum ./*) >"$work/before.txt" || return
@@ -174,7 +174,8 @@ older_folder_goes_on() {
         [ "$(ls "${mine%/*}")" = lr0.001-seed0 ]
 }
 
-# Another file to evaluate makes another evaluation, and no training; lines of the one before say which file they are of.
+# Another file to evaluate makes another evaluation, and no training; lines of the one before say which file they are
+# of.
 new_evaluation_data() {
     mine=$(echo "$work"/older/*/*/lr*-seed0) && sed -i 's/,"data":"[0-9a-f]*"//' "$mine/eval.jsonl" &&
         head -50 examples/dataset/test.jsonl >"$work/fewer.jsonl" && cksum "$mine/checkpoint.safetensors" >"$work/sum" &&
@@ -220,7 +221,7 @@ caps() {
         ends_with 2 'expected: hash' "$trainer" eval --checkpoint "$file" --order random
 }
 
-# Held-out examples that are among those of training: told at the start, and an axis of evaluations on request.
+# Held-out examples that are also trained on are reported at the start, and are an axis of evaluations on request.
 overlaps() {
     { head -5 examples/dataset/train.jsonl | sed 's/,"mask.*/}/' && head -3 examples/dataset/test.jsonl &&
         sed -n 1p examples/dataset/train.jsonl; } >"$work/overlap.jsonl"
@@ -256,7 +257,7 @@ found_from_elsewhere() {
     (cd / && "$root/longhand" analyze attention "$(folder whole)" --trainer "$trainer" --lengths 3 --out "$work/elsewhere/a")
 }
 
-# TEXT of the last line, and what is said.
+# Checks that a file is refused: TEXT of its last line, MESSAGE.
 refused() {
     head -2 examples/dataset/train.jsonl >"$work/bad.jsonl"
     printf "$1" >>"$work/bad.jsonl"
@@ -271,7 +272,7 @@ not_found() {
         ends_with 2 '--data: the value is missing' "$trainer" train --out bad --data && [ ! -e bad ]
 }
 
-# The spec's own folder is what counts, wherever the command is given.
+# Paths are relative to the spec's own folder, wherever the command is given.
 trains_from_elsewhere() {
     (cd "$work" && "$root/longhand" train "$root/$SPEC" -- --steps 5 --no-eval --out far) &&
         ends_with 0 'nowhere.jsonl yet; the trainer will read it' \

@@ -1,5 +1,5 @@
-# Trainings that cannot work, and what their trainers say: failing steps, runaway runs, --overfit and its causes. All of
-# it held in 15 of 15 runs, --seed 0 to 4 at x86-64, x86-64-v3 and x86-64-v4.
+# Messages of trainings that cannot work: failing steps, runaway runs, --overfit and its causes. All checks passed in 15
+# of 15 runs, --seed 0 to 4 at x86-64, x86-64-v3 and x86-64-v4.
 
 . tests/system/common.sh
 
@@ -38,7 +38,7 @@ overfit() {
     train "$name" --overfit 4 "$@"
 }
 
-# The second word is a text that the message must hold besides the first.
+# The message must hold both texts: CAUSE HINT COMMAND.
 fails_with() {
     cause=$1 hint=$2
     shift 2
@@ -76,7 +76,7 @@ outputs_collapse() {
         hint_works 1
 }
 
-# The steps hold "if it goes on like this", which seeds 2 and 4 do not: they get there with the second hint.
+# The proposed steps hold "if it goes on like this"; with seeds 2 and 4 it does not: they need the second hint.
 steps_too_few() {
     fails_with 'still falling' '--steps ' overfit sorts --learning-rate 3e-5 --steps 100 &&
         hint_works 3 --learning-rate 3e-5
@@ -86,7 +86,8 @@ no_positions() {
     fails_with 'cannot tell apart positions' 'where a token stands' overfit blind
 }
 
-# Warned when the first update throws the model away, stopped when the gradient overflows; the checkpoint before stays usable.
+# A training warns when the first update destroys the model, and stops when the gradient overflows; the checkpoint
+# before is usable.
 infinite_gradient() {
     fails_with "the gradient's norm is inf; no update was made" 'task length ' train sorts --learning-rate 1e4 \
         --checkpoint-every 1 && grep -q 'gradient: .* in [a-z]*\.' "$work/.got" || return

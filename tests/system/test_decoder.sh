@@ -54,7 +54,7 @@ counts_own_answers() {
     own_answers_are_those_of_predict "$work/trainer/trainer" "$run/checkpoint.safetensors" 6 100
 }
 
-# How fast it answers, with what it keeps and by passes; replicas have no such line.
+# bench measures decoding with cached keys and values, and by passes; replicas have no such line.
 benches() {
     "$work/trainer/trainer" bench --seconds 0.02 --threads 1 --lengths 4 --json >"$work/rates" &&
         grep -q '^{"mode":"decode","length":4,"answers":4,"sequences":32,"threads":1,"answers_per_second":[1-9]' \
@@ -62,7 +62,7 @@ benches() {
         ! grep -q "^decode" "$work/rates"
 }
 
-# Its answers stand beside the logits that they were chosen by.
+# The export has the answers next to the logits that they were chosen by.
 exports() {
     run=$(echo "$work"/runs/reverse_decoder/*/lr0.003-seed0)
     ./longhand export pytorch "$run" --spec "$work/reverse_decoder.lua" --trainer "$work/trainer/trainer" \

@@ -1,5 +1,5 @@
-# Another number of steps, rate, evaluation or cadence compiles nothing: ./longhand build writes it into the trainer that
-# is there, whole or not at all, and copies of it keep what they had.
+# Another number of steps, rate, evaluation or cadence compiles nothing: ./longhand build writes it into the existing
+# trainer, whole or not at all, and copies of the trainer keep their own.
 
 . tests/system/common.sh
 
@@ -26,7 +26,7 @@ renew() {
 
 builds() { ends_with 0 'built for the CPU alone' build && cp -p "$out/trainer" "$work/first"; }
 
-# Without a flag it does what the first one does with flags, to the same bits, and what has no flag.
+# Without a flag the new trainer trains to the bits of the first one with flags, and also obeys fields without a flag.
 follows() {
     renew train.steps=6 train.learning_rate=0.01 train.log_every=2 train.checkpoint.every=4 \
         'train.checkpoint.keep={3,5}' 'eval.lengths={list={3,5}}' eval.examples=6 eval.batch=3 eval.draws=2 \
@@ -41,7 +41,7 @@ follows() {
         grep -q '"spec":{"encoding":.*"steps":6}}' "$run/run.json"
 }
 
-# The first trainer, the one in place and a link to what was there before share nothing.
+# The first trainer, the one in place and a hard link to the one before share nothing.
 copies_keep_their_own() {
     ends_with 0 '2000000 steps of' "$work/first" info && ends_with 0 ' 6 steps of' "$out/trainer" info &&
         ln "$out/trainer" "$work/linked" && renew train.steps=8 &&
@@ -81,7 +81,8 @@ damaged_is_refused() {
     cp "$work/damaged" "$out/trainer" && renew train.steps=9 && ends_with 0 ' 9 steps of' "$out/trainer" info
 }
 
-# Another build changes the trainer after train has built it and before it runs: env, which starts it, stands in for that.
+# Another build changes the trainer after train has built it and before it runs: env, which starts it, stands in for
+# that.
 other_build_in_between() {
     place=build/trainers/$TINY-$("$out/trainer" info | sed -n 's/^plan *//p')
     rm -rf "$place" "$work/bin"/* && cp -a "$out" "$place" || return

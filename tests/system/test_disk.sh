@@ -1,5 +1,5 @@
-# A disk that fills up, during a build too, or becomes read-only during a training: exit 4, the file is named, the last checkpoint stays good,
-# and once there is room again the run goes on to the same bits.
+# A disk fills up, during a build too, or becomes read-only during a training: the exit code is 4, the file is named,
+# the last checkpoint is good, and once there is space again the resumed run has the same bits.
 
 . tests/system/common.sh
 
@@ -24,7 +24,7 @@ checkpoint_of() {
     echo "$1"/*/*/*/checkpoint.safetensors
 }
 
-# The checkpoint is good, and the run on the disk goes on to the bits of the whole one.
+# The checkpoint is good, and the resumed run on the disk has the bits of the uninterrupted one.
 goes_on() {
     "$trainer" eval --checkpoint "$(checkpoint_of "$disk")" --lengths 5 --examples 4 --draws 1 --out "$work/eval" &&
         train "$disk" --steps $STEPS --resume && cmp "$(checkpoint_of "$disk")" "$(checkpoint_of "$work/whole")"
@@ -47,7 +47,7 @@ read_only() {
     mount -o remount,rw "$disk" && goes_on
 }
 
-# Room for the sources, not for what compilers make of them, of which some fail without a word.
+# The disk has space for the sources, not for the objects; some compilers then fail without a message.
 full_while_building() {
     rm -rf "${disk:?}"/*
     mount -o remount,size=$(($(du -sk "$work/$TINY" | cut -f1) + 40))k "$disk" || return

@@ -22,7 +22,7 @@ traces() {
         ${LUA:-lua5.4} tests/facets/check_trace.lua "$facet" "$work/$1/trace.safetensors"
 }
 
-# Compares what the trainer predicts, a decoder's answers symbol by symbol, with what PyTorch makes of the same numbers.
+# Compares predictions of the trainer, a decoder's answers symbol by symbol, with those of PyTorch on the same numbers.
 exports() {
     longhand export pytorch "$work/$1"/runs/*/*/* --spec "$spec" --trainer "$work/$1/trainer" --out "$work/$1/torch" ||
         return

@@ -3,7 +3,7 @@
 . tests/system/common.sh
 unset XDG_CACHE_HOME LONGHAND_CACHE LONGHAND_BUILD
 
-# As somebody who owns nothing of it, with a home of their own: command.
+# Runs a command as a user who owns none of the installed files, with a home of their own: COMMAND.
 as_user() {
     setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$work/home" PATH="${LH_PATH:-$PATH}" "$@"
 }
@@ -86,7 +86,7 @@ builds_meet() {
         [ "$(ar t "$work/met/lib/liblonghand.a")" = "$(ar t build/lib/liblonghand.a)" ]
 }
 
-# Objects of other sources are made again, though their files are newer than the sources.
+# Objects of other sources are compiled again, though their files are newer than the sources.
 other_sources() {
     echo 'another compiler, another release' >"$work/met/release/compiler" || return
     make -n library "LONGHAND_BUILD=$work/met" | grep -q 'runtime/cli/[a-z_]*\.c'

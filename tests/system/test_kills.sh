@@ -1,5 +1,5 @@
-# Trainings killed with kill -9 at random moments end in the same bits as one that nobody stopped; SIGTERM ends what
-# takes long between two of its parts.
+# Trainings killed with kill -9 at random moments end in the bits of an uninterrupted one; SIGTERM ends long operations
+# between two of their parts.
 #
 #     sh tests/system/test_kills.sh [KILLS]      LH_KILLS=N, LH_KILL_SEED=S: the same from outside; 20 kills, seed 1
 #
@@ -28,7 +28,7 @@ moments() {
     }'
 }
 
-# The files of a run that say what was trained, the rates left out: DIR.
+# Results of a run, without its rates: DIR.
 results() {
     (cd "$1" && find . -type f | sort | while read -r file; do
         case $file in

@@ -1,5 +1,5 @@
-# Masked labels, in files of examples and in a task of one's own: which are in the loss, what run.json and evaluations
-# say of them, and what is refused.
+# Masked labels in dataset files and in a user's task: labels that the loss counts, reports in run.json and evaluations,
+# and refused specs.
 
 . tests/system/common.sh
 
@@ -97,7 +97,7 @@ uncounted_condition() {
         grep -q 'no label counts' "$work/screen" || { cat "$work"/told/*/*/*/eval.jsonl "$work/screen" && return 1; }
 }
 
-# A sampler that masks without saying what that means, and with a line.
+# A sampler that masks is refused without a line `mask:` in its comment, and trains with it.
 own_task() {
     cat >"$work/halves.c" <<'END'
 /* Halves: the input again, of which the first half counts.

@@ -1,4 +1,4 @@
-# A decoder whose targets end with a symbol, evaluated by its own answers: counted by hand from what predict gives.
+# A decoder whose targets end with a symbol is evaluated by its own answers; counts are compared with those of predict.
 
 . tests/system/common.sh
 . tests/system/own_answers.sh
@@ -23,7 +23,7 @@ learns() {
         grep -q "teacher-forced" "$work/table"
 }
 
-# Some answers end too early or do not end: which of the two hangs on the bits that this level and compiler train to.
+# Some answers end too early or do not end, depending on the bits that this level and compiler train to.
 counts() {
     own_answers_are_those_of_predict "$work/trainer/trainer" "$checkpoint" 9 80 $END_TOKEN &&
         awk '{ exit !($3 + $4 > 0) }' "$work/own/got"

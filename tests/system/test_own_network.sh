@@ -24,7 +24,8 @@ evaluates() {
         --out "$work/eval" && [ "$(grep -c '"accuracy":' "$work/eval/eval.jsonl")" -eq 2 ]
 }
 
-# Another operation in the place of one of them, with the same parameters; and a run whose trainer cannot be made again.
+# A network with one operation replaced, with the same parameters, is another model; a trainer cannot be rebuilt without
+# it.
 another_network_is_another_model() {
     cp examples/own_network/*.lua "$work" &&
         sed -i 's/"gelu", name/"relu", name/' "$work/parallel_block.lua" &&
@@ -54,7 +55,7 @@ mistakes_write_nothing() {
         refused 'while true do end' 'still running'
 }
 
-# Two layers, done twice over, with two attentions each: gradients, two steps, and what each of the four runs attends to.
+# Two layers that run twice, with two attentions each: gradients, two steps, and the attention of all four passes.
 loops_train() {
     for seed in 0 1; do
         "$work/loops/trainer" gradcheck --seed $seed >"$work/.check" || { cat "$work/.check" && return 1; }

@@ -1,5 +1,5 @@
-# A task of one's own, examples/own_task: built, trained, resumed, evaluated, shipped as generated sources; and what is
-# said of a file that does not compile and of samplers that are wrong in one way each.
+# A user's task, examples/own_task: built, trained, resumed, evaluated, shipped as generated sources; and the errors for
+# a file that does not compile and for samplers with one fault each.
 
 . tests/system/common.sh
 
@@ -63,7 +63,7 @@ another_task_takes_it_away() {
         [ ! -e "$work/turns/task.c" ] && ! grep -q task_first_repeat "$work/turns/spec.c"
 }
 
-# Puts a line at the end of the sampler, and what it may need at its beginning: FILE LINE [FIRST].
+# Puts a line at the end of the sampler, and a line that it may need at the beginning: FILE LINE [FIRST].
 spoil() {
     sed -e "s|^    example->target\[0\] = .*|&\n    $2|" -e "s|^    int answer.*|&${3:+\n    $3}|" \
         examples/own_task/first_repeat.c >"$1"

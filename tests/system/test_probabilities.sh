@@ -1,4 +1,4 @@
-# Attention's probabilities, kept for the way back or made again there: the same bits, whichever it is.
+# Attention's probabilities are kept for the backward pass or recomputed there, with the same bits.
 
 . tests/system/common.sh
 
@@ -14,7 +14,7 @@ return {
 END
 }
 
-# A checkpoint's tensors: what lies behind its header, whose length are its first eight bytes.
+# Prints a checkpoint's tensors: the bytes behind its header, whose length its first eight bytes hold.
 tensors() {
     tail -c "+$(($(od -A n -t d8 -N 8 "$1") + 9))" "$1"
 }

@@ -1,4 +1,4 @@
-# Four short trainings, and what `report` makes of them.
+# Reports on four short trainings.
 
 . tests/system/common.sh
 
@@ -70,7 +70,7 @@ without_gnuplot() {
         [ ! -e "$work/plain/curves3.svg" ]
 }
 
-# A folder from somebody else: what it is called, what its runs say of themselves, what lies in it.
+# A folder from another user may have hostile names, contents of run.json, and files.
 foreign=$work/foreign
 export LH_RAN="$work/ran"
 

@@ -1,4 +1,4 @@
-# The files of a run under what happens to runs: kill -9, signals, full disks, damaged checkpoints; and its verbs.
+# The files of a run under kill -9, signals, full disks and damaged checkpoints; and the verbs of a trainer.
 
 . tests/system/common.sh
 
@@ -79,7 +79,7 @@ terminated_run_goes_on() {
         same_checkpoint term straight && same_metrics term straight
 }
 
-# Any file ends at 32 KiB, so no checkpoint fits; the one before stays.
+# Every file ends at 32 KiB, so no checkpoint fits; the one before is kept.
 limited_file_size() {
     train limited --steps 20 && cp "$(folder limited)/checkpoint.safetensors" "$work/before" || return
     (ulimit -f 64 && ends_with 4 checkpoint train limited --steps 40 --resume) || return

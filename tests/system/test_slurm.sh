@@ -1,6 +1,6 @@
 # A study on a cluster: one node on loopback, with a controller, a daemon and credentials of this test's own. 24 runs
-# are packed into tasks; one is preempted, a trainer and a whole task are killed; what is missing is submitted again, and
-# the report is that of the same study swept here without a failure. Then what a user gets wrong.
+# are packed into tasks; one is preempted, a trainer and a whole task are killed; missing runs are submitted again, and
+# the report is that of the same study swept here without a failure. Common mistakes of users follow.
 
 . tests/system/common.sh
 
@@ -158,7 +158,7 @@ submits_once() {
 
 goes_back_by_itself() { grep -h 'back into the queue' "$work"/cluster/.slurm/1/logs/*.txt; }
 
-# Trainers that are halted do not get through before they are struck.
+# Trainers are halted, so that they do not finish before the test stops them.
 halted() {
     for one in $(trainers cluster); do
         ! grep -q '^State:[[:space:]]*T' "/proc/$one/status" || echo "$one"
@@ -168,7 +168,7 @@ all_are_halted() { kill -STOP $(trainers cluster) && [ "$(halted | grep -c .)" -
 two_are_halted() { [ "$(halted | grep -c .)" -eq 2 ]; }
 is_gone() { [ ! -s "/proc/$1/cmdline" ]; }
 
-# The trainers of a task, by the numbers of its processes, once they have been told to end: sets own.
+# Whether the trainers of a task have been signalled to end: PROCESSES of the task. Sets own, their numbers.
 task_is_told() {
     own=''
     for one in $(trainers cluster); do
@@ -260,14 +260,14 @@ cancels() {
         ends_with 0 "no task of" sweep held cancel "$work/grid.lua"
 }
 
-# Whether the trainers of four tasks, of which none ends, have begun their runs, and hear signals.
+# Whether the trainers of four endless tasks have begun their runs, and handle signals.
 four_have_begun() {
     set -- $(for one in $(trainers "$1"); do tr '\0' '\n' <"/proc/$one/cmdline" | sed -n '/^--out$/{n;p;}'; done)
     [ $# -eq 4 ] || return
     for out; do find "$out" -name run.json | grep -q . || return; done
 }
 
-# Tasks that run: their trainers write checkpoints, and nothing goes back into the queue.
+# Running tasks are cancelled: their trainers write checkpoints, and no task returns to the queue.
 cancels_what_runs() {
     long="--set train.steps=100000000"
     ends_with 0 "12 runs" sweep running "$work/grid.lua" $long --only task=sort --slurm "$work/here.lua" &&
@@ -280,7 +280,7 @@ cancels_what_runs() {
     ends_with 0 " stopped" sweep running status "$work/grid.lua" $long --only task=sort
 }
 
-# The script by hand, the same task twice at once, of a list that was cut: each run is there once, with the same bits.
+# The script of one task runs twice at once, by hand, with a shortened list: each run is there once, with the same bits.
 twice_at_once() {
     script=$work/held/.slurm/1
     sed -i '3,$d' "$script/runs.txt"
@@ -302,7 +302,7 @@ late_answer() {
     ends_with 0 "cancelled: job" sweep unheard cancel "$work/grid.lua" && until_true idle
 }
 
-# Somebody's unfinished folder in a run's place: it stays, and what the task has trained stays as well.
+# Another user's unfinished folder is in a run's place: it is kept, and so is the attempt that the task has trained.
 foreign_folder() {
     ends_with 0 "24 runs" sweep foreign "$work/grid.lua" --slurm "$work/held.lua" &&
         ends_with 0 "cancelled: job" sweep foreign cancel "$work/grid.lua" && until_true idle || return

@@ -1,4 +1,4 @@
-# A study with stages: a student waits for its teacher's run, one command does both, and what fails is told.
+# A study with stages: a student waits for its teacher's run, one command does both, and failures are reported.
 
 . tests/system/common.sh
 
@@ -61,14 +61,15 @@ one_command() {
         ls "$work"/runs/taught/*/lr0.004-seed[34]/eval.jsonl
 }
 
-# The spec that was made, its tables beside it, and the runs of its cell, which began with the teacher's parameters.
+# The student's spec is written with its tables next to it, and the runs of its cell begin with the teacher's
+# parameters.
 student_is_a_spec() {
     grep -q '"init_checksum":"' "$work"/runs/taught/*/lr0.004-seed3/run.json || return
     made=$(ls "$work"/runs/taught/calibrate_*/taught.lua) && ./longhand check "$made" &&
         [ -s "${made%/*}/tables/lines.csv" ] && ./longhand plan "$made" | grep -q 'lines' && [ -s "${made%/*}/log.txt" ]
 }
 
-# Nothing is trained or made again; what failed is tried once more.
+# A second sweep trains and builds nothing that is done, and tries failed runs once more.
 second_call() {
     find "$work/runs" -name '*.safetensors' -o -path '*/calibrate_*/*.lua' | sort | xargs cksum >"$work/before"
     ends_with 1 '3 done, 2 to do' sweep && ! grep -q 'building\|taught: calibrate' "$work/.got" &&

@@ -1,5 +1,5 @@
-# A static trainer: alone in an empty root it trains, resumes and evaluates, with the bits of a dynamic one; and what a
-# trainer of several instruction-set levels says of them.
+# A static trainer trains, resumes and evaluates alone in an empty root, with the bits of a dynamic one; a trainer of
+# several instruction-set levels reports them.
 
 . tests/system/common.sh
 
@@ -22,7 +22,7 @@ static_is_kept() {
     ends_with 0 'up to date' ./longhand build tests/specs/$TINY.lua --static --levels "$best" --out "$work/static"
 }
 
-# Both levels stay, and how it is linked, where another number of steps is asked for.
+# A build with another number of steps keeps both levels and static linking.
 static_is_given_other_defaults() {
     ends_with 0 'new defaults, nothing compiled' ./longhand build tests/specs/$TINY.lua --static --levels "$best" \
         --set train.steps=17 --out "$work/static" && ends_with 0 ' 17 steps of' "$work/static/trainer" info &&

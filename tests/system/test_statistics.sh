@@ -1,5 +1,5 @@
-# Short trainings whose outcome is known: one that must learn and hold beyond its lengths, one that must not. The bounds
-# have room on every machine: beside them stand the means of 15 runs, `train --seed 0` to 4 at x86-64, x86-64-v3 and
+# Short trainings whose outcome is known: one must learn and generalise beyond its lengths, one must not. The bounds
+# hold on every machine: the means next to them are of 15 runs, `train --seed 0` to 4 at x86-64, x86-64-v3 and
 # x86-64-v4.
 
 . tests/system/common.sh
@@ -44,8 +44,8 @@ spec sorts_without_positions '{ kind = "none" }'
 expect statistics_no_positions_trains outcome sorts_without_positions
 expect statistics_no_positions_stays_at_majority accuracy_between sorts_without_positions in_distribution 0.25 0.45
 
-# With randomized positions it learns, and what it learns holds at twice the length. Of 15: at least 0.748 at the lengths
-# of training, 0.665 beyond.
+# With randomized positions it learns, and what it learns holds at twice the length. Of 15: at least 0.748 at the
+# lengths of training, 0.665 beyond.
 spec sorts_with_random_positions '{ kind = "sinusoid", positions = { kind = "randomized", max_position = 64 } }'
 expect statistics_random_positions_trains outcome sorts_with_random_positions
 expect statistics_random_positions_learns accuracy_between sorts_with_random_positions in_distribution 0.6 1

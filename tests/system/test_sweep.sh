@@ -1,5 +1,5 @@
-# A study is swept, killed in the middle, swept on, and ends in the bits of one that nobody stopped; a run that fails is
-# told and the others go on.
+# A study is swept, killed in the middle, swept again, and ends in the bits of an uninterrupted one; a run that fails is
+# reported and the others continue.
 
 . tests/system/common.sh
 
@@ -30,7 +30,7 @@ EOF
 sweep() { ./longhand sweep "$work/sweep.lua" --out "$work/$1" ${2:+"$2"}; }
 status() { ./longhand sweep status "$work/sweep.lua" --out "$work/$1"; }
 
-# Everything that says what was trained and how well.
+# Results of all runs of a sweep, without their rates: OUT.
 results() {
     (cd "$work/$1" && find . -name checkpoint.safetensors -o -name eval.jsonl | sort | xargs cksum)
     (cd "$work/$1" && find . -name metrics.jsonl | sort | xargs sed 's/,"steps_per_second":[^}]*//')
@@ -75,7 +75,7 @@ reported_from_elsewhere() {
     grep -q '4 of 4 runs have a score' "$work/said" && ! grep 'cannot be read now' "$work/said"
 }
 
-# A run whose files are damaged is named, kept beside, and trained anew to the same bits.
+# A run whose files are damaged is named, set aside, and trained anew to the same bits.
 damaged_run_is_trained_anew() {
     cp -r "$work/whole" "$work/damaged" && set -- "$work"/damaged/sort/*/lr0.001-seed1 && echo '{"step":' >"$work/line" &&
         cat "$work/line" "$1/eval.jsonl" >"$work/lines" && cp "$work/lines" "$1/eval.jsonl" || return
@@ -86,7 +86,7 @@ damaged_run_is_trained_anew() {
         rm -r "${1%/*}/.damaged" && results damaged | cmp - "$work/want"
 }
 
-# Nothing is trained, nor logged, where a link leads to files of somebody else's: of a run, then of a cell's folder.
+# No run is trained or logged through a link to another user's files: to a run's folder, then to a cell's.
 nothing_through_links() {
     mkdir -p "$work/linked" && cp -r "$work/whole/parity" "$work/linked/" && cp -r "$work/whole/sort" "$work/theirs" &&
         for run in "$work"/theirs/*/lr*; do rm "$run"/[!m]* || return; done && cp -r "$work/theirs" "$work/kept" || return

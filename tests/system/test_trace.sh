@@ -49,7 +49,7 @@ averages() {
         [ "$(look meta "$work/mean.safetensors" draws)" = 2 ]
 }
 
-# The examples of a length, given as inputs, are traced to the same bits.
+# Inputs that are the examples of a length have the same bits in a trace.
 inputs_are_examples() {
     "$TRAINER" sample --length 6 --count 3 >"$work/inputs.jsonl" &&
         trace --what $ALL --length 6 --examples 3 --out "$work/examples.safetensors" &&
@@ -78,7 +78,8 @@ bad_input() {
     trace --input "$work/bad.jsonl" --out "$work/x"
 }
 
-# One bit of the length, a name, a number of the metadata, the parameters, the optimiser's state: whoever reads it says so.
+# A checkpoint with one flipped bit in the length, a name, the metadata, the parameters or the optimiser's state is
+# refused by every verb.
 damaged_checkpoints_are_refused() {
     echo '{"input":[1,2]}' >"$work/line.jsonl"
     for place in 1 '"dtype"' '"step":"' last middle; do
