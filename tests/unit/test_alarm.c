@@ -51,7 +51,7 @@ static void test_alarm_gradient_after_usual_steps(void **state) {
     assert_int_equal(take(&alarm, 9, 102, step_of(1, 501)), 0); /* once */
 }
 
-/* A fitted model's gradients are tiny; what stays below clipping is no runaway. */
+/* A fitted model's gradients are tiny: a gradient below the clipping norm is no runaway. */
 static void test_alarm_gradient_below_clipping_silent(void **state) {
     (void)state;
     lh_alarm alarm;

@@ -297,7 +297,7 @@ static int digits_of(int base, uint64_t n) {
     return count;
 }
 
-/* The definition, on numbers: a place makes a carry, or its own carry hangs on the one that comes in. */
+/* The definition, on numbers: a place makes a carry, or its own carry depends on the one that comes in. */
 static int chain_of(int base, bool product, uint64_t x, uint64_t y, int digits) {
     uint64_t low = 1, b = (uint64_t)base;
     int length = 0, longest = 0;
@@ -345,7 +345,7 @@ static void check_all(const shelf *s, bool product, int base, int width, int pla
     free(pair);
 }
 
-/* Cells of digits and chain with as many examples, and uniform ones beside them. */
+/* Cells of digits and chain have equally many examples, in addition to uniform ones. */
 static void check_cells(const shelf *s, int most, int per_digits) {
     int uniform[16] = {0}, cell[16][16] = {{0}};
     for (int i = 0; i < s->count; i++)
@@ -819,8 +819,8 @@ static void test_groups_know_what_was_trained_on(void **state) {
     lh_corpus_close(&c);
 }
 
-/* By digits, carries and frames at once: every cell in the frame of training and in the other; by two of them the rest
- * stays out. */
+/* Groups by digits, carries and frames at once have every cell in the frame of training and in the other; groups by two
+ * of them leave out the rest. */
 static void test_groups_have_carries_in_frames(void **state) {
     (void)state;
     static const int32_t wide[] = {12};
@@ -859,7 +859,7 @@ static void test_groups_have_carries_in_frames(void **state) {
     lh_corpus_close(&c);
 }
 
-/* Frames have shapes of their own, which come before that of the split: its order stays. */
+/* Frames have shapes of their own, which come before that of the split: its order does not change. */
 static void test_frames_leave_the_order_of_the_split(void **state) {
     (void)state;
     const int options[] = {10, 9, 64, 8};

@@ -1,4 +1,4 @@
-/* longhand/laps.h and bench: time goes to the part that ran, waiting is found, replicas are the engines they say. */
+/* longhand/laps.h and bench: time counts to the part that ran, waiting is found, replicas are as many as reported. */
 #include "lh_test.h"
 
 #include <stdatomic.h>
@@ -56,7 +56,7 @@ static void sleep_in_exponentials(void *argument, int index, int count) {
     sleep_ms(40);
 }
 
-/* They are a part where laps are fine, and attention's otherwise. */
+/* Exponentials are a part of their own in a fine profile, else they belong to attention. */
 static void test_laps_exponentials_only_where_fine(void **state) {
     (void)state;
     double ticks[LH_PARTS];
@@ -103,7 +103,7 @@ static lh_bench_result bench_toy(const lh_cpu_program *program, int threads, int
     return result;
 }
 
-/* All other shards wait for the first one's turn: of two threads one waits. Alone, nobody does. */
+/* All other shards wait for the slow first one: of two threads one waits, a single thread does not. */
 static void test_bench_slow_shard_is_waiting(void **state) {
     (void)state;
     lh_cpu_program slow = toy_float;
@@ -118,7 +118,7 @@ static double skips_two(const lh_shape *shape, lh_mode mode) {
     return 2.0 * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 
-/* Operations that the code of a level leaves out are not counted as executed, and nominal ones stay. */
+/* Operations that the code of a level leaves out are not counted as executed; nominal operations are not changed. */
 static void test_bench_skipped_work_is_not_executed(void **state) {
     (void)state;
     lh_cpu_program skips = toy_float;

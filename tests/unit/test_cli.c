@@ -262,7 +262,7 @@ int flock(int file, int operation) {
     return -1;
 }
 
-/* A process tells it once, whatever it writes to. */
+/* A process warns of missing locks once, whatever it writes to. */
 static void test_eval_where_there_are_no_locks_says_so_once(void **state) {
     char command[256];
     snprintf(command, sizeof command, "eval --checkpoint %s --lengths 3,5 --examples 4", train(state));

@@ -1,5 +1,5 @@
-/* Finding the CUDA driver: every way in which it cannot be had has a message of its own. The driver is a stand-in that
- * the tests compile; each look happens in a process of its own, since a driver once opened stays open. */
+/* Search for the CUDA driver: every fault has a message of its own. The driver is a stand-in that the tests compile;
+ * each search happens in a process of its own, since an opened driver remains open. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 

@@ -69,7 +69,7 @@ static int compilations(const char *directory) {
     return (int)(bytes / strlen("compiled\n"));
 }
 
-/* Compiles for sm_90 with the stand-in, checks that the code is that of this source, and tells whether it was kept. */
+/* Compiles for sm_90 with the stand-in, checks that the code is that of this source; returns whether it was kept. */
 static bool take(const char *source, lh_error *error, char *unkept) {
     lh_cuda_code code;
     lh_assert_ok(lh_cuda_compile(source, DIGEST, 90, 13000, &code, error), error);
@@ -262,7 +262,8 @@ static void test_jit_compile_folder_as_the_variables_say(void **state) {
     free(home);
 }
 
-/* In a process of its own: 0 when neither start finds anything, both have the code, and are told why it is not kept. */
+/* Runs in its own process; returns 0 if neither start finds cached code, both have the code, and both report why it
+ * is not kept. */
 static int compile_twice(void *unused, const char *directory) {
     (void)unused;
     lh_cuda_code code;
@@ -312,8 +313,8 @@ static void compile_in_child(int process, int rounds) {
     _exit(0);
 }
 
-/* Processes that start at once, each taking or making one file after another, some of them cutting it: every one has
- * the right code at every time, and what stays is one whole file. */
+/* Processes start at once, each taking or making one file after another, some of them cutting it: every one has the
+ * right code at every time, and one whole file is left. */
 static void test_jit_compile_many_processes_at_once(void **state) {
     enum { PROCESSES = 24, ROUNDS = 5 };
     pid_t children[PROCESSES];

@@ -179,7 +179,7 @@ static void test_defaults_that_are_not_understood_are_refused(void **state) {
     assert_refused(&spec, "expected: longhand defaults 1 1023 ");
 }
 
-/* Whoever starts a trainer says which text it was built with. */
+/* The program that starts a trainer passes it the digest of the defaults that it was built with. */
 static void test_defaults_that_are_not_those_asked_for_are_stale(void **state) {
     (void)state;
     char room[ROOM], digest[LH_SHA256_TEXT];

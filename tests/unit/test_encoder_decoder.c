@@ -118,7 +118,7 @@ static size_t logits_of(const pass *p) {
     return (size_t)(p->stored->batch.sequences * p->stored->batch.labels * p->model->network->classes);
 }
 
-/* Layers of the encoder have one attention; of the decoder's, the last one stays. */
+/* Keeps the attention of the decoder's last layer; layers of the encoder have one attention, and are skipped. */
 static void see_layer(void *context, int sequence, int layer, const lh_ref_seen *seen) {
     pass *p = context;
     const double *attention[LH_MAX_STREAMS] = {seen->cross, seen->attention};
@@ -127,7 +127,7 @@ static void see_layer(void *context, int sequence, int layer, const lh_ref_seen 
         memcpy(p->attention[s] + (size_t)sequence * pairs_of(p, s), attention[s], pairs_of(p, s) * sizeof(double));
 }
 
-/* The summed loss, and gradients where the batch has a way back. */
+/* Returns the summed loss, and computes gradients if the batch has a backward pass. */
 static double run_reference(pass *p, const lh_ref_batch *batch) {
     lh_ref_observer observer = {see_layer, p};
     lh_ref_batch seen = *batch;

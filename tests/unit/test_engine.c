@@ -414,7 +414,7 @@ static void noting_train_block(const lh_cpu_step *step, const lh_cpu_block *bloc
     toy_float.train_block(step, block, workspace, gradient, sums);
 }
 
-/* More examples than a batch holds: the batches take turns through them. */
+/* There are more examples than a batch holds: successive batches go through them. */
 static void test_step_distinct_beyond_batch_all_seen(void **state) {
     (void)state;
     lh_error error;

@@ -122,7 +122,7 @@ static void test_replace_file_missing_directory_named(void **state) {
 
 enum { BIG = 200000 };
 
-/* A first file fits, its successor does not: the first stays, nothing else does. */
+/* A first file fits, its successor does not: the first is kept, and no other file is left. */
 static int replace_on_full_disk(void *argument, const char *directory) {
     const char *expected = argument, *path = lh_test_path(directory, "out");
     lh_error error;
@@ -233,7 +233,7 @@ static void test_read_file_missing_or_directory_refused(void **state) {
     assert_null(data);
 }
 
-/* Nobody writes to the pipe, so that opening it as usual would wait for ever. */
+/* No process writes to the pipe, so that opening it as usual would wait for ever. */
 static void test_open_file_pipe_or_link_refused_at_once(void **state) {
     lh_error error;
     char *data;
@@ -301,7 +301,7 @@ static void test_append_line_long_torn_line_cut_off(void **state) {
     }
 }
 
-/* Lines of 9 bytes under a limit of 20: the third does not fit, and no part of it stays. */
+/* Lines of 9 bytes under a limit of 20: the third does not fit, and no part of it is left. */
 static int append_to_full_disk(void *argument, const char *directory) {
     (void)argument;
     lh_error error;
@@ -425,7 +425,7 @@ static const char *temporary_of(const char *directory, const char *boot, pid_t p
     return lh_test_path(directory, name);
 }
 
-/* A child that is gone, whose number nobody else has yet. */
+/* Number of a child that has ended, which no other process has yet. */
 static pid_t dead_process(void) {
     pid_t child = fork();
     if (child == 0) _exit(0);

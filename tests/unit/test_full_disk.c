@@ -1,5 +1,5 @@
-/* A disk that fills up, one page later each time: whichever file of a trainer meets the end, the message names it and
- * says why, the exit code is 4, lines that were whole stay so, and with room again the run comes to the same bits. */
+/* A disk fills up, one page later each time: whichever file of a trainer does not fit, the message names it and the
+ * reason, the exit code is 4, whole lines are kept, and with space again the run ends in the same bits. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 

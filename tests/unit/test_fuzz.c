@@ -1,8 +1,8 @@
 /* The readers of tests/fuzz under mutated inputs: no crash, no hang, nothing that a sanitizer reports.
  *
  * LH_FUZZ_CASES and LH_FUZZ_SEED choose how many and which (10000 of seed 1). Case N of a seed is the same bytes
- * everywhere. The cases run in a child process; when it ends in any other way than having done them all, the case that
- * it was at is named and stays as fuzz-<target>-<seed>-<case> in the working directory. */
+ * everywhere. The cases run in a child process; if it ends before it has done them all, the current case is named and
+ * kept as fuzz-<target>-<seed>-<case> in the working directory. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 

@@ -1,5 +1,5 @@
-/* bench/gradcheck.h: right gradients pass, beside kinks too, and one element that is wrong by little is found. In a
- * generated model, whose ReLUs have kinks where they happen to be, and in the toy, with kinks beside every point. */
+/* bench/gradcheck.h: right gradients pass, also near kinks, and one element that is slightly off is found. Tests use a
+ * generated model, whose ReLUs have kinks at arbitrary points, and the toy, with kinks near every point. */
 #include "support/lh_test.h"
 
 #include <math.h>

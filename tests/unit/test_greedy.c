@@ -1,6 +1,6 @@
-/* Exact match by a teacher-forced pass is what greedy decoding gives: a sequence whose every answer is right beside the
- * target's own tokens is one that is decoded to that target, and no other is. Of generated decoders and encoder-decoders
- * (tests/specs/parity_*.lua), also with draws of both streams, as they begin and when they have learnt something. */
+/* Exact match by a teacher-forced pass equals that of greedy decoding: a sequence is decoded to its target exactly if
+ * every answer is right when the target's own tokens are given. Checked on generated decoders and encoder-decoders
+ * (tests/specs/parity_*.lua), also with sampled positions of both streams, before and after some training. */
 #include "support/lh_test.h"
 
 #include <stdlib.h>

@@ -172,7 +172,7 @@ static void test_missing_does_what_is_missing(void **state) {
     free(after);
 }
 
-/* Runs that a link leads to may be somebody else's: nothing is written there. */
+/* Runs behind a link may be another user's: no file is written there. */
 static void test_nothing_is_written_through_a_link(void **state) {
     lh_error error;
     char target[512], link[512];

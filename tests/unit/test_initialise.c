@@ -92,7 +92,7 @@ static void test_initialise_uniform_moments(void **state) {
     assert_true(least >= -0.3 && least < -0.2999 && largest < 0.3 && largest > 0.2999);
 }
 
-/* 2 k / 2^24 - 1 of the bound, k the 24 highest bits of the word; rounded to a float it stays below the bound. */
+/* A value is 2 k / 2^24 - 1 of the bound, k the 24 highest bits of the word; as a float it is below the bound. */
 static void test_initialise_uniform_bits(void **state) {
     (void)state;
     enum { FEW = 4096 };

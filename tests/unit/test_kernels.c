@@ -347,7 +347,7 @@ static void test_transpose_odd_rows_swaps_indices(void **state) {
 
 enum { COLUMN_ROWS = 2 * LANES + 3, COLUMN_STRIDE = 70 };
 
-/* Columns of every group of rows, and rows from columns again; what lies between the rows stays. */
+/* Columns of every group of rows, and rows from columns again; values between the rows are not changed. */
 INLINE void check_columns(const int D) {
     real *rows = random_reals(1, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE + LANES);
     real *back = random_reals(2, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE), *was = reals(0);

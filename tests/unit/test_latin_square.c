@@ -301,7 +301,7 @@ static void test_task_splits_by_vectors_and_keeps_the_distance(void **state) {
     }
 }
 
-/* 12 puzzles of each number of vectors in order, each with its two turned copies, numbered from 1. */
+/* 12 puzzles of each number of vectors in order, each with its two rotated copies, numbered from 1. */
 static void test_task_has_a_validation_set_of_its_own(void **state) {
     (void)state;
     fixture f;
@@ -370,7 +370,7 @@ static void test_task_tells_how_far_it_is(void **state) {
 
 /* ---- files ---- */
 
-/* A line of each number of vectors, thrice; copies need not be turned to be read. */
+/* Three lines of each number of vectors; a reader accepts copies that are not rotated. */
 #define NAMES "id,vectors,grid_rowmajor,answer\n"
 #define ONE "0,1,123?............,4\n"
 #define TWO "1,2,12.?...3........,4\n"

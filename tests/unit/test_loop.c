@@ -1,4 +1,4 @@
-/* training/loop, training/run_files: the files of a run, resuming to the same bits, signals, NaN. */
+/* training/loop, training/run_files: the files of a run, resumption with the same bits, signals, NaN. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -159,7 +159,7 @@ static void test_train_resume_drops_lines_beyond_checkpoint(void **state) {
     lh_assert_same_lines(*state, "whole/" FOLDER "/metrics.jsonl", "cut/" FOLDER "/metrics.jsonl");
 }
 
-/* A pipe that nobody writes to in place of each file that a trainer reads; reading it would wait for ever. */
+/* A pipe without a writer replaces each file that a trainer reads; reading it would wait for ever. */
 static void test_pipes_in_place_of_files_named(void **state) {
     static const struct {
         const char *name, *command, *says;
@@ -245,7 +245,7 @@ static void test_train_resume_without_run_starts(void **state) {
 
 static const char *const other_plan = "aaaaaaaaaaaaaaaa";
 
-/* --resume of a plan that has no run, beside one that has; its stderr. */
+/* Resumes a plan that has no run, next to one that has; returns its stderr. */
 static char *resume_another_plan(void **state) {
     lh_run_result result = run(state, 0, "train --out . --no-eval --steps 5 --resume");
     assert_non_null(strstr(result.err, "aaaaaaaaaaaaaaaa/lr0.01-seed0: nothing to resume, it starts at step 0\n"));
@@ -382,7 +382,7 @@ static void wild_train_block(const lh_cpu_step *step, const lh_cpu_block *block,
     if (step->step == 150 || step->step == 160) ((float *)gradient)[lh_toy_spec.tensors[TOY_BIAS].offset] = 1e6f;
 }
 
-/* Clipping saves this run: it is warned once and goes on to its end. */
+/* Clipping saves this run: it warns once and trains to its end. */
 static void test_train_wild_gradient_warned_once(void **state) {
     lh_cpu_program program = toy_float;
     const lh_cpu_program *list[] = {&program, NULL};
@@ -399,7 +399,7 @@ static void test_train_wild_gradient_warned_once(void **state) {
     assert_null(strstr(result.err, "warning"));
 }
 
-/* Whether two checkpoints have the same parameters: they score alike. */
+/* Two checkpoints have the same parameters if their scores are equal. */
 static void assert_same_parameters(void **state, const char *a, const char *b) {
     char command[300];
     snprintf(command, sizeof command, "eval --checkpoint %s/checkpoint.safetensors --out x --lengths 7", a);
@@ -588,7 +588,7 @@ static void test_train_second_process_refused(void **state) {
     run(state, 0, "train --out . --no-eval --steps 4294967295 --overfit 1 --learning-rate 0.02 --threads 1");
 }
 
-/* Batches of 4, 4 and 2 examples count alike; an epoch whose beginning is not known has no mean. */
+/* Batches of 4, 4 and 2 examples have equal weights; an epoch whose beginning is not known has no mean. */
 static void test_window_epoch_is_the_mean_of_its_batches(void **state) {
     (void)state;
     static const int64_t correct[] = {4, 1, 1}, counted[] = {4, 4, 2};

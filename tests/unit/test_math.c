@@ -86,7 +86,7 @@ static void test_power_small_integers_exact(void **state) {
     assert_true(lh_power(0.999, 1000000) < 1e-300 && lh_power(0.5, INT64_MAX) == 0.0);
 }
 
-/* One Newton step in long double tells how far the quantile is from the truth. */
+/* One Newton step in long double gives the error of the quantile. */
 static void test_normal_quantile_inverts_the_distribution(void **state) {
     (void)state;
     for (int i = 0; i < POINTS; i++) {

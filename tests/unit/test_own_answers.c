@@ -1,5 +1,5 @@
-/* Evaluation of a generative model by its own answers, beside what a pass per token gives that feeds them back by hand: an
- * end symbol, labels that are masked, padding behind the end, several draws, dropout, with cached decoding and without. */
+/* Evaluation of a generative model by its own answers, against one pass per token that feeds answers back by hand: an
+ * end symbol, masked labels, padding behind the end, several draws, dropout, with cached decoding and without. */
 #include "lh_test.h"
 
 #include <math.h>

@@ -160,7 +160,7 @@ static void test_train_block_stored_batch_gives_stored_gradients(void **state) {
     for_each_program(check_stored_gradient);
 }
 
-/* Sequences are as long as the stored ones, and made of inputs and targets alike; labels have their tokens. */
+/* Sequences are as long as the stored ones, and equally made of inputs and targets; labels have their tokens. */
 static void check_assembled(const lh_spec *spec, const lh_vectors_case *stored) {
     const lh_ref_batch *batch = &stored->batch;
     const lh_format *format = spec->format;

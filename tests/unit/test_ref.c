@@ -1,5 +1,5 @@
-/* kernels/ref, operations: known values, and gradients against central differences. What is checked here, and in the files
- * beside it (test_ref_*.c), is what every other parity test trusts. */
+/* kernels/ref, operations: known values, and gradients against central differences. All other parity tests trust the
+ * operations that this file and test_ref_*.c check. */
 #include "lh_test.h"
 
 #include <math.h>

@@ -61,9 +61,9 @@ static double difference_along(lh_ref_model *model, const lh_ref_batch *batch, c
     return (above - below) / (2 * step);
 }
 
-/* The slope of the objective along the direction, by gradients and by differences. A corner of a ReLU within the step
- * would make them differ: the values are fixed, and lie beside all of them. Two steps, because the error of one grows
- * with its square, and a network without norms may be steep: what is left of Richardson's mean has the fourth power. */
+/* Slope of the objective along the direction, by gradients and by differences. They would differ at a ReLU's corner
+ * within the step: the values are fixed, and no corner is near. There are two steps, because the error of one grows
+ * with its square, and a network without norms may be steep: the error of Richardson's mean has the fourth power. */
 static void check_direction(lh_ref_model *model, const lh_ref_batch *batch, lh_ref_tensor *tensors, int count) {
     const double step = 1e-6;
     direction d = new_direction(tensors, count);

@@ -1,5 +1,5 @@
-/* engine/checkpoint.h, directories: a run goes on with the same bits or is refused by name, whatever moment it was killed
- * at, and with a full disk. */
+/* engine/checkpoint.h, directories: a run continues with the same bits or is refused by name, at whatever moment it was
+ * killed, and on a full disk. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -233,7 +233,7 @@ static void test_rotate_three_times_last_two_stay(void **state) {
     for (int i = 0; i < 3; i++) free(v[i]);
 }
 
-/* A damaged current is not worth keeping: the good previous stays. */
+/* A damaged current checkpoint is not kept, but the good previous one is. */
 static void test_rotate_damaged_current_previous_stays(void **state) {
     toy_state *v[3] = {toy_state_filled(0), toy_state_filled(1), toy_state_filled(2)};
     rotate(*state, v[0], 1);
@@ -298,7 +298,7 @@ static void test_rotate_killed_any_time_resumes(void **state) {
     free(got);
 }
 
-/* The old pair stays when the new one does not fit. */
+/* The old pair is kept if the new checkpoint does not fit. */
 static int rotate_on_full_disk(void *argument, const char *directory) {
     toy_state *v = argument;
     lh_run_facts now = toy_facts;

@@ -1,5 +1,5 @@
-/* A signal in the midst of an evaluation, of decoding, of a trace: the verb ends soon, with exit code 75, keeps what is
- * through and nothing of what is not, and the next call comes to the bits of one that no signal met. */
+/* A signal during an evaluation, decoding or a trace: the verb ends soon, with exit code 75, keeps finished results and
+ * no part of others, and the next call has the bits of an uninterrupted one. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 

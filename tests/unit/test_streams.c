@@ -274,7 +274,7 @@ static void test_predict_with_the_target_is_the_evaluation_of_the_example(void *
     engine->ops->close(engine);
 }
 
-/* By induction: in the pass that has the answers for its target, every answer is the greatest logit again, to the bit. */
+/* By induction: in the pass that has the answers as its target, each answer has the greatest logit, bit for bit. */
 static void check_decode(const lh_cpu_program *program, bool decodes) {
     static const uint16_t input[] = {4, 0, 2, 1};
     lh_spec spec = lh_toy_pair_with(toy_float_list);

@@ -102,7 +102,7 @@ static int shared_by(uint32_t domain, uint32_t other, int n, bool inputs) {
     return shared;
 }
 
-/* With the seed of the evaluation in training: the domain alone tells the streams apart. */
+/* The seed is that of the evaluation in training: only the domain distinguishes the streams. */
 static void test_no_example_is_of_two_streams(void **state) {
     toy.eval.during_every = 10;
     run(state, 0, "train --out . --seed 1 --threads 2");
