@@ -32,6 +32,21 @@ function TestCompare.test_what_differs_and_where_first()
   lu.assertStrContains(text, "20      51.0  61.0  +10.0")
 end
 
+-- Four digits where they tell the two apart, else all.
+function TestCompare.test_digits_of_the_first_difference()
+  local function first(b)
+    local runs = {}
+    for i, loss in ipairs({ "0.40979325806673", b }) do
+      runs[i] = write_run("digits" .. #b, "run" .. i, i, 0.1, { exit = 0, eval = scored(50),
+        metrics = ('{"step":10,"loss":%s}\n'):format(loss) })
+    end
+    return assert(compare.result(runs[1], runs[2])).first
+  end
+  lu.assertEquals(first("0.24606984702725"), "The first logged step that differs is 10: loss 0.4098 and 0.2461.")
+  lu.assertEquals(first("0.4097932581"),
+    "The first logged step that differs is 10: loss 0.40979325806673 and 0.4097932581.")
+end
+
 local function curves_of(result)
   local names = {}
   for i, pair in ipairs(result.pairs) do

@@ -110,11 +110,21 @@ local function first_difference(a, b)
   return nil, common
 end
 
+-- Two values with four digits, or with all of them where four are equal.
+local function show_both(a, b)
+  for _, form in ipairs(math.type(a) == "float" and math.type(b) == "float" and { "%.4g", "%.14g" } or {}) do
+    if form:format(a) ~= form:format(b) then
+      return ("%s and %s"):format(form:format(a), form:format(b))
+    end
+  end
+  return ("%s and %s"):format(a, b)
+end
+
 local function difference_text(a, b)
   local found, common = first_difference(a, b)
   if found then
     local parts = lists.map(found.keys, function(key)
-      return ("%s %s and %s"):format(key, tostring(found.a[key]), tostring(found.b[key]))
+      return ("%s %s"):format(key, show_both(found.a[key], found.b[key]))
     end)
     return ("The first logged step that differs is %d: %s."):format(found.step, table.concat(parts, ", "))
   elseif common == 0 then
