@@ -180,8 +180,8 @@ function M.within(study, where, only)
   return setmetatable({ cells = kept, axes = axes }, { __index = study })
 end
 
--- The decoding of a cell's runs that counts, where they were decoded in both ways: what the spec of most asks for is
--- what a run itself goes by, so that it is greedy where any run is. Second comes how many runs have the other alone.
+-- The decoding that counts for a cell whose runs were decoded in both ways: the one that its spec sets, or greedy. The
+-- number of runs with the other decoding comes second.
 local function decoding_of(cell)
   local count = {}
   for _, run in ipairs(cell.runs) do
@@ -266,7 +266,7 @@ function M.of_study(study, root, metric)
 end
 
 -- The name of a run's task: its kind, or of examples from a file the task's name, by default the spec's, `id`; nil
--- where its spec does not say. The name of the file tells nothing: there are many train.jsonl.
+-- where its spec has none. The file's name identifies no task: there are many train.jsonl.
 function M.task_of(spec, id)
   local task = spec and spec.task or {}
   return task.kind or task.data and (task.name or id) or nil
@@ -314,7 +314,8 @@ local function key_of(group, spec)
   return { task = name, encoding = encoding_of(group.id, name) }, spec and spec.task.data ~= nil and name == group.id
 end
 
--- The axes of groups of runs, by their keys; without encodings where none is told from its task.
+-- The axes of groups of runs, by their keys. nameless: tasks have only the names of specs, so that there is no axis of
+-- encodings.
 local function axes_of(groups, nameless)
   local axes = lists.map({ "task", not nameless and "encoding" or nil }, function(name)
     return { name = name, values = lists.distinct(lists.map(groups, function(group) return group.key[name] end)) }

@@ -40,7 +40,7 @@ function M.mean(list, set, metric)
 end
 
 -- Whether a rate is better than another: by its mean on the set that chooses; of equal ones by the loss there, unless
--- the study names the set itself. What is equal in both leaves the lower rate.
+-- the study names the set itself. Where both are equal, the lower rate is chosen.
 local function is_better(rate, best, metric, choice)
   if not best or rate.chosen_by ~= best.chosen_by then
     return metrics.is_better(metric, rate.chosen_by, best and best.chosen_by)

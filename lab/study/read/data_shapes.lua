@@ -1,4 +1,4 @@
--- How long the examples of a file are, for estimates; the trainer alone judges whether they are right.
+-- Lengths of a file's examples, for estimates; the trainer alone checks whether the examples are valid.
 --
 -- Input: the path of a file of examples (docs/own-task.md), names of axes. Output: { count, shapes = list of { input,
 -- output, count }, groups = list of the same with `group`, by which conditions of an evaluation by these axes differ }:

@@ -115,7 +115,7 @@ end
 
 -- A function of a line that returns its row, or nil and what is damaged. A row has the fields of its line, length,
 -- which is that of `by`, and exact_match and loss as texts, "" where the line has none; `by` is nil where there is
--- nothing else in it and the line is plain. facts: what run.json says, nil where nobody knows.
+-- nothing else in it and the line is plain. facts: the content of run.json, nil where it is unknown.
 function M.reader(facts)
   local rename = facts and renaming(facts)
   return function(line)

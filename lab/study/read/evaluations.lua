@@ -76,8 +76,9 @@ local function mean_of(group, is_own)
   return { n = group.key, row = row }
 end
 
--- Lines that share a number on the first axis as one. What is of another frame than that of training is told apart, and
--- counts nowhere else; where a number has a condition alone, finer ones beside it have examples of their own.
+-- Lines that share a number on the first axis as one. Conditions of another frame than that of training are reported
+-- separately, and count nowhere else. If a number has a condition of its own, finer conditions have other examples, and
+-- are not part of its mean.
 local function join(lines, axis)
   local whole = {}
   for _, line in ipairs(lines) do

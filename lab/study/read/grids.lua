@@ -1,7 +1,7 @@
--- Grids: what a score is the mean of.
+-- Grids: the lengths or conditions that a score is the mean of.
 --
--- Input: evaluations (evaluations.lua), cells with their runs read. Output: a grid { key, text }: key tells grids
--- apart, text says it, "mean over 9 lengths 60..500".
+-- Input: evaluations (evaluations.lua), cells with their runs read. Output: a grid { key, text }: key distinguishes
+-- grids, text describes one, "mean over 9 lengths 60..500".
 
 local evaluations = require("lab.study.read.evaluations")
 local lists = require("base.lists")

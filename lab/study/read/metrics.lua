@@ -37,9 +37,8 @@ local function default_criterion(study, metric)
   return { metric = "exact_match", above = EXACT }
 end
 
--- The study's `scored`, { split, select, metric, generalises }, with what it leaves open filled in; select stays nil
--- where no set is named (chosen_rate.lua). asked: a metric in the place of the study's, whose criterion stays; nil for
--- its own.
+-- The study's `scored`, { split, select, metric, generalises }, completed by defaults; select is nil where no set is
+-- named (chosen_rate.lua). asked: a metric that replaces the study's, whose criterion is kept; nil for its own.
 function M.scored(study, given, asked)
   local scored = { split = given.split or "test", select = given.select, metric = given.metric }
   -- Accuracy is what papers print; otherwise exact match counts where a model answers token by token.

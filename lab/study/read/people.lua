@@ -129,7 +129,7 @@ function M.trials(path, puzzles)
   return people
 end
 
--- Means over participants of each puzzle's share, nil where nobody has seen it.
+-- Means over participants of each puzzle's share, nil where no participant has seen it.
 function M.means(people, count)
   local means = {}
   for number = 1, count do

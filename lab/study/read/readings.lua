@@ -11,7 +11,7 @@ local M = {}
 
 M.TITLE = "Readings (interpretations) that the runs used, where papers leave a choice open or code differs"
 
--- Only false is told from absent by this.
+-- A field that may be false, or its default where it is absent.
 local function flag(spec, path, default)
   local parent, name = path:match("^(.*)%.([^.]+)$")
   local at = get(spec, parent)

@@ -44,8 +44,8 @@ function write_value(value)
   return write_fields(value)
 end
 
--- "sum(8, i: term)" of a printed formula as a spec writes it, in one walk over its brackets. Those that are not closed
--- stay so: the spec is no Lua then.
+-- "sum(8, i: term)" of a printed formula as a spec writes it, in one walk over its brackets. A formula with unclosed
+-- brackets is left as it is: the spec is no valid Lua then.
 local function write_sums(text)
   local parts, closers, at = {}, {}, 1
   for bracket, behind in text:gmatch("([()])()") do
@@ -141,7 +141,7 @@ local function foreign(from, path)
   return strange and ("its %sscore is no formula"):format(path) or nil
 end
 
--- Files of the user's own, and what has no text: these stay as the other spec has them.
+-- Files of the user's own, and fields without a text: they keep the values of the other spec.
 local STAYS = { id = true, source = true, init = true, ["task.source"] = true, ["task.data"] = true,
   ["task.validation"] = true, ["model.source"] = true, ["encoding.score"] = true, ["encoding.parameters"] = true }
 

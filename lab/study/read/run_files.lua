@@ -1,7 +1,7 @@
--- The one reader of run folders: run.json, eval.jsonl and metrics.jsonl, and what sweep leaves beside them.
+-- The one reader of run folders: run.json, eval.jsonl and metrics.jsonl, and the notes of sweep next to them.
 --
--- Input: folders. Output: values that fit run_shapes.lua, or nil and a line that says what is damaged: file, field,
--- what was found and what was expected. nil alone: there is no such file.
+-- Input: folders. Output: values that fit run_shapes.lua, or nil and a line on the damage: file, field, the value found
+-- and the one expected. nil alone: there is no such file.
 -- Invariants: writes nothing; opens regular files alone, of bounded size; a torn last line, as a killed trainer leaves
 -- it, is no damage: it is skipped and noted.
 
@@ -113,7 +113,7 @@ function M.facts(dir, place)
   return facts
 end
 
--- Whether a run ended in an error: neither well nor by a signal, nor goes on.
+-- Whether a run ended in an error: neither well nor by a signal.
 function M.has_failed(exit)
   return exit ~= nil and exit ~= 0 and exit ~= STOPPED
 end

@@ -1,7 +1,7 @@
--- THE table of what a run's files may hold: types, ranges and patterns of every field.
+-- THE table of valid contents of a run's files: types, ranges and patterns of every field.
 --
 -- Input: none; the fields of a spec come from schema.lua. Output: shapes (shapes.lua): facts (run.json), evaluation and
--- metrics (a line of eval.jsonl and of metrics.jsonl), record (what sweep leaves beside the runs); and the largest
+-- metrics (a line of eval.jsonl and of metrics.jsonl), record (the note of sweep next to the runs); and the largest
 -- sizes of the files. A field that is not here is one of a later version: it is shown where all are, and never read.
 
 local axes = require("spec.task.axes")

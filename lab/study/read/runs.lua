@@ -126,7 +126,7 @@ local function is_finite(run)
   return run.facts.data ~= nil or has_data(run)
 end
 
--- How many lengths beyond training, and between those of training, the spec asks for; 0 where it cannot be told.
+-- The number of evaluated lengths that are no training lengths, by the spec; 0 where it is unknown.
 local function lengths_asked(run)
   local trained = lists.set(M.lengths(run, "train"))
   return lists.count(M.lengths(run, "eval"), function(n) return not trained[n] end)
@@ -227,7 +227,7 @@ function M.metrics(run)
   return damage and {} or rows
 end
 
--- Seconds of training behind steps, { { step, seconds }, ... }; empty where metrics.jsonl does not have them, or is
+-- Seconds of training after steps, { { step, seconds }, ... }; empty where metrics.jsonl does not have them, or is
 -- damaged, which is noted.
 function M.clock(run)
   local marks = {}
@@ -260,7 +260,7 @@ function M.evaluation(run, name)
   return (lists.find(parts.axes or {}, function(part) return part.name == name end) or {}).evaluation
 end
 
--- The evaluations by length that a curve is drawn of: of sampled tasks all of the last step, of finite data the one of
+-- The evaluations by length that make up a curve: of sampled tasks all of the last step, of dataset files the one of
 -- this name, test unless given.
 function M.curve(run, name)
   local last = M.evaluation(run, name or "test")
@@ -311,8 +311,8 @@ end
 -- A name that score_on takes besides those of sets: the accuracy of the last epoch's training batches.
 M.EPOCH = "epoch"
 
--- The score on a set by its name alone: nil where the run was not evaluated on it. Of the batches of an epoch nobody
--- counts exact matches.
+-- The score on a set by its name alone: nil where the run was not evaluated on it. Batches of an epoch have no exact
+-- matches.
 function M.score_on(run, split, metric)
   if split == M.EPOCH then
     local accuracy = metric ~= "exact_match" and run.state == "evaluated" and run.facts.epoch_accuracy

@@ -57,7 +57,7 @@ local function judge(value, shape, path, depth)
   return judges[shape.type](value, shape, path, depth)
 end
 
--- Fits one of several shapes; of those that do not, the last one's problem is told.
+-- Fits one of several shapes; if none fits, the last one's problem is reported.
 function judges.either(value, shape, path, depth)
   local problem
   for _, one in ipairs(shape.shapes) do

@@ -80,7 +80,8 @@ local function noted(study, id, digest)
   end)
 end
 
--- Adds the files of the plan whose bytes differ; those that nobody knows of where nothing else says why.
+-- Adds the files of the plan whose bytes differ. If nothing else differs, one
+-- whose earlier bytes are unknown is added.
 local function compare_files(list, study, cell, version)
   local entry, unknown = noted(study, cell.id, version.digest), nil
   local files = snapshots.files_of(cell.spec)
@@ -146,7 +147,7 @@ local function folders_of(cell)
   return own, masked
 end
 
--- Whether a run is of the cell as it is now, though of another seed or rate than are asked for.
+-- Whether a run has the cell's current plan and data; its seed or rate may be other than the requested ones.
 local function is_current(cell, digest, data)
   return cell.spec ~= nil and digest == cell.spec.plan.digest
     and (not cell.data or not cell.data.digest or data == cell.data.digest)
