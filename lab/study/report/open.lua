@@ -48,8 +48,8 @@ local function file_of(record)
   end) or record.study
 end
 
--- The study to show: given, or the only one that was swept here; nil where there is none. Or nil and a message. What is
--- damaged of the records comes third.
+-- The study to show: given, or the only one that was swept here; nil where there is none. Or nil and a message.
+-- Messages on damaged records come third.
 local function expand(options, front)
   local found, problems = run_files.records(options.runs)
   local name = options.study or #found == 1 and file_of(found[1])
@@ -97,7 +97,8 @@ local function read(options, expanded)
   return study
 end
 
--- A function that gives the plan of a cell, of runs that were found that of their own spec; nil where nobody knows.
+-- A function that gives the plan of a cell; for runs found in a folder, that of their own spec; nil where it is
+-- unknown.
 local function planner(project)
   local known = {}
   return function(cell)

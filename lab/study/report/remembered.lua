@@ -1,10 +1,10 @@
--- Reports that need not be made again: what one read, what it wrote and what it said, in the user's own cache.
+-- A cache of reports in the user's own folder: the files that one read and wrote, and its messages.
 --
--- Input: what was asked, a text. Output: M.recall gives { said, code, message } of a report that would be the same
--- again, else nil. M.keep remembers one. docs/reports.md tells what a user has to know of it.
--- Invariants: a record is trusted where it is whole, of this version, of this very question, and every file that it
--- names, read or written, has the state it had. It is written under another name first. Where it cannot be, nothing is
--- remembered, and nothing is said.
+-- Input: the question, a text with all options. Output: M.recall gives { said, code, message } of a report that would
+-- be the same again, else nil. M.keep remembers one. docs/reports.md explains it to users. Invariants: a record is
+-- trusted where it is whole, of this version, of this very question, and every file that it names, read or written, has
+-- the state it had. It is written under another name first. Where it cannot be written, nothing is remembered, and no
+-- message is printed.
 
 local canonical = require("base.canonical")
 local dependencies = require("base.dependencies")
@@ -96,7 +96,7 @@ local function tidy(folder)
   end
 end
 
--- By how much the clock of the folder's file system is behind ours; 0 where it is not.
+-- Seconds by which the clock of the folder's file system is behind this machine's; 0 where it is not.
 local function behind(path)
   lfs.touch(path)
   return math.max(0, os.time() - (lfs.attributes(path, "modification") or 0))

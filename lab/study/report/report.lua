@@ -47,7 +47,7 @@ local MOST_CELLS_ON_SCREEN, MOST_NOTES_ON_SCREEN, MOST_DAMAGED_ON_SCREEN = 40, 1
 
 local INPUT, ENVIRONMENT = 1, 4
 
--- A cell that several rows of the paper's table fit, so that its number cannot be told; nil where there is none.
+-- A cell that several rows of the paper's table fit, so that its number is ambiguous; nil where there is none.
 local function ambiguous(study, item, file)
   local axis = item.at and numbers.axis(study)
   if item.at and not axis then

@@ -75,7 +75,7 @@ local function with(style, faint)
     style.dash, faint and "" or (" pt %d ps 0.8 pn 8"):format(style.point), colour)
 end
 
--- How the y axis goes: gnuplot keeps it from panel to panel.
+-- The scale of the y axis: gnuplot keeps it from panel to panel.
 local function y_scale(axis)
   if axis.zoom then
     local beyond = number(100 + scales.REST)
@@ -162,7 +162,7 @@ local function legend_text(legend)
   }, "\n")
 end
 
--- Whether any panel has flat lines, whose names take room.
+-- Whether any panel has flat lines, whose names need space.
 function M.has_levels(figure)
   return lists.find(figure.panels, function(panel) return panel.levels and #panel.levels > 0 end) ~= nil
 end

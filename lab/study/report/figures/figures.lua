@@ -106,8 +106,8 @@ function M.levels_of(task, metric)
   return levels
 end
 
--- The training lengths of a run: its longest gets a line, and what all runs of the panel were trained at a shade. None
--- where they are not recorded, or the curve goes along another axis.
+-- The training lengths of a run: its longest gets a line, and the range on which all runs of the panel were trained is
+-- shaded. None where they are not recorded, or the curve is along another axis.
 local function add_training(panel, run)
   local lengths = run.axis == "length" and runs.lengths(run, "train") or {}
   if #lengths == 0 then
@@ -199,7 +199,7 @@ local function timed(run, metric)
   end)
 end
 
--- The mean at equal places of the lists, in seconds and in accuracy; as far as the shortest goes.
+-- The mean at equal places of the lists, in seconds and in accuracy, up to the end of the shortest.
 local function mean_timed(timed_of)
   local mean = {}
   while timed_of[1] and not lists.find(timed_of, function(points) return not points[#mean + 1] end) do
@@ -327,7 +327,7 @@ local function add_along(panel, line, style, item)
   end))
 end
 
--- From the lowest to the highest place with some room; in powers of two where nothing speaks against it.
+-- A range from the lowest to the highest place with a margin; in powers of two where all are positive.
 local function range_of(ticks)
   local low, high = math.min(table.unpack(ticks)), math.max(table.unpack(ticks))
   if low > 0 then

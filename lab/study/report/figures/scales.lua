@@ -1,9 +1,9 @@
--- The scales of a panel's axes: where a number stands, which numbers are written beside the axis, and when an axis is
--- another than the plain one.
+-- The scales of a panel's axes: the place of a number, the numbers written along the axis, and the choice of an axis
+-- that is not linear.
 --
 -- Input: a panel as curves.lua has it; of its axes x and y, { from, to, log, ticks, step, zoom }. Output: places from
--- 0 to 1, tics, texts. log is a base, ticks a list, step what lies between them. A zoomed axis is of
--- percents and goes by the logarithm of the distance from REST beyond 100.
+-- 0 to 1, tics, texts. log is a base, ticks a list, step the distance between two of them. A zoomed axis is of
+-- percents and has the logarithm of the distance from REST beyond 100.
 
 local lists = require("base.lists")
 
@@ -51,7 +51,7 @@ local function decades(axis)
   return #tens >= 3 and tens or all
 end
 
--- The numbers that are written beside an axis, in rising order.
+-- The numbers that are written along an axis, in rising order.
 function M.tics(axis)
   local list = {}
   if axis.ticks then

@@ -1,8 +1,8 @@
--- Analyses that lie beside a study's runs: what `analyze` left there, for the page of a report.
+-- Analyses next to a study's runs: the output of `analyze`, for the page of a report.
 --
 -- Input: RUNS, the study's name or nil. Output: M.folder names the folder of an analysis in RUNS; M.find gives a list
--- of { what, text, png }, in a fixed order: what the analysis said, and its picture, nil where there is none.
--- Invariants: reads regular files of bounded size; what is no PNG counts as no picture.
+-- of { what, text, png }, in a fixed order: the text of the analysis, and its picture, nil where there is none.
+-- Invariants: reads regular files of bounded size; a file that is no PNG counts as no picture.
 
 local input = require("base.input")
 local lists = require("base.lists")

@@ -95,7 +95,7 @@ local function axes(panel, frame)
   return table.concat(parts)
 end
 
--- Names of flat lines, beside them and apart from each other: the number in a line of its own.
+-- Names of flat lines, next to them and apart from each other: the number in a line of its own.
 local function level_names(panel, frame)
   local order = lists.map(panel.levels, function(level) return { y = frame.y(level[1]), name = level[2] } end)
   table.sort(order, function(a, b) return a.y > b.y end)

@@ -8,7 +8,7 @@ local wording = require("base.wording")
 
 local M = {}
 
--- A name, which may break behind its underscores where there is little room.
+-- A name, which may break after its underscores where there is little space.
 function M.name(text)
   return (tongues.html(text):gsub("_", "_<wbr/>"))
 end
@@ -19,7 +19,7 @@ local function heads(model)
     model.columns, function(column) return ('<th scope="col">%s</th>'):format(M.name(column.title)) end)))
 end
 
--- Each value of ours leads to the cell it is of. A deviation stays together where a cell has to break.
+-- A value; each of ours is a link to its cell. A deviation is kept together where a cell has to break.
 local function value(cell, i)
   local text = tongues.html(cell.texts[i] or ""):gsub("± ", "±\u{A0}")
   if i > 1 then

@@ -1,7 +1,7 @@
 -- One HTML page: no other file, light and dark, for the screen and for paper, and whole without its script.
 --
 -- Input: { title, lead, sections = { { title, body } } }, lead and bodies being HTML. Output: text. It is XML as well.
--- A browser asks nobody for anything, and runs no script but page_script.lua: the page's policy says so.
+-- A browser sends no request, and runs no script but page_script.lua: the page's policy forbids both.
 
 local beside = require("lab.study.report.page.beside")
 local colours = require("lab.study.report.figures.colours")

@@ -1,8 +1,8 @@
--- Tables of what is held out, beside the score: what of it was trained on, and how the finer conditions come out that
--- have examples of their own, as carries have beside counts of digits; and how accuracy falls under noise.
+-- Tables on held-out examples, in addition to the score: the share that was trained on; accuracies of finer conditions
+-- with examples of their own, such as carries within counts of digits; and the fall of accuracy under noise.
 --
--- Input: a study with its cells read (cells.lua). Output: tables as views.lua makes them, none where runs say nothing.
--- Numbers are of the runs at the chosen learning rate.
+-- Input: a study with its cells read (cells.lua). Output: tables as views.lua makes them, none where runs have no such
+-- numbers. Numbers are of the runs at the chosen learning rate.
 
 local canonical = require("base.canonical")
 local entries = require("lab.study.report.tables.table_entries")
@@ -71,7 +71,7 @@ local function trained(study)
     subs = { "" }, columns = entries.columns({ "share of the examples" }), rows = rows, notes = {} } or nil
 end
 
--- The axes of conditions that have finer examples beside those of the first axis alone, in order.
+-- The axes of conditions that have finer examples in addition to those of the first axis alone, in order.
 local function finer_axes(study)
   local names = {}
   for _, cell in ipairs(study.cells) do

@@ -25,8 +25,8 @@ local function evaluation_of(run, set)
   return evaluation and evaluation.split == set and evaluation or nil
 end
 
--- Names of sets that any run was evaluated on, those beyond single axes behind them; and whether some are parts of the
--- set test.
+-- Names of sets that any run was evaluated on, those beyond single axes last; and whether some are parts of the set
+-- test.
 local function sets_of(study)
   local seen, further, parts = {}, {}, false
   for _, cell in ipairs(study.cells) do

@@ -53,7 +53,7 @@ local function entry_of(study, item, cell, key, n, published)
   return published and theirs(entry, (entries.paper(published, key, item.names, { study.scored.metric }))) or entry
 end
 
--- A number of the paper in its place; one of another place, such as a mean over all, goes with the words.
+-- Adds a number of the paper in its column; a number without a column, such as a mean over all, is added to the note.
 local function add_quoted(row, at, n, value)
   for i, here in ipairs(at) do
     if n == tostring(here) then
@@ -64,7 +64,7 @@ local function add_quoted(row, at, n, value)
   row.about = ("%s; %s: %s"):format(row.about, n or "?", value or "?")
 end
 
--- Rows of what the paper quotes, which nobody runs here.
+-- Rows of results that the paper quotes, which have no runs here.
 local function quoted_rows(study, item, axis, published)
   local rows, by_name = {}, {}
   for _, line in ipairs(published and published.rows or {}) do

@@ -16,7 +16,7 @@ local views = require("lab.study.report.tables.views")
 
 local M = {}
 
--- { mean, within, between, groups, runs } of lists of scores; within and between are nil where they cannot be told.
+-- { mean, within, between, groups, runs } of lists of scores; within and between are nil where they are not defined.
 function M.of_groups(of_scores)
   local groups, all, squares, within = {}, {}, 0, 0
   for _, list in ipairs(of_scores) do

@@ -1,9 +1,9 @@
--- One number of a report's tables: what was measured in a cell of a study, beside what a paper prints.
+-- One number of a report's tables: a cell's measurement, with a paper's number next to it.
 --
 -- Input: cells as cells.lua has them, an item (items.lua), the paper's numbers (published.lua). Output: an entry
 -- { texts, missing, best, number, about, value, paper }: texts as the table's `subs` name them; number leads to a cell
--- of the study, about says what a reader should know of this number.
--- Invariants: what is not there is "missing", never a number.
+-- of the study, about is a caution for readers of this number.
+-- Invariants: a value that is not there is "missing", never a number.
 
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
@@ -33,7 +33,7 @@ function M.metric(study)
   return metrics.of[study.scored.metric].title
 end
 
--- How the value of an item is told: an entry of VALUES, for times with a unit that fits. A paper's are in hours.
+-- The form of an item's value: an entry of VALUES, for times with a unit that fits. A paper's are in hours.
 function M.measure(study, item, published)
   local value, metric = VALUES[item.value], metrics.of[study.scored.metric]
   if item.value ~= "hours" then
@@ -182,7 +182,7 @@ function M.entry(cell, value, note, text)
     texts = { text .. (note and value and "*" or "") } }
 end
 
--- The entry with the paper's value behind what it has, and the difference; text: that value's.
+-- The entry with the paper's value and the difference added after its own texts; text: the paper's value.
 function M.beside(entry, paper, text, form)
   entry.paper = paper
   lists.append(entry.texts, { text, M.difference_text(form, entry.value, paper) })

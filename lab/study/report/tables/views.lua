@@ -1,4 +1,4 @@
--- Tables of a report: what was measured here, beside what a paper prints.
+-- Tables of a report: measurements here, with a paper's numbers next to them.
 --
 -- Input: a study with its cells read (cells.lua), an item (items.lua), the paper's numbers (published.lua). Output: a
 -- table { title, about, corner, subs, columns, rows, notes } for the renderers: columns = { { title }, ... }, subs =
@@ -30,7 +30,7 @@ function M.axis(study, name)
   return found and found.values or {}
 end
 
--- How a value of an axis is called where its axis is not named beside it: a number alone says nothing.
+-- The name of a value where its axis is not named next to it: a number is preceded by the axis.
 function M.label(axis, value)
   return tonumber(value) and ("%s %s"):format(axis, value) or value
 end
