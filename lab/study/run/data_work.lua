@@ -30,14 +30,14 @@ local function epoch_of(cell, found)
   return batches, sum
 end
 
--- The axes that an evaluation goes by, but noise, and whether an example is among those of training.
+-- The axes of an evaluation, without noise and without the one for examples of training.
 local function axes_of(by)
   return lists.filter(canonical.sorted_keys(by or { length = true }), function(name)
     return name ~= axes_module.NOISE and name ~= axes_module.TRAINED
   end)
 end
 
--- The sets that are asked for, or what is held out, or the training examples.
+-- The requested sets, or the held-out sets, or the training examples.
 local function sets_of(splits, files)
   if splits then
     return splits

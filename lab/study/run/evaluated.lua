@@ -1,8 +1,8 @@
--- Whether a run's evaluation of files of examples is the one that its cell asks for.
+-- Whether a run's evaluation of files of examples is the one that its cell requests.
 --
--- Input: a cell, planned; the folder of a run, its run.json. Output: M.wanted gives what is asked for, nil for tasks
--- without such a file; M.problem says what is missing, in words, or nil. Reads files, writes none. Which conditions a
--- file has only the trainer knows: it evaluates all of them before a run ends well.
+-- Input: a cell, planned; the folder of a run, its run.json. Output: M.wanted gives the request, nil for tasks without
+-- such a file; M.problem the missing part, in words, or nil. Reads files, writes none. Which conditions a file has only
+-- the trainer knows: it evaluates all of them before a run ends well.
 
 local canonical = require("base.canonical")
 local file_digest = require("base.file_digest")
@@ -52,7 +52,7 @@ local function fits(line, wanted)
   return line.examples <= wanted.most
 end
 
--- Whether a line is of the file and the examples that are asked for. recorded: data of run.json.
+-- Whether a line is of the requested file and examples. recorded: data of run.json.
 local function is_wanted(line, wanted, set, recorded)
   local digest = line.data or (recorded[set.key .. "_sha256"] or ""):sub(1, DIGITS)
   return (not set.digest or digest == set.digest:sub(1, DIGITS)) and fits(line, wanted)
@@ -114,7 +114,7 @@ local function problem_of_set(set, lines, wanted, facts)
     and ("a version before evaluated the shortest examples of %s"):format(set.shown) or nil
 end
 
--- step: the last one. A set whose file is gone counts by what lines say of themselves. What is damaged comes second.
+-- step: the last one. For a set whose file is gone, the facts in its lines count. A message on damage comes second.
 function M.problem(dir, wanted, facts, step)
   local lines, damage = read_lines(dir, wanted, facts, step)
   return lists.map(lines and wanted.sets or {}, function(set)

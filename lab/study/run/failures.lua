@@ -14,8 +14,8 @@ local function is_told(line)
   return not line:find("^%[[#.]+%] ")
 end
 
--- The lines of a log from a byte on, without those of progress. A group writes these for as long as one of its runs
--- goes on, so that an error may lie anywhere before its end.
+-- The lines of a log from a byte on, without those of progress. A group writes progress until its last run ends, so
+-- that an error may lie anywhere before the log's end.
 local function read_log(path, from)
   local file, lines = io.open(path, "rb"), {}
   if not file then

@@ -41,8 +41,8 @@ local function ending_of(dir)
     step = math.tointeger(tonumber(text:match('"step":(%d+),"train_seconds":'))) }
 end
 
--- Whether a run that ended well has all that is wanted. Evaluation goes through its conditions in order: where the last
--- one is there, all are, unless the study has changed, which ledger.lua then finds out.
+-- The state of a run that ended well. Evaluation takes its conditions in order: where the last one is there, all are,
+-- unless the study has changed, which ledger.lua then finds out.
 local function settled(cell, dir, ending)
   local wanted = cell.wanted
   if wanted.steps and ending.step and ending.step ~= wanted.steps then

@@ -1,8 +1,8 @@
--- Makes the specs of cells that wait, of the runs that they wait for.
+-- Makes the specs of waiting cells from the runs that they wait for.
 --
 -- Input: a study as grid.expand and ledger.survey leave it, the folder of all runs. Output: the file of a cell's
--- source, by its verb, for each cell whose source has ended; what the verb said in a log beside it. A cell whose verb
--- failed waits on, and is not tried again within a sweep. Nothing else is written.
+-- source, by its verb, for each cell whose source has ended; the verb's output in a log next to it. A cell whose verb
+-- failed keeps waiting, and is not tried again within a sweep. Nothing else is written.
 
 local build = require("render.builds.build")
 local canonical = require("base.canonical")

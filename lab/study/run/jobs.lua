@@ -1,8 +1,8 @@
--- Runs commands, some at a time, and tells what becomes of each as it happens.
+-- Runs commands, some at a time, and reports the end of each as it happens.
 --
 -- Input: a project, lines of shell, how many at a time, functions to call. Output: "done", "stopped" after Ctrl-C,
 -- "drained" where not all was begun for another reason, "lost" where the runner died. The work is done by runner.sh; a
--- Ctrl-C is handed on, and what runs then is waited for.
+-- Ctrl-C is passed on, and commands that run then are waited for.
 
 local lists = require("base.lists")
 local shell = require("base.shell")

@@ -32,8 +32,8 @@ local function count_steps(wanted, cell, steps)
   wanted.work = wanted.train_work + (wanted.eval_work[#wanted.eval_work] or 0)
 end
 
--- Requirements on a complete run of this cell: { steps (nil for epochs), total (steps; nil while nobody knows how many
--- an epoch has), conditions = { [text] = true }, lengths, split_of (a length's split; nil of dataset files), log_every
+-- Requirements on a complete run of this cell: { steps (nil for epochs), total (steps; nil while the length of an epoch
+-- is unknown), conditions = { [text] = true }, lengths, split_of (a length's split; nil of dataset files), log_every
 -- (in steps, the most where the spec sets it in epochs), train_work, eval_work, work, epochs, files
 -- (evaluations.wanted), decoding (of a generative model) }; work is in operations, that of evaluation a list of sums up
 -- to each length.
@@ -67,7 +67,7 @@ local function total_of(wanted, facts)
   return wanted.steps or wanted.epochs and batches and wanted.epochs * batches or wanted.total
 end
 
--- Takes from a run in `dir` how many steps an epoch has, where nobody knew.
+-- Reads the number of steps of an epoch from a run in `dir`, where it is unknown.
 function M.learn(cell, dir)
   local facts = not cell.wanted.total and run_files.facts(dir)
   local total = facts and total_of(cell.wanted, facts)
@@ -76,7 +76,7 @@ function M.learn(cell, dir)
   end
 end
 
--- Inodes of the files that some process has locked, where the system tells.
+-- Inodes of the files that some process has locked, where the system reports them.
 function M.locks()
   local inodes = lists.matches(write.read("/proc/locks") or "",
     "FLOCK%s+ADVISORY%s+WRITE%s+%-?%d+%s+%x+:%x+:(%d+)")
@@ -122,8 +122,8 @@ local function missing_of(dir, wanted, facts)
     and " is" or " are")) or nil, false
 end
 
--- The step that a run goes on from which has not ended: that of its last checkpoint, looked up where its last line is
--- of a step behind `total`.
+-- The step from which an unfinished run continues: that of its last checkpoint, which is read only where the last line
+-- is of a step after `total`.
 local function step_of(dir, facts, total)
   if facts.step then
     return facts.step
@@ -137,7 +137,7 @@ local function steps_text(wanted, total)
   return wanted.epochs and ("%d (%s)"):format(total, wording.count(wanted.epochs, "epoch")) or tostring(total)
 end
 
--- The state of a run that ended well, or whose last checkpoint is of a step behind all that are asked for; else nil.
+-- The state of a run that ended well, or whose last checkpoint is of a step after all requested ones; else nil.
 local function state_by_steps(wanted, facts, step, total)
   if total and step > total then
     return "trained further", ("at step %d, of %s that are asked for"):format(step, steps_text(wanted, total))
@@ -180,9 +180,9 @@ local function recorded(dir, wanted)
 end
 
 -- The states of runs besides "done", in the order in which they are reported. running: a process has its lock; queued:
--- so has a task of a cluster; to train on: it ended well, and more steps are asked for; to evaluate: it has all steps,
--- and not the evaluation that is asked for; trained further: it has more steps than are asked for, and is left alone;
--- stopped: by a signal or a kill; damaged: its files are not as trainers write them; waiting: for another cell's run.
+-- a task of a cluster has it; to train on: it ended well, and the spec has more steps; to evaluate: it has all steps,
+-- but not the requested evaluation; trained further: it has more steps than the spec, and is left alone; stopped: by a
+-- signal or a kill; damaged: its files are not as trainers write them; waiting: for another cell's run.
 M.STATES = { "running", "queued", "to train on", "to evaluate", "trained further", "stopped", "failed", "damaged",
   "absent", "waiting" }
 
@@ -195,7 +195,7 @@ function M.state(dir, wanted, locks)
   return state, words
 end
 
--- How many lengths the last line of eval.jsonl has behind it, itself included; 0 where there is none of the last step.
+-- How many lengths are evaluated up to the last line of eval.jsonl; 0 where it has no line of the last step.
 local function count_evaluated(dir, wanted)
   local row = run_files.last_evaluation(dir, wanted.split_of)
   local final = row and row.split ~= "during" and row.split ~= "validation" and row.step == wanted.total

@@ -108,8 +108,8 @@ function M.part(study)
   return #study.cells < #study.ids and " of " .. M.count_cells(study) or ""
 end
 
--- OUT/<study>.json says what the folder holds, and a study that flags have said lies beside it; its cells are noted as
--- they are now. nil and a message.
+-- Writes OUT/<study>.json, which describes the folder's content, with a study from flags next to it, and the snapshot
+-- of its cells. nil and a message.
 function M.leave_note(options, study)
   local kept, message = snapshot.keep(options.out, study)
   if not kept then

@@ -21,7 +21,7 @@ stop() {
     stopping=yes
     [ -z "$pids" ] || kill -TERM $pids 2>/dev/null
 }
-# The reader is gone: told by the signal, or, where that was ignored as this shell began, by what cannot be written.
+# The reader has ended. A signal reports it, or, if that was ignored when this shell began, a failed write.
 gone() {
     [ -z "$unheard" ] || return 0
     unheard=yes
@@ -36,7 +36,7 @@ say() {
     echo "$*" 2>/dev/null || gone
 }
 
-# One command, in a process of its own that hands on SIGTERM and tells how it ended: line number, command.
+# One command, in a process of its own that passes on SIGTERM and reports its exit code: line number, command.
 job() {
     exec </dev/null >/dev/null 2>&1
     sh -c "exec $2" 8<&- 9>&- &

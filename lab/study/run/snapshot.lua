@@ -1,8 +1,8 @@
--- Notes what a sweep trains, so that its results can be shown whatever becomes of the spec (study/read/snapshots.lua).
+-- Notes a sweep's cells, so that their results can be shown whatever changes in the spec (study/read/snapshots.lua).
 --
 -- Input: the folder of all runs, a study with its cells planned. Output: the study's file and the sources of users' own
--- in RUNS/.studies, each whole or not at all; nil and a message after an error. What was noted before stays: cells that
--- are not among these now, and plans that cells had.
+-- in RUNS/.studies, each whole or not at all; nil and a message after an error. Earlier notes are kept: cells that are
+-- not among these now, and plans that cells had.
 
 local canonical = require("base.canonical")
 local inside = require("base.inside")

@@ -1,10 +1,10 @@
--- How far a study is, in sums over its runs.
+-- Progress of a study, in sums over its runs.
 --
 -- Input: cells whose runs have a state and, where they have begun, `far` (glance.lua). Output: sums { runs, done,
--- further (of these: they have more steps than are asked for), running, failed, waiting (no such run can be trained
--- yet), left (the others; of these those "to train on", and "to evaluate"), gone and work (operations, of which `gone`
--- are behind; those of cells that nobody knows are taken to be like the others), share, rate (steps per second of what
--- trains), pace (operations per second), best (training accuracy, of the last lines) }. Pure.
+-- further (of these: they have more steps than requested), running, failed, waiting (no such run can be trained yet),
+-- left (the others; of these those "to train on", and "to evaluate"), gone and work (operations: done, and all; cells
+-- with unknown work count like the mean of the others), share, rate (steps per second of running runs), pace
+-- (operations per second), best (training accuracy, of the last lines) }. Pure.
 
 local lists = require("base.lists")
 
@@ -43,7 +43,7 @@ local function add_run(sums, cell, run)
   end
 end
 
--- Runs whose work nobody knows are each like the mean of the others; where none is known, each counts as one.
+-- Runs with unknown work each count as the mean of the others; where no work is known, each counts as one.
 local function settle(sums, mean)
   local each = mean or 1
   sums.work = sums.work + sums.unknown * each

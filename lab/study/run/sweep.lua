@@ -42,7 +42,7 @@ local function cells_to_do(study, tried)
 end
 
 -- Cells at a time and threads of each. Runs of a cell train side by side, one thread each; where there are fewer of
--- them than processors, there is room for several cells.
+-- them than processors, several cells train at a time.
 local function shares(options, cells)
   local processors, most = build.processors(), 1
   for _, cell in ipairs(cells) do

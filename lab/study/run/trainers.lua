@@ -121,7 +121,7 @@ function M.build(project, items, say)
   return how == "done" and #stale > 0 and build_these(project, stale, state, 1) or how
 end
 
--- One to measure with, where any is asked for: one that is there, or else the first, built now. nil and an exit code.
+-- Builds the first trainer, for measurements, unless one is built already. true, or nil and an exit code.
 function M.ensure_one(project, items, say)
   if #items == 0 or lists.find(items, function(item) return item.fresh end) then
     return true

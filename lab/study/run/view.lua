@@ -63,8 +63,8 @@ function M.total_line(total, seconds_left)
   return ("%s %s; %s"):format(M.bar(total.share), counts_text(total), pace_text(total, seconds_left))
 end
 
--- A function that tells the seconds that are left of sums, given those of now and a time of ours: by what has become of
--- the work since it was first called, or, before anything has, by the pace of what trains. nil: nobody knows.
+-- A function that estimates the remaining seconds from the current sums and the time: by the work done since it was
+-- first called, or, before there is any, by the pace of running runs. nil where neither is known.
 function M.clock()
   local first, since, unknown
   return function(total, now)

@@ -1,9 +1,9 @@
--- A study as others sweep it: looks at the files of its runs again and again, and shows what has become of them.
+-- A study that others sweep: reads the files of its runs repeatedly, and shows their state.
 --
 -- Input: the options of the verb sweep with seconds and once; of runs that are not in their place: place(out, run), the
--- attempt at one that got furthest, { dir } or nil, and words(out, run, dir), what its log says of its failure. Output:
--- an exit code; the view on stdout. Reads files and asks nobody else: processes and clocks of other machines are not
--- known. A run that is done is not looked at again.
+-- attempt at one that got furthest, { dir } or nil, and words(out, run, dir), its failure by the log. Output: an exit
+-- code; the view on stdout. Only files are read: processes and clocks of other machines are not known. A finished run
+-- is not read again.
 
 local board_module = require("lab.study.run.board")
 local failures = require("lab.study.run.failures")
