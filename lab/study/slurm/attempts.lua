@@ -64,8 +64,8 @@ function M.state(out, run)
   return best and (facts and run_files.has_failed(facts.exit) and "failed" or "stopped")
 end
 
--- The lines that a group of runs has written, from the end of a task's log: those before the task's word that not all
--- of them is done, or, while it goes on, the last ones.
+-- The lines that a group of runs has written, from the end of a task's log: those before the task's message that not
+-- all of them are done, or, while it still runs, the last ones.
 local function lines_of_group(lines, run)
   local id, name = run.dir:match("^([^/]+)/.*/([^/]+)$")
   local list, found = {}, false
@@ -95,7 +95,7 @@ function M.words(out, run, dir)
   end
 end
 
--- Files beside a run that no trainer has written, as task.sh says: they go with it, where it has none of that name.
+-- Moves files that no trainer has written, as task.sh lists them, to the run's place, unless it has one of that name.
 local function carry(out, from, to)
   for _, name in ipairs(visible(from)) do
     if not OWN[name] and not name:find("^checkpoint") and not lfs.attributes(to .. "/" .. name, "mode") then
@@ -136,7 +136,7 @@ local function prune(out, dir)
   until not inside.remove_empty(out, dir) or dir:find("/%.attempts$")
 end
 
--- Removes what attempts have of a run that is in its place; what lies beside it goes with it.
+-- Removes folders of attempts at a run that is in its place; files of others in them are moved there.
 local function drop(out, list, place)
   for _, attempt in ipairs(list) do
     carry(out, attempt.dir, place)
@@ -145,9 +145,9 @@ local function drop(out, list, place)
   end
 end
 
--- Moves to their places what attempts have left of runs that are not there and that a trainer can go on from. trainer:
--- the command that makes it tell what it is; device: what it computes on. How many that were, and of how many others
--- there is something that it cannot go on from, which stays. For a folder that no task works in.
+-- Moves to their places the unfinished runs of attempts that are absent there and that a trainer can continue. trainer:
+-- the command that prints its facts; device: where it computes. Returns their number, and the number of other runs
+-- whose attempts it cannot continue, which are kept. Only for a folder that no task works in.
 function M.adopt(out, runs, trainer, device)
   local own, adopted, strange = nil, 0, 0
   for _, run in ipairs(runs) do

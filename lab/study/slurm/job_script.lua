@@ -73,8 +73,8 @@ function M.text(site, job, body)
   return table.concat(lines, "\n") .. "\n" .. body
 end
 
--- The script of the job behind an array: it submits what waited for the array's runs. job: { name, folder, directory };
--- words: its command.
+-- The script of the job that follows an array: it submits the cells that waited for the array's runs. job: { name,
+-- folder, directory }; words: its command.
 function M.next_text(site, job, words)
   local next_job = { name = job.name .. M.NEXT, folder = job.folder, directory = job.directory }
   local lines = lists.append({ interpreter(site) }, sbatch_lines(site, next_job))

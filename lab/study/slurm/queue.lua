@@ -79,8 +79,8 @@ local function submitted(words)
   return nil, (failure("sbatch", code, (out or text) .. (said or "")))
 end
 
--- The number of the job that a script has become. after: of an array all of whose tasks must have ended well before;
--- where one has not, the job goes.
+-- The number of the job that a script has become. after: an array all of whose tasks must have ended well before; if
+-- one has not, Slurm removes the job.
 function M.submit(script, after)
   local words = { "env" }
   for _, name in ipairs(OVERRULING) do

@@ -33,7 +33,7 @@ function M.folder(out)
   return out .. "/.slurm"
 end
 
--- The name of the n-th job of a folder in the queue: nobody else's has it.
+-- The name of the n-th job of a folder in the queue, which no other job has.
 function M.job_name(out, study, n)
   return ("%s-%s"):format(study.name:gsub("[^%w_.-]", "_"), sha256.digest(("%s %d"):format(paths.absolute(out), n)))
 end

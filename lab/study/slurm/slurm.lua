@@ -140,7 +140,7 @@ local function resubmit(options)
   return submit.run(options)
 end
 
--- Records without those whose jobs this folder has not named, which are told; whether there are such in the queue.
+-- Records without those whose jobs this folder has not named, which are reported; whether there are such in the queue.
 local function without_foreign(options, own)
   local list, any = {}, false
   for _, record in ipairs(own) do
@@ -216,8 +216,8 @@ local function what_tasks_left(options)
   }
 end
 
--- Before a sweep on this machine: an error where tasks in the queue work in the folder of runs. What tasks have left is
--- for the sweep then, in options.left.
+-- Before a sweep on this machine: an error where tasks in the queue work in the folder of runs. The sweep gets the
+-- unfinished runs of tasks in options.left.
 function M.make_way(options)
   local tasks, message, absent = queue.tasks()
   must(ENVIRONMENT, tasks or absent, ("%swhether tasks of Slurm work in %s is not known: nothing is started\n"):format(

@@ -1,9 +1,9 @@
--- From a study to a job array: builds the trainers of what is missing, stages them beside the runs, packs the runs into
--- tasks and hands the script to sbatch.
+-- Submission of a study as a job array: builds the trainers of missing runs, stages them next to the runs, packs the
+-- runs into tasks and hands the script to sbatch.
 --
--- Input: the options of the verb sweep with `slurm`, a site. Output: an exit code; what was submitted on stdout, or the
--- script with --dry-run, the rest on stderr. Nothing stays behind that waits: the same command does what is missing
--- then, and leaves alone what tasks in the queue have.
+-- Input: the options of the verb sweep with `slurm`, a site. Output: an exit code; a summary of the submission on
+-- stdout, or the script with --dry-run, the rest on stderr. No process keeps waiting: the same command later submits
+-- the runs that are still missing, and leaves alone those of tasks in the queue.
 
 local build = require("render.builds.build")
 local choice = require("lab.study.grid.chosen_cells")
@@ -108,8 +108,8 @@ local COPY = [[{ [ -f "$2" ] && [ ! -L "$2" ] && [ -x "$2" ] && cmp -s -- "$1" "
   { rm -f -- "$2.partial" && cp -- "$1" "$2.partial" && sync "$2.partial" && mv -T -- "$2.partial" "$2"; } 2>&1 ||
   { code=$?; rm -f -- "$2.partial"; exit "$code"; }]]
 
--- Copies the trainers beside the runs, each under a name that only these bytes have; nil and a message. One that lies
--- there under that name is believed by its bytes alone.
+-- Copies the trainers next to the runs, each under a name that only these bytes have; nil and a message. A file that
+-- has the name already is reused only if its bytes are the same.
 local function stage(groups, items, folder)
   local dirs = {}
   for _, item in ipairs(items) do

@@ -3,9 +3,9 @@
 #
 #     TASK new|again ID DIGEST DEFAULTS TRAINER 'RUN RUN ...' flags of the trainer
 #
-# A group works in a folder of its own, runs/ID/DIGEST/.attempts/<job>_<task>-<n>, which nobody else writes to. A run
-# that is through is moved from there to runs/ID/DIGEST/RUN in one step that can be done once: the first one counts. So
-# it does no harm when a task runs twice, is killed at any moment, or is sent by hand once more.
+# A group works in a folder of its own, runs/ID/DIGEST/.attempts/<job>_<task>-<n>, which no other process writes to. A
+# finished run is moved from there to runs/ID/DIGEST/RUN in one step that can be done once: the first one counts. So it
+# does no harm when a task runs twice, is killed at any moment, or is submitted by hand once more.
 
 set -u
 task=$SLURM_ARRAY_TASK_ID pid='' told='' failed=0
@@ -66,8 +66,8 @@ is_finished() {
     has_ended "$1" 0
 }
 
-# Whether a run is through. One that had a folder before this array was made is so once that was replaced. An unfinished
-# one that came there meanwhile stays, and so does ours: the next array replaces it.
+# Whether a run is done. A run that had a folder before this array was made is done once that folder was replaced. If an
+# unfinished run appears there meanwhile, both it and ours are kept: the next array replaces it.
 is_done() {
     if [ "$how" = new ]; then
         is_finished "$cell/$1"
@@ -204,7 +204,7 @@ remove() {
     (cd "$cell/.attempts" && rmdir -p "${above%/*}") 2>/dev/null
 }
 
-# Removes a run of an attempt, which loses its name first, so that nobody takes on half of it.
+# Removes a run of an attempt, which is renamed first, so that no task continues half of it.
 drop() {
     delete "${1%/*}/.$run" && move "$1" "${1%/*}/.$run" 2>/dev/null && remove "${1%/*}/.$run"
 }
@@ -250,8 +250,8 @@ taken_away() {
     done
 }
 
-# Runs that have not got beyond the checkpoint that they took on: it is refused, and the next best one is tried. A trainer
-# that refuses one writes nothing. Where it came from it stays, and the copy goes.
+# Finds runs that have not got beyond the checkpoint that they continued: it is refused, and the next best one is tried.
+# A trainer that refuses one writes nothing. The original is kept, and the copy is deleted.
 find_refused() {
     for run in $members; do
         step=$(step_in "$taken" "$run")
