@@ -1,8 +1,8 @@
--- Trainers that differ in their choices, and how fast one is beside another.
+-- Trainers that differ in their choices, and the speed of one relative to another.
 --
--- Input: a project; of a spec its plan and what it is compiled for; { seconds, threads, lengths, files } for `bench`.
--- Output: trainers; ratios of rates. Variants share a folder, so that only what differs is compiled again. What is
--- measured is steps by processor time: other jobs on the machine disturb it least.
+-- Input: a project; of a spec its plan and the level it is compiled for; { seconds, threads, lengths, files } for
+-- `bench`. Output: trainers; ratios of rates. Variants share a folder, so that only the differing files are compiled
+-- again. Rates are steps by processor time, which other jobs on the machine disturb least.
 
 local build = require("render.builds.build")
 local lfs = require("lfs")

@@ -50,8 +50,8 @@ local function candidates(plan, level)
   end)
 end
 
--- Remembers values as an entry of today. The same as before stay as they are, with their date: it is part of what a
--- build is compared by, so that a new one would have every trainer built again.
+-- Remembers values as an entry of today. An entry with the same values is kept with its date: a build depends on it, so
+-- that a new date would rebuild every trainer.
 local function remember(job, values, gain)
   local earlier = job.earlier
   if earlier and tuning.text(earlier.values) == tuning.text(values) then
