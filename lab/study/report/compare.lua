@@ -112,7 +112,7 @@ end
 
 -- Two values with four digits, or with all of them where four are equal.
 local function show_both(a, b)
-  for _, form in ipairs(math.type(a) == "float" and math.type(b) == "float" and { "%.4g", "%.14g" } or {}) do
+  for _, form in ipairs(math.type(a) == "float" and math.type(b) == "float" and { "%.4g", "%.9g" } or {}) do
     if form:format(a) ~= form:format(b) then
       return ("%s and %s"):format(form:format(a), form:format(b))
     end
