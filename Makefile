@@ -130,7 +130,7 @@ RUNTIME_SOURCES := $(filter-out runtime/tools/%,$(sort $(wildcard runtime/*/*.c 
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
 QUESTIONS := print-levels print-levels-or-problem print-compiler print-static-problem print-archives
 
-.PHONY: all gen check test test-quick test-long test-gpu golden-update stale fmt fmt-check lint where fields run eval \
+.PHONY: all gen check test test-quick test-long test-gpu golden-update stale fmt fmt-check lint words where fields run eval \
 	clean help trainer library install uninstall dist unit emulation cuda-check cuda-all cuda-record fuzz fuzz-long \
 	bench-check bench-record bench-programs bench-peers probe print-random-specs print-unit-tests \
 	print-emulation-tests print-emulated-specs $(QUESTIONS)
@@ -317,13 +317,16 @@ fmt-check: ## fails where clang-format 14 would change something, generated file
 	$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 
 lint: ## luacheck
-	env -u LUA_PATH -u LUA_CPATH luacheck -q generator lab spec examples tests/bits tests/facets/*.lua tests/lua tests/ptx
+	env -u LUA_PATH -u LUA_CPATH luacheck -q generator lab spec examples tests/bits tests/facets/*.lua tests/lint tests/lua tests/ptx
+
+words: ## how comments, docs of fields and commits begin, how long files are
+	$(or $(LUA),lua5.4) tests/lint/words.lua
 
 where: ## AT=FILE:LINE: the template line behind a generated line
 	@./longhand dev where $(AT)
 
 fields: ## every field of a spec
-	@./longhand fields
+	@./longhand fields --all
 
 run: ## RUN=<id>: train it (FLAGS="--steps 1000": flags of the trainer)
 	@./longhand train $(RUN) -- $(FLAGS)
