@@ -54,8 +54,8 @@ accepts = $(shell $(CC) -Werror $(1) -x c -fsyntax-only /dev/null 2>/dev/null &&
 UNUSED_CONSTANTS = $(call once,UNUSED_CONSTANTS,$(if $(call \
 	accepts,-Wunused-const-variable=2),-Wunused-const-variable=2))
 
-# Functions and lines (-g1) are what profilers, backtraces and sanitizers need; with variables (-g) compiling takes a
-# quarter more time.
+# Profilers, backtraces and sanitizers need functions and lines (-g1); with variables (-g) compiling takes a quarter
+# more time.
 RUNTIME_CFLAGS := -std=gnu11 $(if $(RELEASED),-O2,-O1) -g1 -ffp-contract=off -fno-math-errno \
 	$(if $(filter tsan,$(VARIANT)),,-fopenmp) $(WARNINGS) $(INCLUDES)
 # Generated functions that the runtime calls have all parameters of their kind; others have those that they mention, which
@@ -66,7 +66,7 @@ STEP_CFLAGS = -std=gnu11 $(STEP_O) -g1 -ffp-contract=fast -fno-math-errno \
 	-fno-trapping-math -Wno-psabi $(WARNINGS) $(UNUSED_CONSTANTS) $(GENERATED_CFLAGS) $(INCLUDES)
 SPEC_CFLAGS = -std=gnu11 -O1 -g1 $(WARNINGS) $(UNUSED_CONSTANTS) $(GENERATED_CFLAGS) $(INCLUDES)
 
-# Instruction-set levels of this machine's architecture, plainest first, and what /proc/cpuinfo must list for them.
+# Instruction-set levels of this machine's architecture, plainest first, and the flags in /proc/cpuinfo that each needs.
 ifneq ($(filter x86_64%,$(MACHINE)),)
 KNOWN_LEVELS := x86-64 x86-64-v3 x86-64-v4
 march.x86-64 := -march=x86-64
@@ -109,7 +109,7 @@ OPENMP = $(call once,OPENMP,$(if $(IS_CLANG),-fopenmp,$(or $(call archive,libgom
 LIBRARIES = $(JANSSON) $(if $(filter tsan,$(VARIANT)),,$(OPENMP)) -pthread -ldl -lm
 
 # With STATIC=1 a trainer is linked from archives alone, libc's included; its objects are the same. GNU's OpenMP names
-# dlopen, see runtime/static.c. STATIC_PROBLEM: what stands in the way of that here, if anything.
+# dlopen, see runtime/static.c. STATIC_PROBLEM: the reason why this is impossible here, or empty.
 LINKING := $(if $(STATIC),static,dynamic)
 STATIC_OBJECTS := $(if $(STATIC),$(BUILD)/$(VARIANT)/runtime/static.o)
 LINK_FLAGS := $(if $(STATIC),-static -Wl$(comma)--wrap=dlopen)

@@ -20,7 +20,7 @@ ifneq ($(and $(WITH_CUDA),$(STATIC)),)
 $(error a trainer with a CUDA half cannot be static: it loads the driver's library, which only a dynamic one can)
 endif
 
-# Words: kind, version and path of the compiler, then what it is to compile. Empty after an error, which is shown.
+# Words: kind, version and path of the compiler, then the architectures. Empty after an error, which is shown.
 find_toolkit = $(shell CC="$(CC)" sh runtime/cuda/toolkit.sh --build "$(BUILD)" --root "$(CUDA_ROOT)" --arch "$(1)" \
 	--least "$(2)")
 least_architecture = $(shell sed -n 's/.*\.least_architecture = \([0-9]*\).*/\1/p' $(1) 2>/dev/null)
