@@ -1,17 +1,17 @@
--- The classes of a network: one for each block, one for what the description composes in a folder of its own (a
+-- The classes of a network: one for each block, one for each composite of the description with a folder of its own (a
 -- feed-forward network, an attention), one for the network.
 --
--- Input: a network (builder.lua), unfused; facets: what every attention needs (facets.lua). Output, M.derive:
--- { list, network, renamed, made }: classes in the order in which Python wants them, that of the network apart; made:
--- of places and of distances, stream -> name, what the network's pass reads. A class:
---   template        what writes it
+-- Input: a network (builder.lua), unfused; facets: the needs of every attention (facets.lua). Output, M.derive:
+-- { list, network, renamed, made }: classes in the order in which Python needs them, that of the network apart; made:
+-- of places and of distances, stream -> name, the variables that the network's pass reads. A class:
+--   template        the template that writes it
 --   name, about     about: its docstring's text, or false
 --   layer           whether it is made with the number of its layer
 --   modules         { name, text }, or { name, type, entries { name, text } }: attributes
 --   arguments       text of its forward pass's arguments
 --   lines           its forward pass
---   attention       of an attention: what its template reads; it has no modules and lines then
--- An error { unknown = words } where the network has what Python cannot say here.
+--   attention       of an attention: the facts for its template; it has no modules and lines then
+-- An error { unknown = words } where Python here cannot express a part of the network.
 
 local canonical = require("base.canonical")
 local forward = require("lab.export.forward")
@@ -116,7 +116,7 @@ local function made_for(state, what, stream)
   return name
 end
 
--- A block is handed positions, the network makes them. like: what has the type that vectors are to have.
+-- A block gets positions as an argument, the network computes them. like: a value with the type that vectors must have.
 function Class:position(encoding, rows, stream, like)
   self.needs.positions = self.is_block or nil
   local place = self.is_block and "positions" or made_for(self.state, "place", stream)

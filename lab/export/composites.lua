@@ -1,8 +1,8 @@
--- Composites of a description, found again in its operations: what becomes a module of its own.
+-- Composites of a description, found again in its operations: groups that become modules of their own.
 --
 -- Input: a scope of a network (builder.lua). Output, M.of: operation -> the group that it is a part of:
 --   path      the folder of its tensors in files, which is the module's name
---   reads     values that come from outside; out: what it gives; last: the operation that gives it
+--   reads     values that come from outside; out: its result; last: the operation that gives the result
 --   attention of an attention: its operation
 --   list      of any other: its operations in order, all of them of one value, `entry`
 
@@ -10,7 +10,7 @@ local lists = require("base.lists")
 
 local M = {}
 
--- value -> the operations that read it, in order; `scope` for what is handed on.
+-- value -> the operations that read it, in order; `scope` for values that are passed on.
 local function readers_of(scope)
   local readers = {}
   local function add(value, op)

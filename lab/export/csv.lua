@@ -22,7 +22,7 @@ local VALUES = { "examples", "of", "order", "draws", "decoding", "counted", "acc
   "exact_match", "exact_match_low", "exact_match_high", "ended_early", "not_ended", "loss", "sd_over_draws",
   "sd_over_sequences", "beyond", "trained", "novel", "data", "seed" }
 
--- Calls take(row) for every line of a run that is there and whole; of a generative model for those of its decoding.
+-- Calls take(row) for every line of an undamaged run; for a generative model only for lines of its decoding.
 local function each_line(run, take)
   if run.id and not run.damaged then
     run_files.evaluations(run.dir, {}, function(row)
@@ -60,7 +60,7 @@ local function field(value)
   return value == nil and "" or tongues.csv(tostring(value))
 end
 
--- The lines of a run as one text. Of a condition that was evaluated again at the same step the last counts.
+-- The lines of a run as one text. If a condition was evaluated twice at the same step, the last line counts.
 local function lines_of(study, axes, cell, run)
   local lines, places = {}, {}
   each_line(run, function(row)

@@ -50,7 +50,7 @@ function M.request(plan, input, outputs)
   }
 end
 
--- Inputs for a task of finite data, where any tokens are an input, but for a probe, of which there is one:
+-- Inputs for a task of dataset files, where any tokens are an input; a probe must be there exactly once:
 -- { input, outputs }.
 function M.data_inputs(plan)
   local asked = plan.readout == "probe" and plan.task.probe

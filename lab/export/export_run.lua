@@ -101,7 +101,7 @@ local function stored_lines(spec, run, trainer)
   end))
 end
 
--- sets: what was set in the spec at `path`, as words of --set.
+-- sets: changes to the spec at `path`, as words of --set.
 local function export(options, run, spec, path, sets)
   local opened, message = safetensors.open(run.checkpoint)
   if not opened then

@@ -1,9 +1,9 @@
--- Operations of a network as Python: what each is called on, and its expression.
+-- Operations of a network as Python: the module that each is called on, and its expression.
 --
 -- Input: an operation of the graph (builder.lua) and the class that it becomes a part of (classes.lua), which
 -- gives the modules with its parameters. Output, M.item: { out, reads, text, rank }: text(of) is the expression, where
 -- of(i, rank) is that of reads[i], in parentheses where it binds less than rank.
--- An operation that PyTorch has no words for here, or that has a field which is none of those below, ends as an error
+-- An operation without an equivalent in PyTorch here, or with a field that is none of those below, ends as an error
 -- { unknown = words }.
 
 local canonical = require("base.canonical")
@@ -16,7 +16,7 @@ local SUM, PRODUCT, PRIMARY = 1, 2, 3 -- how tightly an expression binds
 
 M.PRIMARY = PRIMARY
 
--- Fields of operations that say what they compute.
+-- Fields of operations that define their computation.
 local KNOWN = {
   embed = "stream p scale encoding dropout",
   place = "x p encoding dropout",
@@ -28,7 +28,7 @@ local KNOWN = {
   classify = "x readout tied",
 }
 
--- Fields that any operation may have: what it is called, where it stands.
+-- Fields that any operation may have: its names and its place.
 local WORDS = "kind out about scope line role weight name others keep place"
 
 local FUNCTIONS = {
@@ -70,7 +70,7 @@ local function dropped(module, text)
   return module and ("%s(%s)"):format(module, text) or text
 end
 
--- One-hot tokens of which those that are blank, the first ones, are zero.
+-- One-hot tokens; blank ones, which come first, are zero.
 local function mapped(op, class, module)
   local blanks = class.state.net.tokens.count - op.p.rows.count
   return ("%s(F.one_hot(%s, SYMBOLS)%s.to(%s.weight))"):format(module, class:tokens(op.stream),

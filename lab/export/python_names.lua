@@ -31,7 +31,7 @@ local ATTRIBUTES = set(PYTHON .. [[add_module apply bfloat16 buffers call_super_
   register_module register_parameter register_state_dict_post_hook register_state_dict_pre_hook requires_grad_
   set_extra_state set_submodule share_memory state_dict to to_empty train training type update values xpu zero_grad]])
 
--- Classes of the file that are no part of the graph, what it imports, and words of Python.
+-- Classes of the file that are no part of the graph, names that it imports, and words of Python.
 local CLASSES = set("F Relative Geometric Direction None True False")
 
 -- `word`, or the first of word .. ending, ... that is free; it is taken then.
@@ -46,7 +46,7 @@ end
 local Names = {}
 Names.__index = Names
 
--- tensors: what checkpoints have; their words are no other's.
+-- tensors: those of checkpoints; no other name may use their words.
 function M.new(tensors)
   local words = {}
   for _, tensor in ipairs(tensors) do
@@ -97,7 +97,7 @@ function M.snake(name)
   return (name:gsub("(%u)", "_%1"):lower():gsub("^_", ""))
 end
 
--- A class for what is called `word`.
+-- The name of a class for a `word` of the description.
 function Names:class(word)
   return free(self.classes, M.camel(word), "Block")
 end

@@ -1,7 +1,7 @@
 -- A trained model as a folder for PyTorch: model.py, its checkpoint, and inputs with the logits that Longhand computed.
 --
--- Input: a spec as project:plan gives it, its network (project:network). Output: M.facts gives what
--- templates/python/model.py.tpl reads, or nil and why a model cannot be exported. Pure.
+-- Input: a spec as project:plan gives it, its network (project:network). Output: M.facts gives the facts for
+-- templates/python/model.py.tpl, or nil and the reason why a model cannot be exported. Pure.
 
 local canonical = require("base.canonical")
 local classes = require("lab.export.classes")
@@ -68,7 +68,7 @@ local function draws(family)
   return family.positions.kind ~= "index" or family.positions.distance.range ~= nil
 end
 
--- Attentions may differ in all but what the file has once.
+-- Attentions may differ in everything except in parts that the file has once.
 local function check_alike(attentions)
   for _, op in ipairs(attentions) do
     local first, own = attentions[1].family, op.family
@@ -208,7 +208,7 @@ local function add_all(facts, more)
   end
 end
 
--- Classes, and what stands ahead of the network's pass.
+-- Adds the classes, and the lines before the network's pass.
 local function add_network(facts, spec, net, attentions, of)
   local additive, in_blocks, two = places_input(net), places_in_blocks(net), net.streams[2] ~= nil
   local family = attentions[1] and attentions[1].family or spec.plan.first
