@@ -1,5 +1,4 @@
--- Analyses of trained runs: what their trainers trace, or what their evaluations say, becomes numbers, tables and
--- pictures.
+-- Analyses of trained runs: numbers, tables and pictures from traces of their trainers, or from their evaluations.
 --
 -- Input: { project, what, runs, out, seed, say } and the options of the analysis: see cli.lua; say prints a line. runs
 -- is a folder of runs, or of traces a list of runs. Of traces also { lengths, trainer, spec, provide }: provide builds
@@ -22,8 +21,8 @@ local stop = source.stop
 local traces = { attention = require("lab.study.analyse.analyze_attention"),
   decoding = require("lab.study.analyse.analyze_decoding"), pca = require("lab.study.analyse.analyze_pca") }
 
--- run(study, options) gives files with what to show, `tables`: models and texts; or nil, a message and the exit code
--- where that is not 1. The options then have `folder`, for temporary files, and `study`, too.
+-- run(study, options) gives files and, in `tables`, models and texts to show; or nil, a message and the exit code where
+-- that is not 1. The options then have `folder`, for temporary files, and `study`, too.
 local studies = {
   compare = require("lab.study.analyse.analyze_compare"), human = require("lab.study.analyse.analyze_human"),
   noise = require("lab.study.analyse.analyze_noise"),
@@ -40,7 +39,7 @@ local function open_all(options, folder)
   end)
 end
 
--- Writes the files of an analysis with its picture, and says so. damage: what had to be left out, or nil.
+-- Writes the files of an analysis with its picture, and reports them. damage: a message on omitted files, or nil.
 local function finish(options, out, files, damage)
   local names = lists.map(files, function(file) return file.path end)
   local problem = draw.add(files, { options.what })

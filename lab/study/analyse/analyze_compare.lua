@@ -133,8 +133,8 @@ local function judge(list, options)
   for key, of in pairs({ p = "raw", fisher_p = "fisher", equivalence = "p_equivalence" }) do
     correct(list, key, function(pair) return pair[of] end)
   end
-  -- `reachable` is what the correction would leave of p if all were as small as so many seeds can make them: 0 of tests
-  -- that are no permutation test.
+  -- `reachable` is the corrected p if all raw p were as small as these numbers of seeds allow; 0 for tests that are no
+  -- permutation test.
   correct(list, "reachable", function(pair)
     return pair.raw and (pair.method == "permutation" and pair.least or 0.0)
   end)
@@ -242,7 +242,7 @@ local function percent(share)
   return share and 100 * share
 end
 
--- The cells whose seeds are two clumps, in words, and what is to be known of all groups.
+-- Notes on cells whose seeds are two clumps, and on all groups.
 local function notes_of(result)
   return lists.append(of_groups(result, function(set, group)
     return group.clumped and ("%s: two clumps of seeds, of which %s generalise; the mean describes neither"):format(

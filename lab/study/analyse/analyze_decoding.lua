@@ -76,7 +76,7 @@ local function look(source, trace, front)
   return { stream_of(single, inputs, first, answer, model.kind == "decoder") }, answer
 end
 
--- The streams of an attention's queries and keys: by its site, unless they are not so long.
+-- The streams of an attention's queries and keys: by its site, unless their lengths differ from the attention's.
 local function sides(site, streams, shape)
   local source, target = streams[1], streams[2]
   local function so_long(stream, count)

@@ -17,8 +17,8 @@ local write = require("base.write")
 
 local M = {}
 
--- The sets along the axis asked for, else along the first that has several values; one set of all where there is a
--- single cell. Or nil and a message.
+-- The sets along the requested axis, or along the first that has several values; one set of all where there is a single
+-- cell. Or nil and a message.
 local function sets_of(study, options)
   local first = lists.find(study.axes, function(axis) return #axis.values > 1 end)
   if not first and not options.axis then

@@ -37,7 +37,7 @@ local function part_of(source, file, length, options)
   return options.part == "input" and { first = 0, count = inputs } or { first = tokens - outputs, count = outputs }
 end
 
--- Components that vary; along the others points are set to 0, since what is there is rounding.
+-- Components that vary; along the others points are set to 0, since their values are rounding.
 local function varying(projected, fitted)
   local list = {}
   for k, variance in ipairs(fitted.variance) do

@@ -98,7 +98,7 @@ local function flat(groups)
   return list, list[1].columns
 end
 
--- Means over the blocks of what was measured.
+-- Means of the measures over the blocks.
 local function average(groups)
   for tables in each(groups) do
     tables.mean = {}

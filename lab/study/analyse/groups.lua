@@ -64,8 +64,8 @@ function M.all(study, split)
   end)
 end
 
--- The sets without the groups that have no run, and without those that have no other group; and notes on groups of
--- which seeds have no score. Or nil and a message: no group has a run.
+-- The sets without the groups that have no run, and without those that have no other group; and notes on groups in
+-- which some seeds have no score. Or nil and a message: no group has a run.
 function M.with_runs(sets, split)
   local notes = {}
   local full = lists.map(sets, function(set)
@@ -108,7 +108,7 @@ function M.title(set, group)
   return (set.name ~= "" and set.name .. ", " or "") .. group.name
 end
 
--- A note on a group of which not all seeds have a score; nil of others.
+-- A note on a group in which some seeds have no score; nil for others.
 function M.seeds_note(set, group)
   return #group.runs < group.asked and ("%s: %d of %d seeds have a score"):format(M.title(set, group), #group.runs,
     group.asked) or nil
@@ -154,7 +154,7 @@ local function choice_of(group, split)
   return captions.place(run, evaluation), evaluation == runs.evaluation(run, split)
 end
 
--- Notes on rates: of so many cells, chosen where.
+-- Notes on rates: the number of cells by the set that chose their rates.
 local function rate_notes(sets, split)
   local counts, order, biased = {}, {}, {}
   for _, group in lists.nested(sets, "groups") do

@@ -75,7 +75,7 @@ local function stored(path, rows)
   return list
 end
 
--- The table that a run's spec alone says, or nothing.
+-- The table that depends on a run's spec alone, or nothing.
 local function made(spec, rows, across)
   local encoding, width = spec.encoding or {}, spec.model.width
   local positions, additive = encoding.positions or {}, encoding.additive or {}

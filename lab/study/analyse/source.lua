@@ -1,10 +1,10 @@
--- A trained run that an analysis may ask: its trainer, what it traces, what it evaluates.
+-- A trained run for analyses: its trainer, its traces, its evaluations.
 --
 -- Input of M.open: a run as trained.open gives it, { project, trainer, provide, seed, folder, label, sets }: a trainer
--- that the user names, or nil; what builds one; the seed of examples and draws; a folder for temporary files; fields of
--- the spec to be set in the trainer, or nil; `spec`, the run's where the user names it; and `cell`, where a cell of a
--- study stands for the run's spec. Output: see each method.
--- Invariant: what goes wrong ends the analysis: error with { code, text }, which analyze.lua makes an exit code of.
+-- that the user names, or nil; a function that builds one; the seed of examples and samples; a folder for temporary
+-- files; fields of the spec to be set in the trainer, or nil; `spec`, the run's where the user names it; and `cell`,
+-- where a cell of a study stands for the run's spec. Output: see each method.
+-- Invariant: an error ends the analysis: error with { code, text }, which analyze.lua turns into an exit code.
 
 local input = require("base.input")
 local lfs = require("lfs")
@@ -38,7 +38,7 @@ function Source:call(verb, words)
   return write.read(log)
 end
 
--- Tokens of an example's input and output. Of finite data a length is that of the input.
+-- Tokens of an example's input and output. For dataset files a length is that of the input.
 function Source:parts(length, tokens)
   if self.run.info.data then
     return length, tokens - length
@@ -80,7 +80,7 @@ local function differ(source, length)
     source.run.dir, length))
 end
 
--- Names of what was traced of a length, as trace_sites has them.
+-- Names of the traced sites of a length, as trace_sites has them.
 function Source:sites(file, length, kind)
   local list = trace_sites(file, length, kind)
   return #list > 0 and list or differ(self, length)
@@ -170,8 +170,8 @@ function M.of_group(group, options, sets)
     folder = options.folder, cell = cell, sets = #sets > 0 and sets or nil, seed = options.seed })
 end
 
--- A program of runtime/tools, which analyses leave to C what takes too long here: its path, made where it is missing or
--- old; or nil, an exit code and a message. need: { what, expected } for the message where it cannot be made.
+-- A program of runtime/tools for computations that take too long in Lua: its path, compiled where it is missing or old;
+-- or nil, an exit code and a message. need: { what, expected } for the message where it cannot be made.
 function M.tool(project, folder, name, need)
   local log, path = folder .. "/make.log", project:build_path("tools/" .. name)
   local code = shell.run(shell.make(project.root, project:build_setting(), project:build_goal("tools/" .. name)),
@@ -183,8 +183,8 @@ function M.tool(project, folder, name, need)
   return path
 end
 
--- Calls work(options, folder) with a temporary folder, which is removed whatever comes of it. An exit code, and what a
--- stop said.
+-- Calls work(options, folder) with a temporary folder, which is always removed. Returns an exit code, and the message
+-- of a stop.
 function M.in_folder(work, options)
   local folder, message = shell.temporary()
   if not folder then

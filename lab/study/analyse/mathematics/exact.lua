@@ -84,8 +84,8 @@ function M.fisher(a, n_a, b, n_b)
   return math.min(1.0, sum)
 end
 
--- The least p that a permutation test or Fisher's can have of so many seeds, however far apart they are: one split of
--- all, and of cells of one size its mirror image.
+-- The least p that a permutation test or Fisher's can have with these numbers of seeds, however far apart they are: one
+-- split of all, and for cells of one size its mirror image.
 function M.least(n_a, n_b)
   return (n_a == n_b and 2 or 1) / choose(n_a + n_b, n_a)
 end
