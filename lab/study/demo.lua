@@ -1,4 +1,4 @@
--- The demo: two small encoders learn to sort on short sequences and are asked for long ones.
+-- The demo: two small encoders learn to sort on short sequences and are tested on long ones.
 --
 -- Input: { project, say, provide, steps }: say prints a line, provide builds a run and returns its folder. Output: an
 -- exit code; the runs, a table and a plot are under runs/demo. Everything is reproducible: fixed seed, fixed bits.
@@ -56,7 +56,8 @@ local function measure(trainer)
   return row and row.steps_per_second, 1
 end
 
--- How many steps fit, and what to expect; longer sequences cost more than their share, evaluation comes on top.
+-- The number of steps that fits, and the expected time; longer sequences cost more than in proportion, and evaluation
+-- comes on top.
 local function decide_steps(options, rate, wanted)
   local seconds = #RUNS * wanted / rate * 1.15 + 10
   if options.steps or seconds <= BUDGET_SECONDS then

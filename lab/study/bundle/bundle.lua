@@ -1,10 +1,11 @@
--- A study as one archive for a machine that has nothing but a shell: trainers, what they read, a script that trains
--- what is missing, and the note by which a report at home knows the study.
+-- A study as one archive for a machine that has nothing but a shell: trainers, their data files, a script that trains
+-- the missing runs, and the note by which a report at home recognises the study.
 --
 -- Input: the options of the verb, as asked.lua settles them: project, study, scale, set, choice, given, out (the folder
 -- of runs here), levels, device, target, arch, cuda_root, archive. Output: an exit code. The archive is written under
--- another name and renamed; the trainers that it holds stay in the folder of builds as well. For processors they are
--- linked statically. For GPUs that cannot be, since they load the driver's library: of others they need libc's alone.
+-- another name and renamed; the trainers that it holds are kept in the folder of builds as well. For processors they
+-- are linked statically. For GPUs that cannot be, since they load the driver's library: they need no other libraries
+-- than libc's.
 
 local grid = require("lab.study.grid.grid")
 local hand_over = require("lab.study.run.hand_over")
@@ -92,7 +93,7 @@ local function line_of(options, group, files)
   return table.concat(lists.append(words, flags_of(group.cell, files)), " ")
 end
 
--- Cells of which everything is known, as packing takes them; how many wait for runs of others.
+-- Cells that are completely known, as packing takes them; the number of cells that wait for runs of others.
 local function ready(study)
   local cells = lists.map(study.cells, function(cell)
     return cell.spec and setmetatable({ missing = cell.runs }, { __index = cell }) or nil
@@ -164,7 +165,7 @@ local function texts(options, study, items, cells, groups, files, bundle)
 end
 
 -- Copies a trainer under its cell's name and with the cell's defaults. Other builds of the same sources share its
--- folder: what one of them has linked in another way meanwhile is built again. nil and a message.
+-- folder: a trainer that one of them has linked in another way meanwhile is built again. nil and a message.
 local function carry_trainer(options, folder, item)
   local copy = "trainers/" .. item.cell.id
   local done, message = must(folder, "mkdir -p trainers")
@@ -183,7 +184,7 @@ local function carry_trainer(options, folder, item)
   return nil, message
 end
 
--- Fills a folder below `staging` and packs it; an error { message } ends it. parts: what pack is given.
+-- Fills a folder below `staging` and packs it; an error { message } ends it. parts: the argument of pack.
 local function fill(options, study, staging, bundle, parts)
   local folder = staging .. "/" .. bundle.name
   local function step(done, message)

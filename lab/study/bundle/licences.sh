@@ -31,7 +31,8 @@ package_of() {
     } 2>/dev/null | head -n 1
 }
 
-# The licences of a package, a path a line. Of a source that is cut into several packages, one may have them for all.
+# The licences of a package, a path a line. If a source is split into several packages, one of them may have the
+# licences of all.
 texts_of() {
     for place in "/usr/share/doc/$1/copyright" "/usr/share/licenses/$1"/*; do
         [ ! -f "$place" ] || echo "$place"

@@ -90,7 +90,7 @@ while [ $at -lt $count ]; do
 done >"$room/lines" || exit 4
 say "cells: $count, at a time: $at_once, threads of each: $threads"
 
-# How many runs of a line are through: their folder, names between commas.
+# How many runs of a line are done: their folder, names between commas.
 count_done() {
     through=0
     for run in $(echo "$2" | tr , ' '); do

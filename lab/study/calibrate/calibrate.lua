@@ -1,5 +1,5 @@
 -- Attention bias calibration (Duan and Shi 2024): from a trained encoder-decoder to the spec of a student whose scores
--- gain what the teacher's attention shows along lines (docs/calibration.md).
+-- get a bias along the lines of the teacher's attention (docs/calibration.md).
 --
 -- Input: { project, run, spec, trainer, samples, seed, length, reading, set, positions, init, control, out, tables,
 -- force }, see calibration.lua, { say, provide }: say prints a line, provide builds a spec and returns its folder.
@@ -184,7 +184,7 @@ local function write_specs(job, trace, parts, place)
   write_one(place.out, text, job.options)
 end
 
--- The gnuplot script of what each head attends to on average, and the bias that its lines make.
+-- The gnuplot script of each head's average attention, and of the bias that its lines make.
 local function picture(parts, title)
   local data, rows = {}, {}
   for _, part in ipairs(parts) do
@@ -202,7 +202,7 @@ local function picture(parts, title)
     panel = 160, settings = heat.SETTINGS, data = data, rows = rows })
 end
 
--- Tables and pictures; what kept the pictures from being drawn, or nil.
+-- Tables and pictures; the reason why there are no pictures, or nil.
 local function write_tables(job, trace, parts)
   local out, message = write.below(job.run.dir, "calibration", job.options.tables)
   if not out then

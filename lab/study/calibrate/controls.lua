@@ -1,14 +1,15 @@
--- Biases to compare a calibrated one with: what remains of its effect when one thing about it is wrong.
+-- Control biases for a calibrated one: they show how much of its effect remains when one property of it is wrong.
 --
 -- Input: the lines of a family, { list = { { head, direction, line, value } }, choices }, the teacher's matrix { rows,
 -- columns }, the family's name, `drawing` of inference.lua. Output: the lines of the control, in the same form; the
--- lists that come in are left alone.
+-- input lists are not changed.
 --   values    the lines, all with the value 0: the mask alone
---   heads     each head's lines, given to another, all so many heads further on. Heads of one attention are alike
---             before training, so a difference from the calibrated bias is chance; one head alone keeps its own
+--   heads     each head's lines, given to another head, shifted by the same number of heads. Heads of one attention are
+--             equivalent before training, so a difference from the calibrated bias is chance; a single head keeps
+--             its own
 --   shifted   every line one key to the left; the last key is counted first where columns are aligned right, and in
 --             anti-diagonals
---   random    as many lines in every head and direction, with the same values, drawn from all that the matrix has
+--   random    as many lines in every head and direction, with the same values, sampled from all lines of the matrix
 
 local lists = require("base.lists")
 

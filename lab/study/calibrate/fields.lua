@@ -93,7 +93,7 @@ local function take(texts, word)
   texts[name] = value
 end
 
--- The choices as texts by name, those of the reading with what was set.
+-- The choices as texts by name: those of the reading, with the values of --set.
 local function texts_of(reading, words)
   local texts, column = {}, reading == "code" and 4 or reading == "equations" and 5 or 3
   for _, field in ipairs(M.FIELDS) do

@@ -113,7 +113,7 @@ function M.out_of_reach(count, threshold)
 end
 
 -- All directions of one head: { directions, kept }, kept being { direction, line, value, raw, z } of those that are
--- searched. Or nil and what is wrong: more rows asked for than there are.
+-- searched. Or nil and an error: more rows requested than there are.
 function M.find(matrix, choices)
   if choices.rows and choices.rows > matrix.rows then
     return nil, ("rows = %d: found a matrix of %d rows\n  expected: at most %d, or all"):format(choices.rows,
@@ -132,8 +132,9 @@ function M.find(matrix, choices)
 end
 
 
--- The bias of so many rows and columns that lines make: row-major, -inf where none runs, the larger value where two
--- meet. A matrix, or a row, without an open cell is transparent: all 0. causal: keys after a query are always closed.
+-- The bias of a matrix with these rows and columns from its lines: row-major, -inf where none runs, the larger value
+-- where two meet. A matrix, or a row, without an open cell is transparent: all 0. causal: keys after a query are always
+-- closed.
 function M.extend(kept, rows, columns, choices, causal)
   local at, values = { [1] = {}, [-1] = {}, [0] = {} }, {}
   local corner = choices.corner == "all" or choices.corner == "lines" and #kept > 0

@@ -17,7 +17,7 @@ local PLACES = {
   { "positions", "index" }, { "additive", "none" }, { "rotation", "none" }, { "relative", "none" }, { "score", "none" },
 }
 
--- Leaves out what of these an encoding has, or what one of its families has for itself.
+-- Switches off these facets of an encoding, or of one of its families.
 local function leave_out(encoding, out, front)
   for _, place in ipairs(PLACES) do
     local facet = encoding[place[1]]

@@ -82,7 +82,7 @@ local function left_of(only, axes, d)
   return left
 end
 
--- A function that says of a point of the grid, and the id of its cell, whether they are chosen.
+-- A function of a point of the grid and the id of its cell: whether they are chosen.
 function M.filter(choice, axes, d)
   local left = left_of(choice.only or {}, axes, d)
   return function(point, id)

@@ -64,7 +64,7 @@ local function range_of(text)
   return list
 end
 
--- The name of a value in the study: that of a preset or of its file, a number, or what letters and digits the text has.
+-- The name of a value in the study: that of a preset or of its file, a number, or the letters and digits of the text.
 local function name_of(value, text)
   if type(value) == "number" then
     return value

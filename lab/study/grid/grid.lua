@@ -96,7 +96,7 @@ local function points(axes)
   return lists.filter(list, function(point) return is_there(axes, point) end)
 end
 
--- The names of the values; the first axis' name goes in front where they alone are no id, as 16 and 0.5.
+-- The names of the values; the first axis' name is put in front where they alone are no id, such as 16 and 0.5.
 local function cell_id(axes, point)
   local names = lists.map(point, function(value) return value.name:gsub("[^%w]", "_") end)
   local id = table.concat(names, "_")
@@ -136,8 +136,8 @@ local function runs_of(work, cell)
   return runs
 end
 
--- The fragments of a cell from the bottom up; what --set says is laid upon an empty one. made: the spec that a verb has
--- made of another cell's run.
+-- The fragments of a cell from the bottom up; the values of --set are laid upon an empty one. made: the spec that a
+-- verb has made of another cell's run.
 local function fragments_of(study, point, made)
   local list = lists.append({ made and { source = made, tree = made.tree } }, study.below)
   lists.append(list, lists.map(point, function(value) return value.fragment end))
@@ -199,7 +199,7 @@ local function lost_init(loaded)
   return place and not is_file(place.real) and place.shown or nil
 end
 
--- The spec of a cell, planned: nil while it waits. second: an error came of it; third: what it waits for is lost.
+-- The planned spec of a cell: nil while it waits. second: an error occurred; third: the file that it waits for is lost.
 local function spec_of(work, point, id, source)
   local study, d = work.study, work.diagnostics
   local name = ("%s:%s%s"):format(study.shown, work.scale and work.scale .. ":" or "", id)
@@ -327,8 +327,8 @@ local function waiting_text(cell)
   return d:text()
 end
 
--- STUDY:CELL or STUDY:SCALE:CELL as a spec: what project:plan returns; or nil and the errors as text. out: the folder
--- of all runs, runs unless given.
+-- The spec of STUDY:CELL or STUDY:SCALE:CELL, as project:plan returns it; or nil and the errors as text. out: the
+-- folder of all runs, runs unless given.
 function M.cell(project, text, sets, out)
   local argument, scale, id = choice.split(text)
   local study, message = M.expand(project, argument, { scale = scale, choice = { cells = { id } }, set = sets,

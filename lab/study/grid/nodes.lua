@@ -1,7 +1,7 @@
--- Reads nodes of a study's file: tables, lists, names of values, seeds, and what is said where one does not fit.
+-- Reads nodes of a study's file: tables, lists, names of values, seeds, and reports those that do not fit.
 --
--- Input: a context { diagnostics }, nodes (tree.lua) with the path of their field. Output: what they hold; after an
--- error, which goes to the diagnostics, as little as a caller can go on with.
+-- Input: a context { diagnostics }, nodes (tree.lua) with the path of their field. Output: their contents; after an
+-- error, which is added to the diagnostics, as much as a caller needs to continue.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -35,7 +35,7 @@ function M.check_fields(context, node, path, legal)
   end
 end
 
--- Whether node is a table; says so where it is none, and what it has besides the legal fields, where these are given.
+-- Whether node is a table; reports an error otherwise, and for fields that are not legal, where these are given.
 function M.is_table(context, node, path, expected, legal)
   local is_one = tree.is_table(node)
   if not is_one then
@@ -56,7 +56,7 @@ function M.items_of(context, node, path, expected)
   return node.items
 end
 
--- One of the words that are legal; nil after an error. kind: what they are.
+-- One of the legal words; nil after an error. kind: a noun for the words.
 function M.word(context, node, path, legal, kind)
   if lists.has(legal, node.value) then
     return node.value

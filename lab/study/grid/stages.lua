@@ -1,9 +1,9 @@
--- Stages of a study: cells that take what the runs of other cells left.
+-- Stages of a study: cells that use the runs of other cells.
 --
 -- Input: the node of `stages`, the axes as study.lua reads them. Output: a list of { name, origin, cells = { <axis> =
--- { <value> = true } }, from, verb, options, seeds }, from being an earlier stage or nil; errors go to the diagnostics.
--- A point of the grid belongs to the stage whose `cells` have its values; of_point and source_of say to which, and from
--- which point it takes a run.
+-- { <value> = true } }, from, verb, options, seeds }, from being an earlier stage or nil; errors are added to the
+-- diagnostics. A point of the grid belongs to the stage whose `cells` have its values; of_point gives the stage, and
+-- source_of the point whose run it uses.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")

@@ -34,7 +34,7 @@ local MOST_RATES = 64 -- runtime/cli/options.h
 -- Sets that an evaluation can have.
 M.SPLITS = { "train", "test", "validation", "in_distribution", "between", "beyond" }
 
--- Fields of a report besides its items: what each may be, and what that is.
+-- Fields of a report besides its items: the legal words of each, and a noun for them.
 local REPORT_FIELDS = {
   split = { M.SPLITS, "set" },
   select = { M.SPLITS, "set" },
@@ -264,13 +264,13 @@ local function read_scales(context, study, node)
   end
 end
 
--- The items of a report; nil, which is the usual ones, where it only says what is scored.
+-- The items of a report; nil, which means the default ones, where the report only defines the score.
 local function items_or_default(node)
   local list = lists.map(node.items, function(item) return nodes.plain(item) end)
   return (#list > 0 or not next(node.fields)) and list or nil
 end
 
--- Metrics that are shares, so that a number of percent can say who generalises.
+-- Metrics that are shares, so that a percentage can be the criterion of generalisation.
 local SHARES = lists.filter(measures.NAMES, function(name) return measures.of[name].unit == "percent" end)
 
 -- { metric, above }: a seed whose score of the metric is higher, in percent, generalises; nil after an error.
@@ -337,8 +337,8 @@ local function read_fields(context)
   return study
 end
 
--- options: root, diagnostics, scale, names(folder, ending) -> base names of the files in a folder, given: what stands
--- in the place of the file, as load.lua has it.
+-- options: root, diagnostics, scale, names(folder, ending) -> base names of the files in a folder, given: a replacement
+-- for the file, as load.lua has it.
 function M.read(path, options)
   local d = options.diagnostics
   local before = d:count()
