@@ -1,10 +1,10 @@
 -- A cache of reports in the user's own folder: the files that one read and wrote, and its messages.
 --
 -- Input: the question, a text with all options. Output: M.recall gives { said, code, message } of a report that would
--- be the same again, else nil. M.keep remembers one. docs/reports.md explains it to users. Invariants: a record is
--- trusted where it is whole, of this version, of this very question, and every file that it names, read or written, has
--- the state it had. It is written under another name first. Where it cannot be written, nothing is remembered, and no
--- message is printed.
+-- be the same again, else nil. M.keep remembers one. docs/reports.md explains it to users.
+-- Invariants: a record is trusted where it is whole, of this version, of this very question, and every file that it
+-- names, read or written, has the state it had. It is written under another name first. Where it cannot be written,
+-- nothing is remembered, and no message is printed.
 
 local canonical = require("base.canonical")
 local dependencies = require("base.dependencies")
