@@ -27,8 +27,8 @@ local function own_text(list)
   return parts[1] and table.concat(parts, ", ")
 end
 
--- The runs to show of a cell; whether they are of an earlier version; and in words what differs from now, where there
--- is a now. list: its own. left: texts about versions that are not shown, which grow here.
+-- The runs to show of a cell; whether they are of an earlier version; and the differences from the current spec, in
+-- words, where there is one. list: its own runs. left: texts about versions that are not shown, which are added here.
 function M.choose(root, study, cell, list, left)
   local shown, anew = list, nil
   local is_settled = is_any_evaluated(list)
@@ -88,7 +88,7 @@ local function scored_of(noted)
     metric = known(metrics.NAMES, "metric") }
 end
 
--- A study of nothing but what a sweep noted.
+-- A study from a sweep's notes alone.
 function M.whole(snapshot, name)
   return { name = name, title = snapshot.title, path = snapshot.path, scale = snapshot.scale,
     axes = lists.copy(snapshot.axes), cells = {}, ids = {}, set = {}, warnings = {}, is_noted = true,

@@ -1,11 +1,11 @@
--- The cells of a study with their runs read, and what the scores of a cell come to.
+-- The cells of a study with their runs read, and the statistics of each cell's scores.
 --
 -- Input: a study, as grid.expand returns it, or nothing but a folder of runs. Output: study with `cells`, each { key,
--- id, number, runs, summary, spec, lost, anew }; a run is as runs.lua has it, with `score`; a run that is not there has
+-- id, number, runs, summary, spec, lost, anew }; a run is as runs.lua has it, with `score`; a run without a folder has
 -- the state "missing", or "waiting" in a cell without a spec. anew: in words, where its runs are of an earlier version
--- (as_swept.lua), what differs from the spec as it is now. problems: folders that could not be read. left_out: in
--- words, earlier versions that are not shown. summary is described at summarise.
--- whole: the study itself, also of what over and within cut out of it.
+-- (as_swept.lua), the differences from the current spec. problems: folders that could not be read. left_out: in words,
+-- earlier versions that are not shown. summary is described at summarise.
+-- whole: the study itself, also in the parts that over and within return.
 -- Invariants: scores are in the unit of their metric (metrics.lua), times in hours; only evaluated runs have a score.
 
 local as_swept = require("lab.study.read.as_swept")
@@ -103,9 +103,9 @@ local function hours_of(list)
 end
 
 -- The spread of the cell's evaluated runs, and: asked: runs the study wants; states: how many of each; rates: see
--- by_rate; best: the one that is chosen, by choice (chosen_rate.lua); max and its run; hours = { mean, sd, count,
--- machines }; differences of the runs; grid: what most scores are means of; decoding: how the answers came about that
--- are scored, of generative models. scored: what the study scores; max is the best.
+-- by_rate; best: the chosen rate, by choice (chosen_rate.lua); max and its run; hours = { mean, sd, count, machines };
+-- differences of the runs; grid: the lengths or conditions that most scores are means of; decoding: that of the scored
+-- answers, of generative models. scored: the study's `scored`; max is the best.
 local function summarise(cell, scored)
   local evaluated, states, top = scored_of(cell.runs), {}, nil
   for _, run in ipairs(cell.runs) do

@@ -1,10 +1,10 @@
--- Lines of eval.jsonl as rows that have the names of today, whatever version of a trainer wrote them.
+-- Lines of eval.jsonl as rows with the current names, whatever version of a trainer wrote them.
 --
--- Input: what run.json says of the run (facts: spec, data), and a line. Output: a row, described at M.reader, or what
--- is damaged. Lines of sampled tasks that are older say train and test where they mean lengths in_distribution, between
--- and beyond those of training; older lines of generative models (spec/measures.lua) do not say that the target was
--- given, and call the teacher-forced accuracy accuracy.
--- Invariants: writes nothing; without facts a row is as its line says.
+-- Input: facts of run.json (spec, data), and a line. Output: a row, described at M.reader, or what is damaged. Older
+-- lines of sampled tasks have the splits train and test for lengths in_distribution, between and beyond those of
+-- training; older lines of generative models (spec/measures.lua) do not state that the target was given, and call the
+-- teacher-forced accuracy accuracy.
+-- Invariants: writes nothing; without facts a row has its line's own names.
 
 local diagnostics = require("base.diagnostics")
 local input = require("base.input")
@@ -33,8 +33,8 @@ local function fits(value, shape)
     and (shape.type ~= "integer" or math.type(value) == "integer")
 end
 
--- The pairs of a line from a byte on, which are numbers that fit a shape, or known words, and are there once: a row;
--- nil of any other line. texts: names of numbers that stay texts.
+-- A row from the pairs of a line after a byte, each of which must be a number that fits a shape, or a known word, and
+-- be there once; nil of any other line. texts: names of numbers that are kept as texts.
 function M.pairs(line, at, shape, texts)
   local row = {}
   repeat

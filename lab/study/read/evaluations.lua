@@ -49,7 +49,7 @@ function M.add(of, row)
   evaluation.lines[place] = { n = n or 0, place = place, by = by, row = row }
 end
 
--- How many examples a line speaks for: those that there are, of which a cap may have taken fewer.
+-- The number of examples that a line represents: all there are, even if a cap has taken fewer.
 function M.weight(evaluation, place)
   return evaluation.totals and evaluation.totals[place] or evaluation.counts[place]
 end
@@ -153,7 +153,7 @@ local function parts_of(evaluation, axis, reach)
     axes = #several > 1 and several or nil }
 end
 
--- Names of the lists that an evaluation has: a list is there if some line has a value for it.
+-- Names of the lists that an evaluation has: those for which some line has a value.
 local function lists_there(lines)
   local has = { accuracy = true, exact_match = true, loss = true }
   for _, line in ipairs(lines) do
@@ -167,8 +167,8 @@ local function lists_there(lines)
 end
 
 -- Finishes the evaluations of a run, or of one loudness of its noise, once all lines were added. finite: its splits are
--- the sets of finite data, { reach, weighted, known }: the longest training length, nil where lines say what is beyond;
--- whether scores are means over examples; whether either is known. Their parts then stand in parts.
+-- the sets of dataset files, { reach, weighted, known }: the longest training length, nil where lines state which axes
+-- are beyond it; whether scores are means over examples; whether either is known. Their parts are then in `parts`.
 function M.close(of, finite)
   for _, split in ipairs(M.SPLITS) do
     local evaluation = of[split]

@@ -11,7 +11,7 @@ local M = { of = measures.of, NAMES = measures.NAMES }
 -- How answers of generative models come about, before "evaluations" and "accuracy".
 M.decodings = { greedy = "greedy", teacher_forced = "teacher-forced" }
 
--- Above so many percent a seed generalises: of the metric of a paper, and of exact match.
+-- Percentages above which a seed generalises: for the metric of a paper, and for exact match.
 local PAPERS, EXACT = 90, 99
 
 -- The resolved specs that are known of a cell: its own, or those in the folders of its runs.
@@ -41,7 +41,7 @@ end
 -- named (chosen_rate.lua). asked: a metric that replaces the study's, whose criterion is kept; nil for its own.
 function M.scored(study, given, asked)
   local scored = { split = given.split or "test", select = given.select, metric = given.metric }
-  -- Accuracy is what papers print; otherwise exact match counts where a model answers token by token.
+  -- Papers print accuracy; otherwise exact match counts where a model answers token by token.
   scored.metric = scored.metric
     or not is_of_paper(study) and lists.find(study.cells, is_generative) and "exact_match" or "accuracy"
   scored.generalises = given.generalises or default_criterion(study, scored.metric)

@@ -2,8 +2,8 @@
 --
 -- Input: the path of a CSV file and the puzzles of the runs: { count, vectors, run }, how many puzzles there are, the
 -- vectors of each, and a run that has these numbers. Output: lists by puzzle, from 1 on; or nil and a message with
--- file, line and column. Invariants: a puzzle is there once; shares are from 0 to 1; files with another number of
--- puzzles are refused.
+-- file, line and column.
+-- Invariants: a puzzle is there once; shares are from 0 to 1; files with another number of puzzles are refused.
 
 local diagnostics = require("base.diagnostics")
 local input = require("base.input")

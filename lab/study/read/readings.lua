@@ -58,7 +58,7 @@ end
 
 local LOSSES = { all = "all, masked ones, too", counted = "those that count (mask 1)" }
 
--- Each returns the answer, or nil where the spec, and what else run.json says, do not raise the question.
+-- Each returns the answer, or nil where the spec and the other facts of run.json do not raise the question.
 local QUESTIONS = {
   { "randomized distances", function(spec)
     if is_randomized(spec) and (kind_of(get(spec, "encoding.relative")) ~= "none" or get(spec, "encoding.score")) then

@@ -1,9 +1,9 @@
--- A resolved spec, as run.json has it, as the text of a spec file again.
+-- The text of a spec file from a resolved spec, as run.json has it.
 --
 -- Input: the table as run_files.lua reads it. Output: Lua text that resolves to the same table, so that a run can be
--- planned and built long after its spec was changed; or nil and why not, where the spec names files of the user's own,
--- or holds what no spec of this version does. That it is the same is for the caller to see, by the plan digest.
--- Invariant: the text is that of one table of known fields, whatever stands in the strings of the input.
+-- planned and built long after its spec was changed; or nil and the reason, where the spec names files of the user's
+-- own, or has fields that no spec of this version has. The caller compares the plan digests to see that it is the same.
+-- Invariant: the text is one table of known fields, whatever the strings of the input contain.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -92,8 +92,8 @@ local function write_parameter(p)
   return "{ " .. table.concat(out, ", ") .. " }"
 end
 
--- A facet of a family with what the resolved spec leaves out where it has its default: it is laid upon that of all
--- families, which may have something else there.
+-- A facet of a family with the fields that the resolved spec leaves out at their defaults: it is laid upon that of all
+-- families, which may have other values there.
 local function whole(facet, value)
   if value.kind == "none" then
     return value
@@ -121,7 +121,7 @@ local function write_encoding(encoding, is_own)
   return "{\n" .. table.concat(parts) .. "  }"
 end
 
--- Words that end a function, or begin what a formula has none of, and what would hide the rest of a line.
+-- Patterns that no formula has: they could end the function around it, or hide the rest of a line.
 local FOREIGN = { "%f[%w_]end%f[^%w_]", "%f[%w_]function%f[^%w_]", "%f[%w_]return%f[^%w_]", "%-%-", "[%c\"'%[\\]" }
 
 -- The reason why a spec cannot be read by this version, or nil.

@@ -118,7 +118,7 @@ function M.has_failed(exit)
   return exit ~= nil and exit ~= 0 and exit ~= STOPPED
 end
 
--- Calls take(line) for each line; it returns nil, or what is wrong. Returns nil, or the first problem as text.
+-- Calls take(line) for each line, which returns nil, or a problem. Returns nil, or the first problem as text.
 local function each_line(dir, name, notes, take)
   local longest, most = run_shapes.LONGEST_LINE, run_shapes.MOST_LINES
   local path = dir .. "/" .. name
@@ -143,10 +143,10 @@ end
 
 -- Calls take(row) for every line of eval.jsonl, as evaluation_lines.lua gives it. length is nil where the line is of
 -- other axes, and then by has their numbers; seed is nil for the standard one; set, of the split "during", where there
--- are several. trained: the share of examples that were trained on; novel: they were left out; beyond: axes on which no
--- training example gets as far; of: how many examples there are, where fewer were taken; order: "file" where those are
--- the first; data: the first digits of the SHA-256 of their file. facts: what run.json says, or { spec }, by which
--- older lines get the names of today; nil: rows are as they stand. Returns nil, or what is damaged.
+-- are several. trained: the share of examples that were trained on; novel: they were left out; beyond: axes on which
+-- the condition exceeds all training examples; of: the number of examples there are, where fewer were taken; order:
+-- "file" where those are the first; data: the first digits of the SHA-256 of their file. facts: those of run.json, or
+-- { spec }, by which older lines get the current names; nil: rows keep their names. Returns nil, or what is damaged.
 function M.evaluations(dir, notes, take, facts)
   local read = evaluation_lines.reader(facts)
   return each_line(dir, "eval.jsonl", notes, function(line)
@@ -185,7 +185,7 @@ local function last_line(path, shape)
   return line and (decode_line(line, shape)) or nil
 end
 
--- The last whole line of metrics.jsonl, as far as it is one; nil where there is none.
+-- The last whole line of metrics.jsonl, decoded; nil where there is none.
 function M.last_metrics(dir)
   return last_line(dir .. "/metrics.jsonl", run_shapes.metrics)
 end

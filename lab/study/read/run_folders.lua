@@ -25,7 +25,7 @@ local function has_masks(data)
   return masked[data.digest]
 end
 
--- The runs of that name that are there: { name, facts }. seen: the names in folders that were listed before.
+-- Existing runs of that name: { name, facts }. seen: the names in folders that were listed before.
 local function find(root, plan, name, seen)
   local folder, pattern = root .. "/" .. plan, "^%-data" .. ("[0-9a-f]"):rep(run_files.DATA_DIGITS) .. "$"
   seen[folder] = seen[folder] or write.names(folder)
@@ -64,7 +64,7 @@ local function own_name(list, name, data)
   local own, found = M.fresh_name(name, data), nil
   for _, one in ipairs(list) do
     local is_older = one.name == name and digest_of(one.facts) == data.digest
-    -- Versions before did not say what a loss is over: labels that now leave it may have been trained on.
+    -- Earlier versions did not record what a loss is over: labels that are masked now may have been trained on.
     local is_masked = is_older and data.counts and one.facts.loss == nil and has_masks(data)
     found = (one.name == own or is_older and not is_masked) and one.name or found
   end

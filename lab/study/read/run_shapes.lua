@@ -13,7 +13,7 @@ local shapes = require("lab.study.read.shapes")
 
 local M = {}
 
--- Bytes: some thousand times what trainers write. Files of lines are read by pieces, the others at once.
+-- Limits in bytes, some thousand times the usual size. Files of lines are read by pieces, the others at once.
 M.LARGEST = { ["run.json"] = 4 << 20, ["eval.jsonl"] = 256 << 20, ["metrics.jsonl"] = 256 << 20, record = 1 << 20 }
 M.LONGEST_LINE = 65536
 M.MOST_LINES = 1 << 20
@@ -77,7 +77,7 @@ local KEEP = shapes.either(WORD, shapes.list(COUNT, MOST_FLAGS, true))
 
 local OPTION = "^[%a_][%w_]*$"
 
--- Shapes of a spec's fields by their type, or functions of a field that give one; what else has a type of its own.
+-- Shapes of a spec's fields by their type, or functions of a field that give one.
 local BY_TYPE = {
   integer = function(field)
     local integer = shapes.integer(field.min, field.max)

@@ -24,10 +24,10 @@ local tasks = require("spec.task.tasks")
 
 local M = {}
 
--- The states of a run besides "evaluated", which is: it ended and has accuracies beyond the training lengths. missing:
--- it has no folder; waiting: its cell is made of another's run, which has not ended or is gone; failed: it ended in
--- an error; unfinished: it goes on, or was stopped or killed; not evaluated: it ended without accuracies; damaged: its
--- files are not as trainers write them.
+-- The states of a run besides "evaluated", which means: it ended and has accuracies beyond the training lengths.
+-- missing: it has no folder; waiting: its cell is made from another cell's run, which has not ended or is gone; failed:
+-- it ended in an error; unfinished: it still runs, or was stopped or killed; not evaluated: it ended without
+-- accuracies; damaged: its files are not as trainers write them.
 M.UNSCORED = { "missing", "waiting", "failed", "unfinished", "not evaluated", "damaged" }
 
 M.FRAME = axes.FRAME
@@ -46,7 +46,7 @@ local function without_noise(row)
   return quiet, noise
 end
 
--- Takes one line into `of`: noise stands apart, the least of it also in the place of what has none.
+-- Adds one line to `of`: evaluations with noise are kept apart; those with the least deviation are also the run's own.
 local function take(run, of, row, least)
   local quiet, noise = without_noise(row)
   if row.split == "during" then
@@ -90,9 +90,8 @@ local function choose_decoding(run, by)
   return by[run.decoding]
 end
 
--- Lines of other evaluation seeds than the standard one do not count, nor those of other files than run.json names, nor
--- those with or without the examples that were trained on where the spec says the other. Returns the evaluations, and
--- what is damaged, or nil.
+-- Reads eval.jsonl without lines of other evaluation seeds than the standard one, of other files than run.json names,
+-- and of another choice about trained examples than the spec's. Returns the evaluations, and what is damaged, or nil.
 local function read_evaluations(run)
   local by, novel = {}, lists.at(run.facts, "spec.eval.novel") ~= false
   local noises = lists.at(run.facts, "spec.eval.by.noise.list") or {}
@@ -142,7 +141,7 @@ local function finite_of(run)
     known = #lengths > 0 or run.facts.data ~= nil and run.facts.data.by ~= nil }
 end
 
--- Takes the evaluations over into the run, or into one loudness of its noise, with what is scored in `test`.
+-- Copies the evaluations into the run, or into one loudness of its noise, with the scored one in `test`.
 local function settle(run, of, finite)
   evaluations.close(of, finite)
   of.test, of.train = of.test or of.beyond or of.between, of.train or of.in_distribution
@@ -180,13 +179,13 @@ local function state_of(run)
   return whole and "evaluated" or exit == 0 and "not evaluated" or "unfinished"
 end
 
--- A run whose files are damaged: nothing of them is shown but what is wrong.
+-- A run whose files are damaged: only the damage is shown.
 local function damaged(dir, damage)
   return { dir = dir, notes = { damage }, during = {}, facts = {}, state = "damaged", damaged = true }
 end
 
--- Reads one folder; nil where it has no run.json. place: what the folders it lies in say, as run_files.place gives
--- it; absent where they may be called anything.
+-- Reads one folder; nil where it has no run.json. place: the names of the folders it lies in, as run_files.place gives
+-- them; nil where they may have any names.
 function M.read(dir, place)
   local facts, damage = run_files.facts(dir, place)
   if not facts then

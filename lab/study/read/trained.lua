@@ -45,7 +45,7 @@ function M.open(path)
   return { dir = dir, checkpoint = checkpoint, info = info }
 end
 
--- Names that tell runs apart: ids, with seed and rate where ids are not enough.
+-- Names that distinguish runs: ids, with seed and rate where ids are not enough.
 function M.labels(runs)
   return lists.map(runs, function(run)
     local info = run.info
@@ -54,7 +54,8 @@ function M.labels(runs)
   end)
 end
 
--- A spec of the run's digest, as it is or with what run.json has otherwise, and the words of --set for that.
+-- A spec of the run's digest, unchanged or with the values of run.json where they differ, and the words of --set for
+-- these.
 local function plan_of(project, path, info)
   local spec, message = project:find(path, {})
   if not spec then
@@ -137,9 +138,9 @@ function M.program(dir)
 end
 
 -- A trainer for the run: `given`, which must be of its digest; one that was built before; or a new one by
--- provide(path of a spec, sets) -> folder or nil and an exit code. sets: what is set besides, of what does not change
--- the model; a trainer with any is another one, and always provided. own: the run's spec, where the user names one.
--- Returns its path; or nil, an exit code and a message.
+-- provide(path of a spec, sets) -> folder or nil and an exit code. sets: further settings, which do not change the
+-- model; a trainer with any is another one, and always provided. own: the run's spec, where the user names one. Returns
+-- its path; or nil, an exit code and a message.
 function M.trainer(project, run, given, provide, sets, own)
   local digest = run.info.digest
   if given then

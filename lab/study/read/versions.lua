@@ -18,7 +18,7 @@ local M = {}
 
 local MOST_FIELDS, LONGEST_VALUE, DIGITS = 4, 40, 8
 
--- Fields that are no part of a plan: what lies below them does not count either. Files count by their bytes.
+-- Fields that are no part of a plan, nor are the fields below them. Files count by their bytes.
 local OUTSIDE = { id = true, source = true, eval = true, init = true, ["train.learning_rate"] = true,
   ["train.steps"] = true, ["train.epochs"] = true, ["train.log_every"] = true, ["train.checkpoint"] = true,
   ["train.cadence"] = true, ["train.keep_probabilities"] = true, ["task.source"] = true, ["task.data"] = true,
