@@ -1,4 +1,4 @@
--- Two runs against each other: what differs between them, the first step that differs, their curves.
+-- Comparison of two runs: their differences, the first step that differs, their curves.
 --
 -- Input: { runs, other, out, say }, two folders of runs or files in them. Output: an exit code, and a message where it
 -- is not 0. Writes only below `out`, and nothing without it.
@@ -29,7 +29,7 @@ local STYLES = { { colour = "#005acf", dash = "solid", point = 7 }, { colour = "
 local NAMES = { "A", "B" }
 local BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
 
--- Facts that are not compared: they say nothing about the computation, or the comparison shows them elsewhere.
+-- Facts that are not compared: they do not describe the computation, or the comparison shows them elsewhere.
 local IGNORED = { started = true, ended = true, train_seconds = true, spec = true, flags = true }
 -- Measured times differ from run to run.
 local TIMES = { "seconds", "steps_per_second" }

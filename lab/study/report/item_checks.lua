@@ -52,7 +52,7 @@ local function among(what, list)
   end
 end
 
--- A check of what a function says yes to.
+-- A check that a function accepts the value.
 local function of_form(fits, what, expected)
   return function(_, _, value)
     if not fits(value) then

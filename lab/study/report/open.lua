@@ -83,7 +83,7 @@ local function has_runs(study)
   return false
 end
 
--- The study with its cells read; what a sweep noted of it where nothing of it is there as it is now.
+-- The study with its cells read, or the one of a sweep's notes if no run is of the current spec.
 local function read(options, expanded)
   local study = cells.of_study(expanded, options.runs, options.metric)
   if expanded.snapshot and not has_runs(study) then
@@ -166,7 +166,7 @@ function M.remarks(study)
   return list
 end
 
--- Notes of all runs, and what became of those that have no score; of these, what is damaged.
+-- Messages on all cells and runs: notes, failures, lost checkpoints; and those among them that are on damage.
 function M.problems(study)
   local list, damaged = lists.join(study.problems, {}), lists.join(study.problems, {})
   for _, cell in ipairs(study.cells) do

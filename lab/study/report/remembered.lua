@@ -102,7 +102,7 @@ local function behind(path)
   return math.max(0, os.time() - (lfs.attributes(path, "modification") or 0))
 end
 
--- Whether a folder holds what was written: another report may have come between.
+-- Whether a folder still holds the written files: another report may have replaced them.
 local function holds(out, files)
   return not lists.find(files, function(file)
     return file.text and write.read(out .. "/" .. file.path) ~= file.text

@@ -1,5 +1,5 @@
 -- The verb `report`: tables and curves of a study's runs, or of any runs, as text, CSV, LaTeX, pictures and one page;
--- of two runs, what differs (compare.lua).
+-- for two runs, their differences (compare.lua).
 --
 -- Input: { project, runs, other, study, scale, metric, max, out, say }. Output: an exit code, and a message where it is
 -- not 0. Writes only below `out`; the runs are read and left alone.

@@ -1,7 +1,7 @@
--- Runs gnuplot on scripts, in a folder of its own: where results go, a link may lead elsewhere.
+-- Runs gnuplot on scripts, in a temporary folder: in the folder of results a link may lead elsewhere.
 --
--- Input: files { path, text }, the scripts and what they read, and the names of the scripts without .gnuplot. Output:
--- the pictures as files; or nil and what is wrong.
+-- Input: files { path, text }, the scripts and their data, and the names of the scripts without .gnuplot. Output: the
+-- pictures as files; or nil and an error.
 
 local lists = require("base.lists")
 local shell = require("base.shell")
@@ -43,7 +43,7 @@ function M.run(files, names)
   return drawn, problem
 end
 
--- Adds the pictures to the files; what is wrong, or nil.
+-- Adds the pictures to the files. Returns an error, or nil.
 function M.add(files, names)
   local drawn, problem = M.run(files, names)
   lists.append(files, drawn or {})

@@ -29,8 +29,8 @@ local function by_x(a, b)
   return a[1] < b[1]
 end
 
--- The last evaluation of a run, by length: a list of { length, number ... }, by the names of what was measured, in
--- percent where these are shares; without lengths that lack one.
+-- The last evaluation of a run, by length: a list of { length, number ... }, by the names of the measures, in percent
+-- where these are shares; without lengths that lack one.
 function M.points(run, split, factor, ...)
   local points, names = {}, { ... }
   for _, evaluation in ipairs(runs.curve(run, split)) do
@@ -80,7 +80,7 @@ local function quartiles(curves_of)
   return #band > 0 and band or nil
 end
 
--- A bold curve and faint ones for its seeds. more: what else is known of the bold one.
+-- A bold curve and faint ones for its seeds. more: further fields of the bold one.
 local function add_curves(panel, curves_of, style, mean, title, more)
   for _, points in ipairs(#curves_of > 1 and curves_of or {}) do
     panel.curves[#panel.curves + 1] = { points = points, style = style, faint = true, line = title }

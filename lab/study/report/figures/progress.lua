@@ -22,7 +22,7 @@ M.SPLITS = { M.LOSS, "epoch", "train", "test", "validation" }
 
 local TITLES = { [M.LOSS] = "loss of training", epoch = "batches of training", train = "training, evaluated" }
 
--- Steps of an epoch of a run; nil where it does not say.
+-- Steps of an epoch of a run; nil where it does not record them.
 local function epoch_of(run)
   return run.facts.data and run.facts.data.epoch_batches
 end
@@ -43,8 +43,8 @@ local function logged(run)
   return { [M.LOSS] = loss, epoch = running }
 end
 
--- Curves of the runs of a cell at its chosen learning rate, those that have points. read: what `logged` said of each
--- run, which is asked once.
+-- Curves of the runs of a cell at its chosen learning rate, those that have points. read: results of `logged` by run,
+-- which is called once for each.
 local function lists_of(cell, split, in_epochs, metric, read)
   return lists.map(runs.chosen(cell), function(run)
     local points
@@ -61,7 +61,7 @@ local function lists_of(cell, split, in_epochs, metric, read)
   end)
 end
 
--- Whether all runs that are shown say how many steps an epoch has.
+-- Whether all runs that are shown record how many steps an epoch has.
 local function all_have_epochs(cells)
   return not lists.find(cells, function(cell)
     return lists.find(runs.chosen(cell), function(run) return not epoch_of(run) end)

@@ -57,7 +57,7 @@ function M.box(name, body)
   return ('<div class="wide" tabindex="0" role="group" aria-label="%s">%s</div>'):format(tongues.html(name), body)
 end
 
--- heading: what stands above the table, which a caption need not say again.
+-- heading: the text above the table, which a caption need not repeat.
 function M.table(model, heading)
   local parts = {}
   parts[1] = model.title ~= heading and tongues.html(model.title) or nil

@@ -2,8 +2,8 @@
 --
 -- Input: a study with its cells read, an item { rows, at }, the paper's numbers (published.lua). Output: a table as
 -- views.lua makes them, a row for each value of an axis and a column for each number. The paper's file has these
--- numbers in a column of the axis' name, and the values in one of the metric's. Its rows with a text in `quoted` are
--- what the paper took from another: they stand below, with a note.
+-- numbers in a column of the axis' name, and the values in one of the metric's. Rows with a text in `quoted` are
+-- results that the paper quotes from another one: they stand below, with a note.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")

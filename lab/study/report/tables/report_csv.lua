@@ -31,7 +31,7 @@ function M.front(study, cell, run)
     number(run.learning_rate, "%.9g") }), ",")
 end
 
--- The first line of a file, with the names of what M.front has in front.
+-- The first line of a file, which begins with the names of the fields of M.front.
 function M.head(study, columns)
   local axes = lists.map(study.axes, function(axis) return tongues.csv(axis.name) end)
   return table.concat(lists.append(lists.join({ "study" }, axes), columns), ",") .. "\n"

@@ -176,7 +176,7 @@ function M.about(cell, kind, got)
   return #parts > 0 and table.concat(parts, "; ") or nil
 end
 
--- An entry of a value that was measured, as `text` has it; note: what is to be known of it, or nil.
+-- An entry of a measured value, shown as `text`; note: a caution about it, or nil.
 function M.entry(cell, value, note, text)
   return { missing = not value, number = cell and cell.number, about = note, value = value,
     texts = { text .. (note and value and "*" or "") } }
@@ -200,7 +200,7 @@ function M.of(cell, item, measure, published, key)
   return made
 end
 
--- Mean, deviation and number of what score(run) gives of a cell's runs at its chosen learning rate.
+-- Mean, deviation and number of the values score(run) over a cell's runs at its chosen learning rate.
 function M.over_runs(cell, score)
   local scores = lists.map(runs.chosen(cell), score)
   return { value = statistics.mean(scores), sd = statistics.sd(scores), count = #scores }

@@ -68,12 +68,12 @@ local function details_of(study, item)
   return item.value ~= "hours" and captions.details(study, item.value ~= "max") or nil
 end
 
--- The title of an item, with what its `where` fixes.
+-- The title of an item, with the values that its `where` fixes.
 function M.title_of(item, default)
   return (item.title or default:gsub("^%l", string.upper)) .. where_text(item.where)
 end
 
--- The table of an item; what: that its numbers are, details: about them. columns: with `title`.
+-- The table of an item; what: a description of its numbers; details: further sentences. columns: with `title`.
 function M.model(item, what, details, published, columns, rows, notes)
   return { title = M.title_of(item, what), about = M.about(item, what, details), corner = item.rows,
     subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows,
