@@ -46,7 +46,7 @@ local function sets_of(splits, files)
   return files.eval and list or { files.validation and "validation" or "train" }
 end
 
--- Batches and operations of one evaluation of these examples, of at most so many of each condition.
+-- Batches and operations of one evaluation of these examples, of at most `most` of each condition.
 local function evaluation_of(cell, found, most)
   local of_group, passes, sum = {}, 0, 0
   for _, shape in ipairs(found.groups) do

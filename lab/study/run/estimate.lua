@@ -1,11 +1,11 @@
--- How long what is missing of a study would take here, from short measurements of trainers that are there.
+-- Estimated time of a study's missing work on this machine, from short measurements of built trainers.
 --
 -- Input: the study after ledger.survey, trainers.list of its cells, threads. Output: lines of text. Cells of one
 -- encoding and model share a measurement; those that have none are scaled by their operations from the mean of the
 -- others. Nothing is measured for cells trained for epochs of examples that a task makes: the trainer alone knows how
--- many steps these have, and a measurement would make the examples, which takes minutes. Where examples are in files, a
--- step takes a time of its own and some for its operations, as measured at two lengths, and what is counted is what the
--- lengths in the files come to.
+-- many steps these have, and a measurement would make the examples, which takes minutes. For dataset files, a step
+-- costs a constant time and a time for its operations, as measured at two lengths; steps and operations are counted
+-- from the lengths in the files.
 
 local bench = require("lab.study.run.bench")
 local canonical = require("base.canonical")
@@ -205,8 +205,8 @@ function M.timer(items, options)
   end or nil
 end
 
--- options: threads, replicas (at most so many runs side by side), device. nil where times can be known, and no trainer
--- could be measured.
+-- options: threads, replicas (at most this many runs side by side), device. nil where times can be known, and no
+-- trainer could be measured.
 function M.lines(study, items, options)
   study = without_waiting(study)
   local known, list = measure_groups(items, options)

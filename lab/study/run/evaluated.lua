@@ -16,7 +16,7 @@ local DIGITS = 16 -- digits of a file's SHA-256 in a line of eval.jsonl
 -- Sets by their split: the name of their file among those of a spec, and in run.json.
 local SETS = { { "train", "data", "train" }, { "test", "eval", "eval" }, { "validation", "validation", "validation" } }
 
--- The sets that are evaluated: those that the spec names, or what is held out from training, or the training examples.
+-- The sets that are evaluated: those that the spec names, or the held-out sets, or the training examples.
 local function asked_sets(eval, files)
   local asked = lists.set(eval.splits or {})
   if not next(asked) then
@@ -82,8 +82,8 @@ local function read_lines(dir, wanted, facts, step)
   return not damage and lines or nil, damage
 end
 
--- Whether lines of before, which do not say how many examples there are, are of all of them. most: as many as the run
--- took at most.
+-- Whether older lines, which do not record how many examples there are, are of all of them. most: the cap on the run's
+-- examples.
 local function are_whole(lines, most, count)
   local sum, is_full = 0, false
   for _, line in pairs(lines) do

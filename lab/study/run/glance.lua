@@ -1,10 +1,10 @@
--- How far runs are, by the ends of their files: what is looked at again and again while others write them.
+-- Progress of runs from the ends of their files, which are read repeatedly while others write them.
 --
--- Input: a cell with what its runs must come to (ledger.wanted), one of its runs, the folder where that is. Output:
--- run.state as ledger.lua has it, and run.far = { step, accuracy, rate (steps per second, as the trainer says it),
+-- Input: a cell with the requirements on its runs (ledger.wanted), one of its runs, the folder where that is. Output:
+-- run.state as ledger.lua has it, and run.far = { step, accuracy, rate (steps per second, as the trainer prints it),
 -- work, evaluated (lengths; nil before the first) }. A file is read where its size, time or number has changed. A run
 -- that has not ended is "running" while some process here has its lock, or its files have grown lately by our own
--- clock; at the first look their times count, with room for clocks that are apart. Writes nothing.
+-- clock; at the first look their times count, with a margin for clocks that differ. Writes nothing.
 
 local input = require("base.input")
 local ledger = require("lab.study.run.ledger")
@@ -31,7 +31,7 @@ local function changed(seen, path, name)
   return now ~= (before or nil), now and time
 end
 
--- How run.json says that a run ended: { exit, step }; exit nil while it has not; nil where the file is not there.
+-- The end of a run by run.json: { exit, step }; exit is nil while it has not ended; nil where the file does not exist.
 local function ending_of(dir)
   local text = input.tail(dir .. "/run.json", END)
   if not text or text == "" then

@@ -61,7 +61,7 @@ function M.wanted(cell)
   return wanted
 end
 
--- How many steps a run must have; nil where the run itself does not say how many an epoch has.
+-- The number of steps that a run must have; nil where the run itself does not record how many an epoch has.
 local function total_of(wanted, facts)
   local batches = facts.data and facts.data.epoch_batches
   return wanted.steps or wanted.epochs and batches and wanted.epochs * batches or wanted.total
@@ -83,8 +83,8 @@ function M.locks()
   return lists.set(lists.map(inodes, function(inode) return math.tointeger(tonumber(inode)) end))
 end
 
--- How many of the conditions that are wanted eval.jsonl does not have of the last step, and whether it has others, of
--- answers that came about otherwise, in the place of all of them. Or nil and what is damaged.
+-- How many of the wanted conditions eval.jsonl lacks at the last step, and whether all its lines there are of another
+-- decoding. Or nil and what is damaged.
 local function count_missing(dir, wanted, facts)
   local missing, others, is_there, is_so = lists.copy(wanted.conditions), {}, false, false
   local damage = run_files.evaluations(dir, {}, function(row)
@@ -186,7 +186,7 @@ end
 M.STATES = { "running", "queued", "to train on", "to evaluate", "trained further", "stopped", "failed", "damaged",
   "absent", "waiting" }
 
--- The state of a run, and in words what is wrong with a damaged one, or what is to be done with one that has ended.
+-- The state of a run, and in words the damage of a damaged one, or the work left for one that has ended.
 function M.state(dir, wanted, locks)
   local state, words = recorded(dir, wanted)
   if state ~= "done" and locks[lfs.attributes(dir .. "/lock", "ino") or false] then

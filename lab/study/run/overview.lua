@@ -31,8 +31,8 @@ function M.warn(text)
   M.say("warning: ", text)
 end
 
--- The values; where the first is none an error that ends the command with this exit code, and a message. One that ends
--- with a line's end is said as it is.
+-- The values; where the first is nil or false, an error that ends the command with this exit code, and a message. A
+-- message that ends with a newline is printed as it is.
 function M.must(code, value, message, ...)
   if not value then
     error({ code = code, text = message:find("\n$") and message:sub(1, -2) or "longhand: " .. message }, 0)
@@ -140,7 +140,7 @@ function M.say_states(study)
   end
 end
 
--- Prints a line for each cell, what becomes of runs, and what they come to; whether nothing is damaged.
+-- Prints a line for each cell, the decisions on runs, and their totals; whether nothing is damaged.
 function M.print_status(options, study)
   for _, cell in ipairs(study.cells) do
     local counts = M.counts({ cells = { cell } })

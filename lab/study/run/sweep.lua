@@ -1,10 +1,9 @@
--- Does what is missing of a study: builds its trainers, trains and evaluates its runs, several at a time.
+-- Does the missing work of a study: builds its trainers, trains and evaluates its runs, several at a time.
 --
 -- Input: { project, action, study, scale, set, choice, given, jobs, hours, out, device, target, arch, jit, cuda_root,
--- left }; left: nil, or how to go on with what others have left elsewhere, { take_on(cell, words), tidy(study) }.
--- Output: an exit code; results on stdout, the rest on stderr. The folders of the runs are the only record of what is
--- done: whatever was killed, the same command goes on. Two sweeps of one study share the work, since trainers lock
--- their folders.
+-- left }; left: nil, or hooks for unfinished runs elsewhere, { take_on(cell, words), tidy(study) }. Output: an exit
+-- code; results on stdout, the rest on stderr. The folders of the runs are the only record of progress: the same
+-- command continues after any interruption. Two sweeps of one study share the work, since trainers lock their folders.
 
 local board_module = require("lab.study.run.board")
 local build = require("render.builds.build")
@@ -290,8 +289,8 @@ local function announce(study, counts, options, most, threads)
   overview.say_states(study)
 end
 
--- Builds and trains what can be trained now. Returns what jobs.run returns, the worst exit code and how many runs
--- failed.
+-- Builds and trains the runs that can be trained now. Returns the result of jobs.run, the worst exit code and how many
+-- runs failed.
 local function train_round(options, study, tried)
   local cells = cells_to_do(study, tried)
   local most, threads = shares(options, cells)
@@ -315,7 +314,7 @@ local function train_round(options, study, tried)
   return how, sweep.code, sweep.failed
 end
 
--- Trains what can be, makes the specs of cells that waited for these runs, and so on until nothing more comes of it.
+-- Trains the runs that can be trained, then makes the specs of cells that waited for them, until there is nothing more.
 local function go(options, study)
   local begun, worst, failed, tried, refused = os.time(), DONE, 0, {}, {}
   options.deadline = options.hours and begun + 3600 * options.hours

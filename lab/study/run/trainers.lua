@@ -1,8 +1,8 @@
--- The trainers of a study's cells: which are there, and how those that are not are built, several at once.
+-- The trainers of a study's cells: lists the built ones and builds the others, several at once.
 --
--- Input: a project, cells, what they are for. Output: for each cell { cell, dir, job, linking (where it must be that),
+-- Input: a project, cells, their targets. Output: for each cell { cell, dir, job, linking (where it must be that),
 -- fresh, compiled }. A trainer that another study has left with its own defaults is compiled, not fresh, and is given
--- those of the cell. Of those that are not, the first is built alone, because all share the objects of the runtime.
+-- those of the cell. Of those that are not compiled, the first is built alone, because all share the runtime's objects.
 
 local build = require("render.builds.build")
 local jobs = require("lab.study.run.jobs")
@@ -87,7 +87,7 @@ local function build_these(project, items, state, threads)
   return how
 end
 
--- Gives what is not fresh its defaults where that is enough. Returns the items that must be compiled.
+-- Gives trainers that are not fresh their defaults where that is enough. Returns the items that must be compiled.
 local function renew(project, items, say)
   local stale, renewed = {}, 0
   for _, item in ipairs(items) do
@@ -109,7 +109,7 @@ local function renew(project, items, say)
   return stale
 end
 
--- Builds what is not fresh; item.fresh says what there is then. Returns what jobs.run returns.
+-- Builds the trainers that are not fresh, and sets item.fresh. Returns the result of jobs.run.
 function M.build(project, items, say)
   local stale = renew(project, items, say)
   if #stale == 0 then

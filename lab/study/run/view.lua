@@ -1,4 +1,4 @@
--- A study that is being swept, as text: what it comes to, a line for each group of cells, what failed and why.
+-- A study that is being swept, as text: its totals, a line for each group of cells, failures and their reasons.
 --
 -- Input: the study, sums (sums.lua), the seconds that are left, failures { name, why }; lines and columns of a
 -- terminal, or nil for text without end. Output: lines. Pure.
@@ -15,7 +15,7 @@ local FAILURES = 4 -- lines of them, at most
 local BAR = 8
 local COUNTS = "%9s %7s %6s %8s %6s %6s" -- done, running, failed, steps/s, best, left
 
--- "[####....]", 20 characters unless said, as trainers show it.
+-- "[####....]", 20 characters by default, as trainers show it.
 function M.bar(share, width)
   width = width or 20
   local full = math.floor(width * math.max(0, math.min(1, share)) + 1e-9)
