@@ -115,7 +115,7 @@ local function metadata_of(dir)
   return found and found.metadata
 end
 
--- Whether a trainer that says this of itself can go on from what an attempt has.
+-- Whether a trainer with these facts can continue from an attempt's checkpoint.
 local function fits(attempt, own, keys)
   local facts = metadata_of(attempt.dir)
   local step = facts and math.tointeger(tonumber(facts.step))

@@ -1,7 +1,7 @@
 -- The texts of a job array: the script that sbatch takes, and the list of its runs.
 --
--- Input: a site (site.lua), tasks (packing.lua), names and folders. Output: text. The script is a head, of what is the
--- site's and the study's, and task.sh as it stands; the list has a line for each group, as task.sh says.
+-- Input: a site (site.lua), tasks (packing.lua), names and folders. Output: text. The script is a head, with the values
+-- of the site and the study, and the unchanged task.sh; the list has a line for each group, which task.sh describes.
 
 local grid = require("lab.study.grid.grid")
 local lists = require("base.lists")
@@ -55,7 +55,7 @@ local function interpreter(site)
   return site.prologue and "#!/bin/bash -l" or "#!/bin/sh"
 end
 
--- The site's lines; one that fails ends the task, since what it was to bring is missing.
+-- The site's lines; if one fails, the task ends, since the environment is incomplete.
 local function prologue_lines(site)
   local trap = [[trap 'echo "$0: a line of the prologue failed with exit code $?: $BASH_COMMAND" >&2; exit 4' ERR]]
   return site.prologue and lists.append(lists.join({ trap }, site.prologue), { "trap - ERR", "" }) or {}

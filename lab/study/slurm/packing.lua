@@ -1,8 +1,8 @@
--- Packs the runs that are missing of a study into tasks of a job array.
+-- Packs the missing runs of a study into tasks of a job array.
 --
 -- Input: cells with their missing runs, limits. Output: groups { cell, learning_rates, seeds = { first, last }, runs,
 -- again, seconds }, which are one process each whose runs train side by side, and tasks, lists of groups. again: the
--- runs had a folder before, so that what comes of them replaces it; groups have this alike.
+-- runs had a folder before, which the new ones replace; it is equal for all runs of a group.
 -- Invariants: pure; every run is in one group and every group in one task; the same input gives the same tasks.
 
 local lists = require("base.lists")

@@ -1,7 +1,7 @@
--- Slurm's commands: what the cluster allows, who runs and who waits, submitting and cancelling.
+-- Slurm's commands: limits of the cluster, running and waiting tasks, submitting and cancelling.
 --
--- Input and output: text and numbers; or nil and what the command said, under its name. Nothing but these commands
--- knows the state of a job, and what they say of a run counts for less than its files.
+-- Input and output: text and numbers; or nil and the command's message, under its name. Only these commands know the
+-- state of a job; a run's files count for more than their output.
 
 local lists = require("base.lists")
 local shell = require("base.shell")

@@ -61,7 +61,7 @@ function M.of_study(list, name)
 end
 
 -- Whether the name of a record's job is the one that this folder gives its array: a record that was copied here, or
--- that somebody else has written, may name any job.
+-- written by another user, may name any job.
 function M.is_own(record, out)
   return record.name == M.job_name(out, { name = record.study }, record.n)
 end

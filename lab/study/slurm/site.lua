@@ -1,4 +1,4 @@
--- Reads a site file: what a Slurm cluster, and one's account there, ask of a job.
+-- Reads a site file: the requirements of a Slurm cluster, and of one's account there, on a job.
 --
 -- Input: a project, the name of a file in spec/sites or a path. Output: the fields of FIELDS with their defaults,
 -- `seconds` (those of `time`), `real` (the absolute path) and `shown`; or nil and the errors as text. A site file runs
@@ -25,8 +25,8 @@ local OWN = { "--array", "--chdir", "--cpus-per-task", "--gres", "--job-name", "
 
 local WORD, NAME = "^[%w_.,:@+=-]+$", "a name: letters, digits and _ . , : @ + = - alone"
 
--- Like the entries of spec/schema.lua; docs/cluster.md says what each is. Those of the types integer and names are read
--- as a spec's are; word and lines are read here.
+-- Fields in the form of the entries of spec/schema.lua; docs/cluster.md describes each. Those of the types integer and
+-- names are read as a spec's are; word and lines are read here.
 M.FIELDS = {
   { path = "partition", type = "word", pattern = WORD, expected = NAME },
   { path = "account", type = "word", pattern = WORD, expected = NAME },

@@ -1,7 +1,7 @@
 -- A study on a Slurm cluster, from the words of the command to an exit code: submit, resubmit, status, watch, cancel.
 --
--- Input: the options of the verb sweep. Output: an exit code. Run folders say what is done, squeue who runs and who
--- waits; where they differ, the folders are right.
+-- Input: the options of the verb sweep. Output: an exit code. Run folders record finished work, squeue lists running
+-- and waiting tasks; where they differ, the folders are right.
 
 local attempts = require("lab.study.slurm.attempts")
 local canonical = require("base.canonical")

@@ -103,7 +103,7 @@ local function equip(groups, items)
   return true
 end
 
--- Copies a file, mode and all, where no file of its bytes is; what else lies there is replaced.
+-- Copies a file, mode and all, unless the target has the same bytes; anything else there is replaced.
 local COPY = [[{ [ -f "$2" ] && [ ! -L "$2" ] && [ -x "$2" ] && cmp -s -- "$1" "$2"; } ||
   { rm -f -- "$2.partial" && cp -- "$1" "$2.partial" && sync "$2.partial" && mv -T -- "$2.partial" "$2"; } 2>&1 ||
   { code=$?; rm -f -- "$2.partial"; exit "$code"; }]]
@@ -190,7 +190,7 @@ local function print_script(options, study, site, plan, most)
   return DONE
 end
 
--- Behind the array a job that submits what waits for its runs, where the study has stages.
+-- Submits, after the array, a job that submits the cells waiting for its runs, where the study has stages.
 local function submit_next(options, study, site, plan, job)
   local words = { paths.absolute(options.project:path("longhand")), "sweep", "resubmit", "--out",
     paths.absolute(options.out) }
@@ -212,7 +212,7 @@ local function submit_next(options, study, site, plan, job)
   end
 end
 
--- A job of this name that the controller has taken although sbatch says otherwise, as where its answer came too late.
+-- A job of this name that the controller has accepted although sbatch failed, such as when its answer came too late.
 local function accepted(name)
   local task = lists.find(queue.tasks() or {}, function(task) return task.name == name end)
   if task then
@@ -284,7 +284,7 @@ local function ask_queue(options)
   return records.in_queue(records.list(options.out), tasks or {}), most or DEFAULT_MOST
 end
 
--- The study with what earlier stages have left for later ones, and the worst exit code of their verbs.
+-- The study with the specs that earlier stages have made for later ones, and the worst exit code of their verbs.
 local function expand(options)
   local from = options.action == "dry_run" and overview or hand_over
   local study, worst = must(INPUT, from.expand(options))

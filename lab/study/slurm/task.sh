@@ -32,7 +32,7 @@ requeue() {
     exit 75
 }
 
-# Whether a path is below $runs and no folder between the two is a link, which may lead to somebody else's runs: nothing
+# Whether a path is below $runs and no folder between the two is a link, which may lead to another user's runs: nothing
 # is read, moved or deleted through one. The path itself may be a link, or nothing.
 is_inside() { # PATH
     case $1 in "$runs"/*) ;; *) return 1 ;; esac
@@ -136,8 +136,8 @@ step_in() {
     done | tail -n 1
 }
 
-# How far the run in a folder is, as far as this trainer can go on from it: the step of its last checkpoint, then how
-# many evaluations it has.
+# How far the run in a folder is, if this trainer can continue it: the step of its last checkpoint, then how many
+# evaluations it has.
 reach() { # DIR RUN
     is_inside "$1/any" && facts=$(checkpoint_facts "$1") || return
     step=$(value step "$facts")
@@ -150,8 +150,8 @@ reach() { # DIR RUN
     echo $((step * 1000000 + lines))
 }
 
-# Takes on what an earlier attempt at a run has left: that of the one which got furthest, which may be at work still.
-# Its checkpoints are replaced and never written to, so that a second name for one is a copy.
+# Continues an earlier attempt at a run: the one that got furthest, which may still be at work. Its checkpoints are
+# replaced and never written to, so that a second name for one is a copy.
 take() {
     best='' furthest=-1
     for from in "$cell/$1" "$cell"/.attempts/*/"$id/$digest/$1" "$cell"/.attempts/*/"replaced/$1"; do
@@ -182,7 +182,7 @@ carry() { # RUN
     done
 }
 
-# Moves a run that is through to its place. mv -T renames, and fails where somebody else's is there.
+# Moves a finished run to its place. mv -T renames, and fails where another run is there.
 publish() {
     from=$attempt/$id/$digest/$1
     is_finished "$from" || return 0
@@ -197,7 +197,7 @@ publish() {
     say "$id $1: done"
 }
 
-# Removes what an attempt has, and the folders above it that are empty then: a path below .attempts.
+# Removes a path below .attempts, and the folders above it that are empty then.
 remove() {
     delete "$1" 2>/dev/null || return
     above=${1#"$cell/.attempts/"}
