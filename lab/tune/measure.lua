@@ -63,7 +63,7 @@ end
 local function rates(trainer, modes, options)
   local list = {}
   for _, mode in ipairs(modes) do
-    -- A level that the environment asks for is not the one that is tuned.
+    -- A level set in the environment is not the one that is tuned.
     local words = { "env", "-u", "LONGHAND_ISA", trainer, "bench", "--json", "--mode", mode, "--windows", "3",
       "--seconds", options.seconds, "--threads", options.threads }
     lists.append(words, options.lengths and { "--lengths", options.lengths } or {})

@@ -1,16 +1,17 @@
 -- The search: one choice after the other, each value against the best so far, until nothing gets better or time is out.
 --
 -- Input: { start = { name = value }, choices = { { name, values, modes } }, floor, compare, accepted, tell, is_over }.
--- compare(best, candidate, modes, left) measures two sets of values, `left` being how many candidates share the time
--- that is there: { gain, noise }, or nil where time is out. accepted(values) hears of every new best one, tell(choice,
--- best, value, result) of every candidate; floor: a gain that is none. Output: the best values. Nothing is measured
--- here.
+-- compare(best, candidate, modes, left) measures two sets of values, `left` being how many candidates share the
+-- remaining time: { gain, noise }, or nil where time is out. accepted(values) is called for every new best one,
+-- tell(choice, best, value, result) for every candidate; floor: a gain that does not count. Output: the best values.
+-- Nothing is measured here.
 
 local lists = require("base.lists")
 
 local M = {}
 
--- Whether a gain is more than noise: beyond what the ratios of rounds scatter, and what a program gained over itself.
+-- Whether a gain is more than noise: more than the scatter of the rounds' ratios, and than a program's gain over
+-- itself.
 function M.counts(result, floor)
   return result.gain - 1 > math.max(floor, 2 * result.noise)
 end

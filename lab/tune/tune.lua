@@ -1,9 +1,9 @@
--- The verb tune: searches what cannot change a rounding on this machine, remembers what it found, and proposes what
--- can.
+-- The verb tune: searches choices that cannot change a rounding on this machine, remembers the best, and proposes those
+-- that can.
 --
 -- Input: { project, find(sets), seconds, lengths, level, threads, say }; find gives a planned spec, or nil and a
--- message. Output: an exit code, and a message. Only what is better is remembered, over what an earlier search found;
--- who stops the search keeps what it has found so far.
+-- message. Output: an exit code, and a message. Only better values are remembered, in place of an earlier search's; a
+-- search that is stopped keeps the values found so far.
 
 local build = require("render.builds.build")
 local known_levels = require("plan.deriving.levels")
@@ -137,7 +137,7 @@ local function proposals(plan)
     lists.map(shards, function(count) return ("train.shards=%d"):format(count) end))
 end
 
--- Values as another plan may have them: what it has not is the model's.
+-- Values for another plan: its model's replace those that it cannot have.
 local function legal(work, values, level)
   local all, own = tuning.values(work.spec.plan, level), tuning.defaults(work.spec.plan, level, tuned.machine())
   for name in pairs(own) do
@@ -146,7 +146,7 @@ local function legal(work, values, level)
   return own
 end
 
--- Tries what can change a rounding, as plans of their own; applies nothing.
+-- Tries choices that can change a rounding, as plans of their own; applies nothing.
 local function propose(job, best)
   local list, say = proposals(job.spec.plan), job.say
   for i, set in ipairs(list) do
