@@ -51,7 +51,7 @@ function M.layers(model, name)
   return name == "encoder" and model.encoder_layers or name ~= "self" and model.decoder_layers or model.layers
 end
 
--- What is off is not there: a facet with nothing in it but the kind that stays out.
+-- Whether a facet is off, and therefore left out: it holds nothing but the kind that means off.
 local function is_off(facet, value)
   local page = pages.at[facet] or {}
   if page.is_off then

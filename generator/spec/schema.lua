@@ -74,7 +74,7 @@ local function enter(field)
   end
 end
 
--- What a family's default reads: its own facets.
+-- The view of the resolved spec from which a family's defaults are computed: it has the family's own facets.
 local function seen_by(family, resolved)
   local encoding = setmetatable({ additive = resolved.encoding.additive }, { __index = resolved.encoding[family] })
   return setmetatable({ encoding = encoding }, { __index = resolved })
@@ -119,7 +119,7 @@ local function range_text(field)
   return noun .. " " .. (low or "") .. joint .. (high or "") .. (field.word and (" or %q"):format(field.word) or "")
 end
 
--- What a field of these types takes, in words.
+-- Descriptions of the values that fields of these types take.
 M.TEXT = {
   boolean = "true or false",
   lengths = "{ first, last }, { first, last, step = 20 } or { list = { 6, 10, 50 } }, lengths from 1 to " .. M.LONGEST,
@@ -200,7 +200,8 @@ end
 M.JSON_ORDER = { "path", "type", "doc", "takes", "unit", "default", "required", "only", "kinds", "name", "fields",
   "formulas", "functions", "symbols", "operators", "refused", "what", "expected" }
 
--- The same as data, and what a formula may use: what `fields --json` prints, its keys in JSON_ORDER.
+-- Returns the fields as data, with the functions that a formula may use: `fields --json` prints it, its keys in
+-- JSON_ORDER.
 function M.facts()
   local fields = lists.map(M.fields, function(field)
     return { path = field.path, type = field.type, doc = field.doc, takes = M.expected(field), unit = field.unit,

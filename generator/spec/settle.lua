@@ -1,5 +1,5 @@
--- What a spec's task and model come to once the schema has been applied: which task is chosen, with its facts, options
--- and labels in the loss, and what goes with it.
+-- Settles a spec's task and model once the schema has been applied: the chosen task with its facts, its options and the
+-- labels in the loss, and the fields that depend on them.
 --
 -- Input: the context of validate.lua with the resolved spec, as values.lua has read it. Output: context.task, the facts
 -- of the task for this spec; resolved.task with what follows of them. Errors go to the diagnostics.
@@ -69,7 +69,7 @@ function M.replaced_task(context)
   context.root.fields.task = kept
 end
 
--- What belongs to a network of the user's own stands beside one.
+-- Refuses fields of a user's own network next to a network of Longhand's.
 function M.model(context)
   local given = context.root.fields.model
   if tree.is_table(given) and not context.partial.model then
@@ -77,7 +77,7 @@ function M.model(context)
   end
 end
 
--- What the task is: context.task, its facts. A user's own is of the kind that its file is named after.
+-- Settles the task and sets context.task, its facts. The kind of a user's own task is the name of its file.
 function M.task(context)
   local given, task = context.root.fields.task, context.resolved.task
   if not task or not tree.is_table(given) then

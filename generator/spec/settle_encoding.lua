@@ -1,5 +1,5 @@
--- What an encoding comes to for each attention of a model once the schema has been applied: the formula of its score,
--- how cross-attention reads positions, which vectors of distances there are.
+-- Settles the encoding of each attention of a model once the schema has been applied: the formula of its score, how
+-- cross-attention reads positions, which vectors of distances there are.
 --
 -- Input: the context of validate.lua with the resolved spec; the texts of the files, for M.score. Output: M.score
 -- returns the formula, and leaves in resolved.encoding the families' tables with what differs from all; M.sides sets

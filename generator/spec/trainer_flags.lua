@@ -22,7 +22,7 @@ function M.of_files(files)
     function(entry) return files[entry[1]] and entry[2] .. files[entry[1]].real end)
 end
 
--- The same for training, with the checkpoint that it begins with.
+-- The flags for training: those of M.of_files, and the checkpoint that training begins with.
 function M.of_training(files)
   return lists.join(M.of_files(files), { files.init and "--init=" .. files.init.real })
 end
@@ -97,7 +97,7 @@ function values.RANGE(name, flag, text)
     or "\nexpected: A:B, both included, or one of them")
 end
 
--- What is wrong with the words, or nil.
+-- Returns the problem with the words, or nil.
 function M.problem(words, root)
   local flags, i = M.read(root), 1
   while words[i] and words[i] ~= "--help" and words[i] ~= "-h" do

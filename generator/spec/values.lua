@@ -38,7 +38,7 @@ function M.drops(context, node, path)
   return node.unstated ~= nil
 end
 
--- What a node holds, for a sentence that starts with it.
+-- Describes the value of a node, for a sentence that starts with it.
 local function found(node)
   return tree.show(node) .. (type(node.value) == "string" and " is a string" or "")
 end
@@ -63,7 +63,7 @@ local function refuse(context, field, node, what, hint)
   add(context, node, field.path, what, schema.expected(field), hint)
 end
 
--- What is wrong with a number of the right type, or nil; and a hint.
+-- Returns the problem with a number of the right type, or nil; and a hint.
 local function number_fault(field, value)
   local function fault(is, limit)
     return ("%s is %s %s"):format(diagnostics.number(value), is, diagnostics.number(limit))
@@ -248,8 +248,8 @@ local function read_noise(context, path, node)
   return good and { list = values } or nil
 end
 
--- What an evaluation goes by: a range, a list or true, for all there are, by axis; and its noise. The rules look at the
--- names.
+-- Reads eval.by: for each axis a range, a list, or true for all its values; and the noise. The rules check the names of
+-- axes.
 function readers.by(context, field, node)
   if not tree.is_record(node) or not next(node.fields) then
     return wrong_type(context, field, node)
@@ -317,7 +317,7 @@ function readers.file(context, field, node)
   return name
 end
 
--- Likewise, of a checkpoint; or false, which is none.
+-- Reads the path of a checkpoint, or false for none.
 function readers.checkpoint(context, field, node)
   return node.value ~= false and readers.file(context, field, node) or nil
 end
@@ -354,8 +354,8 @@ function readers.symbols(context, field, node)
   return names
 end
 
--- What stands between the last slash of a path and its ending; "" where it ends otherwise. In time proportional to the
--- path, whatever it is: each pattern is tried at one place.
+-- Returns the text between the last slash of a path and its ending; "" where the path ends otherwise. The time is
+-- proportional to the path's length for any path: each pattern is tried at one place.
 local function id_of(path, ending)
   return path:sub(-#ending) == ending and (path:match("^.*/(.*)$") or path):sub(1, -#ending - 1) or ""
 end
@@ -398,7 +398,7 @@ function readers.network(context, field, node)
   return node.value
 end
 
--- What a network leaves open: numbers, words, true and false by name.
+-- Reads the settings that a network leaves open: numbers, words, true and false by name.
 function readers.settings(context, field, node)
   if not tree.is_record(node) then
     return wrong_type(context, field, node)

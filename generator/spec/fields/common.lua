@@ -1,4 +1,4 @@
--- What the fields of several sections share: defaults and limits.
+-- Defaults and limits that fields of several sections share.
 
 local lists = require("base.lists")
 

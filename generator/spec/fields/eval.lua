@@ -3,7 +3,7 @@
 local common = require("spec.fields.common")
 local features = require("spec.rules.features")
 
--- What eval.by has but its noise, which is for the evaluation at the end.
+-- The entries of eval.by without `noise`, which only the final evaluation uses.
 local function by_without_noise(resolved)
   local by = {}
   for name, wanted in next, resolved.eval.by or {} do

@@ -1,4 +1,4 @@
--- What of another language stands in the text of a spec that is no Lua: Python's, mostly.
+-- Finds constructs of other languages, mostly Python's, in the text of a spec that is not valid Lua.
 --
 -- Input: the text of a file that Lua could not read, or a name that it could not find. Output: mistakes
 -- { line, col, what, expected } in the order of the text, or a hint.
@@ -44,7 +44,8 @@ local OPERATORS = {
   { "+", "+", "`++` is no operator", "a = a + 1" },
 }
 
--- What each token may be; the first that fits is told. tokens, i, brackets that are open -> what, expected.
+-- Rules that recognise a mistake at a token; the first that matches is reported. Each takes tokens, an index and the
+-- open brackets, and returns what, expected.
 local rules = {}
 
 function rules.operator(tokens, i)
@@ -144,8 +145,7 @@ function M.find(text)
   return found
 end
 
--- What to write for a name that Lua reads and a spec does not have; tokens of the line where it stands tell f"..."
--- from f(x).
+-- Returns a hint for a name that Lua parses and specs do not have. The tokens of its line distinguish f"..." from f(x).
 function M.name_hint(name, text, line)
   if words.NAMES[name] then
     return "write " .. words.NAMES[name]

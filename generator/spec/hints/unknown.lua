@@ -1,4 +1,4 @@
--- What somebody meant who wrote a field that a spec does not have.
+-- Guesses the field that was meant by a name that a spec does not have.
 --
 -- Input: the path of the field, the names that its table has, the repository's root. Output: a hint, or nil.
 

@@ -1,4 +1,4 @@
--- What is called otherwise elsewhere: words of Python and other languages, fields of a spec, flags of a trainer.
+-- Names that differ elsewhere: words of Python and other languages, fields of a spec, flags of a trainer.
 --
 -- Input: a word as somebody wrote it, --lr or num_heads; the repository's root. Output: what it means here. Words for
 -- flags stand in runtime/cli/usual_flags.c, which trainers answer from and which is read here; the table below adds
@@ -94,7 +94,7 @@ local SCHEDULED_STEPS = "train.schedule falls until train.steps; train.schedule.
 local NO_LENGTH = "lengths are those of train.lengths and eval.lengths; encoding.positions.max_position is the range "
   .. "of random positions"
 
--- What has no field, and why.
+-- Settings of other libraries that have no field here, each with the reason.
 local WITHOUT = {
   { SCHEDULED_STEPS, "warmup_ratio decay_steps lr_decay_steps t_max" },
   { "momentum is plain: a running sum of gradients, without dampening or a look ahead", "nesterov dampening" },

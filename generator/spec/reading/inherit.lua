@@ -139,12 +139,12 @@ function M.asks_for_score(encoding)
   return encoding ~= nil and asks(encoding.fields.cross, "score")
 end
 
--- What a run's file says may be of any type, and is checked when its text is read as a spec.
+-- A value in a run's file may have any type; its type is checked when the text is read as a spec.
 local function table_of(value)
   return type(value) == "table" and value or {}
 end
 
--- What the family has to say of its own of a facet, in a spec, to have what it has in the resolved one.
+-- Returns the value that a spec must state for a family's own facet to obtain the facet that the resolved spec has.
 local function spelled(encoding, name, page)
   local facet = page.name
   local own, all = table_of(encoding[name])[facet], encoding[facet]

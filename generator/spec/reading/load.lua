@@ -80,8 +80,8 @@ local function check_functions(state, text, path)
   end
 end
 
--- What is wrong with a file as a whole. Where it is no Lua, all that is another language's is told at once, and what
--- Lua said only where none of that comes before it.
+-- Reports a problem with a whole file. If the file is not valid Lua, all constructs of other languages are reported at
+-- once, and Lua's own message only where none of them comes before it.
 local function report_problem(state, shown, text, problem)
   local explained = false
   for _, habit in ipairs(problem.syntax and habits.find(text) or {}) do
@@ -301,8 +301,8 @@ local function resolve_file(state, file)
   return root
 end
 
--- Where a file is that a value of a spec names, relative to the spec file that says so, or to `main` where none does
--- (--set): { shown = its display path, real = the path to open }.
+-- Returns the location of a file that a value of a spec names, relative to the spec file that states the value, or to
+-- `main` where no file does (--set): { shown = its display path, real = the path to open }.
 local function place_of(state, main, origin, name)
   local from = main
   for _, file in next, state.files do
@@ -320,8 +320,8 @@ local function new_state(options)
     budget = sandbox.budget() }
 end
 
--- What M.spec returns of a file whose parents are known; nil when there are more errors than before, unless they are
--- but presets that are not there: what they would have given is missing from tables that are `partial` then.
+-- Returns the result of M.spec for a file whose parents are known; nil when errors were added, unless all of them are
+-- missing presets: the tables that such a preset would have filled are then marked `partial`.
 local function finish(state, file, id, before)
   local unknown = state.unknown
   state.partial = {} -- sections that a preset which is not there was to give a part of

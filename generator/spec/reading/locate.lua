@@ -21,7 +21,7 @@ local SYMBOLS = set("... .. == ~= <= >= // :: << >>") -- every other character s
 local OPENS = set("( { [ function if do repeat")
 local CLOSES = set(") } ] end until")
 
--- What a function body may not hold, and what it holds instead.
+-- Tokens that a function body may not hold, each with its replacement.
 M.INSTEAD = {
   ["<"] = "less(a, b)", [">"] = "less(b, a)", ["<="] = "less_equal(a, b)", [">="] = "less_equal(b, a)",
   ["=="] = "equal(a, b)", ["~="] = "negate(equal(a, b))", ["and"] = "all(a, b)", ["or"] = "any(a, b)",

@@ -1,4 +1,4 @@
--- What --set a.b=v of the command line changes in a spec.
+-- Applies --set a.b=v of the command line to a spec.
 --
 -- Input: the main file of a load, { tree }, the overrides, diagnostics. Output: file.tree with them laid upon it;
 -- errors are in the diagnostics.

@@ -48,8 +48,8 @@ function M.open(text)
   return describe
 end
 
--- What build(describe, chunk) gives, with the text's function and the name of its source; build runs with the
--- function's limits, and calls it by M.theirs. Or nil and what is wrong.
+-- Returns the result of build(describe, chunk), called with the text's function and the name of its source, or nil and
+-- the problem. build runs under the function's limits, and calls the function by M.theirs.
 function M.run(text, build)
   local describe, problem = M.open(text)
   if not describe then

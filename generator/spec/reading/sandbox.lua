@@ -27,7 +27,7 @@ local CHUNK = "spec"
 local SOURCE = "=" .. CHUNK
 M.SOURCE = SOURCE -- of functions that a text made, as debug.getinfo has it
 
--- What a file may call, and what it is called in messages.
+-- A dialect: the functions that a file may call, and the words for the file in messages.
 --   functions, names   by name, and their names sorted
 --   noun, returns      "a spec"; what stands at its end
 local SPEC = { functions = traced.functions, names = traced.names, noun = "a spec", returns = "return { ... }" }
@@ -92,7 +92,7 @@ end
 
 local LITTLE = "a spec that describes, and computes little"
 
--- What an error was, as { what, word, expected, hint }; an error of our own code goes on as an error.
+-- Describes an error as { what, word, expected, hint }; an error of our own code is raised again.
 local function describe_failure(err, co, dialect)
   if type(err) == "table" and err.name then
     return describe_global(err, dialect)
@@ -126,7 +126,7 @@ local function too_large(limits)
     expected = LITTLE }
 end
 
--- What the functions and files of one spec may do together.
+-- The instructions that the functions and files of one spec may execute together.
 function M.budget()
   return { instructions = M.INSTRUCTIONS }
 end
@@ -259,7 +259,7 @@ function M.theirs(f)
   return function(...) return call_as(false, f, ...) end
 end
 
--- Where a function of the text begins, { line, col }; nil for one of those that every spec has.
+-- Returns the position { line, col } at which a function of the text begins; nil for a function that every spec has.
 function M.place(text, f)
   local about = debug.getinfo(f, "S")
   if about.source ~= SOURCE then

@@ -99,7 +99,7 @@ function M.is_list(node)
   return M.is_table(node) and #node.items > 0 and next(node.fields) == nil
 end
 
--- What a node holds, as a message shows it.
+-- Formats the value of a node for a message.
 function M.show(node)
   return M.is_table(node) and "a table" or diagnostics.show(node.value)
 end
@@ -128,7 +128,7 @@ function M.copy(node)
     items = lists.join(node.items, {}) }
 end
 
--- The same node, marked `unstated` (below).
+-- Returns a copy of the node that is marked `unstated` (below).
 function M.unstated(node, mark)
   return lists.merged(node, { unstated = mark })
 end

@@ -24,7 +24,7 @@ function M.has_own(context, name)
   return context.resolved.encoding[name] and context.root.fields.encoding.fields[name] ~= nil
 end
 
--- What a family with facets of its own goes by: what is added to the embedding is no attention's.
+-- The settings that apply to a family with facets of its own: encodings added to the embedding belong to no attention.
 function M.view(resolved, name)
   local view = families.view(resolved, name)
   view.encoding.additive = { kind = "none" }

@@ -74,7 +74,7 @@ local function cross_reading(context, say)
   end
 end
 
--- Of an encoder-decoder.
+-- Streams that each attention of an encoder-decoder reads.
 local STREAMS = { encoder = { "source" }, decoder = { "target" }, cross = { "target", "source" } }
 
 local SHARED_BY_SEQUENCE = { "max_position", "range", "sorted" }
@@ -98,7 +98,7 @@ local function one_draw(say, readers)
   end
 end
 
--- What stands in the way of reading the answer at a token of the input: what, what is expected, the field it is about.
+-- Returns the reason why the answer cannot be read at a token of the input: what, expected, the field concerned.
 local function no_readout(context, readout)
   local facts, task = context.task, context.resolved.task
   if task.data then

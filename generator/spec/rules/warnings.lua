@@ -1,4 +1,4 @@
--- What stops nothing, but will hardly be meant.
+-- Warnings about settings that are valid but hardly intended.
 --
 -- Input: the context of validate.lua, without errors. Output: M.of: a list of warnings as text.
 
@@ -50,7 +50,7 @@ local function warn_mask(context, warn)
   end
 end
 
--- What a spec makes for one of several attentions, in a model that has one.
+-- Warns about `made_for`, a setting for one of several attentions, in a model that has only one.
 local function warn_made_for(context, warn)
   local field = lists.at(context.loaded.tree, "fields.encoding.fields.made_for")
   if field and not families.of(context.resolved.model)[2] then

@@ -183,7 +183,7 @@ local function apply_entries(state, list)
   return good
 end
 
--- What info.score and the resolved spec hold.
+-- Returns the contents of info.score and of the score in the resolved spec.
 local function finish(state, of)
   local formula = { root = state.root, builder = state.builder, parameters = {} }
   local needed, data = parameters_in(state.root), {}

@@ -285,7 +285,7 @@ function M.read(context, name, node, path)
     and p or nil
 end
 
--- What of a parameter enters the resolved spec.
+-- The part of a parameter that enters the resolved spec.
 function M.data(p)
   return { per = p.per, size = p.size, first = p.first, init = p.init, values = p.values, learned = p.learned,
     outside = p.outside }

@@ -18,7 +18,7 @@ M.TRAINED = "trained" -- of files also where no line says it: whether an example
 M.FRAME = "frame" -- what is made for the values that are asked for: there is no all of it
 local IN_FRAME = { digits = true, carry = true } -- axes that a frame bounds
 
--- What no axis can be called: keys of examples, of lines of eval.jsonl, and of tables of them (python/longhand.py).
+-- Names that no axis may have: keys of examples, of lines of eval.jsonl, and of tables of them (python/longhand.py).
 M.IS_KEY = {}
 for key in ([[input target mask length step split set by examples batch draws accuracy exact_match loss sd_over_draws
   id digest task encoding seed learning_rate beyond novel noise of order decoding greedy_examples counted
@@ -159,7 +159,7 @@ local function check_examples(eval, say)
   end
 end
 
--- What an evaluation goes by, and of which sets, against what the task has. say: as in say.lua.
+-- Checks the axes and sets of an evaluation against those of the task. say: as in say.lua.
 function M.check(context, say)
   local eval, facts = context.resolved.eval, context.task
   if not facts then

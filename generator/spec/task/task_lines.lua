@@ -60,7 +60,7 @@ local function read_chance(value)
   return { over = formula }
 end
 
--- What stands at the one token that the answer is about.
+-- Reads the symbol of the one token that the answer is about.
 local function read_probe(value)
   local symbols, what, expected = read_symbols(value)
   if symbols and symbols[2] then
@@ -191,7 +191,7 @@ local function read_option(facts, key, value)
   return option
 end
 
--- What reads the values of all keys but `option NAME` and `axis NAME`.
+-- Functions that read the values of all keys but `option NAME` and `axis NAME`.
 local readers = {
   ["symbols"] = read_symbols, ["input symbols"] = read_symbols, ["output symbols"] = read_symbols,
   ["symbol count"] = read_count, ["input symbol count"] = read_count, ["output symbol count"] = read_count,
@@ -200,7 +200,7 @@ local readers = {
   ["sets"] = read_sets, ["blank"] = read_symbols, ["probe"] = read_probe, ["grid"] = read_grid, ["mask"] = read_mask,
 }
 
--- Those keys, as messages list them.
+-- The keys of `readers` in the order in which messages list them.
 M.KEYS = { "input symbols", "output symbols", "symbols", "input length", "output length", "chance", "baseline", "sets",
   "symbol count", "input symbol count", "output symbol count", "start symbol", "end symbol", "blank",
   "probe", "grid", "literal", "mask" }
@@ -233,7 +233,7 @@ local function try_formula(formula, options, lengths, try)
   end
 end
 
--- What is wrong with a value of a formula; nil where it is at least 1.
+-- Returns the problem with a value of a formula; nil where the value is at least 1.
 local function below_one(value, n, text)
   return value < 1 and ("%s is %d"):format(text, value) .. (n and " at n = " .. n or "") or nil
 end
@@ -337,7 +337,7 @@ local function check_chance(facts, report)
   end
 end
 
--- What the lines say together, once all are read: errors go to report(key, what, expected).
+-- Checks the lines against each other, once all are read: errors are passed to report(key, what, expected).
 function M.finish(facts, report)
   for _, key in ipairs({ "input length", "output length" }) do
     check_length(facts, key, report)
@@ -384,7 +384,8 @@ local function cut(symbols, count, numbers)
   return count and table.move(symbols, 1, most, 1, {}) or symbols
 end
 
--- What is wrong with the facts that options settled: formulas are tried at ends of ranges alone where they are read.
+-- Returns the problem with the facts that options settled: when formulas are read, they are tried only at the ends of
+-- ranges.
 local function problem_of(own)
   for _, name in ipairs({ "input_length", "output_length" }) do
     for _, n in ipairs(LENGTHS_TRIED) do

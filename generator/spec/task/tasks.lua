@@ -1,4 +1,4 @@
--- What the generator knows of tasks: the first comment of each runtime/data/tasks/<kind>.c, or of a user's own file.
+-- Reads the facts of tasks: the first comment of each runtime/data/tasks/<kind>.c, or of a user's own file.
 --
 -- Input: that folder. Output: a map kind -> facts = { kind, title, summary, input_symbols, output_symbols,
 -- input_length, output_length, chance, baseline, baseline_name, options, path }, lengths as formulas in n and options;
@@ -31,11 +31,11 @@ local LONGEST_LINE = 500 -- characters of a header's line; patterns go over one 
 local REQUIRED = { "input symbols", "output symbols", "input length", "output length", "chance" }
 local KEYS = task_lines.KEYS
 
--- What else than samplers longhand/task.h calls lh_task_<kind>.
+-- Words that cannot be kinds: longhand/task.h uses lh_task_<word> for something other than a sampler.
 local TAKEN = { sample = true, collect = true, expand = true, solve = true }
 
--- What task_lines.lua and formulas.lua say of tasks, for those who look at one: the value of a length's formula at task
--- length n, the facts with the options that a spec chooses, whether every example has one output.
+-- Functions of task_lines.lua and formulas.lua for callers that look at one task: the value of a length's formula at
+-- task length n, the facts with the options that a spec chooses, whether every example has one output.
 M.length, M.settle, M.has_one_output = formulas.value, task_lines.settle, task_lines.has_one_output
 
 -- The task lengths of a field, { first, last, step } or { list }, as a list; empty where files have them.
@@ -65,7 +65,7 @@ function M.streams_of(facts, inputs, outputs)
   return facts.apart and { input, output } or { input + output }
 end
 
--- Those of the longest stream.
+-- The tokens of the longest stream.
 function M.tokens(facts, n)
   return math.max(table.unpack(M.streams(facts, n)))
 end
