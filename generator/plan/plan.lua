@@ -53,10 +53,11 @@ local function file_list(plan)
   return files
 end
 
--- What is known before anything is derived. Generated code is linked by names longhand_<role>_<symbol>, with role one
--- word without underscore: spec; x8664, x8664v3, x8664v4, aarch64 (the program of a level); cuda, images, text (the
--- CUDA half); train, evaluate (its kernels). Nothing else is called longhand_: the runtime has lh_, a task lh_task_.
--- Two underscores in a row belong to the compiler; the second is written U, which no id holds, as in the Makefile.
+-- Facts that are known before anything is derived. Generated code is linked by names longhand_<role>_<symbol>, with
+-- role one word without underscore: spec; x8664, x8664v3, x8664v4, aarch64 (the program of a level); cuda, images, text
+-- (the CUDA half); train, evaluate (its kernels). Nothing else is called longhand_: the runtime has lh_, a task
+-- lh_task_. Two underscores in a row belong to the compiler; the second is written U, which no id holds, as in the
+-- Makefile.
 local function head(resolved, facts)
   return {
     abi = ABI,

@@ -1,7 +1,7 @@
--- What a step costs: floating-point operations and memory, for `plan` and for bench.
+-- Costs of a step: floating-point operations and memory, for `plan` and for bench.
 --
 -- Input: a plan with its network; that network (builder.lua); the task's header (lengths as formulas). Output of
--- M.training: what follows from the lengths; what attention keeps hangs on the longest (remade.lua). Of M.of:
+-- M.training: the results of the lengths; the longest decides what attention stores (remade.lua). Of M.of:
 --   flops           factors for the generated formulas; masked: families with masks, { family, count, of_head }, of a
 --                   pair of tokens in all heads and in one; flops_per_step; and `flops` of a whole step, all
 --                   repetitions, mean over the training lengths, into the operations of plan.network (forward and
@@ -28,7 +28,8 @@ local function all_sizes(lengths, facts)
   return lists.map(tasks.lengths(lengths), function(n) return tasks.streams(facts, n) end)
 end
 
--- Of the list: the longest of every stream, the means of tokens, and those of pairs by the streams of both sides.
+-- Returns the longest length of every stream over the list, the mean tokens of each, and the mean pairs for every two
+-- streams.
 local function means_of(sizes)
   local longest, tokens, pairs_of = {}, {}, {}
   for s in ipairs(sizes[1]) do
@@ -122,7 +123,7 @@ local function memory_of(plan, sizes, longest)
   return bytes
 end
 
--- Of what generated code on the CPU leaves out, since no query of a group sees it.
+-- Counts of the pairs that generated code on the CPU skips, since no query of a group sees them.
 local function masked(plan, counts)
   return lists.map(plan.attentions, function(family)
     local count = family.mask.kind ~= "none" and counts[family.name]

@@ -176,7 +176,7 @@ local function head_words(family, lanes)
   }
 end
 
--- What is drawn for a family: rows of numbers, and where those of distances begin.
+-- Sets the counts of a family's random draws: rows of numbers, and the row at which those of distances begin.
 local function draws_of(family, attends, places)
   local positions, distance = family.positions, family.positions.distance
   local randomized, drawn = positions.kind == "randomized", distance.draws ~= nil
@@ -257,7 +257,7 @@ local function input_drawing(plan, words)
     scratch = { { draw.PREFIX .. "MAX_POSITION", draw.max_position } } } or nil
 end
 
--- Those of every sequence of a stream. A model that has nothing else to draw needs no names for it.
+-- The positions of every sequence of a stream. They need no prefix in a model that draws nothing else.
 local function sequence_drawing(plan, words)
   local stream = plan.streams[words.index + 1]
   local reader = stream.by_sequence

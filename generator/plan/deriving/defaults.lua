@@ -1,4 +1,4 @@
--- What of an experiment changes no code: the text that a trainer holds of it, as runtime/training/defaults.h has it.
+-- The parts of an experiment that change no code, as the text that a trainer holds (runtime/training/defaults.h).
 --
 -- Input: the resolved spec, the checkpoint that runs begin with or nil (first_checkpoint.lua). Output: { text, digest,
 -- room, lines }: the text whole, the digest in its first line, the bytes that a program keeps for it, and the text as C
@@ -112,7 +112,7 @@ local function room_for(bytes)
   return room
 end
 
--- What a trainer that ./longhand starts finds in its environment: where another build has given it other defaults in
+-- Sets the environment of a trainer that ./longhand starts: if another build has given the trainer other defaults in
 -- the meantime, it does not run.
 function M.environment(made)
   return "LONGHAND_DEFAULTS=" .. made.digest

@@ -14,7 +14,7 @@ local sha256 = require("base.sha256")
 
 local M = {}
 
--- What runs of before have in their digests. The interface of generated code and runtime, LH_ABI, decides no bit.
+-- The value that digests of earlier runs contain. The interface of generated code and runtime, LH_ABI, decides no bit.
 local DIGEST_ABI = 2
 
 -- A user's file counts by its bytes, and so does one for validation; finite data by its alphabets, since the trainer
@@ -42,8 +42,8 @@ local function evaluation_identity(resolved)
   return (resolved.eval.dropout or noise) and { dropout = resolved.eval.dropout and true or nil, noise = noise } or nil
 end
 
--- What enters the plan digest: the resolved spec without what a run may change freely, and the choices that fix the
--- order of sums.
+-- The plan digest covers the resolved spec without the fields that a run may change freely, and the choices that fix
+-- the order of sums.
 function M.plan(plan)
   local resolved = plan.resolved
   local train = resolved.train
@@ -66,9 +66,9 @@ local function encoding_identity(encoding)
   return lists.merged(table.unpack(pages.said("identity", encoding)))
 end
 
--- What decides whether a checkpoint fits a model: names, shapes, vocabulary and what tokens mean, encoding kinds, and
--- of another network than the first one its operations. A scaling of the rotation and lines are outside it: they are
--- for checkpoints that were trained without.
+-- The model digest decides whether a checkpoint fits a model: it covers names, shapes, vocabulary and the meaning of
+-- tokens, encoding kinds, and, of a network other than the first one, its operations. A scaling of the rotation and
+-- lines are left out: they are for checkpoints that were trained without them.
 function M.model(plan)
   local resolved = plan.resolved
   local identity = encoding_identity(resolved.encoding)

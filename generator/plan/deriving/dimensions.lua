@@ -83,7 +83,7 @@ function tokens.decoder(plan, inputs, times)
         or "a separator and the target" } }
 end
 
--- The same tokens; the input, and computation tokens behind it, are a stream of their own.
+-- An encoder-decoder has the decoder's tokens; its input, followed by computation tokens, is a stream of its own.
 tokens.encoder_decoder = tokens.decoder
 
 local LAYERS = { count = "LAYERS", parameters = "layer_parameters", member = "layer", state = "layer_state" }

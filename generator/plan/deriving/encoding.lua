@@ -52,16 +52,17 @@ local function derive_family(plan, family, facts)
   family.score_text = encoding.score
 end
 
--- Where the way back has weights beside the gradients of their logits, and rows with channels of a value and its key in
--- turn: in place of what it would have, or beside what vectors of distances need. False: no level has room for that.
+-- The backward pass stores weights next to the gradients of their logits, and rows that alternate channels of a value
+-- and its key: in place of its other buffers, or in addition to those for vectors of distances. Returns their names, or
+-- false where no level's vectors hold such a row.
 local function paired(plan, family)
   local row, beside = 2 * family.head_width * (plan.precision == "float64" and 8 or 4), family.terms.beside
   return not family.terms.outwards and row <= levels[1].vector
     and { pairs = beside and "pairs" or "dlogits", rows = beside and "pair_rows" or "rows" }
 end
 
--- What hangs on the terms of all families: whether blocks of a shard add up more than the gradient, what lies behind
--- the struct `shared`, which tables of positions there are.
+-- Properties that depend on the terms of all families: whether blocks of a shard add up more than the gradient, which
+-- family lies last behind the struct `shared`, which tables of positions there are.
 function M.shared(plan)
   local all, added, last = plan.attentions, plan.additive.kind == "sinusoid", false
   for _, family in ipairs(all) do
@@ -81,7 +82,7 @@ end
 
 -- ---- what is drawn ----
 
--- Where the draws of each stream begin in the counter: with those of the first family that looks at it.
+-- The draws of each stream begin, in the counter, at the site of the first family that reads the stream.
 local function settle_sites(plan)
   for _, stream in ipairs(plan.streams) do
     stream.first_site = 0
@@ -92,9 +93,9 @@ local function settle_sites(plan)
   end
 end
 
--- What a family draws in begin_step: { stream, member, site }, C text of what is added to a draw's index for its site.
+-- Lists a family's draws in begin_step: { stream, member, site }, site being C text that is added to a draw's index.
 -- Queries and keys of one stream share a draw. The sites of a stream's positions are those of its attention to itself;
--- a draw of source positions for a block of the decoder has one of cross-attention's.
+-- a draw of source positions for a block of the decoder has a site of cross-attention.
 local function settle_sides(plan, family)
   local positions = family.positions
   family.sides = {}
@@ -111,8 +112,8 @@ local function settle_sides(plan, family)
   end
 end
 
--- What places the vectors that are added to tokens, where that is drawn: the positions, what their constants begin
--- with, and the draw of block l. Several streams have draws that are no family's (apart).
+-- The random positions of the vectors that are added to tokens: their kind and range, the prefix of their constants,
+-- and the draw of block l. With several streams these draws belong to no family (apart).
 local function input_draw(plan)
   local family = plan.first
   local apart = plan.streams[2] ~= nil
@@ -138,7 +139,7 @@ local function readers(plan, stream, drawn)
   return list
 end
 
--- Of a stream: the numbers that may be given for its draws are those that all its readers can take.
+-- Limits the numbers that may be given for a stream's draws to those that all its readers can take.
 local function settle_stream(plan, stream, drawn)
   stream.by_sequence, stream.position_range, stream.first_position, stream.distance_range = false, 0, 0, 0
   local function least(a, b)

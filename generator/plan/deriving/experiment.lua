@@ -1,4 +1,4 @@
--- What spec.c tells the runtime of the experiment besides its model: the task, and of training what is compiled in.
+-- The experiment without its model, for spec.c: the task, and the settings of training that are compiled in.
 --
 -- Input: a plan with its resolved spec, the task's header (tasks.lua), the file of the user's own network or nil.
 -- Output: task, train, clip, own_network, and lists: the C arrays { type, name, text } that lengths stand in;

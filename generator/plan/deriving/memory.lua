@@ -1,5 +1,5 @@
--- What a trainer on the CPU takes, in bytes: for the buffers that the network has (buffers.lua), and beside
--- them for attention, the tables of positions and packed weights.
+-- Memory of a trainer on the CPU, in bytes: for the buffers of the network (buffers.lua), and in addition for
+-- attention, the tables of positions and packed weights.
 --
 -- Input: a plan with its network (plan.cpu); a size, the tokens of every stream, { T } or { S, T }; a number of
 -- sequences; a level of levels.lua, the widest unless given. Output: bytes, as lay_out, shared_bytes and tables_bytes
@@ -23,7 +23,7 @@ local function round_up(n, to)
   return (n + to - 1) // to * to
 end
 
--- What `take` makes of that many bytes.
+-- The bytes by which `take` advances for a request.
 local function taken(bytes)
   return round_up(bytes, CACHE_LINE)
 end
@@ -242,7 +242,7 @@ end
 
 -- ---- a process ----
 
--- What lh_engine_memory takes for so many.
+-- The bytes that lh_engine_memory allocates for a request.
 local function allocated(bytes)
   return bytes >= LARGE_FROM and round_up(bytes, LARGE_PAGE) or bytes
 end

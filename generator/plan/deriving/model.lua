@@ -45,7 +45,7 @@ local DESCRIPTIONS = {
   encoder_decoder = require("network.models.encoder_decoder"),
 }
 
--- What a description sees of the model's section: fields that are left out have their defaults.
+-- Defaults of the fields of the model's section that a spec leaves out, as a description sees them.
 local LEFT_OUT = { norm = { kind = "layer", place = "post" }, activation = "relu", branch_activation = "none",
   bias = "feedforward", init = "haiku", tied = false, embedding = "table", readout = "outputs", attention_dropout = 0,
   hidden_dropout = 0 }
@@ -129,7 +129,7 @@ end
 
 -- ---- a network of the user's own ----
 
--- What the spec says and the network leaves out would be missed without a word.
+-- Refuses a field that the spec states and the network does not read: it would otherwise be ignored silently.
 local function unread(field, file, expected)
   error({ problem = true, field = field, what = "is read by nothing in " .. file.path,
     expected = expected .. ", or no such field" }, 0)
@@ -335,7 +335,7 @@ local function headers_of(executed)
   return canonical.sorted_keys(lists.set(wanted))
 end
 
--- What generated code has constants of: the network's dropouts, and what vectors of tokens are multiplied by.
+-- Constants of generated code: the network's dropouts, and the factors that vectors of tokens are multiplied by.
 local function constants(plan, net)
   local embedding, scales = nil, embeddings.scales(net)
   local dropouts = lists.map(net.dropouts, function(d) return dimensions.dropout(d.name, d.rate) end)
@@ -361,8 +361,9 @@ local function check_places(eval_dropout, net)
   end
 end
 
--- What families are asked for. drops: what of their weights is dropped out, and at which place of the block, or false.
--- Attentions of tokens that are decoded may be asked for some of them; those of labelled tokens alone, for these.
+-- Settles what the network requires of families. drops: the dropout of their weights and its place in the block, or
+-- false. ranged: attentions of tokens that are decoded may be computed for some of the tokens only; partial: attentions
+-- of labelled tokens alone, for these.
 local function settle_families(plan, net, executed, stream, labelled)
   local drops, decoded, partial = {}, {}, {}
   for _, block in ipairs(net.scopes) do

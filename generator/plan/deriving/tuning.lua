@@ -1,5 +1,5 @@
--- What cannot change a rounding and may therefore be chosen for a machine: the one table of these choices, and what a
--- model of registers and caches makes of each.
+-- Choices that cannot change a rounding and may therefore be made for a machine: their one table, with the value that a
+-- model of registers and caches gives each.
 --
 -- Input: a plan with its tensors (model.lua), a level of levels.lua, a machine: { l2 = bytes of a core's
 -- second cache }. Output: names and values of choices, in the order of M.CHOICES; for tuned.h (templates/common) the
@@ -16,8 +16,9 @@ local M = {}
 -- A machine that nothing is known of.
 M.ANY_MACHINE = { l2 = 512 * 1024 }
 
--- What a load costs beside a multiply-add, which units of their own do at the same time: it is felt where tiles are
--- small. And how many sums must be under way to hide that each takes four cycles on two units.
+-- LOAD: the cost of a load relative to a multiply-add; units of their own do loads at the same time, so that the cost
+-- is felt where tiles are small. UNDER_WAY: the sums that must be in flight to hide that each takes four cycles on two
+-- units.
 local LOAD, UNDER_WAY = 0.3, 8
 local MOST_BLOCKS = 3 -- of training, that go through the layers together in an evaluation
 local FILLED = 0.75 -- the part of a cache that one program can count on
@@ -103,7 +104,7 @@ choices[1] = {
   of = function(level) return level.registers end,
 }
 
--- The same of a gradient of weights.
+-- Rows x vectors of a gradient of weights that are summed in registers side by side.
 choices[2] = {
   name = "gradient_tile", modes = { "train" },
   constants = function(value)
@@ -211,7 +212,7 @@ function M.constant(plan, level, name)
   end)
 end
 
--- What the model makes of every choice at a level: values by name.
+-- The model's value of every choice at a level, by name.
 function M.defaults(plan, level, machine)
   local values = {}
   for _, choice in ipairs(choices) do
@@ -239,7 +240,7 @@ function M.values(plan, level)
   return all
 end
 
--- What of a plan the best choices hang on, as text: trainers that have it in common are tuned together.
+-- The properties of a plan that the best choices depend on, as text: trainers that share them are tuned together.
 function M.shape(plan)
   local heads = lists.map(plan.attentions, function(family)
     return ("%s %d x %d"):format(family.name, family.heads, family.head_width)

@@ -1,4 +1,4 @@
--- What the generator chose for a plan, and why.
+-- The generator's choices for a plan, with the reasons.
 --
 -- Input: a plan. Output: a list of { what, value, why } in words. Nothing is decided here.
 
@@ -15,7 +15,8 @@ local PRODUCTS = {
   bf16 = { "bf16", "tensor cores: operands rounded to 8 bits, sums, master weights and everything else float32" },
 }
 
--- What the CUDA half does, by add(what, value, why); a trainer asks the driver how many blocks are resident at once.
+-- Passes the choices of the CUDA half to add(what, value, why); a trainer asks the driver how many blocks are resident
+-- at once.
 local function cuda_choices(plan, add)
   local cuda, products = plan.cuda, PRODUCTS[plan.precision]
   if plan.no_device_code then
@@ -82,8 +83,8 @@ function M.list(plan)
   return list
 end
 
--- What changes no bit, level by level, those together that agree. It depends on the machine, and so it is not in the
--- files that are written.
+-- Choices that change no bit, level by level, levels that agree together. They depend on the machine, and therefore are
+-- not in the files that are written.
 function M.tuned(plan)
   local list = {}
   for i, choice in ipairs(plan.tuned[1].choices) do

@@ -22,7 +22,7 @@ local function family_encoding(plan, family)
   return table.concat(phrases, "; ")
 end
 
--- The same of a family, or of all: in one sentence where they are alike.
+-- Describes the encoding of a family, or of all: in one sentence where all are equal.
 function M.encoding(plan, family)
   if family then
     return family_encoding(plan, family)
@@ -78,7 +78,7 @@ function M.sizes(plan)
   return table.concat(words, ", ")
 end
 
--- What the model is beyond its sizes, where a field says so: words to go on with.
+-- Phrases that follow the model's sizes, one for each field that adds something to them.
 function M.model(plan)
   local model, words = plan.resolved.model, {}
   local norm = model.norm or {}

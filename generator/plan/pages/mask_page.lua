@@ -21,7 +21,7 @@ local sees = {
   end,
 }
 
--- What a head's lines give a pair, or false.
+-- The value that a head's lines give a pair, or false.
 local function line_value(mask, head, i, j, S)
   local value = false
   if mask.causal and j > i then

@@ -81,8 +81,8 @@ end
 
 local PASSES = { "forward", "backward" }
 
--- The same as data: bytes and flops are of all repetitions, which are `times`; parameters are of one, and there are
--- `count` of these.
+-- Returns the table of operations as data: bytes and flops cover all `times` repetitions; parameters are those of one
+-- of `count` copies.
 function M.json(plan)
   local list = {}
   for i, scope in ipairs(plan.passes) do
@@ -104,7 +104,7 @@ end
 
 local KEPT = "style=filled, fillcolor=lightgrey" -- what the way back reads
 
--- Of one scope: its operations as boxes, arrows from what they read.
+-- Draws one scope: its operations as boxes, with arrows from their inputs.
 local function draw_scope(lines, scope, prefix)
   for j, operation in ipairs(scope.operations) do
     local label = { operation.name, operation.words,

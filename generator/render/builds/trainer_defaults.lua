@@ -9,7 +9,7 @@ local write = require("base.write")
 
 local M = {}
 
--- Where the text of a program stands, from its first byte to the last of its room; nil where that is not certain.
+-- Finds the text in a program: its first byte and the last byte of its space; nil where that is not certain.
 local function place_of(program, room)
   local pattern = defaults.pattern(room)
   local first = program:find(pattern)

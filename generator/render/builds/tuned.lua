@@ -1,5 +1,5 @@
--- What ./longhand tune found on this machine: a folder of small JSON files, one for each machine, level, compiler and
--- shape of model, which builds take their choices from (tuning.lua).
+-- Results of ./longhand tune on this machine: a folder of small JSON files, one for each machine, level, compiler and
+-- shape of model, from which builds take their choices (tuning.lua).
 --
 -- Input: a project, a plan. Output: plan.tuned, and warnings about files that are not what they should be: such a file
 -- counts as none. The folder is that of the compiler of device code: LONGHAND_CACHE, or longhand in the user's cache.
@@ -66,7 +66,7 @@ local function short(text)
   return sha256.digest(text):sub(1, 8)
 end
 
--- What an entry is for: { machine, level, compiler, shape }.
+-- The key of an entry: { machine, level, compiler, shape }.
 function M.key(project, plan, level)
   return { machine = M.machine().name, level = level, compiler = M.compiler(project), shape = tuning.shape(plan) }
 end
@@ -76,7 +76,7 @@ function M.path(key)
   return folder and ("%s/%s-%s-%s.json"):format(folder, short(key.shape), key.level, short(canonical.text(key)))
 end
 
--- What is wrong with an entry, { field, found, expected }; nil where nothing is.
+-- Returns the problem with an entry, { field, found, expected }, or nil.
 local function problem_of(entry, key, plan)
   if getmetatable(entry) ~= input.OBJECT then
     return { field = "the file", found = "no object", expected = "an object" }

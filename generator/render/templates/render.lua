@@ -88,7 +88,8 @@ local function locate(run)
   return here
 end
 
--- Where a name stands in the line that runs, at or after the hole; the line's first character when it is not found.
+-- Moves the column to a name in the current line, at or after the hole; to the line's first character when it is not
+-- found.
 local function point_at(run, name)
   local here = locate(run)
   local source, pattern = here.source[here.line] or "", "%f[%w_]" .. name:gsub("%p", "%%%0") .. "%f[^%w_]"
@@ -109,7 +110,7 @@ local function lookup(run, name)
     table.unpack(run.extras)))
 end
 
--- What a hole may hold becomes text.
+-- Returns the text of a hole's value, or fails where a hole may not hold such a value.
 local function hole_text(run, expression, parent, value)
   if type(value) == "string" then
     if value:find("[\n\r]") then
@@ -229,7 +230,7 @@ local function splice(run, name, folder)
   end
 end
 
--- What the code that template.lua makes of a line of text calls.
+-- The code that template.lua compiles from a line of a template calls this function and those below.
 local function add_text(run, text)
   run.pieces[#run.pieces + 1] = text
 end

@@ -14,7 +14,7 @@ M.COLUMNS, M.CONTINUED = 120, 8
 local INDENT = 4
 local SHORTEST = 12 -- a rest, where there is another way
 
--- What a break at a token costs, besides the depth of brackets; before: the token goes with the rest.
+-- Costs of a break at a token, besides the depth of brackets; before: the token moves to the next line.
 local ASSIGNS, WORST, DEEPER = 5, 6, 10
 local BREAKS = {
   { ",", 0 }, { ";", 0 }, { " &&", 1 }, { " ||", 1 }, { " ?", 2, before = true }, { " :", 2, before = true },
@@ -133,7 +133,7 @@ local function parted(line)
   return kept, rest
 end
 
--- What a comment's line begins with behind the first one.
+-- The beginning of a comment's continuation line.
 local function star(line)
   return line:match("^%s*") .. (line:find("^%s*/") and " * " or "* ")
 end
