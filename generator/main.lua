@@ -181,7 +181,7 @@ function verbs.gen(project, arguments)
   return print_result(("%s: %d files, %s\n"):format(dir, #spec.files, what))
 end
 
--- What a rendered spec is to be compiled for, as build.lua has it; or nil and a message. request: see provide.
+-- Returns the job of a rendered spec (build.lua); or nil and a message. request: see provide.
 local function job_of(project, spec, request)
   local levels, message = build.levels(project, request.levels)
   message = message or request.linking == "static" and build.static_problem(project)
@@ -489,7 +489,7 @@ end
 
 local ok, code = xpcall(main, function(err) return failure_of(err, debug.traceback(tostring(err))) end, arg)
 if not ok then
-  -- Where Lua itself has no memory, or no stack, no handler is called.
+  -- If Lua itself has no memory or no stack left, it does not call the handler.
   local failure = type(code) == "table" and code or failure_of(code)
   say(failure.text, "\n")
   code = failure.code

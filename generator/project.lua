@@ -41,13 +41,13 @@ function Project:build_goal(relative)
   return self.builds .. "/" .. relative
 end
 
--- The same as a path from here.
+-- A file in the folder of builds, as a path that this process can open.
 function Project:build_path(relative)
   local goal = self:build_goal(relative)
   return goal:sub(1, 1) == "/" and goal or self:path(goal)
 end
 
--- What make is told of the folder.
+-- The setting that passes the folder of builds to make.
 function Project:build_setting()
   self.builds = self.builds or builds.folder(self.root)
   return "LONGHAND_BUILD=" .. self.builds
@@ -91,7 +91,7 @@ function Project:task_facts(d)
   return tasks.read(self.root .. "/runtime/data/tasks", d)
 end
 
--- What the task files say of themselves; or nil and the errors as text.
+-- Returns the facts that task files declare; or nil and the errors as text.
 function Project:tasks()
   local d = diagnostics.new()
   local facts = self:task_facts(d)
@@ -125,7 +125,7 @@ local function validated(loaded, d, facts)
   }
 end
 
--- The same for a spec's name; or nil and the errors, as text and as data.
+-- Resolves the spec of a name; or nil and the errors, as text and as data.
 function Project:resolve(argument, sets)
   local path, message, errors = self:find_spec(argument)
   if not path then
@@ -143,7 +143,7 @@ function Project:resolve(argument, sets)
   return spec
 end
 
--- The same table with its plan; nil after an error.
+-- Adds the plan to a resolved spec; nil after an error.
 local function add_plan(spec, d)
   local problem
   spec.plan, problem = plan_module.build(spec.resolved, { task = spec.task, score = spec.score,
@@ -190,7 +190,7 @@ function Project.network(_, spec)
   return (model.network(spec.plan, spec.network))
 end
 
--- What an attention of a plan opens to queries, and gives them, as mask_page.lua has it.
+-- Returns the cells that an attention of a plan opens to queries, and their values, as in mask_page.lua.
 function Project.mask_cells(_, family, queries, keys)
   return mask_page.cells(family, queries, keys)
 end

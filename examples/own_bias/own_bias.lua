@@ -1,7 +1,7 @@
 -- Sorting with a positional bias of one's own: a penalty that grows with the logarithm of the distance between two
 -- tokens, and a learned preference for the left side. Read README.md beside this file, then change the formula.
 return {
-  -- What is learnt; ./longhand list tasks shows the others.
+  -- The task that the model learns; ./longhand list tasks shows the others.
   task = { kind = "bucket_sort" },
 
   encoding = {

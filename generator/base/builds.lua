@@ -1,8 +1,7 @@
--- Where builds go: the folder of LONGHAND_BUILD; else `build` in the checkout, where this user may write there; else
--- one for each checkout in the user's cache, so that an installed copy that nobody may write to serves many users.
+-- The folder of builds: that of LONGHAND_BUILD; else `build` in the checkout, if this user may write there; else one
+-- for each checkout in the user's cache, so that an installed copy that nobody may write to serves many users.
 --
--- Input: the repository's root. Output: a folder, absolute, or "build"; whether it can be written is found out by those
--- who do.
+-- Input: the repository's root. Output: a folder, absolute, or "build"; its callers find out whether it can be written.
 
 local lfs = require("lfs")
 local paths = require("base.paths")
@@ -31,7 +30,7 @@ function M.folder(root)
     or paths.cache("build-" .. sha256.digest(paths.absolute(root))) or OWN
 end
 
--- What is wrong with the folder, or nil.
+-- Returns the problem with the folder, or nil.
 function M.problem(root)
   local folder = M.folder(root)
   if folder ~= OWN and not tongues.make(folder) then

@@ -1,11 +1,12 @@
--- What a piece of work reads, so that it can be told later whether it would read the same again.
+-- The files and folders that a computation reads, for deciding later whether it would read equal contents again.
 --
--- Input: a function. Output: M.observe gives the dependencies, { [path] = state }, and what the function returns. A
--- state is a text: of a file its device, inode, size and times of change, of a folder that was listed its names, else
--- what lies there, or that nothing does. M.state says how a path is now, M.hold whether all are as they were, M.settled
--- whether they were already so before a time.
--- Invariants: observed is all that goes through io.open, lfs.attributes and lfs.dir, files that are written apart; a
--- file that is read as a module is not, M.modules has those. Each state is taken before the function sees the file.
+-- Input: a function. Output: M.observe returns the dependencies, { [path] = state }, and the function's results. A
+-- state is a text: for a file its device, inode, size and times of change, for a folder that was listed its names,
+-- otherwise the kind of the entry, or that there is none. M.state returns the present state of a path, M.hold whether
+-- all states are unchanged, M.settled whether they were already so before a time.
+-- Invariants: everything is observed that passes through io.open, lfs.attributes and lfs.dir, except files that are
+-- written; a file that is read as a module is not, M.modules has those. Each state is taken before the function sees
+-- the file.
 
 local lfs = require("lfs")
 local paths = require("base.paths")

@@ -159,7 +159,8 @@ function Diagnostics:text()
   return (table.concat(out, "\n"):gsub("[^\n\t]+", tongues.plain)) .. "\n"
 end
 
--- The same as data: a list of { path, line, col, set, field, what, expected, hint, notes = { { path, line, what } } }.
+-- Returns the errors as data, a list of { path, line, col, set, field, what, expected, hint, notes = { { path, line,
+-- what } } }.
 function Diagnostics:list()
   return lists.map(sorted(self), function(record)
     local at, notes = record.at or record, lists.map(record.notes or {}, function(note)

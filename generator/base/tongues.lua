@@ -1,13 +1,13 @@
--- Text of a user's, or of somebody else's files, in the tongues that Longhand writes: one function for each.
+-- Escapes text of users and of other files for the languages that Longhand writes: one function for each.
 --
--- Input: any text, whatever its bytes. Output: text that stands where the tongue expects it and is nothing but text
--- there. All but shell and make, which must name a file exactly, give one line of valid UTF-8: a control character, and
--- every byte that is no UTF-8, becomes a question mark. What is put into another tongue at once is put through both
--- functions, the inner tongue's first.
+-- Input: any text, whatever its bytes. Output: text that the language, where it expects text, reads as nothing but
+-- text. All functions but shell and make, which must name a file exactly, return one line of valid UTF-8: a control
+-- character, and every byte that is not UTF-8, becomes a question mark. Text in one language nested in another is
+-- passed through both functions, the inner language's first.
 
 local M = {}
 
--- What neither prints nor may stand in XML.
+-- Code points that are not printable or not allowed in XML.
 local UNPRINTABLE = { ["\u{FFFE}"] = true, ["\u{FFFF}"] = true, ["\u{2028}"] = true, ["\u{2029}"] = true }
 
 -- Bytes of an invalid text, one by one where they are none of a character.

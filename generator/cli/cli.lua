@@ -221,7 +221,7 @@ local function usage_of(parser, words, i)
   return command and usage_of(command, words, i + 1) or parser:get_usage()
 end
 
--- What is legal where a word was not: the verbs, or the flags of the verb.
+-- Legal words in the place of a wrong one: the verbs, or the flags of the verb.
 local function legal_names(parser, kind)
   local names = {}
   for _, element in ipairs(kind == "command" and parser._commands or parser._options) do
@@ -230,7 +230,8 @@ local function legal_names(parser, kind)
   return lists.merged(names, lists.set(names))
 end
 
--- What an unknown flag of ./longhand means elsewhere: a flag of the verb, of the trainer, or a field of the spec.
+-- Explains a flag that ./longhand does not know by another name: a flag of the verb, of the trainer, or a field of a
+-- spec.
 local function meant_elsewhere(name, names, verb, root)
   local meant = hints.meanings(name, root)
   local own = lists.find(meant.flags, function(flag) return names[flag:match("^%S+")] end)

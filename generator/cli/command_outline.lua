@@ -1,4 +1,4 @@
--- What a command line has, as data: for completions and the manual.
+-- The elements of a command line, as data: for completions and the manual.
 --
 -- Input: a parser of argparse. Output: { name, summary, text, usage, options, arguments, verbs }; an option is { names,
 -- value, text } (value: nil for a flag), an argument { name, text }; either has `kind`: a list of legal words, what is

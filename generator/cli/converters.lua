@@ -1,4 +1,4 @@
--- What words of the command line mean.
+-- Converts words of the command line to values.
 --
 -- Input: a word. Output: its value; or nil and what is wrong with it, as argparse has it.
 

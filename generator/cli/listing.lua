@@ -1,4 +1,4 @@
--- What there is to choose from: the lines of the verb `list`.
+-- Lists the available specs, studies, tasks and so on: the lines of the verb `list`.
 --
 -- Input: a project and what is listed. Output: lines of text, or nil and a message.
 

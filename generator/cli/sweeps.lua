@@ -11,11 +11,11 @@ local M = {}
 
 local ACTIONS = { status = true, watch = true, resubmit = true, cancel = true }
 
--- What of a sweep the site file decides, where there is one; and what says how to train.
+-- Settings of a sweep that its site file decides, if it has one; and settings that describe how to train.
 local OF_SITE = { "jobs", "device", "arch", "jit" }
 local OF_TRAINING = { "jobs", "hours", "device", "arch", "jit", "cuda_root" }
 
--- What names a study and chooses cells of it. where: the grid of flags is left there.
+-- Adds the words that name a study and choose cells of it. where: the place where a grid from flags is saved.
 local function add_study(command, where)
   command:argument("study", "a study file, or the name of one in spec/studies or in DIR; STUDY:CELL,CELL for some of "
     .. "its cells; with --axis a spec"):target("words"):args("1+")
@@ -83,7 +83,7 @@ function M.add_bundle(parser)
   })
 end
 
--- What stands without --axis, or does not go with it.
+-- Returns a conflict of flags with --axis, or of grid flags without it.
 local function grid_conflict(result)
   local of_grid = result.seeds and "--seeds" or result.rates and "--learning-rate"
   if #result.axes == 0 then
@@ -94,7 +94,7 @@ local function grid_conflict(result)
   return result.scale and "--scale does not go with --axis: a grid from flags has no scales"
 end
 
--- What does not go with --slurm, or with a word before the study; nil where all does.
+-- Returns a conflict of flags with --slurm, or with a word before the study; nil where there is none.
 local function conflict(result, action)
   if action and result.dry_run then
     return "--dry-run does not go with " .. action

@@ -1,4 +1,4 @@
--- What calibration and windows hang on: one factor at a time is other than in a base cell, on the successor.
+-- Factors that calibration and windows depend on: each cell changes one factor of a base cell, on the successor.
 --
 -- The base is a student that begins anew, without positions, under the bias of a vanilla teacher, in the frame and with
 -- the model and the training of the released code. Where a factor is the student's own it shares the base's teacher;

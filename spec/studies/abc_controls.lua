@@ -1,4 +1,5 @@
--- What of a calibrated bias does the work: students of it, of biases that are wrong in one respect, and without any.
+-- Controls that locate the effect of a calibrated bias: students of it, of biases wrong in one respect, and without
+-- any.
 --
 -- Three teachers, three students of each with every bias that is made of it, three runs of what has no teacher; all
 -- but the teachers with the same steps.

@@ -1,4 +1,5 @@
--- Which reading (interpretation) of random distances made the tables of Ruoss et al. 2023? (S1 of docs/switches.md)
+-- Readings (interpretations) of random distances that may underlie the tables of Ruoss et al. 2023 (docs/switches.md,
+-- S1)
 local function relative(reading)
   local positions = { kind = "randomized", max_position = 2048, reading = reading }
   return { encoding = { kind = "relative", positions = positions } }

@@ -22,6 +22,6 @@ return {
     with = addition },
   { name = "shaw-fair", spec = { encoding = { use = "shaw", cross = { use = "shaw" } } }, learning_rates = rates },
   { name = "nope-fair", spec = { encoding = { use = "none" } }, learning_rates = rates },
-  -- What a stage makes of a vanilla model; in its released log four epochs were enough.
+  -- A stage trains this cell from a vanilla model; in the released log of that stage four epochs were enough.
   { name = "abc", spec = { train = { epochs = 4 } } },
 }
