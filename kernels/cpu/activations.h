@@ -10,7 +10,7 @@
 
 /* ---- one vector: all but ReLU are x times a share of it, P(x); the slope is P(x) + x p(x), p the density of P ---- */
 
-/* Of numbers that are distributed normally, those below x. */
+/* The share of normally distributed numbers that are below x. */
 INLINE vector normal_share(vector x, vector *density) {
     vector weight, share = (real)0.5 + (real)0.5 * erf_and_weight(x * (real)0.70710678118654752440, &weight);
     *density = weight * (real)0.39894228040143267794;

@@ -56,7 +56,7 @@ INLINE void class_grad(const int C, const int classes, const int columns, const 
     }
 }
 
-/* The same where the rows are vectors of tokens, without a bias: dw_rows [classes][C] += g^T x. */
+/* Gradients of classes whose rows are vectors of tokens, without a bias: dw_rows [classes][C] += g^T x. */
 INLINE void tied_class_grad(const int C, const int classes, const real *restrict x, const real *restrict g,
                             const real *restrict w_rows, real *restrict dw_rows, real *restrict dx) {
     for (int c = 0; c < C; c += LANES) {

@@ -95,7 +95,7 @@ INLINE void dropout_keep(lh_key key, uint32_t step, uint32_t example, uint32_t s
     dropout_keep_from(key, step, example, site, 0, count, threshold, keep);
 }
 
-/* Where the masks of one example come from. */
+/* The source of one example's masks. */
 typedef struct keep_source {
     lh_key key;
     uint32_t step, example, site;

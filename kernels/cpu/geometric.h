@@ -74,8 +74,8 @@ INLINE vector choose_by_sign(vector sign, vector negative, vector positive) {
 #endif
 }
 
-/* Of N vectors of logits x: match = sigmoid(x), miss = 1 - match, neither with less precision than the other; and what
- * the gradient needs of them, the lesser with the sign of x. */
+/* Chances from N vectors of logits x: match = sigmoid(x), miss = 1 - match, neither with less precision than the other;
+ * and kept, which the gradient needs: the lesser of the two with the sign of x. */
 INLINE void chances_of(const int N, const vector *x, vector *match, vector *miss, vector *kept) {
     vector tail[SIDE_BY_SIDE];
     exp_tails(N, x, tail);
@@ -90,11 +90,10 @@ INLINE void chances_of(const int N, const vector *x, vector *match, vector *miss
 
 /* ---- outwards: the chance that reaches a key ---- */
 
-/* What is left behind a key of the chance before it. What counts as 0 stays about as large as that: see
- * LEAST_CHANCE. */
+/* The chance that is left after a key. A chance that counts as 0 stays about that large: see LEAST_CHANCE. */
 INLINE vector behind_key(vector chance, vector miss) { return maximum(broadcast(LEAST_CHANCE / 2), chance * miss); }
 
-/* Of N rows of logits, one row and then every step'th: matches in their place, kept, and misses. */
+/* Replaces N rows of logits, one row and then every step'th, by their matches; writes kept and misses. */
 INLINE void write_chances(const int N, const int step, real *weights, real *kept, vector *miss) {
     vector x[SIDE_BY_SIDE], match[SIDE_BY_SIDE], one[SIDE_BY_SIDE];
     UNROLL
@@ -188,7 +187,7 @@ INLINE void fill_rows(int from, int to, const real *row, real *rows) {
     for (int r = from; r < to; r++) store(rows + r * LANES, load(row));
 }
 
-/* Of the rows [from, to) every second one, the first of them too; as mirror_rows. Down these, lane a is a rows late. */
+/* mirror_rows for every second one of the rows [from, to), the first included. Down these, lane a is a rows late. */
 INLINE void mirror_every_second(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
     const ptrdiff_t least = low * LANES, most = high * LANES;
     vector late[LANES - 1]; /* of the bit b from b - 1 on */
@@ -309,7 +308,7 @@ INLINE vector sum_side(int count, const int step, const real *gains, real *sums)
     return sum;
 }
 
-/* Those of the keys among the queries, from what the keys on both sides add up to. */
+/* Sums of the keys among the queries, from the sums of the keys on both sides. */
 INLINE void sum_among(int count, vector right, vector left, const real *gains, real *sums) {
     for (int b = count - 1; b >= 0; b--) {
         right -= keep_where(lanes_before(b), load(gains + b * LANES));
@@ -340,7 +339,7 @@ INLINE vector share_side(int from, int to, const real *farther, const real *acro
     return sum;
 }
 
-/* Those of the keys among the queries, added to the sums of both sides. */
+/* Gradients of the keys among the queries, added to the sums of both sides. */
 INLINE void share_among(int count, const real *sums, const real *mirrored, const real *kept, real *dlogits,
                         vector *right, vector *left) {
     for (int b = 0; b < count; b++) {

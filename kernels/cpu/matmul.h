@@ -19,7 +19,7 @@
 #include "kernels/cpu/vector.h"
 #include "longhand/laps.h"
 
-/* What happens to a sum before it is stored. */
+/* The operation on a sum before it is stored. */
 enum finish {
     FINISH_STORE,     /* y = sum */
     FINISH_BIAS,      /* y = sum + other[n] */
@@ -55,7 +55,7 @@ INLINE void pack_weights(const int K, const int N, const real *restrict w, real 
             for (int j = 0; j < width; j += LANES) store(panels + j, load(w + k * N + n + j));
 }
 
-/* The same for w^T [N][K], w being [K][N]. */
+/* Panels of w^T [N][K], w being [K][N]. */
 INLINE void pack_transposed(const int K, const int N, const real *restrict w, real *restrict panels) {
     const int width = panel_width(K);
     for (int k = 0; k < K; k += width)

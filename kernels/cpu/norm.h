@@ -125,7 +125,7 @@ INLINE void norm_row_grad(const int C, const real *dy, const real *restrict xhat
     for (int j = 0; j < C / LANES; j++) dz[j] = (dz[j] - mean - n[j] * projection) * rstd;
 }
 
-/* Likewise. */
+/* The gradient of a row of an RMS norm. */
 INLINE void rms_row_grad(const int C, const real *dy, const real *restrict xhat, real rstd, const real *scale,
                          vector *dscale, vector *dz) {
     vector n[ROW_VECTORS], product = {0};
@@ -280,7 +280,7 @@ INLINE void add_norm_sum_grad(int rows, const int C, const real *dy, const real 
     layer_norm_grad_added(rows, C, dy, xhat, rstd, scale, dz, dscale, doffset);
 }
 
-/* Likewise, and dbranch = dz where kept, scaled; it may be dy. */
+/* Gradients of a norm of a sum with a branch that has dropout: dbranch = dz where kept, scaled; it may be dy. */
 INLINE void add_dropout_norm_sum_grad(int rows, const int C, const real *dy, const real *restrict xhat,
                                       const real *restrict rstd, const real *scale, const int8_t *restrict keep,
                                       real keep_scale, real *dz, real *dbranch, real *restrict dscale,

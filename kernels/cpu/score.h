@@ -1,5 +1,5 @@
-/* What generated score code is made of, beside the elementary functions: vectors of indices, buckets, and sums that move
- * along diagonals.
+/* Parts of generated score code besides the elementary functions: vectors of indices, buckets, and sums that move along
+ * diagonals.
  */
 #ifndef LONGHAND_KERNELS_SCORE_H
 #define LONGHAND_KERNELS_SCORE_H

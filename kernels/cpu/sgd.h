@@ -29,7 +29,7 @@ INLINE void sgd_update(const lh_update *u, double clip, size_t first, size_t cou
     sums->update += (double)sum_lanes(changes);
 }
 
-/* The same along the running sum, u's one vector of state. */
+/* The update along the running sum, u's one vector of state. */
 INLINE void momentum_update(const lh_update *u, double momentum, double clip, size_t first, size_t count,
                             lh_update_sums *sums) {
     real *parameter = (real *)u->parameters + first, *gradient = (real *)u->gradient + first;

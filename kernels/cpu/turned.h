@@ -18,7 +18,7 @@ enum {
 /* A head of half a vector has the channels of two rows of its weight in turn, so that they fill one. */
 INLINE int rows_in_turn(const int D) { return REAL_BYTES == 4 && 2 * D == LANES ? 2 : 1; }
 
-/* Where channel d of row c is. */
+/* The place of channel d of row c. */
 INLINE int weight_at(const int D, int c, int d) {
     const int turns = rows_in_turn(D);
     return (c / turns * D + d) * turns + c % turns;
@@ -76,7 +76,7 @@ INLINE void dot_turned_by(const int C, const int SIDE, int keys, const real *res
     }
 }
 
-/* The same, so many keys at a time that fewer are behind the last; rows and products are there up to whole TURNED_KEYS. */
+/* Products of all keys, TURNED_KEYS at a time; rows and products have space up to a multiple of TURNED_KEYS. */
 INLINE void dot_turned(const int C, int keys, const real *restrict turned, const real *restrict rows,
                        real *restrict products) {
     const int fewer = TURNED_KEYS - 1;

@@ -25,7 +25,7 @@ INLINE void store_numbers(const real part[SUMMANDS], int first, int count, real 
     }
 }
 
-/* The same fours of both halves of rows of 2 N. */
+/* Loads the fours of both halves of rows of 2 N. */
 INLINE void load_halves(const int N, const real *x, int first, int count, real gate[SUMMANDS], real up[SUMMANDS]) {
     is_global(x);
 #pragma unroll

@@ -93,7 +93,7 @@ INLINE void take_rows(const real g[NORM_ROWS][ROW_PART], const real xhat[NORM_RO
     }
 }
 
-/* Those of all warps, in their order. */
+/* Stores the sums of all warps, added in their order. */
 INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) {
     is_global(dscale);
     is_global(doffset);

@@ -273,7 +273,7 @@ INLINE void add_norm_sum_grad(int rows, const real *dy, const real *xhat, const 
     layer_norm_grad_added(rows, dy, xhat, rstd, scale, dz, dscale, doffset);
 }
 
-/* Likewise, and dbranch = dz where kept, scaled; it may be dy. */
+/* Gradients of a norm of a sum with a branch that has dropout: dbranch = dz where kept, scaled; it may be dy. */
 NOINLINE void add_dropout_norm_sum_grad(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale,
                                         const unsigned char *keep, real keep_scale, real *dz, real *dbranch,
                                         real *dscale, real *doffset) {

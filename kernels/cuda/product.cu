@@ -15,7 +15,7 @@ enum {
  * k runs along it. Strides in elements, multiples of 4. */
 typedef enum order { ROWS, COLUMNS } order;
 
-/* What is done to a result before it is written: the epilogue. */
+/* The epilogue: the operation on a result before it is written. */
 typedef enum finish {
     FINISH_STORE,
     FINISH_BIAS,      /* + extra[column], or nothing */

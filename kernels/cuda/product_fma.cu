@@ -3,7 +3,7 @@
 typedef real staged; /* an element of a slab in shared memory */
 enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* slabs of rows in a tile at most, as registers allow */ };
 
-/* Where column m of row k lies: four k of a column that a warp writes are in banks of their own. */
+/* The place of column m of row k: four k of a column that a warp writes are in banks of their own. */
 INLINE int in_slab(int k, int m) { return k * TILE + (m ^ (k & 28)); }
 
 /* From a quad of neighbours along m at k, which is even, and the one at k + 1. */

@@ -9,7 +9,7 @@ typedef struct __align__(16) staged_quad {
 }
 staged_quad;
 
-/* Where column m of the row with k lies: in four rows the same columns are eight banks apart, and so are four k of a
+/* The place of column m of the row with k: in four rows the same columns are eight banks apart, and so are four k of a
  * column that a warp writes. */
 INLINE int in_slab(int k, int m) {
     const int row = k / DEPTH;
@@ -40,7 +40,7 @@ INLINE int pair_row(const int i) { return 8 * i; }
 INLINE int pair_column(const int j) { return 8 * j; }
 INLINE int pair_sum(const int i, const int j) { return i / 2 * 8 + j * 4 + i % 2 * 2; }
 
-/* Where a lane has the element that is `row`, a multiple of 4, and `column`, of 8, behind the one at `from`. */
+/* The place of a lane's element that is `row`, a multiple of 4, and `column`, of 8, after the one at `from`. */
 INLINE int behind(int from, int row, const int column) { return (from ^ (row & 28) ^ column) + row * TILE; }
 
 /* Adds to the sums of a warp's 32 rows, which begin at a in the slabs, and 16 `units` columns, which begin at b, the

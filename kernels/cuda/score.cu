@@ -1,4 +1,4 @@
-/* What takes gradients of a score's tables back to its parameters: sums in a fixed order, each element by one owner. */
+/* Sums that take gradients of a score's tables to its parameters, in a fixed order, each element by one owner. */
 
 /* Adds to to[c], c < count, the sums[c] of all threads: the lanes of each warp as a tree, then the warps in order.
  * staging: THREADS elements. Ends with a barrier. */

@@ -1,4 +1,4 @@
-/* The same sums where T queries look at S keys: over pairs[S keys][T queries]. */
+/* Sums of a score's tables where T queries look at S keys: over pairs[S keys][T queries]. */
 
 INLINE real sum_cross_keys(const real *pairs, int i, int T, int S) {
     real sum = 0;

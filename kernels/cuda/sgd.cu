@@ -26,7 +26,7 @@ INLINE void sgd_piece(const sgd a, const real *gradient, real *parameter, double
     *changes = block_sum(moved);
 }
 
-/* The same along a running sum of gradients. */
+/* The update of a piece along a running sum of gradients. */
 INLINE void momentum_piece(const sgd a, const real *gradient, real *running, real *parameter, double *parameters,
                            double *changes) {
     const int e = 4 * threadIdx.x;

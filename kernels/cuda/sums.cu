@@ -72,7 +72,7 @@ INLINE void column_sums(int rows, const int columns, const real *a, real *sum) {
     strided_sums(rows, columns, columns, a, sum);
 }
 
-/* The same, added to what sum has. */
+/* Adds the sums of the columns to sum. */
 INLINE void add_column_sums(int rows, const int columns, const real *a, real *sum) {
     const int span = columns < THREADS ? columns : THREADS;
     is_global(sum);
