@@ -31,8 +31,8 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
     return (real *)take(memory, used, count * sizeof(real));
 }
 
-/* What a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In evaluation they
- * all share one.
+/* Values that a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In
+ * evaluation they all share one.
  *
  * reals: where they lie is known to the compiler. What the loops over pairs read is not of that type: these loops would
  * need 10 to 20 registers more, with as many loads of memory. */
@@ -118,7 +118,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
     return used;
 }
 
-/* What the score reads in the pair loop: tables that all sequences of a batch share, made once per step.
+/* Tables that the score reads in the pair loop; all sequences of a batch share them, and they are made once per step.
  * A table by query - key starts T - 1 elements before its pointer.
  */
 typedef struct score_tables {
@@ -178,7 +178,7 @@ INLINE size_t sum_bytes(int T) {
     return bytes;
 }
 
-/* What the blocks of a step or evaluation share: tables made at its start, and gradients of tables. */
+/* Tables that the blocks of a step or evaluation share: those made at its start, and gradients of tables. */
 typedef struct shared_tables {
     char *score; /* a set of score_tables */
     char *sums; /* table_sums, folded */

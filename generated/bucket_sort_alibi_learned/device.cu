@@ -313,7 +313,7 @@ INLINE void team_barrier(team *t) {
     __syncthreads();
 }
 
-/* What takes gradients of a score's tables back to its parameters: sums in a fixed order, each element by one owner. */
+/* Sums that take gradients of a score's tables to its parameters, in a fixed order, each element by one owner. */
 
 /* Adds to to[c], c < count, the sums[c] of all threads: the lanes of each warp as a tree, then the warps in order.
  * staging: THREADS elements. Ends with a barrier. */
@@ -346,7 +346,7 @@ enum { TILE = 64 /* columns of a slab */, SLAB = 32 /* of k at a time */ };
 typedef real staged; /* an element of a slab in shared memory */
 enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* slabs of rows in a tile at most, as registers allow */ };
 
-/* Where column m of row k lies: four k of a column that a warp writes are in banks of their own. */
+/* The place of column m of row k: four k of a column that a warp writes are in banks of their own. */
 INLINE int in_slab(int k, int m) { return k * TILE + (m ^ (k & 28)); }
 
 /* From a quad of neighbours along m at k, which is even, and the one at k + 1. */
@@ -415,7 +415,7 @@ enum {
  * k runs along it. Strides in elements, multiples of 4. */
 typedef enum order { ROWS, COLUMNS } order;
 
-/* What is done to a result before it is written: the epilogue. */
+/* The epilogue: the operation on a result before it is written. */
 typedef enum finish {
     FINISH_STORE,
     FINISH_BIAS,      /* + extra[column], or nothing */
@@ -715,7 +715,7 @@ INLINE void take_rows(const real g[NORM_ROWS][ROW_PART], const real xhat[NORM_RO
     }
 }
 
-/* Those of all warps, in their order. */
+/* Stores the sums of all warps, added in their order. */
 INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) {
     is_global(dscale);
     is_global(doffset);
@@ -996,8 +996,8 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
     return (real *)take(memory, used, count * sizeof(real));
 }
 
-/* What a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In evaluation they
- * all share one.
+/* Values that a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In
+ * evaluation they all share one.
  *
  * reals: where they lie is known to the compiler. What the loops over pairs read is not of that type: these loops would
  * need 10 to 20 registers more, with as many loads of memory. */
@@ -1083,7 +1083,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
     return used;
 }
 
-/* What the score reads in the pair loop: tables that all sequences of a batch share, made once per step.
+/* Tables that the score reads in the pair loop; all sequences of a batch share them, and they are made once per step.
  * A table by query - key starts T - 1 elements before its pointer.
  */
 typedef struct score_tables {
@@ -1143,7 +1143,7 @@ INLINE size_t sum_bytes(int T) {
     return bytes;
 }
 
-/* What the blocks of a step or evaluation share: tables made at its start, and gradients of tables. */
+/* Tables that the blocks of a step or evaluation share: those made at its start, and gradients of tables. */
 typedef struct shared_tables {
     char *score; /* a set of score_tables */
     char *sums; /* table_sums, folded */
@@ -1171,7 +1171,7 @@ INLINE void score_tables_of(const step_view *v, score_tables *s) {
     lay_out_score(s, v->shared.score, &used, v->T);
 }
 
-/* What all threads of a block know of what they work on. It lies in shared memory, behind what operations stage there:
+/* The work of a block, as all its threads see it. It lies in shared memory, behind what operations stage there:
  * in registers it would leave no room for numbers. One thread writes it, between barriers. */
 typedef struct block_state {
     step_view view;
@@ -1442,14 +1442,14 @@ NOINLINE void attend_keys(int first, int count) {
     __syncthreads();
 }
 
-/* Where the gradients of the layer's tables go. */
+/* Places of the gradients of the layer's tables. */
 INLINE void score_gradients_of(score_gradients *d) {
     size_t used = 0;
     lay_out_score_gradients(d, block()->sums.score, &used, block()->view.T);
 }
 
-/* What a shard's pairs add up for each query - key, from the gradients that attend_keys has left: a thread owns an
- * entry and goes through its pairs, sequence after sequence. Neighbours walk over the same queries, side by side. */
+/* Sums of a shard's pairs for each query - key, from the gradients that attend_keys has left: a thread owns an entry
+ * and goes through its pairs, sequence after sequence. Neighbours walk over the same queries, side by side. */
 NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
@@ -1798,7 +1798,7 @@ INLINE void evaluate_layers(void) {
     }
 }
 
-/* What a step or evaluation reads. By one thread. */
+/* Sets the view of a step or evaluation. By one thread. */
 INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p, char *shared) {
     step_view *v = &b->view;
     is_global(in);
@@ -1944,7 +1944,7 @@ INLINE weighed heaviest(const double *piece_sums) {
     return most;
 }
 
-/* What the step came to, but for the update. By one block, before the others go on to the next step. */
+/* Reports the step's sums, except those of the update. By one block, before the others go on to the next step. */
 INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to) {
     const lh_cuda_replica *r = &block()->replica;
     double counted = 0, correct = 0, exact = 0;

@@ -11,7 +11,7 @@
 
 #include "defaults.inc"
 
-/* Of tensors that begin with given numbers, one after another. */
+/* First values of tensors that begin with given numbers, one after another. */
 static const double initial_values[] = {0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.00390625};
 
 static const lh_tensor tensors[] = {
@@ -125,7 +125,7 @@ static const lh_format format = {
         .assemble = assemble,
 };
 
-/* What a forward pass can be asked for: name, channels of an activation or heads of an attention, streams. */
+/* Sites of a forward pass that `trace` offers: name, channels of an activation or heads of an attention, streams. */
 static const lh_trace_site sites[] = {
         {"embedding", 64, 0, 0, 0},
         {"layers.0", 0, 8, 0, 0},

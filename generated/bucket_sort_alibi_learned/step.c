@@ -32,7 +32,7 @@ typedef struct layer_panels {
     real down[WIDTH * FEEDFORWARD], down_transposed[WIDTH * FEEDFORWARD];
 } layer_panels;
 
-/* What the blocks of a step share. */
+/* Values that the blocks of a step share. */
 typedef struct shared {
     layer_panels layer[LAYERS];
     real output_rows[CLASS_COLUMNS * WIDTH];
@@ -56,19 +56,19 @@ enum {
 typedef real self_part __attribute__((vector_size(HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
 static const real LOGIT_SCALE = 0.35355339f; /* 1 / sqrt(HEAD_WIDTH) */
 
-/* Where the self-attention's tables begin: behind the struct shared. */
+/* The start of the self-attention's tables: after the struct shared. */
 INLINE size_t self_start(const lh_shape *shape) {
     return (sizeof(shared) + 63) / 64 * 64;
 }
 
 #include "score_self.inc"
 
-/* Where they end. */
+/* The end of the tables. */
 INLINE size_t self_end(const lh_shape *shape) {
     return self_start(shape) + self_score_bytes(shape->length[0]);
 }
 
-/* What the blocks of a shard add up of the self-attentions for the end of the shard. */
+/* Sums of the self-attentions over the blocks of a shard, for its end. */
 typedef struct self_sums {
     self_score_tables score;
 } self_sums;
@@ -80,7 +80,7 @@ static void lay_out_self_sums(self_sums *sums, char *memory, size_t *used, int T
 /* Elements of the unnormalised weights of one head of one group of queries: [keys][LANES]. */
 INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LANES; }
 
-/* What a layer keeps of its self-attention. */
+/* Values of its self-attention that a layer keeps. */
 typedef struct self_kept {
     real *weights; /* [sequences][HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
     real *inverse_sum; /* [sequences][HEADS][groups][LANES] */
@@ -108,7 +108,7 @@ static void lay_out_self_scratch(self_scratch *scratch, char *memory, size_t *us
     scratch->rows = take(memory, used, ((size_t)T * 2 * HEAD_WIDTH + LANES) * sizeof(real));
 }
 
-/* What the blocks of a shard add up for end_shard; at the start of the workspace, by length alone. */
+/* Sums over the blocks of a shard for end_shard; at the start of the workspace, by length alone. */
 typedef struct shard_sums {
     self_sums self;
 } shard_sums;
@@ -119,7 +119,7 @@ static size_t lay_out_sums(shard_sums *sums, char *memory, const lh_shape *shape
     return used;
 }
 
-/* What one layer keeps for its backward pass; rows are tokens. */
+/* Values that one layer keeps for its backward pass; rows are tokens. */
 typedef struct layer_state {
     real *input; /* [tokens][WIDTH] */
     real *query_key_value; /* [tokens][3 WIDTH] */
@@ -134,7 +134,7 @@ typedef struct layer_state {
     int8_t *attention_keep, *feedforward_keep; /* [tokens][WIDTH] 0 or -1 */
 } layer_state;
 
-/* Which tokens of each sequence there are rows of, one sequence behind the other. */
+/* The tokens of each sequence that have rows, one sequence after the other. */
 typedef struct row_set {
     int count; /* of each sequence */
     int tokens, rows; /* of all sequences; rounded up to whole tiles */

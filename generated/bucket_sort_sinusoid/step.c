@@ -23,7 +23,7 @@ enum { BRANCH_DROP_BELOW = 6554 }; /* of 65536 */
 static const real EMBEDDING_KEEP_SCALE = 1.11111111f; /* 1 / (1 - p), p = 0.1 */
 enum { EMBEDDING_DROP_BELOW = 6554 }; /* of 65536 */
 
-/* What a position contributes, made once for every position that can occur. */
+/* The contribution of a position, made once for every position that can occur. */
 typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
 } position_row;
@@ -62,7 +62,7 @@ typedef struct layer_panels {
     real down[WIDTH * FEEDFORWARD], down_transposed[WIDTH * FEEDFORWARD];
 } layer_panels;
 
-/* What the blocks of a step share. */
+/* Values that the blocks of a step share. */
 typedef struct shared {
     layer_panels layer[LAYERS];
     real output_rows[CLASS_COLUMNS * WIDTH];
@@ -89,7 +89,7 @@ static const real LOGIT_SCALE = 0.35355339f; /* 1 / sqrt(HEAD_WIDTH) */
 /* Elements of the unnormalised weights of one head of one group of queries: [keys][LANES]. */
 INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LANES; }
 
-/* What a layer keeps of its self-attention. */
+/* Values of its self-attention that a layer keeps. */
 typedef struct self_kept {
     real *weights; /* [sequences][HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
     real *inverse_sum; /* [sequences][HEADS][groups][LANES] */
@@ -117,7 +117,7 @@ static void lay_out_self_scratch(self_scratch *scratch, char *memory, size_t *us
     scratch->rows = take(memory, used, ((size_t)T * 2 * HEAD_WIDTH + LANES) * sizeof(real));
 }
 
-/* What one layer keeps for its backward pass; rows are tokens. */
+/* Values that one layer keeps for its backward pass; rows are tokens. */
 typedef struct layer_state {
     real *input; /* [tokens][WIDTH] */
     real *query_key_value; /* [tokens][3 WIDTH] */
@@ -132,7 +132,7 @@ typedef struct layer_state {
     int8_t *attention_keep, *feedforward_keep; /* [tokens][WIDTH] 0 or -1 */
 } layer_state;
 
-/* Which tokens of each sequence there are rows of, one sequence behind the other. */
+/* The tokens of each sequence that have rows, one sequence after the other. */
 typedef struct row_set {
     int count; /* of each sequence */
     int tokens, rows; /* of all sequences; rounded up to whole tiles */

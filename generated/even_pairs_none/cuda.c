@@ -31,8 +31,8 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
     return (real *)take(memory, used, count * sizeof(real));
 }
 
-/* What a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In evaluation they
- * all share one.
+/* Values that a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In
+ * evaluation they all share one.
  *
  * reals: where they lie is known to the compiler. What the loops over pairs read is not of that type: these loops would
  * need 10 to 20 registers more, with as many loads of memory. */

@@ -315,7 +315,7 @@ enum { TILE = 64 /* columns of a slab */, SLAB = 32 /* of k at a time */ };
 typedef real staged; /* an element of a slab in shared memory */
 enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* slabs of rows in a tile at most, as registers allow */ };
 
-/* Where column m of row k lies: four k of a column that a warp writes are in banks of their own. */
+/* The place of column m of row k: four k of a column that a warp writes are in banks of their own. */
 INLINE int in_slab(int k, int m) { return k * TILE + (m ^ (k & 28)); }
 
 /* From a quad of neighbours along m at k, which is even, and the one at k + 1. */
@@ -384,7 +384,7 @@ enum {
  * k runs along it. Strides in elements, multiples of 4. */
 typedef enum order { ROWS, COLUMNS } order;
 
-/* What is done to a result before it is written: the epilogue. */
+/* The epilogue: the operation on a result before it is written. */
 typedef enum finish {
     FINISH_STORE,
     FINISH_BIAS,      /* + extra[column], or nothing */
@@ -684,7 +684,7 @@ INLINE void take_rows(const real g[NORM_ROWS][ROW_PART], const real xhat[NORM_RO
     }
 }
 
-/* Those of all warps, in their order. */
+/* Stores the sums of all warps, added in their order. */
 INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) {
     is_global(dscale);
     is_global(doffset);
@@ -965,8 +965,8 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
     return (real *)take(memory, used, count * sizeof(real));
 }
 
-/* What a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In evaluation they
- * all share one.
+/* Values that a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In
+ * evaluation they all share one.
  *
  * reals: where they lie is known to the compiler. What the loops over pairs read is not of that type: these loops would
  * need 10 to 20 registers more, with as many loads of memory. */
@@ -1050,7 +1050,7 @@ typedef struct step_view {
     int T, label_count;
 } step_view;
 
-/* What all threads of a block know of what they work on. It lies in shared memory, behind what operations stage there:
+/* The work of a block, as all its threads see it. It lies in shared memory, behind what operations stage there:
  * in registers it would leave no room for numbers. One thread writes it, between barriers. */
 typedef struct block_state {
     step_view view;
@@ -1576,7 +1576,7 @@ INLINE void evaluate_layers(void) {
     }
 }
 
-/* What a step or evaluation reads. By one thread. */
+/* Sets the view of a step or evaluation. By one thread. */
 INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p) {
     step_view *v = &b->view;
     is_global(in);
@@ -1695,7 +1695,7 @@ INLINE weighed heaviest(const double *piece_sums) {
     return most;
 }
 
-/* What the step came to, but for the update. By one block, before the others go on to the next step. */
+/* Reports the step's sums, except those of the update. By one block, before the others go on to the next step. */
 INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to) {
     const lh_cuda_replica *r = &block()->replica;
     double counted = 0, correct = 0, exact = 0;

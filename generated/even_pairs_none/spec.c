@@ -119,7 +119,7 @@ static const lh_format format = {
         .assemble = assemble,
 };
 
-/* What a forward pass can be asked for: name, channels of an activation or heads of an attention, streams. */
+/* Sites of a forward pass that `trace` offers: name, channels of an activation or heads of an attention, streams. */
 static const lh_trace_site sites[] = {
         {"embedding", 64, 0, 0, 0},
         {"layers.0", 0, 8, 0, 0},

@@ -31,7 +31,7 @@ typedef struct layer_panels {
     real down[WIDTH * FEEDFORWARD], down_transposed[WIDTH * FEEDFORWARD];
 } layer_panels;
 
-/* What the blocks of a step share. */
+/* Values that the blocks of a step share. */
 typedef struct shared {
     layer_panels layer[LAYERS];
     real output_rows[CLASS_COLUMNS * WIDTH];
@@ -58,7 +58,7 @@ static const real LOGIT_SCALE = 0.35355339f; /* 1 / sqrt(HEAD_WIDTH) */
 /* Elements of the unnormalised weights of one head of one group of queries: [keys][LANES]. */
 INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LANES; }
 
-/* What a layer keeps of its self-attention. */
+/* Values of its self-attention that a layer keeps. */
 typedef struct self_kept {
     real *weights; /* [sequences][HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
     real *inverse_sum; /* [sequences][HEADS][groups][LANES] */
@@ -86,7 +86,7 @@ static void lay_out_self_scratch(self_scratch *scratch, char *memory, size_t *us
     scratch->rows = take(memory, used, ((size_t)T * 2 * HEAD_WIDTH + LANES) * sizeof(real));
 }
 
-/* What one layer keeps for its backward pass; rows are tokens. */
+/* Values that one layer keeps for its backward pass; rows are tokens. */
 typedef struct layer_state {
     real *input; /* [tokens][WIDTH] */
     real *query_key_value; /* [tokens][3 WIDTH] */
@@ -101,7 +101,7 @@ typedef struct layer_state {
     int8_t *attention_keep, *feedforward_keep; /* [tokens][WIDTH] 0 or -1 */
 } layer_state;
 
-/* Which tokens of each sequence there are rows of, one sequence behind the other. */
+/* The tokens of each sequence that have rows, one sequence after the other. */
 typedef struct row_set {
     int count; /* of each sequence */
     int tokens, rows; /* of all sequences; rounded up to whole tiles */

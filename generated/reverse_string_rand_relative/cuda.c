@@ -40,8 +40,8 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
     return (real *)take(memory, used, count * sizeof(real));
 }
 
-/* What a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In evaluation they
- * all share one.
+/* Values that a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In
+ * evaluation they all share one.
  *
  * reals: where they lie is known to the compiler. What the loops over pairs read is not of that type: these loops would
  * need 10 to 20 registers more, with as many loads of memory. */
@@ -149,7 +149,7 @@ INLINE size_t sum_bytes(int T) {
     return bytes;
 }
 
-/* What the blocks of a step or evaluation share: tables made at its start, and gradients of tables. */
+/* Tables that the blocks of a step or evaluation share: those made at its start, and gradients of tables. */
 typedef struct shared_tables {
     reals codes; /* [RELATIVE_SETS][distances][WIDTH] sinusoids of signed distances */
     reals rows; /* [LAYERS][HEADS][distances][HEAD_WIDTH] vectors of distances */
@@ -167,7 +167,7 @@ INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     return used;
 }
 
-/* What a position contributes, made once for every position that can occur. */
+/* The contribution of a position, made once for every position that can occur. */
 typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
 } position_row;

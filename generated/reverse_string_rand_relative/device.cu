@@ -321,7 +321,7 @@ enum { TILE = 64 /* columns of a slab */, SLAB = 32 /* of k at a time */ };
 typedef real staged; /* an element of a slab in shared memory */
 enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* slabs of rows in a tile at most, as registers allow */ };
 
-/* Where column m of row k lies: four k of a column that a warp writes are in banks of their own. */
+/* The place of column m of row k: four k of a column that a warp writes are in banks of their own. */
 INLINE int in_slab(int k, int m) { return k * TILE + (m ^ (k & 28)); }
 
 /* From a quad of neighbours along m at k, which is even, and the one at k + 1. */
@@ -390,7 +390,7 @@ enum {
  * k runs along it. Strides in elements, multiples of 4. */
 typedef enum order { ROWS, COLUMNS } order;
 
-/* What is done to a result before it is written: the epilogue. */
+/* The epilogue: the operation on a result before it is written. */
 typedef enum finish {
     FINISH_STORE,
     FINISH_BIAS,      /* + extra[column], or nothing */
@@ -703,7 +703,7 @@ INLINE void take_rows(const real g[NORM_ROWS][ROW_PART], const real xhat[NORM_RO
     }
 }
 
-/* Those of all warps, in their order. */
+/* Stores the sums of all warps, added in their order. */
 INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) {
     is_global(dscale);
     is_global(doffset);
@@ -970,7 +970,7 @@ INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *
     *changes = block_sum(moved);
 }
 
-/* What a position contributes, made once for every position that can occur. */
+/* The contribution of a position, made once for every position that can occur. */
 typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
 } position_row;
@@ -996,8 +996,8 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
     return (real *)take(memory, used, count * sizeof(real));
 }
 
-/* What a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In evaluation they
- * all share one.
+/* Values that a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In
+ * evaluation they all share one.
  *
  * reals: where they lie is known to the compiler. What the loops over pairs read is not of that type: these loops would
  * need 10 to 20 registers more, with as many loads of memory. */
@@ -1105,7 +1105,7 @@ INLINE size_t sum_bytes(int T) {
     return bytes;
 }
 
-/* What the blocks of a step or evaluation share: tables made at its start, and gradients of tables. */
+/* Tables that the blocks of a step or evaluation share: those made at its start, and gradients of tables. */
 typedef struct shared_tables {
     reals codes; /* [RELATIVE_SETS][distances][WIDTH] sinusoids of signed distances */
     reals rows; /* [LAYERS][HEADS][distances][HEAD_WIDTH] vectors of distances */
@@ -1146,7 +1146,7 @@ INLINE int row_count(const step_view *v) {
     return distance_count(v->T, v->T);
 }
 
-/* What all threads of a block know of what they work on. It lies in shared memory, behind what operations stage there:
+/* The work of a block, as all its threads see it. It lies in shared memory, behind what operations stage there:
  * in registers it would leave no room for numbers. One thread writes it, between barriers. */
 typedef struct block_state {
     step_view view;
@@ -1188,7 +1188,7 @@ INLINE void make_codes(const step_view *v, int first, int stride) {
     }
 }
 
-/* Of layer l the rows from the first on, as many as a tile has, head by head, and their products with the position
+/* Rows of layer l from the first on, as many as a tile has, head by head, and their products with the position
  * bias. */
 NOINLINE void make_rows(const step_view *v, int l, int first) {
     const int room = distance_count(v->T, v->T), count = row_count(v), here = min(count - first, (int)TILE);
@@ -1287,7 +1287,7 @@ INLINE void add_head(real x[HEAD_WIDTH], real factor, const real y[HEAD_WIDTH]) 
     for (int d = 0; d < HEAD_WIDTH; d++) x[d] += factor * y[d];
 }
 
-/* Which row a pair has. */
+/* The row of a pair. */
 INLINE int row_at(int i, int j) {
     return i - j;
 }
@@ -1468,8 +1468,8 @@ INLINE void content_bias_grad(real *dbias) {
     }
 }
 
-/* What a shard's pairs add up for each query - key, from the gradients that attend_keys has left: a thread owns an
- * entry and goes through its pairs, sequence after sequence. Neighbours walk over the same queries, side by side. */
+/* Sums of a shard's pairs for each query - key, from the gradients that attend_keys has left: a thread owns an entry
+ * and goes through its pairs, sequence after sequence. Neighbours walk over the same queries, side by side. */
 NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
@@ -1827,7 +1827,7 @@ INLINE void evaluate_layers(void) {
     }
 }
 
-/* What a step or evaluation reads. By one thread. */
+/* Sets the view of a step or evaluation. By one thread. */
 INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p, const void *tables, char *shared) {
     step_view *v = &b->view;
     is_global(in);
@@ -1880,7 +1880,7 @@ INLINE void train_shard(int shard) {
     embed_backward(b->gradient);
 }
 
-/* Of `columns` channels from the first on: the gradient of layer l's position bias; drows becomes that of the rows. */
+/* The gradient of layer l's position bias in `columns` channels from the first on; drows becomes that of the rows. */
 INLINE void end_rows(int l, int first, const int columns, const real *rows, const real *row_sums, real *drows,
         real *dbias) {
     is_global(row_sums);
@@ -1999,7 +1999,7 @@ INLINE weighed heaviest(const double *piece_sums) {
     return most;
 }
 
-/* What the step came to, but for the update. By one block, before the others go on to the next step. */
+/* Reports the step's sums, except those of the update. By one block, before the others go on to the next step. */
 INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to) {
     const lh_cuda_replica *r = &block()->replica;
     double counted = 0, correct = 0, exact = 0;

@@ -25,7 +25,7 @@ enum { BRANCH_DROP_BELOW = 6554 }; /* of 65536 */
 
 enum { VOCABULARY = TOKENS }; /* symbols: rows of the first layer until a token looks at others */
 
-/* What a position contributes, made once for every position that can occur. */
+/* The contribution of a position, made once for every position that can occur. */
 typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
 } position_row;
@@ -65,7 +65,7 @@ typedef struct layer_panels {
     real down[WIDTH * FEEDFORWARD], down_transposed[WIDTH * FEEDFORWARD];
 } layer_panels;
 
-/* What the blocks of a step share. */
+/* Values that the blocks of a step share. */
 typedef struct shared {
     layer_panels layer[LAYERS];
     real output_rows[CLASS_COLUMNS * WIDTH];
@@ -96,7 +96,7 @@ INLINE int drawn_distance(const int32_t *distance, int offset) {
     return offset < 0 ? -distance[-offset] : distance[offset];
 }
 
-/* Where the self-attention's tables begin: behind the struct shared. */
+/* The start of the self-attention's tables: after the struct shared. */
 INLINE size_t self_start(void) {
     return (sizeof(shared) + 63) / 64 * 64;
 }
@@ -141,12 +141,12 @@ static size_t self_relative_bytes(int T) {
     return ((RELATIVE_SETS + LAYERS) * self_code_elements(T) + LAYERS * self_row_elements(T)) * sizeof(real);
 }
 
-/* Where they end. */
+/* The end of the tables. */
 INLINE size_t self_end(const lh_shape *shape) {
     return (self_start() + self_relative_bytes(shape->length[0]) + 63) / 64 * 64;
 }
 
-/* What the blocks of a shard add up of the self-attentions for the end of the shard. */
+/* Sums of the self-attentions over the blocks of a shard, for its end. */
 typedef struct self_sums {
     real *rows[LAYERS]; /* [rows][RELATIVE_WIDTH] gradients of the rows of distances */
     real *biases[LAYERS]; /* [HEADS][content, position][HEAD_WIDTH][LANES] of the biases, lanes not yet summed */
@@ -161,10 +161,10 @@ static void lay_out_self_sums(self_sums *sums, char *memory, size_t *used, int T
 /* Elements of the unnormalised weights of one head of one group of queries: [keys][LANES]. */
 INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LANES; }
 
-/* Of the gradients of their logits: KEYS zeros behind the keys, which are also those before the next group's. */
+/* Elements of a group's gradients of logits: KEYS zeros after the keys are also those before the next group's. */
 INLINE size_t self_group_dlogits(int T) { return (size_t)(T + KEYS) * LANES; }
 
-/* What a layer keeps of its self-attention. */
+/* Values of its self-attention that a layer keeps. */
 typedef struct self_kept {
     real *weights; /* [sequences][HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
     real *inverse_sum; /* [sequences][HEADS][groups][LANES] */
@@ -203,7 +203,7 @@ static void lay_out_self_scratch(self_scratch *scratch, char *memory, size_t *us
     }
 }
 
-/* What the blocks of a shard add up for end_shard; at the start of the workspace, by length alone. */
+/* Sums over the blocks of a shard for end_shard; at the start of the workspace, by length alone. */
 typedef struct shard_sums {
     self_sums self;
 } shard_sums;
@@ -214,7 +214,7 @@ static size_t lay_out_sums(shard_sums *sums, char *memory, const lh_shape *shape
     return used;
 }
 
-/* What one layer keeps for its backward pass; rows are tokens. */
+/* Values that one layer keeps for its backward pass; rows are tokens. */
 typedef struct layer_state {
     real *input; /* [tokens][WIDTH] */
     real *query_key_value; /* [tokens][3 WIDTH] */
@@ -229,7 +229,7 @@ typedef struct layer_state {
     int8_t *attention_keep, *feedforward_keep; /* [tokens][WIDTH] 0 or -1 */
 } layer_state;
 
-/* Which tokens of each sequence there are rows of, one sequence behind the other. */
+/* The tokens of each sequence that have rows, one sequence after the other. */
 typedef struct row_set {
     int count; /* of each sequence */
     int tokens, rows; /* of all sequences; rounded up to whole tiles */

@@ -33,8 +33,8 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
     return (real *)take(memory, used, count * sizeof(real));
 }
 
-/* What a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In evaluation they
- * all share one.
+/* Values that a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In
+ * evaluation they all share one.
  *
  * reals: where they lie is known to the compiler. What the loops over pairs read is not of that type: these loops would
  * need 10 to 20 registers more, with as many loads of memory. */
@@ -112,7 +112,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
     return used;
 }
 
-/* What a position contributes, made once for every position that can occur. */
+/* The contribution of a position, made once for every position that can occur. */
 enum { ROTATION_PERIOD = 16 }; /* channels after which a row of heads repeats its angles */
 typedef struct position_row {
     real rotation[2 * ROTATION_PERIOD]; /* cosines, then signed sines */

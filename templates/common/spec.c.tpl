@@ -4,7 +4,7 @@
 #include "defaults.inc"
 
 % if initial_values then
-/* Of tensors that begin with given numbers, one after another. */
+/* First values of tensors that begin with given numbers, one after another. */
 static const double initial_values[] = {${initial_values}};
 
 % end
@@ -46,7 +46,7 @@ lh_task_solve lh_solve_${task.kind};
 
 % end
 % if task.axes then
-/* What examples can be told apart by. */
+/* Axes that distinguish examples. */
 static const char *const axes[] = {${task.axes.names}};
 
 % end
@@ -245,7 +245,7 @@ static const lh_format format = {
 % end
 };
 
-/* What a forward pass can be asked for: name, channels of an activation or heads of an attention, streams. */
+/* Sites of a forward pass that `trace` offers: name, channels of an activation or heads of an attention, streams. */
 static const lh_trace_site sites[] = {
 % for _, site in ipairs(trace_sites) do
         {"${site.name}", ${site.channels}, ${site.heads}, ${site.query}, ${site.key}},

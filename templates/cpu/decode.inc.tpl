@@ -10,7 +10,7 @@
 
 % for _, block in ipairs(decoding.blocks) do
 % if block.cached then
-/* What one ${block.name} keeps of the tokens so far${of_source}. */
+/* Values of the tokens so far that one ${block.name} keeps${of_source}. */
 typedef struct ${block.name}_cache {
 % for _, cache in ipairs(block.caches) do
 % if cache.own then
@@ -90,7 +90,7 @@ static void read_out(const workspace *w, const real *x) {
 % for _, block in ipairs(decoding.blocks) do
 % if block.ahead.list[1] then
 
-/* What hangs on none of the tokens that are decoded. */
+/* Values that depend on none of the decoded tokens. */
 % include("cpu/decode_part.tpl", block.ahead)
 % end
 

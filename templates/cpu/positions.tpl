@@ -17,7 +17,7 @@ typedef struct ${struct.block}_panels {
 
 % end
 % end
-/* What the blocks of a step share. */
+/* Values that the blocks of a step share. */
 typedef struct shared {
 % for _, struct in ipairs(structs) do
 % if struct.block and struct.panels[1] then

@@ -1,4 +1,4 @@
-/* What the blocks of a shard add up for end_shard; at the start of the workspace, by length alone. */
+/* Sums over the blocks of a shard for end_shard; at the start of the workspace, by length alone. */
 typedef struct shard_sums {
 % for _, family in ipairs(attentions) do
 % if family.sums then

@@ -3,7 +3,7 @@
 % drawn[#drawn + 1] = stream.by_sequence and stream or nil
 % end
 % for _, block in ipairs(cpu.blocks) do
-/* What one ${block.name} keeps for its backward pass; rows are tokens. */
+/* Values that one ${block.name} keeps for its backward pass; rows are tokens. */
 typedef struct ${block.name}_state {
 % for _, line in ipairs(block.members) do
     ${line}
@@ -25,7 +25,7 @@ typedef struct stream_size {
 
 % end
 % if cpu.part then
-/* Which tokens of each sequence there are rows of, one sequence behind the other. */
+/* The tokens of each sequence that have rows, one sequence after the other. */
 typedef struct row_set {
     int count; /* of each sequence */
     int tokens, rows; /* of all sequences; rounded up to whole tiles */
@@ -126,7 +126,7 @@ static stream_size size_of(int sequences, int length) {
 % end
 % if decoded then
 % local name = streams[2] and "s" or "w"
-/* Of each sequence tokens [from, to) are there. */
+/* Gives rows to the tokens [from, to) of each sequence. */
 % define("static void set_part", streams[2] and "stream_size *s" or "workspace *w", streams[2] ~= nil and "int sequences", "int from", "int to")
     ${name}->from = from;
     ${name}->to = to;
@@ -139,7 +139,7 @@ static stream_size size_of(int sequences, int length) {
 % end
 }
 
-/* Which token of the block row m is. */
+/* The token of the block that row m is. */
 INLINE int token_at(const ${streams[2] and "stream_size *s" or "workspace *w"}, int m) {
     const int count = ${name}->to - ${name}->from;
     return m / count * ${name}->length + ${name}->from + m % count;

@@ -3,7 +3,7 @@
 INLINE const ${parameters_type} *${name}_weights(void) { return block()->view.p->${name} + block()->l; }
 % local type = cuda.products == "generated" and parameters_type or gradients_type
 % if loops > 1 and cuda.products == "generated" then
-/* Those of a layer are added up over its uses: what is used last stores, the others go by way of the workspace. */
+/* Gradients of a layer's weights, summed over its uses: the last use stores, the others go by way of the workspace. */
 INLINE ${type} *${name}_dweights(void) {
     if (block()->use < ${first_use}) return (${type} *)(real *)block()->work.${name}_more;
     return block()->gradient->${name} + block()->l;

@@ -1,4 +1,4 @@
-/* What a step or evaluation reads. By one thread. */
+/* Sets the view of a step or evaluation. By one thread. */
 INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tables and ", const void *tables" or ""}${cuda.shared and ", char *shared" or ""}) {
     step_view *v = &b->view;
     is_global(in);

@@ -45,7 +45,7 @@ static void add_bias(launch_list *list, const real *bias, bool rectified, int wh
 
 % end
 % local or_added, adds = device.loops and ", or added to it" or "", device.loops and ".adds = adds, " or ""
-/* Of that product the gradient of the weight, dweight[in][out]${or_added}. */
+/* The gradient of that product's weight, dweight[in][out]${or_added}. */
 % define("static void weight_gradient", "launch_list *list", rows_argument, "int in", "int out", "const real *x", "const real *dy", device.loops and "bool adds", "real *dweight")
     *list->next++ = (lh_cuda_launch){
             .phase = LH_CUDA_PRODUCT,

@@ -11,13 +11,13 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
 
 % for i, block in ipairs(device.blocks) do
 % if i == 1 then
-/* What ${block.article} ${block.name} of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In evaluation they
- * all share one.
+/* Values that ${block.article} ${block.name} of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In
+ * evaluation they all share one.
  *
  * reals: where they lie is known to the compiler. What the loops over pairs read is not of that type: these loops would
  * need 10 to 20 registers more, with as many loads of memory. */
 % else
-/* What ${block.article} ${block.name} keeps likewise. */
+/* Values that ${block.article} ${block.name} keeps likewise. */
 % end
 typedef struct ${block.state} {
 % for _, line in ipairs(block.lines) do
@@ -117,7 +117,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 % end
 % if cuda.products == "library" then
 
-/* What a shard adds up for the parameters itself; the weights of products get their gradients from products over the
+/* Gradients that a shard adds up itself; the weights of products get their gradients from products over the
  * whole batch. */
 % for _, struct in ipairs(structs) do
 % if struct.small.lines[1] then

@@ -53,7 +53,7 @@ INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, 
 
 % end
 % local others = #device.blocks > 1 and ", and what other blocks' last layers keep" or ""
-/* Of `all` sequences, which are those of the batch from sequence `group` on, makes part `index` of `parts` the block's,
+/* Gives the block part `index` of `parts` of `all` sequences, which are those of the batch from sequence `group` on,
  * with what the place's layer keeps${others}. By one thread. */
 INLINE void take_part(block_state *b, int group, int all, int parts, int index, char *memory, lh_cuda_place at,
         const bool training) {

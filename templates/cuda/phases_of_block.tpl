@@ -16,7 +16,7 @@
 % end
 % if backward.phases[1] then
 
-/* Of the way back: the workspace's gradient, of the ${name}'s output at first, becomes that of its input. */
+/* The backward pass: the workspace's gradient, of the ${name}'s output at first, becomes that of its input. */
 INLINE void ${name}_backward_phase(int phase) {
 % if backward_reads.w then
     const workspace *w = &block()->work;

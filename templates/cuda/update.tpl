@@ -16,8 +16,8 @@ INLINE bool is_constant(int e) {
     return found;
 }
 
-/* Of a piece, the gradient of such tensors, which counts neither in a norm nor for the optimiser. A thread clears what
- * it reads next. */
+/* Clears the gradient of such tensors in a piece; it counts neither in a norm nor for the optimiser. A thread clears
+ * what it reads next. */
 INLINE void clear_constants(int piece, real *gradient) {
     is_global(gradient);
     const int first = piece * PIECE + 4 * (int)threadIdx.x;
@@ -27,7 +27,7 @@ INLINE void clear_constants(int piece, real *gradient) {
 
 % end
 % if task.counted then
-/* Of all shards the labels that are in the loss, for all threads. */
+/* The number of labels of all shards that are in the loss, for all threads. */
 INLINE double counted_labels(void) {
     const lh_cuda_sums *sums = block()->replica.shard_sums;
     double counted = 0;
@@ -36,8 +36,8 @@ INLINE double counted_labels(void) {
     return block_sum(counted);
 }
 
-/* What makes the folded gradient that of the mean over the labels that count, of the whole batch: shards divide by all
- * labels. Exactly 1 where none is masked; without any that counts the gradient is 0. */
+/* The factor from the folded gradient to that of the mean over the labels that count, of the whole batch: shards divide
+ * by all labels. Exactly 1 where none is masked; without any that counts the gradient is 0. */
 INLINE double mask_factor(double counted) {
     const lh_cuda_step *step = &block()->step;
     return counted > 0 ? (double)step->sequences * step->label_count / counted : 1;
@@ -151,7 +151,7 @@ INLINE void fold_gradients(${task.counted and "real factor" or "void"}) {
 % end
 % end
 % if cuda.sums then
-    /* What tables add to below, and rows that this step does not have, keep nothing of the step before. */
+    /* Tables that are added to below, and rows that this step does not have, keep nothing of the step before. */
 % for _, struct in ipairs(structs) do
 % for _, m in ipairs(struct.from_tables) do
 % if struct.block then
@@ -200,17 +200,17 @@ INLINE bool is_spared(int e) {
 % end
 % if optimizer.decay then
 % if optimizer.corrects then
-/* What decay takes in this step, as a share. The host's rate is the learning rate over 1 - beta1^t. */
+/* The share that decay takes in this step. The host's rate is the learning rate over 1 - beta1^t. */
 INLINE real decay_share(void) {
     const lh_cuda_step *step = &block()->step;
     return (real)(step->rate * (1 - whole_power(${f64(optimizer.corrects[1])}, step->step + 1)) * ${f64(optimizer.decay)});
 }
 % else
-/* What decay takes in this step, as a share. */
+/* The share that decay takes in this step. */
 INLINE real decay_share(void) { return (real)(block()->step.rate * ${f64(optimizer.decay)}); }
 % end
 
-/* The same for each of a thread's elements of a piece. */
+/* The share for each of a thread's elements of a piece. */
 % define("INLINE quad decay_of_piece", "int piece", "real share")
     quad shares;
 % if optimizer.spared then
@@ -306,7 +306,7 @@ INLINE weighed heaviest(const double *piece_sums) {
     return most;
 }
 
-/* What the step came to, but for the update. By one block, before the others go on to the next step. */
+/* Reports the step's sums, except those of the update. By one block, before the others go on to the next step. */
 INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to) {
     const lh_cuda_replica *r = &block()->replica;
     double counted = 0, correct = 0, exact = 0;

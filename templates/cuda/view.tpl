@@ -40,7 +40,7 @@ typedef struct step_view {
 % include("attention/cuda/family_view.tpl", family.on_device)
 % end
 
-/* What all threads of a block know of what they work on. It lies in shared memory, behind what operations stage there:
+/* The work of a block, as all its threads see it. It lies in shared memory, behind what operations stage there:
  * in registers it would leave no room for numbers. One thread writes it, between barriers. */
 typedef struct block_state {
     step_view view;

@@ -15,15 +15,15 @@ static void make_waves(int number, int channels, real *row) {
 }
 
 % if additive.grid then
-/* What is added to token `position`: the first half of the channels is of its column, the second of its row. */
+/* The vector that is added to token `position`: the first half is the column's, the second the row's. */
 static void make_place(int position, real *row) {
     make_waves(position % GRID_WIDTH, WIDTH / 2, row);
     make_waves(position / GRID_WIDTH, WIDTH / 2, row + WIDTH / 2);
 }
 % elseif additive.period then
-/* What is added to a token at a position: that of the cyclic position. */
+/* The vector that is added to a token at a position: that of the cyclic position. */
 static void make_place(int position, real *row) { make_waves(position % ${additive.period}, WIDTH, row); }
 % else
-/* What is added to a token at a position. */
+/* The vector that is added to a token at a position. */
 static void make_place(int position, real *row) { make_waves(position, WIDTH, row); }
 % end

@@ -1,7 +1,7 @@
 % local scaling = rotation.scaling
 % local turns = positions.period and "cyclic" or "position"
 % if scaling.kind == "yarn" then
-/* What becomes of a pair's speed, in radians per position. Within the ${scaling.original_length} positions of training, a pair with
+/* The changed speed of a pair, in radians per position. Within the ${scaling.original_length} positions of training, a pair with
  * ${scaling.fast_text} turns or more keeps it, one with ${scaling.slow_text} or less gets ${scaling.factor_text} times slower;
  * between the two it is a mixture. Source: Peng et al. 2024, "YaRN", section 3.2. */
 static double ${prefix}slowed(double speed) {

@@ -1,4 +1,4 @@
-/* What a position contributes, made once for every position that can occur. */
+/* The contribution of a position, made once for every position that can occur. */
 % for _, family in ipairs(attentions) do
 % if family.rotation.kind == "rope" then
 enum { ${family.PREFIX}ROTATION_PERIOD = ${family.rotation.period} }; /* channels after which a row of heads repeats its angles */

@@ -1,8 +1,8 @@
 % if remade.always then
 /* Weights are made again, for a block of queries at a time, which go all the way while these are hot in cache. */
 % else
-/* Where weights were not kept: they are made again, for a block of queries at a time, which go all the way while these
- * are hot in cache. */
+/* The backward pass where weights were not kept: they are recomputed for a block of queries at a time, which finish
+ * while these are hot in cache. */
 % end
 NOINLINE void attend_${name}_${remade.always and "backward" or "remade"}(const ${name}_head *head,
         const real *restrict query, const real *restrict key, const real *restrict out, const real *restrict dout,

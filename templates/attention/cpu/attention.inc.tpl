@@ -1,13 +1,13 @@
 % local always = remade and remade.always
 % include("parts/banner.tpl", { template = "attention/cpu/attention.inc.tpl", about = about.attention[name] })
 
-/* What the layers call, with the workspace whole:
+/* Functions that the layers call, with the workspace whole:
  *
 % if cross then
- *   attention_${name}            from rows of queries, and of keys and values, to attended; keeps what the way back needs
+ *   attention_${name}            from rows of queries, and of keys and values, to attended; keeps what the backward pass needs
  *   attention_${name}_backward   from the gradient of attended to those of query and key_value
 % else
- *   attention_${name}            from rows of queries, keys and values to attended; keeps what the way back needs
+ *   attention_${name}            from rows of queries, keys and values to attended; keeps what the backward pass needs
  *   attention_${name}_backward   from the gradient of attended to that of query_key_value
 % end
  *

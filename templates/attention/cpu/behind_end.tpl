@@ -1,4 +1,4 @@
-/* Where they end. */
+/* The end of the tables. */
 INLINE size_t ${name}_end(const lh_shape *shape) {
 % if terms.tables then
 % local start = terms.made and name .. "_score_start" or name .. "_start"

@@ -1,7 +1,7 @@
 % if behind_previous then
-/* Where the ${name}-attention's tables begin: behind those of the ${behind_previous}-attention. */
+/* The start of the ${name}-attention's tables: after those of the ${behind_previous}-attention. */
 % else
-/* Where the ${name}-attention's tables begin: behind the struct shared. */
+/* The start of the ${name}-attention's tables: after the struct shared. */
 % end
 INLINE size_t ${name}_start(const lh_shape *shape) {
 % if behind_previous then

@@ -1,5 +1,5 @@
 % local of_S = cross and ", .S = w->" .. keys.at .. "length" or ""
-/* What a head's functions are handed beside its rows; for the backward pass also where gradients add up. */
+/* Arguments of a head's functions in addition to its rows; for the backward pass also the places of its gradients. */
 typedef struct ${name}_head {
     int ${cross and "T, S; /* queries, keys */" or "T; /* queries, and keys */"}
 % if ranged then
@@ -48,7 +48,7 @@ INLINE int ${name}_first_group(const ${name}_head *head) {
 % slot("functions")
 % if terms.sums then
 
-/* Where the gradients of a head add up. */
+/* Sets the places where the gradients of a head are added up. */
 INLINE void ${name}_head_grad(const workspace *w, int l, int h, ${name}_head *head) {
     % slot("head_grad")
 }

@@ -3,7 +3,7 @@
 INLINE size_t ${name}_group_weights(int ${S}) { return (size_t)round_up(${S}, ${PREFIX}KEYS) * LANES; }
 % if terms.by_offset then
 
-/* Of the gradients of their logits: KEYS zeros behind the keys, which are also those before the next group's. */
+/* Elements of a group's gradients of logits: KEYS zeros after the keys are also those before the next group's. */
 INLINE size_t ${name}_group_dlogits(int ${S}) { return (size_t)(${S} + ${PREFIX}KEYS) * LANES; }
 % end
 
@@ -18,7 +18,7 @@ enum {
 INLINE bool ${name}_remakes(int T) { return (int64_t)T * T > ${PREFIX}KEPT_PAIRS; }
 
 % end
-/* What a layer keeps of its ${name}-attention. */
+/* Values of its ${name}-attention that a layer keeps. */
 typedef struct ${name}_kept {
 % if terms.drops then
     /* [sequences][${PREFIX}HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum; with a minus sign

@@ -3,7 +3,7 @@
 % local more = directional and ", with one input more, the directions" or ""
 % include("parts/banner.tpl", { template = "attention/cpu/outwards.inc.tpl", about = about.attention[name] })
 
-/* What the layers call, with the workspace whole, is what it is with a softmax: attention_${name} and
+/* Layers call, with the workspace whole, the functions that they call with a softmax: attention_${name} and
  * attention_${name}_backward${more}.
  *
  * One head of one sequence at a time; LANES queries side by side, keys one after another, and what chances make of each

@@ -1,5 +1,5 @@
 % local normalised, directional = terms.normalised, terms.directional
-/* Where the gradients of a head go. */
+/* Places of the gradients of a head. */
 typedef struct ${name}_head_grad {
     ${name}_number_sums *sums; /* the layer's */
     vector *content_bias; /* [${PREFIX}HEAD_WIDTH] of the sums */

@@ -2,7 +2,7 @@
 % local and_begin, less_begin = terms.spans and " + begin" or "", terms.spans and " - begin" or ""
 
 % if scalar.gathers then
-/* What the gradients of one group's queries add up on their way to the tables; diagonals move on by a lane per key. */
+/* Sums of one group's gradients on their way to the tables; diagonals move on by a lane per key. */
 typedef struct ${name}_score_group {
 % for _, t in ipairs(scalar.gathered) do
     vector ${t.name};

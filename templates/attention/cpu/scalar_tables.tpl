@@ -1,5 +1,5 @@
 % local scalar = terms.scalar
-/* What the score reads in the pair loop: tables that all sequences of a batch share, made once per step.
+/* Tables that the score reads in the pair loop; all sequences of a batch share them, and they are made once per step.
 % if scalar.trains then
  * Gradients lie in the same places.
 % end

@@ -1,5 +1,5 @@
 % slot("sums_types")
-/* What the blocks of a shard add up of the ${name}-attentions for the end of the shard. */
+/* Sums of the ${name}-attentions over the blocks of a shard, for its end. */
 typedef struct ${name}_sums {
     % slot("sums")
 } ${name}_sums;

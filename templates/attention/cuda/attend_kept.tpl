@@ -1,5 +1,5 @@
 % local sides = { h = "h", keys = attends.keys }
-/* What a shard's pairs add up for each query - key, from the gradients that attend_keys has left: a thread owns an entry
+/* Sums of a shard's pairs for each query - key, from the gradients that attend_keys has left: a thread owns an entry
  * and goes through its pairs, sequence after sequence. Neighbours walk over the same queries, side by side. */
 NOINLINE void ${prefix}attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;

@@ -20,7 +20,7 @@ INLINE const int *${prefix}positions_of(const step_view *v, int l) {
 }
 % if cross then
 
-/* Those of the keys. */
+/* Positions of the keys. */
 INLINE const int *${prefix}key_positions_of(const step_view *v, int l) {
     return v->${prefix}draws + ${PREFIX}DRAWS * v->${attends.T} + (${positions.layer_index}) * v->${attends.S};
 }

@@ -104,7 +104,7 @@ NOINLINE void ${prefix}attend(void) {
     __syncthreads();
 }
 
-/* Where a query keeps what it meets at a key: neighbouring queries side by side, and neighbouring keys. */
+/* The place of a query's number for a key: neighbouring queries are side by side, and neighbouring keys. */
 INLINE size_t ${prefix}pair_place(int i, int j, int T) { return (size_t)(j < i ? j - i + T : j - i) * T + i; }
 
 /* Tries the keys of query i again; weights and 1 - P are noted. */
@@ -223,7 +223,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
     __syncthreads();
 }
 
-/* What a shard's queries add up to, in a fixed order. */
+/* Sums over a shard's queries, in a fixed order. */
 INLINE void ${prefix}number_grads(${attends.gradients_type} *g) {
     const workspace *w = &block()->work;
     const int rows = block()->sequences * block()->view.${attends.T};

@@ -1,5 +1,5 @@
 % local c = scalar.cuda
-/* What the score reads in the pair loop: tables that all sequences of a batch share, made once per step.
+/* Tables that the score reads in the pair loop; all sequences of a batch share them, and they are made once per step.
 % if c.starts_behind then
  * A table by query - key starts ${attends.keys} - 1 elements before its pointer.
 % end

@@ -1,10 +1,10 @@
 % local behind = seen.right + 1
 % section("domain")
 % if seen.sees_all then
-/* Which of LANES queries, from i on, see key j of S; lanes beyond the last query repeat it. One with no key in its
- * window sees all: Duan and Shi 2024, a row without an open cell is transparent. */
+/* A mask of the LANES queries from i on that see key j of S; lanes beyond the last query repeat it. One with no key in
+ * its window sees all: Duan and Shi 2024, a row without an open cell is transparent. */
 % else
-/* Which of LANES queries, from i on, see key j; lanes beyond the last query repeat it. */
+/* A mask of the LANES queries from i on that see key j; lanes beyond the last query repeat it. */
 % end
 INLINE bits ${name}_visible(int T, int S, int i, int j) {
     vector offset = descending(j - i, j - T + 1); /* key - query */
@@ -41,7 +41,7 @@ INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
 }
 % if seen.left then
 
-/* Of these, all of the queries see those from *open to *shut - 1. */
+/* The keys, from *open to *shut - 1, that all of the queries see. */
 INLINE void ${name}_open_span(const ${name}_head *head, int first, int begin, int end, int *open, int *shut) {
     const int last = (first + LANES < head->T ? first + LANES : head->T) - 1;
     const int low = last - ${seen.left} > begin ? last - ${seen.left} : begin;

@@ -3,7 +3,7 @@
 /* Elements of the weights of one head of one group of queries: [keys][LANES]. */
 INLINE size_t ${name}_group_weights(int T) { return (size_t)round_up(T, ${PREFIX}KEYS) * LANES; }
 
-/* What a layer keeps of its ${name}-attention. */
+/* Values of its ${name}-attention that a layer keeps. */
 typedef struct ${name}_kept {
     real *weights; /* [sequences][${PREFIX}HEADS][groups][keys][LANES]${normalised and ", not yet divided by their sum" or ""} */
     real *chances; /* likewise, the lesser of a pair's P and 1 - P with the sign of its logit */
@@ -48,7 +48,7 @@ static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size
     scratch->rows = take(memory, used, (size_t)T * 2 * ${PREFIX}HEAD_WIDTH * sizeof(real));
 }
 % section("sums_types")
-/* Of the learned numbers of a layer's attention, lanes not yet summed. */
+/* Gradients of the learned numbers of a layer's attention, lanes not yet summed. */
 typedef struct ${name}_number_sums {
     vector content_bias[WIDTH], scale, offset;
 % if terms.directional then

@@ -19,7 +19,7 @@ const ${name}_head *head;
 % section("load")
 group->head = head;
 % section("logit_functions")
-/* Where the row of a pair of tokens starts. */
+/* The start of the row of a pair of tokens. */
 INLINE int ${name}_pair_offset(const ${name}_head *head, int query, int key) {
     return ${name}_table_row(head->${cross and "key_" or ""}position[key] - head->position[query]) * ${PREFIX}RELATIVE_WIDTH;
 }

@@ -37,8 +37,7 @@ turn_queries(${PREFIX}HEAD_WIDTH, WIDTH, position, head->weight, head->places + 
         head->turned);
 group->far = head->far;
 % section("logit_functions")
-/* What the logits of a group with keys from `from` to `to` - 1 gain by their distances: before them. from: a whole run of
- * TURNED_KEYS. */
+/* Terms of distances in the logits of a group with keys from `from` to `to` - 1. from: a multiple of TURNED_KEYS. */
 INLINE void ${name}_far_logits(const ${name}_head *head, int from, int to) {
     dot_turned(WIDTH, to - from, head->turned, head->codes + from * WIDTH, head->far + from * LANES);
 }
@@ -87,7 +86,7 @@ enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of positions in one pass
 /* Rows of the sinusoids of keys: whole runs of keys. */
 INLINE size_t ${name}_code_elements(int ${S}) { return (size_t)round_up(${S}, TURNED_KEYS) * WIDTH; }
 
-/* Those of queries lie channel by channel, so many elements from one to the next: an odd number of vectors, to spread
+/* Elements from one channel of the queries' rows to the next: an odd number of vectors, to spread
  * over the sets of a cache, with LANES queries from every one on. */
 INLINE int ${name}_place_stride(int T) { return (round_up(T + LANES - 1, LANES) / LANES | 1) * LANES; }
 

@@ -52,8 +52,8 @@ static void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
     *end = high < S ? high : S;
 }
 
-/* What the scores of LANES queries, from `first` on, gain with the keys from `begin` to end - 1, key after key; minus
- * infinity where they do not see it. Lanes beyond the last query repeat it. */
+/* Terms of the lines in the scores of LANES queries, from `first` on, with the keys from `begin` to end - 1, key after
+ * key; minus infinity where a query does not see a key. Lanes beyond the last query repeat it. */
 static void open_${name}_lines(const ${name}_head *head, int first, int begin, int end, real *gain) {
     const int S = head->${S};
     for (int j = begin; j < end; j++) store(gain + j * LANES, broadcast(-(real)__builtin_inf()));

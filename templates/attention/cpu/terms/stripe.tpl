@@ -3,8 +3,8 @@
 % line, times = seen.stride .. " * ", " * " .. seen.stride
 % end
 % section("domain")
-/* Which of LANES queries, from i on, see key j of S; lanes beyond the last query repeat it. Query i has its keys around
- * S - 1 - ${line}i; one without a key there sees all: Duan and Shi 2024, a row without an open cell is transparent. */
+/* A mask of the LANES queries from i on that see key j of S; lanes beyond the last query repeat it. Query i has keys
+ * around S - 1 - ${line}i; one without a key there sees all: Duan and Shi 2024, a row without an open cell is transparent. */
 INLINE bits ${name}_visible(int T, int S, int i, int j) {
     vector along = ascending(i, T - 1)${times};
     vector offset = along + (real)(j - S);

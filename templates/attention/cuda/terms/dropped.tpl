@@ -5,7 +5,7 @@ const size_t bytes = ${attends.keep}_bytes(v->T);
 a.keep = bits_of(block()->work.${attends.keep}, block()->${attends.index}, bytes) + sequence * bytes;
 % section("kept_weight")
 
-/* What the weight of a pair is multiplied by, behind the softmax. */
+/* The factor of a pair's weight after the softmax. */
 INLINE real ${prefix}kept_weight(const ${prefix}head *a, int i, int j) {
     return kept(a->keep, (a->h * a->T + i) * a->${attends.keys} + j) ? ${rate}_KEEP_SCALE : 0;
 }

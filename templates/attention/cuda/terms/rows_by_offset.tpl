@@ -3,7 +3,7 @@ const real *rows; /* of query - key = 0; ${PREFIX}HEAD_WIDTH apart */
 % section("middle")
  + v->${attends.S} - 1
 % section("row_of_pair")
-/* Which row a pair has. */
+/* The row of a pair. */
 INLINE int ${prefix}row_at(const ${prefix}head *a, int i, int j) {
     return i - j;
 }

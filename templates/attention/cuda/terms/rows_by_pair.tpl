@@ -5,7 +5,7 @@ const int *row; /* [keys][queries] of them */
 % section("set_members")
 a.row = ${prefix}pair_rows_of(v, l).row;
 % section("row_of_pair")
-/* Which row a pair has. */
+/* The row of a pair. */
 INLINE int ${prefix}row_at(const ${prefix}head *a, int i, int j) {
     return a->row[j * a->T + i];
 }
@@ -33,7 +33,7 @@ INLINE int ${prefix}row_count(const step_view *v, int l) { return *${prefix}pair
 % local lengths, keys = cross and "int T, int S" or "int T", attends.keys
 % slot("most_distances")
 
-/* Which pairs of a set have which vector; made on the host, since positions are drawn there. */
+/* The vector of each pair of a set; made on the host, since positions are sampled there. */
 typedef struct ${prefix}pair_rows {
     const int *count;    /* vectors that occur */
     const int *distance; /* [count] ascending */

@@ -115,7 +115,7 @@ INLINE void ${prefix}make_codes(const step_view *v, int first, int stride) {
 % local row = rows.sets > 1 and "((size_t)l * room + first)" or "first"
 % local columns, from = attends.slice and PREFIX .. "SLICE" or "WIDTH", attends.slice and " + channel" or ""
 % local of_head = attends.slice and "(size_t)(channel / " .. PREFIX .. "HEAD_WIDTH) * count + first" or "first"
-/* Of layer l the rows from the first on, as many as a tile has, head by head, and their products with the position
+/* Rows of layer l from the first on, as many as a tile has, head by head, and their products with the position
  * bias${attends.slice and ": of the heads whose channels are channel .. channel + SLICE - 1" or ""}. */
 NOINLINE void ${prefix}make_rows(const step_view *v, int l, int first, int channel) {
     const int room = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view}),
@@ -151,7 +151,7 @@ for (int l = 0; l < ${stack.count}; l++) {
 }
 % section("functions_behind")
 
-/* Of `columns` channels from the first on: the gradient of layer l's position bias; drows becomes that of the rows. */
+/* The gradient of layer l's position bias in `columns` channels from the first on; drows becomes that of the rows. */
 INLINE void ${prefix}end_rows(int l, int first, const int columns, const real *rows, const real *row_sums, real *drows,
         real *dbias) {
     is_global(row_sums);

@@ -7,7 +7,7 @@
 % of_layer = " + (size_t)block()->l * " .. invoke(bytes, T, S)
 % end
 
-/* Where the gradients of the layer's tables go. */
+/* Places of the gradients of the layer's tables. */
 INLINE void ${prefix}score_gradients_of(${prefix}score_gradients *d) {
     size_t used = 0;
     ${prefix}lay_out_score_gradients(d, block()->sums.${prefix}score${of_layer}, &used, block()->view.${attends.T},

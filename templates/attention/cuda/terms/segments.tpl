@@ -48,7 +48,7 @@ INLINE int ${prefix}next_query(int h, int i, int j, int S, int T) {
     return i;
 }
 
-/* What the score of a pair gains that is seen. */
+/* The term of the lines in the score of a pair that is seen. */
 INLINE real ${prefix}line_value(int h, int i, int j, int S) {
     real value = 0;
     bool found = false;
