@@ -246,8 +246,8 @@ for name, row in next, M.rows do
   row.vector, row.scalar = row.vector or name .. "_of", row.scalar or name .. "_real"
 end
 
--- Those, and the operators, on plain numbers: what a spec computes its constants with. Of less, less_equal and equal a
--- boolean.
+-- The functions and the operators on plain numbers, with which a spec computes its constants. less, less_equal and
+-- equal give a boolean.
 M.plain = {
   add = function(a, b) return a + b end,
   sub = function(a, b) return a - b end,

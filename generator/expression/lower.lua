@@ -50,7 +50,7 @@ local function leaf_needs(state, node)
   return ""
 end
 
--- What a node depends on, as a set of letters; p: a learned number; indices of sums by node.
+-- Dependencies of a node, as a set of letters; p: a learned number; indices of sums by node.
 function M.needs(state, node)
   local known = state.needs[node]
   if known then

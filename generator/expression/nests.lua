@@ -103,7 +103,7 @@ local function shared_parts(build, class, root)
   return list, set
 end
 
--- What the heads add up of a part's gradient: { part, index, name, count, leaf }.
+-- Sums of a part's gradient over the heads: { part, index, name, count, leaf }.
 local function gathering(build, class, part, number)
   local index = lower.index_of(lower.needs(build.state, part))
   local letters = "a"

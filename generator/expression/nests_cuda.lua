@@ -201,7 +201,7 @@ end
 
 local OWNERS = { "uniform", "query", "key", "distance", "sum", "pair" }
 
--- What the pair loop gathers: by class a list of tables { name, target } with statements and needs_logit; the
+-- Gradients that the pair loop gathers: by class a list of tables { name, target } with statements and needs_logit; the
 -- statements of the gradient of the logit, and whether it differs from the score's.
 function M.pair_gradient(build, score)
   local dscore = nests.given(build, "dscore")

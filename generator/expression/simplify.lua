@@ -78,7 +78,7 @@ function M.neg(b, x)
   return M.plain_neg(b, x)
 end
 
--- What a node x + c or x - c adds to x, or nil.
+-- The constant that a node x + c or x - c adds to x, or nil.
 local function added_constant(node)
   if (node.op == "add" or node.op == "sub") and is(node[2]) then
     return node.op == "add" and node[2].value or -node[2].value

@@ -117,7 +117,7 @@ end
 
 local leaves = {}
 
--- What the heads have added up: a number, or one per index.
+-- The sum of the heads: a number, or one per index.
 function leaves.gathered(self, node, level)
   return node[1] and ("%s[%s]"):format(node.name, (self:integer(node[1], level))) or node.name
 end

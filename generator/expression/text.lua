@@ -186,7 +186,7 @@ function M.written(root)
   return total
 end
 
--- The same line for a message: what is long is not written.
+-- The formula in a message; one that is long is not written out.
 function M.brief(node)
   return M.written(node) <= BRIEF and M.formula(node) or "a formula of more than " .. BRIEF .. " operations"
 end

@@ -36,7 +36,7 @@ local function check_count(word, count, least, most)
   end
 end
 
--- What the builder gave, as a tracing object.
+-- The builder's result as a tracing object.
 local function result(word, node, problem)
   if not node then
     refuse(word, problem.what, problem.expected, problem.hint)
@@ -263,7 +263,7 @@ for _, metatable in next, { TRACED, TABLE, ROOT } do
   end
 end
 
--- What a formula may use, for tracers in other languages: names of functions and symbols, the words of operators by
+-- Words of formulas, for tracers in other languages: names of functions and symbols, the words of operators by
 -- their events, and what is said where an event is refused.
 function M.facts()
   local operators, refused = { __idiv = "//", __unm = "-" }, {}

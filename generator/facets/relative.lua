@@ -188,7 +188,7 @@ end
 
 M.TURNED_KEYS = 8 -- kernels/cpu/turned.h
 
--- Of a shard's sums and of what begin_step makes: sums.tpl and tables.tpl count them.
+-- Bytes of a shard's sums and of the tables of begin_step, which sums.tpl and tables.tpl have.
 function M.bytes(family, sizes, T, S)
   local relative, round_up, behind = family.relative, sizes.round_up, 0
   if relative.kind == "none" then

@@ -178,7 +178,7 @@ local function drawn_per_layer(positions)
   return of.per_layer or false
 end
 
--- What loop nests need to know of the spec: how numbers are written, constants, and names for edges of buckets.
+-- Facts of the spec that loop nests need: how numbers are written, constants, and names for edges of buckets.
 local function start(source, family, precision)
   local build = { builder = source.builder, target = cpu, edges = 0, prefix = family.prefix,
     heads = family.PREFIX .. "HEADS", stack = family.stack.member, cross = family.cross,
@@ -312,7 +312,7 @@ function M.terms(family)
     score.trains and { kind = "pair_scalar", page = "scalar_trains", scalar = score, properties = {} } or nil } or nil
 end
 
--- Of sets of tables: score.inc.tpl counts them.
+-- Bytes of the sets of tables that score.inc.tpl has.
 function M.bytes(family, sizes, T, S)
   local queries, keys = sizes.round_up(T, sizes.lanes), sizes.round_up(S, sizes.lanes)
   local counts = { uniform = 1, query = queries, key = keys, sum = queries + keys + sizes.lanes, pair = S * queries,

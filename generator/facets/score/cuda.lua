@@ -45,7 +45,7 @@ local function gradients_of(build, gathers)
   return list
 end
 
--- What a struct of such members has to know of the number of tokens, { type, name, value, about }; a struct without any
+-- Counts of tokens that a struct of such members needs, { type, name, value, about }; a struct without any
 -- member has one number still. Whether some of them start behind their memory: tables by query - key.
 local function numbers_of(build, members, is_first)
   local has, list, cross = lists.set(lists.map(members, function(m) return m.class end)), {}, build.cross

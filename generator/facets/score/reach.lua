@@ -164,7 +164,7 @@ local function linear_parts(node, known)
   end
 end
 
--- What gets a gradient through a softmax, which cancels what all keys of a query gain alike: a set of parameters, and
+-- Parameters that get a gradient through a softmax, which cancels terms that all keys of a query share: a set, and
 -- whether the logit stands but as a summand, times what is the same for all keys.
 function M.through_softmax(root)
   local known, seen, reached, is_summand = {}, {}, {}, true

@@ -100,7 +100,7 @@ local function family_of(scope, name, options)
   return family
 end
 
--- What of attention's scope is called by which name: cross-attention and further ones have their own.
+-- Names of the parts of attention's scope: cross-attention and further ones have their own.
 local function names_of(name, options)
   local own = options.name or name == "cross" and "cross" or nil
   if not own then

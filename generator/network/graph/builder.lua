@@ -202,7 +202,7 @@ function Scope:add(residual, branch, rate)
   return push(self, op, ("sum%d"):format(self.sums), residual.width, true)
 end
 
--- What of attention's weights is dropped out, a site without a mask that is kept: the first rate of a description has
+-- Drops attention's weights out, at a site whose mask is not kept: the first rate of a description has
 -- the plain name, whatever the attention.
 function Scope:drop_weights(op, name, rate)
   op.dropout = dropout(self.net, rate, "weights", "ATTENTION", "ATTENTION_" .. name:upper())
@@ -217,7 +217,7 @@ for name, method in next, ends do
   Scope[name] = method
 end
 
--- What of the network around it a block reads besides its input; its gradient is added up over all repetitions.
+-- A value of the network around it that a block reads besides its input; its gradient is summed over all repetitions.
 function Scope:external(value)
   checks.read(self.net, value, "what comes from outside")
   local inner = new_value(self, value.name, value.width, value.stream, false)
@@ -226,7 +226,7 @@ function Scope:external(value)
   return inner
 end
 
--- What the first repetition of a block begins with.
+-- The input of a block's first repetition.
 function Scope:input(value)
   local net = self.net
   if self.first then
@@ -239,7 +239,7 @@ function Scope:input(value)
   return self.entry
 end
 
--- What a repetition hands on to the next, and the last one to the network.
+-- The output of a repetition: the input of the next one, and the last one's result in the network.
 function Scope:output(value)
   local net = self.net
   checks.read(self, value, "the output of " .. self.title)
@@ -288,7 +288,7 @@ function Scope:block(name, count, about, options)
   return block
 end
 
--- Where a scope drops out, at most.
+-- The largest number of places at which a scope drops out.
 function M.most_places(net)
   return math.max(table.unpack(lists.map(net.order, function(scope) return scope.places end)))
 end

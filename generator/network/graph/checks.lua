@@ -1,4 +1,4 @@
--- What a description may not do: names, values and shapes that do not fit.
+-- Mistakes of a description: names, values and shapes that do not fit.
 --
 -- Input: the network that is being built, or a scope of it (builder.lua), and what a check is about. A mistake is an
 -- error { problem = true, what, expected, line }: what was found, what was expected, and the line of the description
@@ -96,7 +96,7 @@ function M.is_readable(scope, value, role)
   end
 end
 
--- The same for the operation that reads it.
+-- Checks a value that an operation reads.
 function M.read(scope, value, role)
   M.is_readable(scope, value, role)
   value.reads = (value.reads or 0) + 1
@@ -123,7 +123,7 @@ local function check_in_place(block, value)
   end
 end
 
--- What a block may give.
+-- Checks the output of a block.
 function M.output(block, value)
   if not block.first then
     fail(block.net, ("%s has no input"):format(block.title), "block:input(value) as its first line")

@@ -1,4 +1,4 @@
--- What a network of a user's own sees of the builder: its public methods, on objects that show nothing of themselves.
+-- The builder's public methods for networks of a user's own, on objects that show nothing of themselves.
 --
 -- Input: a network that is being built (builder.lua), the section of its model; guard, which every method is wrapped in
 -- (own_network.lua). Output: the two arguments of a description, and the names of the options that it has read.
@@ -33,7 +33,7 @@ for kind, about in next, ops do
   M.METHODS[kind] = type(about) == "table" and about.method or M.METHODS[kind]
 end
 
--- What a kind of argument is, in words.
+-- Kinds of arguments, in words.
 M.KINDS = {
   name = "a name: " .. base_names.FREE .. ", nor one that a layer's memory has",
   title = "a name: " .. base_names.FREE,
@@ -53,7 +53,7 @@ M.KINDS = {
   positions = "net.additive",
 }
 
--- What objects are called in messages.
+-- Names of objects in messages.
 local NOUNS = { network = "the network", block = "block", value = "the value", stream = "the stream",
   table = "the table", readout = "a readout", positions = "net.additive" }
 
@@ -214,7 +214,7 @@ function Handles:method(name)
   end)
 end
 
--- What a description may read of an object.
+-- Fields of an object that a description may read.
 local fields = {}
 
 function fields.value(_, value, name)

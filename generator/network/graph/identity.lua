@@ -1,5 +1,5 @@
--- What a checkpoint must agree with of a network besides names and shapes of its tensors: which operations there are,
--- in which order, and which values they read.
+-- The identity of a network that a checkpoint must share besides names and shapes of tensors: its operations, their
+-- order, and the values that they read.
 --
 -- Input: a network (builder.lua), unfused. Output: pure data: for the network and each of its blocks { title, times,
 -- operations }, an operation being { kind, what it is of its kind, parameters, operands }; an operand is the number of
@@ -11,7 +11,7 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- What distinguishes operations of a kind.
+-- Words that distinguish operations of a kind.
 local function words_of(op)
   local words = {}
   local function add(word)

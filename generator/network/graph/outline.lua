@@ -23,7 +23,7 @@ local function name_of(op)
   return op.kind == "product" and op.weight or op.kind == "block" and op.block.name or op.out.name
 end
 
--- What a value is called where it is read.
+-- The name of a value where it is read.
 local function label_of(value)
   return value.input and "input" or value.external and value.name or value.op and name_of(value.op) or value.name
 end

@@ -1,4 +1,4 @@
--- Where every tensor lies in the parameter vector, and the C structs that say the same.
+-- The place of every tensor in the parameter vector, and the C structs that say the same.
 --
 -- Input: a network (builder.lua) with its parameters in the order of declaration. Output, M.derive:
 --   tensors            in the order of the struct `parameters`: name, rank, shape, offset, stride, init, value, learned
@@ -44,7 +44,7 @@ local function vector(name, width, beside)
   return { name = name, size = width.text, room = width.count, beside = beside }
 end
 
--- What a parameter is made of: members of the struct { name, size, room }, in order, and tensors
+-- Parts of a parameter: members of the struct { name, size, room }, in order, and tensors
 -- { name, shape, init, stride, column, member }. Several tensors of one member lie side by side, or one after another.
 local forms = {}
 
@@ -100,7 +100,7 @@ function forms.output(p)
   return affine(p, p.name, p.columns.padded)
 end
 
--- What a facet of attention learns: its own description.
+-- A parameter of a facet of attention, from the facet's own description.
 function forms.facet(p)
   local member = { name = p.name, size = p.size, type = p.type, beside = p.beside }
   local tensors, room = {}, 0
@@ -114,7 +114,7 @@ end
 
 forms.map = forms.facet
 
--- Where given first values lie in the list of all of them; equal lists of two layers are one.
+-- The place of given first values in the list of all of them; equal lists of two layers are one.
 local function place_values(state, q)
   local known = state.values_at[q.name]
   if not known then

@@ -28,7 +28,7 @@ local function named(name, value)
   return { name = name, width = value.width, stream = value.stream }
 end
 
--- Where the gradients of a residual stream's values lie, one after the other: what a block takes and gives.
+-- The buffer of the gradients of a residual stream's values, one after the other: inputs and outputs of blocks.
 local function stream_gradient(value)
   return named(buffers.of_stream("gradient", value), value)
 end
@@ -103,7 +103,7 @@ function Tape:of(value)
   return buffer
 end
 
--- Where a contribution goes, and whether it is added to what is there.
+-- The buffer of a contribution, and whether it is added to its content.
 function Tape:into(value)
   if value.external then
     local outside = named(names.gradient(value.name), value)

@@ -1,4 +1,4 @@
--- Which buffer holds which value: what a layer keeps for its backward pass, and what all layers share.
+-- The buffer of each value: kept by a layer for its backward pass, or shared by all layers.
 --
 -- Input: a network, and for each scope its forward list and its backward list with buffers of gradients. Output, by
 -- scope: kept, what a repetition has for itself (rows of values, what norms save, masks), and for the network
@@ -27,7 +27,7 @@ function M.written(b)
   end)
 end
 
--- What a buffer of the residual stream is called that a value and others of its width and stream share; a name may
+-- The name of the buffer of the residual stream that a value shares with others of its width and stream; a name may
 -- have its stream in it already.
 function M.of_stream(name, value)
   local of = value.stream.name .. "_"
@@ -80,7 +80,7 @@ function M.rows(of, writer, more)
   return buffer
 end
 
--- Of one scope: kept buffers, and those of the workspace, each in the order in which they are first written. The
+-- Buffers of one scope: kept ones, and those of the workspace, each in the order in which they are first written. The
 -- values of the residual stream between blocks have no buffer of their own: `home` of cpu_network.lua says where they
 -- lie. evaluates: masks are there in evaluation, too.
 local function collect(scope, forward, backward, add, evaluates)

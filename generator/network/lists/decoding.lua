@@ -47,7 +47,7 @@ function M.stream(net, forced, drops)
   return looks and stream or nil
 end
 
--- What of a block, or of the network, runs ahead (true) or with every token (false).
+-- Operations of a block, or of the network, that run ahead (true) or with every token (false).
 function M.part(list, stream, ahead)
   return lists.map(list, function(op) return (op.out.stream ~= stream) == ahead and op or nil end)
 end

@@ -1,5 +1,5 @@
--- Which rows of a network nobody reads: behind the last attention of a network whose answers are read at some tokens
--- alone, all others. For these targets the last repetition of a block leaves them out.
+-- Unused rows of a network: after the last attention of a network whose answers are read at some tokens alone, all
+-- others. For these targets the last repetition of a block leaves them out.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua). Output: nil where all rows are read, else
 --   partial   what is done for the labelled rows alone, in the last repetition of its block: operations of the fused
@@ -41,7 +41,7 @@ local function find_partial(found, lists, op)
   end
 end
 
--- What of a scope is done for the labelled rows: of a block those of its result are read, of the network its logits.
+-- Operations of a scope that run for the labelled rows alone: a block's result is read there, the network's logits.
 function find(found, lists, scope)
   local whole, list = {}, lists[scope].forward
   if found.whole[scope] then

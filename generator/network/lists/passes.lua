@@ -19,7 +19,7 @@ local M = {}
 
 -- ---- forward ----
 
--- What blocks give, and take from each other, lies in its stream's one buffer.
+-- The name of a value's buffer; outputs of blocks lie in their stream's one buffer.
 local function name_of(value)
   local given = value.op and value.op.kind == "block" and value.carried
   return value.input and "input" or given and buffers.of_stream("output", value) or value.name

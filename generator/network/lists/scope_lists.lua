@@ -1,4 +1,4 @@
--- What every scope of a network executes: its forward list, fused, and its backward list, over buffers by name.
+-- Operations of every scope of a network: its forward list, fused, and its backward list, over buffers by name.
 --
 -- Input: a network (builder.lua). Output: order, the scopes, the network first; scope -> { forward, backward, at,
 -- writes }: at says where a value's gradient lies, writes names the buffers that the backward list writes.
@@ -19,7 +19,7 @@ local M = {}
 
 local MOST_ROUNDS = 1000
 
--- What else a workspace has.
+-- Names that a workspace has besides its buffers.
 local RESERVED = { step = true, block = true, parameters = true, shared = true, length = true, sequences = true,
   tokens = true, rows = true, all = true, read = true, vocabulary = true, token_vectors = true, token_scratch = true,
   position = true, position_scratch = true, sums = true, losses = true, correct = true, keep = true }
@@ -136,7 +136,7 @@ function Walk:scope(scope, from, to)
   end
 end
 
--- What the backward pass reads of a scope is still there at its end.
+-- Checks that values which the backward pass reads of a scope are still there at its end.
 function Walk:kept(scope)
   for _, op in ipairs(self.lists[scope].forward) do
     for _, value in ipairs(ops.results(op)) do
@@ -282,7 +282,7 @@ local function rename(net, value)
   end
 end
 
--- What a block reads from outside is the only value of its name, since its gradient is added to from inside.
+-- Gives values that a block reads from outside names of their own, since their gradients are added to from inside.
 local function name_externals(net)
   local outside = {}
   for _, block in ipairs(net.scopes) do

@@ -1,4 +1,4 @@
--- Which rows of a network are alike wherever a symbol stands, because nothing but the token has entered them: in the
+-- Rows of a network that are equal wherever a symbol stands, because nothing but the token has entered them: in the
 -- first repetition of a block whose input is an embedding that adds no vectors of positions and drops nothing out, what
 -- works row by row until attention looks at other tokens. For these targets have a row of every symbol of the
 -- vocabulary, and copy it to the tokens; gradients are summed by symbol first.

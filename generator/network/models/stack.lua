@@ -12,7 +12,7 @@
 
 local SOURCES = { post = "Vaswani et al. 2017", pre = "Xiong et al. 2020" }
 
--- What generated code says of a block.
+-- The comment of a block in generated code.
 local function about(model, of)
   local place = model.norm.place
   local words = { place == "post" and of.source or nil }

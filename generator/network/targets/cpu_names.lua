@@ -1,4 +1,4 @@
--- What generated code for the CPU calls things: functions, and where values lie.
+-- Names in generated code for the CPU: functions, and places of values.
 --
 -- Input: the state of cpu_network.lua, a scope, a value. Output: text.
 
@@ -52,7 +52,7 @@ function M.function_for(set, key, name, new)
   return known.name
 end
 
--- What a scope's records need to name things: w, the workspace; s, the layer's state; p, g, panels; all and part, where
+-- Names that a scope's records need: w, the workspace; s, the layer's state; p, g, panels; all and part, where
 -- rows are left out: all tokens, and those of this repetition that are read.
 function M.of_scope(cpu, scope)
   local of
@@ -80,7 +80,7 @@ function M.suffix(width)
   return width.text == "WIDTH" and "" or "_" .. width.text:lower():gsub("[^%w]+", "_")
 end
 
--- Where a value of a block lies.
+-- The place of a value of a block.
 local function place_in_block(cpu, scope, at, value, back)
   if value.external then
     return at.w .. value.name
@@ -105,7 +105,7 @@ local function place_in_network(cpu, value, mode)
   return "w." .. buffers.of_stream("output", value)
 end
 
--- Where values of a scope lie: a function of the value. mode: "train", "evaluate", of a block "back" in the backward
+-- Places of a scope's values: a function of the value. mode: "train", "evaluate", of a block "back" in the backward
 -- pass.
 function M.placer(cpu, scope, at, mode)
   return function(value)

@@ -28,7 +28,7 @@ local function room_of(cpu, value, reader)
   return name
 end
 
--- What records of a scope are made with: a function from an entry of its list to names of the scope and to where values
+-- Functions that make records of a scope: one from an entry of its list to names of the scope and to where values
 -- lie. For one of labelled rows alone those of a value that has all are taken by a record ahead of the first that reads
 -- them: in each direction, but in the network's own step once.
 function M.naming(cpu, scope, at, place, records, mode)

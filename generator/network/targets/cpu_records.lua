@@ -160,7 +160,7 @@ function forward.embed(cpu, _, op)
   return { call = "routine(self, out)", routine = embeddings.routine(cpu.net, op), traced = traced(cpu, op.out) }
 end
 
--- Where the positions of a stream's tokens are found that are drawn, or false. of: its part of the workspace.
+-- The place of the sampled positions of a stream's tokens, or false. of: its part of the workspace.
 local function drawn_positions(at, op, of)
   local draw = op.encoding.draw
   if not draw then
@@ -324,7 +324,7 @@ local function maker_of(cpu, scope, at, place, records, mode)
   end
 end
 
--- Those of a scope, one after the other.
+-- Records of a scope, one after the other.
 function M.forward(cpu, scope, mode)
   local at, records = names.of_scope(cpu, scope), {}
   local place = names.placer(cpu, scope, at, mode)
@@ -340,7 +340,7 @@ end
 
 local DROPS = { draw = true, drop = true }
 
--- What decoding runs of a block of the decoded stream, or of the network: with every token, or ahead. Nothing is
+-- Records of decoding, for a block of the decoded stream or for the network: with every token, or ahead. Nothing is
 -- dropped out; keys and values lie in a cache, which an attention of the stream to itself fills as it goes.
 function M.decoding(cpu, scope, stream, ahead)
   local at, records, cached = names.of_scope(cpu, scope), {}, {}

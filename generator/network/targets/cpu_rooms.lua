@@ -8,7 +8,7 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Of which stream a length, tokens or rows are, where a network has several.
+-- The stream of a length, tokens or rows, where a network has several.
 function M.of_stream(net, stream)
   return net.streams[2] and stream.name .. "." or ""
 end
@@ -38,8 +38,8 @@ local function sides(family)
   return family.cross and queries .. ", " .. keys or queries
 end
 
--- What lay_out takes: always, and in training alone. by_mode: training takes more. Rows of one of several streams have
--- no word of their own.
+-- Bytes that lay_out takes: always, and in training alone. by_mode: training takes more. Rows of one of several streams
+-- have no word of their own.
 function M.of(net, list, at, used)
   local rooms = { always = {}, training = {}, by_mode = false }
   for _, b in ipairs(list) do

@@ -1,4 +1,4 @@
--- What device code calls the values of attentions and embeddings.
+-- Names of the values of attentions and embeddings in device code.
 --
 -- Input: the state of cuda_network.lua (device). Output, pure data:
 --   attends      family -> names of its values: block, state and the parameters' types; q, kv, out, contribution and
@@ -33,7 +33,7 @@ local function adds(backward, op)
   end
 end
 
--- What the text of an attention calls things: names of a device's values.
+-- Names of a device's values in the text of an attention.
 local function attends(device, op, block)
   local b, words = of_op(device.lists[block].backward, "attention_grad", op), device.words
   local T, S, wide = words[op.q.stream].T, words[op.kv.stream].T, device.given.wide
@@ -63,13 +63,13 @@ function M.attends(device)
   return by_family
 end
 
--- Where the positions of what is added to a stream's tokens lie, where they are drawn for all sequences: those of one
--- stream with its first family's.
+-- The place of the positions of vectors that are added to a stream's tokens, where all sequences share a sample: those
+-- of one stream with its first family's.
 function M.input_draws(words, draw)
   return draw and "v->" .. (draw.apart and words.input_draws or draw.prefix .. "draws")
 end
 
--- Those of what is added in layer l of a block, by the name of its number, or for each sequence.
+-- Positions of vectors that are added in layer l of a block, by the name of its number, or for each sequence.
 function M.drawn_places(words, op, l)
   local draw = op.encoding.draw
   if draw and draw.kind == "sequence" then

@@ -12,7 +12,7 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- What a scope's records need to name things.
+-- Names that a scope's records need.
 function M.names_of(device, scope)
   if scope == device.net then
     return { w = "b->work.", kept = "b->work.", p = "b->view.p->", g = "b->gradient->", gradients = "b->gradient",
@@ -38,13 +38,13 @@ local function place_in_block(device, scope, at, value)
   return (device.buffers.scopes[scope].read[value] and at.kept or at.w) .. value.name
 end
 
--- What a block gives lies where its last repetition has put it.
+-- The place of a value in the network; a block's output lies where its last repetition has put it.
 function M.place_in_network(at, value)
   local block = value.op.kind == "block" and value.op.block
   return block and at.state:format(block.name, block.uses) or at.w .. value.name
 end
 
--- What there is no device code for: an error { problem = true, what, line } of the description.
+-- Refuses an operation without device code: an error { problem = true, what, line } of the description.
 function M.refuse(op, what, ...)
   error({ problem = true, line = op and op.line, what = what:format(...) }, 0)
 end
@@ -165,7 +165,7 @@ for kind in next, ops.over_rows() do
   forward[kind] = over_rows
 end
 
--- What an operation has made is dropped out where it lies.
+-- Drops the result of an operation out in place.
 function forward.drop(device, at, op, training)
   local drop = dropped(device, op, training)
   local record = drop_of(at, op, at.out, drop)
@@ -173,7 +173,7 @@ function forward.drop(device, at, op, training)
   return drop.when ~= "never" and record
 end
 
--- What is turned by its positions, this way (1) or back (-1): queries with their keys, or each by themselves.
+-- Rotation by positions, forward (1) or backward (-1): queries with their keys, or each by themselves.
 local function turned(device, op, way, q, kv)
   local family = op.family
   local routine = family.prefix .. "rotate"
@@ -212,12 +212,12 @@ local function is_learned(op)
   return op.p ~= nil and not op.p.frozen
 end
 
--- Of the tables of positions, which the shards add up: what sums of rows of a block are called.
+-- The name of a block's sums of rows of tables of positions, which the shards add up.
 function M.sums_of_places(op)
   return is_learned(op) and op.encoding.from_tables and op.scope.name .. "_places" or false
 end
 
--- What adds vectors of positions: a function for each stream, or for each block where their families draw apart.
+-- The routine that adds vectors of positions: one for each stream, or for each block where their families draw apart.
 local function places_routine(device, op, words)
   local draw = op.encoding.draw
   local by_block = draw and not draw.apart and device.net.used_families[2]

@@ -27,7 +27,7 @@ local function read_by_pairs(device)
   return names
 end
 
--- What a stream's tokens are called: T, of a sequence, in what is handed around as T; rows, those of all sequences
+-- Names of a stream's tokens: T, of a sequence, in the argument T; rows, those of all sequences
 -- where members are placed; all_rows, a function; tokens, of the block's; at: in front of names; input_draws, drawn
 -- positions of what is added to tokens; sequences, the function that finds those of the block's sequences.
 function M.streams(net)
@@ -97,7 +97,7 @@ local function sides_of(device, op)
   return { queries = device.words[op.q.stream], keys = device.words[op.kv.stream] }
 end
 
--- What a family of attentions keeps of a layer.
+-- Values of a layer that a family of attentions keeps.
 local function family_kept(sides, family, list)
   local function keep(words, name, type, about)
     list[#list + 1] = of_heads(words, family, name, type, about)
@@ -115,7 +115,7 @@ local function family_kept(sides, family, list)
   end
 end
 
--- What its backward pass works with.
+-- The workspace of its backward pass.
 local function family_work(sides, family, list)
   local attends, normaliser = family.attends, family.normaliser
   local at_a_time = attends.pairs and " at a time" or ""
@@ -155,7 +155,7 @@ local function member_of(device, buffer, plain)
   return rows(device.words[buffer.stream], buffer.name, plain[buffer.name] and PLAIN or GLOBAL, width, buffer.about)
 end
 
--- What a layer keeps; its output last. What attention works with lies together, its result behind it: the compiler
+-- Values that a layer keeps; its output last. Those of attention lie together, its result after them: the compiler
 -- loads neighbours at once, and in another order attention over pairs has more instructions.
 function M.kept(device, block)
   local list, plain = {}, read_by_pairs(device)

@@ -1,4 +1,4 @@
--- What generated code calls the embeddings of a network, on both targets.
+-- Names of the embeddings of a network in generated code, on both targets.
 --
 -- Input: a network (builder.lua), an operation of it that embeds. A stream may be embedded more than once, each time
 -- with a scale of its own.
@@ -8,7 +8,7 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- What its functions are called: after its stream, where there are several; a stream's second one has a number.
+-- The name of its functions: after its stream, where there are several; a stream's second one has a number.
 function M.routine(net, op)
   local number = 0
   for _, other in ipairs(ops.of_kind(net, "embed")) do
@@ -20,7 +20,7 @@ function M.routine(net, op)
   return "embed" .. (net.streams[2] and "_" .. op.stream.name or "") .. (number > 1 and "_" .. number or "")
 end
 
--- What vectors of tokens are multiplied by: { name, value }, each number once; none where a linear map makes them.
+-- Factors of the vectors of tokens: { name, value }, each number once; none where a linear map makes them.
 function M.scales(net)
   local list, known = {}, {}
   for _, op in ipairs(ops.of_kind(net, "embed")) do
