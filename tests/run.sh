@@ -63,7 +63,7 @@ each() {
         { times && echo $(($(date +%s) - began)); } >"$file.times"' "$logs" "$@"
 }
 
-# What `each` left of a name: $file, the path without its ending, and $status.
+# Results that `each` left for a name: $file, the path without its ending, and $status.
 results_of() {
     file=$logs/$(printf %s "$1" | tr / _)
     status=$(cat "$file.status" 2>/dev/null || echo 99)
@@ -140,7 +140,7 @@ layer_stale() {
     check "generated/ is what would be written" ./longhand dev stale
 }
 
-# What a cmocka binary said. Its XML is parsed, because its other formats count a skipped test as failed.
+# Counts the results of a cmocka binary. Its XML is parsed, because its other formats count a skipped test as failed.
 count_unit() {
     results_of "$1"
     number='"\([0-9]*\)"'

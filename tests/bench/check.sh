@@ -14,7 +14,7 @@ TIME_BOUND=1.25
 TABLE=tests/bench/instructions.txt
 compiler=${COMPILER:?through make bench-check}
 
-# What is counted: spec, length of inputs, mode, sequences. The longest first, since two are counted side by side.
+# Counted measurements: spec, length of inputs, mode, sequences. The longest first, since two are counted side by side.
 COUNTED='bench_long 500 eval 1
 parity_check_sinusoid 20 train 2
 parity_check_sinusoid 20 eval 2

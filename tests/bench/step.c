@@ -40,7 +40,7 @@ typedef struct transposed {
     float qkv[3 * C * C], out[C * C], up[F * C], down[C * F];
 } transposed;
 
-/* What the forward pass of a layer keeps. */
+/* Activations that the forward pass of a layer saves. */
 typedef struct activations {
     float in[T * C], qkv[T * 3 * C], weight[HEADS][T * PAD], mixed[T * C];
     float xhat[2][T * C], inverse_sd[2][T], middle[T * C], hidden[T * F];

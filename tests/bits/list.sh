@@ -24,14 +24,14 @@ lengths_of() {
     "$1" info | grep -q '^data ' || echo "--lengths $2"
 }
 
-# Those of the levels of a trainer that this machine runs.
+# Levels of a trainer that this machine can run.
 levels_of() {
     for level in $(make -s print-levels LEVELS=all); do
         LONGHAND_ISA=$level "$1" bench --seconds 0.01 $(lengths_of "$1" 1) >/dev/null 2>&1 && echo "$level"
     done
 }
 
-# What a trainer computes at a level: TRAINER LEVEL RUNS.
+# Results of a trainer at a level: TRAINER LEVEL RUNS.
 at_level() {
     export LONGHAND_ISA="$2"
     "$1" train --out "$3" --steps $STEPS --seed 3 --threads 1 --no-eval >/dev/null &&

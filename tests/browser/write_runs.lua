@@ -74,7 +74,7 @@ for task in ipairs(TASKS) do
 end
 local damaged = ("%s/even_pairs_none/%s/lr%g-seed1/eval.jsonl"):format(root, reports.DIGEST, RATE)
 put(damaged, '{"step":"many"}\n')
--- What an analysis leaves beside the runs: a picture of one pixel, and lines that are longer than a page is wide.
+-- Files of an analysis next to the runs: a picture of one pixel, and lines that are longer than a page is wide.
 put(root .. "/compare/compare.txt", ("mean over all heads and layers %s\n"):format(("| 0.12345 "):rep(20)))
 put(root .. "/compare/compare.png", "\137PNG\r\n\26\n\0\0\0\13IHDR\0\0\0\1\0\0\0\1\8\0\0\0\0\58\126\155\85\0\0\0\10IDAT"
   .. "\120\156\99\248\15\0\1\1\1\0\27\182\238\86\0\0\0\0IEND\174\66\96\130")

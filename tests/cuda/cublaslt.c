@@ -1,5 +1,5 @@
-/* What the runtime declares of cuBLASLt (runtime/cuda/cublaslt.h) against the headers of a toolkit; tests/cuda/check.sh
- * compiles it, nothing runs it. */
+/* Comparison of the runtime's declarations of cuBLASLt (runtime/cuda/cublaslt.h) with the headers of a toolkit;
+ * tests/cuda/check.sh compiles it, nothing runs it. */
 #include <cublasLt.h>
 
 #include "runtime/cuda/cublaslt.h"

@@ -1,5 +1,6 @@
-/* What the runtime declares of the CUDA driver (runtime/cuda/driver.h) and looks up in it (driver.c) against the
- * headers of a toolkit; tests/cuda/check.sh compiles and runs it. The library itself is not needed.
+/* Comparison of the runtime's declarations of the CUDA driver (runtime/cuda/driver.h), and of the symbols that
+ * driver.c looks up, with the headers of a toolkit; tests/cuda/check.sh compiles and runs it. The library itself is not
+ * needed.
  *
  * cuda.h comes first, so that the driver's members are renamed as its functions are: cuMemAlloc is cuMemAlloc_v2 there,
  * and that is the symbol that must be looked up. Our results are int, theirs an enumeration: as in all casts between

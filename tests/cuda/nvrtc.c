@@ -1,5 +1,5 @@
-/* What the runtime declares of NVRTC (runtime/cuda/nvrtc.h) against the headers of a toolkit; tests/cuda/check.sh
- * compiles it, nothing runs it. The types of functions are compared as in driver.c. */
+/* Comparison of the runtime's declarations of NVRTC (runtime/cuda/nvrtc.h) with the headers of a toolkit;
+ * tests/cuda/check.sh compiles it, nothing runs it. The types of functions are compared as in driver.c. */
 #include <nvrtc.h>
 
 #include "runtime/cuda/nvrtc.h"

@@ -1,4 +1,4 @@
-# What the assembler said of a trainer's kernels when it was built, in JSON lines: sh resources.sh NAME FOLDER
+# Assembler's report on a trainer's kernels from the build, in JSON lines: sh resources.sh NAME FOLDER
 for log in "$2"/obj/images/sm_*.log; do
     architecture=$(basename "$log" .log)
     [ ! -f "$log" ] || awk -v run="$1" -v architecture="$architecture" -f tests/cuda/rows.awk <"$log"

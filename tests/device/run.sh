@@ -110,7 +110,7 @@ at_most() {
     [ "$seconds" -gt 0 ] && echo "$seconds" || echo 1
 }
 
-# What was found so far, as files of the results folder.
+# Saves the results so far as files of the results folder.
 save() {
     [ ! -f "$cache" ] || { cp "$cache" "$work/parts/peers.jsonl" && cp "$cache" "$out/$(basename "$cache")"; }
     "$PYTHON" tests/device/table.py merge "$work/parts" >"$out/results.new" &&

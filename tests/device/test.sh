@@ -134,7 +134,7 @@ END
         grep -q "skip wide_sinusoid_float32, cuBLASLt: error: no cuBLASLt" "$work/.got"
 }
 
-# What is missing is said before anything is made.
+# A missing package is reported before any file is written.
 prepare_needs_jansson() {
     printf '#!/bin/sh\ncase "$*" in *-print-file-name=*) echo libjansson.a ;; *) exit 1 ;; esac\n' >"$work/no_jansson" &&
         chmod +x "$work/no_jansson" && CC=$work/no_jansson PREPARED=$work/unprepared ends_with 4 "install libjansson-dev" \

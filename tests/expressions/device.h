@@ -34,7 +34,7 @@ static inline void *take(char *memory, size_t *used, size_t bytes) {
     return memory ? memory + start : NULL;
 }
 
-/* What an evaluation hands to its kernel. Arrays [LAYERS][HEADS][keys][queries]; draws[LAYERS][TOKENS]. */
+/* Arguments that an evaluation passes to its kernel. Arrays [LAYERS][HEADS][keys][queries]; draws[LAYERS][TOKENS]. */
 template <class P> struct evaluation {
     const P *p;
     const int *draws;

@@ -1,4 +1,4 @@
--- What the writers of tests/expressions share: what a formula needs to know of positions, and rendering.
+-- Shared functions of the writers of tests/expressions: plans of positions that formulas need, and rendering.
 --
 -- Input: the repository's root. Output: functions; reads templates, writes nothing.
 

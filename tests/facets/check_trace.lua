@@ -1,4 +1,4 @@
--- What facets of this folder must show in a trace: check_trace.lua FACET FILE. Inputs are runs of one symbol.
+-- Checks what facets of this folder must show in a trace: check_trace.lua FACET FILE. Inputs are runs of one symbol.
 
 package.path = "generator/?.lua;" .. package.path
 

@@ -68,7 +68,7 @@ uint8_t *lh_fuzz_read(const char *path, size_t *bytes) {
 
 enum { MOST_CHANGES = 4, LONGEST_PIECE = 64 };
 
-/* What parsers trip over. */
+/* Words that parsers often read wrongly. */
 static const char *const words[] = {
     "0",
     "-1",

@@ -57,7 +57,7 @@ PRODUCT(256, 64)
     }
 static const product products[] = {ROWS_OF(64, 192), ROWS_OF(64, 64), ROWS_OF(64, 256), ROWS_OF(256, 64)};
 
-/* Of this thread's processor: one thread that touches little memory loses nothing else to busy neighbours. */
+/* Processor time of this thread: one thread that touches little memory loses nothing else to busy neighbours. */
 static double now(void) {
     struct timespec time;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

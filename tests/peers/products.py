@@ -6,7 +6,7 @@ import subprocess
 
 WINDOW = 0.02  # seconds; nine of each contender for each of twelve products
 
-# Where wheels keep OpenBLAS: SciPy's own package of it, or what NumPy brings.
+# Search for OpenBLAS in the folders of wheels: SciPy's own package of it, or NumPy's bundled libraries.
 FIND = """
 import importlib.util, pathlib
 for name, pattern in (("scipy_openblas32", "lib/*openblas*.so*"), ("numpy", "../numpy.libs/*openblas*.so*")):

@@ -57,7 +57,7 @@ static int32_t *integers(const lh_st_file *file, const char *kind, int n, const 
     return out;
 }
 
-/* Where a file says nothing: 0, 1, 2, ... */
+/* Positions of a file, or 0, 1, 2, ... if the file stores none. */
 static int32_t *indices(const lh_st_file *file, int n, const char *name, int count) {
     int32_t *out = integers(file, "data", n, name, count);
     if (out) return out;
@@ -66,7 +66,7 @@ static int32_t *indices(const lh_st_file *file, int n, const char *name, int cou
     return out;
 }
 
-/* Likewise those of keys less those of queries. */
+/* Distances of a file, or indices of keys minus indices of queries if the file stores none. */
 static int32_t *differences(const lh_st_file *file, int n, const char *name, int queries, int keys) {
     int32_t *out = integers(file, "data", n, name, queries * keys);
     if (out) return out;
@@ -110,7 +110,7 @@ static void fill_places(const lh_st_file *file, const lh_ref_network *network, i
     }
 }
 
-/* What a batch came to beyond its logits. */
+/* Reads the results of a batch other than its logits. */
 static void read_results(const lh_st_file *file, const lh_ref_network *network, int n, lh_pairs_case *out) {
     static const char *const names[LH_MAX_STREAMS] = {"cross", "decoder"};
     int m = out->batch.target_tokens, heads = network->families[network->family_count - 1].heads;

@@ -21,7 +21,7 @@ typedef struct lh_pairs_case {
     lh_ref_batch batch; /* dropout off, loss_scale of the mean, backward on; points into the rest */
     double *logits;     /* [sequences][labels][classes] */
     double loss;        /* mean, in nats */
-    /* Of arithmetic.py's, or NULL: */
+    /* Fields of arithmetic.py's files, otherwise NULL: */
     double *attention[LH_MAX_STREAMS]; /* [sequences][heads][labels][keys] of the last layer, by the keys' stream */
     int32_t *greedy; /* [sequences][labels] the classes that decoding gives; -1 behind a sequence's own end */
     uint16_t *token, *target, *label;

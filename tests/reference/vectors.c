@@ -122,7 +122,7 @@ void lh_vectors_numbers(const lh_st_file *file, const char *key, int count, int 
     for (int i = 0; i < count; i++) out[i] = take_number(key, &text);
 }
 
-/* Which of the words the metadata has; they end with NULL. */
+/* Index of the metadata's word in `words`, which end with NULL. */
 static int metadata_word(const lh_st_file *file, const char *key, const char *const *words) {
     const char *value = metadata(file, key);
     int i = 0;
@@ -161,7 +161,7 @@ const lh_ref_network *lh_vectors_network(const char *name) {
 
 bool lh_vectors_compiled(const char *name) { return strncmp(lh_vectors_network(name)->id, "parity_", 7) == 0; }
 
-/* Of ALiBi: 2^(-8 / heads), its square, and so on. */
+/* Slope of head h in ALiBi: 2^(-8 / heads), its square, and so on. */
 static double slope_of(int heads, int h) { return exp2(-8.0 * (h + 1) / heads); }
 
 static void set_slopes(int heads, lh_ref_tensor *tensor) {

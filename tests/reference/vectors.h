@@ -16,7 +16,7 @@ extern const char *const lh_vectors_name[LH_VECTORS_FILES]; /* "none", "sincos",
 /* The file of this name; lh_st_free closes it. */
 lh_st_file *lh_vectors_open(const char *name);
 
-/* What a file says of itself in its metadata. */
+/* Facts in the metadata of a file. */
 typedef struct lh_vectors_facts {
     int length[LH_VECTORS_LENGTHS]; /* input tokens of its batches */
     int gradient_length;            /* of the batch whose gradients are stored */

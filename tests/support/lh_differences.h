@@ -1,4 +1,4 @@
-/* What the tests of kernels/ref share: fixed values, tolerances, gradients against central differences. */
+/* Shared functions of the tests of kernels/ref: fixed values, tolerances, gradients against central differences. */
 #ifndef LH_DIFFERENCES_H
 #define LH_DIFFERENCES_H
 

@@ -10,7 +10,7 @@
 extern const lh_ref_network *const lh_networks;
 extern const int lh_network_count;
 
-/* What a plan says of the memory of a training at a level, in bytes: for a block of sequences of so many tokens. */
+/* Planned memory of a training at a level, in bytes, for a block of sequences of so many tokens. */
 typedef struct lh_planned {
     const char *id, *level;
     int length[LH_MAX_STREAMS], sequences;
@@ -20,10 +20,10 @@ typedef struct lh_planned {
 extern const lh_planned *const lh_planned_memory;
 extern const int lh_planned_count;
 
-/* That of a spec's id, or NULL. */
+/* Network of a spec's id, or NULL. */
 const lh_ref_network *lh_network_find(const char *id);
 
-/* The same; aborts where there is none. */
+/* Network of a spec's id; aborts if there is none. */
 const lh_ref_network *lh_network_of(const char *id);
 
 /* Whether training drops anything out. */

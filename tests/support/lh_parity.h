@@ -24,7 +24,7 @@ typedef struct lh_parity_tolerance {
 
 const lh_parity_tolerance *lh_parity_tolerance_of(int real_bytes);
 
-/* Of random networks in float64, whose sums may grow where they have no norms. */
+/* Tolerance for random networks in float64, whose sums may grow where they have no norms. */
 extern const lh_parity_tolerance lh_parity_random_tolerance;
 
 /* Every program of the spec takes the memory that its plan says. */
@@ -80,7 +80,7 @@ void lh_trainer_close(lh_trainer *t);
 /* Runs the batch in blocks of at most `most` sequences. logits [sequences][labels][classes] real, evaluation only. */
 void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most, void *logits);
 
-/* What the logits and the mask say. */
+/* Counts from the logits and the mask. */
 typedef struct lh_parity_counts {
     int64_t positions, counted, correct, sequences, exact; /* as in lh_sums */
 } lh_parity_counts;
@@ -122,7 +122,7 @@ void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t
 /* Makes a batch one of an evaluation of the spec's. */
 void lh_parity_evaluate(const lh_spec *spec, lh_ref_batch *batch);
 
-/* What kernels/ref makes of a batch: the summed loss; logits [sequences][labels][classes] written; the gradients. */
+/* Runs kernels/ref on a batch: returns the summed loss; writes logits [sequences][labels][classes] and gradients. */
 double lh_parity_run(lh_ref_model *model, lh_parity_batch *made, double *logits);
 
 /* Mask of a batch whose labels all count. */

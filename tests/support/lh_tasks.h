@@ -1,4 +1,4 @@
-/* What the tests of runtime/data/tasks share: one example with guards around it, every length against a rule, the
+/* Shared checks of the tests of runtime/data/tasks: one example with guards around it, every length against a rule, the
  * paper's worked examples, and the scores of predictors. */
 #ifndef LH_TASKS_H
 #define LH_TASKS_H
@@ -52,7 +52,7 @@ void lh_check_uniform(const lh_task_case *task);
 /* Fails unless all categories are seen equally often. */
 void lh_check_equal(const long *seen, int categories);
 
-/* What a predictor says for every output of an example. */
+/* Prediction for every output of an example. */
 typedef int lh_task_guess(const lh_task_case *task, const lh_drawn *drawn);
 int lh_guess_0(const lh_task_case *task, const lh_drawn *drawn);
 int lh_guess_1(const lh_task_case *task, const lh_drawn *drawn);

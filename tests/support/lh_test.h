@@ -1,4 +1,4 @@
-/* What every unit test includes: cmocka with the headers it needs, array comparison, and a temporary directory. */
+/* Common header of all unit tests: cmocka with the headers it needs, array comparison, and a temporary directory. */
 #ifndef LH_TEST_H
 #define LH_TEST_H
 

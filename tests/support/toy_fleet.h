@@ -24,7 +24,7 @@ lh_engine_config lh_toy_config(const lh_spec *spec, int seed);
 void lh_toy_open_fleet(const lh_spec *spec, const lh_cuda_variant *variant, int first, int count, lh_engine **engines);
 void lh_toy_close_all(lh_engine **engines, int count);
 
-/* What was made of a training. */
+/* Record of a training. */
 typedef struct lh_toy_record {
     lh_step_metrics metrics[200];
     int64_t steps; /* recorded */

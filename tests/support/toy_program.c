@@ -53,7 +53,7 @@ static int inputs_of(const lh_shape *shape) {
     return shape->length[1] > 0 ? shape->length[0] : shape->length[0] - shape->labels;
 }
 
-/* Where a label's token is in the last stream. */
+/* Index of a label's token in the last stream. */
 static int place_of(const lh_cpu_step *step, const lh_cpu_block *block, int s, int label) {
     const int *length = step->shape.length, labels = step->shape.labels;
     if (block->place != NULL) return block->place[s * labels + label];

@@ -16,7 +16,7 @@ toy_state *toy_state_new(void);
 /* Every element that a tensor covers has a value of its own, plus shift; the rest is 0. */
 toy_state *toy_state_filled(float shift);
 
-/* What a run at step 10 says of itself. */
+/* Facts of a run at step 10. */
 extern const lh_run_facts toy_facts;
 
 /* A file of parameters, all 0, without metadata. Tensor `skip` is left out, `change` has one row less, `extra` is added

@@ -1,4 +1,4 @@
--- The same with RMS norms in front of the branches.
+-- Decoder with relative encodings and RMS norms in front of the branches.
 return {
   task     = { kind = "reverse_string" },
   encoding = { kind = "relative" },
