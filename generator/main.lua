@@ -373,7 +373,7 @@ function verbs.fields(_, arguments)
     near and ("; did you mean %s?"):format(near) or ""))
 end
 
--- The place in a generated file that is asked for, with its text and its spec; or nil and an exit code after a message.
+-- The requested place in a generated file, with its text and its spec; or nil and an exit code after a message.
 local function find_line(project, arguments)
   local function refuse(code, what)
     return nil, fail(code, "longhand dev where: " .. what)

@@ -19,7 +19,7 @@ local function asked()
   return folder ~= "" and folder or nil
 end
 
--- The folder as make, which runs in the root, is told: "build" or an absolute path.
+-- The folder that is passed to make, which runs in the root: "build" or an absolute path.
 function M.folder(root)
   if asked() then
     return paths.absolute(asked())

@@ -56,7 +56,7 @@ function M.duration(seconds)
   return seconds < 0.1 and "under 0.1 s" or ("%.1f s"):format(seconds)
 end
 
--- The unit that a list of seconds is best told in: "hours", "minutes" or "seconds", and how many seconds it has.
+-- The unit in which a list of seconds is printed best: "hours", "minutes" or "seconds", and how many seconds it has.
 function M.unit(list)
   local longest = 0
   for _, seconds in ipairs(list) do

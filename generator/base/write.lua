@@ -2,7 +2,7 @@
 --
 -- Input: a directory and a list of { path, text }, paths relative to it; where a text would be too large, `write` in
 -- its place, a function of an open file that returns what file:write does; such files stand last. Output: the list of
--- paths that changed, or nil and a message. Everything is staged beside its target first and renamed at the end; after
+-- paths that changed, or nil and a message. Everything is staged next to its target first and renamed at the end; after
 -- a failure the directory holds what it held before. Nothing is written through a link, and no pipe is opened. Also
 -- compares, for `stale`.
 
@@ -28,7 +28,7 @@ function M.read(path)
   return text, not text and path .. ": is not a file" or nil
 end
 
--- The number of this process as text; "0" where nobody tells.
+-- The number of this process as text; "0" where it is unknown.
 function M.process()
   return (M.read("/proc/self/stat") or ""):match("^%d+") or "0"
 end

@@ -173,7 +173,7 @@ local function add_export(parser)
   end
 end
 
--- A verb that needs no more words than its summary is described by it. Names of folders are read alike everywhere.
+-- A verb that needs no more words than its summary is described by it. Names of folders are read in one way everywhere.
 local function finish(parser)
   for _, element in ipairs(lists.join(parser._arguments, parser._options)) do
     if FOLDERS[element._argname or ""] then

@@ -1,7 +1,7 @@
 -- Completion of the command line in bash and zsh, as the text of a script.
 --
 -- Input: what the command line has (command_outline.lua), flags of the trainer's verb train. Output: text. Names of
--- specs, studies and sites are asked for when they are needed, by `longhand list`; files are the shell's own.
+-- specs, studies and sites are requested when they are needed, by `longhand list`; files are the shell's own.
 
 local lists = require("base.lists")
 

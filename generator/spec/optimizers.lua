@@ -8,7 +8,7 @@
 --   of        a function of its settings in the spec: what they come to
 --     routine     <routine>_update in kernels/cpu/<header>.h, <routine>_piece in `kernels`, files of kernels/, and
 --                 lh_ref_<routine>_update in kernels/ref
---     states      names of the vectors that it keeps beside the parameters, in order
+--     states      names of the vectors that it keeps in addition to the parameters, in order
 --     constants   of the CPU's call, in order: { type, name, value } or with values, of a struct
 --     numbers     of device code: { name, value }, or { name, rest }, which is 1 - rest; struct: of a step's numbers
 --     corrects    { beta1, beta2 } where the host gives rate / (1 - beta1^t) and 1 / (1 - beta2^t), else false

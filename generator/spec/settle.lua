@@ -41,7 +41,7 @@ local function with_streams(facts, resolved)
 end
 
 -- Fields that belong to another one of their section, which is not there. there: those that are, by name; nil: nobody
--- knows. beside: what stands there instead.
+-- knows. beside: the entry that stands there instead.
 local function refuse_strangers(context, section, given, there, beside)
   for _, field in ipairs(there and schema.children[section] or {}) do
     local node = field.with and given.fields[field.name]

@@ -36,10 +36,10 @@ local function resolve_formula(context, texts, encoding, family, of)
   return formula
 end
 
--- The positions of cross-attention's two sides are those of two sequences: a distance is their difference, and what the
--- paper's system draws in its place is the default of the others alone. encoding: that of the family; own: its table in
--- the spec. Returns what takes this back where nothing turns out to read distances; else context.read_otherwise has the
--- reading that was asked for.
+-- The two sides of cross-attention have positions of two sequences: a distance is their difference, and the reading
+-- that the paper's system draws instead is the default of the other attentions alone. encoding: that of the family;
+-- own: its table in the spec. Returns a function that undoes this where nothing reads distances; otherwise
+-- context.read_otherwise has the requested reading.
 local function settle_cross(context, encoding, own)
   local given, path = encoding.positions, "encoding.cross.positions.reading"
   if not own or context.origins[path] == context.origins["encoding.positions.reading"] then

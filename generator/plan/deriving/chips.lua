@@ -1,4 +1,4 @@
--- GPUs that are often asked for, and the number of shards that suits each when it trains one model.
+-- GPUs that are often requested, and the number of shards that suits each when it trains one model.
 --
 -- A block takes a shard and a multiprocessor a block: shards beyond the multiprocessors wait for a second round, in
 -- which most of the chip has nothing to do.

@@ -14,8 +14,8 @@
 --   drawing            random numbers that come with a step, in the order in which they lie: { template, names,
 --                      prefix } for the host, { member, at, count, about } for the device; sequences, T: where every
 --                      sequence of a stream has positions of its own, the function that finds them, and tokens of one
---   draw_scratch       ints of room that a draw needs
---   begins, shared     tables are made at the start of a step; there is room that the blocks share
+--   draw_scratch       ints of workspace that a draw needs
+--   begins, shared     tables are made at the start of a step; there is memory that the blocks share
 --   sums               gradients of tables are added up over shards before they reach the parameters
 --   constants          where tensors lie that are not learned: { first, last, stride, columns, name }; nil without
 
@@ -281,7 +281,7 @@ local function family_drawing(family)
     about = family.cross and "[draws][T] of queries, [draws][S] of keys" or "[draws][T]", scratch = scratch }
 end
 
--- Ints of room: those of the draw that needs most.
+-- Ints of workspace: those of the draw that needs most.
 local function draw_scratch(drawing)
   local most = { "0", 0 }
   for _, one in ipairs(drawing) do

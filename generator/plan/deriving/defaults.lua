@@ -88,7 +88,7 @@ local function head(room, digest)
   return ("longhand defaults %d %d %s\n"):format(VERSION, room, digest)
 end
 
--- A pattern for a text in a program with this room.
+-- A pattern for a text in a program with this space.
 function M.pattern(room)
   return head(room, "%x+")
 end
@@ -103,7 +103,7 @@ local function literal_lines(text)
   return list
 end
 
--- Another spec's text may be twice as long before a trainer has no room for it.
+-- Another spec's text may be twice as long before it does not fit into a trainer.
 local function room_for(bytes)
   local room = LEAST_ROOM
   while room < 2 * bytes do

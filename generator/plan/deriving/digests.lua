@@ -1,8 +1,8 @@
 -- The two digests of a plan: what can change the bits of a run, and what decides whether a checkpoint fits.
 --
 -- Input: a plan with its tensors. Output: 16 hexadecimal digits. Learning rate, steps, seeds, evaluation and cadences
--- are in neither: a flag or another spec may change them freely. But where the learning rate falls until the last step,
--- all steps before it hang on how many there are.
+-- are in neither: a flag or another spec may change them freely. The number of steps is an exception where the learning
+-- rate falls until the last step: all steps before it depend on that number.
 -- Invariant: a field that is left out of the resolved spec changes no digest, so that older specs keep theirs.
 
 local canonical = require("base.canonical")

@@ -14,9 +14,9 @@
 --   causal         no query may see what is behind it
 --   ranged         a call may be for some of the queries
 --   tiles          decoding keeps keys and values also in tiles, for queries that come one at a time
---   partial        in the last layer those alone are asked for that somebody reads (labelled_rows.lua)
---   remade         false, or how weights are made again on the way back, on the CPU: remade.lua
---   bounded        partial or remade: queries from one to another are asked for
+--   partial        in the last layer only tokens that are read are computed (labelled_rows.lua)
+--   remade         false, or how weights are recomputed in the backward pass, on the CPU: remade.lua
+--   bounded        partial or remade: attention is computed for a range of queries
 --   layers, repetitions, heads, head_width; repetitions: of its layers, all loops of the block together;
 --   head_part: channels of a head that fill whole vectors, whatever their width
 --   first_site     of its draws in the counter

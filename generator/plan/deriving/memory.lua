@@ -168,7 +168,7 @@ local function covers(size, other)
   return size[1] >= other[1] and (size[2] or 0) >= (other[2] or 0)
 end
 
--- Up to how many tokens attention weights are kept, where those of longer sequences are made again; or 0.
+-- The most tokens for which attention weights are kept, where those of longer sequences are recomputed; or 0.
 local function last_kept(plan, longest)
   local last = 0
   for _, family in ipairs(plan.attentions) do
@@ -179,7 +179,7 @@ local function last_kept(plan, longest)
 end
 
 -- The largest workspace over the sizes of training: { bytes, size, sequences }. Among blocks of equally many sequences
--- that of the longest is the largest, but for weights of attention that are made again from some length on.
+-- that of the longest is the largest, except for weights of attention that are recomputed from some length on.
 function M.largest_workspace(plan, all, level)
   local most, longest = { bytes = 0 }, 0
   local function consider(size, sequences)
@@ -196,7 +196,7 @@ function M.largest_workspace(plan, all, level)
       end
     end
   end
-  for tokens = 1, last_kept(plan, longest) do -- a workspace has room for all lengths up to the longest
+  for tokens = 1, last_kept(plan, longest) do -- a workspace fits all lengths up to the longest
     local size = { tokens }
     consider(size, block_sequences(plan, size))
   end
@@ -247,11 +247,11 @@ local function allocated(bytes)
   return bytes >= LARGE_FROM and round_up(bytes, LARGE_PAGE) or bytes
 end
 
--- The most that a process has while it trains with so many threads, once the plan has vector_bytes, shared_bytes,
--- tables_bytes and workspace_bytes: parameters, the optimiser's state and the folded gradient, what threads share, for
--- each of them a gradient and a workspace; and the bytes of a checkpoint, which is read before the next one takes its
--- place, and when a run goes on. Without the task's examples and without evaluations, whose activations stay beside
--- those of training.
+-- The most memory that a process has while it trains with so many threads, once the plan has vector_bytes,
+-- shared_bytes, tables_bytes and workspace_bytes: parameters, the optimiser's state and the folded gradient, memory
+-- that threads share, for each of them a gradient and a workspace; and the bytes of a checkpoint, which is read before
+-- the next one takes its place, and when a run resumes. The task's examples are not counted, nor are evaluations, whose
+-- activations are kept in addition to those of training.
 function M.process(plan, bytes, threads)
   local states = #plan.optimizer.states
   local vector, checkpoint = allocated(bytes.vector_bytes), (1 + states) * plan.parameters * sizes_of(plan).real

@@ -310,7 +310,7 @@ local function bare_families(families)
 end
 
 -- The attentions that a network has, each with the block that it is in: the description is run once without facets,
--- since these hang on names and counts of layers.
+-- since these depend on names and counts of layers.
 function M.attentions(plan, additive, file)
   local known, list = dimensions.attentions(plan), {}
   local model, bare = section_of(plan, file), bare_families(known)
@@ -390,7 +390,7 @@ local function settle_families(plan, net, executed, stream, labelled)
   end
 end
 
--- The rows of the first layer that are alike, or nil: noise is another for every token, and of a large vocabulary a
+-- The rows of the first layer that are equal, or nil: noise differs for every token, and with a large vocabulary a
 -- block has few tokens of each symbol.
 local function alike(plan, noise, net, executed, labelled)
   local small = VOCABULARY_SHARE * plan.tokens <= plan.block_tokens

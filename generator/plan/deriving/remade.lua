@@ -1,12 +1,12 @@
--- Whether training on the CPU keeps attention's weights for the way back, or makes them again there.
+-- Whether training on the CPU keeps attention's weights for the backward pass, or recomputes them there.
 --
 -- Input: a plan with its network and its longest training length. Output: in its attentions `remade`: false, or
 --   pairs     weights are kept of a sequence of so many pairs of tokens, at most
---   queries   whose weights are made again together, and go all the way while these are hot in cache
+--   queries   whose weights are recomputed together, and which are finished while these are hot in cache
 --   always    none are kept
 -- and `bounded` (dimensions.lua). Kept weights of all attentions, layers and heads, in every loop of a block, are
--- read once more after all of them were written: past a core's share of the last cache that takes longer than to make
--- them again.
+-- read once more after all of them were written: past a core's share of the last cache that takes longer than to
+-- recompute them.
 
 local lists = require("base.lists")
 
@@ -16,8 +16,8 @@ local MOST_KEPT = 4 << 20 -- bytes, of all uses of all layers and attentions of 
 local MOST_OF_HEAD = 512 << 10 -- of one head, and as much again for the gradients of its logits
 local QUERIES = 32
 
--- Why weights cannot be made again, or nil: those that drop out are marked when they are used, two streams have no
--- longest length of their own, and the geometric normaliser keeps more than weights.
+-- The reason why weights cannot be recomputed, or nil: those that drop out are marked when they are used, two streams
+-- have no longest length of their own, and the geometric normaliser keeps more than weights.
 local function obstacle(plan, family)
   return family.drops and "attention's weights drop out" or plan.streams[2] and "the model has two streams"
     or family.normaliser.kind ~= "softmax" and "the normaliser is geometric" or nil

@@ -4,7 +4,7 @@
 -- Input: a plan with its tensors (model.lua), a level of levels.lua, a machine: { l2 = bytes of a core's
 -- second cache }. Output: names and values of choices, in the order of M.CHOICES; for tuned.h (templates/common) the
 -- constants that they stand for.
--- Such a choice may change how work is cut, in which order independent results are made, and what is asked for ahead;
+-- Such a choice may change how work is divided, the order in which independent results are computed, and prefetching;
 -- never the order in which one sum is added up. So it is in no digest: trainers that differ in choices alone have the
 -- same bits, and tests/system/test_tune.sh compares them.
 
@@ -55,8 +55,7 @@ local function products(plan)
   return list
 end
 
--- How much longer than multiply-adds alone all products take with a tile. waste: rows that are computed for each that
--- is asked for.
+-- The time of all products with a tile, relative to multiply-adds alone. waste: rows computed for each requested row.
 local function tile_cost(plan, level, tile, waste)
   local rows, most = sides(tile)
   local cost, whole = 0, 0
@@ -121,7 +120,7 @@ choices[2] = {
   of = function(level) return level.registers end,
 }
 
--- Whether gradients of weights are asked for before they are added to.
+-- Whether gradients of weights are prefetched before they are added to.
 choices[3] = {
   name = "gradient_prefetch", modes = { "train" },
   constants = function(value) return { { "PREFETCH_GRADIENTS", value == "yes" and 1 or 0 } } end,
@@ -167,9 +166,9 @@ choices[4] = {
     end
     return list
   end,
-  -- About as many as leave a layer's weights in the cache beside them; weights that would fill most of it pass through
-  -- it for every block, the more rarely the larger that is. The nearest value, since what of the cache is free is not
-  -- known that exactly.
+  -- About as many as leave a layer's weights in the cache next to them; weights that would fill most of it pass through
+  -- it for every block, the more rarely the larger a block is. The nearest value, since the free part of the cache is
+  -- not known exactly.
   default = function(plan, _, values, machine)
     local cache, weights = FILLED * machine.l2, layer_weights(plan) * real_bytes(plan)
     local room = (weights < cache / 2 and cache - weights or cache) / (token_reals(plan) * real_bytes(plan))

@@ -51,7 +51,7 @@ local function behind(words)
   return #words > 0 and ", " .. table.concat(words, ", ") or ""
 end
 
--- The rates at which a model drops out, as words to go on with; those that are not asked for are not named.
+-- The rates of a model's dropout, as phrases of a sentence; those that are not set are not named.
 function M.dropout(plan)
   local model, words = plan.resolved.model, {}
   if not plan.network_sizes or plan.network_sizes.dropout then

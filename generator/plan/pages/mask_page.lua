@@ -1,8 +1,9 @@
--- Masks of a plan, pair by pair, and as a picture: what `plan --mask` draws.
+-- Masks of a plan, pair by pair, and as a picture: the output of `plan --mask`.
 --
 -- Input: an attention of a plan (encoding.lua), its queries and keys; or a plan. Output: M.cells: for each head
--- { rows }, of each query what its score gains with every key, false where the key is hidden; one head stands for all
--- where they are alike; M.picture: the text of an SVG at the longest lengths of training, up to 400 tokens.
+-- { rows }, for each query the values that its score gains with every key, false where the key is hidden; one head
+-- stands for all where they are equal; M.picture: the text of an SVG at the longest lengths of training, up to 400
+-- tokens.
 -- Deterministic.
 
 local lists = require("base.lists")
@@ -50,7 +51,7 @@ local function row_of(mask, i, S, value)
   return row
 end
 
--- Whether a facet beside the mask hides a pair.
+-- Whether a facet other than the mask hides a pair.
 local function is_hidden(family, h, i, j, S)
   return lists.any(pages, function(page) return page.hides and page.hides(family, h, i, j, S) end)
 end

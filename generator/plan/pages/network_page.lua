@@ -102,7 +102,7 @@ local function node(id, label, look)
   return ('    "%s" [label="%s"%s];'):format(id, label, look and ", " .. look or "")
 end
 
-local KEPT = "style=filled, fillcolor=lightgrey" -- what the way back reads
+local KEPT = "style=filled, fillcolor=lightgrey" -- values that the backward pass reads
 
 -- Draws one scope: its operations as boxes, with arrows from their inputs.
 local function draw_scope(lines, scope, prefix)
@@ -116,7 +116,7 @@ local function draw_scope(lines, scope, prefix)
   end
 end
 
--- A graph for dot: the network, and beside it each block, which is drawn once.
+-- A graph for dot: the network, and next to it each block, which is drawn once.
 function M.graph(plan)
   local lines = { "digraph network {", "  rankdir=TB;", '  node [shape=box, fontname="sans-serif", fontsize=10];',
     '  label="grey: kept for the way back"; fontname="sans-serif"; fontsize=10;' }

@@ -1,7 +1,7 @@
 -- Compiles generated files into a trainer, in a folder of its own, all or nothing.
 --
 -- Input: a project, the files of a plan, a target folder, levels, architectures. Output: the exit code, text to show.
--- The work happens in a folder beside the target, which takes the target's place only when everything went well. DIR
+-- The work happens in a folder next to the target, which takes the target's place only when everything went well. DIR
 -- holds trainer, src/ and stamp: a line that says what the trainer was made from, how it is linked and its levels; with
 -- a CUDA half another, from what and for what; and one for what is loose, the defaults that the trainer was given.
 
@@ -61,7 +61,7 @@ function M.static_problem(project)
   return (code ~= 0 or problem ~= "") and problem or nil
 end
 
--- The archives whose code a trainer that is linked like this ("static" or "dynamic") holds beside our own; a list.
+-- Lists the archives whose code a trainer with this linking ("static" or "dynamic") holds in addition to our own.
 function M.archives(project, linking)
   return lists.matches((ask(project, "print-archives", "STATIC=" .. (linking == "static" and "1" or ""))), "%S+")
 end
@@ -151,7 +151,7 @@ local function seen_from_root(project, path)
   return path:sub(1, #root) == root and path:sub(#root + 1) or path
 end
 
--- Makes an empty folder beside dir that nobody else uses; a claim. Folders get the same names again, since debugging
+-- Makes an empty folder next to dir that nobody else uses; a claim. Folders get the same names again, since debugging
 -- information has them and the same sources are to give the same bytes.
 local function staging_folder(dir)
   local made, message = write.make_directory(dir:match("^(.*)/[^/]*$"))
@@ -182,7 +182,7 @@ local function place_in(line, at)
   end
 end
 
--- The compiler's words, with the template line after every place in a generated file. A copy goes by the name of its
+-- The compiler's output, with the template line after every place in a generated file. A copy goes by the name of its
 -- original.
 function M.annotate(text, folder, files, shown)
   local lines = {}

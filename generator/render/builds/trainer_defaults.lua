@@ -1,7 +1,7 @@
 -- The defaults in a trainer: whether they are those of a spec, and a copy of the trainer that has those of another.
 --
 -- Input: paths of trainers, defaults (defaults.lua). The text is found by its first line, which must be there once,
--- with the same room and nothing but 0 behind the text. A copy is read back.
+-- with the same space and nothing but 0 behind the text. A copy is read back.
 
 local defaults = require("plan.deriving.defaults")
 local shell = require("base.shell")
@@ -46,7 +46,7 @@ local function overwrite(path, offset, bytes)
   return true
 end
 
--- Makes `to` from `from`. true; nil where `from` has no such room and must be compiled again; false and a message.
+-- Makes `to` from `from`. true; nil where `from` has no such space and must be recompiled; false and a message.
 function M.write(from, to, new)
   local program = write.read(from)
   local first, last = place_of(program or "", new.room)

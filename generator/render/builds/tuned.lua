@@ -53,7 +53,7 @@ function M.machine()
     name or "unknown processor", bytes[1] and bytes[1] // 1024 or "?", bytes[2] and bytes[2] // 1024 or "?") }
 end
 
--- The compiler as its first line says, asked for once.
+-- The compiler as its first line of output names it, requested once.
 function M.compiler(project)
   if not project.compiler_words then
     local text = shell.capture(shell.make(project.root, "print-compiler"))
@@ -139,8 +139,8 @@ function M.write(key, entry)
   return written and path, message
 end
 
--- Whether anything was ever tuned for models of this shape: who never did is not asked for a compiler. And a warning
--- where the folder cannot be read.
+-- Whether models of this shape were ever tuned: without a result the compiler is not looked up. And a warning where the
+-- folder cannot be read.
 local function any_for(plan)
   local folder, prefix = M.folder(), short(tuning.shape(plan)) .. "-"
   if not folder or lfs.attributes(folder, "mode") ~= "directory" then

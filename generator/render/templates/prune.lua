@@ -1,9 +1,9 @@
--- Leaves out the functions of a device text that nothing in it calls: what files of kernels/ have beside what an
--- experiment uses.
+-- Leaves out the functions of a device text that nothing in it calls: files of kernels/ have more than an experiment
+-- uses.
 --
--- Input: the lines of a text and what is known of each (render.lua's map). Output: both without those functions and the
--- comments above them. A function begins with INLINE or NOINLINE at the start of a line; what is outside of functions,
--- kernels among it, is always there.
+-- Input: the lines of a text and the map of each to its source (render.lua). Output: both without those functions and
+-- the comments above them. A function begins with INLINE or NOINLINE at the start of a line; text outside of functions,
+-- including kernels, is always kept.
 
 local lists = require("base.lists")
 

@@ -1,6 +1,6 @@
 -- Slots: what the terms of an attention have for one place of a skeleton.
 --
--- A term is a table of names for its template, and `page`: terms/<page>.tpl beside the skeleton is a file of sections
+-- A term is a table of names for its template, and `page`: terms/<page>.tpl next to the skeleton is a file of sections
 -- (template.lua). A section has the name of the slot that it is for; a term whose page has no such section has nothing
 -- for that slot. Terms are those in scope, in the order of their list, which is that of their contributions. Called by
 -- render.lua, whose functions a run has.
@@ -32,7 +32,7 @@ local function fill_one(run, folder, term, section, extra)
   end
 end
 
--- The terms in scope, and the folder of their pages: beside the skeleton, unless they say where.
+-- The terms in scope, and the folder of their pages: next to the skeleton, unless they name another.
 local function terms_of(run, call, section, extra)
   if type(section) ~= "string" then
     run.fail(run, call .. " takes the name of a section of the terms' pages")

@@ -1,4 +1,4 @@
--- The checkpoint whose parameters a run begins with (`init`), as far as its header tells.
+-- The checkpoint whose parameters a run begins with (`init`), as far as its header describes it.
 --
 -- Input: the context of validate.lua with the places of files, the node of the field. Output: { shown, checksum,
 -- model_digest, id, entries }: what the file is called, the sum that its trainer wrote over all that is in it, which

@@ -87,7 +87,7 @@ local function stated(own)
   return new
 end
 
--- The facets given for all that a family takes over, beside its own table or nil; whether it leaves some out.
+-- The facets given for all that a family takes over in addition to its own table or nil; whether it leaves some out.
 local function inherited(direct, name, own)
   local new, less = tree.table(direct.origin), false
   for facet, node in next, direct.fields do
@@ -129,7 +129,7 @@ function M.lay(root)
   return new
 end
 
--- Whether a score, as text, hangs on where query and key stand.
+-- Whether a score, as text, depends on the positions of query and key.
 function M.reads_places(formula)
   return placement.mentions(formula, PLACES)
 end

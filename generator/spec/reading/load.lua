@@ -4,7 +4,7 @@
 -- and display path, the root, a tree (tree.lua) in which every `use` is replaced by what it names, the texts of the
 -- files by display path, and functions that find and read a file which the spec names. Nothing is checked against the
 -- schema here.
--- A table whose preset there is not is marked `partial`, and the rest goes on, so that its mistakes are told too.
+-- A table whose preset there is not is marked `partial`, and reading goes on, so that its mistakes are reported too.
 -- Invariants: reads files, writes none; errors go to diagnostics; no file uses itself, directly or through others.
 --
 -- How tables meet. A section has one parent: the preset or spec its own `use` names; else that section of the spec

@@ -1,13 +1,13 @@
--- Runs the text of a spec, and later its functions, where they can reach nothing: no strings' methods, bounded work and
--- memory, and no names but the functions of a dialect: those of score expressions (expression/traced.lua), or of
--- another that is handed in.
+-- Runs the text of a spec, and later its functions, in isolation: without methods of strings, with bounded work and
+-- memory, and with no names but the functions of a dialect: those of score expressions (expression/traced.lua), or of
+-- another dialect that the caller passes.
 --
 -- Input: the text of a Lua file, line ends "\n". Output: the value it returns, or nil and what went wrong as
 -- { what, line, col, expected, hint, syntax }, line and col within the text; syntax: it is no Lua.
--- Invariants: text only, never bytecode; the environment cannot be changed; the string metatable is taken away
--- while the text runs and put back whatever happens; an error in the text cannot be caught by the text, because it
--- runs in a coroutine of its own and nothing in it can make another or protect a call; what a spec may do hangs on
--- counts alone, never on a clock.
+-- Invariants: text only, never bytecode; the environment cannot be changed; the string metatable is removed while the
+-- text runs and always restored afterwards; an error in the text cannot be caught by the text, because it runs in a
+-- coroutine of its own and nothing in it can make another or protect a call; the limits of a spec depend on counts
+-- alone, never on a clock.
 
 local habits = require("spec.hints.habits")
 local locate = require("spec.reading.locate")
@@ -254,7 +254,7 @@ function M.ours(f)
   return function(...) return call_as(true, f, ...) end
 end
 
--- The way back: a function of the text, for code of ours.
+-- Returns a function of the text that code of ours can call.
 function M.theirs(f)
   return function(...) return call_as(false, f, ...) end
 end

@@ -1,4 +1,5 @@
--- Predicates of a resolved spec beside those of facets (facets/placement.lua), where more than one field decides them.
+-- Predicates of a resolved spec in addition to those of facets (facets/placement.lua), for conditions on more than one
+-- field.
 --
 -- Input: the resolved spec; defaults of fields ask while it is being resolved, when a later section may be missing.
 
@@ -14,7 +15,7 @@ function M.is_causal(resolved)
   return kind == "decoder" or kind == "encoder_decoder"
 end
 
--- Whether parameters decay beside the optimiser's step.
+-- Whether parameters decay in addition to the optimiser's step.
 function M.decays(resolved)
   return (at(resolved, "train.optimizer.weight_decay") or 0) > 0
 end

@@ -81,7 +81,7 @@ local function warn_dropout(resolved, warn)
   end
 end
 
--- Learned numbers of each attention that no gradient can reach. known: what say.warn was told.
+-- Learned numbers of each attention that no gradient can reach. known: the warnings that say.warn was given.
 local function warn_unreached(context, own, known)
   local score, model = context.score or {}, context.resolved.model
   for _, name in ipairs(context.holds_for) do

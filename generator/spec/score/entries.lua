@@ -2,7 +2,8 @@
 --
 -- Input: tree nodes (tree.lua) of an encoding's table; open(node, field) -> the resolved encoding that a `use` names;
 -- report(node, field, what, expected, hint). Output: an encoding's table whose `score` is a function with `parameters`
--- beside it, or a list of two or more tables { score, parameters }; what is wrong has been reported and is left out.
+-- next to it, or a list of two or more tables { score, parameters }; errors have been reported, and their entries left
+-- out.
 -- Invariants: changes no node that it is given.
 
 local canonical = require("base.canonical")
@@ -104,7 +105,7 @@ function M.lay(base, over)
   return merged
 end
 
--- Parameters of a preset with the constants that an entry gives beside `use`.
+-- Parameters of a preset with the constants that an entry gives next to `use`.
 local function with_constants(context, node, path, parameters)
   local given = tree.table(node.origin)
   for name, value in tree.each(node) do

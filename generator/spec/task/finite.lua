@@ -2,8 +2,8 @@
 --
 -- Input: the context of validate.lua with the resolved task, the node of that section. Output: the facts of the task
 -- with `data` = { train, eval, validation, validation_digest, longest, seed, made }, paths as they are shown, made: by
--- the task, whose examples hang on the bytes of a file; what a sampler has and finite data has not is gone from the
--- resolved spec. Errors go to the diagnostics.
+-- the task, whose examples depend on the bytes of a file; settings of samplers that finite data does not have are
+-- removed from the resolved spec. Errors go to the diagnostics.
 
 local axes = require("spec.task.axes")
 local input = require("base.input")
@@ -53,7 +53,7 @@ end
 
 local LARGEST = 1 << 20 -- bytes of a file for validation, as in runtime/data/finite/collect.c
 
--- The digest of the bytes of the file for validation, which what the task makes hangs on; nil where there is none.
+-- The digest of the bytes of the file for validation, on which the task's examples depend; nil where there is none.
 local function validation_digest(context, given)
   local file = context.files.validation
   if not file then
