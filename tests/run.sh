@@ -97,6 +97,7 @@ skip() {
 }
 
 layer_lint() {
+    check "comments, docs of fields, subjects of commits, long files" "$LUA" tests/lint/words.lua
     if command -v luacheck >/dev/null 2>&1; then
         check luacheck "$MAKE" -s lint
     else

@@ -77,7 +77,7 @@ METRICS=$FEW_METRICS,sm__throughput.avg.pct_of_peak_sustained_elapsed,\
 sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active,sm__warps_active.avg.pct_of_peak_sustained_active,\
 smsp__issue_active.avg.pct_of_peak_sustained_active,lts__t_bytes.avg.pct_of_peak_sustained_elapsed,dram__bytes.sum
 
-# Of a model alone and of thirty; fewer metrics where this GPU or this ncu lacks one of them.
+# Profiles of one model and of thirty; fewer metrics where this GPU or this ncu lacks one of them.
 part_profile() {
     ncu=$(find_tool ncu)
     [ -n "$ncu" ] || { say "profile: Nsight Compute is not installed" && return; }

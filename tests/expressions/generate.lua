@@ -163,7 +163,7 @@ local function each_pair(case, visit, only_layer, only_head)
   end
 end
 
--- What of the objective an element of a parameter can change.
+-- The part of the objective that an element of a parameter can change.
 local function objective(case, name, e)
   local total, per = 0, random.PARAMETERS[name].per
   each_pair(case, function(score, at)

@@ -15,7 +15,7 @@ function M.positions_plan(reading, layers)
     distance = { kind = reading, layer_index = drawn and "l" or nil, per_layer = drawn, draws = drawn and layers or nil } }
 end
 
--- What templates and the facet of scores ask of a family, as it is where there is no other.
+-- A family as templates and the facet of scores read it, where there is no other.
 function M.family(positions, heads, layers)
   return { name = "self", prefix = "", PREFIX = "", heads = heads, layers = layers, positions = positions,
     relative = { behind = false }, queries = { stream = 0 }, keys = { stream = 0 }, cross = false,
@@ -23,7 +23,7 @@ function M.family(positions, heads, layers)
     mask = { kind = "none" }, rotation = { kind = "none" }, normaliser = { kind = "softmax" }, drops = false }
 end
 
--- The same with what its terms are and call their bounds; score: that of the facet.
+-- The family with its terms and the names of their bounds; score: the facet's.
 function M.settled(positions, heads, layers, score)
   local family = M.family(positions or M.positions_plan("index", layers), heads, layers)
   family.score = score or { kind = "none" }

@@ -1,4 +1,4 @@
-/* The same by the functions of device code; and keys whose queries, taken from the other side, are others. */
+/* Masks by the functions of device code; and keys whose queries, taken from the other side, differ. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

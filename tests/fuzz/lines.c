@@ -42,7 +42,7 @@ static void check_lists(const lh_input_list *positions, const lh_input_list *dis
     }
 }
 
-/* What predict takes is within the alphabet and the range, and as long as the task needs. */
+/* Input that predict takes is within the alphabet and the range, and as long as the task needs. */
 static void read_input(const char *text, int as_symbols, lh_spec spec) {
     lh_error error = {""};
     lh_input input;

@@ -33,7 +33,7 @@ local ENCODINGS = {
   { [[kind = "none", projections = { output = false }]] },
 }
 
--- Those of two streams, whose attentions differ; whole: those whose weights are not dropped out.
+-- Encodings of two streams, whose attentions differ; whole: without dropout of weights.
 local PAIR_ENCODINGS = {
   { [[kind = "rope", encoder = { relative = { kind = "shaw", clip = 3 }, rotation = { kind = "none" } },
     decoder = { lines = { { head = 0, direction = 1, line = -1, value = 1 }, { head = 0, direction = -1, line = 2, value = 2 },
@@ -55,7 +55,7 @@ local PAIR_ENCODINGS = {
   { [[kind = "learned", additive = { rows = 40 }, encoder = { rotation = { kind = "rope" } }]] },
 }
 
--- What is read, and how: task, training and evaluation, model. One in five has its one answer at the last token of the
+-- Tasks with their training, evaluation and models. One in five has its one answer at the last token of the
 -- input, one at the token that is asked for, and two are encoder-decoders.
 local SAMPLED = { train = [[use = "ruoss", lengths = { 1, 18 }]], eval = "lengths = { 1, 18 }, " }
 local READINGS = {

@@ -34,7 +34,7 @@ enum { /* index in lh_toy_spec.tensors */
 /* Without engines: cpu is NULL. */
 extern const lh_spec lh_toy_spec;
 
-/* The same with these programs. */
+/* The toy's spec with these programs. */
 lh_spec lh_toy_spec_with(const lh_cpu_program *const *cpu);
 
 enum { TOY_PAIR_SOURCE, TOY_PAIR_TARGET, TOY_PAIR_CROSS, TOY_PAIR_SITES, TOY_PAIR_HEADS = 2 };

@@ -1,4 +1,5 @@
--- The same by places that are drawn for each attention: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- Positions that are sampled for each attention: device code in the emulation against the CPU half
+-- (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "rope", relative = { kind = "shaw", clip = 4 }, mask = { kind = "window", left = 6 },

@@ -1,4 +1,4 @@
--- The same of a wide model, whose sequences have positions of their own: device code in the emulation against the CPU
+-- A wide model whose sequences have positions of their own: device code in the emulation against the CPU
 -- half (tests/emulation/test_model.c).
 return {
   task = { kind = "odds_first" },

@@ -141,7 +141,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function
     return threads > 0 && (int)block_memory == fake_block_memory ? 0 : 1;
 }
 
-/* What follows is looked up with the rest, but opening a device calls none of it. */
+/* Functions that are looked up with the rest, but that opening a device does not call. */
 #define NEVER_CALLED(name) \
     CUresult name(void) { return 999; }
 NEVER_CALLED(cuMemAlloc_v2)
