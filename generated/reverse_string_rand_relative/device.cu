@@ -23,7 +23,7 @@ typedef float real;
 
 typedef int int32_t;
 
-/* What the host hands to the kernels of an experiment, and what comes back. C11 and CUDA C++, no includes: the runtime
+/* Arguments of an experiment's kernels, and their results. C11 and CUDA C++, no includes: the runtime
  * includes this file, the generator puts its text at the head of every device.cu.
  *
  * A replica is one model with its own seed and learning rate; a team is the blocks that work on it; a shard is a part
@@ -73,7 +73,7 @@ typedef struct lh_cuda_step {
 
 enum { LH_CUDA_NOT_RUN = 0, LH_CUDA_DONE = 1, LH_CUDA_NOT_FINITE = 2 /* loss or gradient; no update was made */ };
 
-/* What a step came to; the gradient's numbers are those before clipping. */
+/* The result of a step; the gradient's numbers are those before clipping. */
 typedef struct lh_cuda_result {
     lh_cuda_sums sums;
     double gradient_squares, parameter_squares, update_squares, heavy_squares; /* heavy: of the heaviest chunk */

@@ -34,7 +34,7 @@ typedef struct lh_shape {
     int labels;                 /* labelled positions per sequence */
 } lh_shape;
 
-/* Where random positions and distances come from; places: rng.h. */
+/* The source of random positions and distances; places: rng.h. */
 typedef struct lh_draw {
     lh_key key;
     uint32_t step, example, domain;
@@ -82,7 +82,7 @@ typedef struct lh_cpu_block {
     int summed;                             /* forward_block: so many sequences have one of the sums; 0: all of them */
 } lh_cpu_block;
 
-/* Where one site of a forward pass (lh_spec.sites) is written; real, sequence after sequence. NULL: not wanted. */
+/* The destination of one site of a forward pass (lh_spec.sites); real, sequence after sequence. NULL: not wanted. */
 typedef struct lh_trace {
     void *activation; /* [sequences][length][channels] */
     void *scores;     /* [sequences][heads][queries][keys] what the softmax sees */
@@ -103,7 +103,7 @@ typedef struct lh_update_sums {
     double update;     /* sum of squares of the change */
 } lh_update_sums;
 
-/* What was chosen for a level when it was compiled and changes no bit; see docs/tuning.md. */
+/* A choice for a level that was made when it was compiled and changes no bit; see docs/tuning.md. */
 typedef struct lh_choice {
     const char *name, *value;
     const char *from; /* "model", or "tuned" and the date */
@@ -117,8 +117,8 @@ typedef struct lh_cpu_program {
     /* Sequences in one block at these lengths, by the tokens of all streams together; a block of fewer (the last one of
      * a shard) is legal. */
     int (*block_sequences)(const int length[LH_MAX_STREAMS]);
-    /* Those that an evaluation takes together, whose sums have as many as a block has all the same: the order of sums
-     * does not hang on it. NULL: a block. */
+    /* Sequences that an evaluation takes together; its sums are still of as many as a block has, so that the order of
+     * sums does not depend on it. NULL: a block. */
     int (*forward_sequences)(const int length[LH_MAX_STREAMS]);
 
     /* Bytes for the position tables; longest: the longest sequence of the process in each stream. NULL: no tables. */
@@ -144,7 +144,8 @@ typedef struct lh_cpu_program {
      * sums[s / block->summed]. */
     void (*forward_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, lh_sums *sums);
 
-    /* The same, and what to[site] asks for; NULL: this model has no traces. Memory as for forward_block. */
+    /* A forward pass that also writes the sites that to[site] requests; NULL: this model has no traces. Memory as for
+     * forward_block. */
     void (*trace_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, const lh_trace *to,
                         lh_sums *sums);
 
@@ -182,8 +183,8 @@ typedef struct lh_cpu_program {
      * parameters without a gradient must leave them out. */
     void (*update)(const lh_update *update, size_t first, size_t count, lh_update_sums *sums);
 
-    /* Of lh_spec.executed_flops those that this code leaves out, because a mask hides a pair of tokens from all queries
-     * that lie in a vector together, or nobody reads a row of the last layer. NULL: none. */
+    /* Operations among lh_spec.executed_flops that this code leaves out, because a mask hides a pair of tokens from all
+     * queries that lie in a vector together, or a row of the last layer is unused. NULL: none. */
     double (*skipped_flops)(const lh_shape *shape, lh_mode mode);
 } lh_cpu_program;
 

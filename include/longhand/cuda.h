@@ -1,4 +1,4 @@
-/* What the generator writes for GPUs: device code, and how much memory it needs. One lh_cuda_program per experiment.
+/* The generator's output for GPUs: device code, and how much memory it needs. One lh_cuda_program per experiment.
  *
  * The device code is one text, compiled ahead of time (images) or on the node (source). Kernels and their arguments:
  * cuda_interface.h. The CUDA engine (runtime/cuda) owns memory, launches and order.

@@ -1,4 +1,4 @@
-/* Where the time of a step goes: every thread of a team counts its own ticks, part by part.
+/* The time of a step by parts: every thread of a team counts its own ticks, part by part.
  *
  * A thread is in one part at a time. LH_TIMED(part) reads the processor's counter, books what has passed to the part
  * that ends here, and does the same at the end of the block it stands in. It belongs into coarse operations (a matrix
@@ -72,7 +72,7 @@ static inline void lh_fine_lap_back(const lh_part *before) {
     if (*before != LH_PARTS) lh_lap(*before);
 }
 
-/* The same where laps are fine; otherwise the time stays with the part around it. */
+/* LH_TIMED where laps are fine; otherwise the time stays with the part around it. */
 #define LH_TIMED_FINELY(this_part) \
     __attribute__((cleanup(lh_fine_lap_back))) const lh_part lh_part_around = \
         lh_laps_fine ? lh_lap(this_part) : LH_PARTS

@@ -1,4 +1,4 @@
-/* What the runtime knows of a model: one constant lh_spec, written by the generator into spec.c.
+/* The runtime's view of a model: one constant lh_spec, written by the generator into spec.c.
  *
  * What a model lacks is NULL, not a flag. Nothing here assumes one paper's set-up. Two specs link into one program.
  */
@@ -84,7 +84,7 @@ typedef struct lh_lengths {
     int first, last, step;
 } lh_lengths;
 
-/* What an evaluation of finite data goes by: each combination of values that a set has is a condition. */
+/* Axes of an evaluation of dataset files: each combination of values that a set has is a condition. */
 enum {
     LH_BY_LENGTH = -1,
     LH_BY_TRAINED = LH_MOST_AXES /* of files: 1 for examples that are among those of training, else 0 */
@@ -182,7 +182,7 @@ typedef struct lh_spec {
     int abi;
     const char *id;
     const char *plan_digest, *model_digest, *source_digest; /* 16 hexadecimal digits each */
-    /* What flags, or another spec with the same code, may change: a text, see training/defaults.h, in so many bytes.
+    /* Values that flags, or another spec with the same code, may change: a text (training/defaults.h) and its bytes.
      * The runtime reads it into the fields marked "default" of a copy. NULL: they have their values. */
     const char *defaults;
     int defaults_room;
@@ -213,7 +213,7 @@ typedef struct lh_spec {
     /* Nominal floating-point operations of one training step (mode train) or one forward pass, for this shape:
      * dense products and attention, two per multiply-add, backward twice the forward; see docs/performance.md. */
     double (*nominal_flops)(const lh_shape *shape, lh_mode mode);
-    /* What this code really computes, before lh_cpu_program.skipped_flops is taken off. */
+    /* Operations that this code computes, before lh_cpu_program.skipped_flops is subtracted. */
     double (*executed_flops)(const lh_shape *shape, lh_mode mode);
 
     lh_train_defaults train;

@@ -1,4 +1,4 @@
-/* What a task is: an integer-only sampler, or a maker of finite data, behind one small interface. Valid C11; no floats
+/* Tasks: an integer-only sampler, or a maker of a fixed set of examples, by one small interface. Valid C11; no floats
  * where tokens are made, no state.
  *
  * A task is one C file, runtime/data/tasks/<kind>.c, or a user's own, <kind>.c wherever task.source in the spec says
@@ -87,7 +87,7 @@ typedef struct lh_example {
 
 typedef void lh_task_sample(lh_rng *rng, int n, lh_example *example);
 
-/* What examples of finite data are for. */
+/* The use of examples of a fixed set. */
 typedef enum lh_set { LH_SET_TRAIN, LH_SET_TEST, LH_SET_VALIDATION, LH_SETS } lh_set;
 
 enum { LH_MOST_AXES = 4, LH_NO_VALUE = -1 /* of an example on an axis that says nothing of it; others are >= 0 */ };
@@ -102,7 +102,7 @@ typedef struct lh_item {
 /* Makes the example of an item; all chance comes from the seed, which is task.seed. */
 typedef void lh_task_expand(uint64_t seed, const uint16_t *word, lh_example *example);
 
-/* What the function of a task of finite data is given, and gives its examples to. */
+/* The argument of a function that makes a fixed set of examples, which it adds them to. */
 typedef struct lh_collection lh_collection;
 struct lh_collection {
     uint64_t seed;          /* task.seed: all randomness comes from it */
@@ -138,7 +138,7 @@ typedef struct lh_literal {
  * has no room in the frame. */
 typedef lh_status lh_task_solve(const lh_literal *literal, lh_example *example, lh_error *error);
 
-/* Which labels the loss is of, where some have mask 0. */
+/* Labels that the loss is the mean over, where some have mask 0. */
 typedef enum lh_loss {
     LH_LOSS_UNMASKED, /* the task masks none */
     LH_LOSS_ALL,      /* masked ones, too */

@@ -48,12 +48,12 @@ static double at(const double *x, int i) { return x ? x[i] : 0; }
 
 static double temperature_of(const lh_ref_attention *shape) { return shape->temperature > 0 ? shape->temperature : 1; }
 
-/* What the weight of a query and a key is multiplied by behind the softmax. */
+/* The factor of a pair's weight after the softmax. */
 static double kept(const lh_ref_attention *shape, int h, int i, int j) {
     return shape->keep ? shape->keep[((size_t)h * shape->tokens + i) * keys_of(shape) + j] : 1;
 }
 
-/* What the softmax sees of query i and key j of head h. */
+/* The logit of query i and key j of head h. */
 static double logit(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j) {
     int T = shape->tokens, S = keys_of(shape), D = shape->head_width, C = shape->heads * D;
     const double *query = q + i * C + h * D, *key = k + j * C + h * D;

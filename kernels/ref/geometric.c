@@ -44,7 +44,7 @@ void lh_ref_geometric_row_grad(int tokens, int query, const double *logit, const
     }
 }
 
-/* What the logit of query i and key j of head h has from its side, before direction_scale. */
+/* The term of the side in the logit of query i and key j of head h, before direction_scale. */
 static double direction_at(const lh_ref_geometric *shape, int h, int i, int j) {
     return shape->direction ? shape->direction[(i * shape->heads + h) * 2 + (j < i)] : 0;
 }
@@ -70,7 +70,7 @@ static void logits_of(const lh_ref_geometric *shape, const double *q, const doub
                                 shape->direction_scale * direction_at(shape, h, i, j) + shape->offset;
 }
 
-/* What the weights of a query are divided by. */
+/* The divisor of a query's weights. */
 static double divisor_of(const lh_ref_geometric *shape, double total) {
     return shape->normalised ? fmax(total, LH_REF_LEAST_TOTAL) : 1;
 }

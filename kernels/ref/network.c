@@ -81,7 +81,7 @@ static void show(const run *r, int layer, const node *input, const node *output,
     r->batch->observer->see(r->batch->observer->context, r->sequence, layer, &seen);
 }
 
-/* What every record of a scope's repetition begins with. */
+/* The first member of every record of a scope's repetition. */
 typedef struct place_in_network {
     node **values;
     lh_ref_tensor *tensors;

@@ -39,7 +39,7 @@ typedef enum lh_ref_relative {
     LH_REF_SHAW            /* r_ij = table[clip(distance_ij)], shared by the heads */
 } lh_ref_relative;
 
-/* Where an operation's tensors stand in its list; others are free for other operations. */
+/* Places of an operation's tensors in its list; others are free for other operations. */
 enum { LH_REF_PARTS = 3, LH_REF_TENSORS = 2 * LH_REF_PARTS };
 enum { LH_REF_WEIGHT = 0, LH_REF_BIAS = LH_REF_PARTS }; /* product: of each part; classify: a bias or the tied table */
 enum { LH_REF_SCALE, LH_REF_OFFSET };                   /* norm */
@@ -154,7 +154,7 @@ typedef struct lh_ref_model {
     int tensor_count;
 } lh_ref_model;
 
-/* What a repetition of a block computed for one sequence; scores and attention are those of its first attention. */
+/* Values that a repetition of a block computed for one sequence; scores and attention are its first attention's. */
 typedef struct lh_ref_seen {
     const double *input, *output;     /* [tokens][width] */
     const double *scores, *attention; /* [heads][tokens][tokens] */
@@ -166,7 +166,8 @@ typedef struct lh_ref_observer {
     void *context;
 } lh_ref_observer;
 
-/* Where a family's tokens stand, in place of a batch's positions and distances where streams have draws of their own. */
+/* Positions of a family's tokens, in place of a batch's positions and distances where streams have samples of their
+ * own. */
 typedef struct lh_ref_places {
     int layers;                 /* that have rows of their own; 1: all share one */
     const int32_t *query, *key; /* [layers][queries], [layers][keys] */

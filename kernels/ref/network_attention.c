@@ -16,7 +16,7 @@ static const lh_ref_places *places_of(const run *r, const record *at) {
     return r->batch->places ? &r->batch->places[at->op->family] : NULL;
 }
 
-/* Which of the rows of places is an attention's. */
+/* The row of places that is an attention's. */
 static int row_of(const lh_ref_places *places, const record *at) { return places->layers > 1 ? at->use : 0; }
 
 /* [query][key], or NULL: key - query. */
@@ -101,7 +101,7 @@ static bool has_lines(const lh_ref_family *family) {
     return family->line_count > 0 || family->corner == LH_REF_ALL_HEADS;
 }
 
-/* What lines add to the logit of a pair, minus infinity where none opens it. */
+/* The term of the lines in the logit of a pair, minus infinity where none opens it. */
 static double line_value(const lh_ref_family *family, int head, int query, int key, int S) {
     double value = -INFINITY;
     if (query == 0 && key == S - 1 && has_corner(family, head)) return 0;
@@ -119,7 +119,7 @@ static bool opened(const lh_ref_family *family, int head, int query, int key, in
            !(has_lines(family) && line_value(family, head, query, key, S) == -INFINITY);
 }
 
-/* What the mask adds to the logit of a pair: a query sees what is open to it, or all where nothing is. */
+/* The term of the mask in the logit of a pair: a query sees keys that are open to it, or all where none is. */
 static double hidden_or(const lh_ref_family *family, int head, int query, int key, int S) {
     int there = 0;
     for (int j = 0; j < S; j++) there += opened(family, head, query, j, S);
@@ -191,7 +191,7 @@ static lh_ref_geometric geometric_of(const run *r, const record *at) {
                               .logits = at->kept.logits};
 }
 
-/* Where the keys begin in rows that they share with the queries, or not. */
+/* The start of the keys in rows, which they may share with the queries. */
 static int first_key(const record *at) { return at->op->x[0] == at->op->x[1] ? out_of(at)->width : 0; }
 
 static void turns_at(const run *r, const record *at, int rows, const int32_t *positions, double **cosine,

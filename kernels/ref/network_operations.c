@@ -32,7 +32,7 @@ static void interleave(int width, double *vector) {
     free(halves);
 }
 
-/* What is added to a token at a position, of a sinusoid. */
+/* The vector that a sinusoid adds to a token at a position. */
 static void make_sinusoid(const lh_ref_operation *op, int width, int position, double *vector) {
     int parts = op->grid > 0 ? 2 : 1, part = width / parts;
     if (op->period > 0) position %= op->period;
@@ -43,7 +43,7 @@ static void make_sinusoid(const lh_ref_operation *op, int width, int position, d
     }
 }
 
-/* Of the tokens of a value, for all layers or for this one. */
+/* Positions of the tokens of a value, for all layers or for this one. */
 static const int32_t *positions_of(const run *r, const record *at) {
     const int32_t *own = r->batch->input_positions[at->op->stream];
     bool by_layer = at->op->kind == LH_REF_PLACE && r->batch->draws > 1;
@@ -239,7 +239,7 @@ static void sum_backward(run *r, record *at) {
 
 /* ---- logits and loss ---- */
 
-/* Where the weight of class v lies for channel c: in a tensor [width][classes], or in rows of the tied table. */
+/* The place of the weight of class v for channel c: in a tensor [width][classes], or in rows of the tied table. */
 static int weight_place(const run *r, const record *at, int c, int v) {
     return at->op->tied ? (at->op->first_class + v) * read(at, 0)->width + c : c * r->model->network->classes + v;
 }
@@ -267,7 +267,7 @@ static size_t labelled_row(const run *r, const node *x, int i) {
     return place ? place[r->sequence * r->batch->labels + i] : (size_t)(x->rows - r->batch->labels + i);
 }
 
-/* Of the logits of one sequence the loss, and d, their gradient. */
+/* The loss of the logits of one sequence; d: their gradient. */
 static double loss_of(const run *r, const double *logits, double *d) {
     int labels = r->batch->labels, V = r->model->network->classes;
     double loss = 0;

@@ -45,7 +45,7 @@ void lh_ref_rms_norm(int rows, int width, const double *x, const double *scale, 
 void lh_ref_rms_norm_grad(int rows, int width, const double *x, const double *scale, const double *dy, double *dx,
                           double *dscale);
 
-/* What a feed-forward network does to its hidden numbers. */
+/* The function of a feed-forward network's hidden numbers. */
 typedef enum lh_ref_nonlinearity {
     LH_REF_RELU, /* max(x, 0); slope 0 at 0 */
     LH_REF_GELU, /* x Phi(x), Phi the normal distribution: Hendrycks and Gimpel 2016, "Gaussian Error Linear Units" */
@@ -260,7 +260,7 @@ typedef struct lh_ref_adam {
 void lh_ref_adam_update(const lh_ref_adam *settings, int64_t step, double gradient_norm, int count,
                         const double *gradient, double *parameter, double *first, double *second);
 
-/* The same behind parameter *= 1 - learning_rate decay. Source: Loshchilov and Hutter 2019, algorithm 2, as PyTorch's
+/* Adam after parameter *= 1 - learning_rate decay. Source: Loshchilov and Hutter 2019, algorithm 2, as PyTorch's
  * AdamW has it. */
 void lh_ref_adamw_update(const lh_ref_adam *settings, double decay, int64_t step, double gradient_norm, int count,
                          const double *gradient, double *parameter, double *first, double *second);

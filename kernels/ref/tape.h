@@ -26,7 +26,7 @@ typedef struct node {
     double *x, *d;
 } node;
 
-/* What attention keeps for its backward pass, [rows][width] each unless noted. */
+/* Values that attention keeps for its backward pass, [rows][width] each unless noted. */
 typedef struct attended {
     double *q, *k, *v;
     double *weights, *logits;      /* [heads][queries][keys] */

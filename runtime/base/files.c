@@ -186,7 +186,7 @@ static lh_status check_written(int file, const char *path, const lh_piece *piece
     return status;
 }
 
-/* Which start of which machine this is; empty where the kernel does not tell. */
+/* The identity of the machine and of its last start; empty where the kernel does not report it. */
 static char boot[64];
 
 static void read_boot(void) {
@@ -382,7 +382,7 @@ static void sweep(const char *directory) {
     closedir(list);
 }
 
-/* Such a file system locks for nobody (Lustre without flock, NFS without its daemon): who shares a folder there keeps
+/* A file system that locks for nobody (Lustre without flock, NFS without its daemon): who shares a folder there keeps
  * others out in another way, as tasks of a cluster do, each with a folder of its own. */
 static bool knows_no_locks(int reason) { return reason == ENOSYS || reason == EOPNOTSUPP || reason == ENOLCK; }
 

@@ -18,7 +18,7 @@ lh_status lh_make_directories(const char *path, lh_error *error);
  * failure. */
 lh_status lh_replace_file(const char *path, const void *data, size_t bytes, lh_error *error);
 
-/* The same bytes in pieces, one behind the other, however small: what is large need not be copied together. */
+/* Bytes of a file in pieces, one after the other, so that large ones need not be copied together. */
 typedef struct lh_piece {
     const void *data;
     size_t bytes;

@@ -1,4 +1,4 @@
-/* Where the time goes; see longhand/laps.h. */
+/* Timings of parts; see longhand/laps.h. */
 #include "longhand/laps.h"
 
 #include <stdatomic.h>

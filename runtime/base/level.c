@@ -1,4 +1,4 @@
-/* Which instruction-set levels this processor runs; see level.h.
+/* Instruction-set levels that this processor runs; see level.h.
  *
  * The levels are those of the x86-64 psABI, section 3.1.1. Each is checked feature by feature, because compilers
  * differ in the names that __builtin_cpu_supports takes. The vector features go through it, since it also asks whether

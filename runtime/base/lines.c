@@ -35,7 +35,7 @@ static lh_status read_at(int file, const char *path, off_t at, char *to, size_t 
     return LH_OK;
 }
 
-/* Where the line begins that has no end; `size` where the last one has. */
+/* The start of the line that has no end; `size` where the last one has an end. */
 static lh_status find_tail(int file, const char *path, off_t size, off_t *tail, lh_error *error) {
     char piece[4096];
     for (off_t end = size; end > 0;) {

@@ -120,7 +120,7 @@ static char *opening(const char *header, size_t *bytes) {
     return text;
 }
 
-/* Where the tensors lie, in their order, malloc'ed, behind a piece that is left free. */
+/* Places of the tensors, in their order, malloc'ed, after a piece that is left free. */
 static lh_piece *list_pieces(const lh_st_tensor *const *sorted, int count, size_t *used) {
     size_t bytes, all = 1;
     for (int i = 0; i < count; i++) all += lh_st_pieces(sorted[i], &bytes);

@@ -38,7 +38,7 @@ static double measure_peak(peak_job *job, int threads, double seconds) {
     return rate;
 }
 
-/* What one window of steps took. */
+/* Measurements of one window of steps. */
 typedef struct window {
     double seconds;
     double processor; /* seconds that all threads worked */

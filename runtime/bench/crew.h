@@ -1,4 +1,4 @@
-/* What a bench steps: one model on all threads, or replicas side by side. */
+/* Models that a bench steps: one on all threads, or replicas side by side. */
 #ifndef LONGHAND_CREW_H
 #define LONGHAND_CREW_H
 

@@ -1,4 +1,4 @@
-/* What the verbs of a trainer share. Only the files of this folder print. */
+/* Declarations that the verbs of a trainer share. Only the files of this folder print. */
 #ifndef LONGHAND_CLI_H
 #define LONGHAND_CLI_H
 
@@ -78,7 +78,7 @@ void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int
 /* Reads the value of a flag --order, hash or file, which finite data alone has; NULL: as the spec says. LH_ERR_USAGE. */
 lh_status lh_cli_order(const lh_spec *spec, const char *word, bool *in_order, lh_error *error);
 
-/* What accuracies are read against: chance, and the task's analytic baseline. */
+/* Prints the scale of accuracies: chance, and the task's analytic baseline. */
 void lh_print_guessing(const lh_spec *spec);
 
 /* --- signals.c -------------------------------------------------------------------------------------------------- */

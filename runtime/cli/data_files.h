@@ -14,8 +14,9 @@ typedef struct lh_data_files {
     bool open;
 } lh_data_files;
 
-/* Where cli->spec has finite data: takes the flags out of cli's words, reads or makes the examples, and puts the spec that
- * has them in place of cli->spec. Does nothing when --help is asked for. For lh_data_files_close in any case. */
+/* For a cli->spec with a fixed set of examples: takes the flags out of cli's words, reads or makes the examples, and
+ * puts the spec that has them in place of cli->spec. Does nothing when --help is asked for. For lh_data_files_close in
+ * any case. */
 lh_status lh_data_files_open(lh_data_files *files, lh_cli *cli, lh_error *error);
 void lh_data_files_close(lh_data_files *files);
 
@@ -23,7 +24,7 @@ void lh_data_files_close(lh_data_files *files);
  * they have nothing in common. LH_ERR_ENVIRONMENT without memory. */
 lh_status lh_data_files_compare(const lh_spec *spec, lh_error *error);
 
-/* What --help says of the flags that a spec has. */
+/* Prints the part of --help on the flags that a spec has. */
 void lh_data_files_help(FILE *out, const lh_spec *spec);
 
 /* The set that a flag --split names; NULL where it was not given. LH_ERR_USAGE: there is no such set. */

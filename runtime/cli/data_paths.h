@@ -1,4 +1,4 @@
-/* Where the files of a run's examples are, seen from any folder. */
+/* Paths of the files of a run's examples, seen from any folder. */
 #ifndef LONGHAND_DATA_PATHS_H
 #define LONGHAND_DATA_PATHS_H
 

@@ -68,7 +68,7 @@ typedef struct lh_verb {
 lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int count, int argc, char **argv, bool *help,
                            lh_error *error);
 
-/* What --help prints, and the flags of it alone. */
+/* Print --help, and its flags alone. */
 void lh_options_help(FILE *out, const char *program, const lh_verb *verb, const lh_option *options, int count);
 void lh_options_rows(FILE *out, const lh_option *options, int count);
 

@@ -131,7 +131,7 @@ static void print_means(int wide, const char *name, const char *decoding, const 
     putchar('\n');
 }
 
-/* Of finite data, behind a row: how many examples some conditions have, and of how many these were chosen. */
+/* Prints, after a row on dataset files, how many examples some conditions have, and of how many these were chosen. */
 static void print_examples(const lh_eval_result *results, int count) {
     int64_t taken = 0, of = 0;
     if (results[0].groups != NULL) {
@@ -202,7 +202,7 @@ static int count_validation(const lh_eval_result *results, int count) {
     return first;
 }
 
-/* Of the first column: "all " and the longest name of a split that there is. */
+/* The width of the first column: "all " and the longest name of a split that there is. */
 static int split_width(const lh_eval_result *results, int count) {
     size_t wide = 10;
     for (int i = 0; i < count; i++)

@@ -5,7 +5,7 @@
 
 enum { LONGEST_WORD = 40 };
 
-/* What a word means, without dashes in front and with - for _: a flag, perhaps with its value, or a field of the spec.
+/* Meanings of words, without dashes in front and with - for _: a flag, perhaps with its value, or a field of the spec.
  * Of several rows the first holds whose flag the verb has. The generator reads this table, too: every row begins a
  * line, as {"word", "meaning"}. */
 static const struct {

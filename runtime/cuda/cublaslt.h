@@ -1,5 +1,5 @@
-/* What the runtime knows of cuBLASLt's headers, none of which is included: values and layouts, the same in versions 11 to
- * 13. tests/cuda/cublaslt.c compares them with a toolkit's. */
+/* The part of cuBLASLt's headers that the runtime needs, none of which is included: values and layouts, the same in
+ * versions 11 to 13. tests/cuda/cublaslt.c compares them with a toolkit's. */
 #ifndef LONGHAND_CUDA_CUBLASLT_H
 #define LONGHAND_CUDA_CUBLASLT_H
 

@@ -49,7 +49,7 @@ static lh_status find_device(lh_cuda_device *device, lh_error *error) {
     return status;
 }
 
-/* What the driver says of the device; needs no context. */
+/* Reads the driver's facts about the device; needs no context. */
 static lh_status read_facts(lh_cuda_device *device, lh_error *error) {
     const lh_cuda_driver *driver = device->driver;
     CUdevice handle = device->handle;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a function changed its signature the library keeps both, and the plain name is the oldest. */
+/* A function whose signature changed is in the library twice, and the plain name is the older one. */
 #define AS_NAMED(member) \
     { #member, offsetof(lh_cuda_driver, member) }
 #define VERSION_2(member) \

@@ -21,7 +21,7 @@ typedef struct lh_cuda_search {
  * it stays loaded. */
 bool lh_cuda_find(lh_cuda_search *search);
 
-/* The same for one file; false also where there is none, with a reason where the file is there. */
+/* Looks at one file; false also where there is none, with a reason where the file is there. */
 bool lh_cuda_find_file(lh_cuda_search *search, const char *file);
 
 /* Adds to what is refused; cut where there is no more room. */

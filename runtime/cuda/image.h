@@ -1,4 +1,4 @@
-/* Which of a program's images a device runs. Architectures are numbers: 90 for compute capability 9.0 (sm_90). */
+/* The image of a program that a device runs. Architectures are numbers: 90 for compute capability 9.0 (sm_90). */
 #ifndef LONGHAND_CUDA_IMAGE_H
 #define LONGHAND_CUDA_IMAGE_H
 
@@ -7,7 +7,7 @@
 #include "longhand/cuda.h"
 #include "longhand/status.h"
 
-/* What an image's name says: "sm_90", "sm_90a", "sm_100f", "compute_75", ... */
+/* The architecture in an image's name: "sm_90", "sm_90a", "sm_100f", "compute_75", ... */
 typedef struct lh_cuda_kind {
     bool machine;     /* sm_: machine code; compute_: the intermediate form */
     int architecture; /* 90 */
@@ -39,7 +39,7 @@ int lh_cuda_least_driver(const lh_cuda_program *program, bool machine);
 /* The first release of NVIDIA's driver that knows this version of CUDA: 550 for 12040; 0 where that is not known here. */
 int lh_cuda_driver_release(int version);
 
-/* The same for people: "release 550 or later (CUDA 12.4)". */
+/* The least driver as a text for people: "release 550 or later (CUDA 12.4)". */
 enum { LH_CUDA_DRIVER_TEXT = 64 };
 const char *lh_cuda_driver_text(int version, char text[LH_CUDA_DRIVER_TEXT]);
 

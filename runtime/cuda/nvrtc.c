@@ -35,7 +35,7 @@ static const struct {
     SYMBOL(nvrtcGetPTX),
 };
 
-/* What a library is looked for for. */
+/* The need that a library must meet. */
 typedef struct wanted {
     int architecture, driver_version;
     lh_nvrtc *nvrtc;

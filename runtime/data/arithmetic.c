@@ -9,7 +9,7 @@ enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* without carries the last two ar
 enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, WHOLE = 64 /* + digits */ }; /* purposes */
 enum { STRATA = 6, MOST_OF_DIGITS = 10000, MOST_OF_CHAIN = 500, PROGRESS = 1 << 14 };
 
-/* What the first word of an item says of the others; above these, the width of its frame, 0: the task's. */
+/* Bits of an item's first word, which describes the others; above these, the width of its frame, 0: the task's. */
 enum { KIND = 3, OWN_FRAME = 2 /* bits */ };
 enum {
     SMALL,  /* two numbers of two words each */
@@ -356,7 +356,7 @@ static lh_status keep_chains_to(making *m, lh_chains *chains, int longest) {
     return status;
 }
 
-/* Of every count of digits and every chain as many. */
+/* Keeps equally many items of every count of digits and every chain. */
 static lh_status keep_chains(making *m) {
     int longest = most_digits(m);
     lh_chains *chains = NULL;

@@ -22,7 +22,7 @@ enum {
     LH_MOST_FRAME_OPTIONS = 8
 };
 
-/* What the options of a task settle. */
+/* Sizes that the options of a task determine. */
 typedef struct lh_frame {
     int base;
     int width;   /* places of an operand */

@@ -14,7 +14,7 @@ typedef struct reading {
     lh_error *error;
 } reading;
 
-/* What stands between the numbers; -1: there is one. */
+/* The sign between the numbers; -1: there is one number. */
 static int sign_of(const lh_operation *o) {
     return o->operands == LH_TWO_NUMBERS ? LH_PLUS : o->operands == LH_NUMBER_AND_DIGIT ? LH_TIMES : -1;
 }

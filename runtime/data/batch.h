@@ -16,7 +16,7 @@ int lh_train_length(const lh_spec *spec, lh_key key, uint32_t step);
 int lh_input_length(const lh_spec *spec, int n);
 int lh_output_length(const lh_spec *spec, int n);
 
-/* What people call task length n: with finite data, the input length. */
+/* Task length n as people know it: for dataset files, the input length. */
 int lh_told_length(const lh_spec *spec, int n);
 
 /* The shape of `sequences` sequences at task length n. */
@@ -40,7 +40,7 @@ typedef struct lh_batch {
     void *memory;
 } lh_batch;
 
-/* What a sequence of shape n takes of a batch, in tokens: with finite data lines of one's own change what n means, so
+/* Tokens of a batch that a sequence of shape n takes: with dataset files one's own lines change what n means, so
  * that longest_n does not say whether a batch is large enough. */
 size_t lh_batch_words(const lh_spec *spec, int n);
 
@@ -61,7 +61,7 @@ lh_cpu_block lh_batch_block(const lh_batch *batch, int first, int sequences);
  * are the target, and none counts. */
 void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const uint16_t *input, const uint16_t *target);
 
-/* Where the examples come from: counter words of example i are (step, first + i). */
+/* The source of examples: counter words of example i are (step, first + i). */
 typedef struct lh_source {
     lh_key key;
     uint32_t step;     /* training: the step; evaluation: the condition */

@@ -77,7 +77,7 @@ int lh_longest_chain(int base, bool product, int digits, const uint8_t *x, const
     return longest;
 }
 
-/* What a place can be, given the carry that comes in: groups of digits with the same step. */
+/* Choices for a place, given the carry that comes in: groups of digits with the same step. */
 enum { MOST_GROUPS = 2 * LH_MOST_BASE + 1, MOST_CHOICES = LH_MOST_BASE * LH_MOST_BASE };
 typedef struct choices {
     int groups;

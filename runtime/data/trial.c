@@ -13,7 +13,7 @@ enum {
     PLACE_TEXT = 256 /* bytes */
 };
 
-/* What lies in memory before the sampler runs, the first and the second time; no alphabet has so many symbols. A place
+/* Content of memory before the sampler runs, the first and the second time; no alphabet has so many symbols. A place
  * that holds both of them in turn was not written. */
 static const uint16_t POISON[2] = {0xffff, 0xfffe};
 

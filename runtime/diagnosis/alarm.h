@@ -18,7 +18,7 @@ typedef struct lh_alarm {
     int64_t steps;      /* whose gradient norms are in usual */
     double usual;       /* logarithm of the gradient norm: a running mean over about 100 steps */
     int64_t bad_losses; /* steps in a row */
-    /* What was found. */
+    /* The finding. */
     lh_alarm_kind kind;
     int64_t step;
     lh_step_metrics metrics; /* of that step */

@@ -27,7 +27,7 @@ lh_overfit_cause lh_overfit_judge(const lh_overfit_facts *f) {
         return LH_OVERFIT_RATE_HIGH;
     if (f->end_attainable < WHOLE)
         return f->start_attainable < WHOLE ? LH_OVERFIT_INDISTINGUISHABLE : LH_OVERFIT_COLLAPSED;
-    /* What was gained of late comes off the gap: the recent mean lies behind the end by that much at most. */
+    /* The recent gain is subtracted from the gap: the recent mean lies behind the end by that much at most. */
     double gained = fmax(f->recent_accuracy - f->before_accuracy, 0);
     if (f->accuracy - f->recent_accuracy - gained > DROPOUT_COSTS) return LH_OVERFIT_DROPOUT;
     if (f->recent_loss < STILL_FALLING * f->before_loss) return LH_OVERFIT_FALLING;

@@ -15,11 +15,11 @@ typedef struct lh_overfit_run {
 } lh_overfit_run;
 
 typedef struct lh_overfit_facts {
-    /* Of the examples; the first LH_OVERFIT_EXAMPLES of them were compared. */
+    /* Facts of the examples; the first LH_OVERFIT_EXAMPLES of them were compared. */
     int64_t counted;        /* positions that count towards accuracy */
     double data_attainable; /* accuracy that no model can exceed, because equal inputs have different targets */
 
-    /* Of metrics.jsonl. `recent` is the last quarter of its windows, `before` the quarter before that. */
+    /* Facts of metrics.jsonl. `recent` is the last quarter of its windows, `before` the quarter before that. */
     int windows;
     double first_loss, before_loss, recent_loss;                       /* dropout on */
     double apart;                                                      /* steps from before to recent */
@@ -28,7 +28,7 @@ typedef struct lh_overfit_facts {
     double recent_gradient_norm, clipped, update_norm, parameter_norm; /* recent */
     double moved;                                                      /* sum of the lengths of all updates */
 
-    /* Of the model. */
+    /* Facts of the model. */
     int64_t steps;
     double start_norm;                       /* of the initial parameters */
     double start_attainable, end_attainable; /* accuracy possible as long as equal outputs stay equal, at the initial

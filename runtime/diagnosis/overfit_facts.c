@@ -212,7 +212,7 @@ static double attainable(const points *p) {
     return p->count > 0 ? (double)best / (double)p->count : 1.0;
 }
 
-/* What the engine says to the first examples. batch: room for one of them; logits: for one. */
+/* Asks the engine for the logits of the first examples. batch: space for one of them; logits: for one. */
 static lh_status ask(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, double *logits, points *p,
                      lh_error *error) {
     lh_key key = lh_key_of_seed(run->seed);

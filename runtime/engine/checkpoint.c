@@ -231,7 +231,7 @@ static lh_status check_optimizer(const char *path, const lh_st_file *file, const
                    path, got, want);
 }
 
-/* The same bits come only from the same plan, sources and build. */
+/* Checks plan, sources and build: other ones give other bits. */
 static lh_status check_origin(const char *path, const lh_st_file *file, const lh_spec *spec, const lh_run_facts *facts,
                               lh_error *error) {
     lh_status status = check_same(path, file, "format", LH_CHECKPOINT_FORMAT, error);

@@ -29,7 +29,7 @@ typedef struct lh_run_facts {
     double learning_rate;
 } lh_run_facts;
 
-/* What a file's metadata says of the program that wrote it: id, digests, level, compiler, precision. */
+/* Metadata of a file on the program that wrote it: id, digests, level, compiler, precision. */
 enum { LH_IDENTITY_COUNT = 7 };
 void lh_identity(const lh_spec *spec, const char *level, const char *compiler, lh_st_meta meta[LH_IDENTITY_COUNT]);
 
@@ -48,7 +48,7 @@ lh_status lh_checkpoint_rotate(const char *directory, const lh_spec *spec, const
 lh_status lh_checkpoint_read_parameters(const char *path, const lh_spec *spec, int real_bytes, void *parameters,
                                         int64_t *step, lh_error *error);
 
-/* The same for the parameters that a run begins with: a file other than the one that the spec was planned with
+/* Reads the parameters that a run begins with: a file other than the one that the spec was planned with
  * (train.init_checksum) is refused. parameters may be NULL: the file is only checked. */
 lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int real_bytes, void *parameters,
                                   lh_error *error);

@@ -1,4 +1,4 @@
-/* What the writer and the reader of checkpoints agree on; for checkpoint.c and checkpoint_write.c alone. */
+/* Names that the writer and the reader of checkpoints share; for checkpoint.c and checkpoint_write.c alone. */
 #ifndef LONGHAND_CHECKPOINT_PARTS_H
 #define LONGHAND_CHECKPOINT_PARTS_H
 

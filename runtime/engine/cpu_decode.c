@@ -16,7 +16,7 @@ enum { BLOCK = 16, BLOCK_BYTES = 64 << 20 };
 /* A row waits for no fewer tokens: to decode some again takes less than to move the row. */
 enum { SHORTEST_WAIT = 16 };
 
-/* What becomes of a row of a block. */
+/* The result for a row of a block. */
 typedef struct decoded_row {
     int sequence;     /* of the query */
     int known, until; /* answers that are there, and in the end, unless the sequence ends itself */
@@ -35,7 +35,7 @@ struct lh_decode_lane {
     lh_query query; /* of the block's sequences */
     lh_answers to;
 
-    /* Of an evaluation: one example, and those of the block. */
+    /* Batches of an evaluation: one example, and those of the block. */
     lh_batch one;
     uint16_t *input, *target; /* [sequences][inputs], [sequences][labels] */
     uint8_t *mask;            /* [sequences][labels] */

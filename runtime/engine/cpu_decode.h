@@ -4,7 +4,7 @@
 
 #include "engine/cpu_engine.h"
 
-/* What a thread decodes one block with. */
+/* Memory of a thread that decodes one block. */
 typedef struct lh_decode_lane lh_decode_lane;
 
 /* Sequences of a block, at most, where there are `count` at task length n. */

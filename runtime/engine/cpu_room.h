@@ -10,7 +10,7 @@
 #include "longhand/spec.h"
 #include "longhand/status.h"
 
-/* What went wrong first in a thread's share of a batch: with a user's own task a batch may fail. The share that is
+/* The first failure in a thread's share of a batch: with a user's own task a batch may fail. The share that is
  * reported is the first of all, whoever had it. */
 typedef struct lh_cpu_failure {
     lh_status status; /* LH_OK: nothing */
@@ -21,7 +21,7 @@ typedef struct lh_cpu_failure {
 /* first becomes the earlier one of both; `one` is taken out of its lane. */
 void lh_cpu_take_failure(lh_cpu_failure *first, lh_cpu_failure *one);
 
-/* What a thread has for itself while it trains: one shard at a time. */
+/* Memory of a thread while it trains: one shard at a time. */
 typedef struct lh_cpu_lane {
     void *workspace;
     void *gradient; /* of its shard; zero between shards */
@@ -29,7 +29,7 @@ typedef struct lh_cpu_lane {
     lh_cpu_failure failure;
 } lh_cpu_lane;
 
-/* What a thread has for itself while it evaluates: one part of a condition at a time. */
+/* Memory of a thread while it evaluates: one part of a condition at a time. */
 typedef struct lh_cpu_forward_lane {
     void *workspace;
     void *logits;

@@ -127,8 +127,8 @@ static void clear_constants(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     }
 }
 
-/* What makes the folded gradient that of the mean over the labels that count, of the whole batch: shards divide by all
- * labels. Exactly 1 where none is masked; without any that counts the gradient is 0. */
+/* The factor from the folded gradient to that of the mean over the labels that count, of the whole batch: shards divide
+ * by all labels. Exactly 1 where none is masked; without any that counts the gradient is 0. */
 static double mask_factor(const lh_cpu_engine *cpu) {
     int64_t counted = 0;
     if (cpu->program->scale == NULL) return 1;

@@ -1,4 +1,4 @@
-/* What a vector of parameters or gradients holds, tensor by tensor, and the message of a step that failed. Works on
+/* The content of a vector of parameters or gradients, tensor by tensor, and the message of a step that failed. Works on
  * host vectors, so that any engine can use it; costs nothing until something went wrong. */
 #ifndef LONGHAND_DIAGNOSE_H
 #define LONGHAND_DIAGNOSE_H

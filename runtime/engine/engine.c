@@ -1,4 +1,4 @@
-/* What all engines share: host copies of their state, evaluation conditions, limits, memory. */
+/* Functions that all engines share: host copies of their state, evaluation conditions, limits, memory. */
 #include "engine/engine.h"
 
 #include <math.h>

@@ -67,7 +67,7 @@ typedef struct lh_query {
     uint32_t example; /* the first sequence's number within the batch that it stands for */
 } lh_query;
 
-/* Where answers of `count` sequences go. */
+/* Destination of the answers of `count` sequences. */
 typedef struct lh_answers {
     uint16_t *answers; /* [count][labels]; behind the end of a sequence its symbol again */
     int *lengths;      /* [count] answers up to the end, that included; NULL: not wanted */
@@ -108,8 +108,8 @@ typedef struct lh_engine_ops {
      * engine->decodes. LH_ERR_ENVIRONMENT without memory. LH_STOPPED, between two tokens, as evaluate has it. */
     lh_status (*decode)(lh_engine *engine, const lh_query *query, int count, const lh_answers *to, lh_error *error);
 
-    /* The same pass, and what to[site] of spec->sites asks for; logits may be NULL. Only where spec->sites is there;
-     * NULL on a device. LH_ERR_ENVIRONMENT without memory. */
+    /* A pass that also writes the sites that to[site] of spec->sites requests; logits may be NULL. Only for a spec with
+     * sites; NULL on a device. LH_ERR_ENVIRONMENT without memory. */
     lh_status (*trace)(lh_engine *engine, const lh_query *query, const lh_trace *to, double *logits, lh_error *error);
 
     /* Copies parameters and, where both sides have it, optimiser state to or from vectors of spec->parameter_storage
@@ -142,7 +142,7 @@ struct lh_engine {
     int ready; /* steps that are done and wait to be handed out; the state is that of step + ready */
 };
 
-/* What compiled this program: its kind and version. */
+/* The compiler of this program: its kind and version. */
 const char *lh_compiler(void);
 
 /* An engine over one level's generated functions; parameters start as lh_initialise(seed). */
@@ -158,15 +158,16 @@ lh_status lh_cpu_engines_open(const lh_engine_config *configs, int count, const 
 lh_status lh_state_open(lh_state *state, const lh_engine *engine, bool optimizer, lh_error *error);
 void lh_state_close(lh_state *state);
 
-/* Where a checkpoint of the engine is written from and read to: its own vectors, or on a device, with optimizer vectors, a
- * copy, whose values are read_state's and write_state's to move. Whatever the outcome, copy is for lh_state_close. */
+/* The vectors that a checkpoint of the engine is written from and read to: its own, or on a device, with optimizer
+ * vectors, a copy, whose values are read_state's and write_state's to move. Whatever the outcome, copy is for
+ * lh_state_close. */
 lh_status lh_state_of(const lh_engine *engine, lh_state *copy, lh_state **state, lh_error *error);
 
 /* The standard evaluation condition: examples and draws of an evaluation seed. Draw d of every task length shares its
  * examples with draw 0. */
 lh_condition lh_condition_at(int n, int examples, uint64_t seed, int draw);
 
-/* The same of the validation stream: no example and no draw is one of training or of the standard condition. */
+/* A condition of the validation stream: no example and no draw is one of training or of the standard condition. */
 lh_condition lh_validation_at(int n, int examples, uint64_t seed, int draw);
 
 /* Adds every field of part to sums. */
@@ -204,7 +205,7 @@ static inline bool lh_ends(const lh_spec *spec, int answer) {
     return spec->task->end != NULL && *spec->task->end == answer;
 }
 
-/* The same where the right answer may be known: what the target has there as well, before its end, ends nothing. */
+/* Whether an answer ends a sequence, whose target may be known: an answer that the target has there, too, does not. */
 static inline bool lh_ends_at(const lh_spec *spec, const lh_query *query, size_t at, int answer) {
     return lh_ends(spec, answer) && (query->target == NULL || query->target[at] != answer);
 }

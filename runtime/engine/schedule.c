@@ -3,7 +3,7 @@
 
 #include "longhand/math.h"
 
-/* What a rate that falls has left at step t, as a share. */
+/* The share of a falling rate that is left at step t. */
 static double share_left(const lh_train_defaults *train, int64_t t) {
     static const double PI = 3.14159265358979323846;
     const lh_schedule *schedule = &train->schedule;

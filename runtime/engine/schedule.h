@@ -15,7 +15,7 @@
 #include "longhand/spec.h"
 #include "longhand/status.h"
 
-/* Of step t, 1 for the first, in a run with this rate. */
+/* The rate of step t, 1 for the first, in a run with this learning rate. */
 double lh_learning_rate_at(const lh_train_defaults *train, double learning_rate, int64_t t);
 
 /* Whether a run up to so many steps has a rate for each of them. LH_ERR_INPUT beyond the last step of a rate that falls,

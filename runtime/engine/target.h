@@ -1,4 +1,4 @@
-/* Where engines compute: the processor, at one of its levels, or a CUDA device. The one place that knows both. */
+/* Targets of engines: the processor, at one of its levels, or a CUDA device. The one place that knows both. */
 #ifndef LONGHAND_TARGET_H
 #define LONGHAND_TARGET_H
 

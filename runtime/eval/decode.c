@@ -114,7 +114,7 @@ static lh_status pass(decoding *d, int rows, lh_error *error) {
     return d->engine->ops->answer(d->engine, &query, rows, d->answers, error);
 }
 
-/* The same for one sequence whose logits are wanted. */
+/* Passes for one sequence whose logits are wanted. */
 static lh_status pass_with_logits(decoding *d, lh_error *error) {
     lh_query query = *d->query;
     int i = d->of[0];

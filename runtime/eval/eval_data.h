@@ -1,5 +1,5 @@
-/* Which files the lines of eval.jsonl are of. Each line has the first digits of its file's SHA-256; lines of older versions
- * have none, and are of the files that run.json next to them names. */
+/* Files that the lines of eval.jsonl are of. Each line has the first digits of its file's SHA-256; lines of older
+ * versions have none, and are of the files that run.json next to them names. */
 #ifndef LONGHAND_EVAL_DATA_H
 #define LONGHAND_EVAL_DATA_H
 

@@ -26,7 +26,7 @@ static bool tells_set(const lh_eval_result *result) {
            strcmp(result->split, lh_set_name[result->group->set]) != 0;
 }
 
-/* Of a group: the axes on which no training example gets as far, and the share of examples that are among those. */
+/* Writes the axes of a group on which no training example gets as far, and the share of its examples in training. */
 static void write_training(lh_json *line, FILE *out, const lh_eval_result *result) {
     const lh_groups *groups = result->groups;
     const char *before = "[";

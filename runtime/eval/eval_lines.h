@@ -5,13 +5,13 @@
 #include "base/json_text.h"
 #include "eval/evaluate.h"
 
-/* Where a result stands: the task length, or the values on the axes of its group; and the noise. */
+/* Writes the place of a result: the task length, or the values on the axes of its group; and the noise. */
 void lh_eval_write_by(lh_json *by, const lh_eval_result *result);
 
 /* Whether lines say of which split they are. */
 static inline bool lh_several_sets(const lh_groups *groups) { return (groups->sets & (groups->sets - 1)) != 0; }
 
-/* The same for a line of a file of its own: the split where there are several. */
+/* Writes the place in a line of a file of its own: the split where there are several. */
 void lh_eval_write_place(lh_json *line, const lh_eval_result *result);
 
 /* Appends a result. The seed is written where it is not LH_EVAL_SEED. */

@@ -98,7 +98,7 @@ static void spread_add(spread *s, double x, int index) {
     s->squares += off * (x - s->mean);
 }
 
-/* What one draw of a length comes to. */
+/* Sums of one sample of a length. */
 typedef struct draw_sums {
     lh_sums all;
     lh_greedy_sums greedy;
@@ -290,7 +290,7 @@ static lh_status flush(FILE *file, const char *path, lh_error *error) {
                    errno != 0 ? strerror(errno) : "lines are lost");
 }
 
-/* Where the lines of a condition begin; -1: there is no file, or it is none that can be cut. */
+/* The start of a condition's lines; -1: there is no file, or it cannot be cut. */
 static off_t place_in(FILE *file) { return file != NULL ? ftello(file) : -1; }
 
 /* Takes back the lines of a condition that did not come to its end, those that were not written yet, too. */

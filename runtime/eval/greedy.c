@@ -47,7 +47,7 @@ static lh_status fill(answering *a, lh_error *error) {
     return status;
 }
 
-/* What the pass answered up to its first error, which is the model's own answer, too. */
+/* Takes the pass's answers up to its first error, which is the model's own answer, too. */
 static void take_pass(answering *a, int i) {
     size_t first = (size_t)i * a->labels;
     a->known[i] = lh_answers_of_pass(a->target + first, a->mask + first, a->until[i], a->condition->answers + first);

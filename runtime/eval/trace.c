@@ -133,7 +133,7 @@ static lh_status put_input(pass *p, lh_query *query, lh_error *error) {
     return status;
 }
 
-/* What goes through the model; p->batch holds its tokens. */
+/* The model's input; p->batch holds its tokens. */
 static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     const lh_trace_request *request = &p->traces->request;
     const lh_spec *spec = p->traces->spec;
@@ -175,7 +175,7 @@ static void add_entropy(const pass *p, const lh_trace_site *site, const char *we
         sums[h] += lh_entropy(weights + h * queries * keys * bytes, bytes, queries, keys);
 }
 
-/* Where integers of this pass begin in a tensor with draws, or without. */
+/* The start of this pass's integers in a tensor with draws, or without. */
 static int32_t *integers_of(const pass *p, const lh_traced *t) {
     int64_t draw = t->file.rank > 2 ? p->draw : 0;
     return (int32_t *)t->data + (draw * p->group->examples + p->example) * t->each;
@@ -186,7 +186,7 @@ static void take_tokens(const pass *p, lh_traced *t) {
     for (int64_t i = 0; i < t->each; i++) to[i] = p->batch.tokens[t->stream][i];
 }
 
-/* What the pass says, where no stream holds it. */
+/* Reads the answers of the pass, where no stream holds them. */
 static void read_answers(pass *p) {
     const lh_spec *spec = p->traces->spec;
     if (spec->format->teacher_forced) return;

@@ -1,4 +1,4 @@
-/* Which tensors a trace has, and what memory they take; see trace.h. Sizes are doubles until they are known to fit. */
+/* Tensors of a trace, and their memory; see trace.h. Sizes are doubles until they are known to fit. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -252,7 +252,7 @@ size_t lh_trace_scratch(const lh_traces *traces, int n, int site, lh_trace_kind 
     return row * (size_t)(s->channels > 0 ? s->channels : s->heads * shape.length[s->key]);
 }
 
-/* What one pass of a group writes, at all sites. */
+/* Bytes that one pass of a group writes, at all sites. */
 static double scratch_of(const lh_traces *traces, const lh_trace_group *group) {
     double scratch = 0;
     for (int site = 0; site < traces->spec->site_count; site++)

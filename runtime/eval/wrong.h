@@ -1,4 +1,4 @@
-/* What a model answers where it is wrong, as JSON lines. */
+/* A model's wrong answers, as JSON lines. */
 #ifndef LONGHAND_WRONG_H
 #define LONGHAND_WRONG_H
 

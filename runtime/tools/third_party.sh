@@ -65,7 +65,7 @@ carry() {
     printf '| %s | %s | %s | %s |\n' "$name" "$version" "$folder" "$licence" >>"$work/whole/README.md"
 }
 
-# What jansson's own configure finds where compilers are GNU's or LLVM's and the system has POSIX.
+# Values that jansson's own configure finds where compilers are GNU's or LLVM's and the system has POSIX.
 configure_jansson() {
     sed -e 's/@json_inline@/inline/' -e 's/@json_have_[a-z_]*@/1/' "$work/jansson/src/jansson_config.h.in" \
         >"$work/whole/jansson/jansson_config.h" || exit 4
@@ -86,7 +86,7 @@ repositories >"$work/sources.list"
 [ -s "$work/sources.list" ] || fail "apt knows no repository of Debian or Ubuntu: run 'apt-get update' first"
 fetch update
 cat >"$work/whole/README.md" <<'TEXT'
-# What this release carries of others
+# Code of others in this release
 
 So that it needs nothing beside a C compiler, make and Lua. jansson is linked into trainers; the Lua modules are used
 where Lua has none of its own. Take a folder away, and what the machine has is used in its place.

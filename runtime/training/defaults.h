@@ -1,4 +1,4 @@
-/* What a trainer does unless a flag says otherwise: a text in the program, defaults.inc of its sources. None of it
+/* Defaults of a trainer's flags: a text in the program, defaults.inc of its sources. None of it
  * changes the code, so ./longhand build writes another text over it where nothing else is new. One line for each value
  * that the experiment has, by its name in lh_spec:
  *

@@ -256,7 +256,7 @@ static bool is_perfect(const lh_loop *l) {
            l->training.perfect(l->training.context, l->engine);
 }
 
-/* What is due before the first step; of a run that goes on, the end of an evaluation that a signal cut short. */
+/* Evaluates before the first step where that is due; a resumed run finishes an evaluation that a signal cut short. */
 static lh_status start(lh_loop *l, lh_error *error) {
     lh_status status = LH_OK;
     l->started = true;

@@ -15,7 +15,7 @@ typedef struct lh_during {
 
 enum { LH_MOST_DURING = 3 };
 
-/* What a watcher is told. */
+/* Facts for a watcher. */
 typedef struct lh_training_view {
     int64_t step, steps;              /* done, and when training ends */
     double steps_per_second;          /* of late; evaluation and set-up left out */

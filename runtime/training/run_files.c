@@ -46,7 +46,7 @@ static void describe_machine(const lh_engine *engine, char *text, size_t size) {
              engine->device != NULL ? engine->device : "");
 }
 
-/* What a set of finite data is: a file, or made by the task. */
+/* Writes the origin of a set of examples: a file, or the task. */
 static void put_set(const lh_dataset *set, const char *name, lh_json *data) {
     char key[32];
     lh_json_string(data, name, set->path);

@@ -87,7 +87,7 @@ static lh_status append(lh_text *text, const char *path, lh_error *error) {
     return status;
 }
 
-/* What a mean is called in metrics.jsonl: a generative model is given its target before it answers. */
+/* The name of a mean in metrics.jsonl: a generative model is given its target before it answers. */
 static const char *metric_key(int index, bool teacher_forced) {
     bool accuracy = fields[index].offset == offsetof(lh_window, accuracy);
     return teacher_forced && accuracy ? "accuracy_teacher_forced" : fields[index].key;
@@ -149,7 +149,7 @@ static int64_t masked_of(const json_t *line, const char *key, int64_t steps) {
     return masked > 0 && masked <= steps ? masked : 0;
 }
 
-/* What is known of epochs; nothing where the line says nothing. */
+/* A line's numbers of epochs; none where it has none. */
 static lh_window_epoch epoch_of(const json_t *line) {
     const json_t *accuracy = json_object_get(line, "epoch_accuracy"), *sum = json_object_get(line, "epoch_sum");
     lh_window_epoch epoch = {.steps = count_of(line, "epoch_steps"), .last = count_of(line, "epoch")};

@@ -1,5 +1,5 @@
-/* What `train --resume` says where there is nothing to resume: which runs of the same id there are, and why it is none of
- * those. */
+/* The message of `train --resume` where there is nothing to resume: which runs of the same id there are, and why it is
+ * none of those. */
 #ifndef LONGHAND_FRESH_START_H
 #define LONGHAND_FRESH_START_H
 

@@ -144,7 +144,7 @@ static lh_eval_request evaluation_of(const lh_member *m, int64_t step) {
     };
 }
 
-/* What comes before it, of a sampled task: the validation stream, without noise. */
+/* The evaluation before it, of a sampled task: the validation stream, without noise. */
 static lh_eval_request validation_of(const lh_member *m, int64_t step) {
     lh_eval_request request = evaluation_of(m, step);
     request.validation = true;
@@ -193,7 +193,7 @@ static lh_status evaluate(lh_member *m, lh_error *error) {
     return status;
 }
 
-/* What follows the last step. */
+/* Evaluates after the last step. */
 static lh_status finish(lh_member *m, lh_error *error) {
     lh_screen_trained(m->screen, m);
     if (m->flags->overfit > 0) return check_overfit(m, error);

@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 #include "training/loop.h"
 
-/* What the members of a group share. */
+/* Flags that the runs of a group share. */
 typedef struct lh_train_flags {
     int64_t steps, threads, log_every, checkpoint_every, overfit;
     lh_option_range seeds;
@@ -34,7 +34,7 @@ typedef struct lh_member {
     lh_error error;
 } lh_member;
 
-/* What the engine of this run is opened with; threads: 0. */
+/* The configuration of this run's engine; threads: 0. */
 lh_engine_config lh_member_config(const lh_member *member);
 
 /* Claims the folder. Changes no file of an earlier run. */

@@ -62,7 +62,7 @@ static const char *during_text(const lh_training_view *view, char text[320]) {
     return text;
 }
 
-/* What share of a training batch is right: a generative model reads the target's tokens there. */
+/* The name of the share of a training batch that is right: a generative model reads the target's tokens there. */
 static const char *accuracy_name(const lh_spec *spec) {
     return spec->format->teacher_forced ? "teacher-forced" : "accuracy";
 }

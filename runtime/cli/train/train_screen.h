@@ -1,5 +1,5 @@
-/* What `train` shows: one run's progress and results, or those of a group side by side. The calls come from the threads
- * that train; each takes the screen for itself. */
+/* The display of `train`: one run's progress and results, or those of a group side by side. The calls come from the
+ * threads that train; each takes the screen for itself. */
 #ifndef LONGHAND_TRAIN_SCREEN_H
 #define LONGHAND_TRAIN_SCREEN_H
 

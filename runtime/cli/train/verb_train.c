@@ -234,7 +234,7 @@ static lh_status open_members(const lh_target *target, lh_member *members, int c
     return status;
 }
 
-/* What the command as a whole came to: a broken machine before a signal before a run that failed. */
+/* The status of the command as a whole: a broken machine before a signal before a run that failed. */
 static lh_status verdict(const lh_member *members, int count, lh_error *error) {
     if (count == 1) {
         *error = members[0].error;

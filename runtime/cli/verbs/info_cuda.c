@@ -85,7 +85,7 @@ static void put_devices(FILE *out, const lh_cuda_driver *driver, const lh_cuda_p
     putc(']', out);
 }
 
-/* What a driver must know for the images of a kind: null where there are none. */
+/* Prints the least driver for the images of a kind: null where there are none. */
 static void put_driver(lh_json *json, const char *key, const lh_cuda_program *program, bool machine) {
     int version = lh_cuda_least_driver(program, machine), release = lh_cuda_driver_release(version);
     char text[LH_CUDA_VERSION_TEXT];

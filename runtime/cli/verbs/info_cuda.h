@@ -1,4 +1,4 @@
-/* What `info` says of the CUDA half: what was built, and what this machine does with it. */
+/* The part of `info` on the CUDA half: its images, and their use on this machine. */
 #ifndef LONGHAND_INFO_CUDA_H
 #define LONGHAND_INFO_CUDA_H
 

@@ -1,4 +1,4 @@
-/* Which C library a trainer needs where it is taken to. */
+/* The C library that a trainer needs on another machine. */
 #ifndef LONGHAND_CLI_INFO_LIBC_H
 #define LONGHAND_CLI_INFO_LIBC_H
 

@@ -22,7 +22,7 @@ static lh_status no_memory(int64_t line, lh_error *error) {
     return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)line);
 }
 
-/* What a list is called in messages: where there is one stream, by its name alone. */
+/* The name of a list in messages: where there is one stream, its name alone. */
 typedef struct label {
     char text[64];
 } label;
@@ -66,7 +66,7 @@ void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec) {
     if (spec->data != NULL) lines->spec.corpus = &lines->corpus;
 }
 
-/* Those of the line become shape 1. */
+/* Lengths of the line become shape 1. */
 static void put_shape(lh_input *input, const lh_spec *spec) {
     lh_sizes *now = &spec->corpus->sizes[0], *most = &spec->corpus->sizes[1];
     *now = (lh_sizes){input->input_length, input->outputs > 0 ? input->outputs : 1};
@@ -148,7 +148,7 @@ static int stream_of(const lh_format *format, const char *name) {
     return s;
 }
 
-/* What may be given in place of draws, from least on, below range, by stream; range 0: it is not drawn. */
+/* Values that may be given in place of samples, from least on, below range, by stream; range 0: none are sampled. */
 typedef struct given {
     const char *name;
     const int *least, *range;
@@ -257,7 +257,7 @@ static lh_status wrong_length(int64_t line, int found, int expected, lh_error *e
                    expected);
 }
 
-/* What the task makes of a literal, in place of what input holds. A user's own task is not trusted. */
+/* Replaces the content of input by the task's solution of a literal. A user's own task is not trusted. */
 static lh_status solve(lh_input *input, const lh_task *task, const lh_literal *literal, int64_t line, lh_error *error) {
     lh_example example = {.options = task->options};
     lh_error problem = {""};

@@ -44,16 +44,16 @@ void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec);
 lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_right right,
                              lh_error *error);
 
-/* The same from what someone writes: symbols of the task's input alphabet, which a task that solves them puts the way its
+/* Reads what someone writes: symbols of the task's input alphabet, which a task that solves them puts the way its
  * examples are. frame: see lh_literal; LH_NO_VALUE where the task has no such axis. LH_ERR_INPUT also where the encoding
  * has no place for it. */
 lh_status lh_input_read_literal(lh_input *input, const lh_spec *spec, int64_t line, const char *text, int frame,
                                 lh_error *error);
 
-/* The same from symbols as they stand, without a right answer. */
+/* Reads symbols as they stand, without a right answer. */
 lh_status lh_input_read_symbols(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_error *error);
 
-/* What goes through the model; without a draw. Points into input. */
+/* The model's input, without random positions. Points into input. */
 lh_query lh_input_query(const lh_input *input);
 
 void lh_input_free(lh_input *input);

@@ -1,4 +1,4 @@
-/* Which keys a line of input may have, for input.c alone. */
+/* Keys that a line of input may have, for input.c alone. */
 #ifndef LONGHAND_INPUT_KEYS_H
 #define LONGHAND_INPUT_KEYS_H
 

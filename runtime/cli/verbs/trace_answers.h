@@ -1,4 +1,4 @@
-/* What trace prints of inputs that someone gave: the model's answers, and where they are wrong. */
+/* Output of trace on inputs that someone gave: the model's answers, and where they are wrong. */
 #ifndef LONGHAND_TRACE_ANSWERS_H
 #define LONGHAND_TRACE_ANSWERS_H
 

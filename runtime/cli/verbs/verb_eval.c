@@ -93,7 +93,7 @@ static char *output_folder(const flags *f) {
     return slash == f->checkpoint ? strdup("/") : strndup(f->checkpoint, (size_t)(slash - f->checkpoint));
 }
 
-/* What finite data is evaluated in, when flags say something else than the spec. */
+/* Groups of examples to evaluate, where flags differ from the spec. */
 static lh_status open_groups(const flags *f, const lh_spec *spec, lh_groups *groups, lh_error *error) {
     const lh_by by_length = {1, {{LH_BY_LENGTH, false, f->lengths.lengths}}};
     unsigned sets = f->splits != NULL ? lh_sets_of(f->splits) : spec->eval.sets;

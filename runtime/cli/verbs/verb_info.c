@@ -25,7 +25,7 @@ static void put_levels(FILE *out, const lh_spec *spec) {
     putc(']', out);
 }
 
-/* What was chosen for each level, as an object of objects. */
+/* Prints the choices for each level, as an object of objects. */
 static void put_choices(FILE *out, const lh_spec *spec) {
     putc('{', out);
     for (int i = 0; spec->cpu != NULL && spec->cpu[i] != NULL; i++) {

@@ -125,7 +125,7 @@ static void *state_at(const lh_cuda_engine *engine, int i) {
     return (void *)(uintptr_t)lh_cuda_vector_at(engine, LH_CUDA_STATE + i);
 }
 
-/* Where replica `index` of the active ones finds its vectors, and the room of its place in a launch. */
+/* Pointers of replica `index` of the active ones: its vectors, and the workspace of its place in a launch. */
 static lh_cuda_replica replica_at(const lh_cuda_fleet *fleet, int index) {
     const lh_cuda_room *room = &fleet->room;
     const lh_cuda_engine *engine = fleet->active[index];

@@ -16,13 +16,13 @@ enum { LH_CUDA_MOST_STEPS = 64 /* started together */ };
 
 static_assert((int)LH_CUDA_STREAMS == (int)LH_MAX_STREAMS, "the device has the streams of the host");
 
-/* Where the arrays of a batch lie in its piece of memory. */
+/* Places of a batch's arrays in its piece of memory. */
 typedef struct lh_cuda_layout {
     size_t tokens[LH_MAX_STREAMS], labels, mask, place, draws, bytes;
     bool has_places; /* the format has `locate` */
 } lh_cuda_layout;
 
-/* What a thread of the host needs to make examples. */
+/* Memory of a host thread that makes examples. */
 typedef struct lh_cuda_lane {
     lh_batch batch;
     int *scratch; /* for draws */
@@ -57,7 +57,7 @@ typedef struct lh_cuda_ring {
     lh_cuda_lanes lanes;
 } lh_cuda_ring;
 
-/* What a replica's team shares while it steps, for as many as step at once. All on the device. */
+/* Memory that a replica's team shares while it steps, for as many as step at once. All on the device. */
 typedef struct lh_cuda_room {
     int shards, blocks;                                    /* blocks: of the largest grid */
     size_t partial, shared, workspace;                     /* bytes of one */

@@ -9,7 +9,7 @@
 
 static const size_t MOST_SHARED = (size_t)256 << 20; /* bytes of the tables of replicas that are evaluated together */
 
-/* What a set of lengths needs. */
+/* Memory that a set of lengths needs. */
 typedef struct needs {
     size_t batch, workspaces, shared, logits, classes; /* bytes */
     size_t words;                                      /* lh_batch_words */

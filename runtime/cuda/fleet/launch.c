@@ -15,8 +15,8 @@
 
 static const double LAUNCH_SECONDS = 0.2; /* about, at most */
 
-/* Of wide models, in the stream at once: about what a driver takes before it lets its caller wait, who has batches to
- * make meanwhile. */
+/* Launches of wide models in the stream at once: about as many as a driver takes before it blocks its caller, who has
+ * batches to make meanwhile. */
 enum { MOST_LAUNCHES = 1024 };
 
 /* --- failures --------------------------------------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ static lh_status prepare(lh_cuda_fleet *fleet, int *count, lh_error *error) {
     }
 }
 
-/* Of the active replicas those from `first` on that run side by side, and `count` steps of each. */
+/* Arguments for the active replicas from `first` on that run side by side, and `count` steps of each. */
 static lh_cuda_train describe(const lh_cuda_fleet *fleet, int first, int count) {
     const lh_cuda_room *room = &fleet->room;
     size_t before = (size_t)first * (size_t)count;
@@ -98,7 +98,7 @@ static lh_cuda_train describe(const lh_cuda_fleet *fleet, int first, int count) 
     };
 }
 
-/* Of a replica's `count` steps that of a wide model that is `index`th. */
+/* Starts the `index`th of a replica's `count` steps of a wide model. */
 static lh_status start_wide_step(lh_cuda_fleet *fleet, int replica, int count, int index, lh_error *error) {
     const lh_cuda_engine *engine = fleet->active[replica];
     const lh_cuda_step *step = &fleet->room.host_steps[replica * count + index];

@@ -55,7 +55,7 @@ static lh_status add(lh_collection *c, lh_set set, const lh_example *example, co
     return LH_OK;
 }
 
-/* What is tested may be longer than what is trained on, as far as the encoding goes. */
+/* Checks a test example, which may be longer than those of training, as far as the encoding allows. */
 static lh_status check_tested(const lh_spec *spec, const lh_item *item, lh_error *error) {
     lh_shape shape = {.sequences = 1};
     if (spec->format->shape == NULL) return too_long(spec, item->input_length, item->output_length, error);
@@ -108,7 +108,7 @@ static void progress(lh_collection *c, double share) {
     if (request != NULL && request->progress != NULL) request->progress(request->context, share);
 }
 
-/* What a task makes hangs on this file, and so does the plan. */
+/* Checks a file that a task's examples, and so the plan, depend on. */
 static lh_status check_planned(const lh_spec *spec, const char *path, const char *digest, lh_error *error) {
     const char *planned = spec->data->validation_digest;
     if (spec->data->validation == NULL)

@@ -165,7 +165,7 @@ void lh_corpus_close(lh_corpus *corpus) {
     memset(corpus, 0, sizeof *corpus);
 }
 
-/* What happens every so many epochs, in steps. */
+/* Converts intervals in epochs to steps. */
 static void count_in_steps(const lh_corpus *corpus, lh_spec *spec) {
     lh_train_defaults *train = &spec->train;
     if (!train->by_epochs) return;

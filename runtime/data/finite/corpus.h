@@ -80,7 +80,7 @@ bool lh_dataset_counts(const lh_dataset *set, int axes, int n);
 /* The shape of the example at a place of a set. */
 int lh_dataset_shape(const lh_dataset *set, int shapes, int64_t place);
 
-/* Those of the wanted input lengths that a set has, in corpus->selected. */
+/* The wanted input lengths that a set has, in corpus->selected. */
 lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, const lh_lengths *wanted);
 
 /* The shape with this input length of which train has the most examples; 0: none. */

@@ -52,7 +52,7 @@ static lh_status check_keys(const line *l, json_t *object) {
     return LH_OK;
 }
 
-/* What an example says of itself on each axis; what it leaves out has no value. */
+/* Reads an example's value on each axis; an axis that it leaves out has no value. */
 static lh_status take_values(const line *l, const json_t *object, int32_t *values) {
     const lh_task *task = l->spec->task;
     for (int a = 0; a < task->axes; a++) {
@@ -138,7 +138,7 @@ lh_status lh_reading_add(lh_reading *r, int input, int output, int words, int ax
     return LH_OK;
 }
 
-/* The same for a line, which the message then names. */
+/* Adds an example of a line, which the message then names. */
 static lh_status add_example(const line *l, lh_reading *r, size_t inputs, size_t outputs, lh_place *place) {
     lh_error problem;
     lh_status status =

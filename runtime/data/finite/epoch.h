@@ -8,7 +8,7 @@
 /* The numbers 0 .. count - 1 in an order of chance, all orders alike; count below 2^32. */
 void lh_shuffle(lh_rng rng, uint32_t *pick, int64_t count);
 
-/* What the order of a set's examples of shape n is drawn by. */
+/* The number that the order of a set's examples of shape n is drawn by. */
 uint32_t lh_order_number(const lh_dataset *set, int n);
 
 /* One batch of an epoch. */

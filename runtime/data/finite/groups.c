@@ -159,7 +159,7 @@ static lh_status gather(gathering *g, lh_error *error) {
     return check_found(g, error);
 }
 
-/* Those asked for, or what is held out from training. */
+/* Chooses the requested sets, or those held out from training. */
 static lh_status choose_sets(lh_groups *groups, const lh_corpus *corpus, unsigned asked, lh_error *error) {
     unsigned there = 0;
     for (int set = 0; set < LH_SETS; set++) there |= (unsigned)(lh_corpus_set(corpus, (lh_set)set) != NULL) << set;
@@ -186,7 +186,7 @@ static int32_t reach_of(const lh_corpus *corpus, int axes, int axis) {
     return most;
 }
 
-/* What training examples are, for those that are held out. */
+/* Compares held-out examples with those of training. */
 static void compare_with_training(gathering *g, bool with_trained) {
     lh_groups *groups = g->groups;
     int axes = g->task->axes;

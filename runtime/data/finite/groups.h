@@ -1,4 +1,4 @@
-/* What finite data is evaluated in: the examples of a set that agree on all axes that are asked for. */
+/* Groups of a dataset's examples for evaluation: those of a set that agree on all requested axes. */
 #ifndef LONGHAND_GROUPS_H
 #define LONGHAND_GROUPS_H
 

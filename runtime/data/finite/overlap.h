@@ -1,4 +1,4 @@
-/* What examples of files have in common: held-out examples that are among those of training, training inputs with another
+/* Examples that files have in common: held-out ones that are among those of training, training inputs with another
  * target, and examples that a held-out set has twice. Examples are compared by hashes of their tokens, and those that a
  * hash finds by the tokens themselves. */
 #ifndef LONGHAND_OVERLAP_H

@@ -1,4 +1,4 @@
-/* Which examples of finite data are taken where there are more than are wanted: a fixed pseudo-random subset, by a hash of
+/* The choice of a dataset's examples where there are more than are wanted: a fixed pseudo-random subset, by a hash of
  * the line's number and the evaluation seed, or the first lines of the file. Subsets are nested: the 100 that one evaluation
  * takes are among the 500 of another with the same seed. */
 #ifndef LONGHAND_PICK_H

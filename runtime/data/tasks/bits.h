@@ -13,7 +13,7 @@ static inline void fill_bits(lh_rng *rng, int n, uint16_t *tokens) {
     }
 }
 
-/* The same, but for n zeros: a number from 1 to 2^n - 1, uniformly. */
+/* Random bits, not all of them zero: a number from 1 to 2^n - 1, uniformly. */
 static inline void fill_positive(lh_rng *rng, int n, uint16_t *tokens) {
     unsigned any;
     do {

@@ -8,7 +8,7 @@
 
 enum { MODULUS = 5, PLUS = 5, MINUS = 6 };
 
-/* What value modulo 5 the whole has, as a function of the part that is still to be written: slope part + offset. */
+/* The value of the whole modulo 5, as a function of the part that is still to be written: slope part + offset. */
 typedef struct affine {
     unsigned slope, offset;
 } affine;

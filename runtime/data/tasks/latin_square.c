@@ -115,7 +115,8 @@ static lh_status add(const making *m, lh_set set, const items *all, int i, int n
     return m->c->add(m->c, set, &example, axes, error);
 }
 
-/* Of each number of vectors a tenth is test, drawn without replacement: one of those left, as many times as it takes. */
+/* Puts a tenth of each number of vectors into the test set, drawn without replacement: one of those left, as many times
+ * as it takes. */
 static lh_status add_split(const making *m, lh_error *error) {
     lh_rng rng = stream(m, SPLIT);
     int left[LATIN_VECTORS], test[LATIN_VECTORS];

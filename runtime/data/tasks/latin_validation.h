@@ -87,7 +87,7 @@ static lh_status latin_check_puzzle(const latin_row *row, const latin_puzzle *p,
                    row->path, row->number);
 }
 
-/* What the file itself says of a puzzle, where it does. */
+/* Checks the file's own statements on a puzzle, where it has any. */
 static lh_status latin_check_words(const latin_row *row, const latin_answer *answer) {
     static const char *const conditions[] = {"Binary", "Ternary", "Quaternary"};
     const char *text, *name = conditions[answer->vectors - 1];
