@@ -374,7 +374,7 @@ end
 
 function TestFamilies.test_a_layer_has_the_article_of_its_name()
   local device = generated('kind = "none"', PAIR:format(32))
-  contains(device, { "/* What an encoder_layer of a shard keeps", "/* What a decoder_layer keeps likewise. */" })
+  contains(device, { "/* Values that an encoder_layer of a shard keeps", "/* Values that a decoder_layer keeps likewise. */" })
 end
 
 -- The second stream's bias is added to what the first has stored; there is nothing that vectors are multiplied by.
