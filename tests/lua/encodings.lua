@@ -7,7 +7,7 @@ local M = {}
 M.LAYERS = 3
 M.BARE = { layers = M.LAYERS } -- a family before its facets are planned
 
--- What positions.lua plans where nothing is drawn and nothing reads distances.
+-- The plan of positions.lua where nothing is sampled and nothing reads distances.
 M.NOTHING = { kind = "index", distance = { kind = "none" } }
 
 -- A family of two heads with its positions, as other facets are given it.

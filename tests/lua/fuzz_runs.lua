@@ -147,7 +147,7 @@ local EVAL, METRICS = lines_of_run()
 
 local RECORD = '{"study":"s","path":"no/such.lua","scale":null,"set":["train.steps=10"],"started":"x"}\n'
 
--- What a sweep notes of a study of these runs, by two axes.
+-- The notes of a sweep on a study of these runs, by two axes.
 local function noted_text()
   local entries = {}
   for i, id in ipairs({ "first_run", "second_run" }) do

@@ -1,4 +1,4 @@
--- What the fuzzers of Lua share: numbered cases, one after the other, and the command line of a program that runs them.
+-- Parts that the fuzzers of Lua share: numbered cases, one after the other, and the command line that runs them.
 --
 -- Input: functions of a fuzzer. Output: how often each outcome came, and what failed, with seed and number.
 

@@ -79,7 +79,7 @@ function Machine:place(scope, value, use)
   return self:buffer(set, value.name, value.width, value.stream)
 end
 
--- What a norm saves, and masks.
+-- Values that a norm saves, and masks.
 function Machine:saved(scope, use, name, width, stream)
   local set = scope == self.net and self.workspace or self.kept[scope][self.training and use or 0]
   return self:buffer(set, name, width, stream)
@@ -154,13 +154,13 @@ function Machine:drawn(op, use, count, into)
   return into
 end
 
--- Of values of that width, in a buffer of the layer.
+-- The mask of values of that width, in a buffer of the layer.
 function Machine:mask(op, use, width, stream)
   local to = self:saved(op.scope, use, op.keep, width, stream).data
   return self:drawn(op, use, #to, to)
 end
 
--- Of so many weights of attention.
+-- The mask of so many weights of attention.
 function Machine:weights_mask(op, use, count)
   return self:drawn(op, use, count, {})
 end

@@ -1,4 +1,4 @@
--- What the operations of machine.lua are made of: functions of one number, pairs of tokens.
+-- Parts of the operations of machine.lua: functions of one number, pairs of tokens.
 
 local M = {}
 
@@ -50,7 +50,7 @@ function M.apart(op, a, b)
   end
 end
 
--- Where queries, keys and values begin in their rows.
+-- The start of queries, keys and values in their rows.
 local function packing(op)
   local C = op.out.width.count
   return op.q == op.kv and { key = C, value = 2 * C } or { key = 0, value = C }

@@ -30,7 +30,7 @@ local HIDDEN = { 16, 32, 48 }
 local RATES = { 0, 0, 0.1, 0.3 }
 local DEPTHS = { 1, 1, 2, 3 }
 local MAPS = { "map", "map to", "map from", "map on", "map back", "map over", "map under" }
--- What a description's own words are drawn from, beside letters: words of generated code and of libraries. None begins
+-- Sources of a description's own words, besides letters: words of generated code and of libraries. None begins
 -- with d, as gradients do, or ends in a number.
 local WORDS = { "o", "q", "k", "v", "w", "p", "g", "m", "heads", "weights", "losses", "correct", "key_sums", "largest",
   "pairs", "memory", "mask", "members", "view", "work", "first", "last", "tables", "vectors", "token", "tokens_of", "x",
@@ -38,7 +38,7 @@ local WORDS = { "o", "q", "k", "v", "w", "p", "g", "m", "heads", "weights", "los
   "sqrt", "memcpy", "size", "to_output", "lay_out", "pack_network", "far", "quad", "vector", "threads", "blocks",
   "gelu", "layer_norm", "residual_norm", "bias", "dropout", "branch_2" }
 
--- What is written so far; `scope` is the variable that the methods are called on.
+-- The text that is written so far; `scope` is the variable that the methods are called on.
 local Writer = {}
 Writer.__index = Writer
 
@@ -86,7 +86,7 @@ function Writer:name(prefix)
   return number == 1 and prefix or prefix .. "_" .. number
 end
 
--- The same for a value of so many channels: a name stands for one width in the whole network.
+-- A free name for a value of so many channels: a name stands for one width in the whole network.
 function Writer:sized(prefix, width)
   return self:name(prefix .. " " .. width)
 end
@@ -166,7 +166,7 @@ function branches.norm(w, y)
   return w:value("%s:norm(%q, %s, %q)", w.scope, w:name("again"), y, w.random:pick(KINDS))
 end
 
--- What comes from outside, as it is or through a product.
+-- A branch of a value from outside, as it is or through a product.
 function branches.outside(w)
   if w.width == w.model and w.random:chance(2) then
     return w.outside
@@ -189,7 +189,7 @@ end
 
 local PLAIN = { "feedforward", "feedforward", "map", "chain", "twice", "norm" }
 
--- Of y, which is the norm of h or h itself. What no norm holds back is not squared by a gate.
+-- A branch of y, which is the norm of h or h itself. A gate does not square values that no norm holds back.
 local function branch(w, y, h)
   local kinds = { table.unpack(PLAIN) }
   local function more(kind, times)
@@ -239,7 +239,7 @@ local function sublayers(w, h, least, most)
   return h
 end
 
--- What a block is made of, from its input on. attends: an attention among it.
+-- The content of a block, from its input on. attends: an attention among it.
 local function inside(inner, h, attends)
   if attends then
     h = sublayer(inner, sublayers(inner, h, 0, 1), branches.attention)
@@ -308,7 +308,7 @@ local function along(w, x, first, attends)
   return x, first + blocks
 end
 
--- What blocks read from outside: the vectors of a stream's tokens, or what blocks of its own make of them.
+-- A value that blocks read from outside: the vectors of a stream's tokens, or the output of blocks of its own.
 local function add_memory(w, stream)
   local memory, next_block = embed(w, "memory", stream, 2, not w.places and w.random:chance(2)), 1
   if w.of_memory and w.random:chance(2) then

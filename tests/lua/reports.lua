@@ -90,7 +90,7 @@ function M.make_study(root, scores, scored, seeds, metric)
   return cells.of_study(study, here, metric)
 end
 
--- What make_study writes, unless a test has scores of its own.
+-- Scores that make_study writes, unless a test has its own.
 M.SCORES = {
   ["even_pairs rope"] = { [0.1] = { 50, 52, 54 }, [0.2] = { 60, 40, 44 } },
   ["even_pairs rand-rope"] = { [0.1] = { 95, 99, 97 }, [0.2] = { 70, 70, 70 } },

@@ -1,4 +1,4 @@
--- What the Lua tests share: where modules are, how a spec is checked from its text, temporary files.
+-- Parts that the Lua tests share: where modules are, how a spec is checked from its text, temporary files.
 --
 -- Use: local support = dofile("tests/lua/support.lua"), from the repository's root.
 
@@ -68,7 +68,7 @@ function support.check(path, sets)
   return resolved, info, d
 end
 
--- The same from the text of a spec.
+-- Loads and validates the text of a spec.
 function support.check_text(text, sets)
   return support.check(support.write("probe.lua", text), sets)
 end

@@ -119,7 +119,7 @@ local project = {
   find = function() return nil, "not here" end,
 }
 
--- What is said, and the files by their names. answers: of the model.
+-- The output, and the files by their names. answers: of the model.
 local function decode(answers, targets, layers, spec)
   local said, files = {}, {}
   VALUES["n3.answers"], TRACE.entries["n3.targets"] = answers, targets and {} or nil
@@ -190,7 +190,7 @@ function TestDecoding.test_a_spec_may_be_given()
   end
 end
 
--- What is right, and what nobody knows, has no mark.
+-- Right answers, and unknown ones, have no mark.
 function TestDecoding.test_nothing_is_marked_where_nothing_is_wrong()
   local said, files = decode({ 1, 2, -1 }, true)
   lu.assertEquals(said[1], "sums: 3+4 -> 7&  right")
@@ -218,7 +218,7 @@ function TestRespec.tearDown()
   support.clean()
 end
 
--- What a spec resolves to, written as a spec, resolves to the same.
+-- The resolved form of a spec, written as a spec, resolves to itself.
 local function assert_survives(text)
   local resolved = assert(support.check_text(text))
   local again, _, d = support.check_text(assert(respec.text(resolved)))
@@ -261,7 +261,7 @@ function TestRespec.test_files_of_the_users_own()
     { nil, "its task is a file of the user's own, x.jsonl" })
 end
 
--- What a terminal would obey is not shown as it is.
+-- Characters that a terminal would obey are not shown as they are.
 function TestRespec.test_names_of_files_from_elsewhere()
   local name = "x\27[31m\ny"
   for _, resolved in ipairs({ { task = { data = name } }, { model = { source = name } }, { init = name } }) do
@@ -271,7 +271,7 @@ function TestRespec.test_names_of_files_from_elsewhere()
   end
 end
 
--- Of a run.json of somebody else's: sums in one another thousands deep, closed or not, are refused at once.
+-- A run.json of somebody else's: sums in one another thousands deep, closed or not, are refused at once.
 function TestRespec.test_sums_that_do_not_end()
   local began = os.clock()
   for _, close in ipairs({ ")", "" }) do

@@ -1,4 +1,4 @@
--- What a sweep notes of a study, and what a report shows once the study, its spec or its files have changed.
+-- The notes of a sweep on a study, and reports once the study, its spec or its files have changed.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -175,7 +175,7 @@ function TestEarlier.test_a_comment_in_a_sampler()
     .. "or Longhand was another version")
 end
 
--- What a rate falls over is part of the plan, other steps are not.
+-- The steps over which a rate falls are part of the plan, other steps are not.
 function TestEarlier.test_a_schedule_hangs_on_the_last_step()
   local falls = 'schedule = { kind = "linear" }'
   local study, root = expand({ train = falls })
@@ -243,7 +243,7 @@ function TestOpen.test_a_study_that_cannot_be_read()
   lu.assertStrContains(message, "no such study")
 end
 
--- Of other axes nothing can be told where it stands; then the study is shown as it was.
+-- Cells of other axes cannot be placed; then the study is shown as it was.
 function TestOpen.test_other_axes()
   local study, root = expand()
   sweep(study, root, 40)

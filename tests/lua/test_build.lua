@@ -1,4 +1,4 @@
--- What can be said of a build without compiling: annotated messages, freshness, quoting.
+-- Facts of a build without compiling: annotated messages, freshness, quoting.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -138,7 +138,7 @@ function TestStamps.test_each_half_has_its_own()
   lu.assertEquals({ stamps("a") }, { cpu })
 end
 
--- What changes no code, and which study a cell's banner names, is in neither; what is loose counts to its last byte.
+-- Text that changes no code, and the study in a cell's banner, are in neither stamp; loose text counts by its bytes.
 function TestStamps.test_what_is_loose_has_a_stamp_of_its_own()
   local project = { runtime_digest = function() return "r" end }
   local function stamps(steps, banner)

@@ -196,7 +196,7 @@ function TestLines.test_a_cell_in_the_corner_of_the_strip()
   lu.assertEquals(kept("line=mean"), "1")
 end
 
--- Of the causal head that attends to its first column, means keep the single cell at the bottom of the strip.
+-- Means keep the single cell at the bottom of the strip of a causal head that attends to its first column.
 function TestLines.test_a_causal_head_that_attends_to_its_first_column()
   local head = filled(62, 62, function(row, column)
     return column > row and 0.0 or column == 0 and .9 or .1 / math.max(1, row) * (.5 + noise(row, column))
@@ -451,7 +451,7 @@ function TestStudent.test_lines_take_the_place_of_masks()
   lu.assertFalse(student.replaces_masks({ cross = lines_of_cross }, { decoder = { mask = window } }))
 end
 
--- What a student begins with: nothing is said of it, a file, or none where its teacher had one.
+-- First parameters of a student: not named, a file, or none where its teacher had one.
 function TestStudent.test_what_it_begins_with()
   for init, line in pairs({ ["../t/checkpoint.safetensors"] = '\n  init = "../t/checkpoint.safetensors",\n  encoding',
     [false] = "\n  init = false,\n  encoding" }) do

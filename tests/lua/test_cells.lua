@@ -74,7 +74,7 @@ function TestCells.test_tasks_on_files_have_names()
   lu.assertEquals({ study.title, study.axes[2].values }, { "Runs of scan", { "first", "second" } })
 end
 
--- Where the id does not tell them apart, or others have encodings, encodings stay.
+-- Encodings stay where the id does not distinguish them, or others have encodings.
 function TestCells.test_tasks_on_files_beside_others()
   local study = of_files("digests", { { "scan_rope" }, { "scan_rope", nil, "abcdef0123456789" } })
   lu.assertEquals({ study.axes[1].values, study.axes[2].values }, { { "scan_rope" }, { "scan_rope (012345)",

@@ -1,4 +1,4 @@
--- Which learning rate counts and what says so, what a score is the mean of, and evaluations that are not mixed.
+-- The learning rate that counts and the reason, grids of scores, and evaluations that are not mixed.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -85,7 +85,7 @@ function TestChoice.test_a_validation_stream_comes_first()
   lu.assertStrContains(captions.rates(study), "chosen on the validation stream (in_distribution)")
 end
 
--- Where there is nothing but what is beyond training, the choice is marked.
+-- A choice is marked where all evaluations are beyond training.
 function TestChoice.test_a_choice_beyond_training_is_marked()
   local cell, study = cell_of("beyond", two_rates())
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.beyond, cell.summary.choice.scored }, { 0.2, true,
@@ -113,7 +113,7 @@ function TestChoice.test_equal_rates_are_told_apart_by_loss()
   lu.assertEquals(cell.summary.best.rate, 0.2)
 end
 
--- What of a file's test is in_distribution chooses where there is no validation.
+-- The in_distribution part of a file's test chooses where there is no validation.
 function TestChoice.test_files()
   local spec = spec_of("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
@@ -211,7 +211,7 @@ function TestCaptions.test_bands()
   lu.assertStrContains(figure.caption, "quartiles of the seeds")
 end
 
--- What a run took: tokens and operations from its plan.
+-- The cost of a run: tokens and operations from its plan.
 function TestCaptions.test_what_it_took()
   local cell, study = cell_of("cost", two_rates(nil, nil, 0.9, 0.5), { parameters = 1234567, train_seconds = 120 })
   study.plan_of = function()

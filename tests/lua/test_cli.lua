@@ -229,7 +229,7 @@ end
 
 TestUsual = {}
 
--- What words mean is there: in the schema, or in a table of flags of the trainer's.
+-- Meanings of words exist: in the schema, or in a table of flags of the trainer's.
 function TestUsual.test_words_mean_what_there_is()
   local flags, schema = require("spec.trainer_flags").read("."), require("spec.schema")
   lu.assertTrue(#flags >= 17, "flags of verb_train.c and data_files.c")

@@ -306,7 +306,7 @@ function TestVerb.test_damaged_runs_are_told()
   lu.assertEquals(code, 1)
   lu.assertStrContains(message, "no two cells have two seeds each")
   lu.assertStrContains(message, "damaged and left out:")
-  -- Where enough is left, the files are there all the same.
+  -- The files are there all the same if enough is left.
   local root = folder()
   reports.write_run("verb", "bucket_sort_none", 5, 0.1, { exit = 0, eval = "{\n" .. reports.scored(50) })
   code, message = run(root)

@@ -1,4 +1,4 @@
--- What a step costs: operations, tokens, memory.
+-- The cost of a step: operations, tokens, memory.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -64,7 +64,7 @@ function TestCosts.test_operations_make_up_the_step()
   lu.assertEquals(sum, plan.flops_per_step)
 end
 
--- What formulas of the sizes give, without a graph: Ruoss et al.'s encoder with every facet that has products.
+-- Results of formulas of the sizes, without a graph: Ruoss et al.'s encoder with every facet that has products.
 function TestCosts.test_flops_are_those_of_the_formulas()
   local function check(sets, weights, pair_factor, relative)
     local plan = plan_of(sets, task(2, 3))
@@ -110,7 +110,7 @@ function TestCosts.test_flops_of_rows_that_are_alike()
   check({ ["model.kind"] = "encoder_decoder" }, 2, false)
 end
 
--- Of two streams: the encoder and the products of keys and values go by the source, all others by the target.
+-- Two streams: the encoder and the products of keys and values go by the source, all others by the target.
 function TestCosts.test_flops_of_two_streams()
   local plan = plan_of({ ["model.kind"] = "encoder_decoder", ["model.encoder_layers"] = "2",
     ["model.decoder_layers"] = "3" }, task(2, 3, "2 * n"))
@@ -212,7 +212,7 @@ function TestCosts.test_workspace_ends_at_the_shard()
   check({ ["train.lengths"] = "{ 1, 120 }" }, 1, 121, 128, 128)
 end
 
--- What operations are said to keep and to write is a thread's workspace, and their work is the step's.
+-- The bytes that operations keep and write add up to a thread's workspace, and their work to the step's.
 function TestCosts.test_the_passes_make_up_memory_and_work()
   local cases = { plan_of({}), plan_of({ ["model.dropout"] = "0" }), plan_of({ ["model.kind"] = "decoder",
     ["model.norm.place"] = "pre", ["model.activation"] = "geglu", ["model.tied"] = "true" }),

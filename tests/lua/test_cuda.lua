@@ -358,7 +358,7 @@ function TestFamilies.test_what_both_blocks_say_is_said_once()
   lu.assertEquals(select(2, device:gsub("reals: where they lie is known", "")), 1)
 end
 
--- The same words of two places are not the same rate.
+-- Equal words of two places are not one rate.
 function TestFamilies.test_rates_by_place_are_chosen_in_every_block()
   local device = generated('additive = { kind = "sinusoid", at = "block", dropout = 0.2 }', PAIR:format(32))
   lu.assertEquals(select(2, device:gsub("below = place == 0 %?", "")), 2)
@@ -374,7 +374,8 @@ end
 
 function TestFamilies.test_a_layer_has_the_article_of_its_name()
   local device = generated('kind = "none"', PAIR:format(32))
-  contains(device, { "/* Values that an encoder_layer of a shard keeps", "/* Values that a decoder_layer keeps likewise. */" })
+  contains(device, { "/* Values that an encoder_layer of a shard keeps",
+    "/* Values that a decoder_layer keeps likewise. */" })
 end
 
 -- The second stream's bias is added to what the first has stored; there is nothing that vectors are multiplied by.
@@ -385,7 +386,7 @@ function TestFamilies.test_a_linear_embedding_of_two_streams()
     "    column_sums(rows, WIDTH, w->target_gradient, g->token_bias);" })
 end
 
--- Which rows a product is over, the host's list says.
+-- The host's list has the rows of each product.
 function TestFamilies.test_products_of_a_wide_model_are_over_the_rows_of_a_stream()
   local _, host = generated('kind = "none"', PAIR:format(256))
   contains(host, { "launch_list all = {first, sequences * T.source, sequences * T.target}, *list = &all;",
@@ -421,7 +422,8 @@ end
 
 local DRAWN = 'positions = { kind = "randomized", max_position = 4000, range = "one_based"%s }'
 
--- What is added to the tokens of each stream, then what families draw; cross-attention of queries and of keys.
+-- Positions of vectors that are added to the tokens of each stream, then samples of families; cross-attention has those
+-- of queries and of keys.
 function TestFamilies.test_each_of_two_streams_draws_for_itself()
   local device, host = generated('kind = "relative", rotation = { kind = "rope" }, additive = { kind = "learned" }, '
     .. ASKED .. ", " .. DRAWN:format(""), PAIR:format(32))
@@ -556,7 +558,7 @@ function TestShards.test_one_round_with_the_fewest_sequences_in_a_block()
   end
 end
 
--- What the plan advises: numbers of shards with the chips that they are for.
+-- Advice of the plan: numbers of shards with the chips that they are for.
 local function advised(train, precision)
   local list = {}
   for _, one in ipairs(plan_page.json(planned("none", NARROW, precision, train)).choices) do
@@ -580,7 +582,7 @@ end
 
 TestForm = {}
 
--- Of what templates write; the files of kernels/ have a formatter of their own.
+-- Text of templates; the files of kernels/ have a formatter of their own.
 function TestForm.test_lines_fit_and_end_well()
   for _, encoding in ipairs(ENCODINGS) do
     local plan, device, host = made(encoding, WIDE)

@@ -158,7 +158,7 @@ function TestEvaluations.test_new_evaluation_data_is_evaluated()
   lu.assertEquals(survey(), "done")
 end
 
--- Of lines that do not say how many examples there are, those of all of them count.
+-- Lines that do not say how many examples there are count where they are of all.
 function TestEvaluations.test_as_many_examples_as_are_asked_for()
   files()
   local _, _, cell = expand()

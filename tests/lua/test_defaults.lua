@@ -1,4 +1,4 @@
--- What of an experiment changes no code: its text, which files it is in, and how it gets into a trainer that is there.
+-- The part of an experiment that changes no code: its text, its files, and how it gets into a trainer that is there.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -103,7 +103,7 @@ function TestWrite.test_another_text_in_the_same_room()
   lu.assertEquals(support.read(from), "\127ELF" .. padded(old) .. "\0\1behind")
 end
 
--- Where it is not certain that this is the text and all of its room, the trainer is compiled.
+-- The trainer is compiled where it is not certain that this is the text and all of its space.
 function TestWrite.test_no_certain_place()
   local block = padded(old)
   for name, bytes in pairs({ none = "no text", twice = block .. block, cut = block:sub(1, -2),

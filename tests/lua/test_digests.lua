@@ -169,7 +169,7 @@ function TestDigests.test_own_task_by_its_bytes()
   lu.assertEquals(other_model, model)
 end
 
--- Where the learning rate falls, its steps are part of the plan; where it warms up at most, they are not.
+-- Steps are part of the plan where the learning rate falls; where it warms up at most, they are not.
 function TestDigests.test_the_steps_of_a_schedule_that_falls()
   local function digests(sets)
     local short, long = small(sets), small(sets)
@@ -205,7 +205,7 @@ function TestDigests.test_a_network_as_it_was_leaves_no_trace()
   lu.assertEquals({ build(plain).digest, build(plain).model_digest }, { "f89ad3f59cb267e9", "61999b425ef9028a" })
 end
 
--- What the model's digest says of another network: its operations, in order, and what they read. Not dropout.
+-- The model's digest of another network: its operations, in order, and what they read. Not dropout.
 function TestDigests.test_a_network_counts_by_its_operations()
   local function model_digest(sets)
     return build(resolve(small(sets))).model_digest
@@ -246,7 +246,7 @@ function TestDigests.test_finite_data_by_its_alphabets()
   lu.assertNotEquals(other_model, model)
 end
 
--- What a task makes: its options and its seed, and the bytes of a file for validation, wherever it lies.
+-- Examples that a task makes: its options and its seed, and the bytes of a file for validation, wherever it lies.
 function TestDigests.test_made_data_by_what_makes_it()
   local kind = "kind = 'latin_square'"
   local base, model = task_digests(kind)
@@ -290,7 +290,7 @@ function TestDigests.test_options_and_computation_tokens_change_the_data()
   end
 end
 
--- Which labels are in the loss: of an encoder's task and of files as it was before there was a choice.
+-- Labels in the loss: of an encoder's task and of files as it was before there was a choice.
 function TestDigests.test_the_loss_is_in_the_digest_where_it_is_not_as_before()
   local function digests(choice, model)
     local plan = plans.of_task(choice, model and (", model = { kind = '%s' }"):format(model) or "")
@@ -326,7 +326,7 @@ function TestDigests.test_finite_data_by_what_longest_settles()
   lu.assertEquals(short.model_digest, long.model_digest)
 end
 
--- Where attention's weights are made again on the way back, gradients of vectors of distances are summed by blocks.
+-- Gradients of vectors of distances are summed by blocks where the backward pass recomputes attention's weights.
 function TestDigests.test_kept_probabilities_are_bits_of_vectors_of_distances()
   local function digests(encoding, train)
     local plan = plans.of_task("kind = 'bucket_sort'", (", encoding = { kind = '%s' }, train = { %s }"):format(encoding,
@@ -422,7 +422,7 @@ end
 local PARITY = "kind = 'parity_check'"
 local MODEL = ", model = { kind = 'encoder', layers = 1, heads = 1, width = 16, feedforward = 16 }, "
 
--- What a run begins with: by its bytes, wherever they lie; of the model nothing changes.
+-- First parameters of a run count by their bytes, wherever they lie; the model's digest does not change.
 function TestDigests.test_a_checkpoint_to_begin_with()
   local plain = plans.of_task(PARITY, MODEL)
   checkpoint("one.safetensors", plain, { checksum = "00000000000000aa", id = "teacher" })
@@ -440,7 +440,7 @@ function TestDigests.test_a_checkpoint_to_begin_with()
   lu.assertNotStrContains(plain.defaults.text, "train.init")
 end
 
--- What does not fit is told before anything is built.
+-- A checkpoint that does not fit is reported before anything is built.
 function TestDigests.test_a_checkpoint_that_does_not_fit()
   local plain, sum = plans.of_task(PARITY, MODEL), "00000000000000aa"
   checkpoint("less.safetensors", plain, { checksum = sum, id = "teacher" }, plain.tensors[2].name)

@@ -121,7 +121,7 @@ function TestOwnNetwork.test_limits()
   lu.assertStrContains(names.TEXT, "up to 40 of a-z, 0-9 and _")
 end
 
--- What the page and the example's README show of `plan` is what it prints, and the mistake is told as it says.
+-- The output of `plan` on the page and in the example's README is what it prints, and the mistake gives that message.
 function TestOwnNetwork.test_the_example_is_planned_as_the_page_says()
   local project = project_module.new(".")
   local spec = assert(project:plan("examples/own_network/own_network.lua", {}))
@@ -240,7 +240,7 @@ end
 
 TestStudies = {}
 
--- What the commands of the page mean is there: studies, scales, cells, values of axes. Two name what only a sweep
+-- Names in the page's commands exist: studies, scales, cells, values of axes. Two name what only a sweep
 -- leaves, or a file that the reader has.
 function TestStudies.test_commands_mean_something()
   local count, project = 0, project_module.new(".")

@@ -52,7 +52,7 @@ function TestDrawnStreams.test_cross_attention_falls_to_differences()
   end
 end
 
--- Where nothing reads a distance there is nothing to say, and what is written stays.
+-- Nothing is said where nothing reads a distance, and the text stays as it is.
 function TestDrawnStreams.test_without_distances_cross_attention_has_the_facets_of_all()
   for _, more in ipairs({ "", ", reading = 'drawn'" }) do
     lu.assertNil(plan_of(drawn("kind = 'rope'", more)).resolved.encoding.cross)
@@ -110,7 +110,7 @@ function TestDrawnStreams.test_sites_are_of_a_stream()
   lu.assertEquals(sites(family(bare, "cross"), "key_position"), { 0, " + 4" })
 end
 
--- What may be given for a stream's draws every reader of it can take; the least range is the limit, by its field.
+-- Every reader of a stream's samples can take the values that may be given for them; the least range is the limit.
 function TestDrawnStreams.test_ranges_and_limits()
   local plan = plan_of("{ kind = 'rope', " .. DRAWN:format("") .. [[,
     encoder = { positions = { max_position = 30 } }, decoder = { positions = { kind = 'index' } },
@@ -126,7 +126,7 @@ function TestDrawnStreams.test_ranges_and_limits()
   lu.assertStrContains(message, "encoding.cross.positions.max_position = 8")
 end
 
--- What is added to the embedding goes by what stands directly in encoding.
+-- Vectors that are added to the embedding follow the fields directly in encoding.
 function TestDrawnStreams.test_the_embedding_has_a_draw_of_its_own()
   local plan = plan_of(drawn("kind = 'sinusoid'", ", sorted = false"))
   lu.assertEquals({ plan.input_draw.kind, plan.input_draw.sorted }, { "randomized", false })

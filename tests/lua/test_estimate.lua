@@ -1,4 +1,4 @@
--- What runs on files of examples would take, by the lengths that the files have.
+-- Estimates of runs on files of examples, by the lengths that the files have.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -132,7 +132,7 @@ function TestEstimate.test_seconds_of_short_lines()
   end)
 end
 
--- Of tasks without files nothing changes: steps, and operations of the plan.
+-- Tasks without files are estimated as before: steps, and operations of the plan.
 function TestEstimate.test_tasks_without_files_have_no_work_of_files()
   local study = assert(grid.expand(project, support.write("estimate/plain.lua", [[
 return { title = "p", seeds = { 0, 1 }, base = { task = { kind = "even_pairs" }, model = { use = "small_encoder" } },

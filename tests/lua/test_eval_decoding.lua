@@ -110,7 +110,7 @@ function TestDecoding.test_what_depends_on_the_target_s_length_is_warned_of()
     "encoding.positions: draws")
 end
 
--- Of an encoder-decoder the source has a length that is known.
+-- The length of an encoder-decoder's source is known.
 function TestDecoding.test_the_source_s_length_is_known()
   local score = 'score = function(x) return x.score * log(x.key_length) end'
   lu.assertEquals(warnings("encoder_decoder", "{ encoder = { " .. score .. " } }"), "")

@@ -1,5 +1,5 @@
--- What `export pytorch` writes: formulas as Python, the facets of attention, what it knows, the draws that it compares
--- at. Networks: test_export_network.lua.
+-- Output of `export pytorch`: formulas as Python, the facets of attention, the constants of a model, the samples that
+-- it compares at. Networks: test_export_network.lua.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -118,7 +118,7 @@ local function text_of(encoding, more)
   return model_text(('{ task = { kind = "reverse_string" }, encoding = { %s }%s }'):format(encoding, more or ""))
 end
 
--- Of an encoder-decoder that the network's own tensors name, with a score in each attention.
+-- An encoder-decoder with a score in each attention, named by the network's own tensors.
 function TestPytorch.test_an_encoder_decoder()
   local sizes = ", model = { kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 2, heads = 2, width = 16 }"
   local text = text_of("kind = 'rope', encoder = { mask = { kind = 'window', left = 2 } }", sizes)

@@ -89,7 +89,7 @@ function TestNetworks.test_networks_are_the_golden_ones()
   end
 end
 
--- What is exported of a description; families: besides "self", by name.
+-- The export of a description; families: besides "self", by name.
 local function described(describe, encoding, families, more, change)
   local of = planned(('{ task = { kind = "reverse_string" }, encoding = { %s }, %s }'):format(encoding or "",
     more or ""))
@@ -184,7 +184,7 @@ function TestNetworks.test_blocks_and_what_is_around_them()
   lu.assertFalse(facts.math)
 end
 
--- What every repetition reads stays as it was, also where the first one begins with it.
+-- A value that every repetition reads stays as it was, also where the first one begins with it.
 function TestNetworks.test_a_block_that_reads_its_first_input()
   local facts = described(in_block(function(b, h, _, x)
     b:output(b:add(b:norm("first", h), b:external(x)))
@@ -395,7 +395,7 @@ function TestNetworks.test_constants_of_several_families()
   lu.assertEquals(problem, "does not know a of the score of attention other, which another has, too")
 end
 
--- What hangs on pairs of tokens, where queries and keys are of two streams.
+-- Values of pairs of tokens, where queries and keys are of two streams.
 function TestNetworks.test_pairs_of_two_streams()
   local text = rendered(described(looks_across, [[relative = { kind = "shaw", clip = 2 },
     score = function(x) return x.score + x.key - x.query_length + x.distance end]], with_cross, DECODER))

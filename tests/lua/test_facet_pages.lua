@@ -58,7 +58,7 @@ function TestPages.test_it_is_planned_described_and_told_from_others()
   lu.assertEquals({ terms_of(plan.first), plan.first.terms.hides }, { "draws turns even exponential", true })
 end
 
--- What a spec gives for all attentions, and what one of them has.
+-- Facets that a spec gives for all attentions, and those of one.
 function TestPages.test_pictures_show_what_heads_see()
   local words = {}
   for h, rows in ipairs(mask_page.cells(plan_of("spacing = { kind = 'even', heads = 7 }").first, 2, 3)) do
@@ -81,7 +81,7 @@ function TestPages.test_families_take_it_over_as_it_says()
   lu.assertEquals(heads, { encoder = 0, decoder = 2, cross = 1 })
 end
 
--- What no page can know, since another is not of the generator, the engine says of their terms.
+-- The engine refuses terms that exclude one another, since a page cannot know those of another one.
 function TestPages.test_terms_that_exclude_one_another_are_refused()
   local even, gate = "spacing = { kind = 'even', heads = 2 }", "gate = { kind = 'distance' }"
   local geometric = ", rotation = { kind = 'none' }, normaliser = { kind = 'geometric' }"

@@ -54,7 +54,7 @@ function TestRotation.test_base()
   lu.assertEquals({ plan.kind, plan.base, plan.base_text }, { "rope", 10000.0, "10000" })
 end
 
--- What a scaling becomes; 36 tokens is the longest sequence of training.
+-- The plan of a scaling; 36 tokens is the longest sequence of training.
 local function scaled(scaling, kind)
   local spec = encoding("none", "rope", kind or "index", "pass")
   spec.rotation.scaling = scaling

@@ -71,7 +71,7 @@ function TestFamilies.test_names_and_sites_are_of_a_family_where_there_are_sever
   lu.assertEquals({ plan.attentions[2].prefix, plan.attentions[2].first_site }, { "cross_", plan.layers + 1 })
 end
 
--- What one sequence has on both sides is refused, by the name of its field, where the sides are two.
+-- Facets of one sequence are refused, by the names of their fields, where queries and keys are of two.
 function TestFamilies.test_facets_of_one_sequence_are_refused()
   for field, cross in pairs({
     normaliser = { normaliser = { kind = "geometric", normalised = true, directional = false } },

@@ -62,7 +62,7 @@ function some_number(depth)
   return pick(FORMS)(some_number(depth - 1), some_number(below(depth)))
 end
 
--- What a pair of tokens and the parameters are.
+-- Values of a pair of tokens and of the parameters.
 local PAIRS = {}
 for i, indices in ipairs({ { 0, 0 }, { 4, 1 }, { 2, 6 } }) do
   local query, key = indices[1], indices[2]

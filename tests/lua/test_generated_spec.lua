@@ -1,4 +1,4 @@
--- What spec.c has: digests, and what each way to choose a task has and the others do not.
+-- The content of spec.c: digests, and the parts that one way to choose a task has and the others do not.
 
 local support = dofile("tests/lua/support.lua")
 

@@ -24,7 +24,7 @@ local tasks = require("spec.task.tasks")
 local tongues = require("base.tongues")
 local validate = require("spec.validate")
 
--- What gnuplot makes of scripts is for test_tongues.lua; here they are read.
+-- Scripts are read here; test_tongues.lua has gnuplot run them.
 function draw.run()
   return nil, "no pictures", {}
 end
@@ -111,7 +111,7 @@ function TestHostile.test_every_field_of_run_json()
   end
 end
 
--- Those of whole runs beside each other, and those that do not fit by their message.
+-- Reports of two whole runs, and messages of those that do not fit.
 function TestHostile.test_two_runs()
   local plain = reports.write_run("two", "plain_run", 1, 0.1, { exit = 0, facts = full_facts("plain_run") })
   for _, path in ipairs({ { "machine" }, { "spec", "source" }, { "spec", "later", "text" }, { "id" },

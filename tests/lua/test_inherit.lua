@@ -64,7 +64,7 @@ function TestInherit.test_what_goes_by_places_is_not_cross_attention_s()
   lu.assertEquals({ lines.attentions[1].mask.kind, lines.attentions[3].mask.kind }, { "lines", "none" })
 end
 
--- What is wrong with a score in cross-attention alone is told where cross-attention asks for it.
+-- A mistake of a score in cross-attention alone is reported where cross-attention asks for the score.
 function TestInherit.test_a_score_that_cross_attention_does_not_take_is_not_checked_there()
   local score = "score = function(x) return x.score + x.distance / (x.key_length - x.query_length + 1) end"
   check(("{ %s }"):format(score), "none none none score", "causal none none score", "none none none none")

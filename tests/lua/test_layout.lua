@@ -135,7 +135,7 @@ end
 
 local UNIFORM, NORMAL = "LH_INIT_UNIFORM", "LH_INIT_NORMAL"
 
--- What tensors of a plan begin with, of those whose names are given.
+-- First values of the tensors of a plan whose names are given.
 local function check_initial(plan, want)
   local seen = 0
   for _, tensor in ipairs(plan.tensors) do
@@ -194,7 +194,7 @@ function TestParameters.test_initial_values_of_xavier()
   })
 end
 
--- Of every matrix of encoder-decoders, with a cross-attention whose queries, keys and values are one for it.
+-- Bounds of every matrix of encoder-decoders; a cross-attention's queries, keys and values are one matrix for Xavier.
 function TestParameters.test_xavier_s_bounds_are_those_of_the_stored_vectors()
   local project, count = project_module.new("."), 0
   for file in lfs.dir("tests/reference") do

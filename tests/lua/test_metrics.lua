@@ -20,7 +20,7 @@ local function study_of(kind, report)
   return { report = report, cells = { { runs = {}, spec = { resolved = { model = { kind = kind } } } } } }
 end
 
--- What a model answers token by token is scored by exact match; papers keep their reading and their threshold.
+-- Answers token by token are scored by exact match; papers keep their reading and their threshold.
 function TestMetrics.test_the_default_follows_model_and_paper()
   local ours = { metric = "exact_match", above = 99 }
   local paper = { { kind = "table", published = "ruoss_2023/table1" } }

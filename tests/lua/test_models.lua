@@ -134,7 +134,7 @@ function TestFields.test_specs_and_their_runs()
   end
 end
 
--- What is in the model of Ito et al. 2024, its first values, and that nothing else is.
+-- Parts of the model of Ito et al. 2024 and its first values; there are no others.
 function TestFields.test_the_latin_square_encoder()
   local plan = assert(project:plan("lst_nope")).plan
   lu.assertEquals(plan.parameters, 1238724) -- embedding 960, four blocks of 309,280, head 644
@@ -290,7 +290,7 @@ function TestFields.test_buffers_of_an_encoder_decoder()
   lu.fail("there is no layers.inc")
 end
 
--- What a program that decodes has, and what has none: an encoder, and where evaluation drops out.
+-- Parts of a program that decodes; an encoder has none, nor a model that drops out in evaluation.
 function TestFields.test_decoders_are_decoded()
   local function decodes(id)
     local plan = assert(project:plan(id, {})).plan
@@ -435,7 +435,7 @@ end
     .. "seconds.1 seconds.1.output seconds.2 seconds.2.output")
 end
 
--- Of drawn positions a block takes those of its own attention, of which there are as many as it has layers.
+-- A block takes the sampled positions of its own attention, of which there are as many as it has layers.
 function TestOwn.test_drawn_places_are_those_of_the_block()
   local text = [[
 return function(net, model)
@@ -683,7 +683,7 @@ function TestOwn.test_options_are_those_that_are_read()
   lu.assertStrContains(message, "expected: model.source")
 end
 
--- What the spec says of positions and the network leaves out is no silent loss.
+-- Positions of a spec that the network leaves out are reported.
 function TestOwn.test_an_encoding_that_nothing_reads()
   local function refused(encoding, text, ...)
     local made, message = planned(text, nil, [[return { task = { kind = "bucket_sort" },
@@ -766,7 +766,7 @@ function TestOwn.test_an_encoding_that_counts_layers()
   lu.assertStrContains(message, "model.layers = 2 repetitions")
 end
 
--- What a description does not read is told where it is set, and not printed where it is not.
+-- A field that a description does not read is reported where it is set, and not printed where it is not.
 function TestOwn.test_fields_that_nothing_reads()
   for _, set in ipairs({ "tied=true", "activation=gelu", "branch_activation=relu", "bias=all", "norm.kind=rms",
     "norm.place=pre" }) do
@@ -803,7 +803,7 @@ b:output(b:add(o, b:norm("d_o", o)))]]))
   lu.assertStrContains(message, "d_o is what the gradient of o is called")
 end
 
--- What no attention needs is in no code; a second attention has the same facets under names of its own.
+-- Code of attention is absent where there is none; a second attention has the same facets under names of its own.
 function TestOwn.test_no_attention_and_two()
   local none = good(with_block(FULL))
   lu.assertEquals(none.attentions, {})

@@ -127,7 +127,7 @@ local function check(name, describe, text, section)
   end
 end
 
--- What of a model's section random networks differ in; and positions in blocks.
+-- Fields of a model's section in which random networks differ; and positions in blocks.
 local SECTIONS = { {}, {}, { embedding = "linear" }, { embedding = "linear", readout = "probe" },
   { additive = IN_BLOCKS }, { embedding = "linear", additive = IN_BLOCKS } }
 
@@ -141,7 +141,8 @@ end
 
 TestNetworks = {}
 
--- What went wrong once, each as small as it gets. f gets the network, its input's embedding, and makes the result.
+-- Networks that went wrong once, each as small as it gets. f gets the network and its input's embedding and makes the
+-- result.
 local function embedded(f)
   return function(net)
     local x = net:embed("embedding", net:stream("source"), { scale = 2, place = net.additive })

@@ -1,4 +1,4 @@
--- What is left out of a device text.
+-- Functions that are left out of a device text.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -7,7 +7,7 @@ local prune = require("render.templates.prune")
 
 TestPrune = {}
 
--- What is left of a text; lines come from files by turns: "FILE: line", of one file without that.
+-- The rest of a text; lines come from files by turns: "FILE: line", of one file without that.
 local function pruned(text)
   local lines, map = {}, {}
   for line in text:gmatch("([^\n]*)\n") do

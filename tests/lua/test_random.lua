@@ -185,7 +185,7 @@ function TestNames.test_names_that_kernels_and_other_functions_have()
   check_names(text, "names of functions")
 end
 
--- What nothing calls is left out of device code, whatever a value is called; compilers refuse it there.
+-- A function that nothing calls is left out of device code, whatever a value is called; compilers refuse it there.
 function TestNames.test_a_value_is_no_call_of_the_kernel_of_its_name()
   for kind, has in pairs({ layer = true, rms = false }) do
     local _, text = made(attending("layer", function(b, s)
@@ -291,7 +291,7 @@ end
 
 TestPlaces = {}
 
--- What is found of a description whose block of `layers` drops out at so many places.
+-- Mistakes of a description whose block of `layers` drops out at so many places.
 local function dropping(places, layers)
   local ok, problem = pcall(made, embedded(function(net, x)
     local b = net:block("layer", layers, "A block.")

@@ -283,7 +283,7 @@ function TestFunctions.test_constants_that_nothing_mentions()
   check_c(text, text)
 end
 
--- What is reached by its address has the parameters of its type, and what is no function stays.
+-- A function that is reached by its address has the parameters of its type, and other text stays.
 function TestFunctions.test_what_stays()
   for _, text in ipairs({ "static int f(int a) {\n    return 1;\n}\nrun(f);\n", "static int f(int a);\n",
     "static const int f[2] = {g(1), 2};\n", "int f(int a) {\n    return 1;\n}\n" }) do

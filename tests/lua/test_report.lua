@@ -83,7 +83,7 @@ function TestPage.test_report_of_a_folder()
   lu.assertStrContains(support.read(root .. "/report/tables.tex"), "\\toprule")
 end
 
--- What an analysis left in its folder beside the runs is shown; what calls itself a picture and is none, is not.
+-- Pictures of an analysis in its folder next to the runs are shown; a file that only calls itself a picture is not.
 function TestPage.test_analyses_beside_the_runs()
   local study = make_study("beside", SCORES)
   local root = study.cells[1].runs[1].dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
@@ -286,7 +286,7 @@ function TestSettings.test_the_task_of_a_study_of_encodings()
   lu.assertEquals({ first.what, first.ours }, { "task", "bucket_sort" })
 end
 
--- Of examples that are told apart by other numbers than their lengths, and of a model with two stacks.
+-- Settings of examples that other numbers than lengths distinguish, and of a model with two stacks.
 function TestSettings.test_other_axes_and_models()
   local spec = spec_of("latin_square")
   spec.train.lengths, spec.eval.lengths = nil, nil

@@ -86,7 +86,7 @@ function TestFigures.test_accuracy_while_training()
   lu.assertEquals(figure.panels[3].curves[3].points, { { 2, 22 } })
   lu.assertStrContains(curves.script({ name = "progress1", title = figure.title, panels = figure.panels,
     legend = figure.legend }), "set xlabel 'epochs'")
-  -- Where runs do not say what an epoch is, the axis has steps, and the windows' accuracy.
+  -- The axis has steps, and the windows' accuracy, where runs do not say what an epoch is.
   figure = figures.by_epoch(while_training("steps"), { kind = "progress", lines = "encoding", splits = { "epoch" } })
   lu.assertEquals({ #figure.panels, figure.panels[1].xlabel }, { 1, "steps" })
   lu.assertEquals(figure.panels[1].curves[1].points, { { 5, 12.5 }, { 15, 12.5 }, { 20, 12.5 }, { 25, 12.5 } })
@@ -375,7 +375,7 @@ function TestPicture.test_bands_are_quartiles()
   lu.assertStrContains(script, "$band4 using 1:2:3 notitle with filledcurves")
 end
 
--- Where most is near 100 the distance from it counts, and the axis says so; a loss goes over decades.
+-- The axis shows the distance from 100 where most values are near it, and says so; a loss goes over decades.
 function TestPicture.test_scales_fit_the_curves()
   local function panel_of(percent, ...)
     local panel = { percent = percent, curves = { { points = {} } } }
@@ -410,7 +410,7 @@ function TestPicture.test_figure_of_the_page()
   lu.assertEquals(select(2, body:gsub('<path class="seed"', "")), 6)
 end
 
--- What a stranger's run is called is text on the page as well.
+-- Names of a stranger's runs are text on the page as well.
 function TestPicture.test_names_of_lines_are_text()
   for _, text in ipairs(hostile.TEXTS) do
     local style = colours.of(text)

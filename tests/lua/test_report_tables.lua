@@ -196,7 +196,7 @@ function TestViews.test_sets_side_by_side()
   lu.assertAlmostEquals(study.cells[1].summary.best.mean, 70, 1e-9)
 end
 
--- Of a third axis and a fourth every value has its page; one of a single value has none.
+-- Every value of a third axis and a fourth has its page; an axis of a single value has none.
 function TestViews.test_further_axes_are_pages()
   local study = study_of({ { name = "task", values = { "sort", "parity" } }, { name = "seen", values = { "all" } },
     { name = "encoding", values = { "rope", "none" } }, { name = "width", values = { "8", "16" } },

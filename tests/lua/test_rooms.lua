@@ -95,7 +95,7 @@ local function room_of(module)
   return room
 end
 
--- What a module requires, by name.
+-- Modules that a module requires, by name.
 local function required(module)
   local list = {}
   for name in support.read(path_of(module)):gmatch('require%(?%s*"([%w_.]+)"') do
@@ -163,14 +163,14 @@ function TestRooms.test_arrows_go_one_way()
   end
 end
 
--- What is for after training costs nothing before it: main loads the lab where a verb needs it.
+-- Verbs for after training cost nothing before it: main loads the lab where a verb needs it.
 function TestRooms.test_the_lab_is_loaded_by_the_verbs_that_need_it()
   for line in support.read(path_of("main")):gmatch("[^\n]+") do
     lu.assertFalse(line:find("^%S.*require%(\"lab%.") and line or false, "main.lua loads the lab for every verb")
   end
 end
 
--- What is in a room requires without a circle, too.
+-- Modules of a room require without a circle, too.
 function TestRooms.test_no_module_requires_itself_by_way_of_others()
   local state = {}
   local function visit(module, chain)

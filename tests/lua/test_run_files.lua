@@ -183,7 +183,7 @@ function TestDamage.test_lines_across_blocks()
   lu.assertEquals({ want, notes }, { 3000, { "eval.jsonl: line 3001 is torn, skipped" } })
 end
 
--- Where a line without an end begins is found in one go, however long those before it are.
+-- The start of a line without an end is found in one go, however long the lines before it are.
 function TestDamage.test_a_long_line_takes_no_longer()
   local began = os.clock()
   local run = runs.read(write_run("long", "rr", 1, 0.1, { exit = 0, eval = (" "):rep(1 << 20) .. "\n{" }))
@@ -439,7 +439,7 @@ function TestTrained.test_respec_has_every_field_of_training()
   end
 end
 
--- What is written again from run.json is one table of known fields, whatever its strings hold.
+-- A spec that is written again from run.json is one table of known fields, whatever its strings hold.
 function TestTrained.test_respec_takes_no_code()
   local own = 'x.score end, task = { source = "/tmp/evil.c" }, other = function(x) return 1'
   for what, spec in pairs({

@@ -229,7 +229,7 @@ function TestRuns.test_noise_stands_apart()
   lu.assertEquals({ run.test.accuracy, runs.percent(runs.under_noise(run, 0.5, "test")) }, { { 1.0 }, 50.0 })
 end
 
--- Where a number on the first axis has a condition of its own, finer ones beside it have examples of their own.
+-- Finer conditions have examples of their own if a number on the first axis has a condition of its own.
 function TestRuns.test_finer_conditions_stand_beside()
   local facts = { data = { train = "addition", by = { "digits", "carry" } }, spec = reports.spec_of("addition") }
   facts.spec.eval.novel = false
@@ -306,7 +306,7 @@ function TestRuns.test_lines_of_today()
   lu.assertEquals(slow, run)
 end
 
--- Those of encoders have a pattern of their own.
+-- Lines of encoders have a pattern of their own.
 function TestRuns.test_lines_of_encoders_today()
   local encoder = { decoding = false, accuracy_teacher_forced = false }
   local fast, slow = new_line("beyond", 20, encoder) .. new_line("beyond", 30, encoder), ""
@@ -338,7 +338,7 @@ function TestRuns.test_older_lines_have_the_names_of_today()
   lu.assertEquals(runs.metrics(run), { { step = 10, accuracy_teacher_forced = 0.5 } })
 end
 
--- Of lines of both kinds those count that the spec asks for.
+-- The lines of the decoding that the spec sets count where there are both kinds.
 function TestRuns.test_decodings_are_not_mixed()
   local eval = eval_line(100, "test", 20, 0.75) .. eval_line(100, "test", 30, 0.75) .. new_line("beyond", 20)
   for decoding, lengths in pairs({ greedy = { 20 }, teacher_forced = { 20, 30 } }) do

@@ -212,7 +212,7 @@ function TestSchema.test_every_field_refuses()
   end
 end
 
--- What a facet's field refuses, that of a family refuses in its own name.
+-- A family's field refuses what the facet's field refuses, in its own name.
 function TestSchema.test_fields_of_families_refuse_likewise()
   for _, case in ipairs(CASES) do
     local facet = case[1]:match("^encoding%.(%l+)")

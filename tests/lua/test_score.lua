@@ -471,7 +471,7 @@ local function planned(body)
   return plan_module.build(resolved, { task = facts, score = info.score })
 end
 
--- What is small as a graph and has more parts than anybody can count as a tree.
+-- Formulas that are small as graphs and have more parts than anybody can count as trees.
 function TestGraphs.test_formulas_are_walked_as_graphs()
   for _, body in ipairs({
     "local s = x.score for i = 1, 100 do s = s * s end return s + x.a",
@@ -556,7 +556,7 @@ local FORMULAS = {
   window = "x.score - select(less_equal(abs(x.distance), 8), 0, 10000)",
 }
 
--- Of a grid of 16 cells: test_latin_encodings.lua.
+-- Presets of a grid of 16 cells: test_latin_encodings.lua.
 local OF_CELLS = { lst_2d = true, lst_2d_clean = true, lst_learned = true, lst_random = true }
 
 function TestPresets.test_every_preset_is_valid_on_its_own_and_where_distances_are_drawn()

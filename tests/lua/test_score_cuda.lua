@@ -65,7 +65,7 @@ end
 
 TestText = {}
 
--- What device code may call: kernels/cuda, the view of a step, and what it defines itself.
+-- Functions that device code may call: kernels/cuda, the view of a step, and its own.
 local CALLED = {}
 for name in ([[ bucket_real add_block_sums add_listed sum_heads sum_keys sum_queries sum_diagonal sum_antidiagonal
   __syncthreads positions_of distances_of drawn_distance take if for sizeof lay_out_score_work ]]):gmatch("%S+") do
@@ -216,7 +216,7 @@ function TestGathers.test_targets_and_members()
   lu.assertStrContains(code, "sum_heads(d->by_query + i, d->tokens)")
 end
 
--- Where lookups differ from entry to entry, entries write lists, and owners of the parameter's elements read them.
+-- Entries write lists where lookups differ from entry to entry, and owners of the parameter's elements read them.
 function TestGathers.test_lists()
   local _, layout, code = device('use = "t5"')
   lu.assertStrContains(layout, "int *bias_indices;")

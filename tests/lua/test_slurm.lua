@@ -42,7 +42,7 @@ function TestSites.test_times()
   end
 end
 
--- What is wrong, and what the message says: file, line, field, found and expected.
+-- Mistakes and their messages: file, line, field, found and expected.
 local WRONG = {
   { 'time = "1:00:00", partitoin = "a"', "site.lua:1:28: error: partitoin: no such field",
     'did you mean "partition"?' },

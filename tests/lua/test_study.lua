@@ -122,7 +122,7 @@ function TestGrid.test_values_may_have_learning_rates()
   lu.assertStrContains(message, "axes[2].values[2].learning_rates[2]: -1 does not fit here")
 end
 
--- What is wrong with a range of seeds is told once, where it stands.
+-- A mistake in a range of seeds is reported once, where it stands.
 function TestGrid.test_seeds_are_refused_once_and_by_what_they_are()
   for wrong, expected in pairs({ ["3"] = "seeds: is 3\n", ["{}"] = "seeds: is empty\n",
     ["{ 0, 1, 5 }"] = "seeds: is a list of length 3\n", ["{ 4, 2 }"] = "seeds: ends at 2, before it starts\n",
@@ -203,7 +203,7 @@ function TestGrid.test_what_a_report_scores()
   end
 end
 
--- What lh_shortest of the runtime gives.
+-- Texts of lh_shortest of the runtime.
 function TestGrid.test_rates_in_names()
   local texts = { [1e-4] = "0.0001", [3e-4] = "0.0003", [1e-5] = "1e-05", [0.1 + 0.2] = "0.30000000000000004",
     [1] = "1", [100] = "1e+02", [12] = "12", [1.5e-7] = "1.5e-07" }
@@ -448,7 +448,7 @@ function TestStudies.test_that_share_a_cell_have_its_source_digest()
   lu.assertEquals(cuda[1], cuda[2])
 end
 
--- Of two cells that differ in their seed alone a report joins the runs.
+-- A report joins the runs of two cells that differ in their seed alone.
 function TestStudies.test_cells_of_other_names_have_one_source_digest()
   local digests, cuda = {}, {}
   for seed = 0, 1 do
@@ -463,7 +463,7 @@ function TestStudies.test_cells_of_other_names_have_one_source_digest()
   lu.assertEquals({ digests[0], cuda[0] }, { digests[1], cuda[1] })
 end
 
--- What an axis says of training no scale can change: the epochs of teachers are the base's.
+-- A scale cannot change an axis's training: the epochs of teachers are the base's.
 function TestStudies.test_teachers_train_as_long_as_the_scale_says()
   for _, name in ipairs({ "abc_controls", "abc_ablations", "duan_table1" }) do
     local taught = 0
@@ -630,7 +630,7 @@ end
 
 TestFailures = {}
 
--- What three runs of a group write, each a warning and an error.
+-- Messages of three runs of a group, each a warning and an error.
 local WARNED, FAILED = {}, {}
 for i, name in ipairs({ "rate 0.001, seed 9", "rate 0.001, seed 10", "rate 1e+06, seed 0" }) do
   WARNED[i] = "learning " .. name .. ": warning: step 1: the training may be running away\n"
@@ -654,7 +654,7 @@ function TestFailures.test_runs_of_a_group_are_told_in_any_order_of_writing()
   lu.assertEquals(told(WARNED[3], FAILED[3], WARNED[2], FAILED[2], WARNED[1], FAILED[1], CLOSING), text)
 end
 
--- Of a part of a cell, whose other parts write to the same log.
+-- Failures of a part of a cell, whose other parts write to the same log.
 function TestFailures.test_runs_of_another_part_are_left_out()
   local log = support.write("log.txt", FAILED[1] .. FAILED[2])
   lu.assertEquals(failures.text(log, 0, 1, { { learning_rate = 1e-3, seed = 10 } }),

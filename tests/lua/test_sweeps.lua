@@ -1,4 +1,4 @@
--- What a sweep is asked for and what it shows: grids from flags, chosen cells, looks at runs, sums, lines.
+-- Requests to a sweep and its display: grids from flags, chosen cells, looks at runs, sums, lines.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -352,7 +352,7 @@ function TestView.test_sums()
   lu.assertEquals({ #list, list[1].name, list[1].sums.share, list[3].sums.failed }, { 6, "task_1 16", 0.75, 1 })
 end
 
--- What nobody knows the work of is like the others; a bar is never full before the end.
+-- Cells of unknown work count like the others; a bar is never full before the end.
 function TestView.test_unknown_work()
   local function unknown(run, i, j, k, cell)
     half_done(run, i, j, k)
@@ -368,7 +368,7 @@ function TestView.test_unknown_work()
   lu.assertEquals({ view.bar(0.9999), view.bar(1) }, { "[###################.]", "[####################]" })
 end
 
--- What a sweep would do with runs that have ended, and what it leaves alone.
+-- Runs that have ended: those that a sweep goes on with, and those that it leaves alone.
 function TestView.test_words_of_runs_that_have_ended()
   local study = grid_of(1, 2, function(run, _, j, k)
     run.state = j == 1 and (k == 1 and "to train on" or "to evaluate") or k == 1 and "trained further" or "done"

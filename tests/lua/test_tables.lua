@@ -66,7 +66,7 @@ function TestSinusoids.test_rows_of_the_papers_code()
   lu.assertAlmostEquals(correlation.cosine(line, grid), 0.7246, 5e-5)
 end
 
--- What a run's spec says of a sinusoid: where it is added, its channels, and whether positions are a grid's.
+-- Facts of a sinusoid in a run's spec: where it is added, its channels, and whether positions are a grid's.
 function TestSinusoids.test_runs_without_a_stored_table()
   local path = support.write("sinusoid/checkpoint.safetensors", (safetensors.file({}, {})))
   local function of(positions, additive)

@@ -123,7 +123,7 @@ function TestTasks.test_formulas_that_fail_at_some_choice_are_told()
   end
 end
 
--- What no end of a range shows is found when a spec chooses.
+-- Mistakes that no end of a range shows are found when a spec chooses.
 function TestTasks.test_choices_that_formulas_do_not_allow()
   local lines = table.move(HEADER, 1, #HEADER, 1, {})
   lines[5], lines[8] = " * input length: n + 100 / (width - 5)", " * option width: 2..40 = 6; tokens of a frame"
@@ -315,7 +315,7 @@ function TestTasks.test_a_literal_has_its_function()
   lu.assertEquals(d:text(), "")
 end
 
--- Of a file that two cells of a study name, an error is told once; it is one in both.
+-- An error in a file that two cells of a study name is reported once; it is one in both.
 function TestTasks.test_own_file_that_is_wrong_twice()
   local d = diagnostics.new()
   for _ = 1, 2 do
@@ -384,7 +384,7 @@ function TestTasks.test_tokens_is_input_and_output()
   lu.assertEquals(tasks.tokens({ input_length = "n", output_length = "1", computation = 2 }, 41), 124)
 end
 
--- What masked labels leave: the loss or not, with an encoder and with any other model.
+-- Masked labels leave the loss or do not, with an encoder and with any other model.
 function TestTasks.test_a_mask_line_says_which_labels_the_loss_is_of()
   for line, wanted in pairs({ ["loss"] = { encoder = "counted", other = "counted" },
     ["accuracy"] = { encoder = "all", other = "all" },

@@ -58,7 +58,7 @@ function TestTongues.test_shell()
   end
 end
 
--- What make takes, it takes exactly, in a target, a prerequisite and a recipe without quotes.
+-- Names that make takes, it takes exactly, in a target, a prerequisite and a recipe without quotes.
 function TestTongues.test_make()
   local makefile = support.write("make/Makefile", "$(OUT)/b: $(OUT)/a\n\t@mkdir -p $(@D) && cp $< $@ && echo made $@\n")
   local folder, taken = makefile:match("^(.*)/"), 0

@@ -1,5 +1,4 @@
--- What is chosen for a machine: the model, what is remembered and how it is read, the search, and that none of it is in
--- a digest.
+-- Choices for a machine: the model, the remembered choices and their reader, the search; none of it is in a digest.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -27,7 +26,7 @@ end
 
 TestModel = {}
 
--- What was written by hand before there was a model, where measurements agreed with it; see docs/tuning.md.
+-- Choices by hand from before there was a model, where measurements agreed with it; see docs/tuning.md.
 function TestModel.test_of_the_base_model()
   local plan = planned()
   lu.assertEquals(value_at(plan, 1, "product_tile"), "6x4")
@@ -101,7 +100,7 @@ function TestFiles.test_choices_are_in_tuned_h_alone_and_in_the_stamp_of_a_build
   end
 end
 
--- What can change a rounding is a field of the spec, and its default is that of the specs that are older than it.
+-- A choice that can change a rounding is a field of the spec, and its default is the one of specs that are older.
 function TestFiles.test_tokens_of_a_training_block_are_part_of_the_plan()
   lu.assertEquals(planned("train.block_tokens=84").digest, planned().digest)
   local other = planned("train.block_tokens=126")
@@ -363,7 +362,7 @@ function TestTune.test_temporary_folder_that_make_cannot_take_is_refused()
   lu.assertStrContains(said, "/tmp/a b: make cannot handle this folder's name; expected letters")
 end
 
--- What measure.compare raises where `bench` ends with a code, and the words that it ran.
+-- The error of measure.compare where `bench` ends with a code, and the words that it ran.
 local function bench_with(code)
   local problem, ran
   with_fields({ { shell, "capture", function(words) ran = words; return "", code end } }, function()
@@ -452,7 +451,7 @@ function TestModel.test_evaluation_takes_whole_blocks()
   end
 end
 
--- Of several blocks the one that has the most of a token counts, wherever it stands.
+-- The block that has the most of a token counts, wherever it stands.
 function TestModel.test_evaluation_looks_at_all_blocks()
   local function tokens(first, second)
     support.write("net.lua", ([[

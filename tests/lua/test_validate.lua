@@ -108,7 +108,7 @@ function TestValidate.test_axes_have_names_of_their_own()
   refused(spec('"Digits"'), "expected: a list of names: up to 40 of a-z, 0-9 and _, a letter first")
 end
 
--- What is written for all is of those families alone that have nothing in its place.
+-- A facet that is written for all is for the families alone that have nothing in its place.
 function TestValidate.test_geometric_attention_is_for_an_encoder()
   local text = "return { " .. PLAIN .. [[ model = { kind = "encoder_decoder" },
     encoding = { normaliser = { kind = "geometric" }, %s } }]]

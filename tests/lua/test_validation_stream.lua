@@ -34,8 +34,8 @@ function TestValidation.test_the_default_is_left_out()
   lu.assertNil(checked(10, "{ 1, 40 }", "validation = { examples = 128 }").eval.validation)
 end
 
--- Of length 1 there are two inputs and of length 2 four. The number of those expected elsewhere is that of uniform
--- draws: 1 - (1 - 1 / inputs)^others.
+-- Length 1 has two inputs and length 2 four. The number of those expected elsewhere is that of uniform
+-- samples: 1 - (1 - 1 / inputs)^others.
 function TestValidation.test_what_coincides_is_counted()
   local resolved, info = checked(2, "{ 1, 2 }")
   local shares = validation.coincide(resolved, info.task)

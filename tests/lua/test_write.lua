@@ -109,7 +109,7 @@ function TestFiles.test_only_files_are_read()
   end
 end
 
--- What a killed process has left goes; what one that lives is writing stays.
+-- Files that a killed process has left are deleted; those that a living one is writing are kept.
 function TestFiles.test_temporary_files_of_others()
   local dir = folder("others")
   support.write("others/a.c.999999999.partial", "")
@@ -118,7 +118,7 @@ function TestFiles.test_temporary_files_of_others()
   lu.assertEquals(names(dir), { "a.c", "a.c.1.partial", "mine.txt" })
 end
 
--- Where somebody else has put links and pipes, files of ours take their place.
+-- Files of ours replace links and pipes that somebody else has put there.
 function TestFiles.test_nothing_is_written_through_a_link()
   local dir, outside = folder("links"), support.write("outside", "precious\n")
   for _, name in ipairs({ "a.c", write.temporary("b.c") }) do

@@ -1,6 +1,6 @@
 -- Generated files: the model: dropout, sizes, precision, the task. Entries are as cases.lua says.
 
--- What a shard's blocks add up besides the gradient.
+-- Sums of a shard's blocks besides the gradient.
 local function sums(case)
   local family = case.family
   return family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
