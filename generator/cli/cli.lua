@@ -289,6 +289,8 @@ local function conflict(result)
     return "--scale is that of a study: add --study"
   elseif result.what == "human" and not (result.human or result.trials) then
     return "analyze human: add --human FILE or --trials FILE, what people got right"
+  elseif verb == "fields" and result.path and (result.json or result.all) then
+    return "fields PATH shows every field below it, as text: leave out PATH, or --all and --json"
   elseif cuda and result.static then
     return "--static --target cpu,cuda: a static trainer can load no library, and GPUs are reached through that of "
       .. "their driver; leave out one of the two"

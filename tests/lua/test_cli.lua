@@ -291,6 +291,14 @@ function TestHelp.test_help_names_every_verb_within_120_columns()
   end
 end
 
+function TestHelp.test_fields_of_a_path_are_text()
+  for _, flag in ipairs({ "--json", "--all" }) do
+    local parsed, message = cli.parse({ "fields", "encoding", flag }, ".")
+    lu.assertNil(parsed)
+    lu.assertStrContains(message, "leave out PATH")
+  end
+end
+
 function TestHelp.test_a_verb_that_moved_is_named()
   for _, verb in ipairs({ "where", "stale", "manual" }) do
     local parsed, message = cli.parse({ verb }, ".")

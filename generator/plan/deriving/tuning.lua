@@ -4,7 +4,7 @@
 -- Input: a plan with its tensors (model.lua), a level of levels.lua, a machine: { l2 = bytes of a core's
 -- second cache }. Output: names and values of choices, in the order of M.CHOICES; for tuned.h (templates/common) the
 -- constants that they stand for.
--- Such a choice may change how work is divided, the order in which independent results are computed, and prefetching;
+-- A choice here may change how work is divided, the order in which independent results are computed, and prefetching;
 -- never the order in which one sum is added up. So it is in no digest: trainers that differ in choices alone have the
 -- same bits, and tests/system/test_tune.sh compares them.
 
