@@ -334,7 +334,7 @@ end
 
 function verbs.sweep(_, arguments)
   local slurm, action = require("lab.study.slurm.slurm"), arguments.action
-  local message = require("lab.study.grid.asked").settle(arguments)
+  local message = require("lab.study.grid.requested_study").settle(arguments)
   if message then
     return fail(INPUT, message)
   end
@@ -348,7 +348,7 @@ function verbs.sweep(_, arguments)
 end
 
 function verbs.bundle(_, arguments)
-  local message = require("lab.study.grid.asked").settle(arguments)
+  local message = require("lab.study.grid.requested_study").settle(arguments)
   return message and fail(INPUT, message) or require("lab.study.bundle.bundle").run(arguments)
 end
 

@@ -6,7 +6,7 @@
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
-local open = require("lab.study.report.open")
+local open_study = require("lab.study.report.open_study")
 local report_csv = require("lab.study.report.tables.report_csv")
 local run_files = require("lab.study.read.run_files")
 local tongues = require("base.tongues")
@@ -84,7 +84,7 @@ local function columns(axes)
 end
 
 function M.run(options)
-  local study, message = open.study(options, "")
+  local study, message = open_study.study(options, "")
   if not study then
     return INPUT, message
   end
@@ -104,8 +104,8 @@ function M.run(options)
     return ENVIRONMENT, message
   end
   options.say(("%s: runs.csv, evaluations.csv"):format(out))
-  local _, damaged = open.problems(study)
-  local message_of = #damaged > 0 and "damaged and left out:" .. open.listed(damaged) or nil
+  local _, damaged = open_study.problems(study)
+  local message_of = #damaged > 0 and "damaged and left out:" .. open_study.listed(damaged) or nil
   return message_of and INPUT or 0, message_of
 end
 

@@ -13,7 +13,7 @@ local render = require("render.templates.render")
 local shell = require("base.shell")
 local safetensors = require("base.safetensors")
 local tongues = require("base.tongues")
-local trained = require("lab.study.read.trained")
+local trained_run = require("lab.study.read.trained_run")
 local write = require("base.write")
 
 local M = {}
@@ -113,7 +113,7 @@ local function export(options, run, spec, path, sets)
     return 1, ("%s: export pytorch %s"):format(run.dir, problem)
   end
   local trainer, code
-  trainer, code, message = trained.trainer(options.project, run, options.trainer, function()
+  trainer, code, message = trained_run.trainer(options.project, run, options.trainer, function()
     return options.provide(path, sets)
   end)
   if not trainer then
@@ -150,12 +150,12 @@ local function export(options, run, spec, path, sets)
 end
 
 function M.run(options)
-  local run, message = trained.open(options.run)
+  local run, message = trained_run.open(options.run)
   if not run then
     return 1, message
   end
   local code
-  code, message = trained.with_spec(options.project, run, options.spec, function(spec, path, sets)
+  code, message = trained_run.with_spec(options.project, run, options.spec, function(spec, path, sets)
     return export(options, run, spec, path, sets)
   end)
   if not code then

@@ -3,7 +3,7 @@
 -- Input: { project, say, provide, steps }: say prints a line, provide builds a run and returns its folder. Output: an
 -- exit code; the runs, a table and a plot are under runs/demo. Everything is reproducible: fixed seed, fixed bits.
 
-local bench = require("lab.study.run.bench")
+local bench_rows = require("lab.study.run.bench_rows")
 local colours = require("lab.study.report.figures.colours")
 local curves = require("lab.study.report.figures.curves")
 local draw = require("lab.study.report.figures.draw")
@@ -48,7 +48,7 @@ end
 
 -- Steps per second at the average training length.
 local function measure(trainer)
-  local rows, code = bench.rows(trainer, { "--seconds", "1", "--lengths", "20" })
+  local rows, code = bench_rows.rows(trainer, { "--seconds", "1", "--lengths", "20" })
   if not rows then
     return nil, code
   end

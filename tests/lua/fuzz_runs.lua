@@ -29,7 +29,7 @@ local reports = require("reports")
 local respec = require("lab.study.read.respec")
 local sandbox = require("spec.reading.sandbox")
 local schema = require("spec.schema")
-local trained = require("lab.study.read.trained")
+local trained_run = require("lab.study.read.trained_run")
 local write = require("base.write")
 
 local M = {}
@@ -306,7 +306,7 @@ local function run_case(root, out, list, record, noted)
     check_folder(out .. "/compare")
   end
   make_file(a .. "/checkpoint.safetensors", "x")
-  local opened = trained.open(a)
+  local opened = trained_run.open(a)
   check_spec(opened and respec.text(opened.info.spec))
   return damaged and "damaged" or "clean"
 end

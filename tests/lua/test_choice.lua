@@ -10,10 +10,10 @@ local entries = require("lab.study.report.tables.table_entries")
 local figures = require("lab.study.report.figures.figures")
 local items = require("lab.study.report.items")
 local lu = require("luaunit")
-local measured = require("lab.study.report.tables.measured")
+local all_metrics = require("lab.study.report.tables.all_metrics")
 local report = require("lab.study.report.report")
 local reports = require("reports")
-local views = require("lab.study.report.tables.views")
+local score_tables = require("lab.study.report.tables.score_tables")
 
 local eval_line, write_run, spec_of = reports.eval_line, reports.write_run, reports.spec_of
 
@@ -136,7 +136,7 @@ function TestCaptions.test_the_first_table_is_a_median()
     lists[seed] = eval_line(100, "in_distribution", 5, 1) .. eval_line(100, "beyond", 20, beyond)
   end
   local _, study = cell_of("median", { [0.1] = lists })
-  local model = views.table(study, assert(items.check(study))[1])
+  local model = score_tables.table(study, assert(items.check(study))[1])
   lu.assertEquals(model.rows[1].cells[1].texts, { "50.0 (25.0 to 62.5; 3)" })
   lu.assertEquals(model.title, "Accuracy in percent: median, least to most and number of seeds, at the chosen learning "
     .. "rate")
@@ -185,7 +185,7 @@ function TestCaptions.test_every_set_and_metric()
   local _, study = cell_of("measured", { [0.1] = { answered("validation", 5, { 1, 1, 1, ended = ',"ended_early":0' })
     .. answered("in_distribution", 5, { 0.5, 0.75, 0.25 }) .. answered("beyond", 20, { 0.25, 0.625, 0,
     ended = ',"ended_early":0.5,"not_ended":0' }) } }, { spec = generative() })
-  local model = measured.table(study)
+  local model = all_metrics.table(study)
   lu.assertEquals({ model.subs, #model.columns, model.columns[3].title }, { { "exact match", "accuracy",
     "teacher-forced" }, 3, "beyond" })
   lu.assertEquals(model.rows[1].cells[1].texts, { "100.0", "100.0", "100.0" })

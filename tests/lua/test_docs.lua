@@ -5,7 +5,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local asked = require("lab.study.grid.asked")
+local requested_study = require("lab.study.grid.requested_study")
 local cli = require("cli.cli")
 local grid = require("lab.study.grid.grid")
 local names = require("base.names")
@@ -253,7 +253,7 @@ function TestStudies.test_commands_mean_something()
       local options, message = cli.parse(words, ".")
       lu.assertNotNil(options, ("%s: %s"):format(line, message))
       options.project = project
-      lu.assertNil(asked.settle(options), line)
+      lu.assertNil(requested_study.settle(options), line)
       local study
       study, message = grid.expand(project, options.study, options)
       lu.assertNotNil(study, ("%s: %s"):format(line, message))

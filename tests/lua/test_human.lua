@@ -6,7 +6,7 @@ local analyze = require("lab.study.analyse.analyze")
 local cli = require("cli.cli")
 local correlation = require("lab.study.analyse.mathematics.correlation")
 local lu = require("luaunit")
-local people = require("lab.study.read.people")
+local human_data = require("lab.study.read.human_data")
 local reports = require("reports")
 
 local PUZZLES = { count = 6, vectors = { 1, 1, 1, 3, 3, 3 }, run = "RUN" }
@@ -29,12 +29,12 @@ end
 
 function TestPeople.test_ids_from_0_and_from_1_and_in_any_order()
   for _, first in ipairs({ 0, 1 }) do
-    lu.assertEquals(assert(people.accuracy(table_of(first), nil, PUZZLES)), HUMAN)
+    lu.assertEquals(assert(human_data.accuracy(table_of(first), nil, PUZZLES)), HUMAN)
   end
   local path = support.write("turned.csv", "share,id\n0.6,5\n0.7,4\n0.5,3\n0.95,2\n0.9,1\n1,0\n")
-  lu.assertEquals(assert(people.accuracy(path, "share", PUZZLES)), HUMAN)
+  lu.assertEquals(assert(human_data.accuracy(path, "share", PUZZLES)), HUMAN)
   path = support.write("plain.csv", "share\n1\n0.9\n0.95\n0.5\n0.7\n0.6\n")
-  lu.assertEquals(assert(people.accuracy(path, nil, PUZZLES)), HUMAN)
+  lu.assertEquals(assert(human_data.accuracy(path, nil, PUZZLES)), HUMAN)
 end
 
 function TestPeople.test_tables_that_do_not_match()
@@ -48,14 +48,15 @@ function TestPeople.test_tables_that_do_not_match()
     { 6, "5,3", "line 7: 2 fields" },
     { 6, "5,3,0.6\n6,3,0.6", "human.csv: 7 puzzles; expected 6, as RUN was evaluated on" },
   }) do
-    local accuracy, message = people.accuracy(table_of(0, case[1], case[2]), nil, PUZZLES)
+    local accuracy, message = human_data.accuracy(table_of(0, case[1], case[2]), nil, PUZZLES)
     lu.assertNil(accuracy)
     lu.assertStrContains(message, case[3])
   end
-  lu.assertStrContains(select(2, people.accuracy(table_of(0), "shares", PUZZLES)),
+  lu.assertStrContains(select(2, human_data.accuracy(table_of(0), "shares", PUZZLES)),
     "there is no column shares\n  expected: one of: id, vectors, share")
-  lu.assertStrContains(select(2, people.accuracy("no/such.csv", nil, PUZZLES)), "no/such.csv: no such file")
-  lu.assertStrContains(select(2, people.accuracy("tests", nil, PUZZLES)), "tests: found a directory; expected a file")
+  lu.assertStrContains(select(2, human_data.accuracy("no/such.csv", nil, PUZZLES)), "no/such.csv: no such file")
+  lu.assertStrContains(select(2, human_data.accuracy("tests", nil, PUZZLES)),
+    "tests: found a directory; expected a file")
 end
 
 -- Two participants, one of whom has not seen puzzle 6, and one puzzle twice; item 7 is no puzzle of these.
@@ -63,16 +64,16 @@ local TRIALS = "subject,LST_id,accuracy\na,1,1\na,2,1\na,3,0\na,4,0\na,4,1\na,5,
   .. "b,4,0\nb,5,0\nb,6,1\n"
 
 function TestPeople.test_trials()
-  local list = assert(people.trials(support.write("trials.csv", TRIALS), PUZZLES))
+  local list = assert(human_data.trials(support.write("trials.csv", TRIALS), PUZZLES))
   lu.assertEquals({ list[1].name, list[1].share }, { "a", { 1, 1, 0, 0.5, 1 } })
-  lu.assertEquals(people.means(list, 6), { 1, 0.5, 0.5, 0.25, 0.5, 1 })
+  lu.assertEquals(human_data.means(list, 6), { 1, 0.5, 0.5, 0.25, 0.5, 1 })
   for text, expected in pairs({
     ["subject,LST_id,right\na,1,1\n"] = "there is no column accuracy; expected subject, LST_id and accuracy",
     ["subject,LST_id,accuracy\na,0,1\n"] = 'line 2: LST_id: found "0"; expected an integer from 1 on',
     ["subject,LST_id,accuracy\na,1,0.5\n"] = 'line 2: accuracy: found "0.5"; expected 0 or 1',
     ["subject,LST_id,accuracy\na,1,1\n"] = "trials of 1 participant; expected at least 2",
   }) do
-    local found, message = people.trials(support.write("trials.csv", text), PUZZLES)
+    local found, message = human_data.trials(support.write("trials.csv", text), PUZZLES)
     lu.assertNil(found)
     lu.assertStrContains(message, expected)
   end
@@ -85,7 +86,8 @@ function TestPeople.test_published_items()
     print("skip: people's accuracy on the published items: LONGHAND_LST_VALIDATION names no file")
     return lu.skip("no file")
   end
-  local share, ones, sums = assert(people.accuracy(path, nil, { count = 108, vectors = {}, run = "" })), {}, { 0, 0, 0 }
+  local share = assert(human_data.accuracy(path, nil, { count = 108, vectors = {}, run = "" }))
+  local ones, sums = {}, { 0, 0, 0 }
   for puzzle, value in ipairs(share) do
     ones[puzzle] = 1
     local vectors = (puzzle - 1) // 36 + 1

@@ -3,7 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local cells = require("lab.study.read.cells")
-local beside = require("lab.study.report.page.beside")
+local study_analyses = require("lab.study.report.page.study_analyses")
 local grid = require("lab.study.grid.grid")
 local lu = require("luaunit")
 local published = require("lab.study.read.published")
@@ -170,7 +170,7 @@ end
 function TestPage.test_base64()
   for bytes, text in pairs({ [""] = "", f = "Zg==", fo = "Zm8=", foo = "Zm9v", foobar = "Zm9vYmFy",
     ["\255\n\0\251"] = "/woA+w==" }) do
-    lu.assertEquals(beside.base64(bytes), text)
+    lu.assertEquals(study_analyses.base64(bytes), text)
   end
 end
 

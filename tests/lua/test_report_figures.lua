@@ -10,7 +10,7 @@ local figure_page = require("lab.study.report.page.figure")
 local hostile = require("hostile")
 local lu = require("luaunit")
 local report_csv = require("lab.study.report.tables.report_csv")
-local reached = require("lab.study.report.tables.reached")
+local time_to_threshold = require("lab.study.report.tables.time_to_threshold")
 local reports = require("reports")
 local scales = require("lab.study.report.figures.scales")
 
@@ -234,7 +234,7 @@ end
 function TestFigures.test_steps_and_time_to_a_threshold()
   local function texts_of(threshold)
     local item, texts = { kind = "reached", rows = "encoding", threshold = threshold }, {}
-    local model = reached.table(timed_study(), item)
+    local model = time_to_threshold.table(timed_study(), item)
     for i, row in ipairs(model.rows) do
       texts[i] = { row.cells[1].texts[1], row.cells[2].texts[1], row.cells[3].texts[1] }
     end

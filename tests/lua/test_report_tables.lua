@@ -14,7 +14,7 @@ local spread = require("lab.study.report.tables.spread")
 local table_latex = require("lab.study.report.tables.table_latex")
 local table_text = require("lab.study.report.tables.table_text")
 local tongues = require("base.tongues")
-local views = require("lab.study.report.tables.views")
+local score_tables = require("lab.study.report.tables.score_tables")
 local write = require("base.write")
 
 local make_study, assert_golden = reports.make_study, reports.assert_golden
@@ -26,7 +26,7 @@ local TABLE = { kind = "table", value = "mean", rows = "task", columns = "encodi
   published = "ruoss_2023/table4" }
 
 local function mean_table(name)
-  local model = views.table(make_study(name, SCORES), TABLE, published.read(project, "ruoss_2023/table4"))
+  local model = score_tables.table(make_study(name, SCORES), TABLE, published.read(project, "ruoss_2023/table4"))
   model.name = "table1"
   return model
 end
@@ -43,7 +43,7 @@ function TestViews.test_ours_the_papers_and_the_difference()
 end
 
 function TestViews.test_hours()
-  local model = views.table(make_study("hours", SCORES), { kind = "table", value = "hours", rows = "task",
+  local model = score_tables.table(make_study("hours", SCORES), { kind = "table", value = "hours", rows = "task",
     columns = "encoding" })
   lu.assertEquals(model.rows[1].cells[1].texts, { "2.00 ± 0.89" })
 end
@@ -58,7 +58,7 @@ local function study_of(axes, scores)
     local longer = {}
     for _, key in ipairs(keys) do
       for _, value in ipairs(axis.values) do
-        longer[#longer + 1] = views.with(key, { [axis.name] = value })
+        longer[#longer + 1] = score_tables.with(key, { [axis.name] = value })
       end
     end
     keys = longer
@@ -74,7 +74,7 @@ end
 function TestViews.test_one_axis()
   local study = study_of({ { name = "width", values = { "32", "8", "16" } } }, { 30, 10, 20 })
   local list = assert(items.check(study, true))
-  local model = views.table(study, list[2])
+  local model = score_tables.table(study, list[2])
   model.name = "table1"
   lu.assertEquals(table_text.render(model, 60), table.concat({
     "Accuracy in percent, the best of all seeds and learning", "rates\n", "width  best", "-----------",
@@ -173,21 +173,21 @@ function TestViews.test_sets_side_by_side()
   local study = puzzle_study("sets", { split = "validation", select = "train" })
   local paper = assert(published.parse("encoding,train_mean,train_sd,validation_mean,validation_sd\n"
     .. "learned,99.0,0.0,61.0,4.0\n"))
-  local model = views.splits(study, { kind = "splits", rows = "encoding", splits = { "train", "test", "validation" } },
-    paper)
+  local model = score_tables.splits(study,
+    { kind = "splits", rows = "encoding", splits = { "train", "test", "validation" } }, paper)
   lu.assertEquals(model.rows[1].cells[1].texts, { "98.0 ± 1.4", "1.0", "99.0 ± 0.0", "-1.0" })
   lu.assertEquals(model.rows[1].cells[2].texts, { "81.0 ± 1.4", "1.0", "", "" })
   lu.assertEquals(model.rows[1].cells[3].texts, { "63.0 ± 4.2", "3.0", "61.0 ± 4.0", "+2.0" })
   lu.assertEquals(model.rows[2].cells[3].texts[1], "missing")
   -- Beside the share of training examples right, the mean over the batches of the last epoch; the paper has one number.
-  local both = views.splits(study, { kind = "splits", rows = "encoding", splits = { "epoch", "train" } }, paper)
+  local both = score_tables.splits(study, { kind = "splits", rows = "encoding", splits = { "epoch", "train" } }, paper)
   lu.assertEquals(both.rows[1].cells[1].texts, { "91.5 ± 0.7", "0.5", "99.0 ± 0.0", "-7.5" })
   lu.assertEquals(both.rows[1].cells[2].texts, model.rows[1].cells[1].texts)
   lu.assertEquals(both.rows[2].cells[1].texts[1], "missing")
   lu.assertEquals(study.cells[2].summary.states, { ["not evaluated"] = 2 })
   lu.assertEquals(model.about, "Mean over 2 values of vectors 1..2, on the set validation. Learning rate chosen on the "
     .. "set train, by the best mean over seeds.")
-  lu.assertEquals(views.table(study, { kind = "table", value = "max", rows = "encoding" }).about,
+  lu.assertEquals(score_tables.table(study, { kind = "table", value = "max", rows = "encoding" }).about,
     "Mean over 2 values of vectors 1..2, on the set validation.")
   model.name = "splits1"
   lu.assertStrContains(table_latex.render(model), "& ours & s.e. & paper & diff & ours")
@@ -204,7 +204,7 @@ function TestViews.test_further_axes_are_pages()
   local titles, shown = {}, {}
   for _, item in ipairs(assert(items.check(study, true))) do
     if item.kind == "table" and item.value == "max" then
-      local model = views.table(study, item)
+      local model = score_tables.table(study, item)
       titles[#titles + 1] = model.title:match("%((.*)%)$")
       for i = 1, 2 do
         for _, cell in ipairs(model.rows[i].cells) do
@@ -220,9 +220,9 @@ end
 function TestViews.test_numbers_are_told_with_their_axis()
   local study = study_of({ { name = "task", values = { "sort" } }, { name = "width", values = { "8", "16" } } },
     { 1, 2 })
-  local model = views.table(study, { kind = "table", value = "max", rows = "task", columns = "width" })
+  local model = score_tables.table(study, { kind = "table", value = "max", rows = "task", columns = "width" })
   lu.assertEquals({ model.columns[1].title, model.columns[2].title }, { "width 8", "width 16" })
-  lu.assertEquals(views.key_text(study, study.cells[2]), "width 16")
+  lu.assertEquals(score_tables.key_text(study, study.cells[2]), "width 16")
 end
 
 -- The unit is that of the longest, in hours beside a paper's.
@@ -230,7 +230,7 @@ function TestViews.test_times_have_a_unit_that_fits()
   local study = study_of({ { name = "width", values = { "8", "16" } } }, { 1, 2 })
   local function model_of(first, second, file)
     study.cells[1].summary.hours.mean, study.cells[2].summary.hours.mean = first, second
-    return views.table(study, { kind = "table", value = "hours", rows = "width" }, file)
+    return score_tables.table(study, { kind = "table", value = "hours", rows = "width" }, file)
   end
   local model = model_of(2.5 / 3600, 5 / 3600)
   lu.assertStrContains(model.title, "Seconds of training")
@@ -259,7 +259,7 @@ end
 local function best_of(item)
   local file = type(item.published) == "table" and item.published.file or item.published
   item.kind, item.value, item.rows = "best", "max", "task"
-  return views.best(paper_only(), item, assert(published.read(project, file)))
+  return score_tables.best(paper_only(), item, assert(published.read(project, file)))
 end
 
 -- The figures that the paper's text draws from its tables.
@@ -368,7 +368,7 @@ function TestItems.test_only_some_values()
   lu.assertEquals({ #list, list[1].where, list[2].where }, { 4, { width = "8" }, { width = "32" } })
   local shown = cells.within(study, list[3].where, list[3].only)
   lu.assertEquals({ #shown.cells, shown.axes[1].values, shown.axes[2].values }, { 1, { "16" }, { "a" } })
-  lu.assertEquals(views.table(shown, list[3]).rows[1].title, "16")
+  lu.assertEquals(score_tables.table(shown, list[3]).rows[1].title, "16")
   study.axes[1].values, study.scale = { "8" }, "small"
   list = assert(items.check(study))
   lu.assertEquals({ #list, list[2].only }, { 3, { width = {} } })

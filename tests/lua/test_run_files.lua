@@ -14,7 +14,7 @@ local reports = require("reports")
 local respec = require("lab.study.read.respec")
 local run_files = require("lab.study.read.run_files")
 local runs = require("lab.study.read.runs")
-local trained = require("lab.study.read.trained")
+local trained_run = require("lab.study.read.trained_run")
 local write = require("base.write")
 
 local eval_line, write_run, scored, DIGEST = reports.eval_line, reports.write_run, reports.scored, reports.DIGEST
@@ -367,11 +367,11 @@ function TestTrained.test_what_a_run_says_of_itself()
   local dir = with_checkpoint()
   local moved = dir:match("^(.*)/trained/") .. "/moved here"
   assert(os.rename(dir, moved))
-  lu.assertEquals(assert(trained.open(moved)).info.id, "a_run")
+  lu.assertEquals(assert(trained_run.open(moved)).info.id, "a_run")
   local bare = json.decode('{"task":{"kind":"x"},"model":{"width":16},"train":{"batch":1},"eval":{"examples":1}}')
   for what, facts in pairs({ ['id: found "../../x"'] = { id = "../../x" },
     ['digest: found "../x"'] = { digest = "../x" }, ["spec.model.layers: found nothing"] = { spec = bare } }) do
-    local run, message = trained.open(with_checkpoint(facts))
+    local run, message = trained_run.open(with_checkpoint(facts))
     lu.assertNil(run)
     lu.assertStrContains(message, what)
   end
@@ -380,12 +380,12 @@ end
 -- A trainer beside the run, one below the folder that its id would name: neither is started.
 function TestTrained.test_no_program_of_a_run_folder_is_started()
   local dir = with_checkpoint()
-  local run = assert(trained.open(dir))
+  local run = assert(trained_run.open(dir))
   local touched = dir .. "/touched"
   support.write("trained/a_run/" .. DIGEST .. "/lr0.1-seed1/trainer", "#!/bin/sh\ntouch " .. touched .. "\n")
   os.execute(("chmod +x '%s/trainer'"):format(dir))
   local provided
-  local trainer, code, message = trained.trainer(reports.project, run, nil, function(path)
+  local trainer, code, message = trained_run.trainer(reports.project, run, nil, function(path)
     provided = path
   end)
   lu.assertNil(trainer)
@@ -398,8 +398,8 @@ end
 -- Built from the spec that the user names, where that is the run's.
 function TestTrained.test_a_trainer_of_the_spec_that_is_named()
   local path = support.write("named.lua", "return { task = { kind = 'even_pairs' } }")
-  local run = assert(trained.open(with_checkpoint({ digest = assert(reports.project:plan(path, {})).plan.digest })))
-  local trainer = trained.trainer(reports.project, run, nil, function(from)
+  local run = assert(trained_run.open(with_checkpoint({ digest = assert(reports.project:plan(path, {})).plan.digest })))
+  local trainer = trained_run.trainer(reports.project, run, nil, function(from)
     return from .. ".built"
   end, nil, path)
   lu.assertEquals(trainer, path .. ".built/trainer")
@@ -415,13 +415,13 @@ function TestTrained.test_what_was_set_is_set_again()
     { "encoding.rotation.base=500", "encoding.mask.kind=causal", "train.batch=64", "train.schedule.kind=cosine" } }) do
     local made = assert(reports.project:plan(path, sets))
     local run = { dir = "run", info = { id = "own", digest = made.plan.digest, spec = made.resolved } }
-    local spec, of, again = trained.with_spec(reports.project, run, path, function(...)
+    local spec, of, again = trained_run.with_spec(reports.project, run, path, function(...)
       return ...
     end)
     lu.assertEquals(spec and spec.plan.digest, made.plan.digest, of)
     lu.assertEquals(assert(reports.project:plan(path, again)).plan.digest, made.plan.digest)
     lu.assertEquals(#again > 0, #sets > 0)
-    local trainer = trained.trainer(reports.project, run, nil, function(_, given)
+    local trainer = trained_run.trainer(reports.project, run, nil, function(_, given)
       return table.concat(given, " ")
     end, { "x.y=1" }, path)
     lu.assertStrContains(trainer, table.concat(again, " ") .. (#again > 0 and " " or "") .. "x.y=1/trainer")

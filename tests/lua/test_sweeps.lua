@@ -2,13 +2,13 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local asked = require("lab.study.grid.asked")
-local board = require("lab.study.run.board")
+local requested_study = require("lab.study.grid.requested_study")
+local display = require("lab.study.run.display")
 local choice = require("lab.study.grid.chosen_cells")
 local failures = require("lab.study.run.failures")
-local glance = require("lab.study.run.glance")
+local run_progress = require("lab.study.run.run_progress")
 local grid = require("lab.study.grid.grid")
-local groups = require("lab.study.run.sums")
+local progress_totals = require("lab.study.run.progress_totals")
 local json = require("dkjson")
 local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")
@@ -17,7 +17,7 @@ local paths = require("base.paths")
 local project = require("project").new(".")
 local reports = require("reports")
 local set_aside = require("lab.study.run.set_aside")
-local view = require("lab.study.run.view")
+local progress_text = require("lab.study.run.progress_text")
 local write = require("base.write")
 
 local SPEC = [[
@@ -38,7 +38,7 @@ end
 -- The study that these words mean; or nil and the message.
 local function settle(more)
   local options = options_of(more)
-  local message = asked.settle(options)
+  local message = requested_study.settle(options)
   if message then
     return nil, message
   end
@@ -214,10 +214,10 @@ function TestChoice.test_mistakes()
   end
 end
 
-TestGlance = {}
+TestRunProgress = {}
 
 local function probe_cell(more)
-  local study = assert(grid.expand(project, support.write("glance/probe.lua", [[
+  local study = assert(grid.expand(project, support.write("run_progress/probe.lua", [[
 return { title = "p", base = { task = { kind = "parity_check" }, model = { use = "small_encoder" }, encoding = { kind =
   "none" }, train = { steps = 70, batch = 4, lengths = { 1, 4 }, log_every = 10 }, eval = { lengths = { 3, 4 },
   examples = 8 } }, axes = { { name = "width", values = { { name = 16, spec = { model = { width = 16 } } } } } } }]])))
@@ -234,28 +234,28 @@ local EVALUATED = '{"step":70,"split":"train","by":{"length":%d},"examples":8,"d
 local ENDED = '{"id":"x","step":%s,"train_seconds":1,"ended":null,"exit":%s}\n'
 
 -- A run's state and progress as its files grow; whoever writes them is elsewhere.
-function TestGlance.test_a_run_from_its_first_line_to_its_end()
+function TestRunProgress.test_a_run_from_its_first_line_to_its_end()
   local cell, run = probe_cell()
-  local dir = support.write("glance/run/lock", ""):match("^(.*)/")
+  local dir = support.write("run_progress/run/lock", ""):match("^(.*)/")
   local function look(files, now)
     for name, text in pairs(files) do
       assert(write.file(dir .. "/" .. name, text)) -- replaced, as trainers do
     end
-    glance.look(cell, run, dir, {}, now)
+    run_progress.read(cell, run, dir, {}, now)
     return run.state
   end
-  local now = os.time()
+  local now, metrics = os.time(), '{"step":35,"accuracy":0.75,"steps_per_second":2}\n{"st' -- torn
   lu.assertEquals(look({}, now), "absent")
   lu.assertEquals(look({ ["run.json"] = ENDED:format("null", "null") }, now), "running")
-  local metrics = '{"step":35,"accuracy":0.75,"steps_per_second":2}\n{"st' -- torn
   lu.assertEquals(look({ ["metrics.jsonl"] = metrics }, now), "running")
-  lu.assertEquals({ run.far.step, run.far.accuracy, run.far.rate, run.far.work }, { 35, 0.75, 2,
+  lu.assertEquals({ run.progress.step, run.progress.accuracy, run.progress.rate, run.progress.work }, { 35, 0.75, 2,
     cell.wanted.train_work / 2 })
   lu.assertEquals(look({}, now + 100), "running")
   lu.assertEquals(look({}, now + 1000), "stopped")
   lu.assertEquals(look({ ["metrics.jsonl"] = '{"step":70,"steps_per_second":2}\n' }, now + 1000), "running")
   lu.assertEquals(look({ ["eval.jsonl"] = EVALUATED:format(3) .. '{"step":7' }, now + 1000), "running")
-  lu.assertEquals({ run.far.evaluated, run.far.work }, { 1, cell.wanted.train_work + cell.wanted.eval_work[1] })
+  lu.assertEquals(run.progress.evaluated, 1)
+  lu.assertEquals(run.progress.work, cell.wanted.train_work + cell.wanted.eval_work[1])
   lu.assertEquals(look({ ["run.json"] = ENDED:format(70, 1) }, now), "failed")
   lu.assertEquals(look({ ["run.json"] = ENDED:format(50, 75) }, now), "stopped")
   lu.assertEquals(look({ ["run.json"] = ENDED:format(50, 0) }, now), "to train on")
@@ -265,54 +265,54 @@ function TestGlance.test_a_run_from_its_first_line_to_its_end()
 end
 
 -- A lock that a process here holds is a sign of life; the times of files are none where they are long gone.
-function TestGlance.test_signs_of_life_at_the_first_look()
+function TestRunProgress.test_signs_of_life_at_the_first_look()
   local cell, run = probe_cell()
-  local dir = support.write("glance/old/run.json", ENDED:format("null", "null")):match("^(.*)/")
-  support.write("glance/old/metrics.jsonl", '{"step":35}\n')
-  glance.look(cell, run, dir, {}, os.time() + 2000)
+  local dir = support.write("run_progress/old/run.json", ENDED:format("null", "null")):match("^(.*)/")
+  support.write("run_progress/old/metrics.jsonl", '{"step":35}\n')
+  run_progress.read(cell, run, dir, {}, os.time() + 2000)
   lu.assertEquals(run.state, "stopped")
-  support.write("glance/old/lock", "")
+  support.write("run_progress/old/lock", "")
   run.seen = nil
-  glance.look(cell, run, dir, { [require("lfs").attributes(dir .. "/lock", "ino")] = true }, os.time() + 2000)
+  run_progress.read(cell, run, dir, { [require("lfs").attributes(dir .. "/lock", "ino")] = true }, os.time() + 2000)
   lu.assertEquals(run.state, "running")
 end
 
 -- Examples that a task makes have conditions of their own, which only the trainer knows; the decoding is known.
-function TestGlance.test_a_decoder_without_lengths()
+function TestRunProgress.test_a_decoder_without_lengths()
   local cell, run = probe_cell({ conditions = {}, lengths = {}, decoding = "greedy" })
   local spec = reports.spec_of("successor")
   spec.model.kind = "decoder"
-  local dir = support.write("glance/made/" .. run.dir .. "/run.json", ('{"id":"%s","digest":"%s","seed":%d,'
+  local dir = support.write("run_progress/made/" .. run.dir .. "/run.json", ('{"id":"%s","digest":"%s","seed":%d,'
     .. '"learning_rate":%.17g,"spec":%s,"step":70,"train_seconds":1,"ended":null,"exit":0}\n'):format(cell.id,
     cell.spec.plan.digest, run.seed, run.learning_rate, json.encode(spec))):match("^(.*)/")
   local line = '{"step":70,"split":"test","by":{"digits":3},"examples":8,"draws":1,%s"accuracy":0.5,"exact_match":0}\n'
   for decoding, expected in pairs({ [""] = "to evaluate", ['"decoding":"greedy",'] = "done" }) do
-    support.write("glance/made/" .. run.dir .. "/eval.jsonl", line:format(decoding))
-    support.write("glance/made/" .. run.dir .. "/checkpoint.safetensors", "")
+    support.write("run_progress/made/" .. run.dir .. "/eval.jsonl", line:format(decoding))
+    support.write("run_progress/made/" .. run.dir .. "/checkpoint.safetensors", "")
     run.seen = nil
-    glance.look(cell, run, dir, {}, os.time())
+    run_progress.read(cell, run, dir, {}, os.time())
     lu.assertEquals(run.state, expected)
   end
 end
 
 -- Nobody knows how many steps an epoch has before a run has begun.
-function TestGlance.test_epochs()
+function TestRunProgress.test_epochs()
   local cell, run = probe_cell()
   cell.spec.resolved.train.steps, cell.spec.resolved.train.epochs = nil, 6
   cell.wanted = ledger.wanted(cell)
   lu.assertNil(cell.wanted.total)
   local spec = reports.spec_of("parity_check")
-  local dir = support.write("glance/epochs/run.json", json.encode({ id = cell.id, digest = cell.spec.plan.digest,
+  local dir = support.write("run_progress/epochs/run.json", json.encode({ id = cell.id, digest = cell.spec.plan.digest,
     seed = 0, learning_rate = 1e-3, spec = spec, data = { epoch_batches = 9 } })):match("^(.*)/")
-  support.write("glance/epochs/metrics.jsonl", '{"step":27}\n')
+  support.write("run_progress/epochs/metrics.jsonl", '{"step":27}\n')
   lu.assertEquals(ledger.progress(dir, cell.wanted).work, 0)
   ledger.learn(cell, dir)
   lu.assertEquals({ cell.wanted.total, cell.wanted.steps }, { 54, nil })
   lu.assertEquals(ledger.progress(dir, cell.wanted).work, cell.wanted.train_work / 2)
-  run.state, run.far = "running", ledger.progress(dir, cell.wanted)
+  run.state, run.progress = "running", ledger.progress(dir, cell.wanted)
 end
 
-TestView = {}
+TestProgressText = {}
 
 -- A study of tasks by widths, in which each cell has two runs of 100 operations; fill(run, i, j, k) gives states.
 local function grid_of(tasks, widths, fill)
@@ -335,17 +335,17 @@ end
 
 local function half_done(run, i, _, k)
   run.state = k == 1 and "done" or i == 1 and "running" or i == 2 and "failed" or "absent"
-  run.far = run.state == "running" and { work = 50, rate = 2.5, accuracy = 0.5 } or k == 1 and { work = 100,
+  run.progress = run.state == "running" and { work = 50, rate = 2.5, accuracy = 0.5 } or k == 1 and { work = 100,
     accuracy = 0.25 } or nil
 end
 
 local function show(study, lines, columns, failed)
-  return view.lines(study, { title = "probe", failures = failed or {}, lines = lines, columns = columns,
+  return progress_text.lines(study, { title = "probe", failures = failed or {}, lines = lines, columns = columns,
     seconds_left = function() return 75 end })
 end
 
-function TestView.test_sums()
-  local total, list = groups.of(grid_of(3, 2, half_done), 99)
+function TestProgressText.test_sums()
+  local total, list = progress_totals.of(grid_of(3, 2, half_done), 99)
   lu.assertEquals({ total.runs, total.done, total.running, total.failed, total.left }, { 12, 6, 2, 2, 2 })
   lu.assertEquals({ total.gone, total.work, total.share, total.rate, total.pace, total.best },
     { 700, 1200, 7 / 12, 5, 50, 0.5 })
@@ -353,23 +353,23 @@ function TestView.test_sums()
 end
 
 -- Cells of unknown work count like the others; a bar is never full before the end.
-function TestView.test_unknown_work()
+function TestProgressText.test_unknown_work()
   local function unknown(run, i, j, k, cell)
     half_done(run, i, j, k)
     cell.wanted = i > 1 and { work = 0 } or cell.wanted
   end
-  local total = groups.of(grid_of(3, 2, unknown), 99)
+  local total = progress_totals.of(grid_of(3, 2, unknown), 99)
   lu.assertEquals({ total.work, total.gone }, { 1200, 700 })
-  total = groups.of(grid_of(3, 2, function(run, i, j, k, cell)
+  total = progress_totals.of(grid_of(3, 2, function(run, i, j, k, cell)
     half_done(run, i, j, k)
     cell.wanted = { work = 0 }
   end), 99)
   lu.assertEquals({ total.share, total.is_known }, { 0.5, false })
-  lu.assertEquals({ view.bar(0.9999), view.bar(1) }, { "[###################.]", "[####################]" })
+  lu.assertEquals(progress_text.bar(0.9999) .. progress_text.bar(1), "[###################.][####################]")
 end
 
 -- Runs that have ended: those that a sweep goes on with, and those that it leaves alone.
-function TestView.test_words_of_runs_that_have_ended()
+function TestProgressText.test_words_of_runs_that_have_ended()
   local study = grid_of(1, 2, function(run, _, j, k)
     run.state = j == 1 and (k == 1 and "to train on" or "to evaluate") or k == 1 and "trained further" or "done"
   end)
@@ -377,7 +377,7 @@ function TestView.test_words_of_runs_that_have_ended()
     .. "1 to evaluate")
 end
 
-function TestView.test_a_line_for_each_group()
+function TestProgressText.test_a_line_for_each_group()
   lu.assertEquals(show(grid_of(2, 2, half_done)), {
     "probe: 4 of 8 runs done, 2 running, 2 failed",
     "[############........] 5.0 steps/s; 1 min 15 s left",
@@ -390,7 +390,7 @@ end
 
 -- On a terminal the last axis is folded where there are too many lines; where one axis is too many, what is at work
 -- stays. Whatever its names, a view fits.
-function TestView.test_a_terminal_is_never_left()
+function TestProgressText.test_a_terminal_is_never_left()
   local failed = {}
   for i = 1, 9 do
     failed[i] = { name = ("a_cell_with_a_long_name lr0.001-seed%d"):format(i), why = ("the loss is nan "):rep(9) }
@@ -417,8 +417,8 @@ function TestView.test_a_terminal_is_never_left()
 end
 
 -- By what has become of the work since the first look; before anything has, by the pace.
-function TestView.test_time_left()
-  local clock = view.clock()
+function TestProgressText.test_time_left()
+  local clock = progress_text.clock()
   local sums = { gone = 100, work = 1000, unknown = 0, is_known = true, pace = 9 }
   lu.assertEquals(clock(sums, 50), 100)
   sums.gone = 200
@@ -428,9 +428,9 @@ function TestView.test_time_left()
 end
 
 -- There is no terminal here.
-function TestView.test_plain_lines_without_a_terminal()
+function TestProgressText.test_plain_lines_without_a_terminal()
   local got = {}
-  local plain = board.open(1)
+  local plain = display.open(1)
   plain.stream = { write = function(_, ...) got[#got + 1] = table.concat({ ... }) end, flush = function() end }
   plain.live = false
   plain:show({ "a", "b" })
@@ -438,7 +438,7 @@ function TestView.test_plain_lines_without_a_terminal()
   lu.assertEquals({ table.concat(got), plain:size() }, { "a\nb\nc\n", nil })
 end
 
-function TestView.test_why_a_run_failed()
+function TestProgressText.test_why_a_run_failed()
   local log = support.write("log.txt", "learning rate 0.001, seed 3: error: step 2: the loss is nan\n  more\n"
     .. "learning rate 0.001, seed 4: error: step 9: no\n[###...] 3 runs\n")
   local lines = failures.last_lines(log)

@@ -5,13 +5,13 @@
 -- a spec and returns its folder. Output: an exit code and, where it is not 0, a message; the files are in `out`.
 -- Temporary files are removed.
 
-local beside = require("lab.study.report.page.beside")
+local study_analyses = require("lab.study.report.page.study_analyses")
 local draw = require("lab.study.report.figures.draw")
 local lists = require("base.lists")
-local open = require("lab.study.report.open")
+local open_study = require("lab.study.report.open_study")
 local sheets = require("lab.study.analyse.sheets")
 local source = require("lab.study.analyse.source")
-local trained = require("lab.study.read.trained")
+local trained_run = require("lab.study.read.trained_run")
 local write = require("base.write")
 
 local M = {}
@@ -32,7 +32,7 @@ local studies = {
 
 local function open_all(options, folder)
   local runs = lists.map(options.runs, source.run)
-  local labels = trained.labels(runs)
+  local labels = trained_run.labels(runs)
   return lists.map(runs, function(run, i)
     return source.open(run, { project = options.project, trainer = options.trainer, provide = options.provide,
       spec = options.spec, seed = options.seed, folder = folder, label = labels[i] })
@@ -65,7 +65,7 @@ end
 
 -- Tables and texts of an analysis are shown, and kept in a file: reports show it.
 local function analyse_study(options, folder)
-  local study, message = open.study(options, "")
+  local study, message = open_study.study(options, "")
   if not study then
     stop(1, message)
   end
@@ -81,7 +81,7 @@ local function analyse_study(options, folder)
   end
   lists.append(result, { { path = options.what .. ".txt", text = table.concat(said, "\n") .. "\n" } })
   local out
-  out, message = write.below(options.runs, beside.folder(options.what, study.name), options.out)
+  out, message = write.below(options.runs, study_analyses.folder(options.what, study.name), options.out)
   if not out then
     stop(1, message)
   end

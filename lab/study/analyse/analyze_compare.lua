@@ -1,11 +1,12 @@
 -- Comparisons over seeds: tests between the cells of a study, or of any runs (docs/analyses.md).
 --
 -- Input: a study with its cells read, and { axis, reference, split, margin, above, resamples, seed }. Output: what
--- analyze.lua says, with the files compare.csv (a pair per line), groups.csv, seeds.csv, compare.tex, compare.gnuplot.
+-- analyze.lua says, with the files compare.csv (a pair per line), groups.csv, seeds.csv, compare.tex,
+-- compare.gnuplot.
 
 local captions = require("lab.study.report.tables.captions")
 local exact = require("lab.study.analyse.mathematics.exact")
-local groups = require("lab.study.analyse.groups")
+local cell_groups = require("lab.study.analyse.cell_groups")
 local inference = require("lab.study.analyse.mathematics.inference")
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
@@ -146,7 +147,7 @@ end
 local function nothing_to_compare(sets, split)
   local counts = {}
   for set, group in lists.nested(sets, "groups") do
-    counts[#counts + 1] = ("%s: %d"):format(tongues.plain(groups.title(set, group)), #group.scores)
+    counts[#counts + 1] = ("%s: %d"):format(tongues.plain(cell_groups.title(set, group)), #group.scores)
   end
   local more = #counts - MOST_NAMED
   local found = table.concat(counts, "; ", 1, math.min(#counts, MOST_NAMED))
@@ -156,7 +157,8 @@ end
 
 -- { axis, metric, criterion, sets, pairs, grid, answers, notes }, or nil and a message: grid is what most scores are
 -- the mean of (grids.lua), answers how they came about (captions.lua).
---   sets and groups are as groups.lua has them, of each group also { mean, sd, error, low, high, generalise, judged,
+--   sets and groups are as cell_groups.lua has them, of each group also { mean, sd, error, low, high, generalise,
+--   judged,
 -- share_low, share_high, clumped }: the bootstrap's interval of the mean; how many of its seeds generalise by the
 -- criterion (metrics.lua), of how many, with the exact interval of that share; whether its seeds are two clumps.
 --   pair = { set, a, b, test, method, raw, p, low, high, least, reachable, permutation, splits, fisher, fisher_p,
@@ -167,12 +169,12 @@ end
 -- corrected; with a margin, the p of equivalence and the corrected one. The family of a correction is all pairs.
 -- Invariants: groups with fewer than two scores are in no pair; scores are in the unit of the metric.
 function M.of(study, options)
-  local axis, message = groups.axis(study, options.axis)
+  local axis, message = cell_groups.axis(study, options.axis)
   if not axis then
     return nil, message
   end
-  local sets = groups.sets(study, axis, options.split)
-  message = groups.reference_problem(sets, options.reference, "value")
+  local sets = cell_groups.sets(study, axis, options.split)
+  message = cell_groups.reference_problem(sets, options.reference, "value")
   if message then
     return nil, message
   end
@@ -190,8 +192,8 @@ function M.of(study, options)
   end
   judge(list, options)
   return { axis = axis, metric = metric, criterion = criterion, sets = sets, pairs = list,
-    grid = groups.grid(sets, options.split), answers = captions.answers(study),
-    notes = groups.notes(study, sets, options.split) }
+    grid = cell_groups.grid(sets, options.split), answers = captions.answers(study),
+    notes = cell_groups.notes(study, sets, options.split) }
 end
 
 -- ---- what is shown ----
@@ -246,7 +248,7 @@ end
 local function notes_of(result)
   return lists.append(of_groups(result, function(set, group)
     return group.clumped and ("%s: two clumps of seeds, of which %s generalise; the mean describes neither"):format(
-      groups.title(set, group), share_text(group)) or nil
+      cell_groups.title(set, group), share_text(group)) or nil
   end), result.notes)
 end
 

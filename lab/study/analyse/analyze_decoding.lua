@@ -11,7 +11,7 @@ local lists = require("base.lists")
 local panels = require("lab.study.analyse.pictures.panels")
 local sheets = require("lab.study.analyse.sheets")
 local stop = require("lab.study.analyse.source").stop
-local trained = require("lab.study.read.trained")
+local trained_run = require("lab.study.read.trained_run")
 local write = require("base.write")
 
 local M = {}
@@ -152,7 +152,7 @@ end
 -- it adds to them.
 local function biases(one, project, given)
   local list = {}
-  local spec, message = trained.with_spec(project, one.source.run, given, function(spec)
+  local spec, message = trained_run.with_spec(project, one.source.run, given, function(spec)
     for _, family in ipairs(spec.plan.attentions) do
       local kind = family.mask.kind
       local writes = one.streams[family.queries.stream + 1].writes

@@ -5,11 +5,11 @@
 -- vectors.csv, human.gnuplot.
 
 local correlation = require("lab.study.analyse.mathematics.correlation")
-local groups_module = require("lab.study.analyse.groups")
+local cell_groups = require("lab.study.analyse.cell_groups")
 local inference = require("lab.study.analyse.mathematics.inference")
 local lists = require("base.lists")
 local panels = require("lab.study.analyse.pictures.panels")
-local people = require("lab.study.read.people")
+local human_data = require("lab.study.read.human_data")
 local scatter = require("lab.study.analyse.pictures.scatter")
 local sheets = require("lab.study.analyse.sheets")
 local statistics = require("lab.study.read.statistics")
@@ -133,8 +133,8 @@ local function halves(participants, puzzles, options)
       order[i], order[j] = order[j], order[i]
     end
     local middle = #order // 2
-    list[split] = compare(people.means(table.move(order, 1, middle, 1, {}), puzzles.count),
-      people.means(table.move(order, middle + 1, #order, 1, {}), puzzles.count), puzzles.kept)
+    list[split] = compare(human_data.means(table.move(order, 1, middle, 1, {}), puzzles.count),
+      human_data.means(table.move(order, middle + 1, #order, 1, {}), puzzles.count), puzzles.kept)
   end
   return likeness_of(list)
 end
@@ -170,12 +170,12 @@ end
 local function humans(options, puzzles)
   local participants, accuracy, message
   if options.trials then
-    participants, message = people.trials(options.trials, puzzles)
+    participants, message = human_data.trials(options.trials, puzzles)
   end
   if options.human and (participants or not options.trials) then
-    accuracy, message = people.accuracy(options.human, options.column, puzzles)
+    accuracy, message = human_data.accuracy(options.human, options.column, puzzles)
   elseif participants then
-    accuracy = people.means(participants, puzzles.count)
+    accuracy = human_data.means(participants, puzzles.count)
   end
   return accuracy, message or participants
 end
@@ -337,7 +337,7 @@ local function picture(result)
 end
 
 function M.run(study, options)
-  local groups = lists.map(groups_module.all(study, options.split), function(group)
+  local groups = lists.map(cell_groups.all(study, options.split), function(group)
     return #group.runs > 0 and group or nil
   end)
   local result, message = set_against(groups, options)

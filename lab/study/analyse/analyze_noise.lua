@@ -6,7 +6,7 @@
 
 local colours = require("lab.study.report.figures.colours")
 local curves = require("lab.study.report.figures.curves")
-local groups_module = require("lab.study.analyse.groups")
+local cell_groups = require("lab.study.analyse.cell_groups")
 local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")
 local sheets = require("lab.study.analyse.sheets")
@@ -22,10 +22,10 @@ local M = {}
 local function sets_of(study, options)
   local first = lists.find(study.axes, function(axis) return #axis.values > 1 end)
   if not first and not options.axis then
-    return { { name = "", groups = groups_module.all(study, options.split) } }
+    return { { name = "", groups = cell_groups.all(study, options.split) } }
   end
-  local axis, message = groups_module.axis(study, options.axis or first.name)
-  return axis and groups_module.sets(study, axis, options.split), message
+  local axis, message = cell_groups.axis(study, options.axis or first.name)
+  return axis and cell_groups.sets(study, axis, options.split), message
 end
 
 -- Settings of a spec that give its trainer this noise.
@@ -140,7 +140,7 @@ end
 function M.run(study, options)
   local sets, notes = sets_of(study, options)
   if sets then
-    sets, notes = groups_module.with_runs(sets, options.split)
+    sets, notes = cell_groups.with_runs(sets, options.split)
   end
   if not sets then
     return nil, notes

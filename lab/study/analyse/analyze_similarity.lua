@@ -5,7 +5,7 @@
 -- per line), levels.csv, similarity.gnuplot. Errors of trainers end the analysis: see source.lua.
 
 local correlation = require("lab.study.analyse.mathematics.correlation")
-local groups_module = require("lab.study.analyse.groups")
+local cell_groups = require("lab.study.analyse.cell_groups")
 local heat = require("lab.study.analyse.pictures.heat")
 local lists = require("base.lists")
 local panels = require("lab.study.analyse.pictures.panels")
@@ -269,7 +269,7 @@ local function similarity_csv(groups, steps)
   return sheets.csv("similarity.csv", "a,b,step,layer,pairs,cosine,cosine_sd,divergence,divergence_sd,mask_a,mask_b",
     function(add)
       for _, step in ipairs(steps) do
-        groups_module.each_pair(groups, function(a, b)
+        cell_groups.each_pair(groups, function(a, b)
           for layer = ALL, step.layers - 1 do
             local found = between(step, a, b, layer)
             add(a.name, b.name, step.step, layer_name(layer), #found.cosine, mean(found.cosine),
@@ -345,9 +345,9 @@ local function reference_text(groups, step, reference)
 end
 
 function M.run(study, options)
-  local sets, notes = groups_module.with_runs({ { name = "", groups = groups_module.all(study, options.split) } },
+  local sets, notes = cell_groups.with_runs({ { name = "", groups = cell_groups.all(study, options.split) } },
     options.split)
-  local problem = sets and groups_module.reference_problem(sets, options.reference, "name")
+  local problem = sets and cell_groups.reference_problem(sets, options.reference, "name")
   if not sets or problem then
     return nil, problem or notes
   end

@@ -4,7 +4,7 @@
 -- with the files tables.csv (a table per line), correlations.csv, similarity.csv, tables.gnuplot.
 
 local correlation = require("lab.study.analyse.mathematics.correlation")
-local groups_module = require("lab.study.analyse.groups")
+local cell_groups = require("lab.study.analyse.cell_groups")
 local heat = require("lab.study.analyse.pictures.heat")
 local lfs = require("lfs")
 local lists = require("base.lists")
@@ -108,8 +108,8 @@ local function average(groups)
   end
 end
 
--- { groups, reference, width, notes } of groups (groups.lua); group.records = { run, accuracy, start, trained } with
--- lists of tables (position_tables.lua), each with `measures` (procrustes.lua) and both with `mean`, the measures'
+-- { groups, reference, width, notes } of groups (cell_groups.lua); group.records = { run, accuracy, start, trained }
+-- with lists of tables (position_tables.lua), each with `measures` (procrustes.lua) and both with `mean`, the measures'
 -- means over the blocks; start is nil where there is no checkpoint of step 0. group.learned: training changes its
 -- tables. Or nil, an exit code and a message.
 local function measured(groups, options)
@@ -212,8 +212,8 @@ end
 local function similarities_of(result)
   local list = {}
   for _, step in ipairs(STEPS) do
-    groups_module.each_pair(result.groups, function(a, b)
-      local values = groups_module.over_pairs(a, b, function(one, other)
+    cell_groups.each_pair(result.groups, function(a, b)
+      local values = cell_groups.over_pairs(a, b, function(one, other)
         return one[step] and other[step] and likeness(one[step], other[step])
       end)
       list[#list + 1] = { a = a, b = b, step = step, count = #values, mean = statistics.mean(values),
@@ -368,7 +368,7 @@ end
 
 function M.run(study, options)
   options.rows, options.across = options.grid.down * options.grid.across, options.grid.across
-  local result, code, message = measured(groups_module.all(study, options.split), options)
+  local result, code, message = measured(cell_groups.all(study, options.split), options)
   local rotated
   if result then
     rotated, code, message = rotate(result, options)

@@ -1,10 +1,10 @@
 -- Tables of analyses: on the screen, and as lines of CSV.
 --
--- Input: texts and numbers; models of tables as views.lua describes them. Output: text.
+-- Input: texts and numbers; models of tables as score_tables.lua describes them. Output: text.
 
 local entries = require("lab.study.report.tables.table_entries")
 local lists = require("base.lists")
-local open = require("lab.study.report.open")
+local open_study = require("lab.study.report.open_study")
 local statistics = require("lab.study.read.statistics")
 local table_text = require("lab.study.report.tables.table_text")
 local tongues = require("base.tongues")
@@ -62,8 +62,8 @@ end
 
 -- A message on runs that were left out because their files are damaged, or nil.
 function M.damage(study)
-  local _, damaged = open.problems(study)
-  return #damaged > 0 and ("damaged and left out:%s%s"):format(open.listed(damaged, MOST_DAMAGED),
+  local _, damaged = open_study.problems(study)
+  return #damaged > 0 and ("damaged and left out:%s%s"):format(open_study.listed(damaged, MOST_DAMAGED),
     #damaged > MOST_DAMAGED and ("\n  and %d more"):format(#damaged - MOST_DAMAGED) or "") or nil
 end
 

@@ -1,9 +1,9 @@
 -- A trained run for analyses: its trainer, its traces, its evaluations.
 --
--- Input of M.open: a run as trained.open gives it, { project, trainer, provide, seed, folder, label, sets }: a trainer
--- that the user names, or nil; a function that builds one; the seed of examples and samples; a folder for temporary
--- files; fields of the spec to be set in the trainer, or nil; `spec`, the run's where the user names it; and `cell`,
--- where a cell of a study stands for the run's spec. Output: see each method.
+-- Input of M.open: a run as trained_run.open gives it, { project, trainer, provide, seed, folder, label, sets }: a
+-- trainer that the user names, or nil; a function that builds one; the seed of examples and samples; a folder for
+-- temporary files; fields of the spec to be set in the trainer, or nil; `spec`, the run's where the user names it; and
+-- `cell`, where a cell of a study stands for the run's spec. Output: see each method.
 -- Invariant: an error ends the analysis: error with { code, text }, which analyze.lua turns into an exit code.
 
 local input = require("base.input")
@@ -13,7 +13,7 @@ local run_files = require("lab.study.read.run_files")
 local shell = require("base.shell")
 local safetensors = require("base.safetensors")
 local trace_sites = require("lab.study.read.trace_sites")
-local trained = require("lab.study.read.trained")
+local trained_run = require("lab.study.read.trained_run")
 local wording = require("base.wording")
 local write = require("base.write")
 
@@ -136,12 +136,12 @@ local function of_cell(run, options)
   if not dir then
     stop(code, ("%s: its trainer cannot be built from %s"):format(run.dir, options.cell))
   end
-  return trained.program(dir), files
+  return trained_run.program(dir), files
 end
 
 -- An opened run of a path.
 function M.run(path)
-  local run, message = trained.open(path)
+  local run, message = trained_run.open(path)
   return run or stop(1, message)
 end
 
@@ -150,7 +150,7 @@ function M.open(run, options)
   if options.cell then
     trainer, files = of_cell(run, options)
   else
-    trainer, code, message = trained.trainer(options.project, run, options.trainer, options.provide, options.sets,
+    trainer, code, message = trained_run.trainer(options.project, run, options.trainer, options.provide, options.sets,
       options.spec)
   end
   if not trainer then
@@ -160,7 +160,7 @@ function M.open(run, options)
     folder = options.folder, seed = options.seed }, Source)
 end
 
--- A source for the models of a group (groups.lua), opened on its first run. sets: settings beyond the study's own.
+-- A source for the models of a group (cell_groups.lua), opened on its first run. sets: settings beyond the study's own.
 function M.of_group(group, options, sets)
   local study = options.study
   local cell = not study.found and ("%s:%s%s"):format(study.path, study.scale and study.scale .. ":" or "",

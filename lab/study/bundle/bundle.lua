@@ -1,11 +1,11 @@
 -- A study as one archive for a machine that has nothing but a shell: trainers, their data files, a script that trains
 -- the missing runs, and the note by which a report at home recognises the study.
 --
--- Input: the options of the verb, as asked.lua settles them: project, study, scale, set, choice, given, out (the folder
--- of runs here), levels, device, target, arch, cuda_root, archive. Output: an exit code. The archive is written under
--- another name and renamed; the trainers that it holds are kept in the folder of builds as well. For processors they
--- are linked statically. For GPUs that cannot be, since they load the driver's library: they need no other libraries
--- than libc's.
+-- Input: the options of the verb, as requested_study.lua settles them: project, study, scale, set, choice, given, out
+-- (the folder of runs here), levels, device, target, arch, cuda_root, archive. Output: an exit code. The archive is
+-- written under another name and renamed; the trainers that it holds are kept in the folder of builds as well. For
+-- processors they are linked statically. For GPUs that cannot be, since they load the driver's library: they need no
+-- other libraries than libc's.
 
 local grid = require("lab.study.grid.grid")
 local hand_over = require("lab.study.run.hand_over")

@@ -21,7 +21,7 @@ local paths = require("base.paths")
 local source_module = require("lab.study.analyse.source")
 local student = require("lab.study.calibrate.student_spec")
 local tongues = require("base.tongues")
-local trained = require("lab.study.read.trained")
+local trained_run = require("lab.study.read.trained_run")
 local wording = require("base.wording")
 local write = require("base.write")
 
@@ -287,7 +287,7 @@ end
 local function with_run(options, folder)
   local run = source_module.run(options.run)
   check(run, run.info.spec.model)
-  local code, message = trained.with_spec(options.project, run, options.spec, function(spec)
+  local code, message = trained_run.with_spec(options.project, run, options.spec, function(spec)
     return calibrate(run, spec, options, folder)
   end)
   if not code then

@@ -3,12 +3,12 @@
 -- Input: a study, as grid.expand returns it, or nothing but a folder of runs. Output: study with `cells`, each { key,
 -- id, number, runs, summary, spec, lost, anew }; a run is as runs.lua has it, with `score`; a run without a folder has
 -- the state "missing", or "waiting" in a cell without a spec. anew: in words, where its runs are of an earlier version
--- (as_swept.lua), the differences from the current spec. problems: folders that could not be read. left_out: in words,
--- earlier versions that are not shown. summary is described at summarise.
+-- (earlier_results.lua), the differences from the current spec. problems: folders that could not be read. left_out: in
+-- words, earlier versions that are not shown. summary is described at summarise.
 -- whole: the study itself, also in the parts that over and within return.
 -- Invariants: scores are in the unit of their metric (metrics.lua), times in hours; only evaluated runs have a score.
 
-local as_swept = require("lab.study.read.as_swept")
+local earlier_results = require("lab.study.read.earlier_results")
 local canonical = require("base.canonical")
 local choice = require("lab.study.read.chosen_rate")
 local grids = require("lab.study.read.grids")
@@ -248,9 +248,9 @@ end
 -- Reads the runs of an expanded study below `root`. metric: that of scores, in the place of the study's, or nil.
 function M.of_study(study, root, metric)
   local cells, left = {}, {}
-  local lost, strange = as_swept.lost_cells(study)
+  local lost, strange = earlier_results.lost_cells(study)
   for _, cell in ipairs(lists.join(study.cells, lost)) do
-    local list, is_earlier, anew = as_swept.choose(root, study, cell, own_runs(cell, root), left)
+    local list, is_earlier, anew = earlier_results.choose(root, study, cell, own_runs(cell, root), left)
     if #list > 0 then -- a cell that the study no longer has may have no runs
       cells[#cells + 1] = { key = cell.key, id = cell.id, spec = cell.spec, lost = not is_earlier and cell.lost or nil,
         runs = list, anew = anew, task_spec = not cell.spec and spec_of(list) or nil }
@@ -261,7 +261,7 @@ function M.of_study(study, root, metric)
       "cell"), root .. "/" .. snapshots.name(study.name, study.scale))
   end
   return finish({ name = study.name, title = study.title, path = study.path, scale = study.scale,
-    axes = as_swept.axes_with(study, lost), report = study.report, scored = study.scored or BEYOND_TRAINING,
+    axes = earlier_results.axes_with(study, lost), report = study.report, scored = study.scored or BEYOND_TRAINING,
     cells = cells, left_out = left }, metric)
 end
 

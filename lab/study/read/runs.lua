@@ -8,14 +8,14 @@
 -- "length", or the first axis that they went by. parts: of finite data, what of test is in_distribution and beyond
 -- (evaluations.lua). decoding, of generative models: "greedy" or "teacher_forced", that of all evaluations of the run;
 -- other_decoding: there are lines of the other, too, or there are no others where greedy was wanted. during: see
--- during.lua; notes says what could not be read. novel: examples that were trained on were left out of what is held
--- out. state is "evaluated" or one of UNSCORED. within: nothing was to be evaluated beyond training, and test is what
--- was within; seen: on the very examples of training. noisy: where embeddings had noise, { [deviation] = { axis, test,
--- ... } }, each an evaluation as above; those of the run itself are of the least deviation.
+-- evaluations_in_training.lua; notes says what could not be read. novel: examples that were trained on were left out of
+-- what is held out. state is "evaluated" or one of UNSCORED. within: nothing was to be evaluated beyond training, and
+-- test is what was within; seen: on the very examples of training. noisy: where embeddings had noise, { [deviation] = {
+-- axis, test, ... } }, each an evaluation as above; those of the run itself are of the least deviation.
 -- Invariants: writes nothing; a damaged run has no facts and no numbers, and `damaged` is true.
 
 local axes = require("spec.task.axes")
-local during = require("lab.study.read.during")
+local evaluations_in_training = require("lab.study.read.evaluations_in_training")
 local evaluations = require("lab.study.read.evaluations")
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
@@ -201,7 +201,7 @@ function M.read(dir, place)
   if damage then
     return damaged(dir, damage)
   end
-  run.during, run.noisy = during(of.during, facts.spec), of.noisy
+  run.during, run.noisy = evaluations_in_training(of.during, facts.spec), of.noisy
   local finite = finite_of(run)
   settle(run, of, finite)
   for _, loudness in pairs(run.noisy or {}) do

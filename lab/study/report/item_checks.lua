@@ -11,7 +11,7 @@ local nearest = require("base.nearest")
 local progress = require("lab.study.report.figures.progress")
 local runs = require("lab.study.read.runs")
 local study_module = require("lab.study.grid.study")
-local views = require("lab.study.report.tables.views")
+local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
@@ -73,7 +73,7 @@ end
 function checks.numbers(study, item, value)
   local what, expected, hint = checks.axis(study, item, value)
   for _, name in ipairs(what and {} or axis_of(study, value).values) do
-    if not views.number(name) then
+    if not score_tables.number(name) then
       return ("the axis %s has the value %s"):format(value, diagnostics.show(name)), "values that are numbers"
     end
   end

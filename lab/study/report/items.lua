@@ -10,7 +10,7 @@ local lists = require("base.lists")
 local nodes = require("lab.study.grid.nodes")
 local progress = require("lab.study.report.figures.progress")
 local runs = require("lab.study.read.runs")
-local views = require("lab.study.report.tables.views")
+local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
@@ -216,7 +216,7 @@ local function pages_of(study, item)
     local longer = {}
     for _, page in ipairs(list) do
       for _, value in ipairs(item.only and item.only[name] or axis_of(study, name).values) do
-        longer[#longer + 1] = views.with(page, { where = views.with(page.where, { [name] = value }) })
+        longer[#longer + 1] = score_tables.with(page, { where = score_tables.with(page.where, { [name] = value }) })
       end
     end
     list = longer

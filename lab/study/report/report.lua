@@ -4,7 +4,7 @@
 -- Input: { project, runs, other, study, scale, metric, max, out, say }. Output: an exit code, and a message where it is
 -- not 0. Writes only below `out`; the runs are read and left alone.
 
-local beside = require("lab.study.report.page.beside")
+local study_analyses = require("lab.study.report.page.study_analyses")
 local canonical = require("base.canonical")
 local captions = require("lab.study.report.tables.captions")
 local cells = require("lab.study.read.cells")
@@ -17,18 +17,18 @@ local entries = require("lab.study.report.tables.table_entries")
 local figures = require("lab.study.report.figures.figures")
 local held_out = require("lab.study.report.tables.held_out")
 local items = require("lab.study.report.items")
-local open = require("lab.study.report.open")
+local open_study = require("lab.study.report.open_study")
 local lfs = require("lfs")
 local lists = require("base.lists")
-local measured = require("lab.study.report.tables.measured")
+local all_metrics = require("lab.study.report.tables.all_metrics")
 local metrics = require("lab.study.read.metrics")
 local numbers = require("lab.study.report.tables.numbers")
 local published_module = require("lab.study.read.published")
 local readings = require("lab.study.read.readings")
-local reached = require("lab.study.report.tables.reached")
+local time_to_threshold = require("lab.study.report.tables.time_to_threshold")
 local report_csv = require("lab.study.report.tables.report_csv")
 local report_page = require("lab.study.report.page.report_page")
-local remembered = require("lab.study.report.remembered")
+local report_cache = require("lab.study.report.report_cache")
 local runs = require("lab.study.read.runs")
 local settings = require("lab.study.report.settings")
 local shell = require("base.shell")
@@ -36,7 +36,7 @@ local spread = require("lab.study.report.tables.spread")
 local table_latex = require("lab.study.report.tables.table_latex")
 local table_text = require("lab.study.report.tables.table_text")
 local tongues = require("base.tongues")
-local views = require("lab.study.report.tables.views")
+local score_tables = require("lab.study.report.tables.score_tables")
 local wording = require("base.wording")
 local write = require("base.write")
 
@@ -55,10 +55,10 @@ local function ambiguous(study, item, file)
   end
   local place = item.at and { [axis] = item.at[1] } or {}
   local cell = lists.find(study.cells, function(one)
-    local key = entries.translate(views.with(one.key, place), item.names)
+    local key = entries.translate(score_tables.with(one.key, place), item.names)
     return select(2, published_module.lookup(file, key, file.columns[1])) > 1
   end)
-  return cell and views.key_text(study, cell)
+  return cell and score_tables.key_text(study, cell)
 end
 
 -- The paper's files that the items name, by item; and the paper's setting.
@@ -90,8 +90,8 @@ local function read_published(project, study, list)
 end
 
 -- Functions that make items, by kind: a table, or a figure with or without a table.
-local TABLES = { table = views.table, best = views.best, splits = views.splits, numbers = numbers.table,
-  reached = reached.table, spread = spread.table }
+local TABLES = { table = score_tables.table, best = score_tables.best, splits = score_tables.splits,
+  numbers = numbers.table, reached = time_to_threshold.table, spread = spread.table }
 local FIGURES = { curves = figures.by_length, time = figures.by_time, axis = figures.along_axis,
   progress = figures.by_epoch }
 
@@ -145,7 +145,8 @@ end
 
 -- Tables with a row for every cell of the study, however many there are.
 local function every_cell(study)
-  return lists.append(lists.append({ measured.table(study) }, { views.distribution(study) }), { cost.table(study) })
+  local scores = lists.append({ all_metrics.table(study) }, { score_tables.distribution(study) })
+  return lists.append(scores, { cost.table(study) })
 end
 
 local function sweep_words(options, study)
@@ -191,7 +192,7 @@ local function lead_of(report, study)
       table.concat(report.differing, ", ") .. (#report.differing == 1 and " differs" or " differ"))
     report.flagged[2] = true
   end
-  for _, text in ipairs(lists.join(open.remarks(study), report.unfitted)) do
+  for _, text in ipairs(lists.join(open_study.remarks(study), report.unfitted)) do
     report.lead[#report.lead + 1], report.flagged[#report.lead + 1] = text, true
   end
 end
@@ -206,11 +207,11 @@ local function make_report(options, study, list, papers)
     title = (study.title or study.name) .. (study.scale and (", scale %s"):format(study.scale) or ""),
     settings = settings.of(study, papers.setting), paper = papers.setting,
     every_cell = every_cell(study), readings = readings.count(evaluated),
-    command_of = command_of(options, study), beside = beside.find(options.runs, study.name),
+    command_of = command_of(options, study), beside = study_analyses.find(options.runs, study.name),
     command = shell.line(study.found and { "./longhand", "report", options.runs } or sweep_words(options, study)),
   }
   report.parts, report.unfitted = make_parts(study, list, papers)
-  report.problems, report.damaged = open.problems(study)
+  report.problems, report.damaged = open_study.problems(study)
   report.differing = settings.differing(report.settings)
   for _, item in ipairs(report.readings) do
     item.text = table.concat(lists.map(item.answers, function(answer)
@@ -259,7 +260,7 @@ local function text_of(report, whole)
     return (table_text.render(model, WIDTH, most):gsub("\n$", ""))
   end))
   parts[#parts + 1] = #report.readings > 0 and readings_text(report) or nil
-  parts[#parts + 1] = #report.problems > 0 and "What could not be read" .. open.listed(report.problems) or nil
+  parts[#parts + 1] = #report.problems > 0 and "What could not be read" .. open_study.listed(report.problems) or nil
   return table.concat(parts, "\n\n") .. "\n"
 end
 
@@ -281,7 +282,7 @@ local function damage_text(report, out)
   local count, noun = #report.damaged, #report.study.problems > 0 and "file" or "run"
   return count > 0 and ("longhand report: %s %s damaged and left out; %s/report.txt lists all:%s"):format(
     wording.count(count, noun), count == 1 and "is" or "are", tongues.plain(out),
-    open.listed(report.damaged, MOST_DAMAGED_ON_SCREEN)) or nil
+    open_study.listed(report.damaged, MOST_DAMAGED_ON_SCREEN)) or nil
 end
 
 -- Draws, and writes everything or nothing; an exit code and a message, and the files where no picture is missing.
@@ -304,7 +305,7 @@ end
 
 -- Reads everything that a report is made of; nil and a message where it cannot be made.
 local function read_report(options)
-  local study, message = open.study(options, "longhand report: ")
+  local study, message = open_study.study(options, "longhand report: ")
   if not study then
     return nil, message
   end
@@ -338,14 +339,14 @@ local function make(options, asked)
   end
   say((text_of(report, false):gsub("\n$", "")))
   local out
-  out, message = write.below(options.runs, beside.folder("report", report.study.name), options.out)
+  out, message = write.below(options.runs, study_analyses.folder("report", report.study.name), options.out)
   if not out then
     return INPUT, "longhand report: " .. message
   end
   local code, files
   code, message, files = write_report(setmetatable({ say = say }, { __index = options }), report, out)
   if files and not options.no_cache then
-    remembered.keep(asked, { said = said, code = code, message = message, began = began, out = out, files = files },
+    report_cache.keep(asked, { said = said, code = code, message = message, began = began, out = out, files = files },
       read)
   end
   return code, message
@@ -356,7 +357,7 @@ function M.run(options)
     return compare.run(options)
   end
   local asked = question(options)
-  local record = not options.no_cache and remembered.recall(asked)
+  local record = not options.no_cache and report_cache.recall(asked)
   if not record then
     return make(options, asked)
   end

@@ -7,7 +7,7 @@
 -- costs a constant time and a time for its operations, as measured at two lengths; steps and operations are counted
 -- from the lengths in the files.
 
-local bench = require("lab.study.run.bench")
+local bench_rows = require("lab.study.run.bench_rows")
 local canonical = require("base.canonical")
 local costs = require("plan.deriving.costs")
 local data_work = require("lab.study.run.data_work")
@@ -63,7 +63,7 @@ local function measure(item, options)
   end
   lists.append(words, trainer_flags.of_files(item.cell.spec.data_files))
   local rates, points = { id = item.cell.id, side_by_side = side_by_side }, { train = {}, eval = {} }
-  for _, row in ipairs(bench.rows(item.dir .. "/trainer", words) or {}) do
+  for _, row in ipairs(bench_rows.rows(item.dir .. "/trainer", words) or {}) do
     local wanted, measured = row.mode == "train" and train or eval or train, points[row.mode]
     if measured then
       table.insert(measured, { operations = operations(plan, row), seconds = 1 / row.steps_per_second })

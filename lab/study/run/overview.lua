@@ -11,7 +11,7 @@ local lists = require("base.lists")
 local paths = require("base.paths")
 local snapshot = require("lab.study.run.snapshot")
 local snapshots = require("lab.study.read.snapshots")
-local states = require("lab.study.run.states")
+local decisions = require("lab.study.run.decisions")
 local tongues = require("base.tongues")
 local versions = require("lab.study.read.versions")
 local wording = require("base.wording")
@@ -53,7 +53,7 @@ end
 
 -- Sets cell.earlier = { runs, words } for cells with absent runs that have runs of another plan: how many, and how that
 -- plan differs.
-local function look_back(study, out)
+local function find_earlier_runs(study, out)
   study.snapshot = snapshots.read(out, study.name, study.scale)
   for _, cell in ipairs(study.cells) do
     local is_absent = cell.spec and lists.find(cell.runs, function(run) return run.state == "absent" end)
@@ -68,7 +68,7 @@ function M.expand(options)
   local study, message = M.cells(options)
   if study then
     ledger.survey(study, options.out)
-    look_back(study, options.out)
+    find_earlier_runs(study, options.out)
   end
   return study, message
 end
@@ -131,7 +131,7 @@ local function say_damaged(study)
 end
 
 function M.say_states(study)
-  local lines = states.lines(study)
+  local lines = decisions.lines(study)
   for i = 1, math.min(#lines, MOST_LINES) do
     M.say(tongues.plain(lines[i]))
   end
@@ -148,7 +148,7 @@ function M.print_status(options, study)
     io.stdout:write(("%-48s %3d of %3d done"):format(cell.id, counts.done, counts.runs), rest,
       not cell.spec and " for " .. cell.source.id or "", "\n")
   end
-  for _, line in ipairs(states.lines(study)) do
+  for _, line in ipairs(decisions.lines(study)) do
     io.stdout:write(tongues.plain(line), "\n")
   end
   local counts = M.counts(study)

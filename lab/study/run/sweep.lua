@@ -5,12 +5,12 @@
 -- code; results on stdout, the rest on stderr. The folders of the runs are the only record of progress: the same
 -- command continues after any interruption. Two sweeps of one study share the work, since trainers lock their folders.
 
-local board_module = require("lab.study.run.board")
+local display_module = require("lab.study.run.display")
 local build = require("render.builds.build")
 local defaults = require("plan.deriving.defaults")
 local estimate = require("lab.study.run.estimate")
 local failures = require("lab.study.run.failures")
-local glance = require("lab.study.run.glance")
+local run_progress = require("lab.study.run.run_progress")
 local grid = require("lab.study.grid.grid")
 local hand_over = require("lab.study.run.hand_over")
 local inside = require("base.inside")
@@ -24,7 +24,7 @@ local shell = require("base.shell")
 local tongues = require("base.tongues")
 local trainer_flags = require("spec.trainer_flags")
 local trainers = require("lab.study.run.trainers")
-local view = require("lab.study.run.view")
+local progress_text = require("lab.study.run.progress_text")
 local wording = require("base.wording")
 
 local M = {}
@@ -101,7 +101,7 @@ end
 
 local function look_at(job, locks)
   for _, run in ipairs(job.runs) do
-    glance.look(job.cell, run, run.path, locks, os.time())
+    run_progress.read(job.cell, run, run.path, locks, os.time())
   end
 end
 
@@ -113,12 +113,12 @@ local Sweep = {}
 Sweep.__index = Sweep
 
 -- Reads how far runs of earlier sweeps are: the progress table needs their accuracies, and the steps of an epoch.
-function Sweep:look_back()
+function Sweep:read_earlier_progress()
   for _, cell in ipairs(self.study.cells) do
     for _, run in ipairs(cell.wanted and cell.runs or {}) do
       if run.state ~= "absent" then
         ledger.learn(cell, run.path)
-        run.far = ledger.progress(run.path, cell.wanted)
+        run.progress = ledger.progress(run.path, cell.wanted)
       end
     end
   end
@@ -131,13 +131,13 @@ function Sweep:show()
       look_at(job, locks)
     end
   end
-  local lines, columns = self.board:size()
+  local lines, columns = self.display:size()
   local function left(total)
     return self.clock(total, os.time())
   end
-  local shown, total = view.lines(self.study, { title = title_of(self.study), seconds_left = left, failures = {},
-    lines = lines and lines - 1, columns = columns })
-  self.board:show(lines and shown or { view.total_line(total, left(total)) })
+  local shown, total = progress_text.lines(self.study, { title = title_of(self.study), seconds_left = left,
+    failures = {}, lines = lines and lines - 1, columns = columns })
+  self.display:show(lines and shown or { progress_text.total_line(total, left(total)) })
 end
 
 local function failure_text(job, failed, status)
@@ -163,16 +163,16 @@ function Sweep:finish(i, status, runner)
   if status == AGAIN or runner.stopped and status > 128 then
     self.code = AGAIN
   elseif status == 0 then
-    self.board:say(("[%d/%d] %s: %s done in %s%s"):format(self.ended, #self.jobs, cell.id,
+    self.display:say(("[%d/%d] %s: %s done in %s%s"):format(self.ended, #self.jobs, cell.id,
       wording.count(#job.runs - undone, "run"), wording.duration(os.time() - job.started),
       undone > 0 and (", %d with another process"):format(undone) or ""))
   else
     self.failed = self.failed + undone
     self.code = (status == ENVIRONMENT or self.code == ENVIRONMENT) and ENVIRONMENT or INPUT
-    self.board:say(("[%d/%d] %s"):format(self.ended, #self.jobs, failure_text(job, undone, status)))
+    self.display:say(("[%d/%d] %s"):format(self.ended, #self.jobs, failure_text(job, undone, status)))
   end
   if status == ENVIRONMENT then
-    self.board:say("nothing new is started, since this may well befall the others too; what runs goes on")
+    self.display:say("nothing new is started, since this may well befall the others too; what runs goes on")
     runner:drain()
   end
 end
@@ -182,7 +182,7 @@ function Sweep:tick(runner)
     self.is_up = true
     runner:drain()
   end
-  if self.board:due() then
+  if self.display:due() then
     self:show()
   end
 end
@@ -222,13 +222,13 @@ function Sweep:train(items, most, threads)
     return "done"
   end
   local lines = lists.map(self.jobs, function(job) return job.line end)
-  self:look_back()
+  self:read_earlier_progress()
   local how = jobs.run(self.options.project, lines, most, {
     start = function(i) self:start(i) end,
     finish = function(i, status, runner) self:finish(i, status, runner) end,
     tick = function(runner) self:tick(runner) end,
   })
-  self.board:wipe()
+  self.display:wipe()
   return how
 end
 
@@ -304,10 +304,10 @@ local function train_round(options, study, tried)
   for _, cell in ipairs(cells) do
     tried[cell.id] = true
   end
-  local board = board_module.open(2)
-  local sweep = setmetatable({ options = options, study = study, board = board, jobs = {}, failed = 0, ended = 0,
-    clock = view.clock(), code = DONE }, Sweep)
-  local how = trainers.build(options.project, items, function(text) board:say(text) end)
+  local display = display_module.open(2)
+  local sweep = setmetatable({ options = options, study = study, display = display, jobs = {}, failed = 0, ended = 0,
+    clock = progress_text.clock(), code = DONE }, Sweep)
+  local how = trainers.build(options.project, items, function(text) display:say(text) end)
   if how == "done" then
     how = is_up(options) and "drained" or sweep:train(items, most, threads)
   end

@@ -5,9 +5,9 @@
 -- code; the view on stdout. Only files are read: processes and clocks of other machines are not known. A finished run
 -- is not read again.
 
-local board_module = require("lab.study.run.board")
+local display_module = require("lab.study.run.display")
 local failures = require("lab.study.run.failures")
-local glance = require("lab.study.run.glance")
+local run_progress = require("lab.study.run.run_progress")
 local grid = require("lab.study.grid.grid")
 local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")
@@ -15,7 +15,7 @@ local lists = require("base.lists")
 local overview = require("lab.study.run.overview")
 local run_files = require("lab.study.read.run_files")
 local shell = require("base.shell")
-local view = require("lab.study.run.view")
+local progress_text = require("lab.study.run.progress_text")
 
 local M = {}
 
@@ -69,7 +69,7 @@ local function look_at_cell(options, cell, hooks, locks, now)
   local attempts = is_there(("%s/%s/.attempts"):format(options.out, cell.runs[1].dir:match("^(.*)/")))
   for _, run in ipairs(cell.runs) do
     if run.state ~= "done" then
-      glance.look(cell, run, folder_of(options, run, attempts and hooks.place), locks, now)
+      run_progress.read(cell, run, folder_of(options, run, attempts and hooks.place), locks, now)
     end
   end
 end
@@ -105,24 +105,24 @@ local function look(options, study, hooks)
   return failed_runs(options, study, hooks)
 end
 
-local function show(options, study, board, clock, failed, said)
-  local lines, columns = board:size()
-  local shown, total = view.lines(study, { title = overview.title(study), failures = failed, columns = columns,
+local function show(options, study, display, clock, failed, said)
+  local lines, columns = display:size()
+  local shown, total = progress_text.lines(study, { title = overview.title(study), failures = failed, columns = columns,
     lines = lines and lines - 1, seconds_left = function(sums) return clock(sums, os.time()) end })
   if lines or options.once then
-    board:show(shown)
+    display:show(shown)
     return total.done == total.runs
   end
   for _, one in ipairs(failed) do
     local text = ("failed: %s: %s"):format(one.name, one.why)
     if not said[text] then
-      board:say(text)
+      display:say(text)
     end
     said[text] = true
   end
-  local text = view.total_line(total, clock(total, os.time()))
+  local text = progress_text.total_line(total, clock(total, os.time()))
   if text ~= said.last then
-    board:say(text)
+    display:say(text)
   end
   said.last = text
   return total.done == total.runs
@@ -131,12 +131,12 @@ end
 function M.run(options, hooks)
   as_swept(options)
   local study = overview.must(INPUT, expand(options))
-  local board, clock, said = board_module.open(1), view.clock(), {}
+  local display, clock, said = display_module.open(1), progress_text.clock(), {}
   while true do
     if has_more(options, study) then
       study = expand(options) or study
     end
-    local all = show(options, study, board, clock, look(options, study, hooks), said)
+    local all = show(options, study, display, clock, look(options, study, hooks), said)
     if all or options.once then
       return DONE
     end

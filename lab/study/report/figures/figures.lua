@@ -1,7 +1,7 @@
 -- Figures of a report, from the cells of a study: accuracy by length, over training time and epochs, along an axis.
 --
 -- Input: a study with its cells read, an item (items.lua). Output: figure = { title, caption, panels, legend }, as
--- curves.lua draws it, and for times a table, as views.lua makes them; nil where nothing was measured.
+-- curves.lua draws it, and for times a table, as score_tables.lua makes them; nil where nothing was measured.
 
 local captions = require("lab.study.report.tables.captions")
 local colours = require("lab.study.report.figures.colours")
@@ -10,11 +10,11 @@ local entries = require("lab.study.report.tables.table_entries")
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local progress = require("lab.study.report.figures.progress")
-local reached = require("lab.study.report.tables.reached")
+local time_to_threshold = require("lab.study.report.tables.time_to_threshold")
 local runs = require("lab.study.read.runs")
 local scales = require("lab.study.report.figures.scales")
 local statistics = require("lab.study.read.statistics")
-local views = require("lab.study.report.tables.views")
+local score_tables = require("lab.study.report.tables.score_tables")
 local wording = require("base.wording")
 
 local M = {}
@@ -138,12 +138,12 @@ local function add_cell(panel, cell, line, style, scored)
 end
 
 local function legend_of(axis, names, styles)
-  return lists.map(names, function(name) return { title = views.label(axis, name), style = styles[name] } end)
+  return lists.map(names, function(name) return { title = score_tables.label(axis, name), style = styles[name] } end)
 end
 
 -- By the names of the whole axis, so that a value looks the same in every figure and on every page.
 local function styles_along(study, axis)
-  return colours.along(views.axis(study.whole, axis))
+  return colours.along(score_tables.axis(study.whole, axis))
 end
 
 local function is_percent(study)
@@ -152,18 +152,18 @@ end
 
 -- The score by length, one panel per value of an axis, one colour per value of another.
 function M.by_length(study, item)
-  local names = views.axis(study, item.lines)
+  local names = score_tables.axis(study, item.lines)
   local styles = styles_along(study, item.lines)
   local figure = { panels = {}, legend = legend_of(item.lines, names, styles) }
-  for _, name in ipairs(item.panels and views.axis(study, item.panels) or { false }) do
-    local panel = { title = name and views.label(item.panels, name) or "", xlabel = "length",
+  for _, name in ipairs(item.panels and score_tables.axis(study, item.panels) or { false }) do
+    local panel = { title = name and score_tables.label(item.panels, name) or "", xlabel = "length",
       ylabel = study.scored.metric == "accuracy" and "token accuracy" or entries.metric(study), x = { 0, 1 },
       percent = is_percent(study), curves = {}, marks = {} }
     for _, line in ipairs(names) do
-      local key = views.with(item.where, { [item.lines] = line, [item.panels or item.lines] = name or line })
-      local cell = views.find(study, key)
+      local key = score_tables.with(item.where, { [item.lines] = line, [item.panels or item.lines] = name or line })
+      local cell = score_tables.find(study, key)
       if cell then
-        add_cell(panel, cell, views.label(item.lines, line), styles[line], study.scored)
+        add_cell(panel, cell, score_tables.label(item.lines, line), styles[line], study.scored)
       end
     end
     if #panel.curves > 0 then
@@ -178,7 +178,7 @@ function M.by_length(study, item)
     return lists.find(figure.panels, function(panel) return panel[field] end)
   end
   local axis = figure.panels[1].xlabel
-  figure.title = views.title_of(item, ("%s by %s"):format(entries.metric(study), axis))
+  figure.title = score_tables.title_of(item, ("%s by %s"):format(entries.metric(study), axis))
   figure.caption = table.concat(lists.filter({ BOLD .. SEEDS .. (any("samples") and SAMPLES or "") .. ".",
     captions.curves(study) or false,
     axis == "length" and "Shaded: lengths of training, up to the longest (dashed).",
@@ -193,7 +193,7 @@ end
 local function timed(run, metric)
   local clock = runs.clock(run)
   return lists.map(run.during, function(point)
-    local seconds = reached.seconds_at(clock, point.step)
+    local seconds = time_to_threshold.seconds_at(clock, point.step)
     return seconds and seconds > 0 and point.mean[metric]
       and { seconds, metrics.of[metric].factor * point.mean[metric] } or nil
   end)
@@ -225,7 +225,7 @@ local function time_text(seconds)
 end
 
 local function time_row(line, cell, timed_of, threshold)
-  local times = lists.map(timed_of, function(points) return reached.first(points, threshold) end)
+  local times = lists.map(timed_of, function(points) return time_to_threshold.first(points, threshold) end)
   local fastest = #times > 0 and math.min(table.unpack(times)) or nil
   local median = median_time(times, #timed_of)
   local row = entries.row(line, { ("%d of %d"):format(#times, #timed_of), time_text(median), time_text(fastest) }, cell)
@@ -255,20 +255,20 @@ local function time_table(rows, item, threshold, metric)
   local about = ("Runs at the chosen learning rate; the first evaluation at or above %g%%; runs that never get there "
     .. "count as longer than any in the median%s"):format(threshold, item.published
     and ("; the paper prints a ratio of %g"):format(item.published) or "")
-  local title = views.title_of({ where = item.where }, ("Training time to %g%% %s"):format(threshold, metric))
+  local title = score_tables.title_of({ where = item.where }, ("Training time to %g%% %s"):format(threshold, metric))
   return { title = title, about = about, corner = item.lines, notes = {},
     subs = { "" }, columns = entries.columns({ "runs", "median", "fastest" }), rows = rows }
 end
 
 -- Accuracy during training over seconds: the figure, and a table of times to a threshold.
 function M.by_time(study, item)
-  local names, threshold = views.axis(study, item.lines), item.threshold or 90
+  local names, threshold = score_tables.axis(study, item.lines), item.threshold or 90
   local panel = { xlabel = "seconds of training, evaluation excluded", ylabel = entries.metric(study),
     x = { math.huge, 0, log = 10 }, percent = is_percent(study), curves = {},
     levels = { { threshold, ("%g%%"):format(threshold) } } }
   local rows, styles = {}, styles_along(study, item.lines)
   for _, line in ipairs(names) do
-    local cell = views.find(study, views.with(item.where, { [item.lines] = line }))
+    local cell = score_tables.find(study, score_tables.with(item.where, { [item.lines] = line }))
     local timed_of = lists.map(runs.chosen(cell), function(run)
       local points = timed(run, study.scored.metric)
       return #points > 0 and points or nil
@@ -276,7 +276,7 @@ function M.by_time(study, item)
     for _, points in ipairs(timed_of) do
       panel.x[1], panel.x[2] = math.min(panel.x[1], points[1][1]), math.max(panel.x[2], points[#points][1])
     end
-    add_curves(panel, timed_of, styles[line], mean_timed(timed_of), views.label(item.lines, line),
+    add_curves(panel, timed_of, styles[line], mean_timed(timed_of), score_tables.label(item.lines, line),
       { cell = cell and cell.number })
     rows[#rows + 1] = time_row(line, cell, timed_of, threshold)
   end
@@ -284,19 +284,21 @@ function M.by_time(study, item)
     panel.x = { 0, panel.x[2] * 1.02 }
   end
   scales.fit(panel)
-  local figure = { panels = { panel }, title = views.title_of(item, entries.metric(study) .. " over training time"),
+  local figure = { panels = { panel },
+    title = score_tables.title_of(item, entries.metric(study) .. " over training time"),
     caption = captions.before("bold: mean over the seeds at the chosen learning rate; faint: these seeds; evaluations "
       .. "during training", captions.rates_sentence(study)) }
   return #panel.curves > 0 and figure or nil, time_table(rows, item, threshold, entries.metric(study))
 end
 
 local function axis_lines(study, item, values)
-  return lists.map(item.lines and views.axis(study, item.lines) or { "" }, function(line)
+  return lists.map(item.lines and score_tables.axis(study, item.lines) or { "" }, function(line)
     local entry = { name = line, max = {}, mean = {}, median = {}, band = {}, cells = {} }
     for _, value in ipairs(values) do
-      local key = views.with(item.where, { [item.x] = value, [item.lines or item.x] = item.lines and line or value })
-      local cell = views.find(study, key)
-      local x, s = views.number(value), cell and cell.summary
+      local key = score_tables.with(item.where,
+        { [item.x] = value, [item.lines or item.x] = item.lines and line or value })
+      local cell = score_tables.find(study, key)
+      local x, s = score_tables.number(value), cell and cell.summary
       if s and s.max and s.best then
         table.insert(entry.max, { x, s.max })
         table.insert(entry.mean, { x, s.best.mean })
@@ -314,7 +316,7 @@ end
 
 -- The curves of a line: the median with its band, or the best and the mean.
 local function add_along(panel, line, style, item)
-  local name = item.lines and views.label(item.lines, line.name) or "median"
+  local name = item.lines and score_tables.label(item.lines, line.name) or "median"
   if item.show ~= "max" then
     panel.curves[#panel.curves + 1] = { points = line.median, band = line.band, style = style, title = name,
       line = name, cells = line.cells }
@@ -340,8 +342,8 @@ end
 -- Scores along an axis whose values are numbers: the median at the chosen learning rate between the least and the most,
 -- and where `show` is "max" the best of all runs, and the mean at the chosen learning rate.
 function M.along_axis(study, item)
-  local values = views.axis(study, item.x)
-  local ticks = lists.map(values, views.number)
+  local values = score_tables.axis(study, item.x)
+  local ticks = lists.map(values, score_tables.number)
   local panel = { xlabel = item.x, ylabel = entries.metric(study), percent = is_percent(study), curves = {},
     x = range_of(ticks) }
   local styles = item.lines and styles_along(study, item.lines) or colours.all({ "" })
@@ -351,13 +353,13 @@ function M.along_axis(study, item)
   scales.fit(panel)
   local what = item.show == "max" and "solid: the best of all seeds and learning rates; dashed: mean over seeds at the "
     .. "chosen learning rate" or "median over seeds at the chosen learning rate; bands: from the least to the most seed"
-  return #panel.curves > 0 and { panels = { panel }, title = views.title_of(item, ("%s along %s"):format(
+  return #panel.curves > 0 and { panels = { panel }, title = score_tables.title_of(item, ("%s along %s"):format(
     entries.metric(study), item.x)), caption = captions.before(what, captions.details(study, true)) } or nil
 end
 
 -- Loss and accuracy while models train, a panel for each set and value of an axis.
 function M.by_epoch(study, item)
-  local names = views.axis(study, item.lines)
+  local names = score_tables.axis(study, item.lines)
   local styles = styles_along(study, item.lines)
   local panels, has = progress.panels(study, item, styles, function(panel, found, style, title, cell)
     add_curves(panel, found, style, mean_curve(found), title, { band = quartiles(found), cell = cell.number })
@@ -365,7 +367,7 @@ function M.by_epoch(study, item)
   local what = (has.loss and "loss" or "") .. (has.loss and has.other and " and " or "") .. (has.other
     and entries.metric(study) or "")
   return #panels > 0 and { panels = panels, legend = legend_of(item.lines, names, styles),
-    title = views.title_of(item, what .. " while training"),
+    title = score_tables.title_of(item, what .. " while training"),
     caption = captions.before(BOLD .. SEEDS .. ". Training loss and accuracy are of training batches; all "
       .. "other curves are of evaluations during training", captions.progress(study)) } or nil
 end

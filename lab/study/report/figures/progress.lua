@@ -10,10 +10,10 @@ local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
-local reached = require("lab.study.report.tables.reached")
+local time_to_threshold = require("lab.study.report.tables.time_to_threshold")
 local runs = require("lab.study.read.runs")
 local scales = require("lab.study.report.figures.scales")
-local views = require("lab.study.report.tables.views")
+local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
@@ -52,7 +52,7 @@ local function lists_of(cell, split, in_epochs, metric, read)
       read[run] = read[run] or logged(run)
       points = read[run][split]
     else
-      points = reached.points(run, split, metric)
+      points = time_to_threshold.points(run, split, metric)
     end
     for _, point in ipairs(in_epochs and points or {}) do
       point[1] = point[1] / epoch_of(run)
@@ -70,9 +70,9 @@ end
 
 -- { name, cell } of the item's lines in the panel of a value; false: there is no axis of panels.
 local function lines_of(study, item, value)
-  return lists.map(views.axis(study, item.lines), function(name)
-    local cell = views.find(study, views.with(item.where, { [item.lines] = name, [item.panels or item.lines] = value
-      or name }))
+  return lists.map(score_tables.axis(study, item.lines), function(name)
+    local cell = score_tables.find(study, score_tables.with(item.where,
+      { [item.lines] = name, [item.panels or item.lines] = value or name }))
     return cell and { name = name, cell = cell } or nil
   end)
 end
@@ -90,9 +90,9 @@ local function panels_of(study, item, value, splits, context)
   local lines, panels = lines_of(study, item, value), {}
   local in_epochs = all_have_epochs(lists.map(lines, function(line) return line.cell end))
   for _, split in ipairs(splits) do
-    local set = TITLES[split] or views.SETS[split]
-    panels[split] = panel_of(split, value and views.label(item.panels, value) .. (#splits > 1 and ": " .. set or "")
-      or set, in_epochs, study)
+    local set = TITLES[split] or score_tables.SETS[split]
+    local title = value and score_tables.label(item.panels, value) .. (#splits > 1 and ": " .. set or "") or set
+    panels[split] = panel_of(split, title, in_epochs, study)
   end
   for _, entry in ipairs(lines) do
     local read = {} -- metrics of one cell: those of a whole study are more than memory holds
@@ -101,7 +101,7 @@ local function panels_of(study, item, value, splits, context)
       for _, points in ipairs(found) do
         panel.x[2] = math.max(panel.x[2], points[#points][1] * 1.02)
       end
-      context.add(panel, found, context.styles[entry.name], views.label(item.lines, entry.name), entry.cell)
+      context.add(panel, found, context.styles[entry.name], score_tables.label(item.lines, entry.name), entry.cell)
     end
   end
   for _, split in ipairs(splits) do
@@ -118,7 +118,7 @@ end
 -- { loss, other }.
 function M.panels(study, item, styles, add)
   local context, splits = { styles = styles, add = add }, item.splits or M.SPLITS
-  local by_value = lists.map(item.panels and views.axis(study, item.panels) or { false }, function(value)
+  local by_value = lists.map(item.panels and score_tables.axis(study, item.panels) or { false }, function(value)
     return panels_of(study, item, value, splits, context)
   end)
   local panels, has = {}, {}

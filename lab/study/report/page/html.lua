@@ -1,4 +1,4 @@
--- Pieces of HTML that is XML too: escaped text, elements, tables (views.lua).
+-- Pieces of HTML that is XML too: escaped text, elements, tables (score_tables.lua).
 --
 -- Input: text and tables. Output: text. Nothing here refers to another file.
 

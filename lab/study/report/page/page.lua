@@ -3,7 +3,7 @@
 -- Input: { title, lead, sections = { { title, body } } }, lead and bodies being HTML. Output: text. It is XML as well.
 -- A browser sends no request, and runs no script but page_script.lua: the page's policy forbids both.
 
-local beside = require("lab.study.report.page.beside")
+local study_analyses = require("lab.study.report.page.study_analyses")
 local colours = require("lab.study.report.figures.colours")
 local lists = require("base.lists")
 local script = require("lab.study.report.page.page_script")
@@ -116,7 +116,7 @@ summary { cursor: pointer; }
 
 -- Nothing is loaded but pictures that are in the page, and nothing is run but the one script.
 local POLICY = ("default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-%s'; "
-  .. "base-uri 'none'; form-action 'none'"):format(beside.base64((sha256.hex(script):gsub("%x%x", function(byte)
+  .. "base-uri 'none'; form-action 'none'"):format(study_analyses.base64((sha256.hex(script):gsub("%x%x", function(byte)
     return string.char(tonumber(byte, 16))
   end))))
 

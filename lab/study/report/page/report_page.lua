@@ -3,14 +3,14 @@
 -- Input: report = { study, title, lead, settings, differing, parts, beside, readings, problems, command, command_of },
 -- as report.lua makes it. Output: the page's text. Every number of a table leads to the runs it is made of.
 
-local beside = require("lab.study.report.page.beside")
+local study_analyses = require("lab.study.report.page.study_analyses")
 local figure = require("lab.study.report.page.figure")
 local html = require("lab.study.report.page.html")
 local lists = require("base.lists")
 local page = require("lab.study.report.page.page")
 local readings = require("lab.study.read.readings")
 local tongues = require("base.tongues")
-local views = require("lab.study.report.tables.views")
+local score_tables = require("lab.study.report.tables.score_tables")
 local wording = require("base.wording")
 
 local M = {}
@@ -65,7 +65,7 @@ local function cell_body(report, cell)
   end)
   facts[#facts + 1] = cell.anew and paragraph("Runs of an earlier version, which a sweep would train anew: "
     .. cell.anew, "flag") or nil
-  local name = views.key_text(report.study, cell)
+  local name = score_tables.key_text(report.study, cell)
   return ('<details id="cell-%d"><summary>%s: %d of %s%s</summary>%s%s%s</details>'):format(cell.number, escape(name),
     s.evaluated, wording.count(s.asked, "run"), s.max and (", maximum %.1f"):format(s.max) or "",
     code_block(report.command_of(cell)), table.concat(facts), html.box("Runs of " .. name,
@@ -79,7 +79,7 @@ end
 -- have written its file.
 local function analysis_body(analysis)
   local picture = analysis.png and ('<figure><img src="data:image/png;base64,%s" alt="%s"/></figure>'):format(
-    beside.base64(analysis.png), escape(analysis.what)) or paragraph("no picture", "flag")
+    study_analyses.base64(analysis.png), escape(analysis.what)) or paragraph("no picture", "flag")
   local text = analysis.text:gsub("[^\n]+", escape)
   return picture .. html.box(analysis.what, ("<pre>%s</pre>"):format(text))
 end

@@ -1,14 +1,15 @@
 -- Costs of a study's runs: rates tried and how one was chosen, parameters, tokens, operations, hours.
 --
--- Input: a study with its cells read (cells.lua) and plan_of (open.lua). Output: M.of gives the cost of one run, {
--- parameters, tokens, flops }, numbers or nil where unknown; M.table a table as views.lua makes them. Tokens are those
--- of all streams of the sequences that a run was trained on; operations are the plan's number for a step times the
--- steps. Both are means over the training lengths; for dataset files they are bounds, by the longest sequence.
+-- Input: a study with its cells read (cells.lua) and plan_of (open_study.lua). Output: M.of gives the cost of one run,
+-- { parameters, tokens, flops }, numbers or nil where unknown; M.table a table as score_tables.lua makes them. Tokens
+-- are those of all streams of the sequences that a run was trained on; operations are the plan's number for a step
+-- times the steps. Both are means over the training lengths; for dataset files they are bounds, by the longest
+-- sequence.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
 local lists = require("base.lists")
-local views = require("lab.study.report.tables.views")
+local score_tables = require("lab.study.report.tables.score_tables")
 local wording = require("base.wording")
 
 local M = {}
@@ -52,7 +53,7 @@ local function row_of(study, cell)
   local taken = s.top and M.of(study, cell, s.top) or {}
   local bound, hours = taken.bound and "at most " or "", s.hours
   local time = hours.mean and 3600 * hours.mean
-  return entries.row(views.key_text(study, cell), { rates_text(s.rates),
+  return entries.row(score_tables.key_text(study, cell), { rates_text(s.rates),
     s.best and ("%g"):format(s.best.rate) or entries.MISSING,
     captions.chosen_set(cell) or s.top and "one rate" or entries.MISSING, count_text(taken.parameters),
     taken.tokens and bound .. count_text(taken.tokens) or "not known",

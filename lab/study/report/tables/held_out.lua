@@ -1,8 +1,8 @@
 -- Tables on held-out examples, in addition to the score: the share that was trained on; accuracies of finer conditions
 -- with examples of their own, such as carries within counts of digits; and the fall of accuracy under noise.
 --
--- Input: a study with its cells read (cells.lua). Output: tables as views.lua makes them, none where runs have no such
--- numbers. Numbers are of the runs at the chosen learning rate.
+-- Input: a study with its cells read (cells.lua). Output: tables as score_tables.lua makes them, none where runs have
+-- no such numbers. Numbers are of the runs at the chosen learning rate.
 
 local canonical = require("base.canonical")
 local entries = require("lab.study.report.tables.table_entries")
@@ -10,7 +10,7 @@ local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local runs = require("lab.study.read.runs")
 local statistics = require("lab.study.read.statistics")
-local views = require("lab.study.report.tables.views")
+local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
@@ -64,7 +64,7 @@ local function trained(study)
       end
     end)
     local text = shares_text(shares)
-    return text and entries.row(views.key_text(study, cell), { text }, cell)
+    return text and entries.row(score_tables.key_text(study, cell), { text }, cell)
   end)
   return #rows > 0 and { name = "trained", title = ("Examples that were trained on, by %s"):format(axis),
     about = novel and "they are left out (eval.novel); a number without others has no accuracy" or nil, corner = "cell",
@@ -132,7 +132,7 @@ local function frames_of(study, axis)
 end
 
 local function cell_columns(study)
-  return entries.columns(lists.map(study.cells, function(cell) return views.key_text(study, cell) end))
+  return entries.columns(lists.map(study.cells, function(cell) return score_tables.key_text(study, cell) end))
 end
 
 -- The table by an axis; frame: of numbers in that one.

@@ -1,7 +1,7 @@
 -- Scores at single lengths, or at numbers of another axis of the evaluation: a table of a report.
 --
 -- Input: a study with its cells read, an item { rows, at }, the paper's numbers (published.lua). Output: a table as
--- views.lua makes them, a row for each value of an axis and a column for each number. The paper's file has these
+-- score_tables.lua makes them, a row for each value of an axis and a column for each number. The paper's file has these
 -- numbers in a column of the axis' name, and the values in one of the metric's. Rows with a text in `quoted` are
 -- results that the paper quotes from another one: they stand below, with a note.
 
@@ -11,7 +11,7 @@ local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local published_module = require("lab.study.read.published")
 local runs = require("lab.study.read.runs")
-local views = require("lab.study.report.tables.views")
+local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
@@ -87,12 +87,12 @@ function M.table(study, item, published)
   local known = M.axis(study)
   local axis = known or "length"
   published = known and published -- whose numbers are by an axis that some run has to tell
-  local columns = entries.columns(lists.map(item.at, function(n) return views.label(axis, n) end))
-  local rows = lists.map(views.axis(study, item.rows), function(name)
-    local key = views.with(item.where, { [item.rows] = name })
-    local cell = views.find(study, key)
-    return { title = views.label(item.rows, name), cells = lists.map(item.at, function(n)
-      return entry_of(study, item, cell, views.with(key, { [axis] = n }), n, published)
+  local columns = entries.columns(lists.map(item.at, function(n) return score_tables.label(axis, n) end))
+  local rows = lists.map(score_tables.axis(study, item.rows), function(name)
+    local key = score_tables.with(item.where, { [item.rows] = name })
+    local cell = score_tables.find(study, key)
+    return { title = score_tables.label(item.rows, name), cells = lists.map(item.at, function(n)
+      return entry_of(study, item, cell, score_tables.with(key, { [axis] = n }), n, published)
     end) }
   end)
   local notes = entries.notes(rows, columns)
@@ -102,7 +102,7 @@ function M.table(study, item, published)
   end
   local what = ("%s in %s by %s, mean and standard deviation (n - 1) over seeds at the chosen learning rate"):format(
     entries.metric(study), metrics.of[study.scored.metric].unit, axis)
-  return views.model(item, what, captions.details(study, true), published, columns, rows, notes)
+  return score_tables.model(item, what, captions.details(study, true), published, columns, rows, notes)
 end
 
 return M

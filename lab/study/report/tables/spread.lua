@@ -1,9 +1,9 @@
 -- Variation within the values of an axis, between seeds, and between these values, such as over the students of several
 -- teachers; a table of a report.
 --
--- Input: a study with its cells read, an item { rows, of }. Output: a table as views.lua makes them, a row for each
--- value of the axis `rows`. Within is the root of the pooled variance of scores around the means of `of`; between is
--- the root of the variance that these means have beyond what it explains, by the method of moments for one random
+-- Input: a study with its cells read, an item { rows, of }. Output: a table as score_tables.lua makes them, a row for
+-- each value of the axis `rows`. Within is the root of the pooled variance of scores around the means of `of`; between
+-- is the root of the variance that these means have beyond what it explains, by the method of moments for one random
 -- effect (mean squares between less mean squares within, over the effective number of runs of each); 0 where they have
 -- no more.
 
@@ -12,7 +12,7 @@ local entries = require("lab.study.report.tables.table_entries")
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local statistics = require("lab.study.read.statistics")
-local views = require("lab.study.report.tables.views")
+local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
@@ -46,26 +46,27 @@ end
 
 local function row_of(study, item, name)
   local of_scores, cell, notes = {}, nil, {}
-  for i, value in ipairs(views.axis(study, item.of)) do
-    cell = views.find(study, views.with(item.where, { [item.rows] = name, [item.of] = value }))
+  for i, value in ipairs(score_tables.axis(study, item.of)) do
+    cell = score_tables.find(study, score_tables.with(item.where, { [item.rows] = name, [item.of] = value }))
     of_scores[i] = cell and cell.summary.best and cell.summary.best.scores or {}
     local note = entries.about(cell, "mean", {})
-    notes[#notes + 1] = note and ("%s: %s"):format(views.label(item.of, value), note)
+    notes[#notes + 1] = note and ("%s: %s"):format(score_tables.label(item.of, value), note)
   end
   local got = M.of_groups(of_scores)
   local function entry(value, note)
     return entries.entry(cell, value, note, entries.number_text("%.1f", value))
   end
-  return { title = views.label(item.rows, name), cells = { entry(got.mean, #notes > 0 and table.concat(notes, "; ")
-    or nil), entry(got.within), entry(got.between), { texts = { ("%d of %d"):format(got.runs, got.groups) } } } }
+  return { title = score_tables.label(item.rows, name), cells = {
+    entry(got.mean, #notes > 0 and table.concat(notes, "; ") or nil), entry(got.within), entry(got.between),
+    { texts = { ("%d of %d"):format(got.runs, got.groups) } } } }
 end
 
 function M.table(study, item)
   local columns = entries.columns({ "mean", "sd within", "sd between", ("runs of %ss"):format(item.of) })
-  local rows = lists.map(views.axis(study, item.rows), function(name) return row_of(study, item, name) end)
+  local rows = lists.map(score_tables.axis(study, item.rows), function(name) return row_of(study, item, name) end)
   local what = ("%s in %s: spread over seeds within each %s, and between them"):format(entries.metric(study),
     metrics.of[study.scored.metric].unit, item.of)
-  return { title = views.title_of(item, what), corner = item.rows, subs = { "" }, columns = columns, rows = rows,
+  return { title = score_tables.title_of(item, what), corner = item.rows, subs = { "" }, columns = columns, rows = rows,
     about = captions.before("variance components of one random effect; at the chosen learning rate of each cell",
       captions.details(study, true)),
     notes = entries.notes(rows, columns) }

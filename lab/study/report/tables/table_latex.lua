@@ -1,4 +1,5 @@
--- A table (views.lua) as LaTeX with the rules of the booktabs package, in pieces of a few columns below each other.
+-- A table (score_tables.lua) as LaTeX with the rules of the booktabs package, in pieces of a few columns below each
+-- other.
 --
 -- Input: a table. Output: text: one `table` environment; \usepackage{booktabs} is all it needs.
 

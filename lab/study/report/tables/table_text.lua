@@ -1,4 +1,4 @@
--- A table (views.lua) as lines of text, in pieces side by side as wide as the page.
+-- A table (score_tables.lua) as lines of text, in pieces side by side as wide as the page.
 --
 -- Input: a table and the page's width. Output: text that ends in a newline.
 

@@ -6,7 +6,7 @@ local dependencies = require("base.dependencies")
 local draw = require("lab.study.report.figures.draw")
 local lfs = require("lfs")
 local lu = require("luaunit")
-local open = require("lab.study.report.open")
+local open_study = require("lab.study.report.open_study")
 local report = require("lab.study.report.report")
 local reports = require("reports")
 local write = require("base.write")
@@ -19,7 +19,7 @@ local root, reads
 
 TestRemembered = {}
 
-local own = { draw = draw.run, study = open.study, getenv = os.getenv }
+local own = { draw = draw.run, study = open_study.study, getenv = os.getenv }
 
 local function place(name)
   return ("%s/%s"):format(root, name)
@@ -45,7 +45,7 @@ end
 -- for their files to grow old at once.
 local function prepare()
   root = support.write("here", ""):match("^(.*)/") .. "/remembered"
-  open.study = function(...)
+  open_study.study = function(...)
     reads = reads + 1
     return own.study(...)
   end
@@ -266,7 +266,7 @@ function TestRemembered.testWhatIsObserved()
 end
 
 function TestRemembered.testZZLast()
-  draw.run, open.study = own.draw, own.study
+  draw.run, open_study.study = own.draw, own.study
   rawset(os, "getenv", own.getenv)
 end
 

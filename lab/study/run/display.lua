@@ -6,8 +6,8 @@ local shell = require("base.shell")
 
 local M = {}
 
-local Board = {}
-Board.__index = Board
+local Display = {}
+Display.__index = Display
 
 local PLAIN_SECONDS = 30 -- between two lines where there is no terminal
 
@@ -19,11 +19,11 @@ end
 -- For stdout (1) or stderr (2). live: it is redrawn.
 function M.open(descriptor)
   return setmetatable({ stream = descriptor == 1 and io.stdout or io.stderr, live = is_terminal(descriptor),
-    height = 0, shown = os.time() }, Board)
+    height = 0, shown = os.time() }, Display)
 end
 
 -- Lines and columns that there are, which may change; nil where nothing is redrawn.
-function Board:size()
+function Display:size()
   if not self.live then
     return nil
   end
@@ -32,24 +32,24 @@ function Board:size()
   return lines > 0 and lines or 24, columns > 0 and columns or 80
 end
 
-function Board:wipe()
+function Display:wipe()
   if self.height > 0 then
     self.stream:write(("\27[%dA\27[J"):format(self.height))
     self.height = 0
   end
 end
 
-function Board:say(text)
+function Display:say(text)
   self:wipe()
   self.stream:write(text, "\n")
   self.stream:flush()
 end
 
-function Board:due()
+function Display:due()
   return self.live or os.time() - self.shown >= PLAIN_SECONDS
 end
 
-function Board:show(lines)
+function Display:show(lines)
   self.shown = os.time()
   if not self.live then
     self.stream:write(table.concat(lines, "\n"), "\n")

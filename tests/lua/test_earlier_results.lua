@@ -7,7 +7,7 @@ local cells = require("lab.study.read.cells")
 local grid = require("lab.study.grid.grid")
 local lfs = require("lfs")
 local lu = require("luaunit")
-local open = require("lab.study.report.open")
+local open_study = require("lab.study.report.open_study")
 local project = require("project").new(".")
 local reports = require("reports")
 local snapshot = require("lab.study.run.snapshot")
@@ -135,7 +135,8 @@ function TestEarlier.test_runs_of_another_plan_are_shown_and_say_so()
   local now = cells.of_study(expand({ layers = 2 }), root)
   lu.assertEquals(shown(now), { "width_16: 50 51; model.layers was 1 and is 2 now",
     "width_32: 60 61; model.layers was 1 and is 2 now" })
-  lu.assertStrContains(open.remarks(now)[1], "2 of 2 cells show runs of an earlier version, which a sweep would train")
+  lu.assertStrContains(open_study.remarks(now)[1],
+    "2 of 2 cells show runs of an earlier version, which a sweep would train")
 end
 
 -- A cell never has runs of two versions: as soon as one of its own is evaluated, the others are left out, and told.
@@ -149,7 +150,7 @@ function TestEarlier.test_versions_are_not_mixed()
   lu.assertEquals(shown(now), { "width_16: 90 missing", "width_32: 60 61; model.layers was 1 and is 2 now" })
   lu.assertEquals(now.left_out, { ("2 runs of an earlier version of width_16 (width_16/%s): model.layers was 1 and is "
     .. "2 now"):format(study.cells[1].spec.plan.digest) })
-  lu.assertEquals(open.remarks(now)[2], "Left out: " .. now.left_out[1] .. ".")
+  lu.assertEquals(open_study.remarks(now)[2], "Left out: " .. now.left_out[1] .. ".")
 end
 
 function TestEarlier.test_of_several_the_newest()
@@ -220,25 +221,25 @@ TestOpen = {}
 TestOpen.tearDown = TestSnapshots.tearDown
 
 -- As the verbs open a folder whose study was swept there.
-local function open_study(root, path, more)
+local function opened(root, path, more)
   support.write("swept/runs/study.json", canonical.text({ study = "study", path = path }))
-  return open.study({ project = project, runs = root, study = more }, "")
+  return open_study.study({ project = project, runs = root, study = more }, "")
 end
 
 function TestOpen.test_a_study_that_cannot_be_read()
   local study, root = expand()
   sweep(study, root, 40)
   support.write("swept/study.lua", "return {")
-  local now = assert(open_study(root, study.path))
+  local now = assert(opened(root, study.path))
   lu.assertEquals(shown(now), { "width_16: 50 51", "width_32: 60 61" })
   lu.assertStrContains(now.remarks[1], "study.lua cannot be read now: ")
   os.remove(study.path)
-  now = assert(open_study(root, study.path, "study"))
+  now = assert(opened(root, study.path, "study"))
   lu.assertEquals({ shown(now)[2], now.title }, { "width_32: 60 61", "p" })
   write.remove_tree(root .. "/.studies")
-  now = assert(open_study(root, study.path))
+  now = assert(opened(root, study.path))
   lu.assertEquals({ now.found, shown(now)[1], #now.problems }, { true, "width_16: 50 51", 1 })
-  local nothing, message = open_study(root, study.path, study.path)
+  local nothing, message = opened(root, study.path, study.path)
   lu.assertNil(nothing)
   lu.assertStrContains(message, "no such study")
 end
@@ -248,7 +249,7 @@ function TestOpen.test_other_axes()
   local study, root = expand()
   sweep(study, root, 40)
   expand({ axis = "size" })
-  local now = assert(open_study(root, study.path))
+  local now = assert(opened(root, study.path))
   lu.assertEquals({ shown(now)[1], now.axes[1].name, now.remarks }, { "width_16: 50 51", "width", {
     "nothing of the study as it is now is there; this is as it was swept" } })
 end

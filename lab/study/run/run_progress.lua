@@ -1,9 +1,9 @@
 -- Progress of runs from the ends of their files, which are read repeatedly while others write them.
 --
 -- Input: a cell with the requirements on its runs (ledger.wanted), one of its runs, the folder where that is. Output:
--- run.state as ledger.lua has it, and run.far = { step, accuracy, rate (steps per second, as the trainer prints it),
--- work, evaluated (lengths; nil before the first) }. A file is read where its size, time or number has changed. A run
--- that has not ended is "running" while some process here has its lock, or its files have grown lately by our own
+-- run.state as ledger.lua has it, and run.progress = { step, accuracy, rate (steps per second, as the trainer prints
+-- it), work, evaluated (lengths; nil before the first) }. A file is read where its size, time or number has changed. A
+-- run that has not ended is "running" while some process here has its lock, or its files have grown lately by our own
 -- clock; at the first look their times count, with a margin for clocks that differ. Writes nothing.
 
 local input = require("base.input")
@@ -63,18 +63,18 @@ local function state_of(cell, run, seen, dir, locks, now)
   elseif ending.exit then
     return run_files.has_failed(ending.exit) and "failed" or "stopped"
   end
-  local cadence = run.far.rate and run.far.rate > 0 and cell.wanted.log_every
-  local room = math.max(QUIET, cadence and LINES * cadence / run.far.rate or 0)
+  local cadence = run.progress.rate and run.progress.rate > 0 and cell.wanted.log_every
+  local room = math.max(QUIET, cadence and LINES * cadence / run.progress.rate or 0)
   local held = locks[lfs.attributes(dir .. "/lock", "ino") or false]
   return (held or now - seen.sign <= room) and "running" or "stopped"
 end
 
 -- Looks at a run. locks: as ledger.locks gives them; now: seconds of a clock of ours.
-function M.look(cell, run, dir, locks, now)
+function M.read(cell, run, dir, locks, now)
   local seen = run.seen
   if not seen or seen.dir ~= dir then
     seen = { dir = dir, first = not seen, sign = now }
-    run.seen, run.far = seen, run.far or { step = 0, work = 0 }
+    run.seen, run.progress = seen, run.progress or { step = 0, work = 0 }
   end
   local ended = changed(seen, dir, "run.json")
   local moved, metrics_time = changed(seen, dir, "metrics.jsonl")
@@ -84,7 +84,7 @@ function M.look(cell, run, dir, locks, now)
   end
   if moved or evaluated or ended then
     seen.settled = nil
-    run.far = ledger.progress(dir, cell.wanted)
+    run.progress = ledger.progress(dir, cell.wanted)
     local written = math.max(metrics_time or 0, eval_time or 0)
     local old = seen.first and written > 0 and now - written > QUIET_AT_FIRST
     seen.sign = old and now - math.max(QUIET_AT_FIRST, now - written) or now

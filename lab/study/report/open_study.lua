@@ -4,7 +4,7 @@
 -- cells read (cells.lua), and path, set, plan_of, problems: what is damaged besides runs; or nil and a message, which
 -- begins with `front` where it is not about a line of a file.
 
-local as_swept = require("lab.study.read.as_swept")
+local earlier_results = require("lab.study.read.earlier_results")
 local cells = require("lab.study.read.cells")
 local grid = require("lab.study.grid.grid")
 local lfs = require("lfs")
@@ -12,7 +12,7 @@ local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")
 local snapshots = require("lab.study.read.snapshots")
 local tongues = require("base.tongues")
-local trained = require("lab.study.read.trained")
+local trained_run = require("lab.study.read.trained_run")
 local wording = require("base.wording")
 
 local M = {}
@@ -31,7 +31,7 @@ local function without_study(options, name, scale, message, problems)
     or message:match("[^\n]*")))
   problems[#problems + 1] = problem
   if snapshot then
-    local study = as_swept.whole(snapshot, base_name(name))
+    local study = earlier_results.whole(snapshot, base_name(name))
     study.remarks = { why .. "; this is as it was swept" }
     return study, nil, problems
   elseif options.study then
@@ -87,7 +87,7 @@ end
 local function read(options, expanded)
   local study = cells.of_study(expanded, options.runs, options.metric)
   if expanded.snapshot and not has_runs(study) then
-    local whole = cells.of_study(as_swept.whole(expanded.snapshot, expanded.name), options.runs, options.metric)
+    local whole = cells.of_study(earlier_results.whole(expanded.snapshot, expanded.name), options.runs, options.metric)
     if has_runs(whole) then
       whole.remarks = { "nothing of the study as it is now is there; this is as it was swept" }
       return whole
@@ -107,7 +107,7 @@ local function planner(project)
       return cell.spec.plan
     end
     if run and known[run.digest] == nil then
-      known[run.digest] = trained.plan(project, run.facts) or false
+      known[run.digest] = trained_run.plan(project, run.facts) or false
     end
     return run and known[run.digest] or nil
   end

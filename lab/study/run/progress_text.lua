@@ -1,9 +1,9 @@
 -- A study that is being swept, as text: its totals, a line for each group of cells, failures and their reasons.
 --
--- Input: the study, sums (sums.lua), the seconds that are left, failures { name, why }; lines and columns of a
--- terminal, or nil for text without end. Output: lines. Pure.
+-- Input: the study, sums (progress_totals.lua), the seconds that are left, failures { name, why }; lines and columns of
+-- a terminal, or nil for text without end. Output: lines. Pure.
 
-local groups_module = require("lab.study.run.sums")
+local progress_totals = require("lab.study.run.progress_totals")
 local lists = require("base.lists")
 local tongues = require("base.tongues")
 local wording = require("base.wording")
@@ -132,7 +132,7 @@ function M.lines(study, options)
   local columns = math.min(options.columns or WIDEST, WIDEST)
   local failures = failure_lines(options.failures, options.lines and FAILURES or math.huge)
   local most = options.lines and math.max(2, options.lines - 4 - #failures) or math.huge
-  local total, groups, depth = groups_module.of(study, most)
+  local total, groups, depth = progress_totals.of(study, most)
   local counts = counts_text(total)
   local lines = { ("%s: %s"):format(cut(options.title, math.max(4, columns - #counts - 4)), counts),
     ("%s %s"):format(M.bar(total.share), pace_text(total, options.seconds_left(total))) }

@@ -1,8 +1,8 @@
 -- Every cell on every set that it was evaluated on, in all metrics: a table of a report.
 --
--- Input: a study with its cells read (cells.lua). Output: a table as views.lua makes them: rows are cells, columns
--- sets, and the values in each cell the metrics, medians over the seeds at the chosen learning rate; nil where nothing
--- has a score.
+-- Input: a study with its cells read (cells.lua). Output: a table as score_tables.lua makes them: rows are cells,
+-- columns sets, and the values in each cell the metrics, medians over the seeds at the chosen learning rate; nil where
+-- nothing has a score.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -11,7 +11,7 @@ local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local runs = require("lab.study.read.runs")
 local statistics = require("lab.study.read.statistics")
-local views = require("lab.study.report.tables.views")
+local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
@@ -104,7 +104,7 @@ function M.table(study)
     return lists.has(names, "accuracy") and SHORT[name] or metrics.of[name].title
   end)
   local rows = lists.map(study.cells, function(cell)
-    return { title = views.key_text(study, cell), cells = lists.map(sets, function(set)
+    return { title = score_tables.key_text(study, cell), cells = lists.map(sets, function(set)
       return entry_of(cell, set, names)
     end) }
   end)

@@ -11,7 +11,7 @@ local nearest = require("base.nearest")
 local grids = require("lab.study.read.grids")
 local runs = require("lab.study.read.runs")
 local tongues = require("base.tongues")
-local views = require("lab.study.report.tables.views")
+local score_tables = require("lab.study.report.tables.score_tables")
 local wording = require("base.wording")
 
 local M = {}
@@ -31,14 +31,14 @@ end
 -- A set's name: the labels of a cell on the other axes.
 local function set_name(study, cell, along)
   return table.concat(lists.map(study.axes, function(axis)
-    return axis.name ~= along and #axis.values > 1 and views.label(axis.name, cell.key[axis.name]) or nil
+    return axis.name ~= along and #axis.values > 1 and score_tables.label(axis.name, cell.key[axis.name]) or nil
   end), ", ")
 end
 
 local function group_of(cell, axis, split, metric)
   local best = cell.summary.best or cell.summary.rates[1]
-  local group = { value = cell.key[axis], name = views.label(axis, cell.key[axis]), cell = cell, asked = best.asked,
-    rate = best.rate, rates = lists.count(cell.summary.rates, function(rate) return rate.mean end) }
+  local group = { value = cell.key[axis], name = score_tables.label(axis, cell.key[axis]), cell = cell,
+    asked = best.asked, rate = best.rate, rates = lists.count(cell.summary.rates, function(rate) return rate.mean end) }
   group.runs = lists.map(best.runs, function(run) return runs.score(run, split, metric) and run or nil end)
   table.sort(group.runs, function(a, b) return a.seed < b.seed end)
   group.scores = lists.map(group.runs, function(run) return runs.score(run, split, metric) end)
@@ -181,10 +181,10 @@ function M.notes(study, sets, split)
   end
   for _, cell in ipairs(study.cells) do
     for _, difference in ipairs(cell.summary.differences) do
-      notes[#notes + 1] = ("%s: its runs differ, %s"):format(views.key_text(study, cell), difference)
+      notes[#notes + 1] = ("%s: its runs differ, %s"):format(score_tables.key_text(study, cell), difference)
     end
-    notes[#notes + 1] = cell.anew and ("%s: its runs are of an earlier version, %s"):format(views.key_text(study, cell),
-      cell.anew) or nil
+    notes[#notes + 1] = cell.anew and ("%s: its runs are of an earlier version, %s"):format(
+      score_tables.key_text(study, cell), cell.anew) or nil
   end
   if within > 0 then
     notes[#notes + 1] = ("%s evaluated on nothing but training lengths (in distribution)"):format(within == 1

@@ -1,10 +1,10 @@
 -- How long runs took to get somewhere: steps and time of training until an evaluation on the way has a value, a table
 -- of a report.
 --
--- Input: a study with its cells read, an item { rows, threshold, split }. Output: a table as views.lua makes them, a
--- row for each value of an axis: over the runs at a cell's chosen learning rate that got there, mean and deviation of
--- the step of the first evaluation at or above the threshold (percent), and of the seconds of training until then. A
--- row where none got there is blank. M.seconds_at and M.first serve figures over time.
+-- Input: a study with its cells read, an item { rows, threshold, split }. Output: a table as score_tables.lua makes
+-- them, a row for each value of an axis: over the runs at a cell's chosen learning rate that got there, mean and
+-- deviation of the step of the first evaluation at or above the threshold (percent), and of the seconds of training
+-- until then. A row where none got there is blank. M.seconds_at and M.first serve figures over time.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -12,7 +12,7 @@ local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local runs = require("lab.study.read.runs")
 local statistics = require("lab.study.read.statistics")
-local views = require("lab.study.report.tables.views")
+local score_tables = require("lab.study.report.tables.score_tables")
 local wording = require("base.wording")
 
 local M = {}
@@ -66,15 +66,15 @@ end
 local function row_of(row, item, length)
   local got, note = row.got, entries.about(row.cell, "mean", {})
   local count = ("%d of %d%s"):format(#got.steps, got.runs, note and "*" or "")
-  return { title = views.label(item.rows, row.name), cells = { entry(got.steps, "%.0f", 1, row.cell),
+  return { title = score_tables.label(item.rows, row.name), cells = { entry(got.steps, "%.0f", 1, row.cell),
     entry(got.seconds, "%.2f", length, row.cell), { texts = { count }, about = note,
       number = row.cell and row.cell.number } } }
 end
 
 function M.table(study, item)
   local split, seconds = item.split or study.scored.select or "test", {}
-  local found = lists.map(views.axis(study, item.rows), function(name)
-    local cell = views.find(study, views.with(item.where, { [item.rows] = name }))
+  local found = lists.map(score_tables.axis(study, item.rows), function(name)
+    local cell = score_tables.find(study, score_tables.with(item.where, { [item.rows] = name }))
     local got = measured(study, cell, split, item.threshold)
     lists.append(seconds, got.seconds)
     return { name = name, cell = cell, got = got }
@@ -84,7 +84,7 @@ function M.table(study, item)
   local rows = lists.map(found, function(row) return row_of(row, item, length) end)
   local what = ("Steps and %s of training to %g%% %s on the set %s, mean and standard deviation (n - 1) over the runs "
     .. "that get there, at the chosen learning rate"):format(unit, item.threshold, entries.metric(study), split)
-  return views.model(item, what, captions.rates_sentence(study), nil, columns, rows)
+  return score_tables.model(item, what, captions.rates_sentence(study), nil, columns, rows)
 end
 
 return M

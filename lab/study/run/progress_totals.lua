@@ -1,9 +1,9 @@
 -- Progress of a study, in sums over its runs.
 --
--- Input: cells whose runs have a state and, where they have begun, `far` (glance.lua). Output: sums { runs, done,
--- further (of these: they have more steps than requested), running, failed, waiting (no such run can be trained yet),
--- left (the others; of these those "to train on", and "to evaluate"), gone and work (operations: done, and all; cells
--- with unknown work count like the mean of the others), share, rate (steps per second of running runs), pace
+-- Input: cells whose runs have a state and, where they have begun, `progress` (run_progress.lua). Output: sums { runs,
+-- done, further (of these: they have more steps than requested), running, failed, waiting (no such run can be trained
+-- yet), left (the others; of these those "to train on", and "to evaluate"), gone and work (operations: done, and all;
+-- cells with unknown work count like the mean of the others), share, rate (steps per second of running runs), pace
 -- (operations per second), best (training accuracy, of the last lines) }. Pure.
 
 local lists = require("base.lists")
@@ -20,7 +20,7 @@ local function empty()
 end
 
 local function add_run(sums, cell, run)
-  local wanted, far = cell.wanted, run.far
+  local wanted, progress = cell.wanted, run.progress
   local state = COUNTED[run.state] or "left"
   sums.runs, sums[state] = sums.runs + 1, sums[state] + 1
   sums.further = sums.further + (run.state == "trained further" and 1 or 0)
@@ -29,17 +29,17 @@ local function add_run(sums, cell, run)
   end
   if wanted and wanted.total then
     sums.work = sums.work + wanted.work
-    sums.gone = sums.gone + (state == "done" and wanted.work or far and math.min(far.work, wanted.work) or 0)
+    sums.gone = sums.gone + (state == "done" and wanted.work or progress and math.min(progress.work, wanted.work) or 0)
   else
     sums.unknown = sums.unknown + 1
     sums.unknown_done = sums.unknown_done + (state == "done" and 1 or 0)
   end
-  if far and far.accuracy then
-    sums.best = math.max(sums.best or far.accuracy, far.accuracy)
+  if progress and progress.accuracy then
+    sums.best = math.max(sums.best or progress.accuracy, progress.accuracy)
   end
-  if run.state == "running" and far and far.rate then
-    sums.pace = sums.pace + far.rate * cell.spec.plan.flops_per_step
-    sums.rate = sums.rate + (far.evaluated and 0 or far.rate)
+  if run.state == "running" and progress and progress.rate then
+    sums.pace = sums.pace + progress.rate * cell.spec.plan.flops_per_step
+    sums.rate = sums.rate + (progress.evaluated and 0 or progress.rate)
   end
 end
 
