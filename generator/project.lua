@@ -11,8 +11,8 @@ local lists = require("base.lists")
 local load_module = require("spec.reading.load")
 local mask_page = require("plan.pages.mask_page")
 local nearest = require("base.nearest")
-local model = require("plan.deriving.model")
-local options = require("spec.task.options")
+local model_network = require("plan.deriving.model_network")
+local task_options = require("spec.task.task_options")
 local paths = require("base.paths")
 local plan_module = require("plan.plan")
 local sha256 = require("base.sha256")
@@ -100,7 +100,7 @@ end
 
 -- The facts of a task with these options, what is not among them being the default; nil without facts.
 function Project.task_with(_, facts, given)
-  return facts and tasks.settle(facts, options.known(facts, given))
+  return facts and tasks.settle(facts, task_options.known(facts, given))
 end
 
 -- The words of --set as { path, text }.
@@ -187,7 +187,7 @@ end
 
 -- The network of what was planned, as its description left it.
 function Project.network(_, spec)
-  return (model.network(spec.plan, spec.network))
+  return (model_network.network(spec.plan, spec.network))
 end
 
 -- Returns the cells that an attention of a plan opens to queries, and their values, as in mask_page.lua.

@@ -1,7 +1,7 @@
 -- The terms of an attention: what its facets add to the loops over queries and keys.
 --
--- Input: a planned family of attentions, whose loops are settled (remade.lua). Output: its terms in the order of their
--- ranks, and beside them the properties that they have together. A term is
+-- Input: a planned family of attentions, whose loops are settled (recomputed_weights.lua). Output: its terms in the
+-- order of their ranks, and beside them the properties that they have together. A term is
 --
 --   kind, rank   of kinds.lua
 --   page         templates/attention/<target>/terms/<page>.tpl has its text, a section for every slot that it fills

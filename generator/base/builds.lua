@@ -7,7 +7,7 @@ local lfs = require("lfs")
 local paths = require("base.paths")
 local sha256 = require("base.sha256")
 local shell = require("base.shell")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
 local M = {}
 
@@ -33,9 +33,9 @@ end
 -- Returns the problem with the folder, or nil.
 function M.problem(root)
   local folder = M.folder(root)
-  if folder ~= OWN and not tongues.make(folder) then
+  if folder ~= OWN and not escape.make(folder) then
     return ("%s: make cannot handle this folder's name: %s; expected %s%s"):format(asked() and "LONGHAND_BUILD"
-      or "the user's cache (LONGHAND_CACHE, XDG_CACHE_HOME, HOME)", tongues.plain(folder), tongues.MAKE_TEXT,
+      or "the user's cache (LONGHAND_CACHE, XDG_CACHE_HOME, HOME)", escape.plain(folder), escape.MAKE_TEXT,
       asked() and "" or "; LONGHAND_BUILD names another folder for what is built")
   end
 end

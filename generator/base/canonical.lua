@@ -4,7 +4,7 @@
 -- Floats print with seventeen digits, floats with an integer value as integers: 2e6 and 2000000 are one number.
 
 local lists = require("base.lists")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
 local M = {}
 
@@ -38,7 +38,7 @@ function M.text(value)
   if kind == "number" then
     return number_text(value)
   elseif kind == "string" then
-    return tongues.json(value)
+    return escape.json(value)
   elseif kind ~= "table" then
     return tostring(value)
   end
@@ -46,7 +46,7 @@ function M.text(value)
     return "[" .. table.concat(lists.map(value, M.text), ",") .. "]"
   end
   return "{" .. table.concat(lists.map(M.sorted_keys(value), function(key)
-    return tongues.json(key) .. ":" .. M.text(value[key])
+    return escape.json(key) .. ":" .. M.text(value[key])
   end), ",") .. "}"
 end
 

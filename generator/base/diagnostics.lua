@@ -12,7 +12,7 @@
 -- Invariants: no I/O; the same records give the same text, whatever the order they were added in at one position.
 
 local lists = require("base.lists")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
 local M = {}
 
@@ -156,7 +156,7 @@ function Diagnostics:text()
   local total = count == 1 and "1 error" or count .. " errors"
   local more = count > LIMIT and (", %d more not shown"):format(count - LIMIT) or ""
   out[#out + 1] = total .. more .. "; nothing was written"
-  return (table.concat(out, "\n"):gsub("[^\n\t]+", tongues.plain)) .. "\n"
+  return (table.concat(out, "\n"):gsub("[^\n\t]+", escape.plain)) .. "\n"
 end
 
 -- Returns the errors as data, a list of { path, line, col, set, field, what, expected, hint, notes = { { path, line,

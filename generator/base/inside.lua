@@ -6,7 +6,7 @@
 -- too: it is moved or deleted itself.
 
 local lfs = require("lfs")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local write = require("base.write")
 
 local M = {}
@@ -24,7 +24,7 @@ end
 
 -- The message about a link that stands where a folder or file of our own should.
 function M.words(link)
-  return tongues.plain(("%s: found a link; expected a folder of its own, since nothing is written, moved or deleted "
+  return escape.plain(("%s: found a link; expected a folder of its own, since nothing is written, moved or deleted "
     .. "through a link"):format(link))
 end
 

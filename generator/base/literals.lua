@@ -3,7 +3,7 @@
 -- Input: a number, names or a text. Output: a word, or nil and what is wrong; lists of lines for templates.
 
 local lists = require("base.lists")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local wording = require("base.wording")
 
 local M = {}
@@ -39,14 +39,14 @@ end
 -- Names, each in quotes, between commas.
 function M.names(names)
   return wording.filled(lists.map(names, function(name, i)
-    return ('"%s"%s'):format(tongues.c_string(name), i < #names and "," or "")
+    return ('"%s"%s'):format(escape.c_string(name), i < #names and "," or "")
   end), COLUMNS)
 end
 
 -- One text in pieces, without the quotes around each.
 function M.text(text)
   local lines, line = {}, ""
-  local escaped, at = tongues.c_string(text), 1
+  local escaped, at = escape.c_string(text), 1
   while at <= #escaped do
     local piece = escaped:match("^\\%d%d%d", at) or escaped:match("^\\.", at) or escaped:sub(at, at)
     if #line + #piece > COLUMNS then

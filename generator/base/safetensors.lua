@@ -8,7 +8,7 @@
 local input = require("base.input")
 local json = require("dkjson")
 local lfs = require("lfs")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
 local M = {}
 
@@ -63,7 +63,7 @@ local function collect(result, header, room)
         entry, message = entry_of(stored, room)
       end
       if not entry then
-        return nil, ("%s: %s: %s"):format(result.path, tongues.plain(name), message)
+        return nil, ("%s: %s: %s"):format(result.path, escape.plain(name), message)
       end
       result.entries[name] = entry
       result.names[#result.names + 1] = name

@@ -1,17 +1,17 @@
 -- Runs other programs: the compiler, make, gnuplot, a trainer.
 --
--- Input: a list of words, quoted by tongues.lua. The address-space limit that the launcher puts on Lua is lifted for
+-- Input: a list of words, quoted by escape.lua. The address-space limit that the launcher puts on Lua is lifted for
 -- them, and the launcher's descriptor is closed. Prints nothing itself.
 
 local lists = require("base.lists")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
 local M = {}
 
 local PREPARE = 'ulimit -S -v "$(ulimit -H -v)" 2>/dev/null; exec 3>&-; unset LONGHAND_LAST_WORD; exec '
 
 function M.line(words)
-  local quoted = lists.map(words, function(word) return tongues.shell(tostring(word)) end)
+  local quoted = lists.map(words, function(word) return escape.shell(tostring(word)) end)
   return table.concat(quoted, " ")
 end
 
@@ -27,7 +27,7 @@ end
 function M.run(words, options)
   local line = PREPARE .. M.line(words)
   if options and options.output then
-    line = ("%s >%s"):format(line, tongues.shell(options.output)) .. (options.errors_too and " 2>&1" or "")
+    line = ("%s >%s"):format(line, escape.shell(options.output)) .. (options.errors_too and " 2>&1" or "")
   end
   return outcome(os.execute(line))
 end

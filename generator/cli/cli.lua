@@ -15,7 +15,7 @@ local options = require("cli.options")
 local outline = require("cli.command_outline")
 local sweeps = require("cli.sweeps")
 local trainer_flags = require("spec.trainer_flags")
-local hints = require("spec.hints.words")
+local hints = require("spec.hints.foreign_names")
 
 local M = {}
 

@@ -7,7 +7,7 @@
 --                    limit)
 --   antidiagonal     query i of S keys sees those from S + low - stride i to S + high - stride i, of those that there
 --                    are, or all where there are none; width and left_only as the spec has them
---   lines            as lines.lua has them
+--   lines            as attention_lines.lua has them
 -- sees_all: a query that nothing is open to sees all. Of lines, causal says that what is behind a query stays hidden.
 
 local lines_facet = require("facets.lines")

@@ -6,7 +6,7 @@
 --   directional      keys to the right and to the left gain what a learned map of the layer's input says
 --   fill             of the learned numbers of a layer up to whole vectors
 
-local vectors = require("base.vectors")
+local vector_width = require("base.vector_width")
 
 local M = { name = "normaliser", off = { kind = "softmax" } }
 
@@ -90,7 +90,7 @@ function M.plan(encoding, family)
     kind = "geometric",
     normalised = normaliser.normalised,
     directional = directional,
-    fill = vectors.WIDEST - (directional and 3 or 2),
+    fill = vector_width.WIDEST - (directional and 3 or 2),
   }
 end
 

@@ -14,7 +14,8 @@
 --   reads(encoding)          "positions" or "distances", if the facet that is on reads them
 --   told_length(resolved, sides)   words, where it depends on how many tokens a sequence has; sides: query, key, those
 --                            of the attention whose sequence a model makes itself
---   check(seen, say)         errors between fields; seen: the spec as those see it whom the facet is for (holders.lua);
+--   check(seen, say)         errors between fields; seen: the spec as those see it whom the facet is for
+--   (family_facets.lua);
 --                            say: how rules speak (say.lua)
 --   warn(seen, say)          what will hardly be meant, by say.warn
 --   plan(encoding, family, given)   the family's member of the page's name; family: with those of the pages before;

@@ -17,7 +17,7 @@
 -- and words for the templates.
 
 local lists = require("base.lists")
-local vectors = require("base.vectors")
+local vector_width = require("base.vector_width")
 
 local M = { name = "relative", by_place = true }
 
@@ -102,7 +102,7 @@ function M.plan(encoding, family, given)
     plan.rows_text = ("%s%sCLIP + 1"):format(plan.left and "" or "2 * ", family.PREFIX)
     plan.farthest = plan.left and "0" or family.PREFIX .. "CLIP"
     plan.init_sigma = relative.init_sigma or math.sqrt(2 / (plan.rows + plan.width))
-    plan.room = vectors.filled(plan.rows * plan.width)
+    plan.room = vector_width.filled(plan.rows * plan.width)
   end
   plan.set_of_layer = plan.sets == 1 and "0" or "l"
   plan.sets_words = plan.sets == 1 and ", shared by all layers" or ", one for each layer"

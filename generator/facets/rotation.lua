@@ -5,7 +5,7 @@
 -- of the head width and of the widest vector, 16 floats), and the index of its draw.
 
 local diagnostics = require("base.diagnostics")
-local vectors = require("base.vectors")
+local vector_width = require("base.vector_width")
 
 local M = { name = "rotation" }
 
@@ -101,7 +101,7 @@ function M.plan(encoding, family, given)
     kind = "rope",
     base = rotation.base,
     base_text = string.format("%.9g", rotation.base),
-    period = head_width * vectors.WIDEST // math.min(head_width & -head_width, vectors.WIDEST),
+    period = head_width * vector_width.WIDEST // math.min(head_width & -head_width, vector_width.WIDEST),
     draw = positions.layer_index,
     scaling = scaling(rotation.scaling, positions, given.longest_training),
   }

@@ -32,7 +32,7 @@ local python = require("facets.score.python")
 local reach = require("facets.score.reach")
 local score_cuda = require("facets.score.cuda")
 local traced = require("expression.traced")
-local vectors = require("base.vectors")
+local vector_width = require("base.vector_width")
 local walk = require("expression.walk")
 local wording = require("base.wording")
 
@@ -104,7 +104,7 @@ local function learned_parameters(family, parameters)
     local count = (size or 1) * (heads or 1)
     local shape = heads and { heads, size } or { size or 1 }
     return p.learned and { name = p.name, member = family.prefix .. "score_" .. p.name, count = count,
-      room = vectors.filled(count), shape = shape, per_layer = leaves.has_layer(p), init = p.init,
+      room = vector_width.filled(count), shape = shape, per_layer = leaves.has_layer(p), init = p.init,
       values = p.values, values_text = values_text(p.values, count), shape_text = table.concat(shape, "][") } or nil
   end)
 end

@@ -15,13 +15,13 @@ local describe = require("plan.pages.describe")
 local diagnostics = require("base.diagnostics")
 local digests = require("plan.deriving.digests")
 local dimensions = require("plan.deriving.dimensions")
-local encoding = require("plan.deriving.encoding")
+local encoding_facets = require("plan.deriving.encoding_facets")
 local experiment = require("plan.deriving.experiment")
-local model = require("plan.deriving.model")
+local model_network = require("plan.deriving.model_network")
 local optimizer = require("plan.deriving.optimizer")
-local remade = require("plan.deriving.remade")
+local recomputed_weights = require("plan.deriving.recomputed_weights")
 local terms = require("attention.terms")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local tuning = require("plan.deriving.tuning")
 
 local M = {}
@@ -64,7 +64,7 @@ local function head(resolved, facts)
     id = resolved.id,
     symbol = (resolved.id:gsub("__", "_U")),
     source = resolved.source,
-    command = "./longhand gen " .. tongues.shell(resolved.source), -- what banners name
+    command = "./longhand gen " .. escape.shell(resolved.source), -- what banners name
     precision = resolved.precision,
     resolved = resolved,
     defaults = defaults.of(resolved, facts.init),
@@ -83,19 +83,19 @@ local function build(resolved, facts)
   enter(head(resolved, facts))
   enter(experiment.of(plan, facts.task, facts.network))
   enter(dimensions.of(plan))
-  local added = encoding.added(plan, facts)
-  enter(model.attentions(plan, added, facts.network))
-  enter(encoding.of(plan, facts, added))
-  local of_model, net, lists = model.of(plan, facts.network)
+  local added = encoding_facets.added(plan, facts)
+  enter(model_network.attentions(plan, added, facts.network))
+  enter(encoding_facets.of(plan, facts, added))
+  local of_model, net, lists = model_network.of(plan, facts.network)
   enter(of_model)
   enter(costs.training(plan, facts.task))
-  remade.settle(plan)
+  recomputed_weights.settle(plan)
   terms.settle(plan)
-  enter(encoding.shared(plan))
+  enter(encoding_facets.shared(plan))
   enter({ files = file_list(plan), tuned = tuning.of(plan) })
   enter(optimizer.of(plan))
   enter(costs.of(plan, net, facts.task))
-  enter({ visits = encoding.visits(plan) })
+  enter({ visits = encoding_facets.visits(plan) })
   enter(cuda.of(plan, net, lists))
   enter({ about = describe.comments(plan) })
   enter({ digest = digests.plan(plan), model_digest = digests.model(plan) })

@@ -34,7 +34,7 @@
 local base_names = require("base.names")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
-local lines = require("spec.lines")
+local attention_lines = require("spec.attention_lines")
 local lists = require("base.lists")
 local nearest = require("base.nearest")
 local parameters = require("spec.score.score_parameters")
@@ -125,7 +125,7 @@ M.TEXT = {
   lengths = "{ first, last }, { first, last, step = 20 } or { list = { 6, 10, 50 } }, lengths from 1 to " .. M.LONGEST,
   score = "function(x) return x.score + ... end, a list of such, or { use = preset }",
   parameters = "{ name = " .. parameters.TEXT .. ", ... }",
-  lines = lines.TEXT,
+  lines = attention_lines.TEXT,
   source = "a C file named <kind>.c, the kind being a letter a-z, then 1 to 63 of a-z, 0-9 and _",
   network = "a Lua file named <name>.lua, the name being a letter a-z, then 1 to 63 of a-z, 0-9 and _",
   file = "the path of a file, relative to the spec file",

@@ -4,10 +4,10 @@
 -- Input: the context of validate.lua with the resolved spec, as values.lua has read it. Output: context.task, the facts
 -- of the task for this spec; resolved.task with what follows of them. Errors go to the diagnostics.
 
-local finite = require("spec.task.finite")
+local datasets = require("spec.task.datasets")
 local lists = require("base.lists")
 local losses = require("spec.rules.losses")
-local options = require("spec.task.options")
+local task_options = require("spec.task.task_options")
 local schema = require("spec.schema")
 local sections = require("spec.reading.sections")
 local tasks = require("spec.task.tasks")
@@ -91,10 +91,10 @@ function M.task(context)
   end
   local facts = choice ~= "data" and (context.own_task or context.tasks[task.kind])
   if choice == "data" then
-    facts = finite.of_files(context, given, task)
-    finite.refuse(context, given, "task.data", { seed = "a task that makes its examples" })
+    facts = datasets.of_files(context, given, task)
+    datasets.refuse(context, given, "task.data", { seed = "a task that makes its examples" })
   end
-  task.options = options.settle(context, facts)
+  task.options = task_options.settle(context, facts)
   if choice ~= "data" and facts then
     local what
     facts, what = tasks.settle(facts, task.options)
@@ -103,15 +103,15 @@ function M.task(context)
     end
   end
   if facts and facts.sets then
-    facts = finite.made(context, given, facts, task)
+    facts = datasets.made(context, given, facts, task)
   elseif facts and choice ~= "data" then
-    finite.refuse(context, given, "a sampler", { validation = "finite data: ./longhand list tasks",
+    datasets.refuse(context, given, "a sampler", { validation = "finite data: ./longhand list tasks",
       seed = "a task that makes its examples: ./longhand list tasks" })
   end
   if facts then
     context.task = with_streams(facts, context.resolved)
     losses.settle(context, given, context.task)
   end
-  finite.settle_steps(context, context.task)
+  datasets.settle_steps(context, context.task)
 end
 return M

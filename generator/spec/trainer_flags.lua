@@ -8,7 +8,7 @@
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
 local nearest = require("base.nearest")
-local hints = require("spec.hints.words")
+local hints = require("spec.hints.foreign_names")
 local write = require("base.write")
 
 local M = {}

@@ -19,7 +19,7 @@ local rules = require("spec.rules.rules")
 local schema = require("spec.schema")
 local settle = require("spec.settle")
 local settle_encoding = require("spec.settle_encoding")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local tree = require("spec.reading.tree")
 local unknown = require("spec.hints.unknown")
 local values = require("spec.values")
@@ -197,7 +197,7 @@ end
 function M.resolve(loaded, d, given)
   local context = { diagnostics = d, tasks = given.tasks, root = inherit.lay(loaded.tree), loaded = loaded,
     origins = {}, formulas = {}, files = {}, partial = {}, dropped = {},
-    resolved = { id = loaded.id, source = tongues.plain(loaded.source) } }
+    resolved = { id = loaded.id, source = escape.plain(loaded.source) } }
   settle.replaced_task(context)
   read_children(context, "", context.root, context.resolved)
   settle.task(context)

@@ -9,7 +9,7 @@ local axes = require("spec.task.axes")
 local base_names = require("base.names")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
-local lines = require("spec.lines")
+local attention_lines = require("spec.attention_lines")
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
 local load_module = require("spec.reading.load")
@@ -428,10 +428,10 @@ function M.formula(context, family)
 end
 
 function readers.lines(context, field, node)
-  return lines.read(node, field.path, context.resolved.model.heads, function(...) add(context, ...) end)
+  return attention_lines.read(node, field.path, context.resolved.model.heads, function(...) add(context, ...) end)
 end
 
--- Options are read when the task is known (options.lua).
+-- Options are read when the task is known (task_options.lua).
 function readers.options(context, field, node)
   if not tree.is_record(node) then
     return wrong_type(context, field, node)

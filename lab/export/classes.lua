@@ -20,7 +20,7 @@ local lists = require("base.lists")
 local names_module = require("lab.export.python_names")
 local operations = require("lab.export.operations")
 local pages = require("facets.pages")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
 local M = {}
 
@@ -290,7 +290,7 @@ local function scope_items(state, class, scope)
 end
 
 block_class = function(state, block)
-  local class = new_class(state, tongues.python(block.comment))
+  local class = new_class(state, escape.python(block.comment))
   local items = scope_items(state, class, block)
   local variables, value_names = names_module.variables({ "h", table.unpack(needed(class)) }), { [block.entry] = "h" }
   local arguments = lists.join({ "h" }, lists.map(block.externals, function(value)

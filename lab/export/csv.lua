@@ -9,7 +9,7 @@ local lists = require("base.lists")
 local open_study = require("lab.study.report.open_study")
 local report_csv = require("lab.study.report.tables.report_csv")
 local run_files = require("lab.study.read.run_files")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local write = require("base.write")
 
 local M = {}
@@ -57,7 +57,7 @@ local function field(value)
   if math.type(value) == "float" then
     return ("%.9g"):format(value)
   end
-  return value == nil and "" or tongues.csv(tostring(value))
+  return value == nil and "" or escape.csv(tostring(value))
 end
 
 -- The lines of a run as one text. If a condition was evaluated twice at the same step, the last line counts.
@@ -71,14 +71,14 @@ local function lines_of(study, axes, cell, run)
       row.split, field(row.set) }
     lists.append(fields, lists.map(axes, function(axis) return field(by[axis]) end))
     lists.append(fields, lists.map(VALUES, function(name) return field(row[name]) end))
-    fields[#fields + 1] = tongues.csv(run.dir)
+    fields[#fields + 1] = escape.csv(run.dir)
     places[key], lines[place] = place, table.concat(fields, ",") .. "\n"
   end)
   return table.concat(lines)
 end
 
 local function columns(axes)
-  local names = lists.append(lists.join(FRONT, lists.map(axes, tongues.csv)), VALUES)
+  local names = lists.append(lists.join(FRONT, lists.map(axes, escape.csv)), VALUES)
   names[#names], names[#names + 1] = "evaluation_seed", "folder"
   return names
 end

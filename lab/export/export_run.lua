@@ -12,7 +12,7 @@ local pytorch = require("lab.export.pytorch")
 local render = require("render.templates.render")
 local shell = require("base.shell")
 local safetensors = require("base.safetensors")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local trained_run = require("lab.study.read.trained_run")
 local write = require("base.write")
 
@@ -40,7 +40,7 @@ local function ask(trainer, words, given)
     local value = input.decode(line)
     if getmetatable(value) ~= input.OBJECT then
       return nil, 1, ("trainer %s: found %s; expected JSON: are the checkpoint's parameters finite?"):format(words[1],
-        tongues.plain(line:sub(1, 80)))
+        escape.plain(line:sub(1, 80)))
     end
     lines[#lines + 1] = value
   end

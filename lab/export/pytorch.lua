@@ -10,7 +10,7 @@ local json = require("dkjson")
 local lists = require("base.lists")
 local names = require("lab.export.python_names")
 local places = require("lab.export.places")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local wording = require("base.wording")
 
 local M = {}
@@ -185,10 +185,10 @@ local function about(spec, run)
   local plan, model = spec.plan, spec.resolved.model
   return {
     ("Trained by Longhand on %s: plan %s, seed %s, learning rate %s, step %s."):format(plan.task.kind, plan.digest,
-      run.info.seed, run.info.learning_rate, tongues.python(run.metadata.step or "unknown")),
+      run.info.seed, run.info.learning_rate, escape.python(run.metadata.step or "unknown")),
     ("%d parameters; %s %s%s."):format(plan.parameters, wording.article(model.kind),
       (model.kind:gsub("_", "-")),
-      model.source and ", whose network is " .. tongues.python(model.source:match("[^/]*$")) or ""),
+      model.source and ", whose network is " .. escape.python(model.source:match("[^/]*$")) or ""),
   }
 end
 

@@ -1,4 +1,4 @@
--- Texts that try to be more than text, and what a page of each tongue must look like whatever text is in it.
+-- Texts that try to be more than text, and what a page of each language must look like whatever text is in it.
 --
 -- M.TEXTS are to be put wherever a stranger's text may stand. The checks return what is wrong, or nil.
 

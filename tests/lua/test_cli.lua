@@ -236,7 +236,7 @@ function TestUsual.test_words_mean_what_there_is()
   lu.assertEquals(flags["--steps"], { kind = "INTEGER", least = 0, most = 4294967295.0 })
   lu.assertNotNil(flags["--eval-data"])
   local fields = 0
-  for _, target in ipairs(require("spec.hints.words").targets(".")) do
+  for _, target in ipairs(require("spec.hints.foreign_names").targets(".")) do
     local flag = target:match("^%-%-[%w-]+")
     fields = fields + (flag and 0 or 1)
     lu.assertTrue(flag ~= nil or schema.at[target] ~= nil, target)

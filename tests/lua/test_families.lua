@@ -5,7 +5,7 @@ local support = dofile("tests/lua/support.lua")
 local facets = require("tests.facets.enter") -- ahead of what reads all pages
 
 local describe = require("plan.pages.describe")
-local encoding_module = require("plan.deriving.encoding")
+local encoding_module = require("plan.deriving.encoding_facets")
 local lu = require("luaunit")
 local dimensions = require("plan.deriving.dimensions")
 local plans = require("plans")

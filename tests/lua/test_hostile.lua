@@ -21,10 +21,10 @@ local pytorch = require("lab.export.pytorch")
 local report = require("lab.study.report.report")
 local reports = require("reports")
 local tasks = require("spec.task.tasks")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local validate = require("spec.validate")
 
--- Scripts are read here; test_tongues.lua has gnuplot run them.
+-- Scripts are read here; test_escape.lua has gnuplot run them.
 function draw.run()
   return nil, "no pictures", {}
 end
@@ -68,7 +68,7 @@ local function set(value, path, leaf)
   value[path[#path]] = leaf
 end
 
--- All files of a folder pass the check of their tongue.
+-- All files of a folder pass the check of their language.
 local function assert_clean(folder, what)
   local count = 0
   for name in lfs.dir(folder) do
@@ -202,7 +202,7 @@ end
 
 local FOLDERS = { "*", "a*", "a\nint x;", "??", "a\\", 'a"b', "\xff\1", "]] os.exit() --[[" }
 
--- The data's path is a string, byte for byte; test_tongues.lua has the compiler read such strings.
+-- The data's path is a string, byte for byte; test_escape.lua has the compiler read such strings.
 function TestHostile.test_paths_of_data()
   for _, name in ipairs(FOLDERS) do
     local files, shown = generated(name, [[return { task = { data = "d.jsonl", input_symbols = 2, output_symbols = 2 },
@@ -210,7 +210,7 @@ function TestHostile.test_paths_of_data()
     lu.assertStrContains(shown, name)
     for _, file in ipairs(files) do
       if file.path == "spec.c" then
-        lu.assertStrContains(file.text, ('\n        .train = "%s",\n'):format(tongues.c_string(shown)))
+        lu.assertStrContains(file.text, ('\n        .train = "%s",\n'):format(escape.c_string(shown)))
       end
     end
   end

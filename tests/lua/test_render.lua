@@ -362,7 +362,7 @@ function TestWrap.test_a_comment_hands_on_what_a_line_has_too_much()
     { "1: /* a " .. LONG .. " " .. ("y"):rep(52), "1:  * zzz", "2:  *", "3:  * Next. */" })
 end
 
-function TestWrap.test_rows_directives_and_other_tongues_stay()
+function TestWrap.test_rows_directives_and_other_languages_stay()
   local row = '    {"' .. LONG .. '", "' .. LONG .. '"},'
   local directive = "#define A(x) f(x, " .. LONG .. ", " .. LONG .. ")"
   local text = run({ ["t.tpl"] = "f(" .. LONG .. ", " .. LONG .. ");\n" })

@@ -13,7 +13,7 @@ local reports = require("reports")
 local spread = require("lab.study.report.tables.spread")
 local table_latex = require("lab.study.report.tables.table_latex")
 local table_text = require("lab.study.report.tables.table_text")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local score_tables = require("lab.study.report.tables.score_tables")
 local write = require("base.write")
 
@@ -419,7 +419,7 @@ end
 
 function TestRenderers.test_latex()
   assert_golden("table.tex", table_latex.render(mean_table("latex")))
-  lu.assertEquals(tongues.latex("a_b & 50% {x} \\ ~^ #1 $ <|>"),
+  lu.assertEquals(escape.latex("a_b & 50% {x} \\ ~^ #1 $ <|>"),
     "a\\_b \\& 50\\% \\{x\\} \\textbackslash{} \\textasciitilde{}\\textasciicircum{} \\#1 \\$ \\textless{}\\textbar{}"
       .. "\\textgreater{}")
 end
@@ -428,12 +428,12 @@ function TestRenderers.test_html()
   assert_golden("table.html", html.table(mean_table("html")) .. "\n")
   local model = mean_table("heading")
   lu.assertStrContains(html.table(model, model.title), "<caption>Mean over 2 lengths")
-  lu.assertEquals(tongues.html('<a href="x">&</a>'), "&lt;a href=&quot;x&quot;&gt;&amp;&lt;/a&gt;")
+  lu.assertEquals(escape.html('<a href="x">&</a>'), "&lt;a href=&quot;x&quot;&gt;&amp;&lt;/a&gt;")
 end
 
 function TestRenderers.test_csv_fields_survive()
   for _, field in ipairs({ "plain", "a,b", 'say "x"', "", '"', "a,\"b\",c" }) do
-    local line = tongues.csv(field) .. "," .. tongues.csv("end")
+    local line = escape.csv(field) .. "," .. escape.csv("end")
     lu.assertEquals(published.fields(line), { field, "end" })
   end
   lu.assertNil(published.fields('"open'))

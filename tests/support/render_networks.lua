@@ -7,7 +7,7 @@ local random_specs = require("random_specs") -- before whatever plans
 local builder = require("network.graph.builder")
 local levels = require("plan.deriving.levels")
 local memory = require("plan.deriving.memory")
-local model = require("plan.deriving.model")
+local model_network = require("plan.deriving.model_network")
 local networks = require("networks")
 local reference = require("reference_network")
 local render = require("render.templates.render")
@@ -76,7 +76,7 @@ end
 
 local function add(plan)
   add_memory(plan)
-  local network = reference.derive(model.network(plan))
+  local network = reference.derive(model_network.network(plan))
   network.id, network.noise = plan.id, NOISE[plan.noise]
   list[#list + 1] = network
 end

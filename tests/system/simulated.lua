@@ -9,7 +9,7 @@ package.path = "generator/?.lua;?.lua;" .. package.path
 
 local canonical = require("base.canonical")
 local tasks = require("spec.task.tasks")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local write = require("base.write")
 
 local action, study, site, out, folder = table.unpack(arg)
@@ -20,7 +20,7 @@ local function trainer_of(cell, body)
   for _, item in ipairs({ { "id", cell.id }, { "digest", cell.spec.plan.digest }, { "steps", resolved.train.steps },
     { "examples", resolved.eval.examples }, { "lengths", table.concat(tasks.lengths(resolved.eval.lengths), " ") },
     { "spec", canonical.text(resolved) } }) do
-    lines[#lines + 1] = item[1] .. "=" .. tongues.shell(tostring(item[2]))
+    lines[#lines + 1] = item[1] .. "=" .. escape.shell(tostring(item[2]))
   end
   return table.concat(lines, "\n") .. "\n" .. body
 end
@@ -36,7 +36,7 @@ local function list(_, cells)
     assert(file:close())
     items[i] = { cell = cell, dir = dir, fresh = true, job = { defaults = { digest = DEFAULTS } } }
   end
-  assert(os.execute(("find %s -name trainer -exec chmod +x {} +"):format(tongues.shell(folder))))
+  assert(os.execute(("find %s -name trainer -exec chmod +x {} +"):format(escape.shell(folder))))
   return items
 end
 

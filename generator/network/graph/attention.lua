@@ -1,8 +1,8 @@
 -- Attention as a part of a network: the products around it, and the parameters that its facets learn.
 --
--- A family (encoding.lua) is one attention of a model with its facets: positions, rotation, relative, score, mask,
--- normaliser, heads, projections: { bias (nil: as the description says), output, init }. A block names a family; its
--- second attention of the same facets takes a name of its own.
+-- A family (encoding_facets.lua) is one attention of a model with its facets: positions, rotation, relative, score,
+-- mask, normaliser, heads, projections: { bias (nil: as the description says), output, init }. A block names a family;
+-- its second attention of the same facets takes a name of its own.
 -- Queries and keys of one value are packed into one product with the values; else queries are one product, keys and
 -- values another (cross-attention).
 

@@ -15,12 +15,12 @@
 
 local attention = require("network.graph.attention")
 local checks = require("network.graph.checks")
-local ends = require("network.graph.ends")
+local inputs_and_outputs = require("network.graph.inputs_and_outputs")
 local feedforward = require("network.graph.feedforward")
 local initial = require("network.graph.initial")
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
-local vectors = require("base.vectors")
+local vector_width = require("base.vector_width")
 local wording = require("base.wording")
 
 local M = {}
@@ -35,8 +35,8 @@ local MOST_REPETITIONS = 4096 -- of all blocks; each keeps what its backward pas
 -- A width with the name of its constant. Equal names are equal widths.
 function Scope:width(name, count)
   local net = self.net
-  if not count or count < vectors.WIDEST or count % vectors.WIDEST ~= 0 then
-    checks.fail(net, ("a width of %s"):format(count), "a multiple of %d", vectors.WIDEST)
+  if not count or count < vector_width.WIDEST or count % vector_width.WIDEST ~= 0 then
+    checks.fail(net, ("a width of %s"):format(count), "a multiple of %d", vector_width.WIDEST)
   end
   local known = net.widths[name]
   if known and known.count ~= count then
@@ -213,7 +213,7 @@ end
 
 Scope.push, Scope.attention, Scope.feedforward = push, attention.attend, feedforward
 
-for name, method in next, ends do
+for name, method in next, inputs_and_outputs do
   Scope[name] = method
 end
 

@@ -13,7 +13,7 @@ local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
 local outline = require("network.graph.outline")
-local rooms = require("network.targets.cpu_rooms")
+local rooms = require("network.targets.cpu_buffers")
 
 local M = {}
 

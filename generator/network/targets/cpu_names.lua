@@ -5,7 +5,7 @@
 local buffers = require("network.lists.buffers")
 local calls = require("network.targets.calls")
 local ops = require("network.graph.ops")
-local rooms = require("network.targets.cpu_rooms")
+local rooms = require("network.targets.cpu_buffers")
 
 local M = {}
 

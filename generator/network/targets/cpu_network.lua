@@ -32,7 +32,7 @@ local lists = require("base.lists")
 local names = require("network.targets.cpu_names")
 local ops = require("network.graph.ops")
 local records = require("network.targets.cpu_records")
-local rooms = require("network.targets.cpu_rooms")
+local rooms = require("network.targets.cpu_buffers")
 local vocabulary_rows = require("network.targets.cpu_vocabulary")
 
 local M = {}

@@ -11,7 +11,7 @@ local embeddings = require("network.targets.embeddings")
 local names = require("network.targets.cpu_names")
 local ops = require("network.graph.ops")
 local part = require("network.targets.cpu_part")
-local rooms = require("network.targets.cpu_rooms")
+local rooms = require("network.targets.cpu_buffers")
 local vocabulary = require("network.targets.cpu_vocabulary")
 
 local M = {}

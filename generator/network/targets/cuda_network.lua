@@ -6,7 +6,7 @@
 --              order; where there are loops, gradients are stored from use first_use on, and added by those before
 --   pass       what a block of threads does with its examples: { train, evaluate }
 --   rows       functions that go over rows, each compiled once: { template, name, kernel, width }
---   always     members of the workspace (cuda_rooms.lua), training: those that are there in training alone
+--   always     members of the workspace (cuda_buffers.lua), training: those that are there in training alone
 --   place_sums sums of the rows of learned tables of positions, which the shards add up: { member, block, count }
 --   masks      groups of dropout sites of the model's width: { first, places, layer, places_of, below_text,
 --              stream_text }; places_of: in the counter, where that is another; sites: how many there are; places: of
@@ -14,7 +14,7 @@
 --   bits       masks of another width, and of attention's weights, an array each: { name, uses, bytes, about, layer,
 --              place, below }; bytes: of a sequence; drops: whether there are masks of either kind
 --   attends, embeddings   what they call things: cuda_names.lua
---   streams    words of each (cuda_rooms.lua); lengths: the type of T that is handed around, of one stream a number,
+--   streams    words of each (cuda_buffers.lua); lengths: the type of T that is handed around, of one stream a number,
 --              of several a struct; row_words, most_rows, tokens, of blocks row_words: as these are declared; labelled:
 --              the T of the stream that labels are of
 --   phases     names of a wide model's phases (launches.lua), most_launches: of a step; false of a narrow one
@@ -34,7 +34,7 @@ local cuda_names = require("network.targets.cuda_names")
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
 local records = require("network.targets.cuda_records")
-local rooms = require("network.targets.cuda_rooms")
+local rooms = require("network.targets.cuda_buffers")
 local wording = require("base.wording")
 
 local M = {}

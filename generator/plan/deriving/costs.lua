@@ -1,7 +1,7 @@
 -- Costs of a step: floating-point operations and memory, for `plan` and for bench.
 --
 -- Input: a plan with its network; that network (builder.lua); the task's header (lengths as formulas). Output of
--- M.training: the results of the lengths; the longest decides what attention stores (remade.lua). Of M.of:
+-- M.training: the results of the lengths; the longest decides what attention stores (recomputed_weights.lua). Of M.of:
 --   flops           factors for the generated formulas; masked: families with masks, { family, count, of_head }, of a
 --                   pair of tokens in all heads and in one; flops_per_step; and `flops` of a whole step, all
 --                   repetitions, mean over the training lengths, into the operations of plan.network (forward and

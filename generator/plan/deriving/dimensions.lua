@@ -2,9 +2,9 @@
 -- what it drops out.
 --
 -- Input: a plan with its resolved spec and task. Output: layers, of all stacks, width and what follows from them,
--- streams, tokens and what they are, classes, dropout, block_tokens. And of M.attentions, for model.lua, what a
+-- streams, tokens and what they are, classes, dropout, block_tokens. And of M.attentions, for model_network.lua, what a
 -- description of the kind may name. A family of attentions is what all layers of a stack have in one place of the
--- block; encoding.lua adds its facets:
+-- block; encoding_facets.lua adds its facets:
 --   name           "self"; functions and types of generated code that are the family's carry it
 --   of_spec        the name that the spec has for it, the same for all of a kind
 --   prefix, PREFIX what its constants and its members of shared structs begin with: "" where there is no other
@@ -15,7 +15,7 @@
 --   ranged         a call may be for some of the queries
 --   tiles          decoding keeps keys and values also in tiles, for queries that come one at a time
 --   partial        in the last layer only tokens that are read are computed (labelled_rows.lua)
---   remade         false, or how weights are recomputed in the backward pass, on the CPU: remade.lua
+--   remade         false, or how weights are recomputed in the backward pass, on the CPU: recomputed_weights.lua
 --   bounded        partial or remade: attention is computed for a range of queries
 --   layers, repetitions, heads, head_width; repetitions: of its layers, all loops of the block together;
 --   head_part: channels of a head that fill whole vectors, whatever their width
@@ -23,7 +23,7 @@
 
 local common = require("spec.fields.common")
 local lists = require("base.lists")
-local vectors = require("base.vectors")
+local vector_width = require("base.vector_width")
 
 local M = {}
 
@@ -107,7 +107,8 @@ local attentions = {
   end,
 }
 
--- The attentions that a description of the kind may name; model.lua keeps those that it names, each in its block.
+-- The attentions that a description of the kind may name; model_network.lua keeps those that it names, each in its
+-- block.
 function M.attentions(plan)
   return attentions[plan.resolved.model.kind](plan)
 end
@@ -142,7 +143,7 @@ function M.of(plan)
   part.feedforward, part.readout = model.feedforward, model.readout or "outputs"
   part.part_start = part.readout == "probe" and "part_start(w, part, s)" or "part_start(w, part)"
   part.classes = plan.task.output_count
-  part.class_columns = vectors.filled(part.classes)
+  part.class_columns = vector_width.filled(part.classes)
   part.block_tokens = plan.resolved.train.block_tokens or common.BLOCK_TOKENS
   part.streams = { { name = "source", index = 0 }, model.kind == "encoder_decoder" and { name = "target", index = 1 }
     or nil }

@@ -1,7 +1,7 @@
 -- Choices that cannot change a rounding and may therefore be made for a machine: their one table, with the value that a
 -- model of registers and caches gives each.
 --
--- Input: a plan with its tensors (model.lua), a level of levels.lua, a machine: { l2 = bytes of a core's
+-- Input: a plan with its tensors (model_network.lua), a level of levels.lua, a machine: { l2 = bytes of a core's
 -- second cache }. Output: names and values of choices, in the order of M.CHOICES; for tuned.h (templates/common) the
 -- constants that they stand for.
 -- A choice here may change how work is divided, the order in which independent results are computed, and prefetching;

@@ -1,6 +1,6 @@
 -- Masks of a plan, pair by pair, and as a picture: the output of `plan --mask`.
 --
--- Input: an attention of a plan (encoding.lua), its queries and keys; or a plan. Output: M.cells: for each head
+-- Input: an attention of a plan (encoding_facets.lua), its queries and keys; or a plan. Output: M.cells: for each head
 -- { rows }, for each query the values that its score gains with every key, false where the key is hidden; one head
 -- stands for all where they are equal; M.picture: the text of an SVG at the longest lengths of training, up to 400
 -- tokens.

@@ -12,7 +12,7 @@ local paths = require("base.paths")
 local render = require("render.templates.render")
 local sha256 = require("base.sha256")
 local shell = require("base.shell")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local trainer_defaults = require("render.builds.trainer_defaults")
 local write = require("base.write")
 
@@ -45,7 +45,7 @@ end
 -- The levels that a choice (all, best, or a list) means with this compiler on this machine; or nil and a message.
 function M.levels(project, choice)
   local answer, code = "", 1
-  if tongues.make((choice:gsub(" ", ","))) then
+  if escape.make((choice:gsub(" ", ","))) then
     answer, code = ask(project, "print-levels-or-problem", "LEVELS=" .. choice)
   end
   local levels = answer:match("^levels: (.+)$")
@@ -78,9 +78,9 @@ function M.cuda(project, request, least)
     project:build_goal(""):gsub("/$", ""), "--root", root, "--arch", request.arch or "", "--least", least })
   if code ~= 0 then
     return nil, words
-  elseif not tongues.make((words:gsub(" ", ","))) then
-    return nil, ("make cannot handle the toolkit's path: %s; expected %s"):format(tongues.plain(words),
-      tongues.MAKE_TEXT)
+  elseif not escape.make((words:gsub(" ", ","))) then
+    return nil, ("make cannot handle the toolkit's path: %s; expected %s"):format(escape.plain(words),
+      escape.MAKE_TEXT)
   end
   return (words .. " " .. text):gsub(" $", "")
 end
@@ -269,9 +269,9 @@ end
 
 -- An exit code and text where make cannot take a folder, an absolute path; nil where it can. choice: what names it.
 function M.refused(project, dir, choice)
-  if not tongues.make(seen_from_root(project, dir)) then
+  if not escape.make(seen_from_root(project, dir)) then
     return 2, ("%s: make cannot handle this folder's name; expected %s; choose another %s\n"):format(
-      tongues.plain(dir), tongues.MAKE_TEXT, choice)
+      escape.plain(dir), escape.MAKE_TEXT, choice)
   end
 end
 

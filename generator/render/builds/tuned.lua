@@ -13,7 +13,7 @@ local lists = require("base.lists")
 local paths = require("base.paths")
 local sha256 = require("base.sha256")
 local shell = require("base.shell")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local tuning = require("plan.deriving.tuning")
 local write = require("base.write")
 
@@ -57,7 +57,7 @@ end
 function M.compiler(project)
   if not project.compiler_words then
     local text = shell.capture(shell.make(project.root, "print-compiler"))
-    project.compiler_words = tongues.plain((text:gsub("%s+$", "")))
+    project.compiler_words = escape.plain((text:gsub("%s+$", "")))
   end
   return project.compiler_words
 end
@@ -115,7 +115,7 @@ function M.read(key, plan)
   end
   if problem then
     return nil, ("%s: %s%s; expected %s; the model's choices are taken; remove it"):format(path,
-      problem.field and tongues.plain(problem.field) .. ": " or "", tongues.plain(problem.found), problem.expected)
+      problem.field and escape.plain(problem.field) .. ": " or "", escape.plain(problem.found), problem.expected)
   end
   return { date = entry.date, values = entry.choices }
 end
@@ -148,7 +148,7 @@ local function any_for(plan)
   end
   local good, following, state = pcall(lfs.dir, folder)
   if not good then
-    return false, ("%s; the model's choices are taken"):format(tongues.plain(following))
+    return false, ("%s; the model's choices are taken"):format(escape.plain(following))
   end
   for name in following, state do
     if name:sub(1, #prefix) == prefix then

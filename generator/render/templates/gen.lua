@@ -16,7 +16,7 @@ local prune = require("render.templates.prune")
 local render = require("render.templates.render")
 local signatures = require("render.templates.signatures")
 local sha256 = require("base.sha256")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
 local M = {}
 
@@ -24,7 +24,7 @@ local DEVICE = "device.cu" -- cuda.mk knows it
 local TASK = "task.c" -- the Makefile knows it
 
 local function replaced(text, old, new)
-  return (text:gsub(tongues.c_comment(old):gsub("%p", "%%%0"), new))
+  return (text:gsub(escape.c_comment(old):gsub("%p", "%%%0"), new))
 end
 
 -- A file's text as it counts for a build: studies may share a cell, so which of them the banner names does not.

@@ -15,7 +15,7 @@ local nearest = require("base.nearest")
 local signatures = require("render.templates.signatures")
 local slots = require("render.templates.slots")
 local template = require("render.templates.template")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local wrap = require("render.templates.wrap")
 
 local M = {}
@@ -49,12 +49,12 @@ local function ident(name)
 end
 
 -- A helper that puts text into a comment or a string of C.
-local function text_helper(tongue)
+local function text_helper(language)
   return function(text)
     if type(text) ~= "string" then
       return nil, ("a text is needed, not %s"):format(type(text))
     end
-    return tongue(text)
+    return language(text)
   end
 end
 
@@ -245,7 +245,7 @@ local function add_hole(run, expression, parent, value)
 end
 
 local CODE = { __text = add_text, __at = stand_at, __hole = add_hole, __end = finish_line }
-local CONVERT = { c_comment = text_helper(tongues.c_comment), c_string = text_helper(tongues.c_string),
+local CONVERT = { c_comment = text_helper(escape.c_comment), c_string = text_helper(escape.c_string),
   f32 = literals.f32, f64 = literals.f64, ident = ident }
 local ACT = { include = include, splice = splice, slot = slots.fill, inline = slots.inline, call = call,
   invoke = invoke, define = define }

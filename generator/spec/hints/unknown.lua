@@ -6,7 +6,7 @@ local lists = require("base.lists")
 local nearest = require("base.nearest")
 local schema = require("spec.schema")
 local trainer_flags = require("spec.trainer_flags")
-local words = require("spec.hints.words")
+local foreign_names = require("spec.hints.foreign_names")
 
 local M = {}
 
@@ -29,7 +29,7 @@ end
 
 function M.hint(path, legal, root)
   local parent, name = table_of(path), path:match("[^%.]*$")
-  local meant = words.meanings(name, root)
+  local meant = foreign_names.meanings(name, root)
   local field = lists.find(meant.fields, function(one) return table_of(one) == parent end) or meant.fields[1]
   if field and meant.why and table_of(field) ~= parent then
     return meant.why

@@ -6,7 +6,7 @@
 -- or after an error. The data behind the header is for the trainer to read, and to compare with that sum.
 
 local safetensors = require("base.safetensors")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local values = require("spec.values")
 
 local M = {}
@@ -27,7 +27,7 @@ function M.read(context, node)
   local file, message = safetensors.open(place.real)
   if not file then
     values.add(context, node, "init", ("cannot read %s%s"):format(place.shown,
-      tongues.plain(message:sub(#place.real + 1))), EXPECTED)
+      escape.plain(message:sub(#place.real + 1))), EXPECTED)
     return nil
   end
   local checksum = text_of(file, "checksum", "^%x+$")

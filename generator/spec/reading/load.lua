@@ -15,7 +15,7 @@ local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local entries = require("spec.score.entries")
 local families = require("spec.families")
-local habits = require("spec.hints.habits")
+local common_mistakes = require("spec.hints.common_mistakes")
 local inherit = require("spec.reading.inherit")
 local lfs = require("lfs")
 local lists = require("base.lists")
@@ -84,10 +84,10 @@ end
 -- once, and Lua's own message only where none of them comes before it.
 local function report_problem(state, shown, text, problem)
   local explained = false
-  for _, habit in ipairs(problem.syntax and habits.find(text) or {}) do
-    habit.path, habit.what = shown, "not valid Lua: " .. habit.what
-    explained = explained or habit.line <= problem.line
-    state.diagnostics:add(habit)
+  for _, mistake in ipairs(problem.syntax and common_mistakes.find(text) or {}) do
+    mistake.path, mistake.what = shown, "not valid Lua: " .. mistake.what
+    explained = explained or mistake.line <= problem.line
+    state.diagnostics:add(mistake)
   end
   if not explained then
     problem.path = shown

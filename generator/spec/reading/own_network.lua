@@ -9,7 +9,7 @@ local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local plain = require("expression.functions").plain
 local sandbox = require("spec.reading.sandbox")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
 local M = {}
 
@@ -22,7 +22,7 @@ local function assert_that(condition, message)
   if condition then
     return condition
   end
-  local what = type(message) == "string" and tongues.plain(message:sub(1, LONGEST_MESSAGE))
+  local what = type(message) == "string" and escape.plain(message:sub(1, LONGEST_MESSAGE))
   error({ problem = true, what = what or "an assertion does not hold" })
 end
 

@@ -9,7 +9,7 @@
 -- coroutine of its own and nothing in it can make another or protect a call; the limits of a spec depend on counts
 -- alone, never on a clock.
 
-local habits = require("spec.hints.habits")
+local common_mistakes = require("spec.hints.common_mistakes")
 local locate = require("spec.reading.locate")
 local nearest = require("base.nearest")
 local traced = require("expression.traced")
@@ -200,7 +200,7 @@ local function run_limited(text, f, argument, budget, dialect)
   local found = describe_failure(value, co, dialect)
   local line = math.min(found.line or failure_line(co) or watched_line(f, argument, limits), last_line(text))
   line = found.assigned and locate.assignment(text, line, found.word) or line
-  found.hint = found.hint or found.word and habits.name_hint(found.word, text, line)
+  found.hint = found.hint or found.word and common_mistakes.name_hint(found.word, text, line)
   return nil, { what = found.what, line = line, col = locate.column(text, line, found.word), expected = found.expected,
     hint = found.hint }
 end

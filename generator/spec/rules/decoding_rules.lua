@@ -1,6 +1,6 @@
 -- Rules and warnings about greedy decoding: the answers of a generative model, one after the other.
 --
--- Input: a context of validate.lua or holders.lua; say (say.lua). Output: errors, warnings.
+-- Input: a context of validate.lua or family_facets.lua; say (say.lua). Output: errors, warnings.
 
 local is_causal = require("spec.rules.features").is_causal
 local lists = require("base.lists")

@@ -8,7 +8,7 @@ local axes = require("spec.task.axes")
 local decoding = require("spec.rules.decoding_rules")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
-local holders = require("spec.rules.holders")
+local family_facets = require("spec.rules.family_facets")
 local lists = require("base.lists")
 local pages = require("facets.pages")
 local placement = require("facets.placement")
@@ -147,8 +147,8 @@ local function takers(context)
     add_taker({ "source", "target" }, "encoding.positions", resolved)
   end
   for _, name in ipairs(families.of(resolved.model)) do
-    local view = holders.view(resolved, name)
-    local path = holders.has_own(context, name) and ("encoding.%s.positions"):format(name) or "encoding.positions"
+    local view = family_facets.view(resolved, name)
+    local path = family_facets.has_own(context, name) and ("encoding.%s.positions"):format(name) or "encoding.positions"
     add_taker(placement.places_are_read(view) and STREAMS[name] or {}, path, view)
   end
   return by_stream
@@ -172,7 +172,7 @@ function M.apply(context)
   schedule(context, say)
   readout(context, say)
   tied(context, say)
-  holders.each(context, function(seen)
+  family_facets.each(context, function(seen)
     pages.call(pages.written, "check", seen, say_module.of(seen))
   end)
   cross_reading(context, say)

@@ -1,8 +1,8 @@
 -- How rules speak: errors, notes and warnings about the fields of those for whom a facet stands.
 --
--- Input: a context of holders.lua, or of validate.lua; warnings, a list that warnings go to, where rules warn. Output
--- of M.of, the functions
---   named(path), place(path)   as in holders.lua
+-- Input: a context of family_facets.lua, or of validate.lua; warnings, a list that warnings go to, where rules warn.
+-- Output of M.of, the functions
+--   named(path), place(path)   as in family_facets.lua
 --   add(paths, record)         an error at the first of the paths that was written somewhere; the first names the field
 --   note(path, value)          a note on what a field is, for a record's notes
 --   refuse(path, other, value, record)   an error at `path` with a note on the other field, which has the value
@@ -11,7 +11,7 @@
 --                              enough is said
 --   limit, longest_tokens, longest_streams   lengths.lua
 
-local holders = require("spec.rules.holders")
+local family_facets = require("spec.rules.family_facets")
 local lengths = require("spec.rules.lengths")
 
 local M = {}
@@ -41,7 +41,7 @@ local function add_reports(say, context)
   end
 end
 
-local OF_CONTEXT = { named = holders.named, place = holders.place, longest_tokens = lengths.longest_tokens,
+local OF_CONTEXT = { named = family_facets.named, place = family_facets.place, longest_tokens = lengths.longest_tokens,
   longest_streams = lengths.longest_streams }
 
 function M.of(context, warnings)

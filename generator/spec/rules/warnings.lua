@@ -6,7 +6,7 @@ local decoding = require("spec.rules.decoding_rules")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local features = require("spec.rules.features")
-local holders = require("spec.rules.holders")
+local family_facets = require("spec.rules.family_facets")
 local lists = require("base.lists")
 local pages = require("facets.pages")
 local say_module = require("spec.rules.say")
@@ -45,7 +45,7 @@ local MASK_OF_DECODER = { decoder = "encoding.mask", encoder_decoder = "encoding
 local function warn_mask(context, warn)
   local path = MASK_OF_DECODER[context.resolved.model.kind]
   local mask = path and lists.at(context.resolved, path)
-  if mask and (mask.right or 0) > 0 and holders.place(context, path .. ".right") then
+  if mask and (mask.right or 0) > 0 and family_facets.place(context, path .. ".right") then
     warn(("%s.right: %d has no effect: a decoder sees no key behind the query"):format(path, mask.right))
   end
 end
@@ -94,7 +94,7 @@ end
 
 function M.of(context)
   local resolved, list = context.resolved, {}
-  holders.each(context, function(seen)
+  family_facets.each(context, function(seen)
     local say = say_module.of(seen, list)
     pages.call(pages, "warn", seen, say)
     decoding.warn(seen, say)

@@ -15,7 +15,7 @@ local sheets = require("lab.study.analyse.sheets")
 local statistics = require("lab.study.read.statistics")
 local strips = require("lab.study.analyse.pictures.strips")
 local table_latex = require("lab.study.report.tables.table_latex")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local wording = require("base.wording")
 
 local M = {}
@@ -147,7 +147,7 @@ end
 local function nothing_to_compare(sets, split)
   local counts = {}
   for set, group in lists.nested(sets, "groups") do
-    counts[#counts + 1] = ("%s: %d"):format(tongues.plain(cell_groups.title(set, group)), #group.scores)
+    counts[#counts + 1] = ("%s: %d"):format(escape.plain(cell_groups.title(set, group)), #group.scores)
   end
   local more = #counts - MOST_NAMED
   local found = table.concat(counts, "; ", 1, math.min(#counts, MOST_NAMED))

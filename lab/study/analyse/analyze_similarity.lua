@@ -14,7 +14,7 @@ local shell = require("base.shell")
 local source = require("lab.study.analyse.source")
 local statistics = require("lab.study.read.statistics")
 local table_text = require("lab.study.report.tables.table_text")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local wording = require("base.wording")
 local write = require("base.write")
 
@@ -310,7 +310,7 @@ end
 local function picture(groups, steps)
   local data, longest = {}, 0
   for _, group in ipairs(groups) do
-    longest = math.max(longest, utf8.len(tongues.plain(shown_name(group))))
+    longest = math.max(longest, utf8.len(escape.plain(shown_name(group))))
   end
   local rows = lists.map(steps, function(step)
     return { label = STEP[step.step], panel(data, groups, step, "cosine", 1, "cosine, from 0 to 1", { 0, 1 }),
@@ -340,7 +340,7 @@ local function reference_text(groups, step, reference)
   local pearson, spearman = both(all, scores)
   local of_means, ranks_of_means = both(means, mean_scores)
   return table_text.wrap(("Cosine with %s against accuracy, %s: Pearson %s, Spearman %s over %s; %s and %s over the "
-    .. "means of %s"):format(tongues.plain(reference.name), STEP[step.step], pearson, spearman, wording.count(#all,
+    .. "means of %s"):format(escape.plain(reference.name), STEP[step.step], pearson, spearman, wording.count(#all,
     "run"), of_means, ranks_of_means, wording.count(#means, "cell")), sheets.WIDTH)
 end
 

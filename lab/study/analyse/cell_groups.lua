@@ -10,7 +10,7 @@ local lists = require("base.lists")
 local nearest = require("base.nearest")
 local grids = require("lab.study.read.grids")
 local runs = require("lab.study.read.runs")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local score_tables = require("lab.study.report.tables.score_tables")
 local wording = require("base.wording")
 
@@ -121,7 +121,7 @@ function M.reference_problem(sets, reference, key)
     values[#values + 1] = group[key]
   end
   if reference and not lists.has(values, reference) then
-    local names = lists.map(lists.distinct(values), tongues.plain)
+    local names = lists.map(lists.distinct(values), escape.plain)
     local hint = nearest.hint(reference, names, "%s")
     return ("--reference %s: there is no such cell\n  expected: %s%s"):format(reference, table.concat(names, ", "),
       hint and "\n  hint: " .. hint or "")

@@ -7,7 +7,7 @@ local lists = require("base.lists")
 local open_study = require("lab.study.report.open_study")
 local statistics = require("lab.study.read.statistics")
 local table_text = require("lab.study.report.tables.table_text")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
 local M = {}
 
@@ -52,7 +52,7 @@ function M.csv(path, heads, fill)
     local fields = table.pack(...)
     for i = 1, fields.n do
       local field = fields[i]
-      fields[i] = type(field) == "string" and tongues.csv(field) or math.type(field) == "integer" and tostring(field)
+      fields[i] = type(field) == "string" and escape.csv(field) or math.type(field) == "integer" and tostring(field)
         or field and ("%.9g"):format(field) or ""
     end
     lines[#lines + 1] = table.concat(fields, ",")

@@ -19,7 +19,7 @@ local paths = require("base.paths")
 local render_build = require("render.builds.build")
 local sha256 = require("base.sha256")
 local shell = require("base.shell")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local trainer_defaults = require("render.builds.trainer_defaults")
 local trainer_flags = require("spec.trainer_flags")
 local trainers = require("lab.study.run.trainers")
@@ -148,7 +148,7 @@ local function texts(options, study, items, cells, groups, files, bundle)
   for i, group in ipairs(groups) do
     lines[i], runs = line_of(options, group, files), runs + #group.runs
   end
-  local out = tongues.plain(options.out)
+  local out = escape.plain(options.out)
   return {
     { path = "cells.txt", text = table.concat(lines, "\n") .. "\n" },
     { path = "run.sh", text = assert(write.read(project:path("lab/study/bundle/run.sh"))) },
@@ -238,7 +238,7 @@ local function lost_file(cells)
     for _, word in ipairs(trainer_flags.of_training(cell.spec.data_files)) do
       local path = word:match("=(.*)$")
       if not lfs.attributes(path, "mode") then
-        return ("%s: found no file %s; expected what its trainer reads"):format(cell.id, tongues.plain(path))
+        return ("%s: found no file %s; expected what its trainer reads"):format(cell.id, escape.plain(path))
       end
     end
   end
@@ -257,7 +257,7 @@ local function find(options)
   local cells, waiting = ready(study)
   if waiting > 0 then
     overview.warn(("left out: %s made of other cells' runs, which are not done in %s"):format(wording.count(waiting,
-      "cell"), tongues.plain(options.out)))
+      "cell"), escape.plain(options.out)))
   end
   local problem = #cells == 0 and ("%s: no cell that can be trained by itself; nothing was bundled"):format(
     overview.title(study)) or lost_file(cells)
@@ -284,7 +284,7 @@ local function finish(options, study, cells, items, linking)
   end
   io.stdout:write(("%s: %s, %s, %.1f MB; there: tar xzf %s && cd %s && sh run.sh\n"):format(paths.normalise(archive),
     count_cells(study, cells), wording.count(runs, "run"), lfs.attributes(bundle.out, "size") / 1e6,
-    tongues.shell(bundle.out:match("[^/]*$")), tongues.shell(bundle.name)))
+    escape.shell(bundle.out:match("[^/]*$")), escape.shell(bundle.name)))
   return DONE
 end
 

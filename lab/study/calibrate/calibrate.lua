@@ -20,7 +20,7 @@ local panels = require("lab.study.analyse.pictures.panels")
 local paths = require("base.paths")
 local source_module = require("lab.study.analyse.source")
 local student = require("lab.study.calibrate.student_spec")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local trained_run = require("lab.study.read.trained_run")
 local wording = require("base.wording")
 local write = require("base.write")
@@ -230,7 +230,7 @@ local function check(run, model)
   if model.kind ~= "encoder_decoder" then
     stop(INPUT, ("%s: its model is %s\n  expected: a run of model.kind = \"encoder_decoder\": lines are read off the "
       .. "attention of a decoder, to itself and to its source"):format(run.dir, model.source
-      and "a network of the user's own" or ('of the kind "%s"'):format(tongues.plain(model.kind))))
+      and "a network of the user's own" or ('of the kind "%s"'):format(escape.plain(model.kind))))
   end
 end
 

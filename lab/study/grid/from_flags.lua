@@ -14,7 +14,7 @@ local paths = require("base.paths")
 local schema = require("spec.schema")
 local sha256 = require("base.sha256")
 local study_module = require("lab.study.grid.study")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local unknown = require("spec.hints.unknown")
 
 local M = {}
@@ -261,7 +261,7 @@ function M.study(project, flags)
   end
   local name = table.concat({ loaded.id, table.unpack(names) }, "-"):sub(1, LONGEST_NAME)
   return { path = ("%s/%s-%s.lua"):format(flags.out, name, sha256.digest(text):sub(1, 8)), text = text,
-    origin = origin_of(work, tongues.plain(flags.spec)), set = set }
+    origin = origin_of(work, escape.plain(flags.spec)), set = set }
 end
 
 return M

@@ -11,7 +11,7 @@ local families = require("spec.families")
 local inherit = require("spec.reading.inherit")
 local lists = require("base.lists")
 local schema = require("spec.schema")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
 local M = {}
 
@@ -187,7 +187,7 @@ function M.text(resolved)
   for _, own in ipairs(OWN) do
     local file = lists.at(resolved, own[1])
     if file then
-      return nil, own[2]:format(tongues.plain(tostring(file)))
+      return nil, own[2]:format(escape.plain(tostring(file)))
     end
   end
   local problem = foreign(resolved, "")

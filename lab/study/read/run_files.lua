@@ -14,7 +14,7 @@ local measures = require("spec.measures")
 local paths = require("base.paths")
 local run_shapes = require("lab.study.read.run_shapes")
 local shapes = require("lab.study.read.shapes")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local write = require("base.write")
 
 local M = { DATA_DIGITS = 8 } -- digits of a training file's SHA-256 in the name of a run's folder
@@ -25,7 +25,7 @@ local TAIL = 4096 -- bytes that hold the last line of metrics.jsonl, and of eval
 -- A problem of a file as one line: { field (or nil), found, expected }, and the number of its line or nil.
 function M.line_of(name, problem, number)
   local field = problem.field ~= "" and problem.field or nil
-  return tongues.plain(("%s: %s%sfound %s; expected %s"):format(name, number and ("line %d: "):format(number) or "",
+  return escape.plain(("%s: %s%sfound %s; expected %s"):format(name, number and ("line %d: "):format(number) or "",
     field and field .. ": " or "", problem.found, problem.expected))
 end
 
@@ -214,7 +214,7 @@ local function below(dirs, problems)
   for _, dir in ipairs(dirs) do
     local is_folder = lfs.attributes(dir, "mode") == "directory"
     if is_folder and not pcall(lfs.dir, dir) then
-      problems[#problems + 1] = tongues.plain(dir .. ": found a folder that cannot be read; expected runs")
+      problems[#problems + 1] = escape.plain(dir .. ": found a folder that cannot be read; expected runs")
     end
     for _, name in ipairs(is_folder and names_in(dir) or {}) do
       list[#list + 1] = dir .. "/" .. name

@@ -5,7 +5,7 @@
 -- sizes of the files. A field that is not here is one of a later version: it is shown where all are, and never read.
 
 local axes = require("spec.task.axes")
-local lines = require("spec.lines")
+local attention_lines = require("spec.attention_lines")
 local load_module = require("spec.reading.load")
 local parameters = require("spec.score.score_parameters")
 local schema = require("spec.schema")
@@ -69,9 +69,9 @@ local BY = shapes.object({ [axes.NOISE] = NOISE }, { names = "^[%a_][%w_]*$", ot
   shapes.object({ first = VALUE, last = VALUE, step = LENGTH, list = shapes.list(VALUE, schema.LONGEST, true) })) })
 
 local LINES = shapes.list(shapes.object({
-  head = shapes.integer(0, MOST), direction = shapes.integer(-1, 1), line = shapes.integer(-lines.FARTHEST,
-  lines.FARTHEST), value = NUMBER,
-}, { required = { "head", "direction", "line", "value" } }), lines.MOST)
+  head = shapes.integer(0, MOST), direction = shapes.integer(-1, 1), line = shapes.integer(-attention_lines.FARTHEST,
+  attention_lines.FARTHEST), value = NUMBER,
+}, { required = { "head", "direction", "line", "value" } }), attention_lines.MOST)
 
 local KEEP = shapes.either(WORD, shapes.list(COUNT, MOST_FLAGS, true))
 

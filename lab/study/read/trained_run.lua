@@ -12,7 +12,7 @@ local lists = require("base.lists")
 local respec = require("lab.study.read.respec")
 local run_files = require("lab.study.read.run_files")
 local shell = require("base.shell")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local write = require("base.write")
 
 local M = {}
@@ -21,7 +21,7 @@ local M = {}
 local function read_info(dir)
   local info, damage = run_files.facts(dir)
   if not info then
-    dir = tongues.plain(dir)
+    dir = escape.plain(dir)
     return nil, damage and ("%s/%s"):format(dir, damage)
       or ("%s/run.json: no such file; expected the folder of a run, or a checkpoint in one"):format(dir)
   elseif not (info.spec.model.layers or info.spec.model.decoder_layers) then

@@ -17,7 +17,7 @@ local page = require("lab.study.report.page.page")
 local runs = require("lab.study.read.runs")
 local scales = require("lab.study.report.figures.scales")
 local table_text = require("lab.study.report.tables.table_text")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local write = require("base.write")
 
 local M = {}
@@ -39,11 +39,11 @@ local function read(path)
   local run = runs.read(dir)
   if not run then
     return nil, ("longhand report: %s is no folder of a run: there is no run.json\n  expected: a folder such as "
-      .. "runs/<id>/<digest>/lr0.0003-seed0"):format(tongues.plain(path))
+      .. "runs/<id>/<digest>/lr0.0003-seed0"):format(escape.plain(path))
   end
   run.metrics = run.damaged and {} or runs.metrics(run)
   if run.damaged then
-    return nil, tongues.plain(("longhand report: %s/%s"):format(dir, run.notes[#run.notes]))
+    return nil, escape.plain(("longhand report: %s/%s"):format(dir, run.notes[#run.notes]))
   end
   return run
 end
@@ -225,7 +225,7 @@ end
 local function differences_text(list)
   local lines = { "What differs" }
   for _, item in ipairs(list) do
-    local field, a, b = tongues.plain(item.field), tongues.plain(item.a), tongues.plain(item.b)
+    local field, a, b = escape.plain(item.field), escape.plain(item.a), escape.plain(item.b)
     local line = ("  %-40s %s  |  %s"):format(field, a, b)
     lines[#lines + 1] = #line <= WIDTH and line or ("  %s\n    A  %s\n    B  %s"):format(field, a, b)
   end
@@ -241,10 +241,10 @@ end
 
 local function text_of(result)
   local a, b = result.a, result.b
-  local parts = { ("A  %s (%s)\nB  %s (%s)"):format(tongues.plain(a.dir), a.state, tongues.plain(b.dir), b.state),
+  local parts = { ("A  %s (%s)\nB  %s (%s)"):format(escape.plain(a.dir), a.state, escape.plain(b.dir), b.state),
     differences_text(result.differences), result.first }
   lists.append(parts, lists.map(result.pairs, pair_text))
-  return table.concat(lists.append(parts, lists.map(result.notes, tongues.plain)), "\n\n") .. "\n"
+  return table.concat(lists.append(parts, lists.map(result.notes, escape.plain)), "\n\n") .. "\n"
 end
 
 local function csv_of(result)
@@ -252,7 +252,7 @@ local function csv_of(result)
   for _, pair in ipairs(result.pairs) do
     for _, side in ipairs({ "a", "b" }) do
       for _, point in ipairs(pair[side]) do
-        lines[#lines + 1] = ("%s,%s,%d,%.9g"):format(tongues.csv(pair.name), side:upper(), point[1], point[2])
+        lines[#lines + 1] = ("%s,%s,%d,%.9g"):format(escape.csv(pair.name), side:upper(), point[1], point[2])
       end
     end
   end
@@ -265,8 +265,8 @@ local function page_of(result)
   lists.append(sections, lists.map(result.pairs, function(pair)
     return { title = pair.title, body = figure.body(figure_of(pair)) .. html.table(samples(pair)) }
   end))
-  local lead = ("<p>A: <code>%s</code><br/>B: <code>%s</code></p><p>%s</p>"):format(tongues.html(result.a.dir),
-    tongues.html(result.b.dir), tongues.html(result.first))
+  local lead = ("<p>A: <code>%s</code><br/>B: <code>%s</code></p><p>%s</p>"):format(escape.html(result.a.dir),
+    escape.html(result.b.dir), escape.html(result.first))
   return page.render({ title = "Two runs", lead = lead, sections = sections })
 end
 

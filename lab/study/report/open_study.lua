@@ -11,7 +11,7 @@ local lfs = require("lfs")
 local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")
 local snapshots = require("lab.study.read.snapshots")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local trained_run = require("lab.study.read.trained_run")
 local wording = require("base.wording")
 
@@ -187,7 +187,7 @@ end
 -- Texts, the first ones where there may be but `most`, each in a line of its own below another text.
 function M.listed(texts, most)
   return table.concat(lists.map(table.move(texts, 1, math.min(most or #texts, #texts), 1, {}), function(text)
-    return "\n  " .. tongues.plain(text)
+    return "\n  " .. escape.plain(text)
   end))
 end
 

@@ -35,7 +35,7 @@ local shell = require("base.shell")
 local spread = require("lab.study.report.tables.spread")
 local table_latex = require("lab.study.report.tables.table_latex")
 local table_text = require("lab.study.report.tables.table_text")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local score_tables = require("lab.study.report.tables.score_tables")
 local wording = require("base.wording")
 local write = require("base.write")
@@ -167,7 +167,7 @@ local function command_of(options, study)
     end
     local source = cell.runs[1].facts.spec and cell.runs[1].facts.spec.source or cell.id
     return ("%s  # digest %s; then trainer train with the flags of a run"):format(shell.line({ "./longhand", "build",
-      source }), tongues.plain(cell.digest))
+      source }), escape.plain(cell.digest))
   end
 end
 
@@ -231,7 +231,7 @@ local function settings_text(report)
     local gap = (" "):rep(math.max(0, math.min(widest, 30) - #item.ours) + 2)
     local paper = item.paper and ("%spaper: %s%s"):format(gap, item.paper,
       item.differs and "  (differs)" or "") or ""
-    return ("  %s%s  %s"):format(item.what, (" "):rep(names - #item.what), tongues.plain(item.ours .. paper))
+    return ("  %s%s  %s"):format(item.what, (" "):rep(names - #item.what), escape.plain(item.ours .. paper))
   end), "\n")
 end
 
@@ -248,7 +248,7 @@ end
 -- The report as text; whole: with all cells and notes however many there are.
 local function text_of(report, whole)
   local most = not whole and MOST_NOTES_ON_SCREEN or nil
-  local title = tongues.plain(report.title)
+  local title = escape.plain(report.title)
   local parts = { title .. "\n" .. ("="):rep(utf8.len(title)) }
   lists.append(parts, lists.map(report.lead, function(text) return table_text.wrap(text, WIDTH) end))
   parts[#parts + 1] = "What was run\n" .. settings_text(report)
@@ -281,7 +281,7 @@ end
 local function damage_text(report, out)
   local count, noun = #report.damaged, #report.study.problems > 0 and "file" or "run"
   return count > 0 and ("longhand report: %s %s damaged and left out; %s/report.txt lists all:%s"):format(
-    wording.count(count, noun), count == 1 and "is" or "are", tongues.plain(out),
+    wording.count(count, noun), count == 1 and "is" or "are", escape.plain(out),
     open_study.listed(report.damaged, MOST_DAMAGED_ON_SCREEN)) or nil
 end
 

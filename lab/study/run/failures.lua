@@ -4,7 +4,7 @@
 
 local input = require("base.input")
 local lists = require("base.lists")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
 local M = {}
 
@@ -93,7 +93,7 @@ function M.of_run(lines, run)
   for i = #lines, 1, -1 do
     local rate, seed, words = lines[i]:match("^learning rate (%S+), seed (%d+): error: (.*)$")
     if tonumber(rate) == run.learning_rate and tonumber(seed) == run.seed then
-      return tongues.plain(words)
+      return escape.plain(words)
     end
   end
 end

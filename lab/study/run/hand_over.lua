@@ -14,7 +14,7 @@ local lists = require("base.lists")
 local overview = require("lab.study.run.overview")
 local shell = require("base.shell")
 local stages = require("lab.study.grid.stages")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local write = require("base.write")
 
 local M = {}
@@ -88,7 +88,7 @@ end
 
 local function tail(path)
   local lines = lists.map(lists.matches(write.read(path) or "", "[^\n]+"), function(line)
-    return "  " .. tongues.plain(line)
+    return "  " .. escape.plain(line)
   end)
   return table.concat(lines, "\n", math.max(1, #lines - LOG_LINES + 1))
 end
@@ -105,7 +105,7 @@ function M.run(options, study, refused)
       overview.say("longhand: ", message)
       return "done", ENVIRONMENT, false
     end
-    lines[i] = ("%s >%s 2>&1"):format(shell.line(words_of(options, cell.source)), tongues.shell(logs[i]))
+    lines[i] = ("%s >%s 2>&1"):format(shell.line(words_of(options, cell.source)), escape.shell(logs[i]))
   end
   local how = #lines == 0 and "done" or jobs.run(options.project, lines, build.processors(), {
     finish = function(i, status, runner)

@@ -12,7 +12,7 @@ local paths = require("base.paths")
 local snapshot = require("lab.study.run.snapshot")
 local snapshots = require("lab.study.read.snapshots")
 local decisions = require("lab.study.run.decisions")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local versions = require("lab.study.read.versions")
 local wording = require("base.wording")
 local write = require("base.write")
@@ -125,7 +125,7 @@ end
 local function say_damaged(study)
   local runs = M.runs(study)
   for _, run in ipairs(lists.filter(runs, function(run) return run.damage end)) do
-    M.say(("damaged: %s/%s"):format(tongues.plain(run.path), run.damage))
+    M.say(("damaged: %s/%s"):format(escape.plain(run.path), run.damage))
   end
   return lists.find(runs, function(run) return run.damage or run.link end) ~= nil
 end
@@ -133,7 +133,7 @@ end
 function M.say_states(study)
   local lines = decisions.lines(study)
   for i = 1, math.min(#lines, MOST_LINES) do
-    M.say(tongues.plain(lines[i]))
+    M.say(escape.plain(lines[i]))
   end
   if #lines > MOST_LINES then
     M.say(("and %d lines more: ./longhand sweep status"):format(#lines - MOST_LINES))
@@ -149,7 +149,7 @@ function M.print_status(options, study)
       not cell.spec and " for " .. cell.source.id or "", "\n")
   end
   for _, line in ipairs(decisions.lines(study)) do
-    io.stdout:write(tongues.plain(line), "\n")
+    io.stdout:write(escape.plain(line), "\n")
   end
   local counts = M.counts(study)
   io.stdout:write(("%s: %d of %s%s done in %s\n"):format(M.title(study), counts.done, wording.count(counts.runs,

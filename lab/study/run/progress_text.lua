@@ -5,7 +5,7 @@
 
 local progress_totals = require("lab.study.run.progress_totals")
 local lists = require("base.lists")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local wording = require("base.wording")
 
 local M = {}
@@ -145,7 +145,7 @@ function M.lines(study, options)
   lines[#lines + 1] = rest
   lists.append(lines, failures)
   for i, line in ipairs(lines) do
-    line = tongues.plain(line):gsub("%s+$", "")
+    line = escape.plain(line):gsub("%s+$", "")
     lines[i] = options.columns and line:sub(1, options.columns - 1) or line
   end
   return lines, total

@@ -11,7 +11,7 @@ local inside = require("base.inside")
 local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")
 local overview = require("lab.study.run.overview")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
 local M = {}
 
@@ -33,7 +33,7 @@ local function move(out, run)
   if not done then
     return nil, message
   end
-  overview.say(tongues.plain(("damaged: %s/%s; the run is set aside as %s, and trained anew"):format(run.path,
+  overview.say(escape.plain(("damaged: %s/%s; the run is set aside as %s, and trained anew"):format(run.path,
     run.damage, place)))
   run.state, run.words, run.damage, run.aside = "absent", nil, nil, place
   return true
@@ -58,11 +58,11 @@ end
 local function put_back(out, run, why)
   local done, message = inside.move(out, run.aside, run.path)
   if not done then
-    overview.say(tongues.plain(("%s, and %s stays there: %s"):format(why, run.aside, message)))
+    overview.say(escape.plain(("%s, and %s stays there: %s"):format(why, run.aside, message)))
     return
   end
   inside.remove_empty(out, (run.aside:match("^(.*)/")))
-  overview.say(tongues.plain(("%s, and %s is put back"):format(why, run.path)))
+  overview.say(escape.plain(("%s, and %s is put back"):format(why, run.path)))
   run.state, run.aside = "damaged", nil
 end
 

@@ -21,7 +21,7 @@ local lists = require("base.lists")
 local overview = require("lab.study.run.overview")
 local set_aside = require("lab.study.run.set_aside")
 local shell = require("base.shell")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local trainer_flags = require("spec.trainer_flags")
 local trainers = require("lab.study.run.trainers")
 local progress_text = require("lab.study.run.progress_text")
@@ -95,7 +95,7 @@ local function make_job(options, item, part, threads)
   if not made then
     return nil, message
   end
-  local line = ("%s >>%s 2>&1"):format(shell.line(train_words(options, item, part, threads)), tongues.shell(log))
+  local line = ("%s >>%s 2>&1"):format(shell.line(train_words(options, item, part, threads)), escape.shell(log))
   return { cell = cell, runs = part.runs, log = log, log_from = lfs.attributes(log, "size") or 0, line = line }
 end
 

@@ -9,7 +9,7 @@ local jobs = require("lab.study.run.jobs")
 local lists = require("base.lists")
 local must = require("lab.study.run.overview").must
 local shell = require("base.shell")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local tuned = require("render.builds.tuned")
 local wording = require("base.wording")
 
@@ -61,7 +61,7 @@ local function begin_all(project, items, state, threads)
     if work then
       work.item = item
       works[#works + 1] = work
-      lines[#lines + 1] = ("%s >%s 2>&1"):format(shell.line(work.words), tongues.shell(work.log))
+      lines[#lines + 1] = ("%s >%s 2>&1"):format(shell.line(work.words), escape.shell(work.log))
     else
       conclude(state, item, code, text)
     end

@@ -6,7 +6,7 @@
 local grid = require("lab.study.grid.grid")
 local lists = require("base.lists")
 local shell = require("base.shell")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local wording = require("base.wording")
 
 local M = { NEXT = "-next" } -- appended to the array's name
@@ -65,7 +65,7 @@ end
 -- many), count (of runs) }; body: the text of task.sh.
 function M.text(site, job, body)
   local about = ("# %s: %s in %s of training, %s. What is done: ./longhand sweep status"):format(
-    tongues.plain(job.study), wording.count(job.count, "run"),
+    escape.plain(job.study), wording.count(job.count, "run"),
     wording.count(job.groups, "process"):gsub("processs$", "processes"), wording.count(job.tasks, "task"))
   local lines = lists.flat({ { interpreter(site) }, sbatch_lines(site, job), { "#", about, "" }, prologue_lines(site),
     scratch_lines(site.scratch), { "folder=" .. job.folder, "runs=" .. job.runs, "trainers=" .. job.trainers } },

@@ -12,7 +12,7 @@ local queue = require("lab.study.slurm.queue")
 local records = require("lab.study.slurm.records")
 local script = require("lab.study.slurm.job_script")
 local submit = require("lab.study.slurm.submit")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local watch = require("lab.study.run.watch")
 local wording = require("base.wording")
 local write = require("base.write")
@@ -33,8 +33,8 @@ local function own_records(options)
   local own = records.of_study(list, (options.study:match("([^/]*)$"):gsub("%.lua$", "")))
   local names = lists.distinct(lists.map(list, function(record) return record.study end))
   must(INPUT, own[1], ("%s: nothing of %s was submitted into this folder\n  expected: %s"):format(
-    tongues.plain(options.out), tongues.plain(options.study), names[1] and "one of the studies that were: "
-    .. tongues.plain(table.concat(names, ", ")) .. "; or another --out"
+    escape.plain(options.out), escape.plain(options.study), names[1] and "one of the studies that were: "
+    .. escape.plain(table.concat(names, ", ")) .. "; or another --out"
     or ("./longhand sweep %s --slurm SITE first, or another --out"):format(options.study)))
   return own, list
 end
@@ -130,7 +130,7 @@ local function resubmit(options)
   local function words(scale, set)
     local list = lists.append({ scale and "--scale " .. scale or nil },
       lists.map(set, function(one) return "--set " .. one end))
-    return list[1] and tongues.plain(table.concat(list, " ")) or "neither --scale nor --set"
+    return list[1] and escape.plain(table.concat(list, " ")) or "neither --scale nor --set"
   end
   must(INPUT, last.scale == options.scale and canonical.text(last.set) == canonical.text(options.set),
     ("resubmit %s: found %s; expected %s, as in %s\n"
@@ -149,7 +149,7 @@ local function without_foreign(options, own)
     elseif record.tasks then
       any = true
       say(("%s/record.json: names the job %s, which is none that %s is given for this folder; it is not cancelled")
-        :format(record.folder, tongues.plain(record.name), record.study))
+        :format(record.folder, escape.plain(record.name), record.study))
       say("  hint: scancel ", record.tasks[1].job, ", if it is meant; --out as it was when the study was submitted")
     end
   end

@@ -22,7 +22,7 @@ local set_aside = require("lab.study.run.set_aside")
 local sha256 = require("base.sha256")
 local shell = require("base.shell")
 local site_module = require("lab.study.slurm.site")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local trainer_flags = require("spec.trainer_flags")
 local trainers = require("lab.study.run.trainers")
 local wording = require("base.wording")
@@ -38,7 +38,7 @@ local must, say, warn = overview.must, overview.say, overview.warn
 
 -- Whether a folder's name can stand in a #SBATCH line and in a script.
 local function is_plain(path)
-  return tongues.make(path) ~= nil and not path:find("[\x80-\xFF]")
+  return escape.make(path) ~= nil and not path:find("[\x80-\xFF]")
 end
 
 -- Cells with the runs that could be submitted, in `missing`, with run.again where there is a folder that is kept; and
@@ -91,7 +91,7 @@ local function equip(groups, items)
       flags = trainer_flags.of_training(item.cell.spec.data_files) }
     for _, flag in ipairs(by_cell[item.cell.id].flags) do
       if flag:find("\n", 1, true) then
-        return nil, ("%s: found the end of a line in a file's name; expected none"):format(tongues.plain(flag))
+        return nil, ("%s: found the end of a line in a file's name; expected none"):format(escape.plain(flag))
       end
     end
   end
@@ -318,7 +318,7 @@ function M.run(options)
   local site = must(INPUT, site_module.read(options.project, options.slurm))
   if not is_plain(paths.absolute(options.out)) or not is_plain(lfs.currentdir()) then
     must(INPUT, nil, ("--out %s: a script for Slurm cannot name this folder, or the one that it is called in\n"
-      .. "  expected: %s"):format(tongues.plain(options.out), tongues.MAKE_TEXT))
+      .. "  expected: %s"):format(escape.plain(options.out), escape.MAKE_TEXT))
   end
   if options.action == "dry_run" then
     return go(options, site)

@@ -4,7 +4,7 @@
 -- where there is no number, and how many rows it has. Output: a panel; nothing is run here.
 
 local lists = require("base.lists")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
 local M = {}
 
@@ -43,7 +43,7 @@ end
 -- Names as tics at `first`, and one after another from there on; a label of a tic is a format.
 function M.tics(names, first)
   return table.concat(lists.map(names, function(name, i)
-    return ("%s %d"):format(tongues.gnuplot((name:gsub("%%", "%%%%"))), first + i - 1)
+    return ("%s %d"):format(escape.gnuplot((name:gsub("%%", "%%%%"))), first + i - 1)
   end), ", ")
 end
 
@@ -88,7 +88,7 @@ local PLAIN, WRONG = "#222222", "#c0392b"
 local CROSS = "\u{D7}"
 
 local function label(text, place, offset, font, colour)
-  return ("set label %s at %s offset %s noenhanced font ',%d' textcolor rgb '%s' front"):format(tongues.gnuplot(text),
+  return ("set label %s at %s offset %s noenhanced font ',%d' textcolor rgb '%s' front"):format(escape.gnuplot(text),
     place, offset, font, colour)
 end
 

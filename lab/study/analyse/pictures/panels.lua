@@ -3,7 +3,7 @@
 -- Input: see M.script. Output: text; nothing is run here. The palette is viridis: equal steps look equal, also in grey.
 
 local lists = require("base.lists")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
 local M = {}
 
@@ -33,7 +33,7 @@ local function place(picture, row, column)
 end
 
 local function label(picture, number, text, y, size)
-  return ("set label %d %s at screen %.6f,%.6f left noenhanced font ',%d' front"):format(number, tongues.gnuplot(text),
+  return ("set label %d %s at screen %.6f,%.6f left noenhanced font ',%d' front"):format(number, escape.gnuplot(text),
     LEFT / picture.width, 1 - y / picture.height, size)
 end
 
@@ -43,7 +43,7 @@ local function draw(picture, lines)
     for c, panel in ipairs(row) do
       lines[#lines + 1] = place(picture, r, c)
       lines[#lines + 1] = c == 1 and label(picture, 3, row.label, y - 36, 11) or "unset label"
-      lines[#lines + 1] = ("set title %s noenhanced offset 0,-0.7 font ',10'"):format(tongues.gnuplot(panel.title))
+      lines[#lines + 1] = ("set title %s noenhanced offset 0,-0.7 font ',10'"):format(escape.gnuplot(panel.title))
       lists.append(lines, panel.lines)
     end
   end
@@ -57,7 +57,7 @@ function M.twice(picture, drawing)
   for _, terminal in ipairs(TERMINALS) do
     local scale = terminal[3]
     lines[#lines + 1] = terminal[2]:format(math.floor(scale * picture.width), math.floor(scale * picture.height))
-    lines[#lines + 1] = ("set output %s"):format(tongues.gnuplot(picture.name .. "." .. terminal[1]))
+    lines[#lines + 1] = ("set output %s"):format(escape.gnuplot(picture.name .. "." .. terminal[1]))
     lists.append(lines, drawing)
     lines[#lines + 1] = "unset output\nreset"
   end

@@ -8,7 +8,7 @@ local heat = require("lab.study.analyse.pictures.heat")
 local lists = require("base.lists")
 local panels = require("lab.study.analyse.pictures.panels")
 local scales = require("lab.study.report.figures.scales")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
 local M = {}
 
@@ -57,7 +57,7 @@ local function layers_of(number, set, styles)
 end
 
 local function panel(set, layers, drawing)
-  drawing[#drawing + 1] = ("set title %s"):format(tongues.gnuplot(set.name))
+  drawing[#drawing + 1] = ("set title %s"):format(escape.gnuplot(set.name))
   drawing[#drawing + 1] = ("set yrange [%g:0.5]\nset ytics (%s)"):format(#set.groups + 0.5,
     heat.tics(lists.names(set.groups), 1))
   local plots = lists.map(layers, function(layer) return layer.plot end)
@@ -79,8 +79,8 @@ function M.script(picture)
   local pad = math.max(0.03 * (high - low), 0.1)
   local drawing = lists.join(SETTINGS, {
     ("set xrange [%.6g:%.6g]\nset xtics %.6g\nset xlabel %s font ',10'"):format(low - pad, high + pad,
-      scales.step(high - low + 2 * pad), tongues.gnuplot(picture.xlabel)),
-    ("set multiplot layout %d,1 title %s"):format(#picture.sets, tongues.gnuplot(picture.title)) })
+      scales.step(high - low + 2 * pad), escape.gnuplot(picture.xlabel)),
+    ("set multiplot layout %d,1 title %s"):format(#picture.sets, escape.gnuplot(picture.title)) })
   for i, set in ipairs(picture.sets) do
     panel(set, layers[i], drawing)
   end

@@ -10,11 +10,11 @@
 
 local lists = require("base.lists")
 local scales = require("lab.study.report.figures.scales")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
 local M = {}
 
-local quote = tongues.gnuplot
+local quote = escape.gnuplot
 
 M.POINTS = 100 -- most points of a curve; more are averaged in neighbours
 

@@ -12,11 +12,10 @@ local curves = require("lab.study.report.figures.curves")
 local html = require("lab.study.report.page.html")
 local lists = require("base.lists")
 local scales = require("lab.study.report.figures.scales")
-local tongues = require("base.tongues")
+local escape = require("base.escape").html
 
 local M = {}
 
-local escape = tongues.html
 
 -- ---- a panel as SVG ----
 
@@ -69,7 +68,7 @@ local function x_of(panel, value)
 end
 
 local function text_at(class, x, y, what)
-  return ('<text class="%s" x="%.1f" y="%.1f">%s</text>'):format(class, x, y, tongues.html(what))
+  return ('<text class="%s" x="%.1f" y="%.1f">%s</text>'):format(class, x, y, escape(what))
 end
 
 local function axes(panel, frame)
@@ -167,7 +166,7 @@ end
 local function drawing(panel, numbers, alternative)
   local frame = frame_of(panel)
   return ('<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="%s" viewBox="0 0 %d %d">%s%s%s%s'
-    .. '<path class="rule" d="M0,%dV%.1f"/></svg>'):format(tongues.html(alternative), WIDTH, HEIGHT,
+    .. '<path class="rule" d="M0,%dV%.1f"/></svg>'):format(escape(alternative), WIDTH, HEIGHT,
     behind(panel, frame), axes(panel, frame), panel.levels and level_names(panel, frame) or "",
     lines_drawn(panel, frame, numbers), TOP, frame.bottom)
 end

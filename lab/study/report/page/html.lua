@@ -3,33 +3,33 @@
 -- Input: text and tables. Output: text. Nothing here refers to another file.
 
 local lists = require("base.lists")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 local wording = require("base.wording")
 
 local M = {}
 
 -- A name, which may break after its underscores where there is little space.
 function M.name(text)
-  return (tongues.html(text):gsub("_", "_<wbr/>"))
+  return (escape.html(text):gsub("_", "_<wbr/>"))
 end
 
 local function heads(model)
   local span = #model.subs > 1 and ' colspan="2"' or ""
-  return ('<tr><th scope="col"%s>%s</th>%s</tr>'):format(span, tongues.html(model.corner), table.concat(lists.map(
+  return ('<tr><th scope="col"%s>%s</th>%s</tr>'):format(span, escape.html(model.corner), table.concat(lists.map(
     model.columns, function(column) return ('<th scope="col">%s</th>'):format(M.name(column.title)) end)))
 end
 
 -- A value; each of ours is a link to its cell. A deviation is kept together where a cell has to break.
 local function value(cell, i)
-  local text = tongues.html(cell.texts[i] or ""):gsub("± ", "±\u{A0}")
+  local text = escape.html(cell.texts[i] or ""):gsub("± ", "±\u{A0}")
   if i > 1 then
     return ("<td>%s</td>"):format(text)
   elseif cell.number then
     text = ('<a href="#cell-%d"%s>%s</a>'):format(cell.number,
-      cell.about and (' title="%s"'):format(tongues.html(cell.about)) or "", text)
+      cell.about and (' title="%s"'):format(escape.html(cell.about)) or "", text)
   end
   local class = cell.missing and ' class="missing"' or cell.best and ' class="best"' or ""
-  local detail = cell.detail and (" <small>%s</small>"):format(tongues.html(cell.detail)) or ""
+  local detail = cell.detail and (" <small>%s</small>"):format(escape.html(cell.detail)) or ""
   return ("<td%s>%s%s</td>"):format(class, text, detail)
 end
 
@@ -40,28 +40,28 @@ local function lines_of(model, row)
     local cells = lists.map(row.cells, function(cell) return value(cell, i) end)
     local head = i == 1 and ('<th scope="%s"%s>%s</th>'):format(count > 1 and "rowgroup" or "row",
       count > 1 and (' rowspan="%d"'):format(count) or "", M.name(row.title)) or ""
-    local second = count > 1 and ('<th scope="row">%s</th>'):format(tongues.html(sub)) or ""
+    local second = count > 1 and ('<th scope="row">%s</th>'):format(escape.html(sub)) or ""
     local class = i > 1 and ' class="beside"' or count > 1 and ' class="first"' or row.last and ' class="last"' or ""
     return ("<tr%s>%s%s%s</tr>"):format(class, head, second, table.concat(cells))
   end), "\n")
 end
 
 local function notes_of(model)
-  local items = lists.map(model.notes, function(note) return "<li>" .. tongues.html(note) .. "</li>" end)
+  local items = lists.map(model.notes, function(note) return "<li>" .. escape.html(note) .. "</li>" end)
   return #items > 0 and ('\n<details class="notes"><summary>* %s</summary><ul>%s</ul></details>'):format(
     wording.count(#items, "note"), table.concat(items)) or ""
 end
 
 -- A place that scrolls sideways where its table is wider than the page; the keyboard reaches it.
 function M.box(name, body)
-  return ('<div class="wide" tabindex="0" role="group" aria-label="%s">%s</div>'):format(tongues.html(name), body)
+  return ('<div class="wide" tabindex="0" role="group" aria-label="%s">%s</div>'):format(escape.html(name), body)
 end
 
 -- heading: the text above the table, which a caption need not repeat.
 function M.table(model, heading)
   local parts = {}
-  parts[1] = model.title ~= heading and tongues.html(model.title) or nil
-  parts[#parts + 1] = model.about and model.about ~= model.title and tongues.html(model.about) or nil
+  parts[1] = model.title ~= heading and escape.html(model.title) or nil
+  parts[#parts + 1] = model.about and model.about ~= model.title and escape.html(model.about) or nil
   local between = model.about and model.about:find("^%u") and ". " or ": "
   local caption = #parts > 0 and ("<caption>%s</caption>"):format(table.concat(parts, between)) or ""
   local rows = lists.map(model.rows, function(row) return lines_of(model, row) .. "\n" end)

@@ -8,7 +8,7 @@ local colours = require("lab.study.report.figures.colours")
 local lists = require("base.lists")
 local script = require("lab.study.report.page.page_script")
 local sha256 = require("base.sha256")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
 local M = {}
 
@@ -122,18 +122,18 @@ local POLICY = ("default-src 'none'; img-src data:; style-src 'unsafe-inline'; s
 
 function M.render(page)
   local links = lists.map(page.sections, function(section, i)
-    return ('<li><a href="#part-%d">%s</a></li>'):format(i, tongues.html(section.title))
+    return ('<li><a href="#part-%d">%s</a></li>'):format(i, escape.html(section.title))
   end)
   local bodies = lists.map(page.sections, function(section, i)
-    return ('<section id="part-%d"><h2>%s</h2>\n%s\n</section>'):format(i, tongues.html(section.title), section.body)
+    return ('<section id="part-%d"><h2>%s</h2>\n%s\n</section>'):format(i, escape.html(section.title), section.body)
   end)
   return table.concat({
     '<!DOCTYPE html>',
     '<html lang="en" xmlns="http://www.w3.org/1999/xhtml">',
     '<head>', '<meta charset="utf-8"/>', '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
     ('<meta http-equiv="Content-Security-Policy" content="%s"/>'):format(POLICY),
-    ("<title>%s</title>"):format(tongues.html(page.title)), "<style>", STYLE .. "</style>", "</head>", "<body>",
-    ("<header><h1>%s</h1>\n%s</header>"):format(tongues.html(page.title), page.lead),
+    ("<title>%s</title>"):format(escape.html(page.title)), "<style>", STYLE .. "</style>", "</head>", "<body>",
+    ("<header><h1>%s</h1>\n%s</header>"):format(escape.html(page.title), page.lead),
     '<nav aria-label="Contents"><ul>' .. table.concat(links, "\n") .. "</ul></nav>", "<main>",
     table.concat(bodies, "\n"), "</main>", '<script type="module">' .. script .. "</script>", "</body>", "</html>", "",
   }, "\n")

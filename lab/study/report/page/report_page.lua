@@ -9,13 +9,12 @@ local html = require("lab.study.report.page.html")
 local lists = require("base.lists")
 local page = require("lab.study.report.page.page")
 local readings = require("lab.study.read.readings")
-local tongues = require("base.tongues")
+local escape = require("base.escape").html
 local score_tables = require("lab.study.report.tables.score_tables")
 local wording = require("base.wording")
 
 local M = {}
 
-local escape = tongues.html
 
 local function paragraph(text, class)
   return ("<p%s>%s</p>"):format(class and (' class="%s"'):format(class) or "", escape(text))

@@ -8,7 +8,7 @@ local cost = require("lab.study.report.tables.cost")
 local evaluations = require("lab.study.read.evaluations")
 local lists = require("base.lists")
 local runs = require("lab.study.read.runs")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
 local M = {}
 
@@ -26,14 +26,14 @@ end
 
 -- The study, the place in its grid, seed and learning rate.
 function M.front(study, cell, run)
-  local place = lists.map(study.axes, function(axis) return tongues.csv(cell.key[axis.name] or "") end)
-  return table.concat(lists.append(lists.join({ tongues.csv(study.name or "") }, place), { number(run.seed, "%d"),
+  local place = lists.map(study.axes, function(axis) return escape.csv(cell.key[axis.name] or "") end)
+  return table.concat(lists.append(lists.join({ escape.csv(study.name or "") }, place), { number(run.seed, "%d"),
     number(run.learning_rate, "%.9g") }), ",")
 end
 
 -- The first line of a file, which begins with the names of the fields of M.front.
 function M.head(study, columns)
-  local axes = lists.map(study.axes, function(axis) return tongues.csv(axis.name) end)
+  local axes = lists.map(study.axes, function(axis) return escape.csv(axis.name) end)
   return table.concat(lists.append(lists.join({ "study" }, axes), columns), ",") .. "\n"
 end
 
@@ -55,7 +55,7 @@ local function run_line(study, cell, run)
     score_fields(study, cell, run))
   return table.concat(lists.append(fields, { run.decoding or "", number(taken.parameters, "%d"),
     number(taken.tokens, "%.0f"), number(taken.flops, "%.9g"), number(run.facts.train_seconds, "%.3f"),
-    tongues.csv(run.id or cell.id), run.digest or "", tongues.csv(run.dir) }), ",") .. "\n"
+    escape.csv(run.id or cell.id), run.digest or "", escape.csv(run.dir) }), ",") .. "\n"
 end
 
 -- The lines of one evaluation as one text.

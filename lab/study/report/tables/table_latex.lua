@@ -4,7 +4,7 @@
 -- Input: a table. Output: text: one `table` environment; \usepackage{booktabs} is all it needs.
 
 local lists = require("base.lists")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
 local M = {}
 
@@ -13,7 +13,7 @@ local MOST_NOTES = 10
 
 -- A number; a minus sign is one.
 local function number(text)
-  return (tongues.latex(text):gsub("^([+-]%d[%d.]*)$", "$%1$"))
+  return (escape.latex(text):gsub("^([+-]%d[%d.]*)$", "$%1$"))
 end
 
 local function cell_texts(model, cell)
@@ -25,13 +25,13 @@ end
 
 local function heads(model, from, to)
   local subs = #model.subs
-  local titles, rules, seconds = { tongues.latex(model.corner) }, {}, { "" }
+  local titles, rules, seconds = { escape.latex(model.corner) }, {}, { "" }
   for column = from, to do
-    local title = tongues.latex(model.columns[column].title)
+    local title = escape.latex(model.columns[column].title)
     titles[#titles + 1] = subs > 1 and ("\\multicolumn{%d}{c}{%s}"):format(subs, title) or title
     local start = 2 + (column - from) * subs
     rules[#rules + 1] = ("\\cmidrule(lr){%d-%d}"):format(start, start + subs - 1)
-    lists.append(seconds, lists.map(model.subs, tongues.latex))
+    lists.append(seconds, lists.map(model.subs, escape.latex))
   end
   local text = table.concat(titles, " & ") .. " \\\\\n"
   return subs > 1 and text .. table.concat(rules, " ") .. "\n" .. table.concat(seconds, " & ") .. " \\\\\n" or text
@@ -46,7 +46,7 @@ local function tabular(model, from, to)
       lines[#lines + 1] = "\\midrule"
     end
     last = row.last
-    local cells = { tongues.latex(row.title) }
+    local cells = { escape.latex(row.title) }
     for column = from, to do
       cells[#cells + 1] = cell_texts(model, row.cells[column])
     end
@@ -62,15 +62,15 @@ function M.render(model)
   for from = 1, #model.columns, step do
     parts[#parts + 1] = tabular(model, from, math.min(from + step - 1, #model.columns))
   end
-  local caption = tongues.latex(model.title)
+  local caption = escape.latex(model.title)
   if model.about and model.about ~= model.title then
-    caption = caption .. (model.about:find("^%u") and ". " or ": ") .. tongues.latex(model.about)
+    caption = caption .. (model.about:find("^%u") and ". " or ": ") .. escape.latex(model.about)
   end
   local notes = ""
   if #model.notes > 0 then
     local text = #model.notes <= MOST_NOTES and table.concat(model.notes, ". ")
       or ("%d cells have fewer runs than asked for, or runs that differ; report.txt lists them"):format(#model.notes)
-    notes = "\n\n\\smallskip\n\\raggedright\\footnotesize * " .. tongues.latex(text)
+    notes = "\n\n\\smallskip\n\\raggedright\\footnotesize * " .. escape.latex(text)
   end
   return ("\\begin{table}\n\\centering\\small\n\\caption{%s}\n\\label{tab:%s}\n%s%s\n\\end{table}\n"):format(caption,
     model.name, table.concat(parts, "\n\n\\medskip\n"), notes)

@@ -3,22 +3,22 @@
 -- Input: a table and the page's width. Output: text that ends in a newline.
 
 local lists = require("base.lists")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
 local M = {}
 
 local GAP = "  "
 
 local function width_of(text)
-  return utf8.len(tongues.plain(text))
+  return utf8.len(escape.plain(text))
 end
 
 local function right(text, width)
-  return (" "):rep(width - width_of(text)) .. tongues.plain(text)
+  return (" "):rep(width - width_of(text)) .. escape.plain(text)
 end
 
 local function left(text, width)
-  return tongues.plain(text) .. (" "):rep(width - width_of(text))
+  return escape.plain(text) .. (" "):rep(width - width_of(text))
 end
 
 -- Breaks a text at blanks into lines of at most `width`; all but the first are set in by `indent`, which does not
@@ -26,7 +26,7 @@ end
 function M.wrap(text, width, indent)
   local lines, line = {}, nil
   for raw in text:gmatch("%S+") do
-    local word = tongues.plain(raw)
+    local word = escape.plain(raw)
     if line and width_of(line) + 1 + width_of(word) > width then
       lines[#lines + 1] = line
       line = nil

@@ -5,7 +5,7 @@
 -- Invariants: never runs the text; says nothing about what is valid Lua.
 
 local locate = require("spec.reading.locate")
-local words = require("spec.hints.words")
+local foreign_names = require("spec.hints.foreign_names")
 
 local M = {}
 
@@ -97,7 +97,7 @@ function rules.key(tokens, i)
     local name = token.text:sub(2, -2)
     return ("a field is written %s:"):format(token.text), name:find("^[%a_][%w_]*$") and name .. " = value"
       or ("[%s] = value"):format(token.text)
-  elseif token.type == "name" and not words.STATEMENTS[token.text] and token.text ~= "lambda" then
+  elseif token.type == "name" and not foreign_names.STATEMENTS[token.text] and token.text ~= "lambda" then
     return ("a field is written %s:"):format(token.text), token.text .. " = value"
   end
 end
@@ -106,9 +106,9 @@ function rules.word(tokens, i)
   local token, after = tokens[i], tokens[i + 1]
   if is(token, "lambda") and (is_word(after) or is(after, ":")) then
     return "`lambda` makes no function", "function(x) return ... end"
-  elseif token.type == "name" and words.STATEMENTS[token.text] and starts_line(tokens, i) and (is_word(after)
+  elseif token.type == "name" and foreign_names.STATEMENTS[token.text] and starts_line(tokens, i) and (is_word(after)
     or is(after, ":")) and after.line == token.line then
-    return ("`%s` begins no statement"):format(token.text), words.STATEMENTS[token.text]
+    return ("`%s` begins no statement"):format(token.text), foreign_names.STATEMENTS[token.text]
   elseif is(token, "not") and is(after, "in") or is(token, "is") and is(after, "not") then
     return ("`%s %s` is no operator"):format(token.text, after.text), "== or ~="
   end
@@ -134,7 +134,7 @@ function M.find(text)
       local what, expected = rules[name](tokens, i, depth)
       if what then
         found[#found + 1] = { line = token.line, col = token.col, what = what, expected = expected }
-        skip = (name == "comment" or words.STATEMENTS[token.text]) and token.line or skip
+        skip = (name == "comment" or foreign_names.STATEMENTS[token.text]) and token.line or skip
         break
       end
     end
@@ -147,8 +147,8 @@ end
 
 -- Returns a hint for a name that Lua parses and specs do not have. The tokens of its line distinguish f"..." from f(x).
 function M.name_hint(name, text, line)
-  if words.NAMES[name] then
-    return "write " .. words.NAMES[name]
+  if foreign_names.NAMES[name] then
+    return "write " .. foreign_names.NAMES[name]
   end
   local tokens = locate.tokens(text)
   for i, token in ipairs(tokens) do

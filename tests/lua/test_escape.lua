@@ -1,16 +1,16 @@
--- Every tongue against what speaks it: the C compiler, the shell, make, gnuplot; and the checks of pages against pages
--- that are wrong.
+-- Every language against the program that reads it: the C compiler, the shell, make, gnuplot; and the checks of pages
+-- against pages that are wrong.
 
 local support = dofile("tests/lua/support.lua")
 
 local hostile = require("hostile")
 local json = require("dkjson")
 local lu = require("luaunit")
-local tongues = require("base.tongues")
+local escape = require("base.escape")
 
-TestTongues = {}
+TestEscape = {}
 
-function TestTongues.tearDown()
+function TestEscape.tearDown()
   support.clean()
 end
 
@@ -18,21 +18,21 @@ local function has(program)
   return (os.execute(("command -v %s >/dev/null 2>&1"):format(program)))
 end
 
-function TestTongues.test_plain_text_is_one_line_that_prints()
+function TestEscape.test_plain_text_is_one_line_that_prints()
   for _, text in ipairs(hostile.TEXTS) do
-    lu.assertNil(hostile.problem_of_text(tongues.plain(text)))
-    lu.assertNil(tongues.plain(text):find("\n"))
+    lu.assertNil(hostile.problem_of_text(escape.plain(text)))
+    lu.assertNil(escape.plain(text):find("\n"))
   end
-  lu.assertEquals(tongues.plain("\xff\xfea\u{e9}\nb\u{FFFE}"), "??a\u{e9}?b?")
-  lu.assertEquals(tongues.plain("as it is: %1 \\ '"), "as it is: %1 \\ '")
+  lu.assertEquals(escape.plain("\xff\xfea\u{e9}\nb\u{FFFE}"), "??a\u{e9}?b?")
+  lu.assertEquals(escape.plain("as it is: %1 \\ '"), "as it is: %1 \\ '")
 end
 
 -- All texts as comments and strings of one program, which prints the strings again.
-function TestTongues.test_c()
+function TestEscape.test_c()
   local lines = { "#include <stdio.h>", "int main(void) {" }
   for _, text in ipairs(hostile.TEXTS) do
-    lines[#lines + 1] = ("    /* %s */"):format(tongues.c_comment(text))
-    lines[#lines + 1] = ('    fwrite("%s", 1, %d, stdout);'):format(tongues.c_string(text), #text)
+    lines[#lines + 1] = ("    /* %s */"):format(escape.c_comment(text))
+    lines[#lines + 1] = ('    fwrite("%s", 1, %d, stdout);'):format(escape.c_string(text), #text)
   end
   lines[#lines + 1] = "    return 0;\n}\n"
   local path = support.write("c/texts.c", table.concat(lines, "\n"))
@@ -43,28 +43,28 @@ function TestTongues.test_c()
 end
 
 -- Wherever a string is cut into lines, they join to it again.
-function TestTongues.test_c_in_pieces()
+function TestEscape.test_c_in_pieces()
   local literals = require("base.literals")
   for _, text in ipairs({ ("\n\1?"):rep(60), ("\\\""):rep(70), "" }) do
-    lu.assertEquals(table.concat(literals.text(text)), tongues.c_string(text))
+    lu.assertEquals(table.concat(literals.text(text)), escape.c_string(text))
   end
 end
 
-function TestTongues.test_shell()
+function TestEscape.test_shell()
   for _, text in ipairs(hostile.TEXTS) do
     if not text:find("\0", 1, true) then
-      lu.assertEquals(support.shell("cd / && printf %s " .. tongues.shell(text)), text)
+      lu.assertEquals(support.shell("cd / && printf %s " .. escape.shell(text)), text)
     end
   end
 end
 
 -- Names that make takes, it takes exactly, in a target, a prerequisite and a recipe without quotes.
-function TestTongues.test_make()
+function TestEscape.test_make()
   local makefile = support.write("make/Makefile", "$(OUT)/b: $(OUT)/a\n\t@mkdir -p $(@D) && cp $< $@ && echo made $@\n")
   local folder, taken = makefile:match("^(.*)/"), 0
   for _, text in ipairs(table.move({ "plain/x_1", "lr=0.1", "a+b,c@d^e", "\u{e9}" }, 1, 4, #hostile.TEXTS + 1,
     table.move(hostile.TEXTS, 1, #hostile.TEXTS, 1, {}))) do
-    if tongues.make(text) and text ~= "" and #text < 200 and not text:find("..", 1, true) then
+    if escape.make(text) and text ~= "" and #text < 200 and not text:find("..", 1, true) then
       support.write("make/" .. text .. "/a", "x")
       lu.assertEquals(support.shell(("make -s -C %s 'OUT=%s' '%s/b'"):format(folder, text, text)),
         ("made %s/b\n"):format(text))
@@ -73,17 +73,17 @@ function TestTongues.test_make()
   end
   lu.assertTrue(taken >= 5)
   for _, text in ipairs({ "o;id>X;b", "a b", "a:b", "$(X)", "a#b", "-x", "~x", "a\nb", "a'b", "a%b", "a*b" }) do
-    lu.assertNil(tongues.make(text), text)
+    lu.assertNil(escape.make(text), text)
   end
 end
 
-function TestTongues.test_gnuplot()
+function TestEscape.test_gnuplot()
   if not has("gnuplot") then
     lu.skip("gnuplot is not installed")
   end
   local lines, want = { "set encoding utf8", "set print '-'" }, {}
   for i, text in ipairs(hostile.TEXTS) do
-    lines[i + 2], want[i] = "print " .. tongues.gnuplot(text), tongues.plain(text) .. "\n"
+    lines[i + 2], want[i] = "print " .. escape.gnuplot(text), escape.plain(text) .. "\n"
   end
   local path = support.write("gnuplot/texts", table.concat(lines, "\n") .. "\n")
   local folder = path:match("^(.*)/")
@@ -91,22 +91,22 @@ function TestTongues.test_gnuplot()
   lu.assertEquals(support.shell("ls " .. folder), "texts\n")
 end
 
-function TestTongues.test_json()
+function TestEscape.test_json()
   for _, text in ipairs(hostile.TEXTS) do
-    lu.assertEquals(json.decode(tongues.json(text)), text)
+    lu.assertEquals(json.decode(escape.json(text)), text)
   end
 end
 
-function TestTongues.test_pages()
+function TestEscape.test_pages()
   for _, text in ipairs(hostile.TEXTS) do
-    lu.assertNil(hostile.problem_of_xml(('<p title="%s">%s</p>'):format(tongues.html(text), tongues.html(text))))
-    lu.assertNil(hostile.problem_of_latex(("\\caption{%s} \\\\\n%s"):format(tongues.latex(text), tongues.latex(text))))
-    lu.assertNil(hostile.problem_of_gnuplot(("set title %s\n"):format(tongues.gnuplot(text))))
-    lu.assertNil(tongues.python(text):find('["\\\n]'))
+    lu.assertNil(hostile.problem_of_xml(('<p title="%s">%s</p>'):format(escape.html(text), escape.html(text))))
+    lu.assertNil(hostile.problem_of_latex(("\\caption{%s} \\\\\n%s"):format(escape.latex(text), escape.latex(text))))
+    lu.assertNil(hostile.problem_of_gnuplot(("set title %s\n"):format(escape.gnuplot(text))))
+    lu.assertNil(escape.python(text):find('["\\\n]'))
   end
 end
 
-function TestTongues.test_the_checks_find_mistakes()
+function TestEscape.test_the_checks_find_mistakes()
   for problem, pages in pairs({
     problem_of_gnuplot = { "set title 'a\n!touch FILE\n'\n", "set title `id`\n", "system 'id'\n", "$a << EOD\n1\n",
       "$a << EOD\n1 2\n!x\nEOD\n", 'set title "`id`"\n' },

@@ -19,7 +19,7 @@ local levels = require("plan.deriving.levels")
 local lists = require("base.lists")
 local pages = require("facets.pages")
 local positions_facet = require("facets.positions")
-local vectors = require("base.vectors")
+local vector_width = require("base.vector_width")
 
 local M = {}
 
@@ -32,7 +32,7 @@ local function asked(family)
       family.name, first.name, second.name), expected = "one of the two" })
   end
   return first and lists.merged(first, { constant = first.name:upper() .. "_WIDTH",
-    width = vectors.filled(first.columns) }) or false
+    width = vector_width.filled(first.columns) }) or false
 end
 
 local function derive_family(plan, family, facts)
