@@ -60,11 +60,9 @@ end
 
 function Project:showcase()
   local path = self:path("generated")
-  local ids = lists.map(write.names(path), function(name)
-    return lfs.attributes(path .. "/" .. name, "mode") == "directory" and load_module.is_id(name) and name or nil
+  return lists.filter(write.names(path), function(name)
+    return lfs.attributes(path .. "/" .. name, "mode") == "directory" and load_module.is_id(name)
   end)
-  table.sort(ids)
-  return ids
 end
 
 -- The file that a SPEC argument means: a path, or the id of a file in spec/runs.
@@ -251,10 +249,7 @@ end
 function Project:digests_of(names)
   local paths_of = lists.map(names, function(name) return self.root .. "/" .. name end)
   local sums = lists.join({ "sh", "-c", 'exec sha256sum "$@" 2>/dev/null', "sha256sum" }, paths_of)
-  local list = {}
-  for line in shell.capture(sums):gmatch("[^\n]+") do
-    list[#list + 1] = line:match("^\\?(%x+) ")
-  end
+  local list = lists.matches("\n" .. shell.capture(sums), "\n\\?(%x+) ")
   return #list == #names and list or lists.map(paths_of, function(path) return sha256.hex(write.read(path) or "") end)
 end
 

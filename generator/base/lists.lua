@@ -30,6 +30,20 @@ function M.set(list)
   return set
 end
 
+-- The items by the key that a function gives of each.
+function M.by(list, key_of)
+  local items = {}
+  for _, item in ipairs(list) do
+    items[key_of(item)] = item
+  end
+  return items
+end
+
+-- The words of a text as a set: true by word.
+function M.words(text)
+  return M.set(M.matches(text, "%S+"))
+end
+
 -- A new table with the fields of all these, of the last one that has a field.
 function M.merged(...)
   local new = {}
@@ -100,6 +114,11 @@ function M.sum(list, of)
     sum = sum + of(item)
   end
   return sum
+end
+
+-- The largest of a function's numbers, at least 0.
+function M.most(list, of)
+  return math.max(0, table.unpack(M.map(list, of)))
 end
 
 -- The items that a function of them says yes to.

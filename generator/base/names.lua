@@ -1,5 +1,7 @@
 -- Names that a user gives to something and generated code, files and flags then have: of values, blocks and options.
 
+local lists = require("base.lists")
+
 local M = {}
 
 local LONGEST = 40
@@ -12,23 +14,30 @@ end
 
 -- Keywords, alternative tokens and macros of C, C++ and CUDA that are spelled as such names are, and those that
 -- compilers add to them; `real` is a type of generated code.
-local OF_COMPILERS = {}
-for word in ([[alignas alignof alloca and and_eq asm assert auto bitand bitor bool break case catch char char16_t
-  char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr
+local OF_COMPILERS = lists.words([[alignas alignof alloca and and_eq asm assert auto bitand bitor bool break case catch
+  char char16_t char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr
   constinit continue decltype default delete do double dynamic_cast else enum explicit export extern false float
   for friend goto i386 if inline int linux long mutable namespace new noexcept not not_eq nullptr offsetof
   operator or or_eq private protected public real register reinterpret_cast requires restrict return short
   signed sizeof static static_assert static_cast stderr stdin stdout struct switch template this thread_local
   throw true try typedef typeid typename typeof typeof_unqual union unix unsigned using virtual void volatile
-  wchar_t while xor xor_eq]]):gmatch("%S+") do
-  OF_COMPILERS[word] = true
-end
+  wchar_t while xor xor_eq]])
 
 M.FREE = M.TEXT .. "; no word of C, C++ or CUDA"
 
 -- Whether generated code may call something so.
 function M.is_free(name)
   return M.is(name) and not OF_COMPILERS[name]
+end
+
+-- The first of name, name_2, name_3 and so on that is not taken.
+function M.unused(name, taken)
+  local unused, number = name, 1
+  while taken[unused] do
+    number = number + 1
+    unused = ("%s_%d"):format(name, number)
+  end
+  return unused
 end
 
 -- The gradient of a value has `d` before the value's name, or `d_` where that would be a word of a compiler's.

@@ -35,7 +35,7 @@ local FIELDS = {
   end, "a number from -1e20 to 1e20"),
 }
 
-local IS_FIELD = lists.set(lists.names(FIELDS))
+local NAMES = lists.names(FIELDS)
 
 local function read_line(node, path, heads, report)
   if not tree.is_record(node) then
@@ -46,10 +46,8 @@ local function read_line(node, path, heads, report)
     report(at, path .. "." .. name, what, expected)
     good = false
   end
-  for name, inner in tree.each(node) do
-    if not IS_FIELD[name] then
-      refuse(inner, name, "no such field", "head, direction, line, value")
-    end
+  for name, inner in tree.strangers(node, NAMES) do
+    refuse(inner, name, "no such field", table.concat(NAMES, ", "))
   end
   for _, each in ipairs(FIELDS) do
     local inner = node.fields[each.name]

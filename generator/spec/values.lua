@@ -207,12 +207,10 @@ function readers.lengths(context, field, node)
     return wrong_type(context, field, node, hint)
   end
   local good, legal = true, #node.items > 0 and "step" or "list"
-  for name, inner in tree.each(node) do
-    if name ~= legal then
-      add(context, inner, path .. "." .. name, (name == "step" or name == "list")
-        and ("%s does not go with this form"):format(name) or "no such field", expected)
-      good = false
-    end
+  for name, inner in tree.strangers(node, { legal }) do
+    add(context, inner, path .. "." .. name, (name == "step" or name == "list")
+      and ("%s does not go with this form"):format(name) or "no such field", expected)
+    good = false
   end
   if #node.items == 0 and not node.fields.list then
     if good then

@@ -209,11 +209,7 @@ end
 -- The family whose drawn positions are those of vectors that are added in a block of one stream: its first attention's,
 -- or nil, where a block has none.
 function M.placing(scope)
-  for _, op in ipairs(scope.ops) do
-    if op.kind == "attention" then
-      return op.family
-    end
-  end
+  return lists.any(scope.ops, function(op) return op.kind == "attention" and op.family end) or nil
 end
 
 return M

@@ -290,7 +290,7 @@ end
 
 -- The largest number of places at which a scope drops out.
 function M.most_places(net)
-  return math.max(table.unpack(lists.map(net.order, function(scope) return scope.places end)))
+  return lists.most(net.order, function(scope) return scope.places end)
 end
 
 function M.scope(net, name, title)
@@ -318,10 +318,8 @@ function M.build(describe, given, chunk)
   net:width("WIDTH", given.model.width)
   describe(net, given.model)
   checks.finished(net)
-  for _, scope in ipairs(net.order) do
-    for _, p in ipairs(scope.late) do
-      scope:declare(p)
-    end
+  for scope, p in lists.nested(net.order, "late") do
+    scope:declare(p)
   end
   return net
 end

@@ -59,20 +59,12 @@ local NOUNS = { network = "the network", block = "block", value = "the value", s
 
 local MOST_CHANNELS, MOST_TIMES = 8192, 64 -- as fields of a model have them
 
-local function set_of(words)
-  local set = {}
-  for word in words:gmatch("%a+") do
-    set[word] = true
-  end
-  return set
-end
-
 -- Names of values become names of generated code, where a layer and its memory have names of their own.
-local TAKEN = set_of([[input output gradient step block shared parameters panels rows tokens position positions layer
-  sums sequences length labels trains draws family families all read part]])
+local TAKEN = lists.words([[input output gradient step block shared parameters panels rows tokens position positions
+  layer sums sequences length labels trains draws family families all read part]])
 
 -- Blocks, too, have members of a state, on a GPU.
-local OF_STATES = set_of("draws first gradient l labels mask members memory place replica view work")
+local OF_STATES = lists.words("draws first gradient l labels mask members memory place replica view work")
 
 -- A title is the name of no object: it may be any that is free.
 local accepts = { title = base_names.is_free }
@@ -118,12 +110,7 @@ function accepts.names(x)
   if type(x) ~= "table" or rawlen(x) == 0 or rawlen(x) > 16 then
     return false
   end
-  for i = 1, rawlen(x) do
-    if not accepts.name(rawget(x, i)) then
-      return false
-    end
-  end
-  return true
+  return not lists.any(table.move(x, 1, rawlen(x), 1, {}), function(name) return not accepts.name(name) end)
 end
 
 -- The objects of one description.

@@ -3,6 +3,7 @@
 -- Output: methods of scopes (builder.lua): of the network, but place, which is of blocks.
 
 local checks = require("network.graph.checks")
+local lists = require("base.lists")
 
 local M = {}
 
@@ -38,10 +39,8 @@ end
 -- A stream of tokens.
 function M:stream(name)
   local net = self.net
-  for _, s in ipairs(net.streams) do
-    if s.name == name then
-      checks.fail(net, ("two streams are named %s"):format(name), "different names")
-    end
+  if lists.has(lists.names(net.streams), name) then
+    checks.fail(net, ("two streams are named %s"):format(name), "different names")
   end
   local stream = { name = name, index = #net.streams, line = checks.where(net) }
   net.streams[#net.streams + 1] = stream

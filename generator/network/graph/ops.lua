@@ -16,6 +16,7 @@
 --   width      of the result from (value, fail), else that of the value
 
 local canonical = require("base.canonical")
+local lists = require("base.lists")
 
 local M = {}
 
@@ -152,13 +153,9 @@ end
 
 -- The operations of a kind of a whole network, scope by scope.
 function M.of_kind(net, kind)
-  local list = {}
-  for _, scope in ipairs(net.order) do
-    for _, op in ipairs(scope.ops) do
-      list[#list + 1] = op.kind == kind and op or nil
-    end
-  end
-  return list
+  return lists.flat(net.order, function(scope)
+    return lists.filter(scope.ops, function(op) return op.kind == kind end)
+  end)
 end
 
 -- Its floating-point operations, as `flops` has them.
@@ -182,10 +179,9 @@ function M.operands(op)
       list[#list + 1] = { role = role, value = value }
     end
   end
-  for _, value in ipairs(op.externals or {}) do
-    list[#list + 1] = { role = "external", value = value }
-  end
-  return list
+  return lists.append(list, lists.map(op.externals or {}, function(value)
+    return { role = "external", value = value }
+  end))
 end
 
 return M

@@ -74,11 +74,7 @@ end
 
 -- Numbers of a score that all layers share belong to the network.
 function M.shared(net)
-  local count = 0
-  for _, p in ipairs(net.late) do
-    count = count + parameters.count(p)
-  end
-  return count
+  return lists.sum(net.late, parameters.count)
 end
 
 function M.of(net, room)
@@ -103,13 +99,9 @@ local COUNTED = { "per_token", "per_pair", "per_label", "per_distance" }
 
 -- The entry of a list that has these streams.
 local function entry_for(list, queries, keys)
-  for _, entry in ipairs(list) do
-    if entry.queries == queries and entry.keys == keys then
-      return entry
-    end
-  end
-  list[#list + 1] = { queries = queries, keys = keys, count = 0, rows = 0 }
-  return list[#list]
+  local known = lists.find(list, function(entry) return entry.queries == queries and entry.keys == keys end)
+  list[#list + 1] = not known and { queries = queries, keys = keys, count = 0, rows = 0 } or nil
+  return known or list[#list]
 end
 
 local function add(sums, times, operation)
@@ -128,12 +120,11 @@ end
 -- text; attentions: { queries, keys, count, rows }: of pairs of two streams, and of the rows of distances of these;
 -- pairs: what attention does as text; families: by the name of each, of a pair of tokens.
 function M.counts(net, outline)
-  local sums = { per_token = 0, per_pair = 0, per_label = 0, per_distance = 0, streams = {}, attentions = {},
-    families = {} }
+  local sums = { per_token = 0, per_pair = 0, per_label = 0, per_distance = 0, attentions = {}, families = {} }
   local pairs_of = {}
-  for i, stream in ipairs(net.streams) do
-    sums.streams[i] = { name = stream.name, index = stream.index, weights = 0, products = {} }
-  end
+  sums.streams = lists.map(net.streams, function(stream)
+    return { name = stream.name, index = stream.index, weights = 0, products = {} }
+  end)
   for i, scope in ipairs(net.order) do
     local terms, times = {}, outline[i].times
     for j, op in ipairs(scope.ops) do

@@ -21,15 +21,6 @@ local CHUNK = 4096 -- LH_CHUNK
 local GROUPED = 90 -- columns of a line of members that takes one more
 local LONGEST = 108 -- of members and what is said of them
 
-local KINDS = {
-  constant = "LH_INIT_CONSTANT",
-  values = "LH_INIT_VALUES",
-  normal = "LH_INIT_NORMAL",
-  truncated_normal = "LH_INIT_TRUNCATED_NORMAL",
-  uniform = "LH_INIT_UNIFORM",
-}
-
-
 -- Elements of a tensor.
 local function elements(shape)
   return shape[1] * (shape[2] or 1)
@@ -134,7 +125,7 @@ local function add_tensor(state, prefix, t, starts)
     shape_text = table.concat(t.shape, ", "),
     offset = starts[t.member] + (t.column or 0),
     stride = t.stride or t.shape[#t.shape],
-    init = KINDS[t.init.kind],
+    init = "LH_INIT_" .. t.init.kind:upper(),
     value = t.init.of and place_values(state, t.init.of) or t.init.value,
     learned = not t.frozen,
   }
@@ -193,12 +184,7 @@ local function small_members(p)
 end
 
 local function has_small(scope)
-  for _, p in ipairs(scope.parameters) do
-    if #small_members(p) > 0 then
-      return true
-    end
-  end
-  return false
+  return lists.any(scope.parameters, function(p) return #small_members(p) > 0 end)
 end
 
 -- The lines of a struct: `real a[..], b[..]; /* about */`, of members_of(parameter). block_type, times: a block's type,
@@ -240,24 +226,17 @@ local function panels_of(scope)
 end
 
 local function small_of(scope)
-  local members = {}
-  for _, p in ipairs(scope.parameters) do
-    for _, m in ipairs(p.kind == "block" and {} or small_members(p)) do
-      members[#members + 1] = { name = m.name, size = m.size, type = m.type or false }
-    end
-  end
-  return { lines = lines_of(scope, small_members, "gradients_type", "uses"), members = members }
+  local members = lists.flat(scope.parameters, function(p) return p.kind == "block" and {} or small_members(p) end)
+  return { lines = lines_of(scope, small_members, "gradients_type", "uses"),
+    members = lists.map(members, function(m) return { name = m.name, size = m.size, type = m.type or false } end) }
 end
 
 -- Learned members whose gradients come from tables: a few numbers of a step's, or some rows of them.
 local function table_members(scope)
-  local members = {}
-  for _, p in ipairs(scope.parameters) do
-    for _, m in ipairs(p.from_tables and not p.frozen and all_members(p) or {}) do
-      members[#members + 1] = { name = m.name, size = m.size }
-    end
-  end
-  return members
+  local members = lists.flat(scope.parameters, function(p)
+    return p.from_tables and not p.frozen and all_members(p) or {}
+  end)
+  return lists.map(members, function(m) return { name = m.name, size = m.size } end)
 end
 
 local function struct_of(scope, name, gradients_type, block, count)
@@ -274,11 +253,7 @@ end
 -- Learned elements of a parameter.
 function M.count(p)
   local _, tensors = forms[p.kind](p)
-  local count = 0
-  for _, t in ipairs(tensors) do
-    count = count + (t.frozen and 0 or elements(t.shape))
-  end
-  return count
+  return lists.sum(tensors, function(t) return t.frozen and 0 or elements(t.shape) end)
 end
 
 function M.derive(net)
@@ -289,15 +264,9 @@ function M.derive(net)
     return struct_of(block, block.parameters_type, block.gradients_type, block.name, block.count_name)
   end)
   structs[#structs + 1] = struct_of(net, "parameters", "gradients", false, false)
-  return {
-    tensors = state.tensors,
-    structs = structs,
-    elements = state.offset,
-    storage = (state.offset + CHUNK - 1) // CHUNK * CHUNK,
-    count = state.count,
-    frozen = state.frozen,
-    initial_values = state.initial_values,
-  }
+  return { tensors = state.tensors, structs = structs, elements = state.offset,
+    storage = (state.offset + CHUNK - 1) // CHUNK * CHUNK, count = state.count, frozen = state.frozen,
+    initial_values = state.initial_values }
 end
 
 return M

@@ -72,12 +72,8 @@ end
 
 -- A buffer of rows: of a value, or of a gradient, as `of` has its name, width and stream.
 function M.rows(of, writer, more)
-  local buffer = { name = of.name, form = "rows", width = of.width, stream = of.stream, training = false,
-    about = of.about, kept = false, writer = writer }
-  for key, value in next, more or {} do
-    buffer[key] = value
-  end
-  return buffer
+  return lists.merged({ name = of.name, form = "rows", width = of.width, stream = of.stream, training = false,
+    about = of.about, kept = false, writer = writer }, more or {})
 end
 
 -- Buffers of one scope: kept ones, and those of the workspace, each in the order in which they are first written. The

@@ -8,6 +8,7 @@
 --   relu's gradient           into the input gradient of its only reader (backward.lua)
 --   q, k, v; gate and up      one product of several weights (builder.lua)
 
+local lists = require("base.lists")
 local ops = require("network.graph.ops")
 
 local M = {}
@@ -30,30 +31,19 @@ function M.readers(list)
   return readers
 end
 
--- An operation that does what `op` does, and more.
-local function with(op, more)
-  local fused = {}
-  for key, value in pairs(op) do
-    fused[key] = value
-  end
-  for key, value in pairs(more) do
-    fused[key] = value
-  end
-  return fused
-end
-
 -- A product with a bias whose sum is rectified gives the rectified value.
 local function product_relu(op, after, readers)
   if op.kind == "product" and op.p.bias and after.kind == "activation" and after.activation == "relu"
     and after.x == op.out and is_alone(readers, op, after) then
-    return with(op, { relu = true, out = after.out, dropout = after.dropout, keep = after.keep, place = after.place })
+    return lists.merged(op, { relu = true, out = after.out, dropout = after.dropout, keep = after.keep,
+      place = after.place })
   end
 end
 
 local function add_norm(op, after, readers, result)
   if op.kind == "add" and after.kind == "norm" and after.x == op.out then
     local alone = is_alone(readers, op, after) and op.out ~= result
-    return with(op, { kind = "add_norm", norm = after.norm, p = after.p, name = after.name,
+    return lists.merged(op, { kind = "add_norm", norm = after.norm, p = after.p, name = after.name,
       sum = not alone and op.out or nil, out = after.out })
   end
 end

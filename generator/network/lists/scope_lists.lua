@@ -12,6 +12,7 @@
 local backward = require("network.lists.backward")
 local buffers = require("network.lists.buffers")
 local fuse = require("network.lists.fuse")
+local lists = require("base.lists")
 local base_names = require("base.names")
 local ops = require("network.graph.ops")
 
@@ -49,17 +50,17 @@ local function written(list)
 end
 
 local function derive(net)
-  local lists = { order = net.order }
+  local executed = { order = net.order }
   local function writes(block)
-    return lists[block].writes
+    return executed[block].writes
   end
-  for i = #lists.order, 1, -1 do -- blocks first: the network's list runs them
-    local scope = lists.order[i]
+  for i = #executed.order, 1, -1 do -- blocks first: the network's list runs them
+    local scope = executed.order[i]
     local forward = fuse.fuse(scope.ops, scope.last)
     local list, at = backward.derive(forward, scope.entry, scope.last, writes)
-    lists[scope] = { forward = forward, backward = list, at = at, writes = written(list) }
+    executed[scope] = { forward = forward, backward = list, at = at, writes = written(list) }
   end
-  return lists
+  return executed
 end
 
 -- ---- a walk through the forward pass ----
@@ -115,7 +116,7 @@ end
 
 -- A repetition of a block, or the network itself: from, to { key, value } are its input and its result.
 function Walk:scope(scope, from, to)
-  for _, op in ipairs(self.lists[scope].forward) do
+  for _, op in ipairs(self.executed[scope].forward) do
     for _, operand in ipairs(ops.operands(op)) do
       local value = operand.value
       if value == scope.entry and from then
@@ -138,7 +139,7 @@ end
 
 -- Checks that values which the backward pass reads of a scope are still there at its end.
 function Walk:kept(scope)
-  for _, op in ipairs(self.lists[scope].forward) do
+  for _, op in ipairs(self.executed[scope].forward) do
     for _, value in ipairs(ops.results(op)) do
       if self.read[scope][value] and value ~= scope.last and (scope ~= self.net or self.training) then
         self:reads(self:key(scope, value), value)
@@ -170,14 +171,14 @@ function Walk:block(op)
 end
 
 -- Names of members beside buffers of values; what blocks take as their input device code has by its name.
-local function reserved_names(net, lists)
+local function reserved_names(net, executed)
   local names = setmetatable({}, { __index = RESERVED })
   for _, stream in ipairs(net.streams[2] and net.streams or {}) do
     names[stream.name] = true
   end
-  for _, scope in ipairs(lists.order) do
+  for _, scope in ipairs(executed.order) do
     names[scope.name], names[scope.name .. "s"] = true, true
-    for name in pairs(lists[scope].writes) do
+    for name in pairs(executed[scope].writes) do
       names[name] = true
     end
     for _, op in ipairs(scope.ops) do
@@ -196,11 +197,11 @@ local function reserved_names(net, lists)
   return names
 end
 
-local function walk(net, lists, training)
-  local w = setmetatable({ net = net, lists = lists, training = training, holds = {}, shapes = {}, read = {}, late = {},
-    reserved = reserved_names(net, lists) }, Walk)
-  for _, scope in ipairs(lists.order) do
-    w.read[scope] = buffers.read_back(lists[scope].backward)
+local function walk(net, executed, training)
+  local w = setmetatable({ net = net, executed = executed, training = training, holds = {}, shapes = {}, read = {},
+    late = {}, reserved = reserved_names(net, executed) }, Walk)
+  for _, scope in ipairs(executed.order) do
+    w.read[scope] = buffers.read_back(executed[scope].backward)
   end
   w:scope(net)
   w:kept(net)
@@ -210,12 +211,12 @@ local function walk(net, lists, training)
 end
 
 -- A buffer of gradients has the shape of all values that it is named after.
-local function check_gradients(lists)
+local function check_gradients(executed)
   local shapes = {}
-  for _, scope in ipairs(lists.order) do
-    for _, op in ipairs(lists[scope].forward) do
+  for _, scope in ipairs(executed.order) do
+    for _, op in ipairs(executed[scope].forward) do
       for _, value in ipairs(ops.results(op)) do
-        local buffer, shape = lists[scope].at[value], shape_of(value)
+        local buffer, shape = executed[scope].at[value], shape_of(value)
         if value ~= scope.last and buffer then
           local own = buffer.name:find(base_names.gradient(value.name), 1, true) == 1
           if own and (shapes[buffer.name] or shape) ~= shape then
@@ -229,24 +230,16 @@ local function check_gradients(lists)
 end
 
 -- The value that is to be called otherwise; nil where all is well.
-local function meeting(net, lists)
+local function meeting(net, executed)
   local ok, err = pcall(function()
-    walk(net, lists, true)
-    walk(net, lists, false)
-    check_gradients(lists)
+    walk(net, executed, true)
+    walk(net, executed, false)
+    check_gradients(executed)
   end)
   if not ok and not (type(err) == "table" and err.meets) then
     error(err, 0)
   end
   return not ok and err.meets or nil
-end
-
-local function numbered(stem, taken)
-  local number = 2
-  while taken[("%s_%d"):format(stem, number)] do
-    number = number + 1
-  end
-  return ("%s_%d"):format(stem, number)
 end
 
 -- Gives a value another name, and with it those of its scope that share its buffer: same name, width and stream.
@@ -262,39 +255,31 @@ end
 
 -- Another name: of another stream than the first that stream's, else a number.
 local function rename(net, value)
-  local taken = {}
-  for _, scope in ipairs(net.order) do
-    for _, op in ipairs(scope.ops) do
-      taken[op.out.name] = true
-    end
-  end
   local stem = value.name:gsub("_%d+$", "")
+  local taken = { [stem] = true }
+  for _, op in lists.nested(net.order, "ops") do
+    taken[op.out.name] = true
+  end
   local of_stream = ("%s_%s"):format(value.stream.name, stem)
   if value.stream.index > 0 and not taken[of_stream] and stem:sub(1, #value.stream.name) ~= value.stream.name then
     rename_together(value, of_stream)
   else
-    value.name = numbered(stem, taken)
+    value.name = base_names.unused(stem, taken)
   end
-  for _, block in ipairs(net.scopes) do
-    for _, inner in ipairs(block.externals) do
-      inner.name = inner.external.name
-    end
+  for _, inner in lists.nested(net.scopes, "externals") do
+    inner.name = inner.external.name
   end
 end
 
 -- Gives values that a block reads from outside names of their own, since their gradients are added to from inside.
 local function name_externals(net)
   local outside = {}
-  for _, block in ipairs(net.scopes) do
-    for _, inner in ipairs(block.externals) do
-      outside[inner.name] = inner.external
-    end
+  for _, inner in lists.nested(net.scopes, "externals") do
+    outside[inner.name] = inner.external
   end
-  for _, scope in ipairs(net.order) do
-    for _, op in ipairs(scope.ops) do
-      if op.out ~= scope.last and (outside[op.out.name] or op.out) ~= op.out then
-        rename(net, op.out)
-      end
+  for scope, op in lists.nested(net.order, "ops") do
+    if op.out ~= scope.last and (outside[op.out.name] or op.out) ~= op.out then
+      rename(net, op.out)
     end
   end
 end
@@ -303,10 +288,10 @@ function M.derive(net)
   for _ = 1, MOST_ROUNDS do
     carry(net)
     name_externals(net)
-    local lists = derive(net)
-    local value = meeting(net, lists)
+    local executed = derive(net)
+    local value = meeting(net, executed)
     if not value then
-      return lists
+      return executed
     elseif value.carried then
       value.stays = true
     else

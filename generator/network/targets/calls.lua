@@ -82,6 +82,17 @@ function M.reads(records)
   return read
 end
 
+-- The part of a width in the name of a function that is not for the width of the model.
+function M.suffix(width)
+  return width.text == "WIDTH" and "" or "_" .. width.text:lower():gsub("%W+", "_")
+end
+
+-- The record of a norm, forward or backward: members that it keeps for the backward pass, and its scale.
+function M.norm(at, op, routine, call)
+  return { call = call, routine = routine, scale = at.p .. op.p.name .. "_scale",
+    xhat = at.kept .. op.name .. "_xhat", rstd = at.kept .. op.name .. "_rstd" }
+end
+
 -- The kernel of both targets for the gradient of a norm.
 function M.norm_grad(b)
   local op, rms = b.op, b.op.norm == "rms"

@@ -4,20 +4,22 @@
 
 local buffers = require("network.lists.buffers")
 local calls = require("network.targets.calls")
+local lists = require("base.lists")
+local names = require("base.names")
 local ops = require("network.graph.ops")
 local rooms = require("network.targets.cpu_buffers")
 
 local M = {}
 
 -- Functions of kernels/cpu that could be called as one that is named after a value.
-local KERNELS = [[layer_norm rms_norm norm_row rms_row bias dropout class matmul_weight tied_class add_branch add_row
-  add_norm add_norm_sum add_dropout_norm add_dropout_norm_sum rms_add_norm rms_add_norm_sum rms_add_dropout_norm
-  rms_add_dropout_norm_sum]]
+local KERNELS = lists.matches([[layer_norm rms_norm norm_row rms_row bias dropout class matmul_weight tied_class
+  add_branch add_row add_norm add_norm_sum add_dropout_norm add_dropout_norm_sum rms_add_norm rms_add_norm_sum
+  rms_add_dropout_norm rms_add_dropout_norm_sum]], "%S+")
 
 -- The names of all functions of a generated file.
 function M.taken()
   local taken = {}
-  for name in KERNELS:gmatch("%S+") do
+  for _, name in ipairs(KERNELS) do
     taken[name], taken[name .. "_grad"] = true, true
   end
   for _, about in next, ops.over_rows() do
@@ -39,14 +41,8 @@ end
 function M.function_for(set, key, name, new)
   local known = set.by_key[key]
   if not known then
-    local stem, number = name, 1
-    while set.names[name] do
-      number = number + 1
-      name = ("%s_%d"):format(stem, number)
-    end
-    known, set.names[name] = new, true
-    known.name = name
-    set.by_key[key] = known
+    known, new.name = new, names.unused(name, set.names)
+    set.names[known.name], set.by_key[key] = true, known
     set.list[#set.list + 1] = known
   end
   return known.name
@@ -73,11 +69,6 @@ function M.of_entry(cpu, at, entry, place)
   local of = at.partly and at.of_part or at.w .. rooms.of_stream(cpu.net, value.stream)
   local here = setmetatable({ rows = of .. "rows", tokens = of .. "tokens" }, { __index = at })
   return calls.names(here, entry, place)
-end
-
--- The width's part in the name of a function that is not for the width of the model.
-function M.suffix(width)
-  return width.text == "WIDTH" and "" or "_" .. width.text:lower():gsub("[^%w]+", "_")
 end
 
 -- The place of a value of a block.

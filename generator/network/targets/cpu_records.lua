@@ -16,7 +16,7 @@ local vocabulary = require("network.targets.cpu_vocabulary")
 
 local M = {}
 
-local function_for, suffix = names.function_for, names.suffix
+local function_for, suffix = names.function_for, calls.suffix
 
 -- ---- forward ----
 
@@ -90,14 +90,8 @@ local function traced(cpu, value)
   return cpu.net.streams[2] and ("w.%stokens"):format(rooms.of_stream(cpu.net, value.stream)) or false
 end
 
--- The members that a norm keeps for the way back, and its scale, on both ways.
-local function norm_record(at, op, routine, call)
-  return { call = call, routine = routine, scale = at.p .. op.p.name .. "_scale",
-    xhat = at.kept .. op.name .. "_xhat", rstd = at.kept .. op.name .. "_rstd" }
-end
-
 function forward.norm(cpu, at, op)
-  local record = norm_record(at, op, norm_function(cpu, op), "routine(tokens, x, scale, offset, xhat, rstd, out)")
+  local record = calls.norm(at, op, norm_function(cpu, op), "routine(tokens, x, scale, offset, xhat, rstd, out)")
   record.offset = op.norm == "layer" and at.p .. op.p.name .. "_offset"
   return record
 end
@@ -220,7 +214,7 @@ function back.norm_grad(cpu, at, b)
   local alone, added = op.kind == "norm", op.kind == "norm" and b.adds and "_added" or ""
   local form = alone and "row_norm" or b.adds and "residual_sum_norm" or "residual_norm"
   local in_place = not alone and not b.adds
-  local record = norm_record(at, op, norm_routine(cpu, op, form .. "_grad" .. added, drops, {
+  local record = calls.norm(at, op, norm_routine(cpu, op, form .. "_grad" .. added, drops, {
     kernel = calls.norm_grad(b), adds = b.adds or false,
     template = in_place and "cpu/rows/add_norm_grad.tpl" or "cpu/rows/norm_grad.tpl" }),
     "routine(tokens, dy, keep, xhat, rstd, scale, to, dbranch, dscale, doffset)")

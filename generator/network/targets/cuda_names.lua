@@ -12,25 +12,18 @@
 
 local attention = require("network.graph.attention")
 local embeddings = require("network.targets.embeddings")
+local lists = require("base.lists")
 local ops = require("network.graph.ops")
 
 local M = {}
 
 local function of_op(backward, kind, op)
-  for _, b in ipairs(backward) do
-    if b.kind == kind and b.op == op then
-      return b
-    end
-  end
+  return lists.find(backward, function(b) return b.kind == kind and b.op == op end)
 end
 
 -- Whether gradients of the operation's table are stored before it on the way back, by another embedding.
 local function adds(backward, op)
-  for _, b in ipairs(backward) do
-    if b.kind == "embed_grad" and b.op.p == op.p then
-      return b.op ~= op
-    end
-  end
+  return lists.find(backward, function(b) return b.kind == "embed_grad" and b.op.p == op.p end).op ~= op
 end
 
 -- Names of a device's values in the text of an attention.
@@ -111,11 +104,7 @@ end
 
 -- The values that are contributions to an attention.
 function M.contributions(net)
-  local set = {}
-  for _, op in ipairs(ops.of_kind(net, "attention")) do
-    set[op.contribution or false] = true
-  end
-  return set
+  return lists.set(lists.map(ops.of_kind(net, "attention"), function(op) return op.contribution end))
 end
 
 return M

@@ -257,19 +257,8 @@ end
 
 -- ---- the whole ----
 
-local function find(list, test)
-  for _, one in ipairs(list) do
-    if test(one) then
-      return one
-    end
-  end
-  return nil
-end
-
 local function of_kind(list, kind)
-  return find(list, function(one)
-    return one.kind == kind
-  end)
+  return lists.find(list, function(one) return one.kind == kind end)
 end
 
 local function drops(op)
@@ -302,7 +291,7 @@ local function block_of(device, op)
     parameters_type = block.parameters_type, gradients_type = block.gradients_type,
     members = members, lines = rooms.lines(members),
     row_words = rooms.row_words(streams_of(device, members)),
-    mask = device.mask_of[block] or false, drops = find(executed.forward, drops) ~= nil,
+    mask = device.mask_of[block] or false, drops = lists.find(executed.forward, drops) ~= nil,
     in_place = op.x.carried and op.x.carried.block == block or false,
     first = records.place_in_network(records.names_of(device, device.net), op.x),
     of_host = records.place_in_network(IN_NETWORK, op.x),
@@ -324,7 +313,7 @@ end
 local function place_sums(device, net)
   local list, embedded = {}, net.position_table
   for _, stream in ipairs(embedded and embedded.from_tables and not embedded.frozen and net.streams or {}) do
-    local words, op = device.words[stream], find(net.ops, function(one)
+    local words, op = device.words[stream], lists.find(net.ops, function(one)
       return one.kind == "embed" and one.stream == stream and one.encoding
     end)
     list[#list + 1] = op and { member = words.at .. "places", block = false, times = "", T = words.T,
@@ -344,9 +333,7 @@ local function new_state(net, executed, given)
   local device = { net = net, lists = executed, given = given, rows = {}, known = {}, masks = {}, mask_of = {},
     slot_of = {}, bits = {}, bits_of = {}, made = {}, sites = 0, contributions = cuda_names.contributions(net),
     buffers = buffers.derive(net, executed, given.evaluates), made_of = given.wide and launched or recorded,
-    loops = find(net.scopes, function(block)
-      return block.loops > 1
-    end) ~= nil }
+    loops = lists.any(net.scopes, function(block) return block.loops > 1 end) }
   device.streams, device.words = rooms.streams(net)
   device.adds_bias = function(op)
     return records.adds_bias(device, op)
@@ -380,7 +367,7 @@ function M.derive(net, executed, given)
     place_sums = place_sums(device, net),
     readout_gradient = of_kind(of_net.backward, "classify_grad").to.name,
     tied = net.classified.op.tied and net.classified.op.tied.name or false,
-    rms = find(ops.of_kind(net, "norm"), function(op) return op.norm == "rms" end) ~= nil,
+    rms = lists.any(ops.of_kind(net, "norm"), function(op) return op.norm == "rms" end),
     loops = device.loops,
     phases = given.wide and phase_names(pass, blocks) or false,
     biased = device.biased or false,

@@ -68,10 +68,6 @@ local function function_for(device, name, new)
   return name
 end
 
-local function suffix(width)
-  return width.text == "WIDTH" and "" or "_" .. width.text:lower():gsub("[^%w]+", "_")
-end
-
 -- when: "training" where the function is told whether it trains; outside of blocks it is known.
 local function dropped(device, op, training)
   local scope = op.scope
@@ -116,11 +112,9 @@ function forward.add_bias(_, at, op)
     bias = at.p .. op.weight .. "_bias", rectified = tostring(op.relu or false) }
 end
 
--- The members that a norm keeps for the way back, and its scale, on both ways.
 local function norm_record(at, op, routine, call)
   check_width(op, op.out)
-  return { call = call, routine = routine, scale = at.p .. op.p.name .. "_scale",
-    xhat = at.kept .. op.name .. "_xhat", rstd = at.kept .. op.name .. "_rstd" }
+  return calls.norm(at, op, routine, call)
 end
 
 function forward.norm(_, at, op, _, kernel)
@@ -148,7 +142,7 @@ end
 
 -- The function for rows of a kernel, and of its gradient.
 local function kernel_routine(device, op, kernel, ending)
-  return function_for(device, kernel .. "_rows" .. ending .. suffix(op.out.width), {
+  return function_for(device, kernel .. "_rows" .. ending .. calls.suffix(op.out.width), {
     template = ("cuda/rows/activation%s.tpl"):format(ending), kernel = kernel, width = op.out.width.text })
 end
 

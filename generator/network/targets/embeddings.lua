@@ -35,12 +35,9 @@ end
 
 -- The name of what this one's are multiplied by, or false.
 local function scale_of(net, op)
-  for _, scale in ipairs(M.scales(net)) do
-    if op.p.kind ~= "linear" and scale.value == (op.scale or 1) then
-      return scale.name
-    end
-  end
-  return false
+  return op.p.kind ~= "linear" and lists.any(M.scales(net), function(scale)
+    return scale.value == (op.scale or 1) and scale.name
+  end)
 end
 
 -- The functions that embed a stream each, as `more` has them of (operation, its number), with what both targets know:

@@ -116,7 +116,7 @@ end
 
 local function memory_of(plan, sizes, longest)
   local block = memory.largest_workspace(plan, sizes)
-  local bytes = { vector_bytes = plan.parameter_storage * (plan.precision == "float64" and 8 or 4),
+  local bytes = { vector_bytes = plan.parameter_storage * plan.real_bytes,
     largest_block = block, workspace_bytes = block.bytes, shared_bytes = memory.shared(plan, longest),
     tables_bytes = memory.tables(plan, longest) }
   bytes.memory_bytes = math.floor(memory.process(plan, bytes, M.THREADS))

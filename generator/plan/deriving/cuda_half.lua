@@ -284,10 +284,8 @@ end
 -- Ints of workspace: those of the draw that needs most.
 local function draw_scratch(drawing)
   local most = { "0", 0 }
-  for _, one in ipairs(drawing) do
-    for _, need in ipairs(one.scratch) do
-      most = need[2] > most[2] and need or most
-    end
+  for _, need in lists.nested(drawing, "scratch") do
+    most = need[2] > most[2] and need or most
   end
   return most[1]
 end

@@ -2,9 +2,9 @@
 -- what it drops out.
 --
 -- Input: a plan with its resolved spec and task. Output: layers, of all stacks, width and what follows from them,
--- streams, tokens and what they are, classes, dropout, block_tokens. And of M.attentions, for model_network.lua, what a
--- description of the kind may name. A family of attentions is what all layers of a stack have in one place of the
--- block; encoding_facets.lua adds its facets:
+-- streams, tokens and what they are, classes, real_bytes (of a number), dropout, block_tokens. And of M.attentions, for
+-- model_network.lua, what a description of the kind may name. A family of attentions is what all layers of a stack have in one
+-- place of the block; encoding_facets.lua adds its facets:
 --   name           "self"; functions and types of generated code that are the family's carry it
 --   of_spec        the name that the spec has for it, the same for all of a kind
 --   prefix, PREFIX what its constants and its members of shared structs begin with: "" where there is no other
@@ -142,7 +142,7 @@ function M.of(plan)
   part.layers, part.width = model.layers or model.encoder_layers + model.decoder_layers, model.width
   part.feedforward, part.readout = model.feedforward, model.readout or "outputs"
   part.part_start = part.readout == "probe" and "part_start(w, part, s)" or "part_start(w, part)"
-  part.classes = plan.task.output_count
+  part.classes, part.real_bytes = plan.task.output_count, plan.precision == "float64" and 8 or 4
   part.class_columns = vector_width.filled(part.classes)
   part.block_tokens = plan.resolved.train.block_tokens or common.BLOCK_TOKENS
   part.streams = { { name = "source", index = 0 }, model.kind == "encoder_decoder" and { name = "target", index = 1 }

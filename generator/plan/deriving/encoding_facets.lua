@@ -56,7 +56,7 @@ end
 -- and its key: in place of its other buffers, or in addition to those for vectors of distances. Returns their names, or
 -- false where no level's vectors hold such a row.
 local function paired(plan, family)
-  local row, beside = 2 * family.head_width * (plan.precision == "float64" and 8 or 4), family.terms.beside
+  local row, beside = 2 * family.head_width * plan.real_bytes, family.terms.beside
   return not family.terms.outwards and row <= levels[1].vector
     and { pairs = beside and "pairs" or "dlogits", rows = beside and "pair_rows" or "rows" }
 end

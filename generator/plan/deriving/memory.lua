@@ -32,7 +32,7 @@ end
 -- some, and of a family the keys whose gradients are summed together.
 local function sizes_of(plan, level)
   level = level or levels[1]
-  local real = plan.precision == "float64" and 8 or 4
+  local real = plan.real_bytes
   local sizes = { round_up = round_up, taken = taken, width = plan.width, real = real, lanes = level.vector // real,
     vector = level.vector, tile_rows = tuning.constant(plan, level, "TILE_ROWS") }
   sizes.vocabulary = plan.cpu.vocabulary and round_up(plan.tokens, sizes.tile_rows) or 0
@@ -129,10 +129,8 @@ function M.rooms(plan, size, sequences, level)
     end
     return bytes_of(b, sizes, sequences * size[b.stream + 1])
   end
-  for _, block in ipairs(plan.cpu.blocks) do
-    for _, b in ipairs(block.kept) do
-      add(b.name, buffer_bytes(b) * block.repetitions, true, block.name)
-    end
+  for block, b in lists.nested(plan.cpu.blocks, "kept") do
+    add(b.name, buffer_bytes(b) * block.repetitions, true, block.name)
   end
   for _, b in ipairs(plan.cpu.workspace) do
     add(b.name, buffer_bytes(b), b.kept)
@@ -170,12 +168,10 @@ end
 
 -- The most tokens for which attention weights are kept, where those of longer sequences are recomputed; or 0.
 local function last_kept(plan, longest)
-  local last = 0
-  for _, family in ipairs(plan.attentions) do
+  return lists.most(plan.attentions, function(family)
     local kept = family.remade and not family.remade.always and math.floor(math.sqrt(family.remade.pairs)) or 0
-    last = math.max(last, math.min(kept, longest))
-  end
-  return last
+    return math.min(kept, longest)
+  end)
 end
 
 -- The largest workspace over the sizes of training: { bytes, size, sequences }. Among blocks of equally many sequences
@@ -209,10 +205,8 @@ end
 function M.shared(plan, size, level)
   local sizes = sizes_of(plan, level)
   local reals, bytes, behind = plan.width * plan.class_columns, 0, 0
-  for _, struct in ipairs(plan.structs) do
-    for _, panel in ipairs(struct.panels) do
-      reals = reals + struct.repetitions * panel.elements
-    end
+  for struct, panel in lists.nested(plan.structs, "panels") do
+    reals = reals + struct.repetitions * panel.elements
   end
   if plan.input_draw and plan.input_draw.apart and plan.input_draw.kind == "randomized" then
     bytes = 2 * #plan.streams * plan.input_draw.max_position * INTEGER

@@ -26,6 +26,7 @@ local handles = require("network.graph.handles")
 local identity = require("network.graph.identity")
 local labelled_rows = require("network.lists.labelled_rows")
 local lists = require("base.lists")
+local ops = require("network.graph.ops")
 local outline = require("network.graph.outline")
 local own_network = require("spec.reading.own_network")
 local pages = require("facets.pages")
@@ -59,24 +60,7 @@ local function completed(given, defaults)
 end
 
 local function by_name(families)
-  local names = {}
-  for _, family in ipairs(families) do
-    names[family.name] = family
-  end
-  return names
-end
-
--- Calls visit(op, scope) for every operation of these scopes.
-local function each_operation(scopes, visit)
-  for _, scope in ipairs(scopes) do
-    for _, op in ipairs(scope.ops) do
-      visit(op, scope)
-    end
-  end
-end
-
-local function all_scopes(net)
-  return lists.join({ net }, net.scopes)
+  return lists.by(families, function(family) return family.name end)
 end
 
 -- Activations have channels, attentions heads; streams are the queries' and the keys'.
@@ -153,9 +137,9 @@ end
 
 local function check_encoding(plan, net, file)
   local adds, encoding = false, plan.resolved.encoding
-  each_operation(all_scopes(net), function(op)
+  for _, op in lists.nested(net.order, "ops") do
     adds = adds or op.encoding and op.encoding.kind ~= "none"
-  end)
+  end
   if plan.additive.kind ~= "none" and not adds then
     unread("encoding.additive.kind", file, plan.additive.in_blocks and "block:place(value, net.additive)"
       or "net:embed(..., { place = net.additive })")
@@ -206,32 +190,32 @@ end
 
 -- Queries, keys and values of one sequence are one product of one value.
 local function check_attentions(net, file)
-  each_operation(all_scopes(net), function(op)
-    if op.kind == "attention" and op.q ~= op.kv and not op.family.cross then
+  for _, op in ipairs(ops.of_kind(net, "attention")) do
+    if op.q ~= op.kv and not op.family.cross then
       wrong(op, file, ("attention %s has queries of one value and keys of another"):format(op.family.name),
         "the same value twice, such as attention(\"self\", h, h)")
     end
-  end)
+  end
 end
 
 -- A score knows how many layers there are: model.layers. A block without attention is placed by the first attention's
 -- positions, of which there may be fewer draws.
 local function check_layers(plan, net, file)
-  each_operation(net.scopes, function(op, block)
+  for block, op in lists.nested(net.scopes, "ops") do
     if op.kind == "attention" and op.family.score.kind ~= "none" and block.count ~= plan.layers then
       wrong(op, file, ("attention %s is there %d times"):format(op.family.name, block.count),
         ("in a block of model.layers = %d repetitions, since scores count layers: stages of a stack are "
           .. "one block, and what the last has besides stands behind it (net:feedforward, net:norm); or an encoding "
           .. "without a score, such as rope or relative"):format(plan.layers))
     end
-  end)
+  end
   local first = plan.first
-  each_operation(plan.additive.draw and first.positions.per_layer and net.scopes or {}, function(op, block)
+  for block, op in lists.nested(plan.additive.draw and first.positions.per_layer and net.scopes or {}, "ops") do
     if op.kind == "place" and block.count > first.layers and not attention.placing(block) then
       wrong(op, file, ("place() is there %d times, without attention, and positions are drawn for %d layers"):format(
         block.count, first.layers), 'attention in the same block, or encoding.positions.draw = "pass"')
     end
-  end)
+  end
 end
 
 -- The network that a file describes, and which options and fields it has read.
@@ -316,23 +300,21 @@ function M.attentions(plan, additive, file)
   local model, bare = section_of(plan, file), bare_families(known)
   local net = file and run_own(plan, model, file, bare, additive)
     or builder.build(DESCRIPTIONS[model.kind], given_of(plan, model, bare, additive))
-  each_operation(net.scopes, function(op, block)
+  for block, op in lists.nested(net.scopes, "ops") do
     list[#list + 1] = op.kind == "attention" and dimensions.in_block(op.family.of, op.family.name, block) or nil
-  end)
+  end
   dimensions.settle_families(list[1] and list or { known[1] })
   return { attentions = list, first = list[1] or known[1] }
 end
 
 -- The kernels of both targets that operations ask for, each file once; relu has a gradient without an operation.
 local function headers_of(executed)
-  local wanted = {}
-  for _, scope in ipairs(executed.order) do
-    lists.append(wanted, lists.map(executed[scope].forward, function(op) return op.about.header end))
-    lists.append(wanted, lists.map(executed[scope].backward, function(op)
-      return op.kind == "relu_grad" and "activations" or nil
+  return canonical.sorted_keys(lists.set(lists.flat(executed.order, function(scope)
+    local of = lists.map(executed[scope].forward, function(op) return op.about.header end)
+    return lists.append(of, lists.map(executed[scope].backward, function(b)
+      return b.kind == "relu_grad" and "activations" or nil
     end))
-  end
-  return canonical.sorted_keys(lists.set(wanted))
+  end)))
 end
 
 -- Constants of generated code: the network's dropouts, and the factors that vectors of tokens are multiplied by.

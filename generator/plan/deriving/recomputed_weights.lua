@@ -26,7 +26,7 @@ end
 -- Pairs of tokens of a sequence up to which weights are kept: each pair has a number in every head of every attention,
 -- two where the normaliser is geometric.
 local function most_pairs(plan)
-  local real, numbers = plan.precision == "float64" and 8 or 4, lists.sum(plan.attentions, function(family)
+  local real, numbers = plan.real_bytes, lists.sum(plan.attentions, function(family)
     return (family.normaliser.kind == "geometric" and 2 or 1) * family.heads * family.repetitions
   end)
   return math.min(MOST_KEPT // (real * numbers), MOST_OF_HEAD // real)

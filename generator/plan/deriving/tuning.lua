@@ -38,19 +38,13 @@ local function sides(tile)
   return math.tointeger(rows), math.tointeger(columns)
 end
 
-local function real_bytes(plan)
-  return plan.precision == "float64" and 8 or 4
-end
-
 -- Products of the layers: { inner, columns, count } of what is summed over, what is made, and how often.
 local function products(plan)
   local list = {}
-  for _, struct in ipairs(plan.structs) do
-    for _, panel in ipairs(struct.panels) do
-      local inner, columns = panel.sizes[1], panel.sizes[2]
-      list[#list + 1] = { inner = inner, columns = columns, count = struct.repetitions }
-      list[#list + 1] = panel.transposed and { inner = columns, columns = inner, count = struct.repetitions } or nil
-    end
+  for struct, panel in lists.nested(plan.structs, "panels") do
+    local inner, columns = panel.sizes[1], panel.sizes[2]
+    list[#list + 1] = { inner = inner, columns = columns, count = struct.repetitions }
+    list[#list + 1] = panel.transposed and { inner = columns, columns = inner, count = struct.repetitions } or nil
   end
   return list
 end
@@ -60,7 +54,7 @@ local function tile_cost(plan, level, tile, waste)
   local rows, most = sides(tile)
   local cost, whole = 0, 0
   for _, product in ipairs(products(plan)) do
-    local columns = widest_divisor(product.columns * real_bytes(plan) // level.vector, most)
+    local columns = widest_divisor(product.columns * plan.real_bytes // level.vector, most)
     local sums, work = rows * columns, product.inner * product.columns * product.count
     cost = cost + work * math.max(1, UNDER_WAY / sums) * (1 + LOAD * (rows + columns) / sums)
     whole = whole + work
@@ -139,19 +133,15 @@ end
 -- Reals that a token has in an evaluation while it is in a layer: what all blocks share, and one repetition of the
 -- block that has the most.
 local function token_reals(plan)
-  local most = 0
-  for _, block in ipairs(plan.cpu.blocks) do
-    most = math.max(most, evaluation_channels(block.kept))
-  end
-  return evaluation_channels(plan.cpu.workspace) + most
+  return evaluation_channels(plan.cpu.workspace) + lists.most(plan.cpu.blocks, function(block)
+    return evaluation_channels(block.kept)
+  end)
 end
 
 local function layer_weights(plan)
-  local most = 0
-  for _, struct in ipairs(plan.structs) do
-    most = math.max(most, lists.sum(struct.panels, function(panel) return panel.sizes[1] * panel.sizes[2] end))
-  end
-  return most
+  return lists.most(plan.structs, function(struct)
+    return lists.sum(struct.panels, function(panel) return panel.sizes[1] * panel.sizes[2] end)
+  end)
 end
 
 -- About as many go through all layers together in an evaluation.
@@ -170,8 +160,8 @@ choices[4] = {
   -- it for every block, the more rarely the larger a block is. The nearest value, since the free part of the cache is
   -- not known exactly.
   default = function(plan, _, values, machine)
-    local cache, weights = FILLED * machine.l2, layer_weights(plan) * real_bytes(plan)
-    local room = (weights < cache / 2 and cache - weights or cache) / (token_reals(plan) * real_bytes(plan))
+    local cache, weights = FILLED * machine.l2, layer_weights(plan) * plan.real_bytes
+    local room = (weights < cache / 2 and cache - weights or cache) / (token_reals(plan) * plan.real_bytes)
     return cheapest(values, function(value) return math.abs(tonumber(value) - room) end)
   end,
   why = "activations of a layer, and its weights where they fit, in %d KB of second cache",

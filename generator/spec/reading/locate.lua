@@ -5,21 +5,15 @@
 -- Limits: follows the table constructor after the file's `return`; a value built any other way is found by its
 -- nearest field that is written there.
 
+local words = require("base.lists").words
+
 local M = {}
 
-local function set(words)
-  local there = {}
-  for word in words:gmatch("%S+") do
-    there[word] = true
-  end
-  return there
-end
-
-local KEYWORDS = set("and break do else elseif end false for function goto if in local nil not or repeat return then "
+local KEYWORDS = words("and break do else elseif end false for function goto if in local nil not or repeat return then "
   .. "true until while")
-local SYMBOLS = set("... .. == ~= <= >= // :: << >>") -- every other character stands alone
-local OPENS = set("( { [ function if do repeat")
-local CLOSES = set(") } ] end until")
+local SYMBOLS = words("... .. == ~= <= >= // :: << >>") -- every other character stands alone
+local OPENS = words("( { [ function if do repeat")
+local CLOSES = words(") } ] end until")
 
 -- Tokens that a function body may not hold, each with its replacement.
 M.INSTEAD = {

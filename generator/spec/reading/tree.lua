@@ -114,6 +114,15 @@ function M.each(node)
   end
 end
 
+-- Fields of a table node that have none of these names, in the order of their own.
+function M.strangers(node, names)
+  local others = lists.merged(node.fields)
+  for _, name in ipairs(names) do
+    others[name] = nil
+  end
+  return M.each({ fields = others })
+end
+
 function M.table(origin)
   return { origin = origin, fields = {}, items = {} }
 end

@@ -108,35 +108,22 @@ end
 -- Parameters of a preset with the constants that an entry gives next to `use`.
 local function with_constants(context, node, path, parameters)
   local given = tree.table(node.origin)
-  for name, value in tree.each(node) do
-    if name ~= "use" and name ~= "parameters" then
-      given.fields[name] = value
-    end
+  for name, value in tree.strangers(node, { "use", "parameters" }) do
+    given.fields[name] = value
   end
   local names = canonical.sorted_keys(parameters and parameters.fields or {})
-  for name, value in tree.each(given) do
-    if not lists.has(names, name) then
-      context.report(value, path .. "." .. name, ("%s has no parameter of this name"):format(show(
-        node.fields.use.value)), #names > 0 and table.concat(names, ", ") or "use alone; it has none",
-        nearest.hint(name, names, "%s"))
-      given.fields[name] = nil
-    end
+  for name, value in tree.strangers(given, names) do
+    context.report(value, path .. "." .. name, ("%s has no parameter of this name"):format(show(
+      node.fields.use.value)), #names > 0 and table.concat(names, ", ") or "use alone; it has none",
+      nearest.hint(name, names, "%s"))
+    given.fields[name] = nil
   end
   return lay_parameters(parameters, given)
 end
 
--- The first field of a table that is none of these; nil: there is none.
-local function stranger(node, names)
-  for name, inner in tree.each(node) do
-    if not lists.has(names, name) then
-      return name, inner
-    end
-  end
-end
-
 -- A table whose one field is called so.
 local function has_alone(node, name)
-  return tree.is_record(node) and node.fields[name] ~= nil and not stranger(node, { name })
+  return tree.is_record(node) and node.fields[name] ~= nil and not tree.strangers(node, { name })()
 end
 
 -- The entries that { use = preset, ... } stands for; nil after an error.
@@ -149,7 +136,7 @@ local function open_preset(context, node, path)
     return context.report(use, path .. ".use", ("%s has no score"):format(show(use.value)),
       "a preset with score, such as alibi or window")
   end
-  local name = stranger(base, { "score", "parameters" })
+  local name = tree.strangers(base, { "score", "parameters" })()
   if name then
     return context.report(use, path .. ".use", ("%s sets %s, too"):format(show(use.value), name),
       "a preset of score and parameters alone", ("encoding.use = %s takes the whole preset"):format(show(use.value)))
@@ -184,7 +171,7 @@ local function entries_of(context, node, path)
   elseif use then
     return open_preset(context, node, path)
   end
-  local name, inner = stranger(node, { "score", "parameters" })
+  local name, inner = tree.strangers(node, { "score", "parameters" })()
   if name then
     return context.report(inner, path .. "." .. name, "no such field", "use, score, parameters",
       "constants stand beside use; a score of its own has parameters = { " .. name .. " = ... }")

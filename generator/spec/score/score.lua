@@ -14,6 +14,7 @@ local diagnostics = require("base.diagnostics")
 local ir = require("expression.ir")
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
+local names = require("base.names")
 local parameters = require("spec.score.score_parameters")
 local sandbox = require("spec.reading.sandbox")
 local traced = require("expression.traced")
@@ -45,17 +46,6 @@ local function list_entries(of, report)
   end)
 end
 
--- A name that no earlier entry took: slope, slope_2, slope_3 ...
-local function free_name(taken, name)
-  local free, i = name, 1
-  while taken[free] do
-    i = i + 1
-    free = ("%s_%d"):format(name, i)
-  end
-  taken[free] = true
-  return free
-end
-
 -- Parameters of one entry by the name in the spec; nil after errors.
 local function read_parameters(state, entry)
   local list, good, own = {}, true, entry.parameters
@@ -66,7 +56,8 @@ local function read_parameters(state, entry)
     local p = parameters.read(state, name, node, entry.below .. "." .. name)
     good = good and p ~= nil
     if p then
-      p.local_name, p.name, p.node = name, free_name(state.taken, name), node
+      p.local_name, p.name, p.node = name, names.unused(name, state.taken), node
+      state.taken[p.name] = true
       p.inlined = not p.learned and not p.size and (p.per == "model" or p.per == "layer")
       list[name] = p
     end

@@ -8,6 +8,7 @@
 local INIT_TEXT = require("facets.score").INIT_TEXT
 local diagnostics = require("base.diagnostics")
 local entries = require("spec.score.entries")
+local has_head = require("expression.leaves").has_head
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
 local nearest = require("base.nearest")
@@ -30,10 +31,6 @@ M.TEXT = "{ per, shape or index = { first, last }, by_distance, init or values, 
 
 local function misfit(context, node, path, expected, hint)
   return context.report(node, path, tree.show(node) .. " does not fit here", expected, hint)
-end
-
-local function per_head(per)
-  return per == "head" or per == "layer_head"
 end
 
 -- Slopes of ALiBi for any number of heads (Press et al. 2022): 2^(-8 (h + 1) / H) where H is a power of two; else those
@@ -110,10 +107,10 @@ local function lengths_text(p, whole, heads)
   if whole then
     words[#words + 1] = p.size .. (whole > p.size and " (those up to distance 0)" or " (its values)")
   end
-  if per_head(p.per) then
+  if has_head(p) then
     words[#words + 1] = heads .. " (one per head)"
   end
-  if whole and per_head(p.per) then
+  if whole and has_head(p) then
     words[#words + 1] = ("%d (%d heads x %d values: head after head)"):format(heads * whole, heads, whole)
   end
   return "a list of " .. table.concat(words, ", ", 1, #words - 1) .. (#words > 1 and " or " or "") .. words[#words]
@@ -122,7 +119,7 @@ end
 -- One number per (head, index) from a list of any legal length for rows of `whole` values, of which each has the first
 -- p.size; nil if it has none.
 local function expand(list, p, whole, heads)
-  local rows = per_head(p.per) and heads or 1
+  local rows = has_head(p) and heads or 1
   local count, full = #list, {}
   for row = 0, rows - 1 do
     for i = 1, p.size or 1 do
@@ -155,7 +152,7 @@ local function read_name(context, node, path, p)
   if node.value ~= "alibi_slopes" then
     return context.report(node, path, show(node.value) .. " names no values", INIT_TEXT,
       nearest.hint(node.value, { "alibi_slopes" }))
-  elseif not per_head(p.per) or p.size then
+  elseif not has_head(p) or p.size then
     return context.report(node, path, p.size and "alibi_slopes are single numbers, and this has a shape"
       or ("alibi_slopes are one number per head, and this is per %s"):format(p.per),
       'per = "head" or "layer_head", without shape or index')
@@ -196,12 +193,10 @@ end
 
 local function check_fields(context, node, path)
   local good = true
-  for name, inner in tree.each(node) do
-    if not lists.has(FIELDS, name) then
-      context.report(inner, path .. "." .. name, "no such field", table.concat(FIELDS, ", "),
-        nearest.hint(name, FIELDS, "%s"))
-      good = false
-    end
+  for name, inner in tree.strangers(node, FIELDS) do
+    context.report(inner, path .. "." .. name, "no such field", table.concat(FIELDS, ", "),
+      nearest.hint(name, FIELDS, "%s"))
+    good = false
   end
   return good
 end
@@ -246,7 +241,7 @@ end
 -- Takes the values of a parameter from what is left of all.
 local function take_room(context, node, path, p)
   local room = context.room
-  room.values = room.values - (p.size or 1) * (per_head(p.per) and context.heads or 1)
+  room.values = room.values - (p.size or 1) * (has_head(p) and context.heads or 1)
   return room.values >= 0 or context.report(node, path,
     ("the parameters have more than %d values together"):format(M.MOST_VALUES), "fewer or smaller ones")
 end

@@ -19,13 +19,10 @@ M.FRAME = "frame" -- what is made for the values that are asked for: there is no
 local IN_FRAME = { digits = true, carry = true } -- axes that a frame bounds
 
 -- Names that no axis may have: keys of examples, of lines of eval.jsonl, and of tables of them (python/longhand.py).
-M.IS_KEY = {}
-for key in ([[input target mask length step split set by examples batch draws accuracy exact_match loss sd_over_draws
-  id digest task encoding seed learning_rate beyond novel noise of order decoding greedy_examples counted
+M.IS_KEY = lists.words([[input target mask length step split set by examples batch draws accuracy exact_match loss
+  sd_over_draws id digest task encoding seed learning_rate beyond novel noise of order decoding greedy_examples counted
   accuracy_teacher_forced exact_match_low exact_match_high ended_early not_ended sd_over_sequences
-  data]]):gmatch("%S+") do
-  M.IS_KEY[key] = true
-end
+  data]])
 
 -- Axes that a file of the user's own has, named by the spec; node: of that list.
 function M.named(context, names, node)

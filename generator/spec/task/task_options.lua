@@ -53,8 +53,8 @@ local function choose(context, option, node)
 end
 
 local function check_names(context, node, names, kind)
-  for name, inner in tree.each(node) do
-    if not lists.has(names, name) and not values.drops(context, inner, "task.options." .. name) then
+  for name, inner in tree.strangers(node, names) do
+    if not values.drops(context, inner, "task.options." .. name) then
       values.add(context, inner, "task.options." .. name, ("%s has no such option"):format(kind),
         #names > 0 and table.concat(names, ", ") or "a task with options: ./longhand list tasks",
         nearest.hint(name, names))
