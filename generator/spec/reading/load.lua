@@ -17,6 +17,7 @@ local entries = require("spec.score.entries")
 local families = require("spec.families")
 local common_mistakes = require("spec.hints.common_mistakes")
 local inherit = require("spec.reading.inherit")
+local input = require("base.input")
 local lfs = require("lfs")
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
@@ -54,20 +55,12 @@ local function refuse(state, node, field, what, expected, hint)
 end
 
 local function read_text(path)
-  local mode = lfs.attributes(path, "mode")
-  if mode and mode ~= "file" and mode ~= "directory" then -- a pipe would be waited for
-    return nil, ("found a %s; expected a file"):format(mode)
-  end
-  local file, message = io.open(path, "rb")
-  if not file then
-    return nil, (message:gsub("^.*: ", ""))
-  end
-  local text, problem = file:read(LARGEST + 1)
-  file:close()
+  local text, problem = input.read(path, LARGEST)
   if not text then
-    return nil, problem and problem:gsub("^.*: ", "") or "the file is empty"
-  elseif #text > LARGEST then
-    return nil, ("larger than %d KB"):format(LARGEST // 1024)
+    return nil, problem and ("found %s; expected %s"):format(problem.found, problem.expected)
+      or "No such file or directory"
+  elseif text == "" then
+    return nil, "the file is empty"
   end
   return (text:gsub("^\xEF\xBB\xBF", ""):gsub("\r\n?", "\n"))
 end
