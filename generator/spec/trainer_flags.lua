@@ -62,39 +62,30 @@ local function unknown(word, flags, root)
   return ("train: no such flag: %s\nhint: %s"):format(word, hint)
 end
 
-local function number_problem(name, flag, text, whole)
-  local value = tonumber(text)
+-- Kinds of flags with numbers: whether these are whole, what stands between two, and what such a value looks like.
+local NUMBERS = { INTEGER = { whole = true }, NUMBER = {}, NUMBERS = { between = "," },
+  RANGE = { whole = true, between = ":", most = 1, expected = "A:B, both included, or one of them" } }
+
+local function number_problem(name, flag, text)
+  local value, whole = tonumber(text), NUMBERS[flag.kind].whole
   if not value or whole and value ~= math.floor(value) then
-    return ("%s: '%s' is not %s"):format(name, text, whole and "an integer" or "a number")
+    local expected = NUMBERS[flag.kind].expected
+    return ("%s: '%s' is not %s%s"):format(name, text, whole and "an integer" or "a number",
+      expected and "\nexpected: " .. expected or "")
   elseif flag.least and value < flag.least or flag.most and value > flag.most then
     return ("%s: %s is out of range\nexpected: from %s to %s"):format(name, text,
       flag.least and diagnostics.number(flag.least) or "less", flag.most and diagnostics.number(flag.most) or "more")
   end
 end
 
-local values = {
-  TEXT = function(name, _, text) return text == "" and ("%s: the value is empty"):format(name) or nil end,
-  INTEGER = function(name, flag, text) return number_problem(name, flag, text, true) end,
-  NUMBER = number_problem,
-}
-
-local function each(name, flag, text, whole)
-  for part in text:gmatch("[^\n]+") do
-    local problem = number_problem(name, flag, part, whole)
-    if problem then
-      return problem
-    end
+-- Returns the problem with the value of a flag, or nil.
+local function value_problem(name, flag, text)
+  local form = NUMBERS[flag.kind]
+  if not form then
+    return flag.kind == "TEXT" and text == "" and ("%s: the value is empty"):format(name) or nil
   end
-end
-
-function values.NUMBERS(name, flag, text)
-  return each(name, flag, (text:gsub(",", "\n")))
-end
-
-function values.RANGE(name, flag, text)
-  local problem = each(name, flag, (text:gsub(":", "\n", 1)), true)
-  return problem and problem .. (problem:find("\nexpected:", 1, true) and ""
-    or "\nexpected: A:B, both included, or one of them")
+  local parts = form.between and lists.matches((text:gsub(form.between, "\n", form.most)), "[^\n]+") or { text }
+  return lists.any(parts, function(part) return number_problem(name, flag, part) end) or nil
 end
 
 -- Returns the problem with the words, or nil.
@@ -113,7 +104,7 @@ function M.problem(words, root)
       if not value then
         return ("%s: the value is missing"):format(name)
       end
-      local problem = values[flag.kind] and values[flag.kind](name, flag, value)
+      local problem = value_problem(name, flag, value)
       if problem then
         return problem
       end
