@@ -5,8 +5,8 @@
 -- of the task for this spec; resolved.task with what follows of them. Errors go to the diagnostics.
 
 local datasets = require("spec.task.datasets")
+local features = require("spec.rules.features")
 local lists = require("base.lists")
-local losses = require("spec.rules.losses")
 local task_options = require("spec.task.task_options")
 local schema = require("spec.schema")
 local sections = require("spec.reading.sections")
@@ -69,6 +69,22 @@ function M.replaced_task(context)
   context.root.fields.task = kept
 end
 
+-- The labels in the loss, all or only those that count (mask 1): facts.loss, "all" or "counted", nil where the task
+-- masks no label (facts.mask is what its header says of that). The resolved task keeps what is not the usual: "all" of
+-- files, "counted" of samplers.
+local function settle_loss(context, given, facts)
+  local task, node = context.resolved.task, given.fields.loss
+  local in_files = facts.data and not facts.data.made
+  local model = features.is_causal(context.resolved) and "other" or "encoder"
+  local usual = in_files and "counted" or facts.mask and facts.mask[model]
+  if not usual and node and not values.drops(context, node, "task.loss") then
+    add(context, node, "task.loss", ("%s masks no label"):format(facts.kind),
+      "a task that does: task.data, or a C file with a line `mask: loss` or `mask: accuracy` in its header")
+  end
+  facts.loss = usual and (task.loss or usual)
+  task.loss = usual and facts.loss ~= (in_files and "counted" or "all") and facts.loss or nil
+end
+
 -- Refuses fields of a user's own network next to a network of Longhand's.
 function M.model(context)
   local given = context.root.fields.model
@@ -110,7 +126,7 @@ function M.task(context)
   end
   if facts then
     context.task = with_streams(facts, context.resolved)
-    losses.settle(context, given, context.task)
+    settle_loss(context, given, context.task)
   end
   datasets.settle_steps(context, context.task)
 end

@@ -3,8 +3,8 @@
 --
 -- Input: a plan with its resolved spec and task. Output: layers, of all stacks, width and what follows from them,
 -- streams, tokens and what they are, classes, real_bytes (of a number), dropout, block_tokens. And of M.attentions, for
--- model_network.lua, what a description of the kind may name. A family of attentions is what all layers of a stack have in one
--- place of the block; encoding_facets.lua adds its facets:
+-- model_network.lua, what a description of the kind may name. A family of attentions is what all layers of a stack have
+-- in one place of the block; encoding_facets.lua adds its facets:
 --   name           "self"; functions and types of generated code that are the family's carry it
 --   of_spec        the name that the spec has for it, the same for all of a kind
 --   prefix, PREFIX what its constants and its members of shared structs begin with: "" where there is no other
