@@ -149,7 +149,7 @@ $(KERNEL_UNITS:%=$(B)/tests/unit/test_functions.device.%): $(B)/tests/unit/test_
 FUZZ_SECONDS ?= 60
 FUZZ_CASES ?= 1000000
 FUZZ_SEED ?= 1
-FUZZ_TARGETS := build/fuzz/checkpoint build/fuzz/lines
+FUZZ_TARGETS := build/fuzz/checkpoint build/fuzz/json_lines
 
 build/fuzz/%: tests/fuzz/%.c tests/fuzz/libfuzzer.c tests/fuzz/fuzz.c tests/support/toy_spec.c $(RUNTIME_SOURCES)
 	@mkdir -p build/fuzz

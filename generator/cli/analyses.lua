@@ -104,7 +104,7 @@ local function add_similarity(analyze)
     { "--examples K", "the first K of the length; of finite data, of the split, as many as it has", default = "108",
       convert = positive },
     { "--seed S", "of the examples and position draws", default = "1", convert = positive },
-    { "--reference CELL", "a cell: what likeness to it has to do with accuracy" },
+    { "--reference CELL", "a cell: what similarity to it has to do with accuracy" },
     { "--trained-only", "leave out step 0" },
   })
 end

@@ -35,7 +35,7 @@ enum {                         /* places within data and evaluation */
        LH_PLACE_LENGTH = 1,    /* length of a training batch; example = LH_SHARED */
        LH_PLACE_POSITIONS = 2, /* evaluation: a position draw; example = index of the draw */
        LH_PLACE_DISTANCES = 3, /* evaluation: a draw of distances; likewise */
-       LH_PLACE_ORDER = 4,     /* finite data: the order of an epoch (data/finite/epoch.c) */
+       LH_PLACE_ORDER = 4,     /* finite data: the order of an epoch (data/datasets/epoch.c) */
        LH_PLACE_LEFT = 5,      /* evaluation: a draw of distances to the left; as for LH_PLACE_DISTANCES */
        LH_PLACE_SEQUENCE = 6,  /* evaluation: positions of one sequence, + its stream; layer: index of the draw */
        LH_PLACE_CHOICE = 16    /* evaluation of finite data: which examples are taken; example: the line's number */

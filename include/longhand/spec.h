@@ -50,8 +50,8 @@ typedef struct lh_format {
     bool teacher_forced;  /* a stream holds the target; a label sees what is before it */
     int (*labels)(int n); /* label positions per sequence */
     void (*shape)(int input, int output, lh_shape *shape); /* lengths and labels; NULL: by n */
-    /* Writes the tokens of every stream; labels and mask are the example's target and mask. Where nothing is known of the
-     * target it is 0. */
+    /* Writes the tokens of every stream; labels and mask are the example's target and mask. Where nothing is known of
+     * the target it is 0. */
     void (*assemble)(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]);
     /* Writes, for every label, the place of its token in the labelled stream; false where the input does not say it.
      * NULL: they are the last of it. */
@@ -59,7 +59,7 @@ typedef struct lh_format {
     const char *located; /* what an example has that says it: "one ? in the input" */
 } lh_format;
 
-/* Finite data in place of a sampler; see data/finite/corpus.h. */
+/* Finite data in place of a sampler; see data/datasets/corpus.h. */
 typedef struct lh_data {
     const char *train, *eval; /* paths as the spec gives them; train NULL: the task makes its examples; eval NULL: there
                                * is no such file */
@@ -149,7 +149,7 @@ typedef struct lh_eval_defaults {
     /* From here on, default. */
     lh_lengths lengths;
     int examples;        /* per condition; 0: all there are, of finite data */
-    bool in_order;       /* of finite data the first ones of the file; else chosen by the seed (data/finite/pick.h) */
+    bool in_order;       /* of finite data the first ones of the file; else chosen by the seed (data/datasets/pick.h) */
     int batch;           /* of them in a batch, which has draws of its own; 0: one batch */
     int draws;           /* per condition, of what is random in a pass; 1 where nothing is */
     bool teacher_forced; /* of a generative model: the target stands before every answer, not its own answers */

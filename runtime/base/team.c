@@ -124,46 +124,46 @@ static void run(team *t, int threads, lh_team_work *work, void *argument) {
 
 #else
 
-typedef struct member {
+typedef struct worker {
     pthread_t thread;
-    struct crew *crew;
+    struct start_gate *gate;
     int index;
-} member;
+} worker;
 
 /* Threads start work only when it is known how many there are. */
-typedef struct crew {
+typedef struct start_gate {
     pthread_mutex_t mutex;
     pthread_cond_t ready;
     int count; /* 0: not known yet */
     team *team;
     lh_team_work *work;
     void *argument;
-} crew;
+} start_gate;
 
 static void *start(void *pointer) {
-    member *m = pointer;
-    crew *c = m->crew;
-    pthread_mutex_lock(&c->mutex);
-    while (c->count == 0) pthread_cond_wait(&c->ready, &c->mutex);
-    int count = c->count;
-    pthread_mutex_unlock(&c->mutex);
-    enter(c->team, c->work, c->argument, m->index, count);
+    worker *w = pointer;
+    start_gate *gate = w->gate;
+    pthread_mutex_lock(&gate->mutex);
+    while (gate->count == 0) pthread_cond_wait(&gate->ready, &gate->mutex);
+    int count = gate->count;
+    pthread_mutex_unlock(&gate->mutex);
+    enter(gate->team, gate->work, gate->argument, w->index, count);
     return NULL;
 }
 
 static void run(team *t, int threads, lh_team_work *work, void *argument) {
-    crew c = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, t, work, argument};
-    member *all = calloc((size_t)threads, sizeof *all);
+    start_gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, t, work, argument};
+    worker *all = calloc((size_t)threads, sizeof *all);
     int count = 1;
     for (; all && count < threads; count++) {
-        all[count].crew = &c;
+        all[count].gate = &gate;
         all[count].index = count;
         if (pthread_create(&all[count].thread, NULL, start, &all[count]) != 0) break;
     }
-    pthread_mutex_lock(&c.mutex);
-    c.count = count;
-    pthread_cond_broadcast(&c.ready);
-    pthread_mutex_unlock(&c.mutex);
+    pthread_mutex_lock(&gate.mutex);
+    gate.count = count;
+    pthread_cond_broadcast(&gate.ready);
+    pthread_mutex_unlock(&gate.mutex);
     enter(t, work, argument, 0, count);
     for (int i = 1; i < count; i++) pthread_join(all[i].thread, NULL);
     free(all);

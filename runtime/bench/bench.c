@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/team.h"
-#include "bench/crew.h"
+#include "bench/replica_set.h"
 #include "bench/peak.h"
 
 static const double PEAK_SHARE = 0.2, PARTS_SHARE = 0.2; /* of a window's time; steps that are counted have the rest */
@@ -47,10 +47,10 @@ typedef struct window {
 } window;
 
 /* Times `steps` steps of every replica. */
-static lh_status measure_steps(lh_crew *crew, int64_t steps, window *w, lh_error *error) {
+static lh_status measure_steps(lh_replica_set *set, int64_t steps, window *w, lh_error *error) {
     double start = lh_clock(), processor = lh_processor_clock();
     uint64_t ticks = lh_ticks();
-    lh_status status = lh_crew_step(crew, steps, error);
+    lh_status status = lh_replica_set_step(set, steps, error);
     *w = (window){lh_clock() - start, lh_processor_clock() - processor, lh_ticks() - ticks, steps};
     return status;
 }
@@ -82,37 +82,37 @@ static void share_out(double ticks, double parts[LH_PARTS]) {
 }
 
 /* Adds what each part takes of about `seconds` of steps, with fine laps, whose cost is in no rate. */
-static lh_status measure_parts(lh_crew *crew, double seconds, const window *last, double *ticks, double parts[LH_PARTS],
-                               lh_error *error) {
+static lh_status measure_parts(lh_replica_set *set, double seconds, const window *last, double *ticks,
+                               double parts[LH_PARTS], lh_error *error) {
     uint64_t before[LH_PARTS], after[LH_PARTS];
     window w;
     lh_laps_read(before);
     lh_laps_fine = true;
-    lh_status status = measure_steps(crew, steps_for(last, seconds), &w, error);
+    lh_status status = measure_steps(set, steps_for(last, seconds), &w, error);
     lh_laps_fine = false;
     lh_laps_read(after);
-    *ticks += (double)w.ticks * crew->workers;
+    *ticks += (double)w.ticks * set->workers;
     for (int part = 0; part < LH_PARTS; part++) parts[part] += (double)(after[part] - before[part]);
     return status;
 }
 
-static lh_status measure(lh_crew *crew, double seconds, lh_bench_result *result, lh_error *error) {
-    const lh_cpu_program *program = crew->request->target->cpu;
-    int windows = crew->request->windows > 0 ? crew->request->windows : LH_BENCH_WINDOWS;
+static lh_status measure(lh_replica_set *set, double seconds, lh_bench_result *result, lh_error *error) {
+    const lh_cpu_program *program = set->request->target->cpu;
+    int windows = set->request->windows > 0 ? set->request->windows : LH_BENCH_WINDOWS;
     double rates[LH_BENCH_WINDOWS], worked[LH_BENCH_WINDOWS], peaks[LH_BENCH_WINDOWS] = {0};
     double ticks = 0, whole = seconds / windows;
     peak_job job = {.function = program != NULL ? lh_peak_of(program->level, program->real_bytes) : NULL,
                     .rounds = 100000};
     window w;
-    lh_status status = measure_steps(crew, 1, &w, error);            /* fills caches, starts threads */
-    if (status == LH_OK) status = measure_steps(crew, 1, &w, error); /* says how long a step takes */
-    if (job.function != NULL) measure_peak(&job, crew->workers, PEAK_SHARE * whole);
+    lh_status status = measure_steps(set, 1, &w, error);            /* fills caches, starts threads */
+    if (status == LH_OK) status = measure_steps(set, 1, &w, error); /* says how long a step takes */
+    if (job.function != NULL) measure_peak(&job, set->workers, PEAK_SHARE * whole);
     for (int i = 0; status == LH_OK && i < windows; i++) {
-        if (job.function != NULL) peaks[i] = measure_peak(&job, crew->workers, PEAK_SHARE * whole);
-        status = measure_steps(crew, steps_for(&w, (1.0 - PEAK_SHARE - PARTS_SHARE) * whole), &w, error);
-        rates[i] = (double)(w.steps * crew->count) / w.seconds;
-        worked[i] = w.processor / (double)(w.steps * crew->count);
-        if (status == LH_OK) status = measure_parts(crew, PARTS_SHARE * whole, &w, &ticks, result->parts, error);
+        if (job.function != NULL) peaks[i] = measure_peak(&job, set->workers, PEAK_SHARE * whole);
+        status = measure_steps(set, steps_for(&w, (1.0 - PEAK_SHARE - PARTS_SHARE) * whole), &w, error);
+        rates[i] = (double)(w.steps * set->count) / w.seconds;
+        worked[i] = w.processor / (double)(w.steps * set->count);
+        if (status == LH_OK) status = measure_parts(set, PARTS_SHARE * whole, &w, &ticks, result->parts, error);
     }
     if (status != LH_OK) return status;
     result->steps_per_second = median(rates, windows);
@@ -131,16 +131,16 @@ static double executed_flops(const lh_target *target, const lh_shape *shape, lh_
 lh_status lh_bench(const lh_bench_request *request, lh_bench_result *result, lh_error *error) {
     const lh_spec *spec = &request->target->spec;
     lh_shape shape = lh_shape_at(spec, request->length, spec->train.batch);
-    lh_crew crew;
-    lh_status status = lh_crew_open(&crew, request, error);
+    lh_replica_set set;
+    lh_status status = lh_replica_set_open(&set, request, error);
     *result = (lh_bench_result){.mode = request->mode,
-                                .length = lh_told_length(spec, request->length),
+                                .length = lh_reported_length(spec, request->length),
                                 .tokens = lh_shape_tokens(&shape),
-                                .replicas = crew.count,
-                                .threads = crew.workers};
-    if (status == LH_OK) status = measure(&crew, request->seconds, result, error);
+                                .replicas = set.count,
+                                .threads = set.workers};
+    if (status == LH_OK) status = measure(&set, request->seconds, result, error);
     result->flops_per_second = executed_flops(request->target, &shape, request->mode) * result->steps_per_second;
     result->nominal_per_second = spec->nominal_flops(&shape, request->mode) * result->steps_per_second;
-    lh_crew_close(&crew);
+    lh_replica_set_close(&set);
     return status;
 }

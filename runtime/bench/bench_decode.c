@@ -101,7 +101,7 @@ lh_status lh_bench_decode(const lh_target *target, int n, int threads, double se
     double rates[3][MOST], row[3], start;
     int rounds = 0;
     decoder d;
-    *result = (lh_bench_decoding){.length = lh_told_length(&target->spec, n),
+    *result = (lh_bench_decoding){.length = lh_reported_length(&target->spec, n),
                                   .labels = lh_shape_at(&target->spec, n, 1).labels,
                                   .threads = threads,
                                   .sequences = LH_BENCH_SEQUENCES * threads};

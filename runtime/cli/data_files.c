@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/data_paths.h"
-#include "data/finite/overlap.h"
+#include "data/datasets/overlap.h"
 
 /* Read by the generator, too; see verb_train.c. */
 static const lh_option options[] = {

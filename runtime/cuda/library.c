@@ -11,7 +11,7 @@
 #include "runtime/cuda/cublaslt.h"
 #include "runtime/cuda/find.h"
 #include "runtime/cuda/image.h"
-#include "runtime/cuda/memory.h"
+#include "runtime/cuda/device_memory.h"
 
 enum {
     WORKSPACE_BYTES = 32 << 20, /* for sums that the library cuts into parts */

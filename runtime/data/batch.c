@@ -20,7 +20,7 @@ int lh_output_length(const lh_spec *spec, int n) {
     return spec->corpus != NULL ? spec->corpus->sizes[n - 1].output : spec->task->output_length(n);
 }
 
-int lh_told_length(const lh_spec *spec, int n) { return spec->corpus != NULL ? lh_input_length(spec, n) : n; }
+int lh_reported_length(const lh_spec *spec, int n) { return spec->corpus != NULL ? lh_input_length(spec, n) : n; }
 
 lh_shape lh_shape_at(const lh_spec *spec, int n, int sequences) {
     lh_shape shape = {.sequences = sequences};
@@ -63,7 +63,7 @@ static lh_status find_largest(const lh_spec *spec, int longest_n, lh_shape *larg
         lh_shape shape = lh_shape_at(spec, n, largest->sequences);
         if (shape.labels > shape.length[format->label_stream])
             return lh_fail(error, LH_ERR_INPUT, "length %d: %d labels, but %s has %d tokens\n  expected: one for each",
-                           lh_told_length(spec, n), shape.labels, format->stream[format->label_stream].name,
+                           lh_reported_length(spec, n), shape.labels, format->stream[format->label_stream].name,
                            shape.length[format->label_stream]);
         lh_longer_streams(largest->length, shape.length);
         if (shape.labels > largest->labels) largest->labels = shape.labels;

@@ -3,7 +3,7 @@
 #ifndef LONGHAND_BATCH_H
 #define LONGHAND_BATCH_H
 
-#include "data/finite/corpus.h"
+#include "data/datasets/corpus.h"
 #include "data/lengths.h"
 #include "data/trial.h"
 #include "longhand/spec.h"
@@ -12,12 +12,12 @@
 /* Task length n of training step `step`: uniform over lengths, from LH_PLACE_LENGTH. */
 int lh_train_length(const lh_spec *spec, lh_key key, uint32_t step);
 
-/* Tokens of an example at task length n; with finite data, of shape n (data/finite/corpus.h). */
+/* Tokens of an example at task length n; with finite data, of shape n (data/datasets/corpus.h). */
 int lh_input_length(const lh_spec *spec, int n);
 int lh_output_length(const lh_spec *spec, int n);
 
 /* Task length n as people know it: for dataset files, the input length. */
-int lh_told_length(const lh_spec *spec, int n);
+int lh_reported_length(const lh_spec *spec, int n);
 
 /* The shape of `sequences` sequences at task length n. */
 lh_shape lh_shape_at(const lh_spec *spec, int n, int sequences);
@@ -52,13 +52,13 @@ void lh_batch_close(lh_batch *batch);
 /* Sequences of the batch with a label that counts. */
 int lh_batch_asked(const lh_batch *batch, const lh_spec *spec);
 
-/* Sequences first .. first + sequences - 1 of the batch as a block: examples from 0 on, no loss_scale, no logits. Points
- * into the batch. */
+/* Sequences first .. first + sequences - 1 of the batch as a block: examples from 0 on, no loss_scale, no logits.
+ * Points into the batch. */
 lh_cpu_block lh_batch_block(const lh_batch *batch, int first, int sequences);
 
-/* Makes sequence `row` of the batch, which has shape n and ends with it: of this input and, for streams that read it, this
- * target (NULL: all 0), which are a task's, with a place for every label (cli/verbs/input.h has checked it). Its labels
- * are the target, and none counts. */
+/* Makes sequence `row` of the batch, which has shape n and ends with it: of this input and, for streams that read it,
+ * this target (NULL: all 0), which are a task's, with a place for every label (cli/verbs/input.h has checked it). Its
+ * labels are the target, and none counts. */
 void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const uint16_t *input, const uint16_t *target);
 
 /* The source of examples: counter words of example i are (step, first + i). */
@@ -73,9 +73,9 @@ typedef struct lh_source {
 } lh_source;
 
 /* Fills batch with examples first .. first + sequences - 1 at task length n. LH_ERR_INPUT where a user's own task does
- * not keep to the interface (data/trial.h); the tasks of runtime/data/tasks always do. With finite data: examples of the
- * source's set, or of the set that the domain means, again from the first after the last; LH_ERR_INPUT where it has none
- * of shape n. */
+ * not keep to the interface (data/trial.h); the tasks of runtime/data/tasks always do. With finite data: examples of
+ * the source's set, or of the set that the domain means, again from the first after the last; LH_ERR_INPUT where it has
+ * none of shape n. */
 lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
                         int sequences, lh_error *error);
 

@@ -101,7 +101,7 @@ static void put_hint(FILE *out, lh_overfit_cause cause, const lh_overfit_run *ru
     case LH_OVERFIT_CONFLICT:
         fprintf(out, "the %s %s: trainer sample --length %d --count %d --text",
                 spec->data != NULL ? "examples of" : "sampler of task",
-                spec->data != NULL ? spec->data->train : spec->task->kind, lh_told_length(spec, run->length),
+                spec->data != NULL ? spec->data->train : spec->task->kind, lh_reported_length(spec, run->length),
                 run->examples < 100 ? run->examples : 100);
         break;
     case LH_OVERFIT_SHORT: fprintf(out, "more --steps, or a smaller --log-every"); break;

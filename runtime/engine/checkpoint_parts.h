@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/safetensors.h"
-#include "data/finite/corpus.h"
+#include "data/datasets/corpus.h"
 #include "longhand/spec.h"
 
 enum { LH_LONGEST_NAME = 256 };
@@ -33,8 +33,8 @@ uint64_t lh_checkpoint_tensor_sum(const lh_st_tensor *tensor);
 uint64_t lh_checkpoint_meta_sum(const lh_st_meta *meta);
 
 /* Reads a file and checks its sum; every reader of checkpoints begins here. whole: there must be one, as in whatever a
- * trainer wrote; else a file of parameters alone, which nobody marked as a checkpoint, may go without. On success *file is
- * for lh_st_free. LH_ERR_INPUT: not what was written. */
+ * trainer wrote; else a file of parameters alone, which nobody marked as a checkpoint, may go without. On success *file
+ * is for lh_st_free. LH_ERR_INPUT: not what was written. */
 lh_status lh_checkpoint_open(const char *path, bool whole, lh_st_file **file, lh_error *error);
 
 #endif

@@ -1,8 +1,8 @@
 /* The CPU engine: memory and state. Steps are in cpu_step.c, evaluation in cpu_forward.c.
  *
  * Sizes are known when the engine is opened, for the longest training length, and by reserve, for evaluation. The first
- * room of engines that share some is made then; each further thread of a group makes one when it begins (cpu_room.h),
- * and otherwise a step allocates nothing.
+ * workspace of engines that share some is made then; each further thread of a group makes one when it begins
+ * (cpu_workspace.h), and otherwise a step allocates nothing.
  */
 #include "engine/cpu_engine.h"
 
@@ -84,24 +84,27 @@ static lh_status open_vectors(lh_cpu_engine *cpu, lh_error *error) {
 }
 
 lh_status lh_cpu_enter(lh_cpu_engine *cpu, lh_error *error) {
-    return lh_cpu_room_take(cpu->rooms, cpu->forward.examples > 0 ? &cpu->forward : NULL, &cpu->room, error);
+    return lh_cpu_workspace_take(cpu->workspaces, cpu->forward.examples > 0 ? &cpu->forward : NULL, &cpu->workspace,
+                                 error);
 }
 
 void lh_cpu_leave(lh_cpu_engine *cpu, bool clean) {
-    lh_cpu_room_give_back(cpu->rooms, cpu->room, clean);
-    cpu->room = NULL;
+    lh_cpu_workspace_give_back(cpu->workspaces, cpu->workspace, clean);
+    cpu->workspace = NULL;
 }
 
-/* The rooms of the engine that is open before, or new ones; one of them is made now, so that a model
+/* The workspaces of the engine that is open before, or new ones; one of them is made now, so that a model
  * for which there is no memory says so before it starts. */
 static lh_status open_rooms(lh_cpu_engine *cpu, const lh_cpu_train_needs *needs, lh_cpu_engine *before,
                             lh_error *error) {
     const lh_engine *engine = &cpu->engine;
     lh_status status = LH_OK;
-    if (before != NULL) cpu->rooms = before->rooms;
-    else status = lh_cpu_rooms_open(engine->spec, engine->threads, engine->real_bytes, needs, &cpu->rooms, error);
+    if (before != NULL) cpu->workspaces = before->workspaces;
+    else
+        status =
+            lh_cpu_workspaces_open(engine->spec, engine->threads, engine->real_bytes, needs, &cpu->workspaces, error);
     if (status != LH_OK) return status;
-    lh_cpu_rooms_join(cpu->rooms);
+    lh_cpu_workspaces_join(cpu->workspaces);
     status = lh_cpu_enter(cpu, error);
     if (status == LH_OK) lh_cpu_leave(cpu, true);
     return status;
@@ -109,7 +112,7 @@ static lh_status open_rooms(lh_cpu_engine *cpu, const lh_cpu_train_needs *needs,
 
 static void engine_close(lh_engine *engine) {
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
-    if (cpu->rooms != NULL) lh_cpu_rooms_leave(cpu->rooms);
+    if (cpu->workspaces != NULL) lh_cpu_workspaces_leave(cpu->workspaces);
     lh_epoch_close(&cpu->epoch);
     free(cpu->parameters); /* and the vectors behind them */
     free(cpu->kept);
@@ -156,7 +159,7 @@ lh_cpu_step lh_cpu_forward_step(const lh_cpu_engine *cpu, int n, int sequences, 
         .draw = *draw,
         .parameters = cpu->parameters,
         .tables = cpu->tables,
-        .shared = cpu->room->forward_shared,
+        .shared = cpu->workspace->forward_shared,
     };
     return step;
 }
@@ -183,7 +186,7 @@ static const lh_engine_ops cpu_ops = {
     .close = engine_close,
 };
 
-/* before: an engine that differs in seed and learning rate alone, to share rooms with; NULL: none. */
+/* before: an engine that differs in seed and learning rate alone, to share workspaces with; NULL: none. */
 static lh_status open_engine(const lh_engine_config *config, const lh_cpu_program *program, lh_engine *before,
                              lh_engine **engine, lh_error *error) {
     *engine = NULL;

@@ -1,12 +1,12 @@
-/* Inside the CPU engine: shared by cpu_engine.c (memory), cpu_step.c (training), cpu_forward.c (evaluation), cpu_decode.c
- * and cpu_trace.c. */
+/* Inside the CPU engine: shared by cpu_engine.c (memory), cpu_step.c (training), cpu_forward.c (evaluation),
+ * cpu_decode.c and cpu_trace.c. */
 #ifndef LONGHAND_CPU_ENGINE_H
 #define LONGHAND_CPU_ENGINE_H
 
 #include <stdatomic.h>
 
-#include "data/finite/epoch.h"
-#include "engine/cpu_room.h"
+#include "data/datasets/epoch.h"
+#include "engine/cpu_workspace.h"
 #include "engine/engine.h"
 
 enum { LH_FOLD_PIECES = 16 }; /* the gradient is folded in so many pieces, so that threads follow each other closely */
@@ -24,8 +24,8 @@ typedef struct lh_cpu_engine {
     void *tables;
     int tables_longest[LH_MAX_STREAMS]; /* sequences that tables serve */
 
-    lh_cpu_rooms *rooms;
-    lh_cpu_room *room; /* while it works; NULL between two calls */
+    lh_cpu_workspaces *workspaces;
+    lh_cpu_workspace *workspace; /* while it works; NULL between two calls */
 
     lh_cpu_step job;                 /* the running step */
     int length;                      /* its task length */
@@ -45,11 +45,11 @@ lh_status lh_cpu_need_tables(lh_cpu_engine *cpu, const int longest[LH_MAX_STREAM
 
 lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
 
-/* A room for a call, until lh_cpu_leave; clean as in cpu_room.h. LH_ERR_ENVIRONMENT without memory. */
+/* A room for a call, until lh_cpu_leave; clean as in cpu_workspace.h. LH_ERR_ENVIRONMENT without memory. */
 lh_status lh_cpu_enter(lh_cpu_engine *cpu, lh_error *error);
 void lh_cpu_leave(lh_cpu_engine *cpu, bool clean);
 
-/* The step of an evaluation, and of a query, for so many sequences. In a room. */
+/* The step of an evaluation, and of a query, for so many sequences. In a workspace. */
 lh_cpu_step lh_cpu_forward_step(const lh_cpu_engine *cpu, int n, int sequences, const lh_draw *draw);
 lh_cpu_step lh_cpu_query_step(const lh_cpu_engine *cpu, const lh_query *query, int sequences);
 /* The step and the one-sequence block of a query in lane 0, begun. */

@@ -95,7 +95,7 @@ static lh_status fill_batch(const evaluation *job, lh_batch *batch, int first, i
 static lh_status evaluate_together(evaluation *job, int index, int first, int start, int sequences, lh_sums *sums,
                                    lh_error *error) {
     lh_cpu_engine *cpu = job->cpu;
-    lh_cpu_forward_lane *lane = &cpu->room->forward_lanes[index];
+    lh_cpu_forward_lane *lane = &cpu->workspace->forward_lanes[index];
     if (job->lanes != NULL)
         return lh_decode_examples(job->lanes, index, job->condition, first, sequences, job->sequences.summed, sums,
                                   job->each != NULL ? job->each + first : NULL, error);
@@ -113,12 +113,12 @@ static lh_status evaluate_together(evaluation *job, int index, int first, int st
 /* Part `index`, by thread `thread`. */
 static void evaluate_part(evaluation *job, int thread, int index) {
     lh_cpu_engine *cpu = job->cpu;
-    lh_cpu_forward_lane *lane = &cpu->room->forward_lanes[thread];
+    lh_cpu_forward_lane *lane = &cpu->workspace->forward_lanes[thread];
     const cut *sequences = &job->sequences;
     int first = index * sequences->part, count = less(job->examples - first, sequences->part);
     lh_error error;
     lh_status status = job->lanes != NULL ? LH_OK : fill_batch(job, &lane->batch, first, count, &error);
-    lh_sums *sums = &cpu->room->block_sums[first / sequences->summed];
+    lh_sums *sums = &cpu->workspace->block_sums[first / sequences->summed];
     memset(sums, 0, (size_t)((count + sequences->summed - 1) / sequences->summed) * sizeof *sums);
     for (int start = 0; status == LH_OK && start < count; start += sequences->together) {
         if (lh_is_stopped(&cpu->engine)) status = LH_STOPPED;
@@ -143,7 +143,8 @@ static void evaluate_work(void *argument, int index, int count) {
 /* The failure of the first part that had one. */
 static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
     lh_cpu_failure first = {.status = LH_OK};
-    for (int i = 0; i < cpu->engine.threads; i++) lh_cpu_take_failure(&first, &cpu->room->forward_lanes[i].failure);
+    for (int i = 0; i < cpu->engine.threads; i++)
+        lh_cpu_take_failure(&first, &cpu->workspace->forward_lanes[i].failure);
     if (first.status != LH_OK) *error = first.error;
     return first.status;
 }
@@ -159,7 +160,7 @@ static lh_status run_evaluation(evaluation *job, lh_sums *sums, lh_error *error)
     if (status != LH_OK) return status;
     memset(sums, 0, sizeof *sums);
     int blocks = (job->examples + job->sequences.summed - 1) / job->sequences.summed;
-    for (int i = 0; i < blocks; i++) lh_sums_add(sums, &cpu->room->block_sums[i]);
+    for (int i = 0; i < blocks; i++) lh_sums_add(sums, &cpu->workspace->block_sums[i]);
     return LH_OK;
 }
 
@@ -203,7 +204,7 @@ lh_status lh_cpu_answer(lh_engine *engine, const lh_query *query, int count, uin
 }
 
 void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *step, lh_cpu_block *block) {
-    lh_cpu_forward_lane *lane = &cpu->room->forward_lanes[0];
+    lh_cpu_forward_lane *lane = &cpu->workspace->forward_lanes[0];
     *step = lh_cpu_query_step(cpu, query, 1);
     lh_put_queries(&lane->batch, cpu->engine.spec, query, 0, 1);
     *block = lh_batch_block(&lane->batch, 0, 1);
@@ -215,7 +216,7 @@ void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *
 
 void lh_cpu_take_logits(const lh_cpu_engine *cpu, int labels, double *logits) {
     for (size_t i = 0; i < (size_t)labels * (size_t)cpu->engine.spec->classes; i++)
-        logits[i] = lh_real_at(cpu->room->forward_lanes[0].logits, cpu->engine.real_bytes, (int64_t)i);
+        logits[i] = lh_real_at(cpu->workspace->forward_lanes[0].logits, cpu->engine.real_bytes, (int64_t)i);
 }
 
 lh_status lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logits, lh_error *error) {
@@ -226,7 +227,7 @@ lh_status lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logit
     lh_status status = lh_cpu_enter(cpu, error);
     if (status != LH_OK) return status;
     lh_cpu_begin_query(cpu, query, &step, &block);
-    cpu->program->forward_block(&step, &block, cpu->room->forward_lanes[0].workspace, &sums);
+    cpu->program->forward_block(&step, &block, cpu->workspace->forward_lanes[0].workspace, &sums);
     lh_cpu_take_logits(cpu, step.shape.labels, logits);
     lh_cpu_leave(cpu, isfinite(sums.loss));
     return LH_OK;

@@ -96,7 +96,7 @@ static void train_shard(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard) {
         cpu->program->train_block(&cpu->job, &block, lane->workspace, lane->gradient, &sums);
     }
     if (cpu->program->end_shard != NULL) cpu->program->end_shard(&cpu->job, lane->workspace, lane->gradient);
-    cpu->room->shard_sums[shard] = sums;
+    cpu->workspace->shard_sums[shard] = sums;
     fold_shard(cpu, lane->gradient, shard);
 }
 
@@ -105,8 +105,8 @@ static void step_totals(const lh_cpu_engine *cpu, lh_sums *sums, double *gradien
     double squares = 0;
     memset(sums, 0, sizeof *sums);
     int shards = cpu->engine.spec->train.shards;
-    for (int shard = 0; shard < shards; shard++) lh_sums_add(sums, &cpu->room->shard_sums[shard]);
-    for (int64_t chunk = 0; chunk < lh_cpu_chunks(cpu); chunk++) squares += cpu->room->chunk_norms[chunk];
+    for (int shard = 0; shard < shards; shard++) lh_sums_add(sums, &cpu->workspace->shard_sums[shard]);
+    for (int64_t chunk = 0; chunk < lh_cpu_chunks(cpu); chunk++) squares += cpu->workspace->chunk_norms[chunk];
     *gradient_norm = sqrt(squares);
 }
 
@@ -133,7 +133,7 @@ static double mask_factor(const lh_cpu_engine *cpu) {
     int64_t counted = 0;
     if (cpu->program->scale == NULL) return 1;
     for (int shard = 0; shard < cpu->engine.spec->train.shards; shard++)
-        counted += cpu->room->shard_sums[shard].counted;
+        counted += cpu->workspace->shard_sums[shard].counted;
     return counted > 0 ? (double)cpu->job.shape.sequences * cpu->job.shape.labels / (double)counted : 1;
 }
 
@@ -145,7 +145,7 @@ static void norm_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     for (int64_t chunk = first; chunk < end; chunk++) {
         char *gradient = (char *)cpu->total + (size_t)chunk * bytes;
         if (factor != 1) cpu->program->scale(gradient, factor, LH_CHUNK);
-        cpu->room->chunk_norms[chunk] = cpu->program->squared_norm(gradient, LH_CHUNK);
+        cpu->workspace->chunk_norms[chunk] = cpu->program->squared_norm(gradient, LH_CHUNK);
         if (cpu->kept != NULL) memcpy((char *)cpu->kept + (size_t)chunk * bytes, gradient, bytes);
     }
 }
@@ -154,7 +154,7 @@ static void norm_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
 static void keep_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;
     for (int64_t chunk = first; chunk < end; chunk++)
-        cpu->room->chunk_updates[chunk].parameters =
+        cpu->workspace->chunk_updates[chunk].parameters =
             cpu->program->squared_norm((char *)cpu->parameters + (size_t)chunk * bytes, LH_CHUNK);
 }
 
@@ -169,7 +169,7 @@ static void update_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     };
     memcpy(update.state, cpu->state, sizeof update.state);
     step_totals(cpu, &sums, &update.gradient_norm);
-    lh_update_sums *out = cpu->room->chunk_updates;
+    lh_update_sums *out = cpu->workspace->chunk_updates;
     memset(&out[first], 0, (size_t)(end - first) * sizeof *out);
     if (!isfinite(sums.loss) || !isfinite(update.gradient_norm)) return;
     if (sums.positions == 0) return keep_chunks(cpu, first, end);
@@ -185,7 +185,7 @@ static void step_work(void *argument, int index, int count) {
     lh_team_barrier();
     int shard;
     while ((shard = atomic_fetch_add(&cpu->next_shard, 1)) < cpu->engine.spec->train.shards)
-        train_shard(cpu, &cpu->room->lanes[index], shard);
+        train_shard(cpu, &cpu->workspace->lanes[index], shard);
     lh_team_barrier();
     norm_chunks(cpu, first, end);
     lh_team_barrier();
@@ -217,22 +217,22 @@ static void start_step(lh_cpu_engine *cpu) {
         .draw = {cpu->key, step, LH_SHARED, LH_DOMAIN_POSITIONS, 0},
         .parameters = cpu->parameters,
         .tables = cpu->tables,
-        .shared = cpu->room->shared,
+        .shared = cpu->workspace->shared,
     };
     atomic_store(&cpu->next_shard, 0);
     for (int piece = 0; piece < LH_FOLD_PIECES; piece++) atomic_store(&cpu->turn[piece], 0);
 }
 
 static void measure_step(const lh_cpu_engine *cpu, lh_step_metrics *metrics) {
-    const lh_cpu_room *room = cpu->room;
+    const lh_cpu_workspace *workspace = cpu->workspace;
     double clip_norm = cpu->engine.spec->optimizer.clip_norm, parameters = 0, update = 0, heaviest = 0;
     memset(metrics, 0, sizeof *metrics);
     step_totals(cpu, &metrics->sums, &metrics->gradient_norm);
     for (int64_t chunk = 0; chunk < lh_cpu_chunks(cpu); chunk++) {
-        parameters += room->chunk_updates[chunk].parameters;
-        update += room->chunk_updates[chunk].update;
-        if (room->chunk_norms[chunk] > heaviest) {
-            heaviest = room->chunk_norms[chunk];
+        parameters += workspace->chunk_updates[chunk].parameters;
+        update += workspace->chunk_updates[chunk].update;
+        if (workspace->chunk_norms[chunk] > heaviest) {
+            heaviest = workspace->chunk_norms[chunk];
             metrics->heavy_chunk = chunk;
         }
     }
@@ -240,13 +240,13 @@ static void measure_step(const lh_cpu_engine *cpu, lh_step_metrics *metrics) {
     metrics->parameter_norm = sqrt(parameters);
     metrics->update_norm = sqrt(update);
     metrics->clipped = clip_norm > 0 && metrics->gradient_norm >= clip_norm;
-    metrics->length = lh_told_length(cpu->engine.spec, cpu->length);
+    metrics->length = lh_reported_length(cpu->engine.spec, cpu->length);
 }
 
 /* The failure of the first shard that had none of its examples. */
 static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
     lh_cpu_failure first = {.status = LH_OK};
-    for (int i = 0; i < cpu->engine.threads; i++) lh_cpu_take_failure(&first, &cpu->room->lanes[i].failure);
+    for (int i = 0; i < cpu->engine.threads; i++) lh_cpu_take_failure(&first, &cpu->workspace->lanes[i].failure);
     if (first.status != LH_OK) *error = first.error;
     return first.status;
 }
@@ -257,14 +257,14 @@ static lh_status check_step(const lh_cpu_engine *cpu, const lh_step_metrics *now
     lh_status status = lh_check_step(now, cpu->engine.step + 1, updated, error);
     if (status != LH_OK)
         lh_diagnose_step(error, cpu->engine.spec, cpu->engine.real_bytes, cpu->parameters, updated ? NULL : cpu->total,
-                         lh_told_length(cpu->engine.spec, cpu->length));
+                         lh_reported_length(cpu->engine.spec, cpu->length));
     return status;
 }
 
 static lh_status run_step(lh_cpu_engine *cpu, lh_step_metrics *metrics, lh_error *error) {
     start_step(cpu);
     lh_team_run(cpu->engine.threads, step_work, cpu);
-    *metrics = (lh_step_metrics){.length = lh_told_length(cpu->engine.spec, cpu->length)};
+    *metrics = (lh_step_metrics){.length = lh_reported_length(cpu->engine.spec, cpu->length)};
     lh_status status = take_failure(cpu, error);
     if (status != LH_OK) return status;
     measure_step(cpu, metrics);

@@ -11,7 +11,7 @@ lh_status lh_cpu_trace(lh_engine *engine, const lh_query *query, const lh_trace 
     lh_status status = lh_cpu_enter(cpu, error);
     if (status != LH_OK) return status;
     lh_cpu_begin_query(cpu, query, &step, &block);
-    cpu->program->trace_block(&step, &block, cpu->room->forward_lanes[0].workspace, to, &sums);
+    cpu->program->trace_block(&step, &block, cpu->workspace->forward_lanes[0].workspace, to, &sums);
     if (logits != NULL) lh_cpu_take_logits(cpu, step.shape.labels, logits);
     lh_cpu_leave(cpu, isfinite(sums.loss));
     return LH_OK;

@@ -17,9 +17,9 @@ lh_status lh_target_open(lh_target *target, const lh_spec *spec, const char *dev
 void lh_target_close(lh_target *target);
 
 /* Engines that differ in seed and learning rate alone. On the CPU each is by itself but for working memory
- * (engine/cpu_room.h); on a device they are a fleet (cuda/fleet/fleet.h). replicas: with the variant for many models
- * side by side, even if there is one. The spec in configs must be target->spec, and the target outlive the engines. On
- * an error none is open. */
+ * (engine/cpu_workspace.h); on a device they are a fleet (cuda/fleet/fleet.h). replicas: with the variant for many
+ * models side by side, even if there is one. The spec in configs must be target->spec, and the target outlive the
+ * engines. On an error none is open. */
 lh_status lh_target_engines(const lh_target *target, const lh_engine_config *configs, int count, bool replicas,
                             lh_engine **engines, lh_error *error);
 

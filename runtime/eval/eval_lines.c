@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 #include "base/json_text.h"
-#include "base/lines.h"
+#include "base/json_lines.h"
 #include "eval/eval_data.h"
 
 void lh_eval_write_by(lh_json *by, const lh_eval_result *result) {
@@ -138,8 +138,8 @@ static uint64_t seed_of(const json_t *line) {
     return seed != NULL ? (uint64_t)json_integer_value(seed) : LH_EVAL_SEED;
 }
 
-/* Whether the answers of a line are those that count for the result; a line without `decoding`, of a generative model, is
- * an older one and of the teacher-forced pass. */
+/* Whether the answers of a line are those that count for the result; a line without `decoding`, of a generative model,
+ * is an older one and of the teacher-forced pass. */
 static bool is_decoded_so(const json_t *line, const lh_eval_result *result) {
     const char *decoding = json_string_value(json_object_get(line, "decoding"));
     const json_t *examples = json_object_get(line, "greedy_examples");
@@ -149,7 +149,8 @@ static bool is_decoded_so(const json_t *line, const lh_eval_result *result) {
            (examples != NULL ? json_integer_value(examples) : result->examples) == result->greedy_examples;
 }
 
-/* Lines of sampled tasks that are older than the names of today say "train" at a training length and "test" elsewhere. */
+/* Lines of sampled tasks that are older than the names of today say "train" at a training length and "test" elsewhere.
+ */
 static bool is_split(const char *text, const lh_eval_result *result) {
     if (text == NULL) return false;
     if (strcmp(text, result->split) == 0) return true;
@@ -158,8 +159,8 @@ static bool is_split(const char *text, const lh_eval_result *result) {
     return strcmp(text, "test") == 0 && (strcmp(result->split, "between") == 0 || strcmp(result->split, "beyond") == 0);
 }
 
-/* Whether the line is of the same choice among the examples of the same file. An older line that had fewer than there are
- * does not say so: it had the shortest ones. */
+/* Whether the line is of the same choice among the examples of the same file. An older line that had fewer than there
+ * are does not say so: it had the shortest ones. */
 static bool has_same_examples(const json_t *line, const lh_eval_result *result, const lh_recorded_data *recorded) {
     const char *order = json_string_value(json_object_get(line, "order"));
     bool in_order = order != NULL && strcmp(order, "file") == 0;

@@ -13,7 +13,7 @@
 #include "eval/by_sequence.h"
 #include "eval/eval_lines.h"
 #include "eval/greedy.h"
-#include "eval/wrong.h"
+#include "eval/wrong_answers.h"
 
 const char lh_greedy[] = "greedy", lh_teacher_forced[] = "teacher_forced";
 
@@ -162,8 +162,8 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
     lh_by_sequence_add(&each->by, each->sums, before, condition->examples);
     if (request->per_example != NULL) write_examples(request->per_example, result, condition, draw, before, each->sums);
     if (request->wrong != NULL)
-        status = lh_write_wrong(request->wrong, engine->spec, result, condition, draw, before, each->sums,
-                                each->lengths, &sums->wrong, error);
+        status = lh_write_wrong_answers(request->wrong, engine->spec, result, condition, draw, before, each->sums,
+                                        each->lengths, &sums->wrong, error);
     if (status != LH_OK) return status;
     lh_sums_add(&sums->all, &part);
     sums->accuracies += ratio((double)part.correct, (double)part.counted);

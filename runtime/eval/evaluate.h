@@ -1,5 +1,5 @@
-/* Accuracy by condition, a task length or a group of finite data (data/finite/groups.h): fixed examples of each, in one
- * batch or several, under one or several draws of what is random in a pass. */
+/* Accuracy by condition, a task length or a group of finite data (data/datasets/example_groups.h): fixed examples of
+ * each, in one batch or several, under one or several draws of what is random in a pass. */
 #ifndef LONGHAND_EVALUATE_H
 #define LONGHAND_EVALUATE_H
 
@@ -7,8 +7,8 @@
 
 #include "engine/engine.h"
 
-/* The two ways to evaluate a model whose stream holds its target: by answers that it makes of its own answers before, or
- * of the target's. */
+/* The two ways to evaluate a model whose stream holds its target: by answers that it makes of its own answers before,
+ * or of the target's. */
 extern const char lh_greedy[], lh_teacher_forced[];
 
 typedef struct lh_eval_result {
@@ -48,7 +48,7 @@ typedef struct lh_eval_request {
     lh_lengths lengths;      /* where there are no groups */
     const lh_groups *groups; /* of finite data */
     lh_noise noise;          /* all of them under each; count 0: as they are */
-    int examples;            /* of each length; groups have those that were chosen (data/finite/pick.h) */
+    int examples;            /* of each length; groups have those that were chosen (data/datasets/pick.h) */
     int draws;               /* count as 1 where the model draws nothing */
     int batch;               /* > 0: examples go in batches of so many, each with draws of its own */
     bool teacher_forced;     /* of a generative model: none of its own answers */
@@ -60,7 +60,7 @@ typedef struct lh_eval_request {
     const char *path;  /* JSON lines are appended here; NULL: none */
     bool only_missing; /* take over lines of path for this step, seed, split, condition, examples, batch and draws */
     FILE *per_example; /* one line per example and draw; NULL: none */
-    FILE *wrong;       /* answers of some that are wrong (wrong.h); NULL: none */
+    FILE *wrong;       /* answers of some that are wrong (wrong_answers.h); NULL: none */
     const char *per_example_path, *wrong_path;                                       /* of these files, for messages */
     void (*watch)(void *context, const lh_eval_result *result, int done, int count); /* NULL: none */
     void *context;
@@ -71,7 +71,8 @@ int lh_eval_conditions(const lh_eval_request *request);
 
 /* Evaluates every condition in order; results: [lh_eval_conditions]. Makes the engine's room itself. LH_STOPPED where
  * engine->stop is set, also in the midst of a condition: conditions that are through stay in the files, and of the one
- * under way nothing does, there or after any other error. LH_ERR_INPUT where a condition has more than LH_MOST_DRAWS draws. */
+ * under way nothing does, there or after any other error. LH_ERR_INPUT where a condition has more than LH_MOST_DRAWS
+ * draws. */
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error);
 
 /* Whether request->path has a line for every condition already. */
@@ -98,7 +99,8 @@ bool lh_draws_anything(const lh_spec *spec);
  * than the longest) or "beyond". */
 const char *lh_split_of_length(const lh_spec *spec, int n);
 
-/* Names of splits in the order in which means over them are printed: sets of finite data, then those of sampled tasks. */
+/* Names of splits in the order in which means over them are printed: sets of finite data, then those of sampled tasks.
+ */
 enum { LH_SPLITS = 6 };
 extern const char *const lh_split_name[LH_SPLITS];
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/real.h"
-#include "data/finite/epoch.h"
+#include "data/datasets/epoch.h"
 #include "eval/decode.h"
 #include "longhand/math.h"
 
@@ -139,7 +139,7 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     const lh_spec *spec = p->traces->spec;
     int n = p->group->n;
     lh_condition condition = lh_condition_at(n, 1, request->seed, p->draw);
-    condition.draw.step = (uint32_t)lh_told_length(spec, n); /* as in an evaluation by length */
+    condition.draw.step = (uint32_t)lh_reported_length(spec, n); /* as in an evaluation by length */
     condition.source.set = request->set;
     condition.source.pick = p->pick != NULL ? p->pick : p->group->pick;
     if (request->inputs == NULL) {
@@ -269,7 +269,7 @@ static lh_status run_group(lh_traces *traces, lh_trace_group *group, lh_engine *
                            lh_error *error) {
     const lh_trace_request *request = &traces->request;
     pass p = {.traces = traces, .group = group, .engine = engine};
-    int told = lh_told_length(traces->spec, group->n);
+    int told = lh_reported_length(traces->spec, group->n);
     lh_traced *tensors = traces->tensors + group->first_tensor;
     lh_status status = open_pass(&p, error);
     for (p.draw = 0; status == LH_OK && p.draw < request->draws; p.draw++)

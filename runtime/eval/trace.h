@@ -12,16 +12,18 @@
  * and of inputs of one's own
  *
  *     n<n>.answers              [examples][labels]        I32, the model's, -1 behind the end symbol
- *     n<n>.targets              [examples][labels]        I32, the right ones, -1 where that is not known or not counted
+ *     n<n>.targets              [examples][labels]        I32, the right ones, -1 where that is not known or not
+ *     counted
  *
- * A first dimension [draws] is added where there is more than one position draw, to reals and answers; of tokens only to
- * those of a stream that holds answers that were decoded. Averaged: the mean over draws and examples in place of both
- * dimensions, and no tokens; of those alone that come out right where `exact` asks for it. Answers and targets stay,
- * each. With finite data n in a name is the input length, and where the traced examples of one input length differ in
- * their outputs, n<n>o<outputs> stands in its place.
+ * A first dimension [draws] is added where there is more than one position draw, to reals and answers; of tokens only
+ * to those of a stream that holds answers that were decoded. Averaged: the mean over draws and examples in place of
+ * both dimensions, and no tokens; of those alone that come out right where `exact` asks for it. Answers and targets
+ * stay, each. With finite data n in a name is the input length, and where the traced examples of one input length
+ * differ in their outputs, n<n>o<outputs> stands in its place.
  *
- * Of a model with several streams tokens are n<n>.tokens.<stream>; a site is as long as its streams, scores [queries][keys].
- * A stream that holds the target has the example's; of an input of one's own, the model's answers (eval/decode.h).
+ * Of a model with several streams tokens are n<n>.tokens.<stream>; a site is as long as its streams, scores
+ * [queries][keys]. A stream that holds the target has the example's; of an input of one's own, the model's answers
+ * (eval/decode.h).
  */
 #ifndef LONGHAND_TRACE_H
 #define LONGHAND_TRACE_H
@@ -55,7 +57,7 @@ typedef struct lh_trace_request {
     uint64_t seed;
     lh_lengths lengths;    /* `examples` examples of the task at each: those that an evaluation sees first; with finite
                             * data input lengths, and those that an evaluation of so many of the length takes
-                            * (data/finite/pick.h) */
+                            * (data/datasets/pick.h) */
     const lh_dataset *set; /* of finite data, whose they are; NULL: of what an evaluation sees */
     int examples;
     const lh_query *inputs;       /* or these, those of one length together; their draw is filled in here; NULL: none */

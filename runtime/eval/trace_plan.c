@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "data/finite/pick.h"
+#include "data/datasets/pick.h"
 #include "eval/evaluate.h"
 #include "eval/trace.h"
 
@@ -127,8 +127,8 @@ static lh_status group_data(lh_traces *traces, lh_error *error) {
 }
 
 static void name_group(const lh_traces *traces, lh_trace_group *group) {
-    int told = lh_told_length(traces->spec, group->n), same = 0;
-    for (int g = 0; g < traces->group_count; g++) same += lh_told_length(traces->spec, traces->groups[g].n) == told;
+    int told = lh_reported_length(traces->spec, group->n), same = 0;
+    for (int g = 0; g < traces->group_count; g++) same += lh_reported_length(traces->spec, traces->groups[g].n) == told;
     if (same == 1) snprintf(group->label, sizeof group->label, "n%d", told);
     else snprintf(group->label, sizeof group->label, "n%do%d", told, lh_output_length(traces->spec, group->n));
 }

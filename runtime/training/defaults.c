@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/sha256.h"
-#include "data/finite/groups.h"
+#include "data/datasets/example_groups.h"
 
 enum { DIGEST = 16, HEAD = 96, MOST_INTEGER = INT32_MAX };
 

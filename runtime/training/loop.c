@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "data/finite/epoch.h"
-#include "data/finite/pick.h"
+#include "data/datasets/epoch.h"
+#include "data/datasets/pick.h"
 #include "diagnosis/alarm.h"
 #include "engine/schedule.h"
 #include "eval/evaluate.h"

@@ -14,9 +14,9 @@
 
 #include "base/files.h"
 #include "base/json_text.h"
-#include "base/lines.h"
+#include "base/json_lines.h"
 #include "base/team.h"
-#include "data/finite/epoch.h"
+#include "data/datasets/epoch.h"
 #include "eval/eval_data.h"
 
 static lh_status join(char *path, size_t size, const char *directory, const char *name, lh_error *error) {

@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 #include "base/json_text.h"
-#include "base/lines.h"
+#include "base/json_lines.h"
 
 /* The sums, and their names in the file that lh_window_save writes. */
 static const struct {

@@ -11,7 +11,7 @@
 
 #include "base/level.h"
 #include "bench/step.h"
-#include "data/finite/corpus.h"
+#include "data/datasets/corpus.h"
 #include "engine/engine.h"
 
 extern const lh_spec CHECK_SPEC;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/finite/corpus.h"
+#include "data/datasets/corpus.h"
 #include "support/toy_fleet.h"
 
 enum { STEPS = 30 };

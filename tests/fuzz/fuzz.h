@@ -13,11 +13,11 @@
 void lh_fuzz_checkpoint(const uint8_t *data, size_t bytes);
 
 /* The first byte chooses the reader: input of predict as JSON or as symbols, lines of metrics, window and evaluation. */
-void lh_fuzz_lines(const uint8_t *data, size_t bytes);
+void lh_fuzz_json_lines(const uint8_t *data, size_t bytes);
 
 /* Valid input number `index`, from 0 on; malloc'ed; NULL after the last. */
 uint8_t *lh_fuzz_checkpoint_seed(int index, size_t *bytes);
-uint8_t *lh_fuzz_lines_seed(int index, size_t *bytes);
+uint8_t *lh_fuzz_json_lines_seed(int index, size_t *bytes);
 
 /* ---- for the targets ---- */
 

@@ -1,4 +1,4 @@
--- Models against people: tables and trials of people and what is wrong with them, likeness by hand, the whole verb.
+-- Models against people: tables and trials of people and what is wrong with them, similarity by hand, the whole verb.
 
 local support = dofile("tests/lua/support.lua")
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "data/arithmetic.h"
-#include "data/finite/corpus.h"
-#include "data/finite/epoch.h"
+#include "data/datasets/corpus.h"
+#include "data/datasets/epoch.h"
 
 lh_task_collect lh_task_successor, lh_task_addition, lh_task_multiplication, lh_task_parity;
 
@@ -524,7 +524,7 @@ static void test_long_numbers_have_their_digits(void **state) {
     free(s.item);
 }
 
-/* The longest numbers of the widest frame there is, in the task's own, in the least that holds them, and in that width. */
+/* The longest numbers of the widest frame there is, in the task's own frame, in the least wide, and in that width. */
 static void test_numbers_fill_the_widest_frame(void **state) {
     (void)state;
     const int next[] = {10, LH_MOST_PLACES, 64, 8};

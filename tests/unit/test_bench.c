@@ -7,7 +7,7 @@
 
 #include "base/team.h"
 #include "bench/bench.h"
-#include "bench/crew.h"
+#include "bench/replica_set.h"
 #include "toy_program.h"
 
 static void sleep_ms(int milliseconds) {
@@ -161,16 +161,16 @@ static void test_bench_replicas_side_by_side(void **state) {
 }
 
 /* Three replicas on two threads, four steps: the same bits as engines of those seeds, stepped alone. */
-static void test_crew_replicas_same_bits(void **state) {
+static void test_replicas_same_bits(void **state) {
     (void)state;
     lh_error error;
-    lh_crew crew;
+    lh_replica_set set;
     lh_spec spec = lh_toy_spec_with(toy_float_list);
     lh_target target = {.spec = spec, .cpu = &toy_float};
     lh_bench_request request = {&target, LH_MODE_TRAIN, 5, 2, 3, 1.0, 0};
-    lh_assert_ok(lh_crew_open(&crew, &request, &error), &error);
-    assert_int_equal(crew.workers, 2);
-    lh_assert_ok(lh_crew_step(&crew, 4, &error), &error);
+    lh_assert_ok(lh_replica_set_open(&set, &request, &error), &error);
+    assert_int_equal(set.workers, 2);
+    lh_assert_ok(lh_replica_set_step(&set, 4, &error), &error);
     for (int seed = 0; seed < 3; seed++) {
         int done;
         lh_engine *alone;
@@ -184,41 +184,41 @@ static void test_crew_replicas_same_bits(void **state) {
         lh_assert_ok(lh_state_open(&a, alone, false, &error), &error);
         lh_assert_ok(lh_state_open(&b, alone, false, &error), &error);
         alone->ops->read_state(alone, &a, NULL);
-        crew.replicas[seed].engine->ops->read_state(crew.replicas[seed].engine, &b, NULL);
-        assert_int_equal(crew.replicas[seed].engine->step, 4);
+        set.replicas[seed].engine->ops->read_state(set.replicas[seed].engine, &b, NULL);
+        assert_int_equal(set.replicas[seed].engine->step, 4);
         assert_memory_equal(a.parameters, b.parameters, TOY_STORAGE * sizeof(float));
         lh_state_close(&a);
         lh_state_close(&b);
         alone->ops->close(alone);
     }
-    lh_crew_close(&crew);
+    lh_replica_set_close(&set);
 }
 
 /* A replica that fails is reported, whichever it is. */
-static void test_crew_failure_reported(void **state) {
+static void test_replica_failure_reported(void **state) {
     (void)state;
     lh_error error;
-    lh_crew crew;
+    lh_replica_set set;
     lh_spec spec = lh_toy_spec_with(toy_float_list);
     lh_target target = {.spec = spec, .cpu = &toy_float};
     lh_bench_request request = {&target, LH_MODE_TRAIN, 5, 2, 3, 1.0, 0};
-    lh_assert_ok(lh_crew_open(&crew, &request, &error), &error);
+    lh_assert_ok(lh_replica_set_open(&set, &request, &error), &error);
     lh_state bad;
-    lh_assert_ok(lh_state_open(&bad, crew.replicas[2].engine, false, &error), &error);
+    lh_assert_ok(lh_state_open(&bad, set.replicas[2].engine, false, &error), &error);
     memset(bad.parameters, 0xff, TOY_STORAGE * sizeof(float));
-    crew.replicas[2].engine->ops->write_state(crew.replicas[2].engine, &bad, 0, NULL);
-    assert_int_equal(lh_crew_step(&crew, 1, &error), LH_ERR_INPUT);
+    set.replicas[2].engine->ops->write_state(set.replicas[2].engine, &bad, 0, NULL);
+    assert_int_equal(lh_replica_set_step(&set, 1, &error), LH_ERR_INPUT);
     assert_non_null(strstr(error.text, "no update was made"));
     lh_state_close(&bad);
-    lh_crew_close(&crew);
+    lh_replica_set_close(&set);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_laps_nested_parts_apart),     cmocka_unit_test(test_laps_exponentials_only_where_fine),
         cmocka_unit_test(test_laps_meeting_is_waiting),     cmocka_unit_test(test_bench_slow_shard_is_waiting),
-        cmocka_unit_test(test_bench_replicas_side_by_side), cmocka_unit_test(test_crew_replicas_same_bits),
-        cmocka_unit_test(test_crew_failure_reported),       cmocka_unit_test(test_bench_skipped_work_is_not_executed),
+        cmocka_unit_test(test_bench_replicas_side_by_side), cmocka_unit_test(test_replicas_same_bits),
+        cmocka_unit_test(test_replica_failure_reported),    cmocka_unit_test(test_bench_skipped_work_is_not_executed),
     };
     return cmocka_run_group_tests_name("bench", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* data/finite/corpus.h and epoch.h: files of examples, what is said of wrong ones, and the order of epochs. */
+/* data/datasets/corpus.h and epoch.h: files of examples, what is said of wrong ones, and the order of epochs. */
 #include "lh_test.h"
 
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "data/batch.h"
-#include "data/finite/epoch.h"
+#include "data/datasets/epoch.h"
 #include "toy_program.h"
 #include "engine/engine.h"
 
@@ -192,8 +192,8 @@ static void test_corpus_says_what_is_wrong_and_where(void **state) {
     lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error, "--eval-data FILE");
 }
 
-/* Any bytes are examples or are refused with a message; the sanitizers watch. Up to four bytes of the valid text change;
- * the case's number gives them. */
+/* Any bytes are examples or are refused with a message; the sanitizers watch. Up to four bytes of the valid text
+ * change; the case's number gives them. */
 static void test_corpus_mutated_files_are_read_or_refused(void **state) {
     enum { CASES = 3000 };
     static const char likely[] = "{}[],:\"0123456789-.eE \n\t\\abc";
@@ -346,7 +346,7 @@ static void test_batch_copies_the_picked_examples(void **state) {
     lh_assert_ok(lh_batch_fill(&batch, &f.spec, &source, 3, 10, 3, &error), &error);
     assert_int_equal(batch.tokens[0][0], 10 % 5);
     assert_int_equal(batch.tokens[0][4], 0);
-    assert_int_equal(lh_told_length(&f.spec, 3), 3);
+    assert_int_equal(lh_reported_length(&f.spec, 3), 3);
     lh_batch_close(&batch);
     lh_corpus_close(&c);
 }

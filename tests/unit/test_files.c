@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/lines.h"
+#include "base/json_lines.h"
 #include "lh_disk.h"
 
 static void check_content(const char *path, const char *want) {

@@ -71,7 +71,7 @@ static void test_checkpoint_readers_any_bytes_no_crash(void **state) {
 
 static void test_line_readers_any_bytes_no_crash(void **state) {
     (void)state;
-    check_target(&(target){"lines", lh_fuzz_lines, lh_fuzz_lines_seed});
+    check_target(&(target){"lines", lh_fuzz_json_lines, lh_fuzz_json_lines_seed});
 }
 
 /* The seeds themselves are good: what is mutated begins as a file that is read to its end. */
@@ -84,8 +84,8 @@ static void test_seeds_are_read(void **state) {
         lh_fuzz_checkpoint(data, bytes);
         free(data);
     }
-    for (int i = 0; (data = lh_fuzz_lines_seed(i, &bytes)) != NULL; i++) {
-        lh_fuzz_lines(data, bytes);
+    for (int i = 0; (data = lh_fuzz_json_lines_seed(i, &bytes)) != NULL; i++) {
+        lh_fuzz_json_lines(data, bytes);
         free(data);
     }
 }

@@ -1,11 +1,12 @@
-/* data/finite/groups.h: axes in files of examples, the conditions that they make, and evaluations that go by them. */
+/* data/datasets/example_groups.h: axes in files of examples, the conditions that they make, and evaluations that go by
+ * them. */
 #include "lh_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/finite/corpus.h"
+#include "data/datasets/corpus.h"
 #include "eval/eval_lines.h"
 #include "toy_program.h"
 #include "engine/engine.h"

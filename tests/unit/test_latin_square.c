@@ -1,12 +1,12 @@
-/* runtime/data/tasks/latin_square: the classifier against the sheet's rules, written out, and against all Latin squares;
- * what a run is given to train and to evaluate; files for validation, good and bad. */
+/* runtime/data/tasks/latin_square: the classifier against the sheet's rules, written out, and against all Latin
+ * squares; what a run is given to train and to evaluate; files for validation, good and bad. */
 #include "lh_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/finite/corpus.h"
+#include "data/datasets/corpus.h"
 #include "data/tasks/latin_square.h"
 
 lh_task_collect lh_task_latin_square;

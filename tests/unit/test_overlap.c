@@ -1,11 +1,11 @@
-/* data/finite/overlap.h against a comparison of every example with every other; and the axis `trained` of files. */
+/* data/datasets/overlap.h against a comparison of every example with every other; and the axis `trained` of files. */
 #include "lh_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/finite/overlap.h"
+#include "data/datasets/overlap.h"
 #include "longhand/rng.h"
 #include "toy_program.h"
 

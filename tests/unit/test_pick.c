@@ -1,12 +1,12 @@
-/* data/finite/pick.h: which examples of a file an evaluation takes where it has more than are wanted. */
+/* data/datasets/pick.h: which examples of a file an evaluation takes where it has more than are wanted. */
 #include "lh_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/finite/corpus.h"
-#include "data/finite/pick.h"
+#include "data/datasets/corpus.h"
+#include "data/datasets/pick.h"
 #include "eval/eval_lines.h"
 #include "longhand/rng.h"
 #include "toy_program.h"
@@ -28,8 +28,8 @@ typedef struct fixture {
     int large[SUMS + 1]; /* by line: 1 where the sum has three digits */
 } fixture;
 
-/* 1,000 sums of two numbers of two digits, each digit modulo the toy's 5 symbols; the target has as many tokens as the sum
- * has digits. */
+/* 1,000 sums of two numbers of two digits, each digit modulo the toy's 5 symbols; the target has as many tokens as the
+ * sum has digits. */
 static char *write_sums(fixture *f) {
     char *text = malloc(SUMS * 80), *at = text;
     lh_rng rng = lh_rng_at(lh_key_of_seed(7), 0, 0, 0);
@@ -97,7 +97,8 @@ static int count_large(const fixture *f, int lines) {
     return large;
 }
 
-/* A cap of 500 has as many sums of three digits as the file has in proportion: it took the shortest, nearly all small. */
+/* A cap of 500 has as many sums of three digits as the file has in proportion: it took the shortest, nearly all small.
+ */
 static void test_a_cap_takes_examples_of_all_kinds(void **state) {
     fixture f;
     bool taken[SUMS + 1];
@@ -192,8 +193,8 @@ static const char *evaluate(fixture *f, bool in_order, const char *path, bool *t
     return line;
 }
 
-/* Lines say of how many, and which; one of an older version, which had the shortest, is not taken over, nor one of another
- * order, nor of another file. */
+/* Lines say of how many, and which; one of an older version, which had the shortest, is not taken over, nor one of
+ * another order, nor of another file. */
 static void test_lines_say_of_how_many(void **state) {
     const char *path = lh_test_path(*state, "eval.jsonl");
     static const char *const older =

@@ -1,5 +1,5 @@
-/* A model of two token streams through all that drives models: batches, epochs, steps, evaluation, predictions, traces and
- * what people give in place of draws. The labels are those of the second stream, at places of their own. */
+/* A model of two token streams through all that drives models: batches, epochs, steps, evaluation, predictions, traces
+ * and what people give in place of draws. The labels are those of the second stream, at places of their own. */
 #include "lh_test.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 #include "cli/verbs/input.h"
 #include "data/batch.h"
-#include "data/finite/epoch.h"
+#include "data/datasets/epoch.h"
 #include "data/initialise.h"
 #include "eval/decode.h"
 #include "eval/trace.h"

@@ -10,7 +10,7 @@ local nearest = require("base.nearest")
 
 local M = {}
 
-M.LARGEST = 1000000000 -- LH_LARGEST_VALUE of runtime/data/finite/corpus.h
+M.LARGEST = 1000000000 -- LH_LARGEST_VALUE of runtime/data/datasets/corpus.h
 M.MOST = 4 -- LH_MOST_AXES
 M.NOISE = "noise" -- in eval.by, but an axis of no data: what is added to embeddings
 M.LOUDEST = 1e6

@@ -51,7 +51,7 @@ function M.of_files(context, given, task)
     data = { train = shown("data"), eval = shown("eval"), validation = shown("validation"), longest = task.longest } }
 end
 
-local LARGEST = 1 << 20 -- bytes of a file for validation, as in runtime/data/finite/collect.c
+local LARGEST = 1 << 20 -- bytes of a file for validation, as in runtime/data/datasets/collect.c
 
 -- The digest of the bytes of the file for validation, on which the task's examples depend; nil where there is none.
 local function validation_digest(context, given)

@@ -25,7 +25,7 @@ local SHARES = { -0.05, 1.05, 0.25 } -- an axis of them
 local SETTINGS = { "unset key", "unset colorbox", "set border 3 lc rgb '#444444'",
   "set tics nomirror scale 0.4 font ',8' textcolor rgb '#444444'", "set xtics offset 0,0.4", "set ytics offset 0.6,0" }
 
--- ---- the likeness ----
+-- ---- the similarity ----
 
 local MEASURES = { "cosine", "spearman", "composite" }
 
@@ -101,9 +101,9 @@ local function numbers_in(bases)
   return list
 end
 
--- A likeness: each measure's value, which is that of `point` or the mean of the resampled comparisons, and its
+-- A similarity: each measure's value, which is that of `point` or the mean of the resampled comparisons, and its
 -- interval.
-local function likeness_of(drawn, point)
+local function similarity_of(drawn, point)
   local result = {}
   for _, measure in ipairs(MEASURES) do
     local values = lists.map(drawn, function(one) return one[measure] end)
@@ -116,9 +116,9 @@ local function likeness_of(drawn, point)
   return result
 end
 
--- The likeness of a model's accuracies to the human ones, with intervals from bases resampled with replacement.
-local function likeness(human, accuracy, bases, options)
-  return likeness_of(inference.resample(bases, function(list)
+-- The similarity of a model's accuracies to the human ones, with intervals from bases resampled with replacement.
+local function similarity(human, accuracy, bases, options)
+  return similarity_of(inference.resample(bases, function(list)
     return compare(human, accuracy, numbers_in(list))
   end, options.resamples, inference.random(options.seed)), compare(human, accuracy, numbers_in(bases)))
 end
@@ -136,7 +136,7 @@ local function halves(participants, puzzles, options)
     list[split] = compare(human_data.means(table.move(order, 1, middle, 1, {}), puzzles.count),
       human_data.means(table.move(order, middle + 1, #order, 1, {}), puzzles.count), puzzles.kept)
   end
-  return likeness_of(list)
+  return similarity_of(list)
 end
 
 local function mean_over_runs(group, count)
@@ -182,9 +182,9 @@ end
 
 -- The comparison by puzzle: { puzzles, human, groups, perfect, halves, vectors }, or nil and a message. puzzles = {
 -- count, vectors, run, kept }, kept being the numbers that count; human[puzzle] a share; groups with { accuracy =
--- shares by puzzle, means over seeds; likeness }, a likeness being { cosine, spearman, composite }, each { value, low,
--- high }; perfect: the likeness of a model that is always right; halves: that of halves of the participants, or nil;
--- vectors: the numbers of vectors there are. Copies of a base puzzle are resampled together.
+-- shares by puzzle, means over seeds; similarity }, a similarity being { cosine, spearman, composite }, each { value,
+-- low, high }; perfect: the similarity of a model that is always right; halves: that of halves of the participants, or
+-- nil; vectors: the numbers of vectors there are. Copies of a base puzzle are resampled together.
 local function set_against(groups, options)
   local puzzles, message = puzzles_of(groups, options.split)
   if not puzzles then
@@ -204,32 +204,32 @@ local function set_against(groups, options)
   end
   for _, group in ipairs(groups) do
     group.accuracy = mean_over_runs(group, puzzles.count)
-    group.likeness = likeness(human, group.accuracy, bases, options)
+    group.similarity = similarity(human, group.accuracy, bases, options)
   end
-  return { puzzles = puzzles, human = human, groups = groups, perfect = likeness(human, perfect, bases, options),
+  return { puzzles = puzzles, human = human, groups = groups, perfect = similarity(human, perfect, bases, options),
     participants = participants, halves = participants and halves(participants, puzzles, options),
     vectors = all_vectors(puzzles), bases = #bases }
 end
 
 -- ---- what is shown ----
 
--- { name, count, likeness }: people among themselves, a model that is always right, the cells.
+-- { name, count, similarity }: people among themselves, a model that is always right, the cells.
 local function compared(result)
   local list = {}
   if result.halves then
-    list[1] = { name = PEOPLE .. ", half against half", count = #result.participants, likeness = result.halves }
+    list[1] = { name = PEOPLE .. ", half against half", count = #result.participants, similarity = result.halves }
   end
-  list[#list + 1] = { name = PERFECT, likeness = result.perfect }
+  list[#list + 1] = { name = PERFECT, similarity = result.perfect }
   return lists.append(list, lists.map(result.groups, function(group)
-    return { name = group.name, count = #group.by_run, likeness = group.likeness }
+    return { name = group.name, count = #group.by_run, similarity = group.similarity }
   end))
 end
 
-local function likeness_table(result, options)
+local function similarity_table(result, options)
   local rows = lists.map(compared(result), function(item)
     local row = { item.name, number("%d", item.count) }
     for _, measure in ipairs(MEASURES) do
-      local of = item.likeness[measure]
+      local of = item.similarity[measure]
       lists.append(row, { number("%.4f", of.value), number("%.3f to %.3f", of.low, of.high) })
     end
     return row
@@ -270,7 +270,7 @@ local function human_csv(result)
   return sheets.csv("human.csv", "cell,seeds,cosine,cosine_low,cosine_high,spearman,spearman_low,spearman_high,"
     .. "composite,composite_low,composite_high", function(add)
       for _, item in ipairs(compared(result)) do
-        local l = item.likeness
+        local l = item.similarity
         add(item.name, item.count, l.cosine.value, l.cosine.low, l.cosine.high, l.spearman.value, l.spearman.low,
           l.spearman.high, l.composite.value, l.composite.low, l.composite.high)
       end
@@ -309,7 +309,7 @@ local function puzzles_panel(data, result, group, name)
       y = lists.map(shown, function(puzzle) return group.accuracy[puzzle] end) }
   end)
   return scatter.panel(data, name, sets, ("%s, ranks %s"):format(group.name, number("%.2f",
-    group.likeness.spearman.value)), { x = SHARES, y = SHARES })
+    group.similarity.spearman.value)), { x = SHARES, y = SHARES })
 end
 
 local function vectors_panel(data, result, item, name)
@@ -345,7 +345,7 @@ function M.run(study, options)
     return nil, message
   end
   return { human_csv(result), puzzles_csv(result, options), vectors_csv(result), { path = "human.gnuplot",
-    text = picture(result) }, tables = { likeness_table(result, options), vectors_table(result) } }
+    text = picture(result) }, tables = { similarity_table(result, options), vectors_table(result) } }
 end
 
 return M

@@ -168,7 +168,7 @@ local function take(result, models, floors, first, second, layer, cosine, diverg
 end
 
 local function compare(groups, models, options)
-  local program, code, message = source.tool(options.project, options.folder, "likeness", { what = "A program",
+  local program, code, message = source.tool(options.project, options.folder, "similarity", { what = "A program",
     expected = "a C compiler and make" })
   if not program then
     source.stop(code, message)

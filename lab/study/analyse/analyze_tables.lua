@@ -197,7 +197,7 @@ local function correlations_of(result)
 end
 
 -- Mean over blocks of the cosine of two runs' tables; a single one is set against each block of the other.
-local function likeness(a, b)
+local function similarity(a, b)
   local values = {}
   for i = 1, math.max(#a, #b) do
     local one, other = a[#a == 1 and 1 or i], b[#b == 1 and 1 or i]
@@ -214,7 +214,7 @@ local function similarities_of(result)
   for _, step in ipairs(STEPS) do
     cell_groups.each_pair(result.groups, function(a, b)
       local values = cell_groups.over_pairs(a, b, function(one, other)
-        return one[step] and other[step] and likeness(one[step], other[step])
+        return one[step] and other[step] and similarity(one[step], other[step])
       end)
       list[#list + 1] = { a = a, b = b, step = step, count = #values, mean = statistics.mean(values),
         sd = statistics.sd(values) }

@@ -241,13 +241,13 @@ static void tell_runs(const lh_run *run) {
                 count > 1 ? ", and others" : "");
 }
 
-void lh_tell_fresh_start(const lh_member *members, int count) {
+void lh_tell_fresh_start(const lh_train_run *train_runs, int count) {
     int fresh = 0;
-    for (int i = 0; i < count; i++) fresh += !lh_run_has_checkpoint(&members[i].run);
+    for (int i = 0; i < count; i++) fresh += !lh_run_has_checkpoint(&train_runs[i].run);
     if (fresh == 0) return;
-    if (count == 1) fprintf(stderr, "%s: nothing to resume, it starts at step 0\n", members[0].run.directory);
+    if (count == 1) fprintf(stderr, "%s: nothing to resume, it starts at step 0\n", train_runs[0].run.directory);
     else fprintf(stderr, "%d of %d runs have nothing to resume, they start at step 0\n", fresh, count);
     if (fresh < count) return;
-    tell_runs(&members[0].run);
-    tell_plans(&members[0].run);
+    tell_runs(&train_runs[0].run);
+    tell_plans(&train_runs[0].run);
 }

@@ -3,9 +3,9 @@
 #ifndef LONGHAND_FRESH_START_H
 #define LONGHAND_FRESH_START_H
 
-#include "cli/train/member.h"
+#include "cli/train/train_run.h"
 
-/* Looks at the folders of the members, which are claimed, and at those beside them; prints on stderr. */
-void lh_tell_fresh_start(const lh_member *members, int count);
+/* Looks at the folders of the train_runs, which are claimed, and at those beside them; prints on stderr. */
+void lh_tell_fresh_start(const lh_train_run *train_runs, int count);
 
 #endif

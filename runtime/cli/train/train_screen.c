@@ -13,8 +13,8 @@
 static const double PLAIN_SECONDS = 5.0; /* between two lines where there is no terminal */
 static const double FIRST_SECONDS = 1.0; /* before the rate of a group says anything */
 
-lh_status lh_screen_open(lh_train_screen *screen, lh_member *members, int count, lh_error *error) {
-    *screen = (lh_train_screen){.members = members, .count = count, .mutex = PTHREAD_MUTEX_INITIALIZER};
+lh_status lh_screen_open(lh_train_screen *screen, lh_train_run *train_runs, int count, lh_error *error) {
+    *screen = (lh_train_screen){.train_runs = train_runs, .count = count, .mutex = PTHREAD_MUTEX_INITIALIZER};
     screen->shown = calloc((size_t)count, sizeof *screen->shown);
     if (screen->shown == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
     for (int i = 0; i < count; i++)
@@ -25,18 +25,18 @@ lh_status lh_screen_open(lh_train_screen *screen, lh_member *members, int count,
 
 void lh_screen_close(lh_train_screen *screen) { free(screen->shown); }
 
-static lh_shown *shown_of(lh_train_screen *screen, const lh_member *member) {
-    return &screen->shown[member - screen->members];
+static lh_shown *shown_of(lh_train_screen *screen, const lh_train_run *train_run) {
+    return &screen->shown[train_run - screen->train_runs];
 }
 
-void lh_screen_note(lh_train_screen *screen, const lh_member *member, const char *format, ...) {
+void lh_screen_note(lh_train_screen *screen, const lh_train_run *train_run, const char *format, ...) {
     char rate[LH_NUMBER_TEXT];
     va_list arguments;
     pthread_mutex_lock(&screen->mutex);
     lh_progress_wipe(&screen->progress);
     if (screen->count > 1)
-        fprintf(stderr, "learning rate %s, seed %llu: ", lh_shortest(member->run.learning_rate, rate),
-                (unsigned long long)member->run.seed);
+        fprintf(stderr, "learning rate %s, seed %llu: ", lh_shortest(train_run->run.learning_rate, rate),
+                (unsigned long long)train_run->run.seed);
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
@@ -75,7 +75,7 @@ static void show_one(lh_train_screen *screen, const lh_training_view *view) {
     double share = view->steps > 0 ? (double)view->step / (double)view->steps : 1.0;
     lh_progress_line(&screen->progress, "%s step %lld/%lld  %.1f steps/s  loss %.4f  %s %.4f%s%s  %s left",
                      lh_progress_bar(share, bar), (long long)view->step, (long long)view->steps, view->steps_per_second,
-                     view->loss, accuracy_name(screen->members[0].spec), view->accuracy, during_text(view, during),
+                     view->loss, accuracy_name(screen->train_runs[0].spec), view->accuracy, during_text(view, during),
                      chance, lh_duration(seconds, left));
 }
 
@@ -97,12 +97,12 @@ static void widen(double range[2], double x) {
 static overview look_over(const lh_train_screen *screen) {
     overview all = {.least = INT64_MAX, .loss = {NAN, NAN}, .accuracy = {NAN, NAN}};
     for (int i = 0; i < screen->count; i++) {
-        const lh_member *member = &screen->members[i];
+        const lh_train_run *train_run = &screen->train_runs[i];
         const lh_shown *shown = &screen->shown[i];
         const lh_training_view *view = &shown->view;
         if (shown->phase == LH_IS_OVER) {
             all.over++;
-            all.failed += member->status != LH_OK && member->status != LH_STOPPED;
+            all.failed += train_run->status != LH_OK && train_run->status != LH_STOPPED;
         }
         if (shown->phase == LH_EVALUATES) {
             all.evaluating++;
@@ -110,12 +110,12 @@ static overview look_over(const lh_train_screen *screen) {
         }
         if (shown->phase == LH_WAITS) {
             all.least = 0;
-            all.to_do += member->flags->steps;
+            all.to_do += train_run->flags->steps;
             continue;
         }
         all.least = view->step < all.least ? view->step : all.least;
         all.most = view->step > all.most ? view->step : all.most;
-        all.done += view->step - member->first_step;
+        all.done += view->step - train_run->first_step;
         if (shown->phase == LH_TRAINS) all.to_do += view->steps - view->step;
         all.chance += view->at_chance_since >= 0;
         widen(all.loss, view->loss);
@@ -128,7 +128,7 @@ static void show_group(lh_train_screen *screen) {
     overview all = look_over(screen);
     char bar[32], left[32], extra[160] = "";
     double rate = (double)all.done / lh_progress_seconds(&screen->progress);
-    double steps = (double)screen->members[0].flags->steps * screen->count;
+    double steps = (double)screen->train_runs[0].flags->steps * screen->count;
     size_t used = 0;
     if (all.chance > 0) used += (size_t)snprintf(extra, sizeof extra, "  %d at chance", all.chance);
     if (all.evaluating > 0)
@@ -140,30 +140,30 @@ static void show_group(lh_train_screen *screen) {
                      "%s %d runs  step %lld to %lld of %lld  %.1f model-steps/s  loss %.4g to %.4g  "
                      "%s %.4f to %.4f%s  %s left",
                      lh_progress_bar(steps > 0 ? 1.0 - (double)all.to_do / steps : 1.0, bar), screen->count,
-                     (long long)all.least, (long long)all.most, (long long)screen->members[0].flags->steps, rate,
-                     all.loss[0], all.loss[1], accuracy_name(screen->members[0].spec), all.accuracy[0], all.accuracy[1],
-                     extra, lh_duration((double)all.to_do / rate, left));
+                     (long long)all.least, (long long)all.most, (long long)screen->train_runs[0].flags->steps, rate,
+                     all.loss[0], all.loss[1], accuracy_name(screen->train_runs[0].spec), all.accuracy[0],
+                     all.accuracy[1], extra, lh_duration((double)all.to_do / rate, left));
 }
 
-void lh_screen_starts(lh_train_screen *screen, const lh_member *member) {
+void lh_screen_starts(lh_train_screen *screen, const lh_train_run *train_run) {
     pthread_mutex_lock(&screen->mutex);
-    lh_shown *shown = shown_of(screen, member);
-    shown->view.step = member->first_step;
-    shown->view.steps = member->flags->steps;
+    lh_shown *shown = shown_of(screen, train_run);
+    shown->view.step = train_run->first_step;
+    shown->view.steps = train_run->flags->steps;
     shown->phase = LH_TRAINS;
     pthread_mutex_unlock(&screen->mutex);
 }
 
 void lh_screen_watch(void *context, const lh_training_view *view) {
-    lh_member *member = context;
-    lh_train_screen *screen = member->screen;
+    lh_train_run *train_run = context;
+    lh_train_screen *screen = train_run->screen;
     bool last = view->step == view->steps;
     if (view->warning != NULL) {
-        lh_screen_note(screen, member, "warning: %s", view->warning);
+        lh_screen_note(screen, train_run, "warning: %s", view->warning);
         return;
     }
     pthread_mutex_lock(&screen->mutex);
-    lh_shown *shown = shown_of(screen, member);
+    lh_shown *shown = shown_of(screen, train_run);
     shown->view = *view;
     bool due = lh_progress_due(&screen->progress, PLAIN_SECONDS);
     if (screen->count > 1) {
@@ -175,13 +175,13 @@ void lh_screen_watch(void *context, const lh_training_view *view) {
 }
 
 void lh_screen_watch_evaluation(void *context, const lh_eval_result *result, int done, int count) {
-    lh_member *member = context;
-    lh_train_screen *screen = member->screen;
+    lh_train_run *train_run = context;
+    lh_train_screen *screen = train_run->screen;
     (void)count;
     pthread_mutex_lock(&screen->mutex);
-    done += member->validated;
-    shown_of(screen, member)->evaluated = done;
-    if (screen->count == 1) lh_progress_evaluation(&screen->progress, result, done, member->conditions);
+    done += train_run->validated;
+    shown_of(screen, train_run)->evaluated = done;
+    if (screen->count == 1) lh_progress_evaluation(&screen->progress, result, done, train_run->conditions);
     else if (lh_progress_due(&screen->progress, PLAIN_SECONDS)) show_group(screen);
     pthread_mutex_unlock(&screen->mutex);
 }
@@ -194,70 +194,71 @@ static const char *memory_so_far(char text[64]) {
     return text;
 }
 
-void lh_screen_trained(lh_train_screen *screen, const lh_member *member) {
+void lh_screen_trained(lh_train_screen *screen, const lh_train_run *train_run) {
     if (screen->count > 1) return;
     char time[32], memory[64];
     lh_progress_wipe(&screen->progress);
-    printf("%s: step %lld, %lld steps in %s%s\n%s\n", member->spec->id, (long long)member->last_step,
-           (long long)(member->last_step - member->first_step),
-           lh_duration(lh_progress_seconds(&screen->progress), time), memory_so_far(memory), member->run.directory);
+    printf("%s: step %lld, %lld steps in %s%s\n%s\n", train_run->spec->id, (long long)train_run->last_step,
+           (long long)(train_run->last_step - train_run->first_step),
+           lh_duration(lh_progress_seconds(&screen->progress), time), memory_so_far(memory), train_run->run.directory);
 }
 
-void lh_screen_evaluates(lh_train_screen *screen, const lh_member *member) {
+void lh_screen_evaluates(lh_train_screen *screen, const lh_train_run *train_run) {
     pthread_mutex_lock(&screen->mutex);
-    shown_of(screen, member)->phase = LH_EVALUATES;
+    shown_of(screen, train_run)->phase = LH_EVALUATES;
     if (screen->count == 1) lh_progress_start(&screen->progress);
     pthread_mutex_unlock(&screen->mutex);
 }
 
-void lh_screen_over(lh_train_screen *screen, const lh_member *member) {
-    bool failed = member->status != LH_OK && member->status != LH_STOPPED;
+void lh_screen_over(lh_train_screen *screen, const lh_train_run *train_run) {
+    bool failed = train_run->status != LH_OK && train_run->status != LH_STOPPED;
     pthread_mutex_lock(&screen->mutex);
-    shown_of(screen, member)->phase = LH_IS_OVER;
+    shown_of(screen, train_run)->phase = LH_IS_OVER;
     lh_progress_wipe(&screen->progress);
-    if (screen->count == 1 && member->status == LH_OK) {
-        if (member->flags->overfit > 0)
-            printf("%lld examples of length %d: accuracy 1.0000 at step %lld\n", (long long)member->flags->overfit,
-                   lh_told_length(member->spec, lh_overfit_length(member->spec)), (long long)member->last_step);
-        if (member->results != NULL) lh_print_evaluation(member->spec, member->results, member->conditions);
+    if (screen->count == 1 && train_run->status == LH_OK) {
+        if (train_run->flags->overfit > 0)
+            printf("%lld examples of length %d: accuracy 1.0000 at step %lld\n", (long long)train_run->flags->overfit,
+                   lh_reported_length(train_run->spec, lh_overfit_length(train_run->spec)),
+                   (long long)train_run->last_step);
+        if (train_run->results != NULL) lh_print_evaluation(train_run->spec, train_run->results, train_run->conditions);
     }
     pthread_mutex_unlock(&screen->mutex);
-    if (screen->count > 1 && failed) lh_screen_note(screen, member, "error: %s", member->error.text);
+    if (screen->count > 1 && failed) lh_screen_note(screen, train_run, "error: %s", train_run->error.text);
 }
 
-static const char *outcome(const lh_member *member) {
-    if (member->status == LH_OK) return "";
-    return member->status == LH_STOPPED ? "stopped" : "failed";
+static const char *outcome(const lh_train_run *train_run) {
+    if (train_run->status == LH_OK) return "";
+    return train_run->status == LH_STOPPED ? "stopped" : "failed";
 }
 
 /* The width of a split's column; 0: no run was evaluated there. */
 static int split_column(const lh_train_screen *screen, const char *split) {
     int wide = (int)strlen(split) + 4;
     for (int i = 0; i < screen->count; i++) {
-        const lh_member *member = &screen->members[i];
-        if (member->results != NULL && lh_eval_means_of(member->results, member->conditions, split).count > 0)
+        const lh_train_run *train_run = &screen->train_runs[i];
+        if (train_run->results != NULL && lh_eval_means_of(train_run->results, train_run->conditions, split).count > 0)
             return wide < 10 ? 10 : wide;
     }
     return 0;
 }
 
 /* The score of a split: accuracy, or a generative model's exact match. */
-static void print_score(const lh_member *member, const char *split, int wide) {
+static void print_score(const lh_train_run *train_run, const char *split, int wide) {
     lh_eval_means means = {.count = 0};
-    if (member->results != NULL) means = lh_eval_means_of(member->results, member->conditions, split);
+    if (train_run->results != NULL) means = lh_eval_means_of(train_run->results, train_run->conditions, split);
     if (means.count > 0)
-        printf(" %*.4f", wide, member->spec->format->teacher_forced ? means.exact_match : means.accuracy);
+        printf(" %*.4f", wide, train_run->spec->format->teacher_forced ? means.exact_match : means.accuracy);
     else printf(" %*s", wide, "-");
 }
 
 void lh_screen_summary(lh_train_screen *screen) {
     int64_t steps = 0;
     char time[32], memory[64], rate[LH_NUMBER_TEXT];
-    for (int i = 0; i < screen->count; i++) steps += screen->members[i].last_step - screen->members[i].first_step;
-    const lh_spec *spec = screen->members[0].spec;
+    for (int i = 0; i < screen->count; i++) steps += screen->train_runs[i].last_step - screen->train_runs[i].first_step;
+    const lh_spec *spec = screen->train_runs[0].spec;
     printf("%s: %d runs, %lld steps in %s%s, %s/%s/%s\n", spec->id, screen->count, (long long)steps,
            lh_duration(lh_progress_seconds(&screen->progress), time), memory_so_far(memory),
-           screen->members[0].run.root, spec->id, spec->plan_digest);
+           screen->train_runs[0].run.root, spec->id, spec->plan_digest);
     int wide[LH_SPLITS];
     printf("%-13s %8s %10s %10s %10s", "learning rate", "seed", "step", "loss",
            spec->format->teacher_forced ? "teach.-f." : "accuracy");
@@ -266,15 +267,15 @@ void lh_screen_summary(lh_train_screen *screen) {
             printf(" %*s%s", wide[split] - (int)strlen(lh_split_name[split]), "all ", lh_split_name[split]);
     putchar('\n');
     for (int i = 0; i < screen->count; i++) {
-        const lh_member *member = &screen->members[i];
+        const lh_train_run *train_run = &screen->train_runs[i];
         const lh_training_view *view = &screen->shown[i].view;
-        printf("%-13s %8llu %10lld", lh_shortest(member->run.learning_rate, rate), (unsigned long long)member->run.seed,
-               (long long)member->last_step);
+        printf("%-13s %8llu %10lld", lh_shortest(train_run->run.learning_rate, rate),
+               (unsigned long long)train_run->run.seed, (long long)train_run->last_step);
         if (!isnan(view->loss)) printf(" %10.4g %10.4f", view->loss, view->accuracy);
         else printf(" %10s %10s", "-", "-");
         for (int split = 0; split < LH_SPLITS; split++)
-            if (wide[split] > 0) print_score(member, lh_split_name[split], wide[split]);
-        printf("%s%s\n", outcome(member)[0] != 0 ? "  " : "", outcome(member));
+            if (wide[split] > 0) print_score(train_run, lh_split_name[split], wide[split]);
+        printf("%s%s\n", outcome(train_run)[0] != 0 ? "  " : "", outcome(train_run));
     }
     if (spec->format->teacher_forced)
         printf("teach.-f.: accuracy behind the target's own tokens; all ...: exact match\n");

@@ -6,10 +6,10 @@
 #include "base/json_text.h"
 #include "cli/data_files.h"
 #include "cli/train/fresh_start.h"
-#include "cli/train/member.h"
+#include "cli/train/train_run.h"
 #include "cli/train/train_screen.h"
 #include "cli/train/verb_train.h"
-#include "data/finite/epoch.h"
+#include "data/datasets/epoch.h"
 #include "diagnosis/overfit.h"
 #include "engine/checkpoint.h"
 #include "engine/schedule.h"
@@ -118,41 +118,41 @@ static lh_status check_lengths(const lh_spec *spec, const lh_train_flags *flags,
 }
 
 /* A run for every rate and seed. */
-static void name_members(lh_member *members, lh_train_screen *screen, const lh_member *common) {
+static void name_members(lh_train_run *train_runs, lh_train_screen *screen, const lh_train_run *common) {
     const lh_train_flags *flags = common->flags;
     for (int rate = 0; rate < flags->rates.count; rate++)
         for (int64_t seed = flags->seeds.first; seed <= flags->seeds.last; seed++) {
-            lh_member *member = members++;
-            *member = *common;
-            member->screen = screen;
-            member->run.seed = (uint64_t)seed;
-            member->run.learning_rate = flags->rates.list[rate];
+            lh_train_run *train_run = train_runs++;
+            *train_run = *common;
+            train_run->screen = screen;
+            train_run->run.seed = (uint64_t)seed;
+            train_run->run.learning_rate = flags->rates.list[rate];
         }
 }
 
 /* --missing: claims the runs that are neither finished nor in the hands of another process nor behind a link, and keeps
  * those alone. */
-static lh_status keep_missing(lh_member *members, int *count, lh_error *error) {
+static lh_status keep_missing(lh_train_run *train_runs, int *count, lh_error *error) {
     int kept = 0, finished = 0, all = *count;
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < all; i++) {
         bool done = false;
-        lh_member member = members[i];
-        status = lh_member_claim(&member, error);
-        if (status != LH_OK && (member.run.lock == LH_LOCK_HELD || member.run.linked)) {
-            fprintf(stderr, "%s: %s; left out\n", member.run.directory,
-                    member.run.linked ? "lies behind a symbolic link" : "another process works here");
+        lh_train_run train_run = train_runs[i];
+        status = lh_train_run_claim(&train_run, error);
+        if (status != LH_OK && (train_run.run.lock == LH_LOCK_HELD || train_run.run.linked)) {
+            fprintf(stderr, "%s: %s; left out\n", train_run.run.directory,
+                    train_run.run.linked ? "lies behind a symbolic link" : "another process works here");
             status = LH_OK;
             continue;
         }
-        if (status == LH_OK) status = lh_member_is_finished(&member, &done, error);
-        if (status == LH_OK && !done) members[kept++] = member;
-        else lh_member_close(&member);
+        if (status == LH_OK) status = lh_train_run_is_finished(&train_run, &done, error);
+        if (status == LH_OK && !done) train_runs[kept++] = train_run;
+        else lh_train_run_close(&train_run);
         finished += done;
     }
     *count = kept;
     if (finished > 0 || kept < all)
-        fprintf(stderr, "%s: %d of %d runs are finished, %d to be done\n", members[0].spec->id, finished, all, kept);
+        fprintf(stderr, "%s: %d of %d runs are finished, %d to be done\n", train_runs[0].spec->id, finished, all, kept);
     return status;
 }
 
@@ -189,12 +189,12 @@ static lh_status check_init(const lh_spec *spec, const lh_train_flags *flags, lh
     return lh_checkpoint_read_init(flags->init, spec, 0, NULL, error);
 }
 
-static void tell_start(const lh_target *target, const lh_member *members, int count, int threads) {
-    const char *id = members[0].spec->id, *level = members[0].engine->level;
-    int own = members[0].engine->threads;
+static void tell_start(const lh_target *target, const lh_train_run *train_runs, int count, int threads) {
+    const char *id = train_runs[0].spec->id, *level = train_runs[0].engine->level;
+    int own = train_runs[0].engine->threads;
     if (target->cpu == NULL) {
         char how[160];
-        lh_cuda_fleet_describe(members[0].engine, how, sizeof how);
+        lh_cuda_fleet_describe(train_runs[0].engine, how, sizeof how);
         fprintf(stderr, "%s: sm_%d (%s), %s; batches by %d threads; code: %s\n", id, target->cuda.architecture,
                 target->cuda.name, how, own, target->cuda.image);
     } else if (count == 1) {
@@ -208,42 +208,45 @@ static void tell_start(const lh_target *target, const lh_member *members, int co
 }
 
 /* On the CPU a run alone has all threads, and in a group each has one. */
-static lh_status open_engines(const lh_target *target, lh_member *members, int count, int threads, lh_error *error) {
+static lh_status open_engines(const lh_target *target, lh_train_run *train_runs, int count, int threads,
+                              lh_error *error) {
     lh_engine_config *configs = calloc((size_t)count, sizeof *configs);
     lh_engine **engines = calloc((size_t)count, sizeof(lh_engine *));
     lh_status status = LH_OK;
     if (configs == NULL || engines == NULL) status = lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
     for (int i = 0; status == LH_OK && i < count; i++) {
-        configs[i] = lh_member_config(&members[i]);
+        configs[i] = lh_train_run_config(&train_runs[i]);
         configs[i].threads = count > 1 && target->cpu != NULL ? 1 : threads;
     }
-    if (status == LH_OK) status = lh_target_engines(target, configs, count, members[0].flags->group, engines, error);
-    for (int i = 0; status == LH_OK && i < count; i++) members[i].engine = engines[i];
+    if (status == LH_OK) status = lh_target_engines(target, configs, count, train_runs[0].flags->group, engines, error);
+    for (int i = 0; status == LH_OK && i < count; i++) train_runs[i].engine = engines[i];
     free(configs);
     free(engines);
     return status;
 }
 
-static lh_status open_members(const lh_target *target, lh_member *members, int count, int threads, lh_error *error) {
-    const lh_train_flags *flags = members[0].flags;
-    lh_status status = open_engines(target, members, count, threads, error);
-    for (int i = 0; status == LH_OK && i < count; i++) status = lh_member_open(&members[i], error);
-    if (status == LH_OK) status = lh_members_load_init(members, count, error);
-    if (status == LH_OK) tell_start(target, members, count, threads);
-    if (status == LH_OK && flags->resume && !flags->missing && flags->overfit == 0) lh_tell_fresh_start(members, count);
+static lh_status open_members(const lh_target *target, lh_train_run *train_runs, int count, int threads,
+                              lh_error *error) {
+    const lh_train_flags *flags = train_runs[0].flags;
+    lh_status status = open_engines(target, train_runs, count, threads, error);
+    for (int i = 0; status == LH_OK && i < count; i++) status = lh_train_run_open(&train_runs[i], error);
+    if (status == LH_OK) status = lh_train_runs_load_init(train_runs, count, error);
+    if (status == LH_OK) tell_start(target, train_runs, count, threads);
+    if (status == LH_OK && flags->resume && !flags->missing && flags->overfit == 0)
+        lh_tell_fresh_start(train_runs, count);
     return status;
 }
 
 /* The status of the command as a whole: a broken machine before a signal before a run that failed. */
-static lh_status verdict(const lh_member *members, int count, lh_error *error) {
+static lh_status verdict(const lh_train_run *train_runs, int count, lh_error *error) {
     if (count == 1) {
-        *error = members[0].error;
-        return members[0].status;
+        *error = train_runs[0].error;
+        return train_runs[0].status;
     }
     int failed = 0, stopped = 0;
     lh_status worst = LH_OK;
     for (int i = 0; i < count; i++) {
-        lh_status status = members[i].status;
+        lh_status status = train_runs[i].status;
         stopped += status == LH_STOPPED;
         if (status == LH_OK || status == LH_STOPPED) continue;
         failed++;
@@ -253,35 +256,37 @@ static lh_status verdict(const lh_member *members, int count, lh_error *error) {
     return failed > 0 ? lh_fail(error, worst, "%d of %d runs failed", failed, count) : LH_OK;
 }
 
-static lh_status run_members(lh_member *members, lh_train_screen *screen, int count, int threads, lh_error *error) {
+static lh_status run_members(lh_train_run *train_runs, lh_train_screen *screen, int count, int threads,
+                             lh_error *error) {
     void **jobs = malloc((size_t)count * sizeof *jobs);
     if (jobs == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
-    for (int i = 0; i < count; i++) jobs[i] = &members[i];
-    lh_status status = lh_group_run(threads, jobs, count, lh_member_advance, error);
+    for (int i = 0; i < count; i++) jobs[i] = &train_runs[i];
+    lh_status status = lh_group_run(threads, jobs, count, lh_train_run_advance, error);
     free(jobs);
     if (status == LH_OK && count > 1) lh_screen_summary(screen);
-    return status == LH_OK ? verdict(members, count, error) : status;
+    return status == LH_OK ? verdict(train_runs, count, error) : status;
 }
 
-static lh_status train_members(const lh_target *target, lh_member *members, lh_train_screen *screen, int count,
+static lh_status train_members(const lh_target *target, lh_train_run *train_runs, lh_train_screen *screen, int count,
                                int threads, lh_error *error) {
-    lh_status status = lh_screen_open(screen, members, count, error);
-    if (status == LH_OK) status = open_members(target, members, count, threads, error);
+    lh_status status = lh_screen_open(screen, train_runs, count, error);
+    if (status == LH_OK) status = open_members(target, train_runs, count, threads, error);
     if (status == LH_OK)
-        status = run_members(members, screen, count, count > 1 ? lh_target_workers(target, threads) : 1, error);
+        status = run_members(train_runs, screen, count, count > 1 ? lh_target_workers(target, threads) : 1, error);
     lh_screen_close(screen);
     return status;
 }
 
-static lh_status train_all(const lh_target *target, const lh_member *common, int count, int threads, lh_error *error) {
+static lh_status train_all(const lh_target *target, const lh_train_run *common, int count, int threads,
+                           lh_error *error) {
     lh_train_screen screen;
-    lh_member *members = calloc((size_t)count, sizeof *members);
-    if (members == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
-    name_members(members, &screen, common);
-    lh_status status = common->flags->missing ? keep_missing(members, &count, error) : LH_OK;
-    if (status == LH_OK && count > 0) status = train_members(target, members, &screen, count, threads, error);
-    for (int i = 0; i < count; i++) lh_member_close(&members[i]);
-    free(members);
+    lh_train_run *train_runs = calloc((size_t)count, sizeof *train_runs);
+    if (train_runs == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
+    name_members(train_runs, &screen, common);
+    lh_status status = common->flags->missing ? keep_missing(train_runs, &count, error) : LH_OK;
+    if (status == LH_OK && count > 0) status = train_members(target, train_runs, &screen, count, threads, error);
+    for (int i = 0; i < count; i++) lh_train_run_close(&train_runs[i]);
+    free(train_runs);
     return status;
 }
 
@@ -293,7 +298,7 @@ static lh_status train(const lh_cli *cli, const lh_target *target, const lh_trai
     if (status != LH_OK) return status;
     char *words = flags_json(cli);
     if (words == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the command line");
-    lh_member common = {
+    lh_train_run common = {
         .spec = &target->spec,
         .flags = flags,
         .stop = lh_catch_signals(),

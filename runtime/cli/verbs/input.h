@@ -2,7 +2,7 @@
 #ifndef LONGHAND_INPUT_H
 #define LONGHAND_INPUT_H
 
-#include "data/finite/corpus.h"
+#include "data/datasets/corpus.h"
 #include "engine/engine.h"
 
 /* Numbers that stand in place of a stream's draws, one per token; NULL where the line has none. */
@@ -39,14 +39,15 @@ void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec);
  * where the model has several streams, positions and distances are {"<stream>":[...]}, of one stream or more. The right
  * answer is "target":[...] with "mask":[...], which say how many outputs there are, too; or what the task says, if it
  * solves an input that stands as its examples do. Numbers on the task's axes may stand there. line: its number, for
- * messages. LH_ERR_INPUT says what is wrong: no JSON, another key, tokens, positions or distances out of range, distances that do not ascend from 0, a length that the task does not
- * have. With finite data the spec is that of lh_line_shapes. Whatever the outcome, input is for lh_input_free. */
+ * messages. LH_ERR_INPUT says what is wrong: no JSON, another key, tokens, positions or distances out of range,
+ * distances that do not ascend from 0, a length that the task does not have. With finite data the spec is that of
+ * lh_line_shapes. Whatever the outcome, input is for lh_input_free. */
 lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_right right,
                              lh_error *error);
 
 /* Reads what someone writes: symbols of the task's input alphabet, which a task that solves them puts the way its
- * examples are. frame: see lh_literal; LH_NO_VALUE where the task has no such axis. LH_ERR_INPUT also where the encoding
- * has no place for it. */
+ * examples are. frame: see lh_literal; LH_NO_VALUE where the task has no such axis. LH_ERR_INPUT also where the
+ * encoding has no place for it. */
 lh_status lh_input_read_literal(lh_input *input, const lh_spec *spec, int64_t line, const char *text, int frame,
                                 lh_error *error);
 

@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "cli/data_files.h"
 #include "cli/verbs/verbs.h"
-#include "data/finite/pick.h"
+#include "data/datasets/pick.h"
 
 typedef struct flags {
     const char *checkpoint, *per_example, *wrong, *out, *device, *splits, *order, *decoding;

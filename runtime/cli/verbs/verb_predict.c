@@ -32,7 +32,7 @@ static lh_status forward(prediction *p, lh_error *error) {
     if (p->logits == NULL || p->answers == NULL)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
     lh_query query = lh_input_query(&p->in);
-    query.draw = lh_condition_at(lh_told_length(p->spec, n), 1, (uint64_t)p->seed, 0).draw;
+    query.draw = lh_condition_at(lh_reported_length(p->spec, n), 1, (uint64_t)p->seed, 0).draw;
     query.example = p->example++;
     return lh_decode(p->engine, &query, 1,
                      &(lh_answers){.answers = p->answers, .lengths = &p->length, .logits = p->logits}, error);

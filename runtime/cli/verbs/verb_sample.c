@@ -5,7 +5,7 @@
 #include "base/json_text.h"
 #include "cli/data_files.h"
 #include "cli/verbs/verbs.h"
-#include "data/finite/pick.h"
+#include "data/datasets/pick.h"
 #include "data/symbols/symbols.h"
 
 static void print_json(const lh_batch *batch, int input_length) {

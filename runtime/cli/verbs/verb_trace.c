@@ -214,7 +214,7 @@ static void print_exact(const lh_traces *traces, bool json) {
         }
         lh_json line;
         lh_json_begin(&line, stdout);
-        lh_json_integer(&line, "length", lh_told_length(traces->spec, group->n));
+        lh_json_integer(&line, "length", lh_reported_length(traces->spec, group->n));
         if (traces->spec->corpus != NULL) lh_json_integer(&line, "outputs", lh_output_length(traces->spec, group->n));
         lh_json_integer(&line, "passes", passes);
         lh_json_integer(&line, "exact", group->counted);
@@ -327,7 +327,7 @@ static void print_entropy_json(const lh_traces *traces, const lh_traced *t) {
     char text[LH_NUMBER_TEXT];
     lh_json line;
     lh_json_begin(&line, stdout);
-    lh_json_integer(&line, "length", lh_told_length(traces->spec, t->n));
+    lh_json_integer(&line, "length", lh_reported_length(traces->spec, t->n));
     if (traces->spec->corpus != NULL) lh_json_integer(&line, "outputs", lh_output_length(traces->spec, t->n));
     lh_json_string(&line, "layer", traces->spec->sites[t->site].name);
     lh_json_number(&line, "uniform", uniform_entropy(traces, t));

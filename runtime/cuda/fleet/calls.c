@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "runtime/cuda/fleet/fleet_parts.h"
-#include "runtime/cuda/memory.h"
+#include "runtime/cuda/device_memory.h"
 
 lh_status lh_cuda_lose(lh_cuda_fleet *fleet, lh_status status, lh_error *error) {
     if (status == LH_OK || fleet->lost != LH_OK) return status;

@@ -1,5 +1,5 @@
-/* Conditions of an evaluation on a CUDA device, each for all replicas that will ask for it (kept.c); sums are added on
- * the host, in the order of the examples. */
+/* Conditions of an evaluation on a CUDA device, each for all replicas that will ask for it (early_answers.c); sums are
+ * added on the host, in the order of the examples. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -80,9 +80,9 @@ static void keep_for_others(const lh_cuda_fleet *fleet, int replicas, const lh_c
     size_t sequences = (size_t)shape->sequences, labels = sequences * (size_t)shape->labels;
     for (int i = 1; i < replicas; i++) {
         const int *classes = (const int *)forward->host_classes + (size_t)i * labels;
-        lh_cuda_keep(fleet->together[i], condition,
-                     (const lh_cuda_answer *)forward->host_answers + (size_t)i * sequences,
-                     condition->answers != NULL ? classes : NULL, labels);
+        lh_cuda_keep_early_answers(fleet->together[i], condition,
+                                   (const lh_cuda_answer *)forward->host_answers + (size_t)i * sequences,
+                                   condition->answers != NULL ? classes : NULL, labels);
     }
 }
 
@@ -92,11 +92,11 @@ lh_status lh_cuda_evaluate_condition(lh_engine *handle, const lh_condition *cond
     lh_cuda_fleet *fleet = engine->fleet;
     lh_shape shape = lh_shape_at(fleet->spec, condition->n, condition->examples);
     lh_status status = lh_cuda_enter(fleet, error);
-    lh_cuda_kept *kept = status == LH_OK ? lh_cuda_take_kept(engine, condition) : NULL;
-    if (kept != NULL) {
-        add_up(fleet->spec, &shape, kept->answer, sums, each);
-        if (condition->answers != NULL) lh_cuda_take_classes(kept->classes, &shape, condition->answers);
-        lh_cuda_kept_end(engine, kept);
+    lh_cuda_early_answers *early = status == LH_OK ? lh_cuda_take_early_answers(engine, condition) : NULL;
+    if (early != NULL) {
+        add_up(fleet->spec, &shape, early->answer, sums, each);
+        if (condition->answers != NULL) lh_cuda_take_classes(early->classes, &shape, condition->answers);
+        lh_cuda_free_early_answers(engine, early);
         return LH_OK;
     }
     if (status == LH_OK) status = fill_batch(engine, condition, &shape, error);

@@ -10,7 +10,7 @@
 
 #include "data/initialise.h"
 #include "runtime/cuda/fleet/fleet_parts.h"
-#include "runtime/cuda/memory.h"
+#include "runtime/cuda/device_memory.h"
 
 enum { ARRIVALS_BYTES = 128 /* of one team, so that teams do not share a line */ };
 
@@ -211,7 +211,7 @@ static lh_status engine_write_state(lh_engine *handle, const lh_state *state, in
             status =
                 lh_cuda_copy_in(fleet, lh_cuda_vector_at(engine, LH_CUDA_STATE + i), state->optimizer[i], bytes, error);
     if (engine->steps && step != handle->step) lh_cuda_ring_clear(fleet);
-    lh_cuda_drop_kept(engine);
+    lh_cuda_drop_early_answers(engine);
     handle->step = step;
     return lh_cuda_lose(fleet, status, error);
 }
@@ -253,7 +253,7 @@ static void engine_close(lh_engine *handle) {
     lh_cuda_fleet *fleet = engine->fleet;
     lh_cuda_use(fleet->device, NULL);
     lh_cuda_leave(engine);
-    lh_cuda_drop_kept(engine);
+    lh_cuda_drop_early_answers(engine);
     engine->closed = true;
     lh_cuda_release(fleet->device, &engine->vectors);
     lh_epoch_close(&engine->epoch);

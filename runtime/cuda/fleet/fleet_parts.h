@@ -1,12 +1,12 @@
 /* Inside a fleet: shared by fleet.c (memory and state), calls.c (to the device), ring.c (batches ahead of their steps),
- * launch.c (steps), forward.c (passes without a way back), conditions.c (evaluation), kept.c (evaluations ahead of their
- * time) and phases.c (wide models). */
+ * launch.c (steps), forward.c (passes without a way back), conditions.c (evaluation), early_answers.c (evaluations
+ * ahead of their time) and phases.c (wide models). */
 #ifndef LONGHAND_CUDA_FLEET_PARTS_H
 #define LONGHAND_CUDA_FLEET_PARTS_H
 
 #include <assert.h>
 
-#include "data/finite/epoch.h"
+#include "data/datasets/epoch.h"
 #include "longhand/cuda_interface.h"
 #include "runtime/cuda/fleet/fleet.h"
 #include "runtime/cuda/fleet/grid.h"
@@ -84,14 +84,14 @@ typedef struct lh_cuda_forward {
 } lh_cuda_forward;
 
 /* The answers of a condition for a replica that has not asked for it yet. */
-typedef struct lh_cuda_kept {
-    struct lh_cuda_kept *next;
+typedef struct lh_cuda_early_answers {
+    struct lh_cuda_early_answers *next;
     lh_condition condition;  /* answers: NULL */
     int64_t step;            /* of the parameters */
     size_t bytes;            /* of this */
     const int *classes;      /* [examples][labels] behind the answers; NULL: nobody wanted them */
     lh_cuda_answer answer[]; /* [examples] */
-} lh_cuda_kept;
+} lh_cuda_early_answers;
 
 typedef struct lh_cuda_engine {
     lh_engine engine;
@@ -103,9 +103,9 @@ typedef struct lh_cuda_engine {
     lh_epoch epoch;      /* finite data */
     bool steps;          /* takes part in launches */
     bool closed;
-    lh_cuda_kept *kept; /* in the order in which they will be asked for */
-    int kept_in_vain;   /* how often in a row what was kept was not asked for */
-    int wish;           /* steps that it was last asked for and waits for; 0: none */
+    lh_cuda_early_answers *early_answers; /* in the order in which they will be asked for */
+    int unasked_in_a_row;                 /* how often in a row what was kept was not asked for */
+    int wish;                             /* steps that it was last asked for and waits for; 0: none */
     double ready_seconds;
     lh_step_metrics metrics[LH_CUDA_MOST_STEPS]; /* of the last launch */
     int taken;                                   /* of them, handed out */
@@ -136,7 +136,7 @@ typedef struct lh_cuda_fleet {
     lh_cuda_ring ring;
     lh_cuda_forward forward;
     lh_cuda_engine **together; /* [count] whom a pass evaluates, the one that asked first */
-    size_t kept_bytes;         /* of all engines */
+    size_t early_bytes;        /* of all engines */
     lh_cuda_library *library;  /* of a wide model; NULL otherwise */
     lh_cuda_launch *launches;  /* room for the list of a step's or evaluation's */
     double step_seconds;       /* of one step of all, lately (watchdog: at most so far); 0: not known */
@@ -172,8 +172,8 @@ static inline size_t lh_cuda_vector(const lh_cuda_fleet *fleet) {
     return (size_t)fleet->spec->parameter_storage * (size_t)fleet->program->real_bytes;
 }
 
-/* An engine's vectors in their order; from LH_CUDA_STATE on as many as the optimiser has. Without training there are the
- * parameters alone. */
+/* An engine's vectors in their order; from LH_CUDA_STATE on as many as the optimiser has. Without training there are
+ * the parameters alone. */
 enum { LH_CUDA_PARAMETERS, LH_CUDA_GRADIENT, LH_CUDA_STATE };
 
 static inline CUdeviceptr lh_cuda_vector_at(const lh_cuda_engine *engine, int i) {
@@ -206,7 +206,8 @@ void lh_cuda_put_rows(const lh_cuda_layout *layout, char *memory, int first, con
 /* A step's description for the device, for a batch that lies there at `at`. */
 lh_cuda_step lh_cuda_step_of(const lh_cuda_layout *layout, const lh_shape *shape, CUdeviceptr at, const lh_draw *draw);
 
-/* The draws of a step or evaluation, where the model has any; what the caller gives in their place as in lh_cpu_step. */
+/* The draws of a step or evaluation, where the model has any; what the caller gives in their place as in lh_cpu_step.
+ */
 void lh_cuda_make_draws(const lh_cuda_program *program, const lh_draw *draw, const lh_shape *shape,
                         const int32_t *const positions[LH_MAX_STREAMS], const int32_t *const distances[LH_MAX_STREAMS],
                         int *scratch, int *out);
@@ -227,25 +228,26 @@ lh_cuda_prepared *lh_cuda_ring_at(const lh_cuda_ring *ring, int64_t slot, int co
 /* Why the batch of a column at slot `first` could not be had. */
 lh_status lh_cuda_ring_why(lh_cuda_fleet *fleet, int column, lh_error *error);
 
-/* --- kept.c ----------------------------------------------------------------------------------------------------- */
+/* --- early_answers.c
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* Replicas of a fleet reach their evaluations at the same step and ask for the same conditions, one replica after the
  * other: the first one's pass evaluates the others, too, and their answers are kept until they ask. */
 
 /* Fills fleet->together with the replicas that a condition is evaluated for, and gives their number: the engine, and up
- * to most - 1 others whose parameters are of the same step. A replica that twice in a row did not ask for its answers is
- * left out; while more than 256 MB are kept, all others are. */
+ * to most - 1 others whose parameters are of the same step. A replica that twice in a row did not ask for its answers
+ * is left out; while more than 256 MB are kept, all others are. */
 int lh_cuda_gather(lh_cuda_engine *engine, int most);
 
 /* Keeps an engine's answers to a condition; classes: NULL where nobody wants them. Without memory nothing is kept. */
-void lh_cuda_keep(lh_cuda_engine *engine, const lh_condition *condition, const lh_cuda_answer *answers,
-                  const int *classes, size_t labels);
+void lh_cuda_keep_early_answers(lh_cuda_engine *engine, const lh_condition *condition, const lh_cuda_answer *answers,
+                                const int *classes, size_t labels);
 
-/* The answers that are kept for this condition, which the caller gives to lh_cuda_kept_end; NULL: there are none. If the
- * next ones are of another condition or of other parameters, all that the engine has are dropped. */
-lh_cuda_kept *lh_cuda_take_kept(lh_cuda_engine *engine, const lh_condition *condition);
-void lh_cuda_kept_end(lh_cuda_engine *engine, lh_cuda_kept *kept);
-void lh_cuda_drop_kept(lh_cuda_engine *engine);
+/* The answers that are kept for this condition, which the caller gives to lh_cuda_free_early_answers; NULL: there are
+ * none. If the next ones are of another condition or of other parameters, all that the engine has are dropped. */
+lh_cuda_early_answers *lh_cuda_take_early_answers(lh_cuda_engine *engine, const lh_condition *condition);
+void lh_cuda_free_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *kept);
+void lh_cuda_drop_early_answers(lh_cuda_engine *engine);
 
 /* --- phases.c --------------------------------------------------------------------------------------------------- */
 
@@ -264,8 +266,9 @@ typedef struct lh_cuda_pass {
 /* The library, where the program's products are its; fleet_close closes it. */
 lh_status lh_cuda_phases_open(lh_cuda_fleet *fleet, lh_error *error);
 
-/* Once a training fleet has its room: what the bits of the library's products depend on, multiprocessors and algorithms,
- * becomes part of what run files and checkpoints name as compiler. Nothing for programs without such products. */
+/* Once a training fleet has its room: what the bits of the library's products depend on, multiprocessors and
+ * algorithms, becomes part of what run files and checkpoints name as compiler. Nothing for programs without such
+ * products. */
 lh_status lh_cuda_name_products(lh_cuda_fleet *fleet, lh_error *error);
 
 /* Starts all launches of a pass; returns while they run. */
@@ -278,8 +281,8 @@ enum { LH_CUDA_ROWS = 32 /* sequences that a thread makes at a time */ };
 /* The results of a pass besides its sequences' sums. */
 typedef enum lh_cuda_output { LH_CUDA_SUMS, LH_CUDA_LOGITS, LH_CUDA_CLASSES } lh_cuda_output;
 
-/* Sends host_batch through the models of `replicas` of fleet->together, with noise on its embeddings; sums of sequences,
- * and the results that are wanted, are in the host's memory on return. */
+/* Sends host_batch through the models of `replicas` of fleet->together, with noise on its embeddings; sums of
+ * sequences, and the results that are wanted, are in the host's memory on return. */
 lh_status lh_cuda_run(lh_cuda_engine *engine, int replicas, const lh_shape *shape, const lh_draw *draw, double noise,
                       lh_cuda_output wanted, lh_error *error);
 

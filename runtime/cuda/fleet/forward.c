@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/real.h"
 #include "runtime/cuda/fleet/fleet_parts.h"
-#include "runtime/cuda/memory.h"
+#include "runtime/cuda/device_memory.h"
 
 static const size_t MOST_SHARED = (size_t)256 << 20; /* bytes of the tables of replicas that are evaluated together */
 

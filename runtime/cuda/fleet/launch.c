@@ -75,7 +75,7 @@ static lh_status prepare(lh_cuda_fleet *fleet, int *count, lh_error *error) {
             return check(fleet, fleet->driver->cuStreamSynchronize(fleet->ring.stream), "cuStreamSynchronize", error);
         lh_cuda_engine *engine = fleet->active[column];
         int n = lh_cuda_ring_at(&fleet->ring, fleet->ring.first, column)->n;
-        engine->failed = (lh_step_metrics){.length = lh_told_length(fleet->spec, n)};
+        engine->failed = (lh_step_metrics){.length = lh_reported_length(fleet->spec, n)};
         fail_engine(engine, lh_cuda_ring_why(fleet, column, &engine->why));
     }
 }
@@ -189,7 +189,7 @@ static lh_step_metrics metrics_of(const lh_cuda_fleet *fleet, const lh_cuda_prep
         .heavy_chunk = result->heavy_chunk,
         .heavy_share = result->heavy_squares > 0 ? result->heavy_squares / (norm * norm) : 0,
         .clipped = clip_norm > 0 && norm >= clip_norm,
-        .length = lh_told_length(fleet->spec, prepared->n),
+        .length = lh_reported_length(fleet->spec, prepared->n),
     };
 }
 

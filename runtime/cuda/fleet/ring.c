@@ -9,7 +9,7 @@
 #include "longhand/laps.h"
 #include "longhand/math.h"
 #include "runtime/cuda/fleet/fleet_parts.h"
-#include "runtime/cuda/memory.h"
+#include "runtime/cuda/device_memory.h"
 
 static const size_t RING_BYTES = 64 << 20; /* at most, where that is two steps */
 

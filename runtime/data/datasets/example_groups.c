@@ -1,11 +1,11 @@
-/* See groups.h. */
+/* See example_groups.h. */
 #define _GNU_SOURCE /* qsort_r */
-#include "data/finite/groups.h"
+#include "data/datasets/example_groups.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/finite/corpus.h"
+#include "data/datasets/corpus.h"
 #include "data/lengths.h"
 
 const char lh_trained_axis[] = "trained";

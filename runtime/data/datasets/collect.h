@@ -2,7 +2,7 @@
 #ifndef LONGHAND_COLLECT_H
 #define LONGHAND_COLLECT_H
 
-#include "data/finite/corpus_read.h"
+#include "data/datasets/corpus_read.h"
 
 /* Has spec's task make its examples, each set in a reading of its own. paths: of the spec or of flags, which a task may
  * have for validation; they become what the sets are called. LH_ERR_INPUT where that file cannot be read, or an example

@@ -1,7 +1,7 @@
 /* See corpus.h: what is in a corpus that was read. */
 #include <string.h>
 
-#include "data/finite/corpus.h"
+#include "data/datasets/corpus.h"
 #include "data/lengths.h"
 
 const lh_dataset *lh_corpus_set(const lh_corpus *corpus, lh_set set) {

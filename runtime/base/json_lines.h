@@ -1,6 +1,6 @@
 /* Files of JSON lines, to which lines are appended: each whole, or the last one torn, as a killed process leaves it. */
-#ifndef LONGHAND_LINES_H
-#define LONGHAND_LINES_H
+#ifndef LONGHAND_JSON_LINES_H
+#define LONGHAND_JSON_LINES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,7 +18,8 @@ typedef struct lh_cut {
     int torn;     /* lines that were dropped because they are no JSON object with the field */
 } lh_cut;
 
-/* Keeps the lines of a JSON-line file whose integer field `key` is at most `last`, atomically. A missing file is fine. */
+/* Keeps the lines of a JSON-line file whose integer field `key` is at most `last`, atomically. A missing file is fine.
+ */
 lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_cut *cut, lh_error *error);
 
 #endif

@@ -1,7 +1,7 @@
 /* One run of `train`: its folder, its engine, and how far it has come. A command trains one, or a group of them that
  * differ in seed and learning rate. */
-#ifndef LONGHAND_MEMBER_H
-#define LONGHAND_MEMBER_H
+#ifndef LONGHAND_TRAIN_RUN_H
+#define LONGHAND_TRAIN_RUN_H
 
 #include "cli/cli.h"
 #include "training/loop.h"
@@ -16,7 +16,7 @@ typedef struct lh_train_flags {
     bool group; /* several runs were asked for, by --seeds or --learning-rate, even if there is one */
 } lh_train_flags;
 
-typedef struct lh_member {
+typedef struct lh_train_run {
     const lh_spec *spec;
     const lh_train_flags *flags;
     struct lh_train_screen *screen;
@@ -32,29 +32,29 @@ typedef struct lh_member {
     bool over;
     lh_status status;
     lh_error error;
-} lh_member;
+} lh_train_run;
 
 /* The configuration of this run's engine; threads: 0. */
-lh_engine_config lh_member_config(const lh_member *member);
+lh_engine_config lh_train_run_config(const lh_train_run *train_run);
 
 /* Claims the folder. Changes no file of an earlier run. */
-lh_status lh_member_claim(lh_member *member, lh_error *error);
+lh_status lh_train_run_claim(lh_train_run *train_run, lh_error *error);
 
 /* Whether nothing is left to do for this run, whose folder is claimed: it has all steps and its evaluation, or has
  * trained further than is asked for. */
-lh_status lh_member_is_finished(const lh_member *member, bool *finished, lh_error *error);
+lh_status lh_train_run_is_finished(const lh_train_run *train_run, bool *finished, lh_error *error);
 
-/* Makes the run ready for lh_member_advance, and claims its folder unless that is done. */
-lh_status lh_member_open(lh_member *member, lh_error *error);
+/* Makes the run ready for lh_train_run_advance, and claims its folder unless that is done. */
+lh_status lh_train_run_open(lh_train_run *train_run, lh_error *error);
 
 /* Writes the parameters of flags->init, if any, into the engines of all runs that do not go on from a checkpoint of
  * their own. To be called before any of them advances: the file may be of a run that is overwritten. */
-lh_status lh_members_load_init(lh_member *members, int count, lh_error *error);
+lh_status lh_train_runs_load_init(lh_train_run *train_runs, int count, lh_error *error);
 
-/* An lh_group_advance over lh_members: does a piece of a run, from loading its state to the end of its evaluation. What
- * goes wrong is kept in status and error, and ends this run alone. */
-bool lh_member_advance(void *member);
+/* An lh_group_advance over lh_train_runs: does a piece of a run, from loading its state to the end of its evaluation.
+ * What goes wrong is kept in status and error, and ends this run alone. */
+bool lh_train_run_advance(void *train_run);
 
-void lh_member_close(lh_member *member);
+void lh_train_run_close(lh_train_run *train_run);
 
 #endif

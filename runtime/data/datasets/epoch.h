@@ -1,9 +1,9 @@
-/* The order in which finite data is trained on: each epoch has every example once, in batches of one shape. Which batch a
- * step has follows from the seed and the step alone. */
+/* The order in which finite data is trained on: each epoch has every example once, in batches of one shape. Which batch
+ * a step has follows from the seed and the step alone. */
 #ifndef LONGHAND_EPOCH_H
 #define LONGHAND_EPOCH_H
 
-#include "data/finite/corpus.h"
+#include "data/datasets/corpus.h"
 
 /* The numbers 0 .. count - 1 in an order of chance, all orders alike; count below 2^32. */
 void lh_shuffle(lh_rng rng, uint32_t *pick, int64_t count);

@@ -1,5 +1,5 @@
 /* See collect.h. */
-#include "data/finite/collect.h"
+#include "data/datasets/collect.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* See pick.h. */
-#include "data/finite/pick.h"
+#include "data/datasets/pick.h"
 
 #include <stdlib.h>
 
-#include "data/finite/corpus.h"
+#include "data/datasets/corpus.h"
 #include "longhand/rng.h"
 
 typedef struct ranked {

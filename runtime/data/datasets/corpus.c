@@ -1,15 +1,15 @@
 /* See corpus.h. Lines are read in corpus_read.c, examples of a task's taken in collect.c; corpus_sets.c looks into
  * what is there. */
-#include "data/finite/corpus.h"
+#include "data/datasets/corpus.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/finite/collect.h"
-#include "data/finite/corpus_read.h"
-#include "data/finite/epoch.h"
-#include "data/finite/overlap.h"
-#include "data/finite/pick.h"
+#include "data/datasets/collect.h"
+#include "data/datasets/corpus_read.h"
+#include "data/datasets/epoch.h"
+#include "data/datasets/overlap.h"
+#include "data/datasets/pick.h"
 
 static int compare_records(const void *a, const void *b) {
     const lh_record *x = a, *y = b;

@@ -1,6 +1,6 @@
 /* Memory of a CUDA device, and pinned memory of the host, with messages that say how much was wanted for what. */
-#ifndef LONGHAND_CUDA_MEMORY_H
-#define LONGHAND_CUDA_MEMORY_H
+#ifndef LONGHAND_CUDA_DEVICE_MEMORY_H
+#define LONGHAND_CUDA_DEVICE_MEMORY_H
 
 #include "runtime/cuda/device.h"
 

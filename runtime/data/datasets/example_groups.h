@@ -1,6 +1,6 @@
 /* Groups of a dataset's examples for evaluation: those of a set that agree on all requested axes. */
-#ifndef LONGHAND_GROUPS_H
-#define LONGHAND_GROUPS_H
+#ifndef LONGHAND_EXAMPLE_GROUPS_H
+#define LONGHAND_EXAMPLE_GROUPS_H
 
 #include "longhand/spec.h"
 #include "longhand/status.h"
@@ -14,7 +14,7 @@ typedef struct lh_group {
     lh_set set;
     int32_t value[LH_MOST_AXES]; /* on each axis asked for */
     int64_t first, count;        /* of its examples in place and pick */
-    int64_t of;                  /* examples there are; more than count where some were chosen (data/finite/pick.h) */
+    int64_t of;                  /* examples there are; more than count where some were chosen (data/datasets/pick.h) */
     int64_t left_out;            /* examples like them that were trained on, where those do not count */
 } lh_group;
 
@@ -41,8 +41,9 @@ extern const char lh_trained_axis[];
 /* "train", "test", "validation" */
 extern const char *const lh_set_name[LH_SETS];
 
-/* by: the spec's; sets: 0 for those held out from training, or training examples where there are none. LH_ERR_INPUT where
- * a set is not there, or no example has any of the values. Whatever the outcome, groups is for lh_groups_close. */
+/* by: the spec's; sets: 0 for those held out from training, or training examples where there are none. LH_ERR_INPUT
+ * where a set is not there, or no example has any of the values. Whatever the outcome, groups is for lh_groups_close.
+ */
 lh_status lh_groups_open(lh_groups *groups, const struct lh_corpus *corpus, const lh_spec *spec, const lh_by *by,
                          unsigned sets, lh_error *error);
 void lh_groups_close(lh_groups *groups);

@@ -1,5 +1,5 @@
 /* See corpus_read.h. */
-#include "data/finite/corpus_read.h"
+#include "data/datasets/corpus_read.h"
 
 #include <jansson.h>
 #include <limits.h>

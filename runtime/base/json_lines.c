@@ -1,6 +1,6 @@
-/* See lines.h. */
+/* See json_lines.h. */
 #define _GNU_SOURCE
-#include "base/lines.h"
+#include "base/json_lines.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,16 +1,17 @@
 /* How alike attention is: every map of one model against the same map of another, for all pairs of models.
  *
- *     likeness LIST
+ *     similarity LIST
  *
- * LIST is text. Its first line has five integers: models, layers, rows of a layer, keys in a row, bytes of a number (4 or
- * 8, this machine's). Then for each model a line with the path of a file, and a line with the offsets of its layers in
- * it; at each lie rows x keys numbers, the weights of a query in each row. On the standard output a line for each pair of
- * models and each layer, and one with the layer -1 for all layers together:
+ * LIST is text. Its first line has five integers: models, layers, rows of a layer, keys in a row, bytes of a number (4
+ * or 8, this machine's). Then for each model a line with the path of a file, and a line with the offsets of its layers
+ * in it; at each lie rows x keys numbers, the weights of a query in each row. On the standard output a line for each
+ * pair of models and each layer, and one with the layer -1 for all layers together:
  *
  *     first second layer cosine divergence
  *
- * The cosine is that of all rows as one vector. The divergence is Jensen and Shannon's, of each row in nats, then the mean
- * over rows: H((p + q) / 2) - (H(p) + H(q)) / 2, from 0 to ln 2. Exit codes: 0, 1 a file is wrong, 2 usage, 4 environment.
+ * The cosine is that of all rows as one vector. The divergence is Jensen and Shannon's, of each row in nats, then the
+ * mean over rows: H((p + q) / 2) - (H(p) + H(q)) / 2, from 0 to ln 2. Exit codes: 0, 1 a file is wrong, 2 usage, 4
+ * environment.
  */
 #define _FILE_OFFSET_BITS 64
 #define _POSIX_C_SOURCE 200809L
@@ -33,7 +34,7 @@ typedef struct maps {
 } maps;
 
 static int complain(int code, const char *what, const char *path) {
-    fprintf(stderr, "likeness: %s: %s\n", path, what);
+    fprintf(stderr, "similarity: %s: %s\n", path, what);
     return code;
 }
 
@@ -134,7 +135,7 @@ static void compare(const maps *m, int first, int second) {
 
 int main(int count, char **words) {
     if (count != 2) {
-        fprintf(stderr, "Usage: likeness LIST\n");
+        fprintf(stderr, "Usage: similarity LIST\n");
         return USAGE;
     }
     FILE *list = fopen(words[1], "r");

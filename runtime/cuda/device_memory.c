@@ -1,5 +1,5 @@
 /* See memory.h. */
-#include "runtime/cuda/memory.h"
+#include "runtime/cuda/device_memory.h"
 
 lh_status lh_cuda_allocate(const lh_cuda_device *device, size_t bytes, const char *what, CUdeviceptr *memory,
                            lh_error *error) {

@@ -1,5 +1,5 @@
 /* See overlap.h. */
-#include "data/finite/overlap.h"
+#include "data/datasets/overlap.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Working memory of CPU engines: what holds nothing from one call to the next. Engines that are opened together share
- * it, so that there are as many rooms as engines that work at the same time, not as there are engines. */
-#ifndef LONGHAND_CPU_ROOM_H
-#define LONGHAND_CPU_ROOM_H
+ * it, so that there are as many workspaces as engines that work at the same time, not as there are engines. */
+#ifndef LONGHAND_CPU_WORKSPACE_H
+#define LONGHAND_CPU_WORKSPACE_H
 
 #include <pthread.h>
 
@@ -50,8 +50,8 @@ typedef struct lh_cpu_forward_needs {
     int longest_n, part, examples;
 } lh_cpu_forward_needs;
 
-typedef struct lh_cpu_room {
-    struct lh_cpu_room *next; /* of those that nobody is in */
+typedef struct lh_cpu_workspace {
+    struct lh_cpu_workspace *next; /* of those that nobody is in */
 
     lh_cpu_lane *lanes; /* [threads], as all of these six; NULL: not for training */
     void *shared;
@@ -63,33 +63,34 @@ typedef struct lh_cpu_room {
     lh_cpu_forward_lane *forward_lanes;
     void *forward_shared;
     lh_sums *block_sums; /* [examples]: a block has at least one */
-} lh_cpu_room;
+} lh_cpu_workspace;
 
-/* The rooms of engines of one spec and number of threads. */
-typedef struct lh_cpu_rooms {
+/* The workspaces of engines of one spec and number of threads. */
+typedef struct lh_cpu_workspaces {
     const lh_spec *spec;
     int threads, real_bytes;
     lh_cpu_train_needs train; /* workspace 0: no training */
     int engines;              /* that have not been closed */
-    lh_cpu_room *free;
+    lh_cpu_workspace *free;
     pthread_mutex_t mutex;
-} lh_cpu_rooms;
+} lh_cpu_workspaces;
 
 /* The larger of both, each by itself. */
 lh_cpu_forward_needs lh_cpu_more_forward(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b);
 
 /* Rooms for no engine so far; train: NULL where none of them trains. LH_ERR_ENVIRONMENT without memory. */
-lh_status lh_cpu_rooms_open(const lh_spec *spec, int threads, int real_bytes, const lh_cpu_train_needs *train,
-                            lh_cpu_rooms **rooms, lh_error *error);
-void lh_cpu_rooms_join(lh_cpu_rooms *rooms);
-/* The last engine that leaves closes the rooms; nobody may be in one of its own. */
-void lh_cpu_rooms_leave(lh_cpu_rooms *rooms);
+lh_status lh_cpu_workspaces_open(const lh_spec *spec, int threads, int real_bytes, const lh_cpu_train_needs *train,
+                                 lh_cpu_workspaces **workspaces, lh_error *error);
+void lh_cpu_workspaces_join(lh_cpu_workspaces *workspaces);
+/* The last engine that leaves closes the workspaces; nobody may be in one of its own. */
+void lh_cpu_workspaces_leave(lh_cpu_workspaces *workspaces);
 
-/* Takes a room, a new one where none is free, with at least this for evaluation (NULL: any). Any thread may call.
+/* Takes a workspace, a new one where none is free, with at least this for evaluation (NULL: any). Any thread may call.
  * LH_ERR_ENVIRONMENT without memory: none was taken. */
-lh_status lh_cpu_room_take(lh_cpu_rooms *rooms, const lh_cpu_forward_needs *needs, lh_cpu_room **room, lh_error *error);
-/* clean: what was computed in it is finite, for which the loss stands. Otherwise it is closed: what lies behind a short sequence, multiplied by 0,
- * would be NaN to the next engine. */
-void lh_cpu_room_give_back(lh_cpu_rooms *rooms, lh_cpu_room *room, bool clean);
+lh_status lh_cpu_workspace_take(lh_cpu_workspaces *workspaces, const lh_cpu_forward_needs *needs,
+                                lh_cpu_workspace **workspace, lh_error *error);
+/* clean: what was computed in it is finite, for which the loss stands. Otherwise it is closed: what lies behind a short
+ * sequence, multiplied by 0, would be NaN to the next engine. */
+void lh_cpu_workspace_give_back(lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace, bool clean);
 
 #endif

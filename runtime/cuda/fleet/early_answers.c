@@ -31,55 +31,55 @@ int lh_cuda_gather(lh_cuda_engine *engine, int most) {
     lh_cuda_fleet *fleet = engine->fleet;
     int count = 0;
     fleet->together[count++] = engine;
-    if (fleet->kept_bytes > MOST_KEPT) return count;
+    if (fleet->early_bytes > MOST_KEPT) return count;
     for (int i = 0; i < fleet->count && count < most; i++) {
         lh_cuda_engine *other = &fleet->engines[i];
-        if (other != engine && !other->closed && other->failure == LH_OK && other->kept_in_vain < IN_VAIN &&
+        if (other != engine && !other->closed && other->failure == LH_OK && other->unasked_in_a_row < IN_VAIN &&
             state_of(other) == state_of(engine))
             fleet->together[count++] = other;
     }
     return count;
 }
 
-void lh_cuda_keep(lh_cuda_engine *engine, const lh_condition *condition, const lh_cuda_answer *answers,
-                  const int *classes, size_t labels) {
+void lh_cuda_keep_early_answers(lh_cuda_engine *engine, const lh_condition *condition, const lh_cuda_answer *answers,
+                                const int *classes, size_t labels) {
     size_t answer_bytes = (size_t)condition->examples * sizeof *answers;
     size_t class_bytes = classes != NULL ? labels * sizeof *classes : 0;
-    size_t bytes = sizeof(lh_cuda_kept) + answer_bytes + class_bytes;
-    lh_cuda_kept *kept = malloc(bytes), **end = &engine->kept;
+    size_t bytes = sizeof(lh_cuda_early_answers) + answer_bytes + class_bytes;
+    lh_cuda_early_answers *kept = malloc(bytes), **end = &engine->early_answers;
     if (kept == NULL) return;
-    *kept = (lh_cuda_kept){.condition = *condition, .step = state_of(engine), .bytes = bytes};
+    *kept = (lh_cuda_early_answers){.condition = *condition, .step = state_of(engine), .bytes = bytes};
     kept->condition.answers = NULL;
     memcpy(kept->answer, answers, answer_bytes);
     if (classes != NULL) kept->classes = memcpy((char *)kept->answer + answer_bytes, classes, class_bytes);
     while (*end != NULL) end = &(*end)->next;
     *end = kept;
-    engine->fleet->kept_bytes += bytes;
+    engine->fleet->early_bytes += bytes;
 }
 
-void lh_cuda_kept_end(lh_cuda_engine *engine, lh_cuda_kept *kept) {
-    engine->fleet->kept_bytes -= kept->bytes;
+void lh_cuda_free_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *kept) {
+    engine->fleet->early_bytes -= kept->bytes;
     free(kept);
 }
 
-void lh_cuda_drop_kept(lh_cuda_engine *engine) {
-    while (engine->kept != NULL) {
-        lh_cuda_kept *first = engine->kept;
-        engine->kept = first->next;
-        lh_cuda_kept_end(engine, first);
+void lh_cuda_drop_early_answers(lh_cuda_engine *engine) {
+    while (engine->early_answers != NULL) {
+        lh_cuda_early_answers *first = engine->early_answers;
+        engine->early_answers = first->next;
+        lh_cuda_free_early_answers(engine, first);
     }
 }
 
-lh_cuda_kept *lh_cuda_take_kept(lh_cuda_engine *engine, const lh_condition *condition) {
-    lh_cuda_kept *first = engine->kept;
+lh_cuda_early_answers *lh_cuda_take_early_answers(lh_cuda_engine *engine, const lh_condition *condition) {
+    lh_cuda_early_answers *first = engine->early_answers;
     if (first == NULL) return NULL;
     bool wants = condition->answers != NULL && first->classes == NULL;
     if (first->step == state_of(engine) && is_same(&first->condition, condition) && !wants) {
-        engine->kept = first->next;
-        engine->kept_in_vain = 0;
+        engine->early_answers = first->next;
+        engine->unasked_in_a_row = 0;
         return first;
     }
-    engine->kept_in_vain++;
-    lh_cuda_drop_kept(engine);
+    engine->unasked_in_a_row++;
+    lh_cuda_drop_early_answers(engine);
     return NULL;
 }

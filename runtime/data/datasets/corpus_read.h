@@ -2,7 +2,7 @@
 #ifndef LONGHAND_CORPUS_READ_H
 #define LONGHAND_CORPUS_READ_H
 
-#include "data/finite/corpus.h"
+#include "data/datasets/corpus.h"
 
 typedef struct lh_record {
     int input, output; /* tokens of the example */
@@ -25,8 +25,9 @@ typedef struct lh_reading {
     char digest[LH_SHA256_TEXT];
 } lh_reading;
 
-/* Room for one more example of these sizes, which is noted; its words (input + output tokens, or those of an item), mask
- * and values are at the ends of the arrays and the caller's to write. LH_ERR_INPUT where there are too many, LH_ERR_ENVIRONMENT without memory. */
+/* Room for one more example of these sizes, which is noted; its words (input + output tokens, or those of an item),
+ * mask and values are at the ends of the arrays and the caller's to write. LH_ERR_INPUT where there are too many,
+ * LH_ERR_ENVIRONMENT without memory. */
 typedef struct lh_place {
     uint16_t *tokens;
     uint8_t *mask;

@@ -9,7 +9,7 @@
 #define LONGHAND_CORPUS_H
 
 #include "base/sha256.h"
-#include "data/finite/groups.h"
+#include "data/datasets/example_groups.h"
 #include "longhand/spec.h"
 #include "longhand/status.h"
 
@@ -73,8 +73,8 @@ const lh_dataset *lh_corpus_set(const lh_corpus *corpus, lh_set set);
 /* Examples of shape n. */
 static inline int64_t lh_dataset_count(const lh_dataset *set, int n) { return set->first[n] - set->first[n - 1]; }
 
-/* Whether an example of shape n counts whatever an evaluation goes by: not all of them were made for one axis. axes: the
- * task's. */
+/* Whether an example of shape n counts whatever an evaluation goes by: not all of them were made for one axis. axes:
+ * the task's. */
 bool lh_dataset_counts(const lh_dataset *set, int axes, int n);
 
 /* The shape of the example at a place of a set. */

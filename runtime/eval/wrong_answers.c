@@ -1,5 +1,5 @@
-/* See wrong.h. */
-#include "eval/wrong.h"
+/* See wrong_answers.h. */
+#include "eval/wrong_answers.h"
 
 #include <stdlib.h>
 
@@ -48,8 +48,9 @@ static lh_status write_line(FILE *out, const wrong *w, const lh_spec *spec, cons
     return status;
 }
 
-lh_status lh_write_wrong(FILE *out, const lh_spec *spec, const lh_eval_result *result, const lh_condition *condition,
-                         int draw, int before, const lh_sums *each, const int *lengths, int *written, lh_error *error) {
+lh_status lh_write_wrong_answers(FILE *out, const lh_spec *spec, const lh_eval_result *result,
+                                 const lh_condition *condition, int draw, int before, const lh_sums *each,
+                                 const int *lengths, int *written, lh_error *error) {
     lh_batch batch;
     if (condition->noise > 0) return LH_OK;
     lh_status status = lh_batch_open(&batch, spec, condition->n, 1, error);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/lines.h"
+#include "base/json_lines.h"
 #include "cli/verbs/input.h"
 #include "eval/eval_lines.h"
 #include "fuzz/fuzz.h"
@@ -24,7 +24,7 @@ static const char *const seeds[] = {
     "\"exact_match\":0,\"loss\":1.25,\"sd_over_draws\":0}\n{\"step\":9,\"split\":\"beyond\"",
 };
 
-uint8_t *lh_fuzz_lines_seed(int index, size_t *bytes) {
+uint8_t *lh_fuzz_json_lines_seed(int index, size_t *bytes) {
     if (index >= (int)(sizeof seeds / sizeof *seeds)) return NULL;
     *bytes = 1 + strlen(seeds[index] + 1);
     uint8_t *data = malloc(*bytes);
@@ -80,7 +80,7 @@ static void read_file(const char *path, int evaluations) {
     lh_fuzz_require(status == LH_OK && cut.torn == 0, "nothing is torn any more", error.text);
 }
 
-void lh_fuzz_lines(const uint8_t *data, size_t bytes) {
+void lh_fuzz_json_lines(const uint8_t *data, size_t bytes) {
     if (bytes == 0 || bytes > LONGEST) return;
     int reader = data[0] % 4;
     if (reader < 2) {

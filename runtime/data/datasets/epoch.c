@@ -1,7 +1,7 @@
 /* See epoch.h. The order is drawn at site (data, place order) with the epoch in the step's place: within shape n with
- * example n, of the batches with LH_SHARED. What a task tests in other frames has shapes of its own, which training does
- * not count: items are numbered by the shapes that their set has. */
-#include "data/finite/epoch.h"
+ * example n, of the batches with LH_SHARED. What a task tests in other frames has shapes of its own, which training
+ * does not count: items are numbered by the shapes that their set has. */
+#include "data/datasets/epoch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* See member.h. */
-#include "cli/train/member.h"
+/* See train_run.h. */
+#include "cli/train/train_run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static lh_run_start start_of(const lh_train_flags *flags) {
     return flags->resume ? LH_RUN_RESUME : flags->overwrite ? LH_RUN_OVERWRITE : LH_RUN_FRESH;
 }
 
-lh_engine_config lh_member_config(const lh_member *m) {
+lh_engine_config lh_train_run_config(const lh_train_run *m) {
     return (lh_engine_config){
         .spec = m->spec,
         .seed = m->run.seed,
@@ -26,14 +26,14 @@ lh_engine_config lh_member_config(const lh_member *m) {
     };
 }
 
-lh_status lh_member_claim(lh_member *m, lh_error *error) {
+lh_status lh_train_run_claim(lh_train_run *m, lh_error *error) {
     lh_status status = lh_run_claim(&m->run, start_of(m->flags), error);
     m->claimed = status == LH_OK;
     if (m->claimed && !m->run.alone) lh_warn_unlocked(m->run.directory);
     return status;
 }
 
-lh_status lh_member_open(lh_member *m, lh_error *error) {
+lh_status lh_train_run_open(lh_train_run *m, lh_error *error) {
     lh_status status = LH_OK;
     if (m->flags->overfit > 0) {
         int n = lh_overfit_length(m->spec);
@@ -43,10 +43,10 @@ lh_status lh_member_open(lh_member *m, lh_error *error) {
     if (status != LH_OK) return status;
     m->engine->stop = m->stop;
     m->run.engine = m->engine;
-    return m->claimed ? LH_OK : lh_member_claim(m, error);
+    return m->claimed ? LH_OK : lh_train_run_claim(m, error);
 }
 
-static lh_overfit_run overfit_of(const lh_member *m) {
+static lh_overfit_run overfit_of(const lh_train_run *m) {
     return (lh_overfit_run){
         .examples = (int)m->flags->overfit,
         .length = lh_overfit_length(m->spec),
@@ -67,27 +67,28 @@ static bool is_perfect(void *context, lh_engine *engine) {
 }
 
 /* Whether the run, whose folder is claimed, starts from a checkpoint of its own. */
-static bool goes_on(const lh_member *m) {
+static bool goes_on(const lh_train_run *m) {
     return start_of(m->flags) == LH_RUN_RESUME && lh_run_has_checkpoint(&m->run);
 }
 
-lh_status lh_members_load_init(lh_member *members, int count, lh_error *error) {
-    const lh_train_flags *flags = members[0].flags;
-    const lh_spec *spec = members[0].spec;
+lh_status lh_train_runs_load_init(lh_train_run *train_runs, int count, lh_error *error) {
+    const lh_train_flags *flags = train_runs[0].flags;
+    const lh_spec *spec = train_runs[0].spec;
     lh_state state;
     bool needed = false;
-    for (int i = 0; i < count; i++) needed = needed || !goes_on(&members[i]);
+    for (int i = 0; i < count; i++) needed = needed || !goes_on(&train_runs[i]);
     if (flags->init == NULL || !needed) return LH_OK;
-    lh_status status = lh_state_open(&state, members[0].engine, true, error);
+    lh_status status = lh_state_open(&state, train_runs[0].engine, true, error);
     if (status != LH_OK) return status;
     status = lh_checkpoint_read_init(flags->init, spec, state.real_bytes, state.parameters, error);
     for (int i = 0; status == LH_OK && i < count; i++)
-        if (!goes_on(&members[i])) status = members[i].engine->ops->write_state(members[i].engine, &state, 0, error);
+        if (!goes_on(&train_runs[i]))
+            status = train_runs[i].engine->ops->write_state(train_runs[i].engine, &state, 0, error);
     lh_state_close(&state);
     return status;
 }
 
-static lh_status load_state(lh_member *m, lh_error *error) {
+static lh_status load_state(lh_train_run *m, lh_error *error) {
     bool found = false;
     lh_error note = {""};
     lh_status status = LH_OK;
@@ -99,7 +100,7 @@ static lh_status load_state(lh_member *m, lh_error *error) {
     return status;
 }
 
-static lh_status open_loop(lh_member *m, lh_error *error) {
+static lh_status open_loop(lh_train_run *m, lh_error *error) {
     lh_training training = {
         .run = &m->run,
         .steps = m->flags->steps,
@@ -118,7 +119,7 @@ static lh_status open_loop(lh_member *m, lh_error *error) {
     return status == LH_OK ? lh_loop_open(&training, m->engine, &m->window, &m->loop, error) : status;
 }
 
-static lh_status check_overfit(lh_member *m, lh_error *error) {
+static lh_status check_overfit(lh_train_run *m, lh_error *error) {
     if (is_perfect(m, m->engine)) return LH_OK;
     if (lh_is_stopped(m->engine)) return LH_STOPPED;
     lh_overfit_run run = overfit_of(m);
@@ -126,7 +127,7 @@ static lh_status check_overfit(lh_member *m, lh_error *error) {
 }
 
 /* The evaluation after the last step. */
-static lh_eval_request evaluation_of(const lh_member *m, int64_t step) {
+static lh_eval_request evaluation_of(const lh_train_run *m, int64_t step) {
     const lh_eval_defaults *eval = &m->spec->eval;
     return (lh_eval_request){
         .lengths = eval->lengths,
@@ -145,7 +146,7 @@ static lh_eval_request evaluation_of(const lh_member *m, int64_t step) {
 }
 
 /* The evaluation before it, of a sampled task: the validation stream, without noise. */
-static lh_eval_request validation_of(const lh_member *m, int64_t step) {
+static lh_eval_request validation_of(const lh_train_run *m, int64_t step) {
     lh_eval_request request = evaluation_of(m, step);
     request.validation = true;
     request.lengths = m->spec->eval.validation_lengths;
@@ -154,14 +155,16 @@ static lh_eval_request validation_of(const lh_member *m, int64_t step) {
     return request;
 }
 
-static bool validates(const lh_member *m) { return m->spec->corpus == NULL && m->spec->eval.validation_examples > 0; }
+static bool validates(const lh_train_run *m) {
+    return m->spec->corpus == NULL && m->spec->eval.validation_examples > 0;
+}
 
-static bool evaluates(const lh_member *m) {
+static bool evaluates(const lh_train_run *m) {
     lh_eval_request request = evaluation_of(m, 0);
     return !m->flags->no_eval && m->flags->overfit == 0 && lh_eval_conditions(&request) > 0;
 }
 
-lh_status lh_member_is_finished(const lh_member *m, bool *finished, lh_error *error) {
+lh_status lh_train_run_is_finished(const lh_train_run *m, bool *finished, lh_error *error) {
     lh_eval_request request = evaluation_of(m, m->flags->steps);
     int exit_code;
     int64_t step;
@@ -174,7 +177,7 @@ lh_status lh_member_is_finished(const lh_member *m, bool *finished, lh_error *er
     return lh_evaluation_is_complete(m->spec, &request, finished, error);
 }
 
-static lh_status evaluate(lh_member *m, lh_error *error) {
+static lh_status evaluate(lh_train_run *m, lh_error *error) {
     lh_eval_request validation = validation_of(m, m->engine->step), request = evaluation_of(m, m->engine->step);
     int first = validates(m) ? lh_eval_conditions(&validation) : 0;
     m->conditions = first + lh_eval_conditions(&request);
@@ -194,14 +197,14 @@ static lh_status evaluate(lh_member *m, lh_error *error) {
 }
 
 /* Evaluates after the last step. */
-static lh_status finish(lh_member *m, lh_error *error) {
+static lh_status finish(lh_train_run *m, lh_error *error) {
     lh_screen_trained(m->screen, m);
     if (m->flags->overfit > 0) return check_overfit(m, error);
     return evaluates(m) ? evaluate(m, error) : LH_OK;
 }
 
 /* Trains for a while, or until the engine waits for those of other runs. */
-static lh_status train_for(lh_member *m, double seconds, bool *done, lh_error *error) {
+static lh_status train_for(lh_train_run *m, double seconds, bool *done, lh_error *error) {
     double start = lh_clock();
     lh_status status = LH_OK;
     bool waits = false;
@@ -215,7 +218,7 @@ static lh_status train_for(lh_member *m, double seconds, bool *done, lh_error *e
 }
 
 /* A run whose checkpoint was refused leaves the files as they are. */
-static void end(lh_member *m, lh_status status) {
+static void end(lh_train_run *m, lh_status status) {
     lh_error closing = {""};
     lh_status closed = m->begun ? lh_run_close(&m->run, status, &m->window, &closing) : LH_OK;
     if (!m->begun) lh_run_release(&m->run);
@@ -233,8 +236,8 @@ static void end(lh_member *m, lh_status status) {
     lh_screen_over(m->screen, m);
 }
 
-bool lh_member_advance(void *job) {
-    lh_member *m = job;
+bool lh_train_run_advance(void *job) {
+    lh_train_run *m = job;
     bool done = false;
     lh_status status = m->loop == NULL ? open_loop(m, &m->error) : LH_OK;
     if (status == LH_OK) status = train_for(m, SECONDS_AT_ONCE, &done, &m->error);
@@ -244,7 +247,7 @@ bool lh_member_advance(void *job) {
     return false;
 }
 
-void lh_member_close(lh_member *m) {
+void lh_train_run_close(lh_train_run *m) {
     if (m->claimed) lh_run_release(&m->run);
     if (m->engine != NULL) m->engine->ops->close(m->engine);
     free(m->results);

@@ -4,7 +4,7 @@
 #ifndef LONGHAND_OVERLAP_H
 #define LONGHAND_OVERLAP_H
 
-#include "data/finite/corpus.h"
+#include "data/datasets/corpus.h"
 
 enum { LH_OVERLAP_LINES = 3 }; /* that are named */
 
@@ -20,8 +20,8 @@ typedef struct lh_overlap {
     lh_overlap_count twice;   /* input and target stand in the set before */
 } lh_overlap;
 
-/* Compares a held-out set with the training examples. trained: [count of the set] 1 where input and target are those of a
- * training example, else 0; NULL: not wanted. LH_ERR_ENVIRONMENT without memory. */
+/* Compares a held-out set with the training examples. trained: [count of the set] 1 where input and target are those of
+ * a training example, else 0; NULL: not wanted. LH_ERR_ENVIRONMENT without memory. */
 lh_status lh_overlap_count_examples(const lh_corpus *corpus, lh_set set, lh_overlap *overlap, uint8_t *trained,
                                     lh_error *error);
 

@@ -1,0 +1,188 @@
+/* See cpu_workspace.h. */
+#include "engine/cpu_workspace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine.h"
+
+void lh_cpu_take_failure(lh_cpu_failure *first, lh_cpu_failure *one) {
+    if (one->status != LH_OK && (first->status == LH_OK || one->at < first->at)) *first = *one;
+    one->status = LH_OK;
+}
+
+static size_t vector_bytes(const lh_cpu_workspaces *workspaces) {
+    return (size_t)workspaces->spec->parameter_storage * (size_t)workspaces->real_bytes;
+}
+
+static lh_status open_lane(const lh_cpu_workspaces *workspaces, lh_cpu_lane *lane, lh_error *error) {
+    lane->workspace = lh_engine_memory(workspaces->train.workspace, "a thread's activations", error);
+    if (lane->workspace == NULL) return LH_ERR_ENVIRONMENT;
+    lane->gradient = lh_engine_memory(vector_bytes(workspaces), "a thread's gradient", error);
+    if (lane->gradient == NULL) return LH_ERR_ENVIRONMENT;
+    return lh_batch_open(&lane->batch, workspaces->spec, workspaces->train.longest_n, workspaces->train.shard, error);
+}
+
+static lh_status open_training(const lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace, lh_error *error) {
+    size_t threads = (size_t)workspaces->threads, shards = (size_t)workspaces->spec->train.shards;
+    size_t chunks = (size_t)(workspaces->spec->parameter_storage / LH_CHUNK);
+    workspace->shared = lh_engine_memory(workspaces->train.shared, "what a batch shares", error);
+    workspace->lanes = lh_engine_memory(threads * sizeof *workspace->lanes, "threads", error);
+    workspace->shard_sums = lh_engine_memory(shards * sizeof *workspace->shard_sums, "sums", error);
+    workspace->chunk_norms = lh_engine_memory(chunks * sizeof *workspace->chunk_norms, "sums", error);
+    workspace->chunk_updates = lh_engine_memory(chunks * sizeof *workspace->chunk_updates, "sums", error);
+    bool whole = workspace->shared != NULL && workspace->lanes != NULL && workspace->shard_sums != NULL &&
+                 workspace->chunk_norms != NULL && workspace->chunk_updates != NULL;
+    lh_status status = whole ? LH_OK : LH_ERR_ENVIRONMENT;
+    for (size_t i = 0; status == LH_OK && i < threads; i++) status = open_lane(workspaces, &workspace->lanes[i], error);
+    return status;
+}
+
+static lh_status open_forward_lane(const lh_cpu_workspaces *workspaces, lh_cpu_forward_lane *lane,
+                                   const lh_cpu_forward_needs *needs, lh_error *error) {
+    lane->workspace = lh_engine_memory(needs->workspace, "a thread's activations", error);
+    if (lane->workspace == NULL) return LH_ERR_ENVIRONMENT;
+    lane->logits = lh_engine_memory(needs->logits, "a thread's logits", error);
+    if (lane->logits == NULL) return LH_ERR_ENVIRONMENT;
+    return lh_batch_open(&lane->batch, workspaces->spec, needs->longest_n, needs->part, error);
+}
+
+static void close_forward(const lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace) {
+    for (int i = 0; workspace->forward_lanes != NULL && i < workspaces->threads; i++) {
+        free(workspace->forward_lanes[i].workspace);
+        free(workspace->forward_lanes[i].logits);
+        lh_batch_close(&workspace->forward_lanes[i].batch);
+    }
+    free(workspace->forward_lanes);
+    free(workspace->forward_shared);
+    free(workspace->block_sums);
+    workspace->forward_lanes = NULL;
+    workspace->forward_shared = workspace->block_sums = NULL;
+    workspace->forward = (lh_cpu_forward_needs){0};
+}
+
+static lh_status open_forward(const lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace,
+                              const lh_cpu_forward_needs *needs, lh_error *error) {
+    size_t threads = (size_t)workspaces->threads;
+    workspace->forward_lanes = lh_engine_memory(threads * sizeof *workspace->forward_lanes, "threads", error);
+    workspace->forward_shared = lh_engine_memory(needs->shared, "what a batch shares", error);
+    workspace->block_sums = lh_engine_memory((size_t)needs->examples * sizeof *workspace->block_sums, "sums", error);
+    bool whole = workspace->forward_lanes != NULL && workspace->forward_shared != NULL && workspace->block_sums != NULL;
+    lh_status status = whole ? LH_OK : LH_ERR_ENVIRONMENT;
+    for (size_t i = 0; status == LH_OK && i < threads; i++)
+        status = open_forward_lane(workspaces, &workspace->forward_lanes[i], needs, error);
+    if (status == LH_OK) workspace->forward = *needs;
+    else close_forward(workspaces, workspace);
+    return status;
+}
+
+static void close_workspace(const lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace) {
+    for (int i = 0; workspace->lanes != NULL && i < workspaces->threads; i++) {
+        free(workspace->lanes[i].workspace);
+        free(workspace->lanes[i].gradient);
+        lh_batch_close(&workspace->lanes[i].batch);
+    }
+    close_forward(workspaces, workspace);
+    free(workspace->lanes);
+    free(workspace->shared);
+    free(workspace->shard_sums);
+    free(workspace->chunk_norms);
+    free(workspace->chunk_updates);
+    free(workspace);
+}
+
+static lh_status open_workspace(const lh_cpu_workspaces *workspaces, lh_cpu_workspace **to, lh_error *error) {
+    lh_cpu_workspace *workspace = lh_engine_memory(sizeof *workspace, "working memory", error);
+    if (workspace == NULL) return LH_ERR_ENVIRONMENT;
+    lh_status status = workspaces->train.workspace > 0 ? open_training(workspaces, workspace, error) : LH_OK;
+    if (status == LH_OK) *to = workspace;
+    else close_workspace(workspaces, workspace);
+    return status;
+}
+
+lh_status lh_cpu_workspaces_open(const lh_spec *spec, int threads, int real_bytes, const lh_cpu_train_needs *train,
+                                 lh_cpu_workspaces **to, lh_error *error) {
+    lh_cpu_workspaces *workspaces = lh_engine_memory(sizeof *workspaces, "working memory", error);
+    if (workspaces == NULL) return LH_ERR_ENVIRONMENT;
+    workspaces->spec = spec;
+    workspaces->threads = threads;
+    workspaces->real_bytes = real_bytes;
+    if (train != NULL) workspaces->train = *train;
+    pthread_mutex_init(&workspaces->mutex, NULL);
+    *to = workspaces;
+    return LH_OK;
+}
+
+void lh_cpu_workspaces_join(lh_cpu_workspaces *workspaces) {
+    pthread_mutex_lock(&workspaces->mutex);
+    workspaces->engines++;
+    pthread_mutex_unlock(&workspaces->mutex);
+}
+
+void lh_cpu_workspaces_leave(lh_cpu_workspaces *workspaces) {
+    pthread_mutex_lock(&workspaces->mutex);
+    bool last = --workspaces->engines == 0;
+    pthread_mutex_unlock(&workspaces->mutex);
+    if (!last) return;
+    while (workspaces->free != NULL) {
+        lh_cpu_workspace *workspace = workspaces->free;
+        workspaces->free = workspace->next;
+        close_workspace(workspaces, workspace);
+    }
+    pthread_mutex_destroy(&workspaces->mutex);
+    free(workspaces);
+}
+
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+static int more(int a, int b) { return a > b ? a : b; }
+
+lh_cpu_forward_needs lh_cpu_more_forward(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b) {
+    return (lh_cpu_forward_needs){
+        .workspace = larger(a->workspace, b->workspace),
+        .shared = larger(a->shared, b->shared),
+        .logits = larger(a->logits, b->logits),
+        .words = larger(a->words, b->words),
+        .longest_n = more(a->longest_n, b->longest_n),
+        .part = more(a->part, b->part),
+        .examples = more(a->examples, b->examples),
+    };
+}
+
+/* Whether two are the same: of the larger of both and one of them this says that it suffices. */
+static bool equal(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b) {
+    return a->workspace == b->workspace && a->shared == b->shared && a->logits == b->logits && a->words == b->words &&
+           a->longest_n == b->longest_n && a->part == b->part && a->examples == b->examples;
+}
+
+static lh_status grow_forward(const lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace,
+                              const lh_cpu_forward_needs *needs, lh_error *error) {
+    lh_cpu_forward_needs all = lh_cpu_more_forward(&workspace->forward, needs);
+    if (workspace->forward_lanes != NULL && equal(&all, &workspace->forward)) return LH_OK;
+    close_forward(workspaces, workspace);
+    return open_forward(workspaces, workspace, &all, error);
+}
+
+lh_status lh_cpu_workspace_take(lh_cpu_workspaces *workspaces, const lh_cpu_forward_needs *needs, lh_cpu_workspace **to,
+                                lh_error *error) {
+    pthread_mutex_lock(&workspaces->mutex);
+    lh_cpu_workspace *workspace = workspaces->free;
+    if (workspace != NULL) workspaces->free = workspace->next;
+    pthread_mutex_unlock(&workspaces->mutex);
+    lh_status status = workspace != NULL ? LH_OK : open_workspace(workspaces, &workspace, error);
+    if (status == LH_OK && needs != NULL) status = grow_forward(workspaces, workspace, needs, error);
+    if (status == LH_OK) *to = workspace;
+    else if (workspace != NULL) lh_cpu_workspace_give_back(workspaces, workspace, true);
+    return status;
+}
+
+void lh_cpu_workspace_give_back(lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace, bool clean) {
+    if (!clean) {
+        close_workspace(workspaces, workspace);
+        return;
+    }
+    pthread_mutex_lock(&workspaces->mutex);
+    workspace->next = workspaces->free;
+    workspaces->free = workspace;
+    pthread_mutex_unlock(&workspaces->mutex);
+}
