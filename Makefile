@@ -138,9 +138,9 @@ QUESTIONS := print-levels print-levels-or-problem print-compiler print-static-pr
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
-all: library $(GENERATED:%=$(BUILD)/trainers/%/trainer) ## the runtime library and a trainer for every showcase run
+all: library $(GENERATED:%=$(BUILD)/trainers/%/trainer) ## build the runtime library and a trainer for every showcase run
 
-library: $(LIBRARY) ## the runtime, as a static archive
+library: $(LIBRARY) ## build the runtime as a static archive
 
 # An output file gets its name once it is complete, since another build in this folder, perhaps on another machine, may
 # be reading it. Arguments of compile: flags. Arguments of whole: a command up to its output's name, and the rest of it.
@@ -207,7 +207,7 @@ TASK_OBJECT := $(if $(wildcard $(SOURCES)/task.c),$(OUT)/obj/task.o)
 TRAINER_OBJECTS := $(LINKED_LEVELS:%=$(OUT)/obj/step.%.o) $(OUT)/obj/main.o $(OUT)/obj/spec.o $(TASK_OBJECT) \
 	$(CUDA_OBJECTS)
 
-trainer: $(OUT)/trainer ## RUN=<id>: the trainer of a showcase run; needs a C compiler and jansson, no Lua
+trainer: $(OUT)/trainer ## RUN=<id>: build the trainer of a showcase run; needs a C compiler and jansson, no Lua
 
 $(OUT)/obj/main.o: runtime/main.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
@@ -243,7 +243,7 @@ $(OUT)/trainer: $(TRAINER_OBJECTS) $(STATIC_OBJECTS) $(LIBRARY) $(OUT)/obj/linki
 
 -include $(TRAINER_OBJECTS:.o=.d) $(STATIC_OBJECTS:.o=.d)
 else
-trainer: ## RUN=<id>: the trainer of a showcase run; needs a C compiler and jansson, no Lua
+trainer: ## RUN=<id>: build the trainer of a showcase run; needs a C compiler and jansson, no Lua
 	@echo "say which: make trainer RUN=<id>, one of: $(GENERATED)" >&2; exit 2
 
 $(BUILD)/trainers/%/trainer: $(LIBRARY) FORCE
@@ -257,7 +257,7 @@ ifeq ($(ID)$(filter $(QUESTIONS),$(MAKECMDGOALS)),)
 -include tests/tests.mk
 endif
 
-probe: ## what this machine offers
+probe: ## print the compilers, levels and libraries that this machine offers
 	@echo "compiler    $(CC): $(or $(MACHINE),not found)"
 	@echo "levels      $(COMPILER_LEVELS); linked: $(LINKED_LEVELS)"
 	@echo "jansson     $(JANSSON)"
@@ -287,16 +287,16 @@ gen: ## write the sources of the showcase again (RUN=<id>: of one run)
 check: ## validate every spec in spec/runs (RUN=<id>: one)
 	@for spec in $(or $(RUN),$(wildcard spec/runs/*.lua)); do ./longhand check $$spec || exit; done
 
-test: ## the whole suite, some twenty minutes on 2 cores
+test: ## run the whole test suite, about twenty minutes on 2 cores
 	@sh tests/run.sh
 
-test-quick: ## what two minutes are enough for: lint, stale, Lua, unit tests without sanitizers, a trainer
+test-quick: ## run two minutes of tests: lint, stale, Lua, unit tests without sanitizers, a trainer
 	@sh tests/run.sh --quick
 
-test-long: ## the suite with generated code at every level, and the slow system tests
+test-long: ## run the suite with generated code at every level, and the slow system tests
 	@sh tests/run.sh --long
 
-test-gpu: ## on a machine with a GPU: checks, rates and peers in eight minutes (docs/performance.md)
+test-gpu: ## run checks, rates and peers on a GPU, eight minutes (docs/performance.md)
 	@sh tests/device/run.sh
 
 golden-update: ## write the expected files of the Lua tests again; read the diff
@@ -313,19 +313,19 @@ CLANG_FORMAT ?= $(or $(shell command -v clang-format-14 2>/dev/null),clang-forma
 fmt: ## format the hand-written C
 	$(CLANG_FORMAT) -i $(filter-out generated/%,$(FORMATTED))
 
-fmt-check: ## fails where clang-format 14 would change something, generated files included
+fmt-check: ## fail where clang-format 14 would change a file, generated files included
 	$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 
-lint: ## luacheck
+lint: ## run luacheck
 	env -u LUA_PATH -u LUA_CPATH luacheck -q generator lab spec examples tests/bits tests/facets/*.lua tests/lint tests/lua tests/ptx
 
-words: ## how comments, docs of fields and commits begin, how long files are
+words: ## check first words of comments, field docs and commits, and lengths of files
 	$(or $(LUA),lua5.4) tests/lint/words.lua
 
-where: ## AT=FILE:LINE: the template line behind a generated line
+where: ## AT=FILE:LINE: print the template line of a generated line
 	@./longhand dev where $(AT)
 
-fields: ## every field of a spec
+fields: ## print every field of a spec
 	@./longhand fields --all
 
 run: ## RUN=<id>: train it (FLAGS="--steps 1000": flags of the trainer)
@@ -340,7 +340,7 @@ INSTALLED = longhand Makefile cuda.mk VERSION LICENSE README.md CHANGELOG.md CIT
 	include runtime kernels spec generated python docs examples $(wildcard third_party)
 PLACE = $(DESTDIR)$(PREFIX)
 
-install: ## PREFIX=/usr/local DESTDIR=: a copy for all users of this machine, its manual page and completions
+install: ## PREFIX=/usr/local DESTDIR=: install a copy for all users, its manual page and completions
 	rm -rf "$(PLACE)/lib/longhand"
 	umask 022 && mkdir -p "$(PLACE)/lib/longhand" "$(PLACE)/bin" "$(PLACE)/share/man/man1" \
 		"$(PLACE)/share/bash-completion/completions" "$(PLACE)/share/zsh/site-functions"
@@ -355,7 +355,7 @@ install: ## PREFIX=/usr/local DESTDIR=: a copy for all users of this machine, it
 	chmod a+r,go-w "$(PLACE)/share/man/man1/longhand.1" "$(PLACE)/share/bash-completion/completions/longhand" \
 		"$(PLACE)/share/zsh/site-functions/_longhand"
 
-uninstall: ## what install has put there
+uninstall: ## PREFIX=/usr/local DESTDIR=: remove an installed copy
 	rm -rf "$(PLACE)/lib/longhand"
 	rm -f "$(PLACE)/bin/longhand" "$(PLACE)/share/man/man1/longhand.1" \
 		"$(PLACE)/share/bash-completion/completions/longhand" "$(PLACE)/share/zsh/site-functions/_longhand"
@@ -368,7 +368,7 @@ in_release = --prefix=$(RELEASE)/$(patsubst build/dist/%,%,$(dir $(1))) --add-fi
 build/dist/third_party/README.md: runtime/tools/third_party.sh
 	@mkdir -p build/dist && sh runtime/tools/third_party.sh build/dist/third_party && touch $@
 
-dist: build/dist/third_party/README.md ## build/longhand-VERSION.tar.gz: the last commit as a release, the same bytes each time
+dist: build/dist/third_party/README.md ## write build/longhand-VERSION.tar.gz: the last commit as a release, the same bytes each time
 	@git rev-parse --short=12 HEAD >build/dist/COMMIT
 	@git -c tar.umask=0022 archive --format=tar $(foreach file,build/dist/COMMIT $(sort $(shell find \
 		build/dist/third_party -type f)),$(call in_release,$(file))) --prefix=$(RELEASE)/ \
@@ -380,7 +380,7 @@ dist: build/dist/third_party/README.md ## build/longhand-VERSION.tar.gz: the las
 clean: ## remove build/
 	rm -rf build
 
-help: ## this list
+help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / && !seen[$$1]++ { printf "make %-14s %s\n", $$1, $$2 }' $(filter-out %.d,$(MAKEFILE_LIST))
 
 -include $(if $(filter $(QUESTIONS),$(MAKECMDGOALS)),,$(RUNTIME_OBJECTS:.o=.d))

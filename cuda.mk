@@ -83,10 +83,10 @@ endef
 $(foreach text,$(DEVICE_TEXTS),$(eval $(call device_rule,$(text))))
 endif
 
-cuda-check: ## compiles the showcase's device code for one GPU of each class; compares registers, spills, instructions
+cuda-check: ## compile device code of the showcase for a GPU of each class; compare registers and instructions
 	@CC="$(CC)" sh tests/cuda/check.sh
 
-cuda-all: ## the same for every GPU that the toolkit knows (or ARCH=LIST), and for every encoding; takes long
+cuda-all: ## run cuda-check for every GPU of the toolkit (or ARCH=LIST) and every encoding; takes long
 	@CC="$(CC)" sh tests/cuda/check.sh --all $(ARCH)
 
 cuda-record: ## write tests/cuda/resources.txt and counts.txt again; read the diff

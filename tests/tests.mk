@@ -156,14 +156,14 @@ build/fuzz/%: tests/fuzz/%.c tests/fuzz/libfuzzer.c tests/fuzz/fuzz.c tests/supp
 	clang -std=gnu11 -O1 -g1 -ffp-contract=off -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
 		$(WARNINGS) $(INCLUDES) $(TEST_INCLUDES) -DLH_FUZZ_TARGET=lh_fuzz_$* -o $@ $^ -ljansson -pthread -lm
 
-fuzz: $(FUZZ_TARGETS) ## libFuzzer on the readers of checkpoints and lines, FUZZ_SECONDS=60 each; needs clang
+fuzz: $(FUZZ_TARGETS) ## run libFuzzer on the readers of checkpoints and lines, FUZZ_SECONDS=60 each; needs clang
 	@for target in $(FUZZ_TARGETS); do \
 		mkdir -p $$target.corpus && LH_FUZZ_SEEDS=$$target.corpus $$target && \
 		$$target -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=65536 -seed=$(FUZZ_SEED) \
 			-print_final_stats=1 -verbosity=0 -artifact_prefix=$$target. $$target.corpus || exit; \
 	done
 
-fuzz-long: ## FUZZ_CASES=1000000 mutated specs, checkpoints and lines, and a fiftieth as many run folders, of FUZZ_SEED=1
+fuzz-long: ## read FUZZ_CASES=1000000 mutated specs, checkpoints and lines (FUZZ_SEED=1)
 	$(MAKE) -s unit VARIANT=asan LEVELS=best
 	LH_FUZZ_CASES=$(FUZZ_CASES) LH_FUZZ_SEED=$(FUZZ_SEED) build/asan/tests/unit/test_fuzz
 	LH_FUZZ_CASES=$(FUZZ_CASES) LH_FUZZ_SEED=$(FUZZ_SEED) $(or $(LUA),lua5.4) tests/lua/test_fuzz.lua
@@ -200,7 +200,7 @@ $(foreach id,$(BENCH_SPECS),$(eval $(call bench_rules,$(id))))
 bench-programs: $(if $(BENCH_BUILDS),$(BENCH_SPECS:%=build/bench/%/check))
 
 ifneq ($(BENCH_BUILDS),)
-bench-check: bench-programs ## fails where a generated step has become slower
+bench-check: bench-programs ## fail where a generated step has become slower
 	@COMPILER="$(COMPILER_NAME)" sh tests/bench/check.sh
 
 bench-record: bench-programs ## write tests/bench/instructions.txt again; read the diff
@@ -210,7 +210,7 @@ bench-check bench-record:
 	@echo "skip bench-check: $(CC) or this processor does not know $(BENCH_LEVEL)"
 endif
 
-bench-peers: ## PyTorch, JAX and libraries of products beside our trainers, on the processor (FLAGS="--minutes 20")
+bench-peers: ## time PyTorch, JAX and matrix libraries next to our trainers, on the CPU (FLAGS="--minutes 20")
 	@$(or $(PYTHON),python3) tests/peers/cpu.py $(FLAGS)
 
 # The products of a training block beside libraries, with the tiles of a trainer's SOURCES; tests/peers/products.py
