@@ -1,4 +1,4 @@
-"""What ./longhand does, called from Python.
+"""Verbs of ./longhand as functions.
 
 A keyword is a flag of the command, by its name: steps=600 is --steps 600, no_eval=True is --no-eval, a list is joined
 by commas, and range(0, 10) is 0:9. So whatever a command takes can be said here, and the command refuses the rest.
@@ -52,7 +52,7 @@ class Trainer:
         return launcher.run([self, verb, *_flags(flags)], progress)
 
     def info(self):
-        """What `trainer info --json` prints: id, digest, parameters, levels, ..."""
+        """The object that `trainer info --json` prints: id, digest, parameters, levels, ..."""
         return json.loads(self.run("info", json=True))
 
 
@@ -71,7 +71,7 @@ def build(spec, *, set=None, progress=None, **flags):
 
 
 def _states(folder):
-    """What tells whether runs were worked on, by their paths."""
+    """Times and inodes of run.json files by path: they change when a run is worked on."""
     return {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in pathlib.Path(folder).glob("*/run.json")}
 
 
@@ -94,9 +94,9 @@ def train(spec, *, set=None, target=None, arch=None, jit=False, cuda_root=None, 
 
 
 def sweep(study, *, scale=None, out="runs", set=None, progress=None, **flags):
-    """Does what is missing of a study (a Study, a path, a name, STUDY:CELL,CELL): the Runs of it, each with its place in
-    the grid in run.axes. Flags: only ("width=32"), jobs, hours, device, arch, jit, cuda_root. What stops it keeps what is
-    done, and the same call goes on."""
+    """Trains and evaluates the missing runs of a study (a Study, a path, a name, STUDY:CELL,CELL) and returns its Runs,
+    each with its place in the grid in run.axes. Flags: only ("width=32"), jobs, hours, device, arch, jit, cuda_root.
+    After an interruption the same call continues."""
     study = os.fspath(specs.word(study))
     launcher.call(["sweep", study, *_flags({"scale": scale, "out": out}), *specs.sets(set), *_flags(flags)], progress)
     if ":" in study and not os.path.exists(study):
@@ -106,7 +106,7 @@ def sweep(study, *, scale=None, out="runs", set=None, progress=None, **flags):
 
 
 def estimate(study, *, scale=None, out="runs", set=None, progress=None, **flags):
-    """How long what is missing of a study would take here: the text that `sweep --dry-run` prints."""
+    """The text of `sweep --dry-run`: how long the missing runs of a study would take here."""
     return launcher.call(["sweep", specs.word(study), *_flags({"scale": scale, "out": out}), *specs.sets(set),
                           *_flags(flags), "--dry-run"], progress)
 
@@ -144,5 +144,5 @@ def report(root, *, study=None, scale=None, out=None, progress=None):
 
 
 def compare(one, other):
-    """What differs between two runs (Run, or their folders), and from which step on: a text."""
+    """The text of a comparison of two runs (Run, or their folders): differences, and the first step that differs."""
     return launcher.call(["report", *(getattr(run, "path", run) for run in (one, other))], launcher.quiet)

@@ -1,4 +1,4 @@
-"""What goes wrong, as exceptions. The exit codes of ./longhand and of trainers are those of `longhand --help`."""
+"""Exceptions. The exit codes of ./longhand and of trainers are those of `longhand --help`."""
 
 
 class LonghandError(Exception):
@@ -40,7 +40,7 @@ class StoppedError(CommandError):
 
 
 class SpecError(InputError):
-    """What `longhand check` has to say of a spec.
+    """Errors that `longhand check` finds in a spec.
 
     errors  each a dict: what; and where they apply field, path, line, col, expected, hint, notes
     field, hint     of the first error, or None

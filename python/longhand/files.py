@@ -62,7 +62,7 @@ FIELDS = {"step": (_is(int), "a whole number"), "split": (_is(str), "a text"), "
 
 
 def _problem(value):
-    """What is wrong with an object of a line of a run; None where nothing is."""
+    """A message on a wrong object in a line of a run's file; None if it is right."""
     if value.get("step") is None:
         return ": step: found nothing; expected a whole number"
     for name, (fits, expected) in FIELDS.items():

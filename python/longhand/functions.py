@@ -1,5 +1,5 @@
-"""What a formula may call besides operators: abs, exp, less, select, lookup, ... `./longhand fields --json` has the
-list, and this module knows no other.
+"""Functions of formulas: abs, exp, less, select, lookup, ... `./longhand fields --json` prints their list, and this
+module has no others.
 
     from longhand import functions as f
 

@@ -125,6 +125,6 @@ def _facts(folder):
 
 
 def facts():
-    """What the generator says of itself, as `longhand fields --json` prints it: every field of a spec, and what a
-    formula may use."""
+    """The object that `longhand fields --json` prints: every field of a spec, and the functions and symbols of
+    formulas."""
     return _facts(root())

@@ -138,7 +138,7 @@ def _call_teacher_forced(line):
 
 
 def _training_lengths(spec):
-    """Of a resolved spec of a sampled task, as a range or a list; None where it does not say any."""
+    """Training lengths of the resolved spec of a sampled task, a range or a list; None if it has none."""
     try:
         if spec["task"].get("data"):
             return None
@@ -303,7 +303,7 @@ def _of_study(found, root, study, scale):
 
 
 def place_of(path):
-    """What tells a run from all others: <id>/<digest>/<run>."""
+    """The name of a run that no other run has: (id, digest, run)."""
     return tuple(os.path.abspath(path).split(os.sep)[-3:])
 
 

@@ -46,7 +46,7 @@ class File:
 
 
 class Spec(File):
-    """What to train: task, encoding, model, train and eval, as `./longhand fields` has them.
+    """The spec of an experiment: task, encoding, model, train and eval, as `./longhand fields` has them.
 
         Spec("own_bias.lua", task={"kind": "bucket_sort"}, encoding={"score": my_bias, "parameters": {...}},
              model={"use": "ruoss_encoder"}, train={"use": "quick", "steps": 600}, eval={"use": "quick"})
@@ -144,7 +144,7 @@ def word(spec):
 
 
 def sets(given):
-    """What is set in a spec for once, {"train.steps": 5}, as words of a command line."""
+    """Words of a command line for settings of one call, {"train.steps": 5}."""
     if given is not None and not isinstance(given, dict):
         raise LonghandError(f'set: {given!r} is a {type(given).__name__}; expected a dict: {{"train.steps": 5}}')
     return [w for path, new in (given or {}).items() for w in ("--set", f"{path}={lua.value(new, path)}")]

@@ -171,17 +171,17 @@ class Trace(Tensors):
         return self._named(length, outputs, site if kind == "activations" else f"{site}.{kind}")
 
     def tokens(self, length, outputs=None, stream=None):
-        """What the model read: [examples][T]; of a model with several streams that of one, by name. Of several draws
-        one that holds answers which were decoded has [draws] in front, others have not."""
+        """Tokens that the model read, [examples][T]; `stream` names one of several streams. A stream of decoded answers
+        has [draws] in front where the trace has several draws."""
         return self._named(length, outputs, "tokens" if stream is None else f"tokens.{stream}")
 
     def answers(self, length, outputs=None):
-        """Of inputs of one's own what the model answers: [examples][outputs], -1 behind the end symbol; of
-        several draws [draws] in front."""
+        """Answers of the model to given inputs, [examples][outputs], -1 behind the end symbol; with several draws,
+        [draws] in front."""
         return self._named(length, outputs, "answers")
 
     def targets(self, length, outputs=None):
-        """What is right, where that is known: [examples][outputs], -1 where it is not known or does not count."""
+        """Right answers, [examples][outputs], -1 where the answer is not known or does not count."""
         return self._named(length, outputs, "targets")
 
     def attention(self, length, layer, outputs=None):
@@ -189,7 +189,7 @@ class Trace(Tensors):
         return self._at(length, layer, "attention", outputs)
 
     def scores(self, length, layer, outputs=None):
-        """What the softmax saw: [examples][heads][T][T], query by key; layer: its number from 0, or its site."""
+        """Inputs of the softmax, [examples][heads][T][T], query by key; layer: its number from 0, or its site."""
         return self._at(length, layer, "scores", outputs)
 
     def activations(self, length, layer=None, outputs=None):

@@ -45,7 +45,7 @@ def _misuse(what, expected):
 
 
 class Traced:
-    """What stands for a number, a truth value or a table while a score is traced.
+    """A placeholder for a number, a truth value or a table while a score is traced.
 
     kind   symbol: word is its name, parts its Symbols; index: word the name of a sum's; operator: one or two parts;
            call: of the function word, parts its arguments
@@ -143,7 +143,7 @@ def _expect_one_argument(f, argument):
 
 
 def _called(f, argument):
-    """What f returns, and (node, name) of its local variables by the node's id."""
+    """The value that f returns, and (node, name) of its local variables by the node's id."""
     _expect_one_argument(f, argument)
     names, code, before = {}, getattr(f, "__code__", None), sys.getprofile()
 
@@ -159,7 +159,7 @@ def _called(f, argument):
 
 
 def _below(node):
-    """What a node, a list or a body is made of."""
+    """The parts of a node, a list or a body."""
     if isinstance(node, Body):
         return [node.result]
     if isinstance(node, (list, tuple)):

@@ -100,7 +100,7 @@ def machine():
 
 
 def kept(path, here):
-    """What was measured here before, by axis."""
+    """Earlier measurements of this machine, by axis."""
     try:
         found = json.loads(path.read_text())
         return found["axes"] if found["machine"] == here else {}
@@ -119,7 +119,7 @@ def table(results):
 
 
 def spread(values):
-    """Those whose labels do not meet on a logarithmic axis, from the last one down."""
+    """Values whose labels do not touch on a logarithmic axis, from the last one down."""
     chosen, room = [], (values[-1] / values[0]) ** 0.12
     for value in reversed(values):
         if not chosen or chosen[-1] >= value * room:

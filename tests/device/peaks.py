@@ -1,4 +1,4 @@
-"""What this GPU can do at most, by PyTorch's library calls: large matrix products and a copy.
+"""Peaks of this GPU, by PyTorch's library calls: large matrix products and a copy.
 
     python peaks.py > peaks.jsonl
 
@@ -18,7 +18,7 @@ COPIED = 2 << 30  # bytes
 
 
 def seconds(run, repeats):
-    """Of one run: the median of nine windows of so many runs."""
+    """Seconds of one run: the median of nine windows of `repeats` runs."""
     found = []
     for _ in range(10):
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))

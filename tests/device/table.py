@@ -31,7 +31,7 @@ LATENCY_FLOOR = {21: 110, 41: 170, 80: 300}
 
 
 def nominal_flops(encoding, tokens):
-    """Of one training step of one model."""
+    """Floating-point operations of a training step of one model."""
     pairs = 18 if encoding.endswith("relative") else 12
     return 6 * BLOCK_WEIGHTS * tokens * BATCH + pairs * tokens**2 * WIDTH * BATCH * LAYERS
 
@@ -101,7 +101,7 @@ class Results:
         return nominal_flops(rate["encoding"], rate["tokens"]) * rate["steps_per_second"] / peak if peak else None
 
     def errors(self):
-        """What no peer's line tells better: the last error of each case that has no rate."""
+        """The last error of each case of a peer that has no rate."""
         case = lambda line: tuple(line.get(k) for k in ("peer", "version", "device", "variant", "form", "precision",
                                                         "encoding", "tokens", "replicas"))
         known = set(map(case, self.peers))
@@ -109,7 +109,7 @@ class Results:
 
     @staticmethod
     def goal(rate, of=None):
-        """Of a rate, or of a ratio to the peers ("best" or "step")."""
+        """The goal of a rate, or of a ratio to the peers ("best" or "step")."""
         many = "one" if rate["replicas"] == 1 else "many"
         if of == "best":
             return GOALS[f"best {many}"]
@@ -119,7 +119,7 @@ class Results:
 
 
 def verdict(value, goal):
-    """Where a value stands among floor, target and stretch."""
+    """A value in words: below the floor, floor, target or stretch."""
     if value is None or goal is None:
         return ""
     names = ("below the floor", "floor", "target", "stretch")

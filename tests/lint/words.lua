@@ -2,7 +2,7 @@
 --
 -- Reads all files of the repository that are not generated or stored, or those that are named, and prints one line for
 -- each of these, exit 1 where there is any:
---   a comment that begins with a word that begins no sentence (WORDS),
+--   a comment, or a docstring of Python, that begins with a word that begins no sentence (WORDS),
 --   documentation of a field that begins with such a word, or with "how" or "its",
 --   a file of more than LONGEST lines, or than LONGER says,
 --   a subject of a commit since BASE that is not `area: imperative`, is longer than 72 columns or has a semicolon.
@@ -93,7 +93,7 @@ local function check_comments(path, lines)
   for number, line in ipairs(whole and lines or {}) do
     local text = line:match(whole)
     if not (text and by_line and before) then
-      text = text or line:match(behind)
+      text = text or line:match(behind) or path:find("%.py$") and line:match('^%s*"""(.*)')
       if text and begins_badly(text) then
         report("%s:%d: a comment begins with %q", path, number, text:sub(1, 60))
       end

@@ -37,7 +37,7 @@ def has_module(python, *modules):
 
 
 def installed(wanted, python):
-    """Those of the wanted frameworks that can run, and a line for each that cannot."""
+    """Wanted frameworks that can run, and a line for each that cannot."""
     usable, skipped = [], []
     cxx = os.environ.get("CXX", "g++")
     for peer, variable, module in (("eager", "PYTORCH", "torch"), ("compile", "PYTORCH", "torch"),

@@ -141,7 +141,7 @@ def level_list(text):
 
 
 def comparable_levels(text):
-    """Those asked for. At any other level peers would take the widest code they have, and only ours would be held."""
+    """The requested levels. At others peers would run their widest code, and ours alone would be restricted."""
     levels, known = level_list(text), list(dict.fromkeys([*level_list("best"), *ISA]))
     unknown = [level for level in levels if level not in known]
     if unknown:

@@ -1,4 +1,4 @@
-"""What the GPU's peers share besides: flags, windows of time, lines of results."""
+"""Parts that the GPU's peers share in addition to peer.py: flags, windows of time, lines of results."""
 
 import argparse
 import contextlib
@@ -197,7 +197,7 @@ class Bench:
                 self.leave()
 
     def leave_out(self, cases):
-        """Of these the limit is used up, and something in this process may be at work on them still."""
+        """Records cases whose time limit has passed, and ends this process, which may still work on them."""
         limit = self.options.case_limit
         for case in cases:
             self.add_failure(case, f"not ready to be timed after {limit:g} s", case_limit=limit)

@@ -120,7 +120,7 @@ def run_some(bench, cases, weights):
 
 
 def checked(bench, cases, weights):
-    """Those that give the trainer's logits; what is computed in the same way is checked once."""
+    """Cases that give the trainer's logits; those with the same computation are checked once."""
     def check(case):
         with bench.guarded(case):
             return check_case(bench, case, weights[case.encoding])

@@ -1,4 +1,4 @@
-"""What peers share on any device: shapes, weights of a trainer, logits to compare with, batches.
+"""Parts that peers share on any device: shapes, weights of a trainer, logits to compare with, batches.
 
 A peer is a model written for another framework as the framework's own users would write it at best: that of
 spec/models/ruoss_encoder.lua with its encodings, or a causal decoder of the same size with sinusoids, norms in front
@@ -33,7 +33,7 @@ TOLERANCE = {"float32": 1e-5, "tf32": 5e-3}
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """What is timed once. form: how attention is written, where there is a choice."""
+    """One timing. form: the way attention is written, where there are several."""
 
     encoding: str
     tokens: int

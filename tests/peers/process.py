@@ -11,7 +11,7 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)  # SIGINT: Python's own exception
 
 
 class Failed(Exception):
-    """What a worker could not do; the text says why."""
+    """An error of a worker; its text says why."""
 
 
 def leave_at_signals():

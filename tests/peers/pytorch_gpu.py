@@ -72,7 +72,7 @@ def timed(run, steps, device):
 
 
 def call_of(trainer):
-    """What is called in a loop, and how many steps a call is."""
+    """The function that a timing calls in a loop, and its number of steps per call."""
     def marked():
         torch.compiler.cudagraph_mark_step_begin()
         trainer.step()

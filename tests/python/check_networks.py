@@ -37,7 +37,7 @@ class Network:
         self.tokens = self.tokens if isinstance(self.tokens, tuple) else (self.tokens,)
 
     def __getitem__(self, name):
-        """What a checkpoint has of that name, for load."""
+        """The tensor of a checkpoint by its name, for load."""
         self.asked.add(name)
         return self.tensors[name]
 

@@ -29,7 +29,7 @@ def tensor(vectors, name):
 
 
 def given(model, vectors, n, least):
-    """What a model that draws is given: the draws of the vectors, positions counted from `least`."""
+    """Arguments of a model with random positions: the sampled vectors, positions counted from `least`."""
     draws = {}
     if hasattr(model, "draw_positions"):
         draws["positions"] = tensor(vectors, f"data.n{n}.positions")[0] + least

@@ -24,7 +24,7 @@ TABLE_ROWS = 40
 
 @dataclasses.dataclass(frozen=True)
 class Attention:
-    """What the attentions of one place have."""
+    """Properties of the attentions in one place of the model."""
     rope: bool = False
     relative: str = "none"       # "transformer_xl", "shaw": vectors of the distance, farther than clip the same
     clip: int = 16

@@ -65,7 +65,7 @@ def draw_distances(tokens, rng):
 
 
 def distances_are(encoding):
-    """How distances come about, where they are read."""
+    """The reading of distances, where any are read."""
     if encoding == "rand_relative_clamped":
         return "drawn, clamped"
     return "drawn" if encoding in ("rand_relative", "rand_alibi") else "of positions"
