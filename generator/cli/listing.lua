@@ -12,7 +12,7 @@ local FOLDERS = { runs = "spec/runs", encodings = "spec/encodings", models = "sp
 
 local TARGETS = {
   "cpu    C for gcc or clang, one object per instruction-set level",
-  "cuda   device code for NVIDIA GPUs, beside cpu: docs/cuda.md",
+  "cuda   device code for NVIDIA GPUs, in addition to cpu: docs/cuda.md",
 }
 
 -- Encodings by the paper whose comparison they belong to, in its order; models that one is for, where not for all.

@@ -11,7 +11,7 @@
 --                  evaluation goes by), name (of a-z, 0-9 and _), names (a list of them)
 --   default        a value, or a function of the spec resolved so far; `default_text` then says it in words
 --   required       true: has no default; optional: true: absent unless given
---   min, max       inclusive; above, below: exclusive; multiple: of what
+--   min, max       inclusive; above, below: exclusive; multiple: a number that divides the value
 --   unit           what a number counts
 --   left_out       a kind whose table, if nothing else is in it, or a value that, stays out of the resolved spec: the
 --                  same spec, written or not; of a table also "empty": it stays out where all its fields do
@@ -21,8 +21,8 @@
 --                  and `shared`, likewise: true where another feature uses the same code; a model's has `families`,
 --                  the names of its attentions
 --   flag           of the trainer: replaces the value for a run
---   items          of a table: the field that values without a name are
---   with           the field of its table that it belongs to: without that one it is an error
+--   items          (type table) the field that takes values without a name
+--   with           another field of its table, without which this one is an error
 --   family         of attentions: for models that have it
 --   only           the kinds of its table which have this field; nil: all
 --   seldom         true: `fields` lists it with --all, and where its section is asked for

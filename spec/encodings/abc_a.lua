@@ -1,4 +1,4 @@
--- Configuration A of Duan & Shi 2024, table 3: sinusoids, and every query sees all that it may.
+-- Configuration A of Duan & Shi 2024, table 3: sinusoids, without windows.
 return {
   additive = { kind = "sinusoid" },
 }

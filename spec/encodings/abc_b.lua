@@ -1,5 +1,5 @@
--- Configuration B of Duan & Shi 2024, table 3: A with windows of width 1. Queries of the decoder see themselves and the
--- one before, and of the source the digits around their own. With two operands, aligned, cross.mask.stride = 2.
+-- Configuration B of Duan & Shi 2024, table 3: A with windows of width 1. A query of the decoder sees itself and the
+-- token before it, and of the source the digits next to its own. With two operands, aligned, cross.mask.stride = 2.
 return {
   additive = { kind = "sinusoid" },
   decoder = { mask = { kind = "window", left = 1, right = 0 } },

@@ -1,4 +1,4 @@
--- A penalty that grows with the distance, steeper in some heads; half a step tells left from right (Ruoss et al. 2023).
+-- A penalty that grows with the distance, steeper in some heads; half a step tells the sides apart (Ruoss et al. 2023).
 --
 -- Press et al. 2022, made symmetric for encoders: keys to the left are moved half a step nearer.
 return {

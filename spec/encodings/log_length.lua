@@ -1,6 +1,6 @@
 -- Scores that grow with the logarithm of the sequence's length, so that attention stays as sharp on longer ones.
 --
--- Chiang & Cholak 2022; 1 at train_length tokens, which is to be the longest of training.
+-- Chiang & Cholak 2022; 1 at train_length tokens, which should be the longest training length.
 return {
   score = function(x)
     return x.score * (log(x.key_length) / log(x.train_length))

@@ -1,7 +1,8 @@
 -- A free learned number per head for each query and key, by the places of both in their sequences.
 --
--- What a bias of fixed cells has, such as that of Duan & Shi 2024, learned in place of calibrated. Beyond its sizes the
--- last row and the last column are read. For other sizes set all three: bias has a number for each of rows x columns.
+-- The form of a bias with fixed cells, such as that of Duan & Shi 2024, but learned, not calibrated. Tokens beyond its
+-- sizes use the last row and the last column. For other sizes set all three: bias has a number for each of rows x
+-- columns.
 return {
   score = function(x)
     local row, column = min(x.query_index, x.rows - 1), min(x.key_index, x.columns - 1)

@@ -1,11 +1,11 @@
 -- A learned number per head for each of 32 buckets of distances (Raffel et al. 2020).
 --
--- Where a query sees both sides: of 16 buckets per direction, those below 8 hold one distance each; bucket 8 + k begins
--- where log(n / 8) / log(128 / 8) * 8 reaches k, which is n^8 >= 8^8 16^k. Keys to the right have buckets 16 to 31.
--- Where it sees none behind it (x.causal), as in T5's decoder, all 32 are of distances to the left: those below 16 hold
--- one each, and bucket 16 + k begins where log(n / 16) / log(128 / 16) * 16 reaches k, n^16 >= 16^16 8^k. The sides to
--- the right are powers of two; all is compared as integers. The table is shared by the layers, as in T5; its first
--- spread is T5's, width^-1/2, at width 64. T5 does not divide its logits by the root of the head width; here they are.
+-- In attention to both sides, of 16 buckets per direction those below 8 hold one distance each; bucket 8 + k begins
+-- where log(n / 8) / log(128 / 8) * 8 reaches k, which is n^8 >= 8^8 16^k. Keys to the right have buckets 16 to 31. In
+-- causal attention (x.causal), as in T5's decoder, all 32 are of distances to the left: those below 16 hold one each,
+-- and bucket 16 + k begins where log(n / 16) / log(128 / 16) * 16 reaches k, n^16 >= 16^16 8^k. The sides to the right
+-- are powers of two; all is compared as integers. The table is shared by the layers, as in T5; its initial deviation is
+-- T5's, width^-1/2, at width 64. T5 does not divide its logits by the root of the head width; here they are.
 local digit = 1 << 24
 
 -- n^exponent / 2^bits, rounded down digit by digit: 0 where it is below 1.

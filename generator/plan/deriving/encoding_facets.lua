@@ -1,15 +1,19 @@
 -- The positional encoding: every facet's part of the plan, what random positions it needs, how long a sequence may be.
 --
 -- Input: a plan with its families of attentions; the task's header and the formula of the score (facts of plan.lua);
--- what is added to tokens (M.added, before it is known which families there are). Output, into each family: what the
--- pages of facets plan; tempered, words of what else the scale of logits has in it; asks, what the network makes for it
--- (facets/pages.lua), and asks_name, what C calls that; where its positions are drawn (sides); into each stream the
--- ranges of what is drawn of it, and the positions of its sequences where each has its own (by_sequence). Of M.of:
--- additive; limit on the tokens, false without one; input_draw, the positions of what is added to tokens where these
--- are drawn; whether anything is drawn. Of M.shared, once families have their terms: which tables there are; into each
--- family sums, behind, and paired, false, or how gradients of keys and values are summed together where a vector has
--- room for both. The one input of a model is placed by the positions of its first family, several are by what stands
--- directly in encoding.
+-- the additive encoding (M.added, which is known before the families are).
+-- Output of M.of, into each family:
+--   the plans of its facets' pages
+--   tempered    words on other factors in the scale of its logits
+--   asks        the network's outputs that it needs (facets/pages.lua); asks_name: their name in C
+--   sides       the sequences whose positions are random
+-- into each stream: ranges of its random positions, and by_sequence, positions that each sequence has of its own.
+-- Returned: additive; limit, the most tokens, or false; input_draw, the random positions of the additive encoding;
+-- whether anything is random.
+-- Output of M.shared, once families have their terms: the position tables; into each family sums, behind, and paired:
+-- the way that gradients of keys and values are summed together where a vector has space for both, or false.
+-- A model with one input places it by the positions of its first family; with several inputs, each is placed by the
+-- facets that stand directly in encoding.
 
 local additive_facet = require("facets.additive")
 local costs = require("plan.deriving.costs")

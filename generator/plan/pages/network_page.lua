@@ -119,7 +119,7 @@ end
 -- A graph for dot: the network, and next to it each block, which is drawn once.
 function M.graph(plan)
   local lines = { "digraph network {", "  rankdir=TB;", '  node [shape=box, fontname="sans-serif", fontsize=10];',
-    '  label="grey: kept for the way back"; fontname="sans-serif"; fontsize=10;' }
+    '  label="grey: kept for the backward pass"; fontname="sans-serif"; fontsize=10;' }
   for i, scope in ipairs(plan.network) do
     lines[#lines + 1] = ("  subgraph cluster_%d {"):format(i)
     lines[#lines + 1] = ('    label="%s"; fontname="sans-serif"; fontsize=11;'):format(i == 1 and "the network"

@@ -1,15 +1,15 @@
 -- Facets that a spec gives for all attentions of an encoder-decoder, and which of them each attention takes over.
 --
--- A causal mask and a window are the decoder's attention to itself. Lines, vectors of distances and a score that reads
--- positions or indices are no cross-attention's, and what a preset made for one family has (made_for) is that family's.
--- A family whose own table names a facet has asked for it: its fields are laid upon those given for all. Lines and
+-- A causal mask and a window hold for the decoder's self-attention alone. Lines, vectors of distances and a score that
+-- reads positions or indices do not hold for cross-attention, and facets of a preset with made_for hold for that family
+-- alone. A family whose own table names a facet takes it: its fields are merged over the shared ones. Lines and
 -- projections, which have no kinds, are left out by { kind = "none" }, as a score is (score/entries.lua).
 --
--- Input: a spec's tree with its presets (load.lua), or a resolved encoding. Output: M.mark: an encoding's table, with
--- what it uses, whose facets know what they are made for, in the place of its field made_for; M.lay: the tree with a
--- table of its own for every family that does not have all facets as they stand; M.asks_for_score and M.reads_places:
--- what decides whether cross-attention has a score that is given for all; M.spelled: a resolved encoding with all in
--- the tables of families that a spec has to say there.
+-- Input: a spec's tree with its presets (load.lua), or a resolved encoding. Output:
+--   M.mark             an encoding's table with its presets: made_for is moved into each of its facets
+--   M.lay              the tree, with a table for every family that does not take all shared facets unchanged
+--   M.asks_for_score, M.reads_places   conditions on which cross-attention takes a shared score
+--   M.spelled          a resolved encoding whose family tables say all that a spec has to say there
 -- Invariants: changes no node that it is given.
 
 local canonical = require("base.canonical")

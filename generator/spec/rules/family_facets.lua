@@ -1,9 +1,10 @@
--- For whom a facet stands: what is written directly, where some family or what is added to the embedding goes by it,
--- and what a family has of its own.
+-- Families of attentions and the facets that each of them uses: facets written directly in `encoding`, which hold for
+-- every family (and for the additive encoding) that has none of its own, and facets of one family.
 --
--- Input: the context of validate.lua; M.each hands a check one that also has family (nil: what is written directly),
--- holds_for (the families that the facets are for, in order), and the resolved spec as these see it. Output: paths and
--- places of fields as the spec has them.
+-- Input: the context of validate.lua. M.each calls a check once for the shared facets and once for each family with
+-- facets of its own; it hands over the context with `family` (nil: shared facets), holds_for (the families that use
+-- these facets, in order) and the resolved spec as these families see it. Output: paths and places of fields as the
+-- spec has them.
 
 local families = require("spec.families")
 
