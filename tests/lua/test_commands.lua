@@ -1,0 +1,297 @@
+-- Commands on pages: every `./longhand`, `trainer`, `make` and `sh` command of README.md, CONTRIBUTING.md, docs/ and
+-- the READMEs of examples has verbs, flags, fields, specs, studies and scripts that exist.
+--
+-- A command is an indented line that begins with one, up to a comment, a pipe or a second command; or a code span of
+-- one line. Indented commands are parsed as the command line parses them, flags of `train` as the trainer's table has
+-- them. Usages, which have brackets or dots, and spans, which may name a verb alone, are checked word by word.
+
+local support = dofile("tests/lua/support.lua")
+
+local calibration = require("lab.study.calibrate.fields")
+local cli = require("cli.cli")
+local lfs = require("lfs")
+local lists = require("base.lists")
+local lu = require("luaunit")
+local schema = require("spec.schema")
+local trainer_flags = require("spec.trainer_flags")
+
+local SPEC_VERBS = { check = true, plan = true, gen = true, build = true, train = true, tune = true }
+local OTHER_FIELDS = { "^task%.options%.", "^model%.options%.", "%.?parameters%.", "^encoding%.kind$" } -- named by a
+-- task, a network or a score; kind: short for use
+
+local outline = cli.outline()
+
+local function is_file(path)
+  return lfs.attributes(path, "mode") == "file"
+end
+
+-- Words as a shell splits them; a quoted one may hold blanks.
+local function words_of(text)
+  local words, word, quote = {}, nil, nil
+  for c in text:gmatch(".") do
+    if quote then
+      quote, word = c ~= quote and quote or nil, word .. (c ~= quote and c or "")
+    elseif c == '"' or c == "'" then
+      quote, word = c, word or ""
+    elseif c:find("%s") then
+      words[#words + 1], word = word, nil
+    else
+      word = (word or "") .. c
+    end
+  end
+  words[#words + 1] = word
+  return words
+end
+
+-- The program that a command starts, its words, and whether it is a usage; nil for other programs.
+local function command_of(text)
+  local rest = text:gsub("^%$ ", "")
+  while rest:find("^[A-Z_]+=%S+ ") do
+    rest = rest:gsub("^%S+ ", "")
+  end
+  local first, after = rest:match("^(%S+)%s*(.*)$")
+  local name = first and (first:match("^%.?/?(longhand)$") or ("/" .. first):match("/(trainer)$")
+    or first:match("^make$") or first:match("^sh$"))
+  if name then
+    local plain, marks = after:gsub("[%[%]]", " ")
+    local words = lists.filter(words_of(plain), function(word) return not word:find("^%.%.%.$") end)
+    return name, words, marks > 0 or after:find("...", 1, true) ~= nil
+  end
+end
+
+-- The row of an outline's verb that the words begin with, and the words behind the verbs.
+local function verb_of(words)
+  local verb, i = outline, 1
+  while words[i] and #verb.verbs > 0 and not words[i]:find("^%-") do
+    local found = lists.find(verb.verbs, function(one) return one.name == words[i] end)
+    if not found and verb == outline then
+      return nil, ("no verb %s"):format(words[i])
+    elseif not found then
+      break
+    end
+    verb, i = found, i + 1
+  end
+  return verb, table.move(words, i, #words, 1, {})
+end
+
+local function unknown_flag(names, words)
+  for _, word in ipairs(words) do
+    local flag = word:match("^%-%-[%w-]+")
+    if flag and not names[flag] then
+      return "no flag " .. flag
+    end
+  end
+end
+
+local function flags_of_outline(verb)
+  local names = { ["--help"] = true }
+  for _, option in ipairs(verb.options) do
+    for _, name in ipairs(option.names) do
+      names[name] = true
+    end
+  end
+  return names
+end
+
+local function field_problem(verb, word)
+  local field = word:match("^([^=]+)=")
+  if not field or field:find("%u") or verb == "calibrate" then
+    return nil
+  elseif not schema.at[field] and not lists.any(OTHER_FIELDS, function(form) return field:find(form) end) then
+    return "no field " .. field
+  end
+end
+
+-- A spec or a study by its name; paths and names in capitals are the reader's own. `calibrate` writes the spec
+-- NAME_calibrated next to the spec NAME.
+local function name_problem(word)
+  local name = word:match("^([a-z][a-z0-9_]*)")
+  if name ~= word:match("^[^:]*") or is_file("spec/studies/" .. name .. ".lua")
+    or is_file("spec/runs/" .. name:gsub("_calibrated$", "") .. ".lua") then
+    return word:find("^examples/") and not is_file(word) and "no file " .. word or nil
+  end
+  return "no spec or study " .. name
+end
+
+-- Problems with the values of a command that was parsed: its spec or study, and fields of --set and --axis.
+local function value_problem(parsed)
+  local verb = parsed.verb
+  local problem = SPEC_VERBS[verb] and parsed.spec and name_problem(parsed.spec)
+    or parsed.study and name_problem(parsed.study)
+  local words = lists.join(parsed.set or {}, lists.map(parsed.axes or {}, function(axis)
+    return type(axis) == "table" and axis[1] or axis
+  end))
+  problem = problem or lists.any(words, function(word) return field_problem(verb, word) end)
+  if verb == "calibrate" then
+    local _, message = calibration.read(parsed.reading or "paper", parsed.set or {})
+    problem = problem or message
+  end
+  return problem or nil
+end
+
+local function longhand_problem(words, loose)
+  local verb, rest = verb_of(words)
+  if not verb then
+    return rest
+  end
+  local own = {}
+  for i, word in ipairs(rest) do
+    if word == "--" then
+      return unknown_flag(trainer_flags.read("."), table.move(rest, i, #rest, 1, {}))
+        or not loose and select(2, cli.parse(words, ".")) or nil
+    end
+    own[i] = word
+  end
+  local problem = unknown_flag(flags_of_outline(verb), own)
+  if problem or loose then
+    return problem
+  end
+  local parsed, message = cli.parse(words, ".")
+  return not parsed and message or value_problem(parsed)
+end
+
+-- Flags of a trainer's verb, by the rows of its options.
+local function trainer_names(verb)
+  local names = { ["--help"] = true }
+  local own = ("runtime/cli/%s/verb_%s.c"):format(verb == "train" and "train" or "verbs", verb)
+  for _, path in ipairs({ own, "runtime/cli/data_files.c" }) do
+    for name in (is_file(own) and support.read(path) or ""):gmatch('{"(%-%-[%w-]+)", LH_OPTION_') do
+      names[name] = true
+    end
+  end
+  return is_file(own) and names or nil
+end
+
+local function trainer_problem(words, loose)
+  local verb = words[1] or "info"
+  local names = trainer_names(verb)
+  if not names then
+    return not verb:find("^%-") and "no verb " .. verb or nil
+  end
+  local rest = table.move(words, 2, #words, 1, {})
+  local has_letters = lists.any(rest, function(word) return word:find("^%u") end)
+  return unknown_flag(names, rest) or verb == "train" and not loose and not has_letters
+    and trainer_flags.problem(rest, ".") or nil
+end
+
+local function make_problem(words)
+  local targets = lists.set(words_of((support.read("Makefile"):gsub("\\\n", ""):match("\n%.PHONY: ([^\n]*)"))))
+  for _, word in ipairs(words) do
+    if word:find("^%l[%l-]*$") and not targets[word] then
+      return "no target " .. word
+    end
+  end
+end
+
+local function script_problem(words)
+  return words[1] and words[1]:find("/.*%.sh$") and not is_file(words[1]) and "no script " .. words[1] or nil
+end
+
+-- The problem with a command as a page has it, or nil; false for a text that is no command.
+local function problem_of(text, is_span)
+  local name, words, is_usage = command_of(text)
+  if name == "longhand" then
+    return longhand_problem(words, is_span or is_usage)
+  elseif name == "trainer" then
+    return trainer_problem(words, is_span or is_usage)
+  elseif name == "make" then
+    return make_problem(words)
+  end
+  return name == "sh" and script_problem(words)
+end
+
+-- The parts of an indented line that are commands: up to a comment or three blanks, cut at pipes and &&.
+local function parts_of(line)
+  local text = line:gsub("%s+#.*$", ""):gsub("%S%s%s%s+.*$", function(tail) return tail:sub(1, 1) end)
+  text = text:gsub("%s+[<>]%s*%S+", ""):gsub("%s*&&%s*", "\n"):gsub("%s+|%s+", "\n"):gsub(";%s", "\n")
+  return lists.matches(text, "[^\n]+")
+end
+
+-- All commands of a page: { line, text, is_span }. Lines that end with a backslash, or are followed by one with more
+-- blanks in front that begins with a bracket or a flag, are one.
+local function commands_of(page)
+  local list, number, open = {}, 0, nil
+  for line in (page .. "\n"):gmatch("([^\n]*)\n") do
+    number = number + 1
+    local goes_on = open and line:match("^%s%s%s%s+(.*)$")
+    if goes_on and (open.text:find("\\$") or goes_on:find("^[%[%-]")) then
+      open.text = open.text:gsub("%s*\\$", "") .. " " .. goes_on
+    else
+      local indented = line:match("^    (%S.*)$")
+      open = indented and { line = number, text = indented } or nil
+      list[#list + 1] = open
+      for span in (indented and "" or line):gmatch("`([^`]+)`") do
+        list[#list + 1] = { line = number, text = span, is_span = true }
+      end
+    end
+  end
+  return list
+end
+
+-- Problems of a page, a line each; and how many commands it has.
+local function problems_of(page, name)
+  local problems, count = {}, 0
+  for _, command in ipairs(commands_of(page)) do
+    for _, text in ipairs(command.is_span and { command.text } or parts_of(command.text)) do
+      count = count + (command_of(text) and 1 or 0)
+      local problem = problem_of(text, command.is_span)
+      problems[#problems + 1] = problem and ("%s:%d: %s: %s"):format(name, command.line, text, problem) or nil
+    end
+  end
+  return problems, count
+end
+
+local function pages()
+  local list = { "README.md", "CONTRIBUTING.md" }
+  for _, folder in ipairs({ "docs", "examples" }) do
+    for name in lfs.dir(folder) do
+      local path = folder == "docs" and folder .. "/" .. name or ("%s/%s/README.md"):format(folder, name)
+      list[#list + 1] = path:find("%.md$") and is_file(path) and path or nil
+    end
+  end
+  table.sort(list)
+  return list
+end
+
+TestCommands = {}
+
+function TestCommands.test_every_command_exists()
+  local problems, total = {}, 0
+  for _, path in ipairs(pages()) do
+    local found, count = problems_of(support.read(path), path)
+    lists.append(problems, found)
+    total = total + count
+  end
+  lu.assertEquals(table.concat(problems, "\n"), "")
+  lu.assertTrue(total > 250, total)
+end
+
+-- Every kind of mistake is found.
+function TestCommands.test_wrong_commands()
+  for _, case in ipairs({
+    { "    ./longhand trane SPEC", "no verb trane" },
+    { "    ./longhand train SPEC -- --step 3", "no flag --step" },
+    { "    ./longhand train SPEC -- --steps few", "not an integer" },
+    { "    ./longhand sweep ruoss_table1 --scal small", "no flag --scal" },
+    { "    ./longhand sweep ruoss_table9 --scale small", "no spec or study ruoss_table9" },
+    { "    ./longhand train no_such_spec", "no spec or study no_such_spec" },
+    { "    ./longhand train SPEC --set train.stepz=3", "no field train.stepz" },
+    { "    ./longhand sweep SPEC --axis encodin=alibi,rope", "no field encodin" },
+    { "    ./longhand calibrate RUN --set row=5", "row" },
+    { "    ./longhand report RUNS [--studdy NAME]\n        [--out DIR]", "no flag --studdy" },
+    { "    ./longhand analyze pca RUN \\\n        --legths 4", "no flag --legths" },
+    { "    $ cat a && there/trainer evel --checkpoint F", "no verb evel" },
+    { "    trainer eval --chekpoint F", "no flag --chekpoint" },
+    { "    trainer train --seed x", "not an integer" },
+    { "    make tets", "no target tets" },
+    { "    sh tests/system/test_nothing.sh", "no script" },
+    { "Say `./longhand lst` now.", "no verb lst" },
+    { "Say `trainer predict --chekpoint F` now.", "no flag --chekpoint" },
+  }) do
+    local problems = problems_of(case[1], "page")
+    lu.assertEquals(#problems, 1, case[1])
+    lu.assertStrContains(problems[1], case[2])
+  end
+end
+
+support.run()
