@@ -1,10 +1,9 @@
 # Small specs in float64 for every encoding, by name, with every dropout; sourced. family: prefix of their ids.
 # SCHEMES: those of the suite; MORE_SCHEMES: of the long one. Together every scheme, score of the library and reading.
 
-SCHEMES="none sinusoid learned rope rand_learned rand_rope rand_rope_ntk rope_yarn relative rand_relative
-    rand_relative_difference shaw rand_shaw alibi_learned rand_alibi_learned fire_softcap geometric
-    lst_learned"
-MORE_SCHEMES="rand_sinusoid rope_linear rand_relative_clamped rand_shaw_difference alibi rand_alibi
+SCHEMES="none learned rand_rope relative rand_shaw rand_alibi_learned fire_softcap geometric"
+MORE_SCHEMES="sinusoid rope rand_learned rand_rope_ntk rope_yarn rand_relative rand_relative_difference shaw alibi_learned
+    lst_learned rand_sinusoid rope_linear rand_relative_clamped rand_shaw_difference alibi rand_alibi
     rand_alibi_clamped window t5 rand_t5 rand_t5_difference kerple_log rand_kerple_log_difference kerple_power
     rand_kerple_power_difference fire rand_fire fire_causal sandwich rand_sandwich cyclic rand_cyclic
     distance_table rand_distance_table_difference log_length softcap constant_cap list places rand_places_difference
