@@ -84,6 +84,7 @@ check() {
     shift
     if "$@" >"$log" 2>&1; then
         count 1 0 0
+        ! grep '^skipped: ' "$log" || count 0 0 1
     else
         count 0 1 0
         echo "FAILED: $name"
