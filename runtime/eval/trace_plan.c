@@ -52,7 +52,7 @@ static lh_status group_lengths(lh_traces *traces, lh_error *error) {
     for (int i = 0; status == LH_OK && i < lh_lengths_count(lengths); i++) {
         int n = lh_lengths_at(lengths, i);
         if (lengths->list != NULL && find_group(traces, n) != NULL)
-            return lh_fail(error, LH_ERR_INPUT, "length %d is there twice", n);
+            return lh_fail(error, LH_ERR_INPUT, "--lengths: %d is there twice", n);
         status = add_group(traces, n, traces->request.examples, error);
     }
     return status;

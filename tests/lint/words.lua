@@ -4,6 +4,8 @@
 -- each of these, exit 1 where there is any:
 --   a comment, or a docstring of Python, that begins with a word that begins no sentence (WORDS),
 --   documentation of a field that begins with such a word, or with "how" or "its",
+--   a message about a user's mistake, LH_ERR_INPUT or LH_ERR_USAGE in the runtime, that names no file, field, flag,
+--   line or step: its text has none of NAMED,
 --   a file of more than LONGEST lines, or than LONGER says,
 --   a subject of a commit since BASE that is not `area: imperative`, is longer than 72 columns or has a semicolon.
 -- Commits are looked at where git knows BASE, else that is said.
@@ -13,6 +15,7 @@ package.path = "generator/?.lua;?.lua;" .. package.path
 local WORDS = { "What", "Which", "Where", "Of", "Those", "Such", "Likewise", "The same" }
 local FOLDERS = "generator lab runtime include kernels templates tests spec examples python Makefile cuda.mk longhand "
   .. ".ci"
+local NAMED = { "%%[%.%d]*s", "%-%-%l", "%f[%w]%l+%.%l", "^line %%", "^step %%" } -- %s: a name that is filled in
 local NOT_OURS = "^tests/golden/"
 local C = { c = true, h = true, cu = true, cpp = true, tpl = true, inc = true }
 local SHELL = { sh = true, mk = true, py = true }
@@ -109,6 +112,29 @@ local function check_length(path, lines)
   end
 end
 
+-- The text of a message is the strings behind the kind of its error; macros of formats may stand between them.
+local function check_messages(path, lines)
+  local source, number = table.concat(lines, "\n"), 1
+  local last = 1
+  for at, kind, rest in source:gmatch('()lh_fail%([&%w_.>-]+,%s*LH_ERR_(%u+),%s*()"') do
+    if kind == "INPUT" or kind == "USAGE" then
+      local text = ""
+      while rest do
+        local part, after = source:match('^"([^\n]-[^\\])"%s*[%u%d_a-z]*%s*()', rest)
+        text, rest = text .. (part or ""), part and source:find('^"', after)
+      end
+      number, last = number + select(2, source:sub(last, at - 1):gsub("\n", "")), at
+      local named = false
+      for _, form in ipairs(NAMED) do
+        named = named or text:find(form) ~= nil
+      end
+      if not named then
+        report("%s:%d: a message names no file, field or flag: %q", path, number, text:sub(1, 60))
+      end
+    end
+  end
+end
+
 local function check_file(path)
   local lines = {}
   for line in io.lines(path) do
@@ -116,6 +142,9 @@ local function check_file(path)
   end
   check_comments(path, lines)
   check_length(path, lines)
+  if path:find("%.[ch]$") and not path:find("^tests/") then
+    check_messages(path, lines)
+  end
 end
 
 local function check_fields()

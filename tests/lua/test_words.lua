@@ -28,6 +28,18 @@ function TestWords.test_comments_that_are_fine()
   end
 end
 
+function TestWords.test_messages()
+  local fail = 'lh_status f(lh_error *error) {\n    return lh_fail(error, LH_ERR_%s, %s);\n}\n'
+  for text, is_fine in pairs({ ['"the value is wrong"'] = false, ['"two lines\\n"\n  "of one", n'] = false,
+    ['"%s: is wrong", path'] = true, ['"no " PRId64 "\\n" "see --data", n'] = true,
+    ['"task.data: is wrong"'] = true }) do
+    local said, good = lint("message.c", fail:format("INPUT", text))
+    lu.assertEquals(good or false, is_fine, text)
+    lu.assertEquals(said:find("message.c:2: a message names no file", 1, true) == nil, is_fine, said)
+  end
+  lu.assertTrue(select(2, lint("message.c", fail:format("ENVIRONMENT", '"no memory"'))))
+end
+
 function TestWords.test_long_files()
   local text, good = lint("long.lua", ("local _ = 1\n"):rep(451))
   lu.assertNil(good)

@@ -127,7 +127,8 @@ static lh_status make_tokens(lh_reading *r, int64_t tokens, lh_error *error) {
 }
 
 lh_status lh_reading_add(lh_reading *r, int input, int output, int words, int axes, lh_place *place, lh_error *error) {
-    if (r->count == MOST_EXAMPLES) return lh_fail(error, LH_ERR_INPUT, "more than %d examples", MOST_EXAMPLES);
+    if (r->count == MOST_EXAMPLES)
+        return lh_fail(error, LH_ERR_INPUT, "task.kind, task.data: more than %d examples in a set", MOST_EXAMPLES);
     lh_status status = make_records(r, axes, error);
     if (status == LH_OK) status = make_tokens(r, words, error);
     if (status != LH_OK) return status;
