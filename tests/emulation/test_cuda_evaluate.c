@@ -303,7 +303,7 @@ static void test_evaluate_replicas_of_a_step_share_passes(void **state) {
         for (int i = 0; i < REPLICAS; i++) together[i] = ask(engines[i], EXAMPLES);
         assert_int_equal(lh_emulation_launches() - before, 2 * ((REPLICAS + blocks - 1) / blocks));
         for (int i = 0; i < REPLICAS; i++) assert_memory_equal(&together[i], &alone[i], sizeof alone[i]);
-        assert_int_equal(((lh_cuda_engine *)engines[0])->fleet->kept_bytes, 0);
+        assert_int_equal(((lh_cuda_engine *)engines[0])->fleet->early_bytes, 0);
         lh_toy_close_all(engines, REPLICAS);
         free(records);
         lh_toy_end_device();
@@ -334,7 +334,7 @@ static void test_evaluate_what_is_not_asked_for_goes(void **state) {
     const lh_cuda_fleet *fleet = ((lh_cuda_engine *)engines[0])->fleet;
     for (int turn = 1; turn <= 2; turn++) {
         assert_int_equal(launches_of(engines[0], EXAMPLES), 2);
-        assert_true(fleet->kept_bytes > 0);
+        assert_true(fleet->early_bytes > 0);
         step_both(engines);
         answers alone = ask_alone(engines[1]);
         int before = lh_emulation_launches();
@@ -344,12 +344,12 @@ static void test_evaluate_what_is_not_asked_for_goes(void **state) {
         assert_int_equal(launches_of(engines[0], EXAMPLES), 0);
     }
     assert_int_equal(launches_of(engines[0], EXAMPLES), 2);
-    assert_int_equal(fleet->kept_bytes, 0); /* not for engines[1] any longer */
+    assert_int_equal(fleet->early_bytes, 0); /* not for engines[1] any longer */
     assert_int_equal(launches_of(engines[1], EXAMPLES), 2);
     assert_int_equal(launches_of(engines[0], EXAMPLES - 1), 2); /* other conditions than engines[1] had */
     engines[1]->ops->close(engines[1]);
     assert_int_equal(launches_of(engines[0], EXAMPLES), 2);
-    assert_int_equal(fleet->kept_bytes, 0);
+    assert_int_equal(fleet->early_bytes, 0);
     engines[0]->ops->close(engines[0]);
     lh_toy_end_device();
 }
