@@ -83,7 +83,7 @@ return {
   },
   choices = {
     { "shards", 16,
-      "a step's batch is cut into so many parts, summed in order: the same bits on 1 to 16 threads" },
+      "parts of a step's batch, summed in order: the same bits on 1 to 16 threads" },
     { "block_tokens", 84,
       "tokens that go through all layers together while their activations are hot in cache" },
     { "attention", "probabilities kept",

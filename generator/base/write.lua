@@ -139,7 +139,7 @@ end
 function M.below(dir, name, given)
   local path = given or dir .. "/" .. name
   if not given and lfs.symlinkattributes(path, "mode") == "link" then
-    return nil, path .. " is a link; results are written where they are asked for, and nowhere else\n  hint: --out DIR"
+    return nil, path .. " is a link; results are written only below the named folder\n  hint: --out DIR"
   end
   return path
 end

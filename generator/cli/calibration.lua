@@ -14,14 +14,14 @@ function M.add(parser)
   command:usage("Usage: longhand calibrate RUN [--out FILE] [--reading NAME] [--set FIELD=VALUE] [--samples N] ...")
   command:argument("run", "folder of a run, or a checkpoint in one: the teacher"):argname("RUN")
   options.add(command, {
-    { "--out FILE", "the student's spec; default: <id>_calibrated.lua beside the teacher's where that is in spec/runs "
+    { "--out FILE", "the student's spec; default: <id>_calibrated.lua, next to a teacher's spec in spec/runs "
       .. "or --spec, or in the folder of the run" },
     { "--force", "overwrite a student's spec that is there" },
     { "--reading", "where the paper's code and equations part: neither throughout, or one of them", default = "usual",
       choices = { "usual", "code", "equations" } },
     { "--set FIELD=VALUE", "one of these choices otherwise, for example --set rows=all; docs/calibration.md has them "
       .. "all", count = "*", args = 1 },
-    { "--samples N", "training examples; those that come out right count", default = "1024", convert = positive },
+    { "--samples N", "training examples; those with right answers count", default = "1024", convert = positive },
     { "--seed S", "of the examples", default = "1", convert = positive },
     { "--length N", "task length of the examples; default: the longest of training", convert = positive },
     { "--positions", "whether the student keeps what tells its teacher where tokens stand; default: none, with --init "

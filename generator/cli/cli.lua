@@ -135,7 +135,7 @@ end
 
 local function add_report(parser)
   local report = parser:command("report"):summary("tables and curves of runs; or what differs between two runs")
-  report:description("Tables and curves of runs, beside a paper's numbers where a study names them; with two run "
+  report:description("Tables and curves of runs, with a paper's numbers if the study names them; with two run "
     .. "folders, what differs between them.")
   report:argument("runs", "a folder of runs, or the folder of a run"):argname("RUNS")
   report:argument("other", "the folder of another run, to compare the first with"):argname("RUN"):args("?")

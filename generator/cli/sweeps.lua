@@ -45,7 +45,7 @@ function M.add(parser)
   add_study(sweep, "DIR")
   options.add(sweep, {
     { "--jobs N", "cells at a time; default: as many as keep all processors busy", convert = converters.positive },
-    { "--hours N", "begin nothing new after so many hours; what trains then goes on to its end",
+    { "--hours N", "begin no run after N hours; runs in training continue to their end",
       convert = converters.span },
     { "--out DIR", "where the runs live", default = "runs" },
     { "--device DEVICE", "what computes: cpu, cuda or cuda:N; default: cpu", convert = converters.device },
@@ -103,7 +103,7 @@ local function conflict(result, action)
   elseif result.hours and (action or result.dry_run) then
     return ("--hours does not go with %s: it is for a sweep that trains"):format(action or "--dry-run")
   elseif result.hours and result.slurm then
-    return "--hours does not go with --slurm: `time` and `max_tasks` of the site file bound what is asked for"
+    return "--hours does not go with --slurm: `time` and `max_tasks` of the site file bound the job array"
   elseif (result.seconds or result.once) and action ~= "watch" then
     return ("%s goes with watch"):format(result.once and "--once" or "--seconds")
   elseif result.seconds and result.once then

@@ -115,7 +115,7 @@ function leaves.bucket(self, node)
   return ("bucket(%s, [%s])"):format(self:print(node[1], 0), edges), PRIMARY
 end
 
--- A number as torch.where wants it: of the type of what stands beside it.
+-- A number as torch.where wants it: of the type of what conflicts with it.
 local function branch(self, node)
   local out = self:print(node, 0)
   return node.op == "number" and not out:find("[%.e]") and out .. ".0" or out

@@ -76,7 +76,7 @@ M.pages = {
     fingerprints = { "adam_update" },
     shared = function(resolved) return resolved.train.optimizer.weight_decay == 0 end },
   { name = "adamw", title = "Adam", of = adamw, fields = { MOMENTS, DECAY },
-    doc = "the same, and parameters decay beside it (decoupled)", fingerprints = { "adamw_update" },
+    doc = "the same, with decoupled decay of parameters", fingerprints = { "adamw_update" },
     used = features.decays },
   { name = "sgd", title = "SGD", of = sgd, doc = "the gradient; with momentum, a running sum of gradients",
     fingerprints = { "kernels/cpu/sgd.h" }, fields = { {

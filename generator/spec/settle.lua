@@ -23,7 +23,7 @@ local function choice_of(context, given)
   local choices = lists.map(sections.TASK_CHOICES, function(name) return given.fields[name] and name or nil end)
   local choice, other = choices[1], choices[2]
   if other then
-    return add(context, given.fields[other], "task." .. other, "stands beside task." .. choice, "one of the two")
+    return add(context, given.fields[other], "task." .. other, "conflicts with task." .. choice, "one of the two")
   elseif not choice then
     add(context, given, "task.kind", "is missing",
       table.concat(values.kind_names(context, schema.at["task.kind"]), ", "),

@@ -215,7 +215,8 @@ local function add_network(facts, spec, net, attentions, of)
   if not two then
     add_all(facts, places_of(family.positions, attentions, of, additive, in_blocks))
   elseif not facts.decoder then
-    error({ unknown = ("the stream %s of the network beside %s"):format(net.streams[2].name, net.streams[1].name) }, 0)
+    error({ unknown = ("the stream %s of the network in addition to %s"):format(net.streams[2].name,
+      net.streams[1].name) }, 0)
   end
   local found = classes.derive(net, { name = names.camel(spec.resolved.model.kind), tensors = spec.plan.tensors,
     one_based = facts.one_based, shared = facts.shared, in_layers = facts.in_layers or {}, facets = of })

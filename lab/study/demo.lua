@@ -243,7 +243,7 @@ local function report(options, steps)
     options.say(message or problem)
     return 4
   end
-  options.say(("\nplot: %s/accuracy.svg and .png; numbers: table.txt, accuracy.csv; runs: beside them"):format(OUT))
+  options.say(("\nplot: %s/accuracy.svg and .png; numbers and runs: in the same folder"):format(OUT))
   return 0
 end
 

@@ -74,7 +74,7 @@ local function take_floor(job)
   local same = measure.compare(trainer, trainer, BOTH, job.options, os.time() + (job.stop - os.time()) // 10)
   job.floor = math.max(LEAST, same and math.abs(same.gain - 1) or 0)
   if same then
-    job.say(("%-36s %s"):format("the model's choices beside themselves", line_of(same)))
+    job.say(("%-36s %s"):format("the model's choices against themselves", line_of(same)))
   end
 end
 

@@ -46,10 +46,10 @@ static const char *kind_of(const struct stat *found) {
     return S_ISDIR(found->st_mode) ? "directory" : S_ISFIFO(found->st_mode) ? "pipe" : "device";
 }
 
-/* A pipe would make its reader wait for a writer, and a device may never end: open must not wait, and what was opened is
- * looked at before it is used. What is written to is no link to somewhere else. */
-/* Whose fault it is that a file cannot be read: the machine's, which may have what it lacks the next time, or the file's,
- * as far as is known. */
+/* A pipe would make its reader wait for a writer, and a device may never end: open must not wait, and what was opened
+ * is looked at before it is used. What is written to is no link to somewhere else. */
+/* Whose fault it is that a file cannot be read: the machine's, which may have what it lacks the next time, or the
+ * file's, as far as is known. */
 static lh_status blame(int number) {
     bool passing = number == EMFILE || number == ENFILE || number == ENOMEM || number == ESTALE;
     return passing ? LH_ERR_ENVIRONMENT : LH_ERR_INPUT;
@@ -247,7 +247,7 @@ lh_status lh_replace_file_by(const char *path, const lh_piece *pieces, size_t co
     int file = open_temporary(directory, &name);
     lh_status status;
     if (file < 0) {
-        status = system_failure(path, "cannot make a file beside it", error);
+        status = system_failure(path, "cannot make a file next to it", error);
     } else {
         status = fill_temporary(file, path, pieces, count, error);
         if (status == LH_OK) status = lh_rename_file(name, path, error);
@@ -270,7 +270,7 @@ lh_status lh_can_replace(const char *path, lh_error *error) {
     int file = open_temporary(directory, &name);
     lh_status status = LH_OK;
     if (file < 0) {
-        status = system_failure(path, "cannot make a file beside it", error);
+        status = system_failure(path, "cannot make a file next to it", error);
     } else {
         unlink(name);
         close(file);
@@ -361,8 +361,8 @@ static bool is_local(int directory) {
     return false;
 }
 
-/* Whether the process that made a temporary file is gone. One of this process's number is an earlier one's: here nothing
- * is written before the lock is had. */
+/* Whether the process that made a temporary file is gone. One of this process's number is an earlier one's: here
+ * nothing is written before the lock is had. */
 static bool is_abandoned(const char *name, bool local) {
     const char *made_in = name + strlen(TEMPORARY_START);
     size_t bytes = strlen(this_boot());

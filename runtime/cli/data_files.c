@@ -11,8 +11,8 @@
 /* Read by the generator, too; see verb_train.c. */
 static const lh_option options[] = {
     {"--data", LH_OPTION_TEXT, NULL, 0, 0, NULL, "FILE", "training examples, in place of the spec's file"},
-    {"--eval-data", LH_OPTION_TEXT, NULL, 0, 0, NULL, "FILE", "examples to evaluate, likewise"},
-    {"--validation", LH_OPTION_TEXT, NULL, 0, 0, NULL, "FILE", "examples for validation, likewise"},
+    {"--eval-data", LH_OPTION_TEXT, NULL, 0, 0, NULL, "FILE", "examples to evaluate, in place of the spec's file"},
+    {"--validation", LH_OPTION_TEXT, NULL, 0, 0, NULL, "FILE", "examples for validation, in place of the spec's file"},
 };
 enum { OPTIONS = LH_SETS }; /* in the order of sets */
 

@@ -72,7 +72,7 @@ static lh_status read_literal(reading *r) {
     return status != LH_OK || at == r->end ? status : fail_symbol(r, at);
 }
 
-/* The options with the frame that is asked for. */
+/* The options with the requested frame. */
 static lh_status choose_frame(const reading *r, lh_framed *to) {
     const lh_literal *l = r->literal;
     int least = lh_least_width(r->o, l->options, r->digits);

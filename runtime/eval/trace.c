@@ -280,7 +280,7 @@ static lh_status run_group(lh_traces *traces, lh_trace_group *group, lh_engine *
     close_pass(&p);
     if (status == LH_OK && group->counted == 0)
         return lh_fail(error, LH_ERR_INPUT,
-                       "--exact: length %d: 0 of %" PRId64 " examples come out right: there is nothing to average\n"
+                       "--exact: length %d: 0 of %" PRId64 " examples have right answers: there is nothing to average\n"
                        "  hint: train longer",
                        told, (int64_t)request->draws * group->examples);
     for (int i = 0; status == LH_OK && i < group->tensors; i++)

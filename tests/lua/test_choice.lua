@@ -123,7 +123,7 @@ function TestChoice.test_files()
   end
   local cell, study = cell_of("file", { [0.1] = { lines(1, 0) }, [0.2] = { lines(0.5, 1) } }, facts)
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set }, { 0.1, "in_distribution" })
-  lu.assertStrContains(captions.rates(study), "chosen on what of the set test is in_distribution")
+  lu.assertStrContains(captions.rates(study), "chosen on the part in_distribution of the set test")
   lu.assertStrContains(captions.grid(study), "share of 100 examples, 2 lengths 4..9, on the set test")
 end
 

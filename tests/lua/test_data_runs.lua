@@ -200,7 +200,7 @@ function TestSteps.test_more_and_fewer_epochs()
   lu.assertEquals({ state, words, #now.missing }, { "to train on", "from step 18 to 27 (3 epochs)", 2 })
   lu.assertEquals(decisions.lines(study), { "to train on: 1 run of width_16: from step 18 to 27 (3 epochs)" })
   state, words, study, now = survey({ train = "epochs = 1" })
-  local further = "at step 18, of 9 (1 epoch) that are asked for"
+  local further = "at step 18, of 9 (1 epoch) requested"
   lu.assertEquals({ state, words, #now.missing }, { "trained further", further, 1 })
   lu.assertEquals(decisions.lines(study), { ("trained further: 1 run of width_16: %s; they stay as they are"):format(
     further) })

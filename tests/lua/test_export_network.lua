@@ -444,7 +444,7 @@ function TestNetworks.test_networks_that_python_cannot_say_are_named()
     b:output(b:norm("first", y))
   end)), "does not know temperature of the operation activation (bent) of block half")
   lu.assertEquals(unknown_of(looks_across, nil, with_cross),
-    "does not know the stream target of the network beside source")
+    "does not know the stream target of the network in addition to source")
   lu.assertEquals(unknown_of(looks_across, 'kind = "rope", ' .. RANDOM:format('draw = "pass"'), with_cross, DECODER),
     "does not know drawn positions of two streams")
   lu.assertEquals(unknown_of(looks_across, nil, function(own)

@@ -217,7 +217,7 @@ function TestLoad.test_encoding_kind_is_short_for_use()
   lu.assertEquals(value(loaded, "encoding.rotation.kind"), "rope")
   lu.assertEquals(value(loaded, "encoding.positions.kind"), "randomized")
   lu.assertNil(value(loaded, "encoding.kind"))
-  assert_refused('return { encoding = { kind = "rope", use = "rope" } }', "encoding.kind: stands beside encoding.use")
+  assert_refused('return { encoding = { kind = "rope", use = "rope" } }', "encoding.kind: conflicts with encoding.use")
 end
 
 function TestLoad.test_lists_replace()

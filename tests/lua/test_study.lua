@@ -557,19 +557,19 @@ function TestLedger.test_answers_of_generative_models()
   end
   local run = { ["run.json"] = ended(cell, 70, 0, "decoder"), ["checkpoint.safetensors"] = "" }
   run["eval.jsonl"] = lines
-  lu.assertEquals(pair(cell, run), { "to evaluate", "greedy decoding is asked for" })
+  lu.assertEquals(pair(cell, run), { "to evaluate", "greedy decoding is requested" })
   lu.assertEquals(pair(given, run), { "done" })
   run["eval.jsonl"] = lines .. greedy
   lu.assertEquals(pair(cell, run), { "done" })
   run["eval.jsonl"] = greedy
-  lu.assertEquals(pair(given, run), { "to evaluate", "teacher-forced decoding is asked for" })
+  lu.assertEquals(pair(given, run), { "to evaluate", "teacher-forced decoding is requested" })
   run["eval.jsonl"] = lines:match("^[^\n]*\n")
-  lu.assertEquals(pair(cell, run), { "to evaluate", "3 lengths are not evaluated as it is asked for" })
+  lu.assertEquals(pair(cell, run), { "to evaluate", "3 lengths are not evaluated as requested" })
   run["eval.jsonl"] = lines
   local _, words, dir = state(cell, run)
-  lu.assertEquals(words, "greedy decoding is asked for")
+  lu.assertEquals(words, "greedy decoding is requested")
   os.remove(dir .. "/checkpoint.safetensors")
-  lu.assertEquals({ ledger.state(dir, ledger.wanted(cell), {}) }, { "done", "greedy decoding is asked for, but there "
+  lu.assertEquals({ ledger.state(dir, ledger.wanted(cell), {}) }, { "done", "greedy decoding is requested, but there "
     .. "is no checkpoint to evaluate" })
 end
 

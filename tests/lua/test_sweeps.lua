@@ -134,7 +134,7 @@ function TestFlags.test_mistakes()
   refused({ axes = { "model.layers=1" }, seeds = "4:0" }, "--seeds 4:0: error: ends before it starts")
   refused({ axes = { "model.layers=1" }, seeds = "all" }, "--seeds all: error: is no range of seeds")
   refused({ axes = { "model.layers=1" }, rates = "1e-3,fast" }, '"fast" is no number')
-  refused({ axes = { "train.learning_rate=1" }, rates = "1" }, "stands beside an axis of train.learning_rate")
+  refused({ axes = { "train.learning_rate=1" }, rates = "1" }, "conflicts with an axis of train.learning_rate")
   refused({ axes = { "model.layers=1" }, study = "ruoss_table1" }, "ruoss_table1 is a study: ./longhand sweep")
   refused({ axes = { "model.layers=1" }, study = "spec/studies/ruoss_table1.lua" }, "this is a study, a grid of specs")
 end

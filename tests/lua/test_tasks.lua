@@ -160,7 +160,7 @@ function TestTasks.test_a_shared_alphabet()
     [" * option few: 1..3 = 3; x\n * symbol count: few\n * start symbol: $"] = '"$" is not always among the symbols',
     [" * end symbol: c"] = 'end symbol: "c" is not always among the output symbols',
     [" * option few: 1..3 = 3; x\n * symbol count: few\n * end symbol: $"] = '"$" is not always among the output',
-    [" * output symbols: a b"] = "output symbols: they stand beside symbols",
+    [" * output symbols: a b"] = "output symbols: they conflict with symbols",
     [" * symbol count: 4"] = "symbol count: 4 is 4",
   }) do
     probe, text = shared(line)
@@ -279,7 +279,7 @@ function TestTasks.test_malformed_headers_are_told_with_their_line()
     { 8, " * option order: 1 2 01; which", "option order: the choice 01 stands twice" },
     { 8, " * option order: a B; which", 'option order: "B" is no choice' },
     { 8, " * option order: 1 2147483648; which", 'option order: "2147483648" is no choice' },
-    { 8, " * option order: 2 ten; which", "option order: words stand beside integers" },
+    { 8, " * option order: 2 ten; which", "option order: words are mixed with integers" },
     { 8, " * mask: nothing", 'probe.c:8:4: error: mask: "nothing" is nothing that masked labels leave' },
     { 8, " * options order: a b; which", 'there is no "options order"' },
     { 10, "void lh_task_other(void);", "lh_task_probe is not defined here" },

@@ -56,7 +56,7 @@ local PAIR_ENCODINGS = {
 }
 
 -- Tasks with their training, evaluation and models. One in five has its one answer at the last token of the
--- input, one at the token that is asked for, and two are encoder-decoders.
+-- input, one at the probe token, and two are encoder-decoders.
 local SAMPLED = { train = [[use = "ruoss", lengths = { 1, 18 }]], eval = "lengths = { 1, 18 }, " }
 local READINGS = {
   { task = "latin_square", of = { train = "epochs = 1", eval = "" },

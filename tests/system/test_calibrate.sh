@@ -219,7 +219,7 @@ refuses() {
 # Runs that cannot be teachers: untrained, torn, without a decoder.
 no_teacher() {
     "$work/counts/trainer" train --out "$work/untrained" --steps 0 --no-eval || return
-    ends_with 1 '0 of 64 examples come out right' ./longhand calibrate "$work"/untrained/counts/*/* --samples 64 \
+    ends_with 1 '0 of 64 examples have right answers' ./longhand calibrate "$work"/untrained/counts/*/* --samples 64 \
         --trainer "$work/counts/trainer" || return
     cp -r "$run" "$work/torn" && head -c 3000 "$run/checkpoint.safetensors" >"$work/torn/checkpoint.safetensors" &&
         ends_with 1 'checkpoint.safetensors' ./longhand calibrate "$work/torn" --trainer "$work/counts/trainer" &&

@@ -117,7 +117,7 @@ static void test_replace_file_directory_in_the_way_refused(void **state) {
 static void test_replace_file_missing_directory_named(void **state) {
     lh_error error;
     lh_status status = lh_replace_file(lh_test_path(*state, "none/out"), "x", 1, &error);
-    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "none/out: cannot make a file beside it: No such file");
+    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "none/out: cannot make a file next to it: No such file");
 }
 
 enum { BIG = 200000 };

@@ -290,7 +290,7 @@ function Handles:section(title, from, read)
     __metatable = false,
     __index = self.guard(function(_, name)
       if type(name) ~= "string" then
-        self:fail(("%s is asked for %s"):format(title, found(self, name)), "a name")
+        self:fail(("%s is indexed with %s"):format(title, found(self, name)), "a name")
       end
       self.fields[title .. "." .. name] = true
       if read then

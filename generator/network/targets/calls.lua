@@ -69,7 +69,7 @@ function M.append(target, records, kind, at, ...)
 end
 
 -- The names that texts of records go through: p of "p->bias", s of "&s->self", train of "train ? keep : NULL"; and
--- those that are asked for, or say of what a record is a part.
+-- the requested ones, or say of what a record is a part.
 function M.reads(records)
   local read = {}
   for _, record in ipairs(records) do

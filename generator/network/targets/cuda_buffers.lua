@@ -126,7 +126,7 @@ local function family_work(sides, family, list)
     local of_weights = normaliser.normalised and "before they are divided by their sum" or "of values"
     add(of_pairs(sides, family, "weights", GLOBAL,
       ("[sequences%s][HEADS][key - query, or that + T][queries] %s"):format(at_a_time, of_weights)))
-    add(of_pairs(sides, family, "pairs", GLOBAL, "likewise: 1 - P, then gradients of logits"))
+    add(of_pairs(sides, family, "pairs", GLOBAL, "the same for 1 - P, then for gradients of logits"))
     add(of_heads(sides.queries, family, "query_sums", GLOBAL,
       "[numbers as in geometric_numbers][sequences][HEADS][T] what a query adds to their gradients",
       family.PREFIX .. "QUERY_SUMS"))
@@ -138,7 +138,7 @@ local function family_work(sides, family, list)
     end
   end
   if attends.pair_scores then
-    add(of_pairs(sides, family, "pair_scores", GLOBAL, "likewise, of scores"))
+    add(of_pairs(sides, family, "pair_scores", GLOBAL, "the same for scores"))
   end
   if family.relative.biases then
     add(of_heads(sides.keys, family, "key_sums", GLOBAL,

@@ -55,11 +55,11 @@ local function probabilities(plan, remade, add)
   end
   local blocks = ("%d queries at a time, while these are hot in cache"):format(remade.queries)
   if remade.always then
-    add("attention", "probabilities remade", "as the spec asks, on the way back: " .. blocks)
+    add("attention", "probabilities recomputed", "as the spec says, in the backward pass: " .. blocks)
   else
     add("attention", ("kept up to %d tokens"):format(math.floor(math.sqrt(remade.pairs))),
-      "probabilities of more are made again on the way back, " .. blocks .. ": kept by all layers, they would fill "
-        .. "the last cache")
+      "probabilities of longer ones are recomputed in the backward pass, " .. blocks
+        .. ": kept by all layers, they would fill the last cache")
   end
 end
 
@@ -68,7 +68,7 @@ function M.list(plan)
   local function add(what, value, why)
     list[#list + 1] = { what = what, value = value, why = why }
   end
-  add("shards", plan.train.shards, "a step's batch is cut into so many parts, summed in order: the same bits on 1 to "
+  add("shards", plan.train.shards, "parts of a step's batch, summed in order: the same bits on 1 to "
     .. plan.train.shards .. " threads")
   add("block_tokens", plan.block_tokens,
     "tokens that go through all layers together while their activations are hot in cache")

@@ -45,7 +45,7 @@ local KINDS = { decoder = "a decoder", encoder_decoder = "an encoder-decoder" }
 
 local BIASES = { all = "biases in all products", none = "no biases" }
 
-local READOUTS = { last = "answers at the last token of the input", probe = "answers at the token that is asked for" }
+local READOUTS = { last = "answers at the last token of the input", probe = "answers at the probe token" }
 
 local function behind(words)
   return #words > 0 and ", " .. table.concat(words, ", ") or ""
@@ -162,7 +162,7 @@ function M.comments(plan)
       .. "values.", size, encoding),
     flops = flops_comment(plan),
     loss = wrapped(("Softmax cross-entropy over %d classes at %s of each sequence%s."):format(plan.classes,
-      plan.readout == "probe" and "the token that is asked for" or "the last tokens",
+      plan.readout == "probe" and "the probe token" or "the last tokens",
       plan.task.counted and ", masked labels apart" or "")),
   }
 end

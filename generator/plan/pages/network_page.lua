@@ -43,7 +43,7 @@ end
 local HEADS = { "", "", "parameters", "kept kB", "scratch kB", "GFLOP", "" }
 local TO_THE_LEFT = { true, true, [7] = true } -- columns
 local ABOUT = "network     what a step does, and its GFLOP. Memory of a thread, with room for %s of %s: kept\n"
-  .. "            for the way back, by all repetitions; scratch, which is used again, where it is first written"
+  .. "            for the backward pass, by all repetitions; scratch, which is reused, where it is first written"
 
 -- Rows and titles (text) as lines: columns are as wide as they must be.
 local function aligned(rows)

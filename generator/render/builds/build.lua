@@ -164,7 +164,7 @@ local function staging_folder(dir)
       return staging, why
     end
   end
-  return nil, ("cannot make a folder beside %s"):format(dir)
+  return nil, ("cannot make a folder next to %s"):format(dir)
 end
 
 -- The generated file of a name, or nothing.

@@ -9,7 +9,7 @@ return {
       { name = "encoder", families = { "self" },
         doc = "sees the whole input, then one empty token per output, at which it answers" },
       { name = "decoder", families = { "self" },
-        doc = "causal: reads input, separator and target, and at each token is asked for the next" },
+        doc = "causal: reads input, separator and target, and predicts the next token at each one" },
       { name = "encoder_decoder", families = { "encoder", "decoder", "cross" },
         doc = "an encoder reads the input; a decoder reads a separator and the target, and looks at the encoder" },
     } },
@@ -79,7 +79,7 @@ return {
       .. "the input",
     more = {
       "last: the last one",
-      "probe: the one that is asked for, where the task declares a probe",
+      "probe: the token that the task declares as its probe",
     } },
   { path = "model.tied", seldom = true, type = "boolean", default = false, left_out = false,
     only = { "decoder", "encoder_decoder" },

@@ -45,7 +45,7 @@ return lists.join({
       { name = "cosine", doc = "falls along half a cosine until train.steps, or the last of train.epochs" },
     } },
   { path = "train.schedule.warmup", type = "integer", min = 0, max = common.MOST, default = 0, left_out = 0,
-    unit = "steps", doc = "so many first steps rise to the rate: step t of them has t / warmup of it" },
+    unit = "steps", doc = "the first steps, in which the rate rises: step t has t / warmup of it" },
   { path = "train.schedule.final", seldom = true, type = "number", min = 0, below = 1, default = 0,
     only = { "linear", "cosine" },
     doc = "the last rate as a share of the learning rate; the step after the last one would have it" },

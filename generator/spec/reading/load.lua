@@ -180,7 +180,7 @@ local function split_use(state, section, own, path)
   end
   local use, kind = own.fields.use, section == "encoding" and own.fields.kind or nil
   if use and kind then
-    refuse(state, kind, path .. ".kind", ("stands beside %s.use"):format(path),
+    refuse(state, kind, path .. ".kind", ("conflicts with %s.use"):format(path),
       ("one of the two; %s.kind = N is short for %s.use = N"):format(path, path))
   end
   if not use and not kind then

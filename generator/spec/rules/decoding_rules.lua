@@ -43,7 +43,7 @@ function M.warn(seen, say)
     local words = page.told_length and page.told_length(seen.resolved, sides)
     if words then
       say.warn(("%s: %s, those of the target among them, and targets of this task end with a symbol: while it answers, "
-        .. "a model is told the length that the example's target has in the data (docs/own-task.md#decoding)"):format(
+        .. "a model reads the length of the example's target in the data (docs/own-task.md#decoding)"):format(
         say.named("encoding." .. page.name), words))
     end
   end

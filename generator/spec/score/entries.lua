@@ -167,14 +167,14 @@ local function entries_of(context, node, path)
   end
   local use, score = node.fields.use, node.fields.score
   if use and score then
-    return context.report(score, path .. ".score", "stands beside use", "one of the two")
+    return context.report(score, path .. ".score", "conflicts with use", "one of the two")
   elseif use then
     return open_preset(context, node, path)
   end
   local name, inner = tree.strangers(node, { "score", "parameters" })()
   if name then
     return context.report(inner, path .. "." .. name, "no such field", "use, score, parameters",
-      "constants stand beside use; a score of its own has parameters = { " .. name .. " = ... }")
+      "constants are for scores with use; any other score has parameters = { " .. name .. " = ... }")
   elseif not is_function(score) then
     return context.report(score or node, path .. ".score", score and "is no function" or "is missing", ENTRY_TEXT)
   end

@@ -37,7 +37,7 @@ local function list_entries(of, report)
     if not node.unstated then
       return report(node, ("%s.parameters.%s"):format(of.path, name),
         "the score is a list, whose entries have parameters each",
-        "parameters of an entry: { score = function(x) ... end, parameters = { ... } }, or a constant beside its use")
+        "parameters of an entry: { score = function(x) ... end, parameters = { ... } }, or a constant next to its use")
     end
   end
   return lists.map(score.items, function(item, i)

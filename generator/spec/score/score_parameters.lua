@@ -74,9 +74,9 @@ end
 local function read_extent(context, fields, path)
   local shape, index, by_distance = fields.shape, fields.index, fields.by_distance
   if by_distance and (by_distance.value ~= true or not index) then
-    return misfit(context, by_distance, path .. ".by_distance", "true, beside index: which distances have values")
+    return misfit(context, by_distance, path .. ".by_distance", "true, together with index, which lists the distances")
   elseif shape and index then
-    return context.report(shape, path .. ".shape", "stands beside index", "one of the two")
+    return context.report(shape, path .. ".shape", "conflicts with index", "one of the two")
   elseif shape then
     local size = integer_of(shape, 1, MOST)
     if not size then
@@ -215,7 +215,7 @@ end
 -- Whether it is learned: as it says, else as init or values stand; nil after an error.
 local function read_learned(context, node, fields, path)
   if fields.init and fields.values then
-    return context.report(fields.values, path .. ".values", "stands beside init",
+    return context.report(fields.values, path .. ".values", "conflicts with init",
       "init for what is learned, values for what is not")
   elseif not fields.init and not fields.values then
     return context.report(node, path, "has no values", "init, where it is learned, or values, where it is not")
@@ -268,7 +268,7 @@ function M.read(context, name, node, path)
   if not p.per or many and not p.size or outside and not is_outside(outside) or p.learned == nil then
     return nil
   elseif outside and not many then
-    return context.report(outside, path .. ".outside", "a single value has no outside", "shape or index beside it")
+    return context.report(outside, path .. ".outside", "a single value has no outside", "shape or index as well")
   elseif not take_room(context, node, path, p) then
     return nil
   end

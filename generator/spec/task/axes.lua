@@ -15,7 +15,7 @@ M.MOST = 4 -- LH_MOST_AXES
 M.NOISE = "noise" -- in eval.by, but an axis of no data: what is added to embeddings
 M.LOUDEST = 1e6
 M.TRAINED = "trained" -- of files also where no line says it: whether an example is among those of training
-M.FRAME = "frame" -- what is made for the values that are asked for: there is no all of it
+M.FRAME = "frame" -- what is made for the requested values: there is no all of it
 local IN_FRAME = { digits = true, carry = true } -- axes that a frame bounds
 
 -- Names that no axis may have: keys of examples, of lines of eval.jsonl, and of tables of them (python/longhand.py).

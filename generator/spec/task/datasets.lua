@@ -62,7 +62,7 @@ local function validation_digest(context, given)
   local text, problem = input.read(file.real, LARGEST)
   if not text then
     values.add(context, given.fields.validation, "task.validation", ("cannot read %s: found %s"):format(file.shown,
-      problem and problem.found or "no such file"), problem and problem.expected or "a file beside the spec",
+      problem and problem.found or "no such file"), problem and problem.expected or "a file, relative to the spec",
       "the puzzles to train on hang on it, and so does the plan")
   end
   return text and sha256.digest(text)
@@ -98,7 +98,7 @@ function M.settle_steps(context, facts)
       '"steps"; only finite data has epochs')
   end
   if given.epochs and given.steps then
-    values.add(context, given.epochs, "train.epochs", "stands beside train.steps", "one of the two")
+    values.add(context, given.epochs, "train.epochs", "conflicts with train.steps", "one of the two")
   elseif given.epochs and sampled then
     values.add(context, given.epochs, "train.epochs", "does not go with a sampler",
       "train.steps; only finite data has epochs")

@@ -166,7 +166,8 @@ local function read_task(kind, path, text, d)
   if facts.axes and not facts.sets then
     report(lines[1], "an axis is there, but no sets", "sets: train test; axes are for tasks of finite data")
   elseif facts.sets and ((facts.input_length or "") .. " " .. (facts.output_length or "")):find("%f[%w_]n%f[^%w_]") then
-    report(lines[1], "a length depends on n", "the greatest lengths that examples have, as numbers, beside sets")
+    report(lines[1], "a length depends on n",
+      "the greatest lengths that examples have, as numbers, in a task with sets")
   end
   if TAKEN[kind] then
     report(whole, ("no task can be called %q: longhand/task.h has a lh_task_%s"):format(kind, kind),

@@ -296,7 +296,7 @@ end
 local function shares_table(result)
   return sheets.table({ name = "shares", title = "Seeds that generalise, and tests that suppose nothing of how scores "
     .. "are spread", about = ("a seed generalises with %s; Fisher's exact test is of the two shares, the permutation "
-    .. "test of the two means, both two-sided; least p: what so many seeds can reach at best"):format(
+    .. "test of the two means, both two-sided; least p: the smallest that this number of seeds allows"):format(
     metrics.criterion_text(result.criterion)), heads = { result.axis, "first", "second", "p Fisher (Holm)", "p Fisher",
     "p permutation", "least p" }, rows = lists.map(result.pairs, function(pair)
       return { pair_title(pair), share_text(pair.a), share_text(pair.b), p_text(pair.fisher_p), p_text(pair.fisher),

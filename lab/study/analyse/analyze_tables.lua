@@ -266,7 +266,7 @@ local function correlations_table(list)
     return row
   end)
   return sheets.table({ name = "correlations", title = "Correlation with accuracy: Pearson, and Spearman (ranks)",
-    about = "of learned tables; the accuracy is that of the trained model, also beside step 0", heads = heads,
+    about = "of learned tables; the accuracy is that of the trained model, also in the row of step 0", heads = heads,
     rows = rows })
 end
 

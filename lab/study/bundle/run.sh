@@ -163,9 +163,9 @@ for one in $training; do # no other process stops them
     kill -TERM "${one#*:}" 2>/dev/null
 done
 
-[ -z "$broken" ] || fail 4 "this machine is in the way, as told above; once that is mended, the same command goes on"
+[ -z "$broken" ] || fail 4 "this machine prevents it, as reported above; mend that, and the same command continues"
 [ $ended -eq $count ] || stopped=yes
 [ -z "$stopped" ] || fail 75 "stopped; what was training has written checkpoints, and the same command goes on"
-[ $failed -eq 0 ] || fail 1 "$failed of $count cells failed, as told above; the same command tries them again"
+[ $failed -eq 0 ] || fail 1 "$failed of $count cells failed, as reported above; the same command tries them again"
 [ $all_done -eq $all ] || fail 75 "$all_done of $all runs done; another process trains the others"
 echo "$all_done of $all runs done"

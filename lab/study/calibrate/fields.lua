@@ -63,7 +63,7 @@ M.FIELDS = {
   { "over", one_of("nonzero", "all"), "nonzero", "nonzero", "all", "lines that enter mean and deviation" },
   { "equal", one_of("each", "merged"), "each", "merged", "each", "lines of equal value count each, or once" },
   { "threshold.self", number_within(0, 1e6), "0.87", "0.87", "4", "deviations above the mean, in self-attention" },
-  { "threshold.cross", number_within(0, 1e6), "4.5", "4.5", "4", "likewise in cross-attention" },
+  { "threshold.cross", number_within(0, 1e6), "4.5", "4.5", "4", "the same for cross-attention" },
   { "keep", one_of("above", "at_least"), "above", "at_least", "above", "lines above the threshold, or at it, too" },
   { "spread", number_within(0, 1), "1e-6", "0", "0",
     "a deviation less than this share of the largest value is noise: nothing is found" },

@@ -184,7 +184,7 @@ local function read_rates(work, text)
   end)
   for _, axis in ipairs(work.axes) do
     if axis.field == "train.learning_rate" then
-      work.refuse(work.rates, "stands beside an axis of train.learning_rate", "one of the two")
+      work.refuse(work.rates, "conflicts with an axis of train.learning_rate", "one of the two")
     end
   end
   return ("  learning_rates = { %s },"):format(table.concat(rates, ", "))

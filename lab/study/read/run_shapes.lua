@@ -58,7 +58,7 @@ local PARAMETER = shapes.object({
   if not value.init and not value.values then
     return { field = path, found = "neither init nor values", expected = "one of them" }
   elseif value.size and not value.first then
-    return { field = path .. ".first", found = "nothing", expected = "an integer, beside size" }
+    return { field = path .. ".first", found = "nothing", expected = "an integer, together with size" }
   end
 end })
 

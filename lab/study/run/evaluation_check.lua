@@ -97,7 +97,7 @@ local function problem_of_set(set, lines, wanted, facts)
   local other = ("%s has other bytes than the file that was evaluated"):format(set.shown)
   local recorded = data[set.key .. "_sha256"]
   if not lines then
-    return ("%s is not evaluated as it is asked for"):format(set.shown)
+    return ("%s is not evaluated as requested"):format(set.shown)
   elseif set.digest and recorded and recorded ~= set.digest then
     return other -- also where lines of the file are there: readers of runs depend on run.json
   end
@@ -107,7 +107,7 @@ local function problem_of_set(set, lines, wanted, facts)
     if set.digest and digest ~= set.digest:sub(1, DIGITS) then
       return other
     elseif not fits(line, wanted) then
-      return ("other examples of %s are asked for"):format(set.shown)
+      return ("other examples of %s are requested"):format(set.shown)
     end
   end
   return older and not are_whole(lines, facts.spec.eval.examples, data[set.key .. "_examples"])

@@ -116,9 +116,9 @@ local function missing_of(dir, wanted, facts)
   if not left then
     return nil, false, is_older
   elseif is_older then
-    return ("%s decoding is asked for"):format(wanted.decoding == "greedy" and "greedy" or "teacher-forced"), true
+    return ("%s decoding is requested"):format(wanted.decoding == "greedy" and "greedy" or "teacher-forced"), true
   end
-  return left > 0 and ("%s not evaluated as it is asked for"):format(wording.count(left, "length") .. (left == 1
+  return left > 0 and ("%s not evaluated as requested"):format(wording.count(left, "length") .. (left == 1
     and " is" or " are")) or nil, false
 end
 
@@ -140,7 +140,7 @@ end
 -- The state of a run that ended well, or whose last checkpoint is of a step after all requested ones; else nil.
 local function state_by_steps(wanted, facts, step, total)
   if total and step > total then
-    return "trained further", ("at step %d, of %s that are asked for"):format(step, steps_text(wanted, total))
+    return "trained further", ("at step %d, of %s requested"):format(step, steps_text(wanted, total))
   elseif total and facts.exit == 0 and step < total then
     return "to train on", ("from step %d to %s"):format(step, steps_text(wanted, total))
   end
@@ -151,8 +151,8 @@ function M.has_checkpoint(dir)
     or lfs.attributes(dir .. "/checkpoint.previous.safetensors", "mode") ~= nil
 end
 
--- The state of a run that has all steps, by its evaluation. One that a version before evaluated otherwise counts as
--- done where there is no checkpoint to evaluate: it would be trained anew.
+-- The state of a run that has all steps, by its evaluation. A run with the evaluation of an earlier version counts as
+-- done if it has no checkpoint: evaluating it would mean training it again.
 local function state_by_evaluation(dir, wanted, facts)
   local problem, is_older, damage = missing_of(dir, wanted, facts)
   if damage then
@@ -186,7 +186,7 @@ end
 M.STATES = { "running", "queued", "to train on", "to evaluate", "trained further", "stopped", "failed", "damaged",
   "absent", "waiting" }
 
--- The state of a run, and in words the damage of a damaged one, or the work left for one that has ended.
+-- The state of a run, and a text: the damage of a damaged run, or the work that is left for one that has ended.
 function M.state(dir, wanted, locks)
   local state, words = recorded(dir, wanted)
   if state ~= "done" and locks[lfs.attributes(dir .. "/lock", "ino") or false] then

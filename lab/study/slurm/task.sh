@@ -187,7 +187,7 @@ publish() {
     from=$attempt/$id/$digest/$1
     is_finished "$from" || return 0
     ! is_done "$1" || return 0
-    carry "$1" || { say "$id $1: what lies beside it cannot be copied; it stays in $from" && return; }
+    carry "$1" || { say "$id $1: other files of its folder cannot be copied; it stays in $from" && return; }
     if [ "$how" = again ] && [ -e "$cell/$1" ]; then
         mkdir -p "$attempt/replaced" && move "$cell/$1" "$attempt/replaced/$1"
     fi

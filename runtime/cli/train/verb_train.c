@@ -165,7 +165,7 @@ static lh_status check_data(const lh_spec *spec, const lh_train_flags *flags, lh
     if (flags->overfit > lh_dataset_count(&corpus->train, n))
         return lh_fail(error, LH_ERR_INPUT,
                        "--overfit %lld: %s has %lld examples of its longest shape, %d and %d tokens\n"
-                       "  expected: at most so many",
+                       "  expected: at most as many",
                        (long long)flags->overfit, corpus->train.path, (long long)lh_dataset_count(&corpus->train, n),
                        lh_input_length(spec, n), lh_output_length(spec, n));
     fprintf(stderr, "%s: %lld examples in %s; an epoch is %lld batches, %lld steps are %.4g epochs\n", spec->id,

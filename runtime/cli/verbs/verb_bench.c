@@ -111,7 +111,7 @@ static lh_status bench_decoding(const lh_bench_request *request, bool json, lh_e
     return status;
 }
 
-/* The modes that are asked for (1 << mode) at one task length; with all of them decoding, too, where a program keeps keys
+/* The requested modes (1 << mode) at one task length; with all of them decoding, too, where a program keeps keys
  * and values for it. */
 static lh_status bench_length(lh_bench_request *request, unsigned modes, bool json, lh_error *error) {
     static const lh_mode order[] = {LH_MODE_TRAIN, LH_MODE_EVALUATE};

@@ -17,7 +17,7 @@ typedef struct flags {
 } flags;
 
 static const lh_verb verb = {
-    "eval", "Exact match and accuracy of a checkpoint's answers, per length; appends to eval.jsonl beside it.",
+    "eval", "Exact match and accuracy of a checkpoint's answers, per length; appends to eval.jsonl in its folder.",
     "The examples of a length are the same for every model, run and draw, as long as the seed is.\n"
     "SIGTERM, SIGUSR1, SIGHUP and Ctrl-C keep lines of conditions that are through and exit with 75; --resume\n"
     "goes on.\n"

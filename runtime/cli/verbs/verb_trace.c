@@ -33,7 +33,7 @@ static const lh_verb verb = {
     "  activations  n<N>.embedding, n<N>.layers.<L>.output  [examples][T][width]\n"
     "  entropy      n<N>.layers.<L>.entropy    [heads], mean of -sum p ln p over examples and queries; also printed\n"
     "With them n<N>.tokens [examples][T]. More than one draw puts [draws] in front; --average removes draws and\n"
-    "examples, and the tokens; of those that come out right alone with --exact. The examples are the first of those "
+    "examples, and the tokens; with --exact only of those with right answers. The examples are the first of those "
     "that an evaluation of this length and seed sees.\n"
     "With finite data N is the input length; where outputs differ, too, n<N>o<M> in place of n<N>, M outputs.\n"
     "FILE of --input has JSON lines as predict reads them; lines of one length are traced together. --text has symbols "
@@ -45,7 +45,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
     char text[120];
     const char *literal = cli->spec->task->literal;
     *f = (flags){.what = "attention", .examples = 1, .draws = 1, .seed = LH_EVAL_SEED};
-    snprintf(text, sizeof text, "an input in the task's symbols%s%.40s, likewise; up to 64",
+    snprintf(text, sizeof text, "an input in the task's symbols%s%.40s, in the same form; up to 64",
              literal != NULL ? ", such as " : "", literal != NULL ? literal : "");
     const lh_option options[] = {
         {"--checkpoint", LH_OPTION_TEXT, &f->checkpoint, 0, 0, NULL, "FILE", "(required)"},
@@ -87,7 +87,7 @@ static lh_status read_kinds(const char *text, bool *wanted, lh_error *error) {
     }
 }
 
-/* The shortest length that the spec evaluates, or of the set that is asked for; 0: none. */
+/* The shortest length that the spec evaluates, or of the requested set; 0: none. */
 static int shortest_length(const lh_spec *spec, const lh_dataset *set) {
     const lh_corpus *corpus = spec->corpus;
     int shortest = 0;
@@ -136,7 +136,7 @@ static lh_status check_means(const lh_spec *spec, const flags *f, const bool *wa
     if (f->exact && inputs != NULL)
         return lh_fail(error, LH_ERR_USAGE, "--exact: is for examples; inputs of %s are all traced", inputs);
     if (f->exact && kept && !f->average)
-        return lh_fail(error, LH_ERR_USAGE, "--exact: is for means\n  expected: --average beside it");
+        return lh_fail(error, LH_ERR_USAGE, "--exact: is for means\n  expected: --average as well");
     if (f->shuffle && inputs != NULL)
         return lh_fail(error, LH_ERR_USAGE, "--shuffle: is for finite data; inputs of %s keep their order", inputs);
     if (f->shuffle && spec->corpus == NULL)
@@ -209,7 +209,7 @@ static void print_exact(const lh_traces *traces, bool json) {
         const lh_trace_group *group = &traces->groups[g];
         int64_t passes = (int64_t)group->examples * traces->request.draws;
         if (!json) {
-            printf("%s: %" PRId64 " of %" PRId64 " come out right\n", group->label, group->counted, passes);
+            printf("%s: %" PRId64 " of %" PRId64 " have right answers\n", group->label, group->counted, passes);
             continue;
         }
         lh_json line;

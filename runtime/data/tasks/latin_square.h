@@ -1,8 +1,8 @@
 /* Puzzles of the Latin Square Task: a 4 x 4 grid with some symbols given and one cell asked for.
  *
- * How many rows and columns must be held together in one step is a puzzle's number of vectors, as Ito et al. 2024's code
- * finds it: the first strategy that applies decides number and answer. A step that fills another cell first is none.
- * Cells are numbered 0 .. 15 by rows.
+ * How many rows and columns must be held together in one step is a puzzle's number of vectors, as Ito et al. 2024's
+ * code finds it: the first strategy that applies decides number and answer. A step that fills another cell first is
+ * none. Cells are numbered 0 .. 15 by rows.
  */
 #ifndef LONGHAND_TASK_LATIN_SQUARE_H
 #define LONGHAND_TASK_LATIN_SQUARE_H
@@ -17,7 +17,7 @@ enum { LATIN_CELLS = 16, LATIN_SQUARES = 576, LATIN_VECTORS = 3, LATIN_PROBE = 5
 /* Four bits for each cell, one of them set where its symbol is given: bit s - 1 for symbol s. */
 typedef struct latin_puzzle {
     uint64_t givens;
-    int probe; /* the cell that is asked for; it is not given */
+    int probe; /* the cell to solve; it is not given */
 } latin_puzzle;
 
 /* In the order in which they are tried. */
@@ -141,7 +141,8 @@ static inline bool latin_same(const latin_puzzle *a, const latin_puzzle *b) {
     return a->givens == b->givens && a->probe == b->probe;
 }
 
-/* Whether the Jaccard distance of two puzzles is 0.8 or less, each a set of cells with what stands there, the probe too. */
+/* Whether the Jaccard distance of two puzzles is 0.8 or less, each a set of cells with what stands there, the probe
+ * too. */
 static inline bool latin_near(const latin_puzzle *a, const latin_puzzle *b) {
     int same = a->probe == b->probe;
     return 5 * (latin_count(a->givens & b->givens) + same) >= latin_count(a->givens | b->givens) + 2 - same;

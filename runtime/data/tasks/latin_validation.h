@@ -1,5 +1,5 @@
 /* Puzzles from a file: comma-separated values under a line of names, of which one is grid_rowmajor or puzzles: 16 cells
- * by rows, `.` or 0 blank, 1 to 4, `?` or 5 the cell that is asked for. answer or solutions, vectors and condition
+ * by rows, `.` or 0 blank, 1 to 4, `?` or 5 the cell to solve. answer or solutions, vectors and condition
  * (Binary, Ternary, Quaternary and what may follow) are compared with what the puzzle says.
  */
 #ifndef LONGHAND_TASK_LATIN_VALIDATION_H
@@ -45,7 +45,7 @@ static int latin_shown(int bytes) { return bytes < LATIN_SHOWN ? bytes : LATIN_S
 static lh_status latin_wrong_cell(const latin_row *row, int cell, char found) {
     return lh_fail(row->error, LH_ERR_INPUT,
                    "%s:%d: cell %d is %c, which is no symbol of this task\n"
-                   "  expected: 1 to 4, . or 0 for a blank, ? or 5 for the cell that is asked for",
+                   "  expected: 1 to 4, . or 0 for a blank, ? or 5 for the cell to solve",
                    row->path, row->number, cell, found >= '!' && found <= '~' ? found : ' ');
 }
 
@@ -64,7 +64,7 @@ static lh_status latin_read_grid(const latin_row *row, const char *text, int byt
         } else if (c != '.' && c != '0') return latin_wrong_cell(row, cell, c);
     }
     if (probes == 1) return LH_OK;
-    return lh_fail(row->error, LH_ERR_INPUT, "%s:%d: %d cells are asked for\n  expected: one, ? or 5", row->path,
+    return lh_fail(row->error, LH_ERR_INPUT, "%s:%d: %d cells to solve\n  expected: one, ? or 5", row->path,
                    row->number, probes);
 }
 

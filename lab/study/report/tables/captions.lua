@@ -1,5 +1,5 @@
--- Captions of tables and figures of scores: what a score is the mean of, how answers came about, and on which examples
--- the learning rate was chosen.
+-- Captions of tables and figures of scores: the lengths or conditions of the mean, the decoding of answers, and the
+-- examples that the learning rate was chosen on.
 --
 -- Input: a study with its cells read (cells.lua), or a part of one. Output: sentences; texts in lower case where they
 -- become part of a sentence.
@@ -10,13 +10,13 @@ local runs = require("lab.study.read.runs")
 
 local M = {}
 
--- Evaluations by name, after "on" or by themselves: of sampled tasks, and of finite data.
+-- Phrases for the examples of an evaluation, by its name: for sampled tasks, and for datasets.
 local SAMPLED = { beyond = "beyond training", between = "between training lengths",
   in_distribution = "at training lengths (in_distribution)", validation = "on the validation stream (in_distribution)",
   test = "on the set test", train = "on the set train" }
 local FINITE = { test = "on the set test", train = "on the set train", validation = "on the set validation",
-  in_distribution = "on what of the set test is in_distribution",
-  beyond = "on what of the set test is beyond training" }
+  in_distribution = "on the part in_distribution of the set test",
+  beyond = "on the part beyond training of the set test" }
 
 local function is_finite(run)
   local spec = run.facts.spec
@@ -48,7 +48,7 @@ function M.grid(study)
   return place and ("%s, %s%s"):format(usual.text, place, others and "; cells of another grid are marked" or "") or nil
 end
 
--- How the answers of a run came about that a metric is of; nil of models that are no generative ones.
+-- The decoding behind a metric of a run, as a text; nil for models that are not generative.
 local function answers_text(run, metric)
   if not run.decoding then
     return nil
@@ -59,7 +59,7 @@ local function answers_text(run, metric)
   return evaluation.ended_early and "greedy answers, ended by the model" or "greedy answers, answer length given"
 end
 
--- How answers came about, as a text; nil where no model is a generative one.
+-- The decoding of a study's answers, as a text; nil where no model is generative.
 function M.answers(study)
   return of_scored(study, function(run) return answers_text(run, study.scored.metric) end)
 end
@@ -90,7 +90,7 @@ function M.chosen_set(cell)
     or "") .. (choice.scored and " (scored)" or "")
 end
 
--- How rates were chosen, as a text; nil where nothing has a score.
+-- The choice of learning rates, as a text; nil where nothing has a score.
 function M.rates(study)
   local texts = lists.distinct(lists.map(study.cells, chosen))
   return texts[1] and ("learning rate chosen %s, by the best mean over seeds"):format(table.concat(texts, " or "))

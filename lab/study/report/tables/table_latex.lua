@@ -69,7 +69,7 @@ function M.render(model)
   local notes = ""
   if #model.notes > 0 then
     local text = #model.notes <= MOST_NOTES and table.concat(model.notes, ". ")
-      or ("%d cells have fewer runs than asked for, or runs that differ; report.txt lists them"):format(#model.notes)
+      or ("%d cells have fewer runs than requested, or runs that differ; report.txt lists them"):format(#model.notes)
     notes = "\n\n\\smallskip\n\\raggedright\\footnotesize * " .. escape.latex(text)
   end
   return ("\\begin{table}\n\\centering\\small\n\\caption{%s}\n\\label{tab:%s}\n%s%s\n\\end{table}\n"):format(caption,
