@@ -1,16 +1,18 @@
 /* The window of a metrics line: sums over the steps since the line before. A checkpoint saves it, so that a resumed run
- * writes the same lines as one that never stopped, goes on counting seconds, and knows which lines it should find. */
+ * writes the same lines as an uninterrupted one, continues the count of seconds, and can check the lines in its files.
+ */
 #ifndef LONGHAND_WINDOW_H
 #define LONGHAND_WINDOW_H
 
 #include "engine/engine.h"
 
-/* Accuracies of the batches of an epoch of finite data, each before its update and each counting alike, however short. */
+/* Accuracies of the batches of an epoch of finite data, each before its update and each counting alike, however short.
+ */
 typedef struct lh_window_epoch {
-    int64_t steps;   /* of the epoch under way, ... */
-    int64_t masked;  /* ... of these without a label that counts, ... */
-    double sum;      /* ... and over the others */
-    int64_t last;    /* the last epoch that was seen whole, from 1; 0: none */
+    int64_t steps;   /* steps of the current epoch so far */
+    int64_t masked;  /* of these, steps without a label that counts */
+    double sum;      /* of the accuracies of the other steps */
+    int64_t last;    /* the last complete epoch, from 1; 0: none */
     double accuracy; /* its mean */
 } lh_window_epoch;
 
@@ -19,7 +21,7 @@ typedef struct lh_window {
     int64_t masked; /* of these, steps without a label that counts: in no mean of loss, accuracy, exact_match */
     /* Sums over steps. */
     double loss, accuracy, exact_match, gradient_norm, clipped, parameter_norm, update_norm;
-    double seconds; /* that all steps of the run took so far, those before this window too */
+    double seconds; /* time of all steps of the run so far, including those before this window */
     /* Lines of metrics.jsonl and eval.jsonl so far; -1 in a window that was loaded: not recorded. */
     int64_t metrics_lines, eval_lines;
     lh_window_epoch epoch; /* all 0 where the data is not finite */
@@ -44,7 +46,8 @@ lh_status lh_window_log(lh_window *window, const char *path, int64_t step, bool 
 /* Appends the sums as they stand at a checkpoint of `step`. */
 lh_status lh_window_save(const lh_window *window, const char *path, int64_t step, lh_error *error);
 
-/* The window saved with the checkpoint of `step`. *found is false, and all is zero, where the file has none that is whole. */
+/* The window saved with the checkpoint of `step`. *found is false, and all is zero, where the file has none that is
+ * whole. */
 lh_status lh_window_load(lh_window *window, const char *path, int64_t step, bool *found, lh_error *error);
 
 #endif

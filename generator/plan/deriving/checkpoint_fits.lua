@@ -1,8 +1,7 @@
--- Whether the checkpoint that a run begins with is one of its model.
+-- Checks that the checkpoint a run begins with fits its model, as the trainer does later.
 --
--- Input: a plan with its tensors and digests, the facts of first_checkpoint.lua. Output: none; what does not fit is an
--- error { problem = true, field = "init", what, expected, hint }. The same as a trainer says of it, before there is
--- one.
+-- Input: a plan with its tensors and digests, the facts of first_checkpoint.lua. Output: none; a difference raises an
+-- error { problem = true, field = "init", what, expected, hint }.
 
 local M = {}
 

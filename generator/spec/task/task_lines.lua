@@ -96,7 +96,7 @@ local function read_choices(text)
     if number and math.abs(number) > 2147483647 or not number and not word:match("^%l[%l%d_]*$") then
       return nil, show(word) .. " is no choice", "words of a-z, 0-9 and _, or integers of 32 bits"
     elseif numbers ~= nil and numbers ~= (number ~= nil) then
-      return nil, "words stand beside integers", "choices of one sort"
+      return nil, "words are mixed with integers", "choices of one sort"
     elseif seen[number or word] then
       return nil, ("the choice %s stands twice"):format(word)
     end
@@ -205,7 +205,7 @@ M.KEYS = { "input symbols", "output symbols", "symbols", "input length", "output
   "symbol count", "input symbol count", "output symbol count", "start symbol", "end symbol", "blank",
   "probe", "grid", "literal", "mask" }
 
--- Reads one line; named: "option" or "axis", where it begins so.
+-- Reads one line; named: "option" or "axis" if the line begins with that word.
 function M.read(facts, named, key, value)
   if named then
     return (named == "axis" and read_axis or read_option)(facts, key, value)
@@ -217,7 +217,7 @@ function M.read(facts, named, key, value)
   return result, what, expected
 end
 
--- ---- what lines say together ----
+-- ---- checks of several lines ----
 
 -- Calls try(value, n) for a formula at its options' extremes and every n; it returns what is wrong, or nil.
 local function try_formula(formula, options, lengths, try)
@@ -262,7 +262,7 @@ local function check_count(facts, key, symbols, report)
   end
 end
 
--- The place of a symbol of a list, where the task always has it by its `count` of these; else nothing is as far.
+-- The index of a symbol in a list if the task always has it: the first `count.least` are in every task; else infinity.
 local function place_of(list, word, count)
   for i, other in ipairs(list) do
     if other == word and i <= (count and count.least or #list) then
@@ -272,7 +272,7 @@ local function place_of(list, word, count)
   return math.huge
 end
 
--- A symbol that begins or ends targets is one that there always is. side: whose symbols these are.
+-- Checks that the symbol that begins or ends targets is in every task. side: "input_", "output_" or "".
 local function check_end(facts, key, side, report, expected)
   local symbol, symbols = facts[key:gsub(" ", "_")], facts[side .. "symbols"]
   if symbol and place_of(symbols or {}, symbol, facts[side .. "symbol_count"]) == math.huge then
@@ -344,7 +344,7 @@ function M.finish(facts, report)
   end
   for _, side in ipairs(facts.symbols and { "input", "output" } or {}) do
     if facts[side .. "_symbols"] then
-      report(side .. " symbols", "they stand beside symbols", "one of the two: `symbols:` are both")
+      report(side .. " symbols", "they conflict with symbols", "one of the two: `symbols:` are both")
     end
     facts[side .. "_symbols"], facts[side .. "_symbol_count"] = facts.symbols, facts.symbol_count
   end
@@ -400,8 +400,8 @@ local function problem_of(own)
       return ("axis %s: it has no range"):format(axis.name)
     end
   end
-  return not own.input_symbols and "input symbols: there are not so many"
-    or not own.output_symbols and "output symbols: there are not so many"
+  return not own.input_symbols and "input symbols: there are fewer"
+    or not own.output_symbols and "output symbols: there are fewer"
     or type(own.chance) ~= "number" and "chance: it has no value" or nil
 end
 

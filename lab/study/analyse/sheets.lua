@@ -25,12 +25,12 @@ function M.table(model)
     corner = model.heads[1], columns = entries.columns({ table.unpack(model.heads, 2) }), rows = rows }
 end
 
--- Numbers in a form; where there is none, MISSING.
+-- Numbers formatted by `form`, or MISSING without any number.
 function M.number(form, ...)
   return ... and form:format(...) or M.MISSING
 end
 
--- The mean of numbers, and their deviation where there are several.
+-- The mean of numbers, with their standard deviation if there are several.
 function M.mean_and_sd(form, values)
   local sd = statistics.sd(values)
   return M.number(form, statistics.mean(values)) .. (sd and (" ± " .. form):format(sd) or "")
