@@ -40,11 +40,7 @@ local FAMILIES = {
 -- to the trainer.
 
 local function longest(lengths)
-  local last = lengths.last or 0
-  for _, length in ipairs(lengths.list or lengths) do
-    last = math.max(last, length)
-  end
-  return last
+  return math.max(lengths.last or 0, table.unpack(lengths.list or lengths))
 end
 
 -- An open trace of training examples that came out right.
@@ -127,7 +123,7 @@ local function places(run, options, path, at_hand)
   if lfs.symlinkattributes(out, "mode") and not options.force then
     stop(INPUT, out .. ": is there already, and stays as it is\n  expected: --out FILE, another one; or --force")
   end
-  local base = student.seen_from(paths.absolute(paths.folder(out)), paths.absolute(teachers))
+  local base = paths.relative(paths.absolute(teachers), paths.absolute(paths.folder(out)))
   local there = at_hand or is_teacher(run, options, teachers)
   return { out = out, base = base, teacher = not there and { path = teachers, text = write.read(path) } or nil }
 end
@@ -164,7 +160,7 @@ local function init_of(job, place)
   if not job.options.init then
     return job.resolved.init and false
   end
-  return student.seen_from(paths.absolute(paths.folder(place.out)), paths.absolute(job.run.checkpoint))
+  return paths.relative(paths.absolute(job.run.checkpoint), paths.absolute(paths.folder(place.out)))
 end
 
 local function write_specs(job, trace, parts, place)

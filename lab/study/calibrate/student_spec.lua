@@ -102,21 +102,4 @@ function M.text(student)
   return table.concat(out, "\n")
 end
 
--- A file as one in a folder names it: "./name.lua", "../other/name.lua". Both absolute.
-function M.seen_from(folder, path)
-  local from, to = {}, {}
-  for part in folder:gmatch("[^/]+") do
-    from[#from + 1] = part
-  end
-  for part in path:gmatch("[^/]+") do
-    to[#to + 1] = part
-  end
-  local shared = 0
-  while shared < #from and from[shared + 1] == to[shared + 1] do
-    shared = shared + 1
-  end
-  local up = ("../"):rep(#from - shared)
-  return (up == "" and "./" or up) .. table.concat(to, "/", shared + 1)
-end
-
 return M
