@@ -135,6 +135,17 @@ local function each_line(dir, name, notes, take)
   return damage or problem and M.line_of(name, problem)
 end
 
+-- Calls take(row) for each line of which read(line) makes a row; read returns nil and a problem otherwise.
+local function each_row(dir, name, notes, take, read)
+  return each_line(dir, name, notes, function(line)
+    local row, problem = read(line)
+    if row then
+      take(row)
+    end
+    return problem
+  end)
+end
+
 local function decode_line(line, shape)
   local value, problem = input.decode(line)
   problem = problem or shapes.problem(value, shape)
@@ -148,21 +159,14 @@ end
 -- "file" where those are the first; data: the first digits of the SHA-256 of their file. facts: those of run.json, or
 -- { spec }, by which older lines get the current names; nil: rows keep their names. Returns nil, or what is damaged.
 function M.evaluations(dir, notes, take, facts)
-  local read = evaluation_lines.reader(facts)
-  return each_line(dir, "eval.jsonl", notes, function(line)
-    local row, problem = read(line)
-    if row then
-      take(row)
-    end
-    return problem
-  end)
+  return each_row(dir, "eval.jsonl", notes, take, evaluation_lines.reader(facts))
 end
 
 -- Calls take(row) for every line of metrics.jsonl: numbers by name, with `step` always there. Older lines of generative
 -- models call their teacher-forced accuracy accuracy. Returns nil, or what is damaged.
 function M.metrics(dir, notes, take, facts)
   local generative = facts and measures.is_generative(facts.spec)
-  return each_line(dir, "metrics.jsonl", notes, function(line)
+  return each_row(dir, "metrics.jsonl", notes, take, function(line)
     local row, problem = line:sub(1, 1) == "{" and evaluation_lines.pairs(line, 2, run_shapes.metrics, {}), nil
     if not row or not row.step then
       row, problem = decode_line(line, run_shapes.metrics)
@@ -170,10 +174,7 @@ function M.metrics(dir, notes, take, facts)
     if row and generative and not row.accuracy_teacher_forced then
       row.accuracy, row.accuracy_teacher_forced = nil, row.accuracy
     end
-    if row then
-      take(row)
-    end
-    return problem
+    return row, problem
   end)
 end
 
