@@ -7,24 +7,16 @@ local lists = require("base.lists")
 
 local M = {}
 
-local function set(text)
-  local words = {}
-  for word in text:gmatch("%S+") do
-    words[word] = true
-  end
-  return words
-end
-
 local PYTHON = [[and as assert async await break class continue def del elif else except finally for from global if
   import in is lambda nonlocal not or pass raise return try while with yield ]]
 
 -- Names that a local variable of a forward pass cannot have: words of Python, and names that such a pass reads.
-local VARIABLES = set(PYTHON .. [[self torch nn math range len sinusoid waves places place distance draw_positions
-  draw_distances pair_distances]])
+local VARIABLES = lists.words(PYTHON .. [[self torch nn math range len sinusoid waves places place distance
+  draw_positions draw_distances pair_distances]])
 
 -- Attributes that modules and dictionaries of modules have already, and words of Python.
-local ATTRIBUTES = set(PYTHON .. [[add_module apply bfloat16 buffers call_super_init children clear compile cpu cuda
-  double dump_patches eval extra_repr float forward get_buffer get_extra_state get_parameter get_submodule half ipu
+local ATTRIBUTES = lists.words(PYTHON .. [[add_module apply bfloat16 buffers call_super_init children clear compile cpu
+  cuda double dump_patches eval extra_repr float forward get_buffer get_extra_state get_parameter get_submodule half ipu
   items keys load_state_dict modules mtia named_buffers named_children named_modules named_parameters parameters pop
   register_backward_hook register_buffer register_forward_hook register_forward_pre_hook register_full_backward_hook
   register_full_backward_pre_hook register_load_state_dict_post_hook register_load_state_dict_pre_hook
@@ -32,7 +24,7 @@ local ATTRIBUTES = set(PYTHON .. [[add_module apply bfloat16 buffers call_super_
   set_extra_state set_submodule share_memory state_dict to to_empty train training type update values xpu zero_grad]])
 
 -- Classes of the file that are no part of the graph, names that it imports, and words of Python.
-local CLASSES = set("F Relative Geometric Direction None True False")
+local CLASSES = lists.words("F Relative Geometric Direction None True False")
 
 -- `word`, or the first of word .. ending, ... that is free; it is taken then.
 local function free(taken, word, ending)
@@ -48,13 +40,8 @@ Names.__index = Names
 
 -- tensors: those of checkpoints; no other name may use their words.
 function M.new(tensors)
-  local words = {}
-  for _, tensor in ipairs(tensors) do
-    for word in tensor.name:gmatch("[^.]+") do
-      words[word] = true
-    end
-  end
-  return setmetatable({ in_files = words, classes = setmetatable({}, { __index = CLASSES }), renamed = {},
+  local words = lists.flat(tensors, function(tensor) return lists.matches(tensor.name, "[^.]+") end)
+  return setmetatable({ in_files = lists.set(words), classes = setmetatable({}, { __index = CLASSES }), renamed = {},
     word_of = {} }, Names)
 end
 

@@ -248,9 +248,7 @@ local function derive(spec, run, net)
   facts.sizes = sizes_of(net, attentions)
   facts.indices = false
   for _, op in ipairs(attentions) do
-    for name in next, of[op].calls do
-      facts[name] = true
-    end
+    add_all(facts, of[op].calls)
   end
   local all = { facts.network, table.unpack(facts.list) }
   facts.functional = mentions(all, "F.")

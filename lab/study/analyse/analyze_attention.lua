@@ -61,14 +61,12 @@ local function csv(rows)
 end
 
 local function matrices(rows)
-  local list = {}
-  for _, row in ipairs(rows) do
-    for _, layer in ipairs(row) do
-      list[#list + 1] = { name = ("run%d.n%d.%s"):format(row.run, row.length, layer.site),
+  return lists.flat(rows, function(row)
+    return lists.map(row, function(layer)
+      return { name = ("run%d.n%d.%s"):format(row.run, row.length, layer.site),
         shape = { layer.rows, layer.columns }, values = layer.values }
-    end
-  end
-  return list
+    end)
+  end)
 end
 
 local SETTINGS = {

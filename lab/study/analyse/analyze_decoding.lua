@@ -203,10 +203,8 @@ end
 
 local function picture(list)
   local most = 0
-  for _, one in ipairs(list) do
-    for _, attention in ipairs(one.attentions) do
-      most = math.max(most, #attention.writes, #attention.reads)
-    end
+  for _, attention in lists.nested(list, "attentions") do
+    most = math.max(most, #attention.writes, #attention.reads)
   end
   local size = math.max(LEAST, math.min(CELL * most, MOST))
   local font = math.max(3, math.min(9, math.floor(0.8 * size / most)))

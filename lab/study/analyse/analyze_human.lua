@@ -94,11 +94,7 @@ local function compare(a, b, puzzles)
 end
 
 local function numbers_in(bases)
-  local list = {}
-  for _, base in ipairs(bases) do
-    lists.append(list, base)
-  end
-  return list
+  return lists.flat(bases, function(base) return base end)
 end
 
 -- A similarity: each measure's value, which is that of `point` or the mean of the resampled comparisons, and its

@@ -308,10 +308,7 @@ local function panel(data, groups, step, measure, sign, title, range)
 end
 
 local function picture(groups, steps)
-  local data, longest = {}, 0
-  for _, group in ipairs(groups) do
-    longest = math.max(longest, utf8.len(escape.plain(shown_name(group))))
-  end
+  local data, longest = {}, lists.most(groups, function(group) return utf8.len(escape.plain(shown_name(group))) end)
   local rows = lists.map(steps, function(step)
     return { label = STEP[step.step], panel(data, groups, step, "cosine", 1, "cosine, from 0 to 1", { 0, 1 }),
       panel(data, groups, step, "divergence", -1, "divergence, from ln 2 to 0", { -LARGEST, 0 }) }

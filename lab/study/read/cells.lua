@@ -155,7 +155,8 @@ function M.over(study, axis)
   return setmetatable({ cells = joined, axes = axes }, { __index = study })
 end
 
-local function fits(cell, where, only)
+-- Whether a cell has the values of `where` and some of each list in `only`.
+function M.fits(cell, where, only)
   for name, value in pairs(where) do
     if cell.key[name] ~= value then
       return false
@@ -172,7 +173,7 @@ end
 -- The study with the cells alone that have the values of `where` and some of each list in `only`, and of each axis the
 -- values that these cells have.
 function M.within(study, where, only)
-  local kept = lists.filter(study.cells, function(cell) return fits(cell, where or {}, only or {}) end)
+  local kept = lists.filter(study.cells, function(cell) return M.fits(cell, where or {}, only or {}) end)
   local axes = lists.map(study.axes, function(axis)
     local there = lists.map(kept, function(cell) return cell.key[axis.name] end)
     return { name = axis.name, values = lists.filter(axis.values, function(value) return lists.has(there, value) end) }

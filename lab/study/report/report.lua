@@ -223,10 +223,8 @@ local function make_report(options, study, list, papers)
 end
 
 local function settings_text(report)
-  local widest, names = 0, 0
-  for _, item in ipairs(report.settings) do
-    widest, names = math.max(widest, #item.ours), math.max(names, #item.what)
-  end
+  local widest = lists.most(report.settings, function(item) return #item.ours end)
+  local names = lists.most(report.settings, function(item) return #item.what end)
   return table.concat(lists.map(report.settings, function(item)
     local gap = (" "):rep(math.max(0, math.min(widest, 30) - #item.ours) + 2)
     local paper = item.paper and ("%spaper: %s%s"):format(gap, item.paper,

@@ -82,10 +82,9 @@ local PICKS = {
 
 -- Learning rates are written in several ways.
 local function rates_text(text)
-  local rates = {}
-  for word in (text or ""):gmatch("%S+") do
-    rates[#rates + 1] = ("%g"):format(tonumber(word) or 0)
-  end
+  local rates = lists.map(lists.matches(text or "", "%S+"), function(word)
+    return ("%g"):format(tonumber(word) or 0)
+  end)
   return #rates > 0 and table.concat(rates, ", ") or nil
 end
 

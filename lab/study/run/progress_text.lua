@@ -121,9 +121,7 @@ end
 
 local function name_width(study, groups, columns)
   local longest = lists.sum(study.axes, function(axis) return #axis.name + 1 end)
-  for _, group in ipairs(groups) do
-    longest = math.max(longest, #group.name)
-  end
+  longest = math.max(longest, lists.most(groups, function(group) return #group.name end))
   return math.max(8, math.min(longest, columns - #COUNTS:format("", "", "", "", "", "") - BAR - 5))
 end
 

@@ -71,10 +71,8 @@ end
 
 local function sum(cells)
   local sums = empty()
-  for _, cell in ipairs(cells) do
-    for _, run in ipairs(cell.runs) do
-      add_run(sums, cell, run)
-    end
+  for cell, run in lists.nested(cells, "runs") do
+    add_run(sums, cell, run)
   end
   return sums
 end

@@ -43,10 +43,7 @@ end
 -- Cells at a time and threads of each. Runs of a cell train side by side, one thread each; where there are fewer of
 -- them than processors, several cells train at a time.
 local function shares(options, cells)
-  local processors, most = build.processors(), 1
-  for _, cell in ipairs(cells) do
-    most = math.max(most, #cell.missing)
-  end
+  local processors, most = build.processors(), math.max(1, lists.most(cells, function(cell) return #cell.missing end))
   if options.device ~= "cpu" then
     return options.jobs or 1, processors
   elseif options.jobs then

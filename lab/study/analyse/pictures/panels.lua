@@ -80,10 +80,7 @@ end
 -- the panels; their size in pixels; lines of the script; rows = { { label, panel ... } ... }, a panel being { title,
 -- lines }; where names of tics are long, the pixels left of, between and below panels.
 function M.script(picture)
-  local columns = 1
-  for _, row in ipairs(picture.rows) do
-    columns = math.max(columns, #row)
-  end
+  local columns = math.max(1, lists.most(picture.rows, function(row) return #row end))
   picture.left, picture.across, picture.down = picture.left or LEFT, picture.across or ACROSS, picture.down or DOWN
   picture.width = picture.left + RIGHT + columns * (picture.panel + picture.across) - picture.across
   picture.height = TOP + BOTTOM + #picture.rows * (picture.panel + picture.down) - DOWN

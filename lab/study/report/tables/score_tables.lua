@@ -7,6 +7,7 @@
 local canonical = require("base.canonical")
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
+local cells = require("lab.study.read.cells")
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local statistics = require("lab.study.read.statistics")
@@ -15,14 +16,7 @@ local M = {}
 
 -- The cell of a study with these values on its axes; nil where there is none.
 function M.find(study, wanted)
-  return lists.find(study.cells, function(cell)
-    for name, value in pairs(wanted) do
-      if cell.key[name] ~= value then
-        return false
-      end
-    end
-    return true
-  end)
+  return lists.find(study.cells, function(cell) return cells.fits(cell, wanted, {}) end)
 end
 
 function M.axis(study, name)

@@ -41,10 +41,9 @@ end
 local function measure(model, column)
   local widths, sum = {}, 0
   for i, sub in ipairs(model.subs) do
-    widths[i] = width_of(sub)
-    for _, row in ipairs(model.rows) do
-      widths[i] = math.max(widths[i], width_of(row.cells[column].texts[i] or ""))
-    end
+    widths[i] = math.max(width_of(sub), lists.most(model.rows, function(row)
+      return width_of(row.cells[column].texts[i] or "")
+    end))
     sum = sum + widths[i] + (i > 1 and 1 or 0)
   end
   local title = width_of(model.columns[column].title)
@@ -114,10 +113,7 @@ end
 
 -- most: how many notes there may be; all where it is absent.
 function M.render(model, page, most)
-  local first = width_of(model.corner)
-  for _, row in ipairs(model.rows) do
-    first = math.max(first, width_of(row.title))
-  end
+  local first = math.max(width_of(model.corner), lists.most(model.rows, function(row) return width_of(row.title) end))
   local parts = { M.wrap(model.title, page) }
   if model.about and model.about ~= model.title then
     parts[1] = parts[1] .. "\n" .. M.wrap(model.about, page)
