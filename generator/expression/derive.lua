@@ -7,6 +7,7 @@
 
 local functions = require("expression.functions")
 local ir = require("expression.ir")
+local lists = require("base.lists")
 
 local M = {}
 
@@ -126,13 +127,9 @@ function M.gradients(builder, root, gradient, wanted, stops)
   if walk.wants(root) then
     walk:descend({ [root] = gradient }, {})
   end
-  local kept = {}
-  for _, entry in ipairs(walk.found) do
-    local nothing = entry.gradient.op == "number" and entry.gradient.value == 0
-    if (wanted(entry.leaf) or stops[entry.leaf]) and not nothing then
-      kept[#kept + 1] = entry
-    end
-  end
+  local kept = lists.filter(walk.found, function(entry)
+    return (wanted(entry.leaf) or stops[entry.leaf]) and not functions.is(entry.gradient, 0)
+  end)
   table.sort(kept, function(x, y)
     return x.leaf.id < y.leaf.id or x.leaf.id == y.leaf.id and x.gradient.id < y.gradient.id
   end)

@@ -20,6 +20,7 @@
 
 local formulas = require("expression.text")
 local functions = require("expression.functions")
+local lists = require("base.lists")
 local lower = require("expression.lower")
 local syntax = require("expression.syntax")
 local walk = require("expression.walk")
@@ -251,12 +252,7 @@ function Emitter:print(node, binding, level)
 end
 
 local function count_uses(effects)
-  local roots = {}
-  for _, effect in ipairs(effects) do
-    roots[#roots + 1] = effect.node
-    roots[#roots + 1] = effect.index_node
-  end
-  return (formulas.uses(roots))
+  return (formulas.uses(lists.flat(effects, function(effect) return { effect.node, effect.index_node } end)))
 end
 
 function Emitter:perform(effect, level)

@@ -56,10 +56,7 @@ function M.needs(state, node)
   if known then
     return known
   end
-  local set = {}
-  for letter in leaf_needs(state, node):gmatch(".") do
-    set[letter] = true
-  end
+  local set = lists.set(lists.matches(leaf_needs(state, node), "."))
   if node.op == "index" then
     set[node] = true
   end

@@ -159,10 +159,7 @@ end
 
 -- The sums that effects add to, in the order of their parameters' names.
 local function used_sums(sums, effects, heads)
-  local used = {}
-  for _, effect in ipairs(effects) do
-    used[effect.target or false] = true
-  end
+  local used = lists.set(lists.map(effects, function(effect) return effect.target end))
   return lists.map(canonical.sorted_keys(sums), function(name)
     local one = sums[name]
     local count = one.heads and one.count == 1 and "" or tostring(one.count)
@@ -236,12 +233,8 @@ end
 
 -- Whether one of the effects needs the logit.
 function M.needs_logit(build, effects)
-  for _, effect in ipairs(effects) do
-    if ir.depends(effect.node, build.builder:symbol("score")) then
-      return true
-    end
-  end
-  return false
+  local score = build.builder:symbol("score")
+  return lists.any(effects, function(effect) return ir.depends(effect.node, score) end)
 end
 
 return M

@@ -165,10 +165,7 @@ end
 
 -- How many operations the text of a formula has.
 function M.written(root)
-  local parts, count = {}, {}
-  for _, node in ipairs(M.shared_parts(root, SMALL)) do
-    parts[node] = true
-  end
+  local parts, count = lists.set(M.shared_parts(root, SMALL)), {}
   local function visit(node)
     if not count[node] then
       count[node] = 1.0

@@ -41,16 +41,13 @@ local NAMED = { parameters = parameters.text, options = show, settings = show }
 
 -- All fields, those of a family where its table stands.
 local function printed_fields()
-  local list = {}
-  for _, field in ipairs(schema.fields) do
-    list[#list + 1] = field
-    lists.append(list, schema.copies[field.family] or {})
-  end
-  return list
+  return lists.flat(schema.fields, function(field)
+    return lists.join({ field }, schema.copies[field.family] or {})
+  end)
 end
 
 function M.text(resolved, origins)
-  local rows, widest_path, widest_value = {}, 0, 0
+  local rows = {}
   for _, field in ipairs(printed_fields()) do
     local value = lists.at(resolved, field.path)
     if NAMED[field.type] then
@@ -64,10 +61,8 @@ function M.text(resolved, origins)
         origins[field.path] or "default" }
     end
   end
-  for _, row in ipairs(rows) do
-    widest_path = math.max(widest_path, #row[1])
-    widest_value = math.max(widest_value, math.min(#row[2], 32))
-  end
+  local widest_path = lists.most(rows, function(row) return #row[1] end)
+  local widest_value = lists.most(rows, function(row) return math.min(#row[2], 32) end)
   local form = ("%%-%ds = %%-%ds  %%s"):format(widest_path, widest_value)
   local out = lists.map(rows, function(row) return form:format(table.unpack(row)) end)
   return ("%s (%s)\n%s\n"):format(resolved.id, resolved.source, table.concat(out, "\n"))

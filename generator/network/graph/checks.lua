@@ -161,8 +161,8 @@ end
 local function check_names_differ(scope)
   local before, reader, gradients = {}, {}, {}
   for _, op in ipairs(scope.ops) do
-    for _, operand in ipairs(ops.operands(op)) do
-      reader[operand.value] = op
+    for _, value in ipairs(ops.read_values(op)) do
+      reader[value] = op
     end
     local earlier = op.kind ~= "block" and before[op.out.name] -- what blocks give is numbered: scope_lists.lua
     if earlier and not (earlier.reads == 1 and reader[earlier] and reader[earlier].kind == "add") then

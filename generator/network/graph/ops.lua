@@ -169,6 +169,11 @@ function M.results(op)
   return op.sum and { op.sum, op.out } or { op.out }
 end
 
+-- The values that an operation reads, each once.
+function M.read_values(op)
+  return lists.map(M.operands(op), function(operand) return operand.value end)
+end
+
 -- Every operand of an operation with its role, in order; one value in two roles comes once.
 function M.operands(op)
   local list, seen = {}, {}

@@ -246,8 +246,8 @@ function rules.attention(tape, op)
   for _, buffer in ipairs({ dkv ~= dq and dkv or nil, dcontribution }) do
     tape:changed(buffer)
   end
-  for _, operand in ipairs(ops.operands(op)) do
-    tape:settle(operand.value)
+  for _, value in ipairs(ops.read_values(op)) do
+    tape:settle(value)
   end
 end
 

@@ -50,10 +50,9 @@ function M.read_back(backward)
     elseif op and b.kind == op.kind .. "_grad" and op.about.kernel then
       read[op.x] = true
     elseif b.kind == "attention_grad" then
-      for _, operand in ipairs(ops.operands(op)) do
-        read[operand.value] = true
+      for _, value in ipairs(lists.append(ops.read_values(op), { op.out })) do
+        read[value] = true
       end
-      read[op.out] = true
     end
   end
   return read

@@ -23,9 +23,9 @@ end
 function M.readers(list)
   local readers = {}
   for _, op in ipairs(list) do
-    for _, operand in ipairs(ops.operands(op)) do
-      readers[operand.value] = readers[operand.value] or {}
-      table.insert(readers[operand.value], op)
+    for _, value in ipairs(ops.read_values(op)) do
+      readers[value] = readers[value] or {}
+      table.insert(readers[value], op)
     end
   end
   return readers

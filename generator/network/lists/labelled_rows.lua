@@ -16,6 +16,7 @@
 -- of labelled rows comes behind one of all rows is done whole, since the order of sums is that of the description.
 
 local buffers = require("network.lists.buffers")
+local lists = require("base.lists")
 local ops = require("network.graph.ops")
 
 local M = {}
@@ -25,7 +26,7 @@ local M = {}
 local find
 
 -- One operation whose result is read at labelled rows alone.
-local function find_partial(found, lists, op)
+local function find_partial(found, executed, op)
   local flops = ops.flops(op)
   if ops[op.kind].by_row then
     found.per_token, found.partial[op] = found.per_token + (flops.token or 0), true
@@ -36,14 +37,14 @@ local function find_partial(found, lists, op)
     found.per_pair, found.pairs[op.family.name] = found.per_pair + flops.pair, flops.pair
     found.partial[op] = true
   elseif op.kind == "block" then
-    find(found, lists, op.block)
+    find(found, executed, op.block)
     found.values[op.out] = found.values[op.block.last]
   end
 end
 
 -- Operations of a scope that run for the labelled rows alone: a block's result is read there, the network's logits.
-function find(found, lists, scope)
-  local whole, list = {}, lists[scope].forward
+function find(found, executed, scope)
+  local whole, list = {}, executed[scope].forward
   if found.whole[scope] then
     return
   end
@@ -52,11 +53,11 @@ function find(found, lists, scope)
     local op = list[i]
     local partly = not whole[op.out] and not (op.sum and whole[op.sum])
     if partly then
-      find_partial(found, lists, op)
+      find_partial(found, executed, op)
     end
-    for _, operand in ipairs(ops.operands(op)) do
-      local by_row = op.kind == "classify" or partly and ops[op.kind].by_row
-      whole[operand.value] = whole[operand.value] or not by_row
+    local by_row = op.kind == "classify" or partly and ops[op.kind].by_row
+    for _, value in ipairs(by_row and {} or ops.read_values(op)) do
+      whole[value] = true
     end
   end
 end
@@ -98,12 +99,8 @@ function Walk:entry(b)
     partly = self.compact[b.from.name] and (b.kind == "copy" or self.compact[b.to.name]) or false
   end
   found.partial[b] = partly or nil
-  for _, role in ipairs({ "from", "dy" }) do
-    if b[role] and not self:takes(b[role], partly, b) then
-      return false
-    end
-  end
-  if (b.adds or b.kind == "accumulate") and not self:takes(b.to, partly, b) then
+  local read = { b.from or b.dy, (b.adds or b.kind == "accumulate") and b.to or nil }
+  if lists.any(read, function(buffer) return not self:takes(buffer, partly, b) end) then
     return false
   end
   for _, buffer in ipairs(buffers.written(b)) do
@@ -112,43 +109,37 @@ function Walk:entry(b)
   return true
 end
 
-local function walk(found, lists, scope)
+local function walk(found, executed, scope)
   local w = setmetatable({ found = found, compact = {} }, Walk)
   if scope.last then
     w:stores({ name = buffers.of_stream("gradient", scope.last) }, found.values[scope.last])
   end
-  for _, b in ipairs(lists[scope].backward) do
-    if not w:entry(b) then
-      return false
-    end
-  end
-  if scope.entry then
+  local fits = not lists.any(executed[scope].backward, function(b) return not w:entry(b) end)
+  if fits and scope.entry then
     w:takes({ name = buffers.of_stream("gradient", scope.entry), width = scope.entry.width }, false, scope)
   end
-  return true
+  return fits
 end
 
 -- ---- both ----
 
 -- With the scopes that are done whole; nil where one more has to be.
-local function derive(net, lists, whole)
+local function derive(net, executed, whole)
   local found = { partial = {}, values = {}, spread = {}, scopes = {}, whole = whole,
     per_token = 0, per_pair = 0, pairs = {} }
-  find(found, lists, net)
-  for _, scope in ipairs(found.scopes) do
-    if not walk(found, lists, scope) then
-      whole[scope] = true
-      return nil
-    end
+  find(found, executed, net)
+  local unfit = lists.find(found.scopes, function(scope) return not walk(found, executed, scope) end)
+  if not unfit then
+    return found
   end
-  return found
+  whole[unfit] = true
 end
 
 -- A target is read out at every token, and of several streams it is one.
-function M.derive(net, lists)
+function M.derive(net, executed)
   local found, whole = nil, {}
   while not net.streams[2] and not found do
-    found = derive(net, lists, whole)
+    found = derive(net, executed, whole)
   end
   return found and found.values[net.classified.op.x] and found or nil
 end

@@ -26,7 +26,7 @@ local function name_of(value)
 end
 
 local function operands_of(op)
-  return lists.map(ops.operands(op), function(operand) return name_of(operand.value) end)
+  return lists.map(ops.read_values(op), name_of)
 end
 
 local function shape_of(net, value)

@@ -117,8 +117,7 @@ end
 -- A repetition of a block, or the network itself: from, to { key, value } are its input and its result.
 function Walk:scope(scope, from, to)
   for _, op in ipairs(self.executed[scope].forward) do
-    for _, operand in ipairs(ops.operands(op)) do
-      local value = operand.value
+    for _, value in ipairs(ops.read_values(op)) do
       if value == scope.entry and from then
         self:reads(from.key, from.value)
       else

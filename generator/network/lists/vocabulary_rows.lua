@@ -20,6 +20,7 @@
 -- the block is done whole, since the order of sums is that of the description.
 
 local buffers = require("network.lists.buffers")
+local lists = require("base.lists")
 local ops = require("network.graph.ops")
 
 local M = {}
@@ -33,22 +34,13 @@ end
 
 -- ---- forward ----
 
--- Whether all operands have rows of the vocabulary.
-local function of_tokens(op, values)
-  for _, operand in ipairs(ops.operands(op)) do
-    if not values[operand.value] then
-      return false
-    end
-  end
-  return true
-end
-
 -- The operations that are done for the vocabulary; barred: those that are done for all tokens nevertheless.
 local function select(block, list, part, barred)
   local values, done = { [block.entry] = true }, {}
   for _, op in ipairs(list) do
     local whole = not ops[op.kind].by_row or op.dropout or op.out == block.last or part and part.partial[op]
-    if not whole and not barred[op] and of_tokens(op, values) then
+    whole = whole or lists.any(ops.read_values(op), function(value) return not values[value] end)
+    if not whole and not barred[op] then
       done[op] = true
       for _, value in ipairs(ops.results(op)) do
         values[value] = true
@@ -60,26 +52,19 @@ end
 
 -- Values that an operation on all tokens reads.
 local function read_whole(list, done)
-  local read = {}
-  for _, op in ipairs(list) do
-    for _, operand in ipairs(done[op] and {} or ops.operands(op)) do
-      read[operand.value] = true
-    end
-  end
-  return read
+  return lists.set(lists.flat(list, function(op) return done[op] and {} or ops.read_values(op) end))
 end
 
 -- Bars what reads a value that others read for all tokens; whether there is any.
 local function bar(block, list, done, barred)
-  local read, found = read_whole(list, done), false
-  for _, op in ipairs(list) do
-    for _, operand in ipairs(done[op] and ops.operands(op) or {}) do
-      if operand.value ~= block.entry and read[operand.value] then
-        barred[op], found = true, true
-      end
-    end
+  local read = read_whole(list, done)
+  local found = lists.filter(list, function(op)
+    return done[op] and lists.any(ops.read_values(op), function(value) return value ~= block.entry and read[value] end)
+  end)
+  for _, op in ipairs(found) do
+    barred[op] = true
   end
-  return found
+  return found[1] ~= nil
 end
 
 local function find(found, list, part)
@@ -88,15 +73,12 @@ local function find(found, list, part)
     found.done = select(found.block, list, part, barred)
   until not bar(found.block, list, found.done, barred)
   local read = read_whole(list, found.done)
-  for _, op in ipairs(list) do
-    if found.done[op] then
-      found.per_token = found.per_token + (ops.flops(op).token or 0)
-      for _, value in ipairs(ops.results(op)) do
-        if read[value] then
-          found.repeated[value] = true
-          note(found, value.width)
-        end
-      end
+  local done = lists.filter(list, function(op) return found.done[op] end)
+  found.per_token = lists.sum(done, function(op) return ops.flops(op).token or 0 end)
+  for _, value in ipairs(lists.flat(done, ops.results)) do
+    if read[value] then
+      found.repeated[value] = true
+      note(found, value.width)
     end
   end
 end
@@ -134,10 +116,9 @@ function Walk:entry(b)
   if b.kind == "accumulate" and done and not self.summed[b.from.name] then
     return false -- it is read once more, for all tokens
   end
-  for _, buffer in ipairs({ b.from or b.dy, (b.adds or b.kind == "accumulate") and b.to or nil }) do
-    if not self:takes(buffer, done, b) then
-      return false
-    end
+  local read = { b.from or b.dy, (b.adds or b.kind == "accumulate") and b.to or nil }
+  if lists.any(read, function(buffer) return not self:takes(buffer, done, b) end) then
+    return false
   end
   self.found.done[b] = done or nil
   for _, buffer in ipairs(buffers.written(b)) do
@@ -148,12 +129,8 @@ end
 
 local function walk(found, list)
   local w, block = setmetatable({ found = found, summed = {} }, Walk), found.block
-  for _, b in ipairs(list) do
-    if not w:entry(b) then
-      return false
-    end
-  end
-  return w:takes({ name = buffers.of_stream("gradient", block.entry), width = block.entry.width }, true, block)
+  return not lists.any(list, function(b) return not w:entry(b) end)
+    and w:takes({ name = buffers.of_stream("gradient", block.entry), width = block.entry.width }, true, block)
 end
 
 -- ---- both ----
@@ -169,15 +146,15 @@ local function embedded(list)
   end
 end
 
-function M.derive(net, lists, part)
-  local embed = not net.streams[2] and embedded(lists[net].backward)
+function M.derive(net, executed, part)
+  local embed = not net.streams[2] and embedded(executed[net].backward)
   if not embed then
     return nil
   end
   local block = embed.out.carried.block
-  local found = { block = block, embed = embed, done = {}, repeated = {}, summed = {}, per_token = 0 }
-  find(found, lists[block].forward, part)
-  return found.per_token > 0 and walk(found, lists[block].backward) and found or nil
+  local found = { block = block, embed = embed, done = {}, repeated = {}, summed = {} }
+  find(found, executed[block].forward, part)
+  return found.per_token > 0 and walk(found, executed[block].backward) and found or nil
 end
 
 return M

@@ -16,15 +16,12 @@ local PLAIN, GLOBAL = "real *", "reals"
 
 -- Values and gradients that attention reads or writes pair by pair.
 local function read_by_pairs(device)
-  local names = {}
-  for _, scope in ipairs(device.lists.order) do
-    for _, b in ipairs(device.lists[scope].backward) do
-      for _, of in ipairs(b.kind == "attention_grad" and { b.op.q, b.op.kv, b.op.out, b.dy, b.dq, b.dkv } or {}) do
-        names[of.name] = true
-      end
-    end
-  end
-  return names
+  local list = lists.flat(device.lists.order, function(scope)
+    return lists.flat(device.lists[scope].backward, function(b)
+      return b.kind == "attention_grad" and { b.op.q, b.op.kv, b.op.out, b.dy, b.dq, b.dkv } or {}
+    end)
+  end)
+  return lists.set(lists.names(list))
 end
 
 -- Names of a stream's tokens: T, of a sequence, in the argument T; rows, those of all sequences

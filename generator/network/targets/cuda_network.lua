@@ -228,31 +228,19 @@ end
 
 -- How many launches a step is: so many, and so many for each layer of a block.
 local function most_launches(blocks, train)
-  local words, fixed = {}, 2 -- the step's begin and end
-  for _, launch in ipairs(train.list) do
-    fixed = fixed + (launch.block and 0 or 1)
-  end
-  for i, block in ipairs(blocks) do
-    words[i] = ("%d * %s"):format(#block.forward.list + #block.backward.list, block.uses)
-  end
+  local fixed = 2 + lists.count(train.list, function(launch) return not launch.block end) -- the step's begin and end
+  local words = lists.map(blocks, function(block)
+    return ("%d * %s"):format(#block.forward.list + #block.backward.list, block.uses)
+  end)
   return ("%d + %s"):format(fixed, table.concat(words, " + "))
 end
 
 -- The names of all phases, each once: those of the network, then block by block.
 local function phase_names(pass, blocks)
-  local all, names, known = { pass.train, pass.evaluate }, {}, {}
-  for _, block in ipairs(blocks) do
-    all[#all + 1], all[#all + 2] = block.forward, block.backward
-  end
-  for _, list in ipairs(all) do
-    for _, phase in ipairs(list.phases) do
-      if not known[phase.name] then
-        known[phase.name] = true
-        names[#names + 1] = phase.name
-      end
-    end
-  end
-  return names
+  local all = lists.flat(blocks, function(block) return { block.forward, block.backward } end)
+  return lists.distinct(lists.flat(lists.join({ pass.train, pass.evaluate }, all), function(list)
+    return lists.names(list.phases)
+  end))
 end
 
 -- ---- the whole ----

@@ -6,6 +6,8 @@
 -- such a text with the names of its static functions and tables replaced by numbers, in the order of their definitions;
 -- `names` has those of texts before it and gains its own. Pure.
 
+local lists = require("base.lists")
+
 local M = {}
 
 local HIDDEN = { [" "] = "\1", ["\t"] = "\2" } -- blanks of literals, while other blanks are removed
@@ -56,11 +58,7 @@ end
 function M.text(text)
   text = without_comments(text:gsub("\\\n", " "))
   text = ("\n" .. text .. "\n"):gsub("%s*\n%s*", "\n"):gsub("\n(#[^\n]*)%f[\n]", "\3%1\3")
-  local lines = {}
-  for part in text:gmatch("[^\3]+") do
-    local line = packed(part)
-    lines[#lines + 1] = line ~= "" and line or nil
-  end
+  local lines = lists.filter(lists.map(lists.matches(text, "[^\3]+"), packed), function(line) return line ~= "" end)
   return (table.concat(lines, "\n"):gsub("[\1\2\4]", { ["\1"] = " ", ["\2"] = "\t", ["\4"] = " " }))
 end
 

@@ -63,11 +63,11 @@ end
 
 local function digest_of(files, kernels, plan)
   local hash, kernel_names = hash_of(kernels)
-  local parts, names = { hash }, lists.merged(kernel_names)
-  for _, file in ipairs(files) do
-    parts[#parts + 1] = not (file.loose or file.neutral) and part_of(file, nameless(file.text, plan, names)) or nil
-  end
-  return sha256.digest(table.concat(parts))
+  local names = lists.merged(kernel_names)
+  local parts = lists.map(files, function(file)
+    return not (file.loose or file.neutral) and part_of(file, nameless(file.text, plan, names)) or nil
+  end)
+  return sha256.digest(hash .. table.concat(parts))
 end
 
 -- The copy of a user's own sampler, or nil. Its lines are where they are in the original; the banner stands at the end.
@@ -116,11 +116,8 @@ end
 local function cuda_half(plan)
   local half = { entries = plan.cuda_files, carrier = "cuda.c", name = "cuda_source_digest", cuda = true }
   function half.digest(files)
-    for _, file in ipairs(files) do
-      if file.path == DEVICE then
-        return sha256.digest(nameless(file.text, plan, {}))
-      end
-    end
+    local device = lists.find(files, function(file) return file.path == DEVICE end)
+    return sha256.digest(nameless(device.text, plan, {}))
   end
   return half
 end

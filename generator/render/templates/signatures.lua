@@ -9,6 +9,8 @@
 -- before it is called, in one file or in one that was rendered before; what is defined again holds for what stands
 -- below. Heads become one line: wrap.lua breaks them.
 
+local lists = require("base.lists")
+
 local M = {}
 
 -- A record of functions: those that have lost parameters, by name a list that says of every one whether it stays; and
@@ -69,11 +71,7 @@ end
 
 -- A list without what does not stay.
 local function kept_of(list, stays)
-  local kept = {}
-  for i, word in ipairs(list) do
-    kept[#kept + 1] = stays[i] and word or nil
-  end
-  return table.concat(kept, ", ")
+  return table.concat(lists.map(list, function(word, i) return stays[i] and word or nil end), ", ")
 end
 
 -- Leaves out arguments that functions no longer take in the calls of a line, which may go on in those below it.

@@ -86,9 +86,7 @@ local FIELDS = {
   { "task.validation", "validation_file valid_file val_file validation_data" },
   { "precision", "dtype torch_dtype fp16 bf16 amp float_type" },
 }
-for _, field in ipairs(optimizers.fields) do
-  FIELDS[#FIELDS + 1] = { field.path, field.words }
-end
+lists.append(FIELDS, lists.map(optimizers.fields, function(field) return { field.path, field.words } end))
 
 local SCHEDULED_STEPS = "train.schedule falls until train.steps; train.schedule.warmup is a number of steps"
 local NO_LENGTH = "lengths are those of train.lengths and eval.lengths; encoding.positions.max_position is the range "

@@ -136,12 +136,9 @@ end
 
 -- Whether it names anything but noise, which samplers have as well.
 local function names_axes(by)
-  for name in next, by or {} do
-    if name ~= M.NOISE then
-      return true
-    end
-  end
-  return false
+  local others = lists.merged(by or {})
+  others[M.NOISE] = nil
+  return next(others) ~= nil
 end
 
 -- A sampler's examples have neither an end nor an order.
