@@ -33,7 +33,7 @@ local names = require("network.targets.cpu_names")
 local ops = require("network.graph.ops")
 local records = require("network.targets.cpu_records")
 local rooms = require("network.targets.cpu_buffers")
-local vocabulary_rows = require("network.targets.cpu_vocabulary")
+local rows = require("network.targets.cpu_rows")
 
 local M = {}
 
@@ -143,7 +143,7 @@ function M.derive(net, executed, structs, room, part, vocabulary, stream, eval_d
   local cpu = { net = net, lists = executed, buffers = room, part = part, part_rooms = {}, part_taken = {},
     vocabulary = vocabulary, eval_dropout = eval_dropout,
     products = names.functions(taken), gradients = names.functions(taken), rows = names.functions(taken) }
-  vocabulary_rows.add_rooms(cpu)
+  rows.add_buffers(cpu)
   local panels_of = {}
   for _, struct in ipairs(structs) do
     panels_of[struct.name] = struct.panels

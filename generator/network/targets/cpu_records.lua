@@ -10,9 +10,8 @@ local decoding = require("network.lists.decoding")
 local embeddings = require("network.targets.embeddings")
 local names = require("network.targets.cpu_names")
 local ops = require("network.graph.ops")
-local part = require("network.targets.cpu_part")
+local rows = require("network.targets.cpu_rows")
 local rooms = require("network.targets.cpu_buffers")
-local vocabulary = require("network.targets.cpu_vocabulary")
 
 local M = {}
 
@@ -309,10 +308,9 @@ end
 
 -- A function that appends the records of an entry: maker(by_kind, entry).
 local function maker_of(cpu, scope, at, place, records, mode)
-  local naming = part.naming(cpu, scope, at, place, records, mode)
-  local once = vocabulary.naming(cpu, scope, at, records, mode)
+  local naming = rows.naming(cpu, scope, at, place, records, mode)
   return function(by_kind, entry)
-    local names_of, place_of = once(entry, naming(entry))
+    local names_of, place_of = naming(entry)
     local here = names.of_entry(cpu, names_of, entry, place_of)
     calls.append("cpu", records, entry.kind, here, by_kind[entry.kind](cpu, here, entry, mode))
   end
@@ -326,7 +324,7 @@ function M.forward(cpu, scope, mode)
   for _, op in ipairs(cpu.lists[scope].forward) do
     if op.kind ~= "classify" or mode ~= "train" then -- in training the way back begins with it
       maker(forward, op)
-      vocabulary.made(cpu, at, records, place, op)
+      rows.made(cpu, at, records, place, op)
     end
   end
   return records
@@ -366,12 +364,10 @@ function M.backward(cpu, scope)
   local mode = scope == cpu.net and "train" or "back"
   local maker = maker_of(cpu, scope, at, names.placer(cpu, scope, at, mode), records, mode)
   for _, b in ipairs(cpu.lists[scope].backward) do
-    part.spread(cpu, at, records, b)
-    vocabulary.sum(cpu, at, records, b)
+    rows.gradients(cpu, at, records, b)
     maker(back, b)
   end
-  part.spread(cpu, at, records, scope)
-  vocabulary.sum(cpu, at, records, scope)
+  rows.gradients(cpu, at, records, scope)
   return records
 end
 

@@ -1,0 +1,116 @@
+-- Records of what the CPU does for some rows alone: in the last repetition of a block for those of labelled tokens
+-- (labelled_rows.lua), in the first one for those of the vocabulary's symbols (vocabulary_rows.lua).
+--
+-- Input: the state of cpu_network.lua, where `part` and `vocabulary` are what these modules give, or nil; a scope,
+-- names of it (cpu_names.lua). In generated code `part` and `distinct` say which rows a repetition has: those of all
+-- tokens, or some. Taking, spreading, copying and summing rows are no work where they are all.
+
+local buffers = require("network.lists.buffers")
+local calls = require("network.targets.calls")
+local embeddings = require("network.targets.embeddings")
+local lists = require("base.lists")
+local ops = require("network.graph.ops")
+
+local M = {}
+
+local VECTORS, SCRATCH = "token_vectors", "token_scratch"
+
+-- Adds the buffers for rows of the vocabulary to the workspace.
+function M.add_buffers(cpu)
+  local vocabulary = cpu.vocabulary
+  local function add(name, width, about)
+    table.insert(cpu.buffers.workspace, buffers.rows({ name = name, width = width, about = about,
+      stream = vocabulary.embed.stream }, vocabulary.embed, { form = "vocabulary" }))
+  end
+  if vocabulary then
+    add(VECTORS, vocabulary.embed.out.width, "what the embedding gives every symbol")
+    add(SCRATCH, vocabulary.width)
+  end
+end
+
+-- The buffer for the labelled rows of a value that has all: <value>_read, or with a number. Its first reader counts as
+-- who writes it.
+local function labelled_buffer(cpu, value, reader)
+  local taken = lists.set(lists.map(cpu.buffers.workspace, function(b) return b.name end))
+  local name, number = value.name .. "_read", 1
+  if cpu.part_rooms[value] then
+    return cpu.part_rooms[value]
+  end
+  while taken[name] do
+    number = number + 1
+    name = ("%s_read%d"):format(value.name, number)
+  end
+  cpu.part_rooms[value] = name
+  table.insert(cpu.buffers.workspace, buffers.rows(value, reader, { name = name, about = "rows that are read" }))
+  return name
+end
+
+-- A function from an entry of a scope's list to the names and places of values that its records have. Where an entry
+-- has some rows alone, those of a value that has all are taken by a record ahead of the first that reads them: labelled
+-- ones in each direction, but in the network's own step once; those of the vocabulary of the block's input.
+function M.naming(cpu, scope, at, place, records, mode)
+  local partial = cpu.part and cpu.part.partial or {}
+  local done = cpu.vocabulary and cpu.vocabulary.block == scope and cpu.vocabulary.done or {}
+  local taken = scope == cpu.net and mode == "train" and cpu.part_taken or {}
+  local part_at = setmetatable({ partly = true }, { __index = at })
+  local distinct_at = setmetatable({ partly = true, of_part = "distinct->" }, { __index = at })
+  local taken_input = false
+  local function place_of_symbols(value)
+    if value ~= scope.entry then
+      return place(value)
+    elseif not taken_input then
+      taken_input = true
+      calls.append("cpu", records, "distinct", at, { distinct = "distinct", all = "&" .. at.w .. "all",
+        input = mode == "back" and "s->input" or "input", vectors = at.w .. VECTORS })
+    end
+    return "input_distinct"
+  end
+  return function(entry)
+    if done[entry] then
+      return distinct_at, place_of_symbols
+    elseif not partial[entry] or entry.kind == "attention" then
+      return at, place
+    end
+    return part_at, function(value)
+      if cpu.part.values[value] then
+        return place(value)
+      elseif not taken[value] then
+        taken[value] = labelled_buffer(cpu, value, entry)
+        calls.append("cpu", records, "part", at, { self = at.self, part = at.part, name = taken[value],
+          width = value.width.text, x = place(value), rows = at.w .. taken[value] })
+      end
+      return taken[value]
+    end
+  end
+end
+
+-- Behind an operation: its values' rows become those of all tokens; behind the embedding what it gives every symbol.
+function M.made(cpu, at, records, place, op)
+  local vocabulary = cpu.vocabulary
+  for _, value in ipairs(vocabulary and ops.results(op) or {}) do
+    if vocabulary.repeated[value] then
+      calls.append("cpu", records, "repeat", at, { call = "repeat_rows(self, distinct, width, x)",
+        distinct = "distinct", width = value.width.text, x = place(value) })
+    end
+  end
+  if vocabulary and vocabulary.embed == op then
+    calls.append("cpu", records, "embed_vocabulary", at, { call = "routine(self, out)", out = at.w .. VECTORS,
+      routine = embeddings.routine(cpu.net, op) .. "_vocabulary" })
+  end
+end
+
+-- Ahead of an entry, or at the end of a scope: gradients of labelled rows become those of all, and those of all tokens
+-- those of symbols.
+function M.gradients(cpu, at, records, key)
+  local symbols = cpu.vocabulary and cpu.vocabulary.summed[key]
+  local function add(kind, call, list, distinct)
+    for _, buffer in ipairs(list or {}) do
+      calls.append("cpu", records, kind, at, { call = call, distinct = distinct, width = buffer.width.text,
+        gradient = at.w .. buffer.name })
+    end
+  end
+  add("spread", "spread(self, part, width, gradient)", cpu.part and cpu.part.spread[key])
+  add("sum", "sum_by_symbol(self, distinct, width, gradient)", symbols, "distinct")
+end
+
+return M
