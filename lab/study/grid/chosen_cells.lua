@@ -86,12 +86,7 @@ end
 function M.filter(choice, axes, d)
   local left = left_of(choice.only or {}, axes, d)
   return function(point, id)
-    for i, axis in ipairs(axes) do
-      if left[axis.name] and not left[axis.name][point[i].name] then
-        return false
-      end
-    end
-    return not choice.cells or lists.has(choice.cells, id)
+    return nodes.has_values(axes, point, left) and (not choice.cells or lists.has(choice.cells, id))
   end
 end
 

@@ -23,6 +23,7 @@ local lists = require("base.lists")
 local load_module = require("spec.reading.load")
 local lfs = require("lfs")
 local nearest = require("base.nearest")
+local nodes = require("lab.study.grid.nodes")
 local paths = require("base.paths")
 local project_module = require("project")
 local run_folders = require("lab.study.read.run_folders")
@@ -74,15 +75,7 @@ local function find(project, argument, out, d)
 end
 
 local function is_there(axes, point)
-  for _, value in ipairs(point) do
-    for i, axis in ipairs(axes) do
-      local partners = value.with and value.with[axis.name]
-      if partners and not partners[point[i].name] then
-        return false
-      end
-    end
-  end
-  return true
+  return not lists.any(point, function(value) return not nodes.has_values(axes, point, value.with or {}) end)
 end
 
 -- The points of the grid: lists of values, the last axis fastest, without those of values that do not stand together.

@@ -130,6 +130,16 @@ function M.seeds(context, node, path)
   return seeds
 end
 
+-- Whether a point of a grid, a value of each axis, has some of the values { <axis> = { <value> = true } }.
+function M.has_values(axes, point, values)
+  for i, axis in ipairs(axes) do
+    if values[axis.name] and not values[axis.name][point[i].name] then
+      return false
+    end
+  end
+  return true
+end
+
 function M.plain(node)
   if not tree.is_table(node) then
     return node.value

@@ -112,19 +112,9 @@ function M.read(context, axes, node)
   return list
 end
 
-local function belongs(stage, axes, point)
-  for i, axis in ipairs(axes) do
-    local values = stage.cells[axis.name]
-    if values and not values[point[i].name] then
-      return false
-    end
-  end
-  return true
-end
-
 -- The stage that a point of the grid belongs to; nil where none names it. Or nil and a list of several.
 function M.of_point(stages, axes, point)
-  local found = lists.filter(stages, function(stage) return belongs(stage, axes, point) end)
+  local found = lists.filter(stages, function(stage) return nodes.has_values(axes, point, stage.cells) end)
   return not found[2] and found[1] or nil, found[2] and found
 end
 
