@@ -7,6 +7,7 @@
 -- have one of their own; an operation without a call has its statements in a template of its kind.
 
 local lists = require("base.lists")
+local ops = require("network.graph.ops")
 
 local M = {}
 
@@ -91,6 +92,23 @@ end
 function M.norm(at, op, routine, call)
   return { call = call, routine = routine, scale = at.p .. op.p.name .. "_scale",
     xhat = at.kept .. op.name .. "_xhat", rstd = at.kept .. op.name .. "_rstd" }
+end
+
+-- Adds makers of records for operations that go over the rows of one value, forward and backward. routine(state, op,
+-- kernel, ending): the function for rows; with_dropout(state, at, op, record): the record and those of its dropout.
+function M.over_rows(forward, back, routine, with_dropout)
+  for kind, about in next, ops.over_rows() do
+    forward[kind] = function(state, at, op)
+      return with_dropout(state, at, op, { call = "routine(rows, x, out)",
+        routine = routine(state, op, about.kernel(op), "") })
+    end
+    back[kind .. "_grad"] = function(state, _, b)
+      return { call = "routine(rows, x, dy, to)", routine = routine(state, b.op, about.kernel(b.op), "_grad") }
+    end
+  end
+  function back.relu_grad(state, _, b)
+    return { call = "routine(rows, out, dy, to)", routine = routine(state, b.op, "relu", "_grad") }
+  end
 end
 
 -- The kernel of both targets for the gradient of a norm.

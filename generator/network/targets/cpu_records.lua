@@ -9,7 +9,6 @@ local calls = require("network.targets.calls")
 local decoding = require("network.lists.decoding")
 local embeddings = require("network.targets.embeddings")
 local names = require("network.targets.cpu_names")
-local ops = require("network.graph.ops")
 local rows = require("network.targets.cpu_rows")
 local rooms = require("network.targets.cpu_buffers")
 
@@ -124,15 +123,6 @@ end
 local function kernel_routine(cpu, op, kernel, ending)
   return function_for(cpu.rows, table.concat({ kernel, ending, op.out.width.text }, " "), kernel .. "_" .. op.out.name
     .. ending, { template = ("cpu/rows/activation%s.tpl"):format(ending), kernel = kernel, width = op.out.width.text })
-end
-
-local function over_rows(cpu, at, op)
-  return dropped_in_place(cpu, at, op, { call = "routine(rows, x, out)",
-    routine = kernel_routine(cpu, op, op.about.kernel(op), "") })
-end
-
-for kind in next, ops.over_rows() do
-  forward[kind] = over_rows
 end
 
 -- An attention, on both ways. part: which of its queries it is asked for, where that is not all of them in every layer.
@@ -250,15 +240,7 @@ function back.input_grad(cpu, at, b)
     panels = at.panels .. op.weight .. "_transposed", relu = b.relu and at.x or false }
 end
 
-for kind, about in next, ops.over_rows() do
-  back[kind .. "_grad"] = function(cpu, _, b)
-    return { call = "routine(rows, x, dy, to)", routine = kernel_routine(cpu, b.op, about.kernel(b.op), "_grad") }
-  end
-end
-
-function back.relu_grad(cpu, _, b)
-  return { call = "routine(rows, out, dy, to)", routine = kernel_routine(cpu, b.op, "relu", "_grad") }
-end
+calls.over_rows(forward, back, kernel_routine, dropped_in_place)
 
 function back.attention_grad(cpu, at, b)
   local record = attention_record(cpu, at, b.op, "attention_%s_backward")

@@ -8,7 +8,6 @@
 local calls = require("network.targets.calls")
 local embeddings = require("network.targets.embeddings")
 local names = require("network.targets.cuda_names")
-local ops = require("network.graph.ops")
 
 local M = {}
 
@@ -146,17 +145,9 @@ local function kernel_routine(device, op, kernel, ending)
     template = ("cuda/rows/activation%s.tpl"):format(ending), kernel = kernel, width = op.out.width.text })
 end
 
-local function over_rows(device, _, op)
-  return { call = "routine(rows, x, out)", routine = kernel_routine(device, op, op.about.kernel(op), "") }
-end
-
 local function drop_of(at, op, x, drop)
   return { kind = "drop", call = "drop_rows(elements, x, mask, rate)", elements = at.rows .. " * " .. op.out.width.text,
     x = x, mask = drop.mask, rate = drop.rate }
-end
-
-for kind in next, ops.over_rows() do
-  forward[kind] = over_rows
 end
 
 -- Drops the result of an operation out in place.
@@ -281,15 +272,8 @@ function back.rectify_grad(_, at, b)
   return { call = "rectify_grad(elements, x, to)", elements = at.rows .. " * " .. b.op.x.width.text }
 end
 
-for kind, about in next, ops.over_rows() do
-  back[kind .. "_grad"] = function(device, _, b)
-    return { call = "routine(rows, x, dy, to)", routine = kernel_routine(device, b.op, about.kernel(b.op), "_grad") }
-  end
-end
-
-function back.relu_grad(device, _, b)
-  return { call = "routine(rows, out, dy, to)", routine = kernel_routine(device, b.op, "relu", "_grad") }
-end
+-- Dropout of what they give is an operation of its own: forward.drop.
+calls.over_rows(forward, back, kernel_routine, function(_, _, _, record) return record end)
 
 function back.attention_grad(device, at, b)
   local family = b.op.family
