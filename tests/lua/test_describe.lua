@@ -177,8 +177,10 @@ end
 
 function TestWords.test_text_of_a_score()
   local text = plan_page.text(scored("{ kind = 'window' }"))
-  lu.assertStrContains(text, "  score table by_distance  [query - key]        once per step: -select(less_equal(")
-  lu.assertStrContains(text, "\n  score in the pair loop   logit made once      x.score + by_distance; ")
+  -- Columns are as wide as the longest value.
+  lu.assertStrContains(text, "  score table by_distance  [query - key]             once per step: -select(less_equal(")
+  lu.assertStrContains(text, "\n  score in the pair loop   logit made once           x.score + by_distance; ")
+  lu.assertStrContains(text, "\n  gpu attention            probabilities recomputed  a thread owns ")
 end
 
 function TestWords.test_comments_fit_a_line()

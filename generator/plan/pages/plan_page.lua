@@ -100,8 +100,10 @@ function M.text(plan)
       why = "in training, by each draw: steps times mean tokens over the range" }
   end
   lists.append(lines, { "", "choices" })
+  local width = math.max(table.unpack(lists.map(chosen, function(c) return #tostring(c.value) end)))
+  local row = ("  %%-24s %%-%ds  %%s"):format(width)
   lists.append(lines, lists.map(chosen, function(c)
-    return string.format("  %-24s %-20s %s", c.what, c.value, c.why)
+    return row:format(c.what, c.value, c.why)
   end))
   lines[#lines + 1] = ""
   lists.append(lines, network_page.lines(plan))
