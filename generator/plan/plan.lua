@@ -4,7 +4,7 @@
 -- there is one (spec/score/score.lua), the file of the network where that is the user's own, the checkpoint that runs
 -- begin with where there is one (first_checkpoint.lua).
 -- Output: pure data that the templates read by name; the modules below say which names are theirs. nil and an error
--- for the diagnostics where a formula turns out too large for code, or a network is none.
+-- for the diagnostics if a formula is too large for code, or a network is not valid.
 -- Invariant: a step reads what the steps before it have entered, and returns its part; no name is entered twice.
 
 local checkpoint = require("plan.deriving.checkpoint_fits")

@@ -141,7 +141,7 @@ function readers.kind(context, field, node)
   return one_of(context, field, node, names, #names > 0 and table.concat(names, ", ") or "a task; none were found")
 end
 
-local FROM_1 = { least = 1, most = schema.LONGEST } -- what lengths are
+local FROM_1 = { least = 1, most = schema.LONGEST } -- bounds of lengths
 
 -- An integer inside a list or a range, from bounds.least to bounds.most; or nil after an error.
 local function small_integer(context, node, path, bounds)

@@ -233,7 +233,7 @@ class Writer:
         return f"({text})" if binds < level else text
 
     def _declare(self, node):
-        """A local variable in the innermost function whose index it is in terms of."""
+        """A local variable, in the innermost function whose index it depends on."""
         text, _ = self._bare(node)
         scope = max((at for at, (index, _) in enumerate(self.scopes) if id(index) in self.free[id(node)]), default=0)
         name = self._new_name(self.names.get(id(node), (node, "part"))[1])

@@ -1,5 +1,5 @@
-/* Accuracy by condition, a task length or a group of finite data (data/datasets/example_groups.h): fixed examples of
- * each, in one batch or several, under one or several draws of what is random in a pass. */
+/* Accuracy by condition, a task length or a group of a dataset (data/datasets/example_groups.h): fixed examples of
+ * each, in one batch or several, with one or several random draws of positions and noise. */
 #ifndef LONGHAND_EVALUATE_H
 #define LONGHAND_EVALUATE_H
 
@@ -7,38 +7,38 @@
 
 #include "engine/engine.h"
 
-/* The two ways to evaluate a model whose stream holds its target: by answers that it makes of its own answers before,
- * or of the target's. */
+/* Two ways to evaluate a model whose stream holds its target: each answer follows the model's own answers (greedy), or
+ * the target's tokens (teacher-forced). */
 extern const char lh_greedy[], lh_teacher_forced[];
 
 typedef struct lh_eval_result {
     const char *split;       /* static text */
     int n;                   /* task length; of finite data the value on the first axis */
-    const char *axis;        /* what that is, the key in `by` */
+    const char *axis;        /* name of that axis, the key in `by` */
     const lh_groups *groups; /* of finite data, with the condition itself; else NULL */
     const lh_group *group;
     bool noisy; /* embeddings have noise, of this standard deviation: a number in `by`, too */
     double noise;
     int examples, draws;
-    int64_t of;       /* of finite data: how many examples there are, where some of them were chosen; else 0 */
-    bool in_order;    /* the first ones of the file, then */
-    const char *data; /* the SHA-256 of their file; NULL: they are of none */
-    bool taken_over;  /* from a line that was there already */
+    int64_t of;       /* number of examples of a dataset from which some were chosen; else 0 */
+    bool in_order;    /* these are the first ones of the file */
+    const char *data; /* the SHA-256 of their file; NULL: no file */
+    bool taken_over;  /* read from an existing line of the file */
     int batch;        /* sequences that share a draw; 0: all examples do */
     const char
         *decoding;   /* of a generative model whose answers count: lh_greedy, lh_teacher_forced; NULL: an encoder */
     double accuracy; /* correct / counted label positions over all draws; of batches the mean of theirs. With greedy
                            * decoding that of the model's own answers, otherwise that of the pass */
     double teacher_forced; /* accuracy of the pass of a generative model */
-    int greedy_examples;   /* so many of `examples` were decoded; of these are accuracy and the next two */
-    bool ends;             /* the task has an end symbol: there are the next two */
+    int greedy_examples;   /* number of decoded examples; accuracy and the next two fields are for these */
+    bool ends;             /* the task has an end symbol: the next two fields are valid */
     double ended_early,
         not_ended;      /* shares of decoded sequences: the end symbol came before the target's own, or not at
                                     * all */
-    int64_t counted;    /* label positions with mask 1 over all draws; 0: there is no accuracy and no exact match */
+    int64_t counted;    /* label positions with mask 1 over all draws; 0: accuracy and exact match are undefined */
     double exact_match; /* share of sequences with every counted position correct, of those that have any */
     double exact_match_low,
-        exact_match_high;     /* its 95% interval, by the sequences of one draw; NAN: nobody said, as in older lines */
+        exact_match_high;     /* its 95% interval, by the sequences of one draw; NAN: unknown, as in older lines */
     double loss;              /* nats per label position that is in the loss; NAN where none is */
     double sd_over_draws;     /* of the accuracy, n - 1; 0 for one draw */
     double sd_over_sequences; /* of the shares of right labels of sequences, n - 1; NAN for fewer than two */
@@ -47,14 +47,14 @@ typedef struct lh_eval_result {
 typedef struct lh_eval_request {
     lh_lengths lengths;      /* where there are no groups */
     const lh_groups *groups; /* of finite data */
-    lh_noise noise;          /* all of them under each; count 0: as they are */
+    lh_noise noise;          /* every condition is evaluated at each level of noise; count 0: without noise */
     int examples;            /* of each length; groups have those that were chosen (data/datasets/pick.h) */
-    int draws;               /* count as 1 where the model draws nothing */
-    int batch;               /* > 0: examples go in batches of so many, each with draws of its own */
-    bool teacher_forced;     /* of a generative model: none of its own answers */
-    int greedy_examples;     /* > 0: its own answers to so many examples, at most */
+    int draws;               /* counts as 1 if the model has nothing random */
+    int batch;               /* > 0: examples per batch, each batch with random draws of its own */
+    bool teacher_forced;     /* of a generative model: no greedy decoding */
+    int greedy_examples;     /* > 0: the most examples that are decoded */
     uint64_t seed;
-    bool validation;   /* of a sampled task: the validation stream in the place of the evaluation's */
+    bool validation;   /* of a sampled task: use the validation stream */
     const char *split; /* NULL: the set, or of sampled tasks "validation" or what lh_split_of_length gives */
     int64_t step;      /* of the parameters; for the lines */
     const char *path;  /* JSON lines are appended here; NULL: none */
@@ -66,12 +66,12 @@ typedef struct lh_eval_request {
     void *context;
 } lh_eval_request;
 
-/* Task lengths or groups, so many times as there is noise; in that order, the quietest first. */
+/* Number of conditions: task lengths or groups, times levels of noise. They are ordered by noise, the least first. */
 int lh_eval_conditions(const lh_eval_request *request);
 
-/* Evaluates every condition in order; results: [lh_eval_conditions]. Makes the engine's room itself. LH_STOPPED where
- * engine->stop is set, also in the midst of a condition: conditions that are through stay in the files, and of the one
- * under way nothing does, there or after any other error. LH_ERR_INPUT where a condition has more than LH_MOST_DRAWS
+/* Evaluates every condition in order; results: [lh_eval_conditions]. Reserves the engine's memory. LH_STOPPED if
+ * engine->stop is set, even within a condition: lines of completed conditions stay in the files, a condition that is
+ * not complete leaves none, after any other error either. LH_ERR_INPUT if a condition has more than LH_MOST_DRAWS
  * draws. */
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error);
 
@@ -79,8 +79,8 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
 lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *request, bool *complete,
                                     lh_error *error);
 
-/* Plain means over results of one split with labels that count, of those as quiet as its first; count tells how many
- * there are. */
+/* Plain means over results of one split with labels that count, of those with the noise of the first; count is their
+ * number. */
 typedef struct lh_eval_means {
     int count, first, last; /* task lengths, or values on the first axis */
     double accuracy, teacher_forced, exact_match, loss;

@@ -1,8 +1,8 @@
 -- Runs commands, some at a time, and reports the end of each as it happens.
 --
 -- Input: a project, lines of shell, how many at a time, functions to call. Output: "done", "stopped" after Ctrl-C,
--- "drained" where not all was begun for another reason, "lost" where the runner died. The work is done by runner.sh; a
--- Ctrl-C is passed on, and commands that run then are waited for.
+-- "drained" if some commands were not begun for another reason, "lost" if the runner died. runner.sh does the work; it
+-- gets a Ctrl-C as well, and running commands are waited for.
 
 local lists = require("base.lists")
 local shell = require("base.shell")
@@ -35,7 +35,7 @@ local function signal(pid, name)
   end
 end
 
--- A Ctrl-C is an error in the midst of this, once.
+-- A Ctrl-C raises an error here, once.
 local function interrupted(message)
   return tostring(message):find("interrupted!", 1, true) ~= nil
 end
@@ -77,7 +77,7 @@ function Jobs:pump()
 end
 
 -- lines: commands; on = { start(i), finish(i, status, jobs), tick(jobs) }, each where there is one; jobs.stopped:
--- Ctrl-C has come.
+-- a Ctrl-C was received.
 function M.run(project, lines, most, on)
   local path, problem = write_lines(lines)
   if not path then

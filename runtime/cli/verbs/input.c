@@ -99,7 +99,7 @@ static lh_status check_place(const lh_input *input, const lh_spec *spec, int64_t
                    spec->format->located);
 }
 
-/* The task length whose input has this many tokens, and whether positions and distances are as many as it needs. */
+/* The task length whose input has this many tokens, and whether positions and distances have the right number. */
 static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     lh_status status = (spec->corpus != NULL ? set_shape : search_length)(input, spec, line, error);
     if (status != LH_OK) return status;
@@ -159,7 +159,7 @@ static lh_status fail_undrawn(const char *name, int64_t line, lh_error *error) {
                    name);
 }
 
-/* Lists by stream, of those that the model has. */
+/* Lists by stream, for the streams of the model. */
 static lh_status read_streams(json_t *object, const lh_spec *spec, const given *what, int64_t line, lh_input_list *out,
                               lh_error *error) {
     const char *stream;

@@ -103,8 +103,8 @@ function M.range(several, of)
   return low, high
 end
 
--- The y axis that shows most of a panel's curves: of percents zoomed where they crowd near 100; of other numbers
--- from 0, logarithmic where they differ much, and of what is less apart than its least number from below that.
+-- The y axis that shows most of a panel's curves. Percentages: zoomed if many are near 100. Other numbers: logarithmic
+-- if they differ much; else from just below the smallest, if their range is smaller than that number; else from 0.
 function M.fit(panel)
   if panel.percent then
     panel.y = crowds(panel.curves) and { 0, 100, zoom = true } or { 0, 100, step = 20 }
