@@ -14,15 +14,15 @@ local M = {}
 local OWN = "build"
 
 -- The folder that the user asks for, or nil.
-local function asked()
+local function requested_folder()
   local folder = os.getenv("LONGHAND_BUILD")
   return folder ~= "" and folder or nil
 end
 
 -- The folder that is passed to make, which runs in the root: "build" or an absolute path.
 function M.folder(root)
-  if asked() then
-    return paths.absolute(asked())
+  if requested_folder() then
+    return paths.absolute(requested_folder())
   end
   local own = root .. "/" .. OWN
   local there = lfs.attributes(own, "mode") == "directory"
@@ -34,9 +34,10 @@ end
 function M.problem(root)
   local folder = M.folder(root)
   if folder ~= OWN and not escape.make(folder) then
-    return ("%s: make cannot handle this folder's name: %s; expected %s%s"):format(asked() and "LONGHAND_BUILD"
+    local is_requested = requested_folder() ~= nil
+    return ("%s: make cannot handle this folder's name: %s; expected %s%s"):format(is_requested and "LONGHAND_BUILD"
       or "the user's cache (LONGHAND_CACHE, XDG_CACHE_HOME, HOME)", escape.plain(folder), escape.MAKE_TEXT,
-      asked() and "" or "; LONGHAND_BUILD names another folder for what is built")
+      is_requested and "" or "; LONGHAND_BUILD names another build folder")
   end
 end
 

@@ -359,14 +359,14 @@ local function id_of(path, ending)
 end
 
 -- The path, as it is shown, and the text of a file of the user's with this ending; nil after an error.
-local function read_beside(context, field, node, ending)
+local function read_own_file(context, field, node, ending)
   local name = node.value
   if type(name) ~= "string" then
     return wrong_type(context, field, node)
   elseif not load_module.is_id(id_of(name, ending)) then
     return misfit(context, node, field.path, schema.expected(field))
   end
-  local shown, text, message = context.loaded.beside(node.origin, name)
+  local shown, text, message = context.loaded.read_file(node.origin, name)
   if not text then
     return refuse(context, field, node, ("cannot read %s: %s"):format(shown, message))
   end
@@ -375,14 +375,14 @@ end
 
 -- A user's own task file: its name as given.
 function readers.source(context, field, node)
-  local shown, text = read_beside(context, field, node, ".c")
+  local shown, text = read_own_file(context, field, node, ".c")
   context.own_task = shown and tasks.own(shown, text, context.diagnostics)
   return shown and node.value
 end
 
 -- A network of the user's own: its name as given. It is run when the plan is made.
 function readers.network(context, field, node)
-  local shown, text = read_beside(context, field, node, ".lua")
+  local shown, text = read_own_file(context, field, node, ".lua")
   if not shown then
     return nil
   end

@@ -339,7 +339,7 @@ static lh_status cut_logs(const lh_run *run, int64_t last, lh_cut cuts[LOGS], lh
     return status;
 }
 
-static void tell_lost(const lh_run *run, int log, const lh_cut *cut, int64_t want, int64_t step, lh_error *note) {
+static void note_lost_lines(const lh_run *run, int log, const lh_cut *cut, int64_t want, int64_t step, lh_error *note) {
     if (cut->kept >= want) return;
     add_note(note,
              "%s: %s%lld of %lld lines up to step %lld, which the checkpoint counts on\n"
@@ -355,8 +355,8 @@ static lh_status load_window(const lh_run *run, lh_window *window, int64_t step,
     lh_status status = lh_window_load(window, run->windows, step, &found, error);
     if (status != LH_OK) return status;
     if (found) {
-        tell_lost(run, METRICS, &cuts[METRICS], window->metrics_lines, step, note);
-        tell_lost(run, EVALUATIONS, &cuts[EVALUATIONS], window->eval_lines, step, note);
+        note_lost_lines(run, METRICS, &cuts[METRICS], window->metrics_lines, step, note);
+        note_lost_lines(run, EVALUATIONS, &cuts[EVALUATIONS], window->eval_lines, step, note);
     } else {
         add_note(
             note,

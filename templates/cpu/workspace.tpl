@@ -97,12 +97,12 @@ static size_t row_of(const workspace *w) {
     size_t row = (size_t)w->rows * sizeof(real);
 % end
 % for _, room in ipairs(block.rooms.always) do
-    % include("cpu/room.tpl", room)
+    % include("cpu/buffer.tpl", room)
 % end
 % if block.rooms.training[1] then
     if (mode != LH_MODE_TRAIN) return;
 % for _, room in ipairs(block.rooms.training) do
-    % include("cpu/room.tpl", room)
+    % include("cpu/buffer.tpl", room)
 % end
 % end
 }
@@ -194,7 +194,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
         % call("lay_out_" .. block.name, ("&w->%s[l]"):format(block.name), "w", "memory", "&used", block.rooms.by_mode and "mode")
 % end
 % for _, room in ipairs(cpu.rooms.always) do
-    % include("cpu/room.tpl", room)
+    % include("cpu/buffer.tpl", room)
 % end
 % for _, family in ipairs(attentions) do
 % local lengths = "w->" .. family.queries.at .. "length" .. (family.cross and ", w->" .. family.keys.at .. "length" or "")
@@ -213,7 +213,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 % end
     if (mode != LH_MODE_TRAIN) return used;
 % for _, room in ipairs(cpu.rooms.training) do
-    % include("cpu/room.tpl", room)
+    % include("cpu/buffer.tpl", room)
 % end
 % for _, block in ipairs(cpu.blocks) do
 % if block.own_input then

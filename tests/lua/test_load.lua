@@ -329,15 +329,15 @@ function TestLoad.test_files_are_beside_the_spec_that_names_them()
   support.write("deep/x.c", "deep")
   support.write("x.c", "main")
   local path = support.write("probe.lua", 'return { use = "./deep/own_task.lua" }')
-  local function beside(sets)
+  local function read_source(sets)
     local d = require("base.diagnostics").new()
     local loaded = load_module.spec(path, { root = ".", diagnostics = d, sets = sets })
     local node = loaded.tree.fields.task.fields.source
-    return { loaded.beside(node.origin, node.value) }
+    return { loaded.read_file(node.origin, node.value) }
   end
-  lu.assertEquals(beside(), { "deep/x.c", "deep" })
-  lu.assertEquals(beside({ { path = "task.source", text = "./x.c" } }), { "x.c", "main" })
-  lu.assertEquals(beside({ { path = "task.source", text = "y.c" } }), { "y.c", nil, "No such file or directory" })
+  lu.assertEquals(read_source(), { "deep/x.c", "deep" })
+  lu.assertEquals(read_source({ { path = "task.source", text = "./x.c" } }), { "x.c", "main" })
+  lu.assertEquals(read_source({ { path = "task.source", text = "y.c" } }), { "y.c", nil, "No such file or directory" })
 end
 
 function TestLoad.test_cycles_are_told_with_their_chain()

@@ -34,7 +34,7 @@ local function stream_gradient(value)
 end
 
 -- Another buffer of a value's gradient. The inputs of all blocks have one name, so that the width is a part of it.
-local function beside(value, ending)
+local function further_gradient(value, ending)
   return named(buffers.of_stream(names.gradient(value.name .. ending), value), value)
 end
 
@@ -64,7 +64,7 @@ function Tape:buffer_of(value)
   if not number then
     return self:buffer(gradient_of(value))
   end
-  return self:buffer(beside(value, "_own" .. (number > 1 and number or "")))
+  return self:buffer(further_gradient(value, "_own" .. (number > 1 and number or "")))
 end
 
 function Tape:changed(buffer)
@@ -120,7 +120,7 @@ end
 -- the operation with the buffer that it is given.
 function Tape:store(value, write)
   local buffer, adds = self:into(value)
-  local part = adds and self:buffer(beside(value, "_part")) or buffer
+  local part = adds and self:buffer(further_gradient(value, "_part")) or buffer
   write(part)
   self:changed(part)
   if adds then
@@ -149,7 +149,7 @@ function Tape:dropped(op)
   if branch.external or self.at[branch] then
     return nil
   end
-  self.at[branch] = self.own[branch] and self:buffer_of(branch) or self:buffer(beside(branch, ""))
+  self.at[branch] = self.own[branch] and self:buffer_of(branch) or self:buffer(further_gradient(branch, ""))
   return self.at[branch]
 end
 

@@ -1,7 +1,7 @@
 -- Memory of the network on the CPU: buffers as members of structs, what lay_out takes for them, and as data.
 --
 -- Input: a network (builder.lua), a list of buffers (buffers.lua). Output: lines of text; records for
--- templates/cpu/room.tpl; { name, form, channels, stream, kept, family }.
+-- templates/cpu/buffer.tpl; { name, form, channels, stream, kept, family }.
 
 local calls = require("network.targets.calls")
 local lists = require("base.lists")

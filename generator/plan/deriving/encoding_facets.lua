@@ -29,7 +29,7 @@ local M = {}
 
 -- The value that the network makes for a family, or false: as a page asks for it, with columns filled up to whole
 -- vectors, and the constant that has their number.
-local function asked(family)
+local function requested_value(family)
   local first, second = table.unpack(pages.said("asks", family))
   if second then
     error({ problem = true, field = "encoding", what = ("attention %s asks the network for %s and for %s"):format(
@@ -48,7 +48,7 @@ local function derive_family(plan, family, facts)
   for _, page in ipairs(pages) do
     family[page.name] = page.plan and page.plan(encoding, family, given)
   end
-  family.asks = asked(family)
+  family.asks = requested_value(family)
   family.asks_name = family.asks and family.asks.name or "asked"
   local temperature = family.normaliser.temperature or 1
   family.tempered = temperature ~= 1 and (", by the temperature of %s"):format(("%.9g"):format(temperature)) or ""

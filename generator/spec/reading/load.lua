@@ -1,6 +1,6 @@
 -- Reads a spec file, with the presets and specs it uses and what the command line sets, into one tree.
 --
--- Input: a path, overrides, the repository root. Output: { id, source, root, tree, texts, place, beside }: base name
+-- Input: a path, overrides, the repository root. Output: { id, source, root, tree, texts, place, read_file }: base name
 -- and display path, the root, a tree (tree.lua) in which every `use` is replaced by what it names, the texts of the
 -- files by display path, and functions that find and read a file which the spec names. Nothing is checked against the
 -- schema here.
@@ -301,11 +301,11 @@ local function place_of(state, main, origin, name)
   for _, file in next, state.files do
     from = file and file.shown == origin.path and file or from
   end
-  local function beside(path)
+  local function from_folder(path)
     return paths.normalise(name:sub(1, 1) == "/" and name or paths.folder(path) .. "/" .. name)
   end
-  local real = beside(from.real)
-  return { shown = display(state, real, beside(from.relative)), real = real }
+  local real = from_folder(from.real)
+  return { shown = display(state, real, from_folder(from.relative)), real = real }
 end
 
 local function new_state(options)
@@ -323,12 +323,12 @@ local function finish(state, file, id, before)
     return nil
   end
   local function place(origin, name) return place_of(state, file, origin, name) end
-  local function beside(origin, name)
+  local function read_file(origin, name)
     local at = place(origin, name)
     return at.shown, read_text(at.real)
   end
   return { id = id, source = file.shown, root = state.root, tree = root, texts = state.texts, place = place,
-    beside = beside }
+    read_file = read_file }
 end
 
 -- Says that a file is a study. Only that: as a spec it would be full of mistakes.
@@ -339,7 +339,7 @@ local function refuse_study(d, file)
 end
 
 -- Loads the spec at `path`. options: root (the repository), diagnostics, sets = { { path, text }, ... } or nil.
--- Returns { id, source, root, tree, texts, place, beside }, or nil when there were errors; they are in
+-- Returns { id, source, root, tree, texts, place, read_file }, or nil when there were errors; they are in
 -- options.diagnostics.
 function M.spec(path, options)
   local d = options.diagnostics

@@ -77,7 +77,7 @@ end
 local function moved(work, field, value)
   local entry = schema.at[field]
   if type(value) == "string" and entry and FILES[entry.type] and value:sub(1, 1) ~= "/" then
-    return paths.relative(paths.normalise(work.beside .. "/" .. value), work.folder)
+    return paths.relative(paths.normalise(work.spec_folder .. "/" .. value), work.folder)
   end
   return value
 end
@@ -85,7 +85,7 @@ end
 -- Lua for the fragment of a spec with this value at the field. A word for a whole section is the preset of that name.
 local function fragment(work, field, value, text)
   if load_module.FOLDERS[field] and type(value) == "string" then
-    local file = value:find("^%.%.?/") and paths.normalise(work.beside .. "/" .. value)
+    local file = value:find("^%.%.?/") and paths.normalise(work.spec_folder .. "/" .. value)
     value = file and paths.relative(file, work.folder) or value
     text = ("{ %s = %q }"):format(field == "task" and "kind" or "use", value)
   elseif type(value) == "string" then
@@ -245,7 +245,7 @@ function M.study(project, flags)
     return nil, message
   end
   local loaded = load_module.spec(spec, { root = project.root, diagnostics = d })
-  local work = { axes = {}, folder = paths.absolute(flags.out), beside = paths.folder(paths.absolute(spec)),
+  local work = { axes = {}, folder = paths.absolute(flags.out), spec_folder = paths.folder(paths.absolute(spec)),
     root = project.root, seeds = flags.seeds and "--seeds " .. flags.seeds,
     rates = flags.rates and "--learning-rate " .. flags.rates }
   function work.refuse(flag, what, expected, hint)

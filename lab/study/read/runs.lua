@@ -126,7 +126,7 @@ local function is_finite(run)
 end
 
 -- The number of evaluated lengths that are no training lengths, by the spec; 0 where it is unknown.
-local function lengths_asked(run)
+local function count_untrained_lengths(run)
   local trained = lists.set(M.lengths(run, "train"))
   return lists.count(M.lengths(run, "eval"), function(n) return not trained[n] end)
 end
@@ -154,7 +154,7 @@ end
 local function score_within(run)
   local finite = is_finite(run)
   run.test = run.test or finite and run.validation or nil
-  local nothing = finite or #M.lengths(run, "eval") > 0 and lengths_asked(run) == 0
+  local nothing = finite or #M.lengths(run, "eval") > 0 and count_untrained_lengths(run) == 0
   if not run.test and run.train and nothing then
     run.test, run.train, run.within, run.seen = run.train, nil, true, finite
   elseif run.test and run.test.parts and not run.test.parts.beyond then
@@ -172,7 +172,7 @@ local function state_of(run)
   if run_files.has_failed(exit) then
     return "failed"
   end
-  local asked = run.within and #M.lengths(run, "eval") or lengths_asked(run)
+  local asked = run.within and #M.lengths(run, "eval") or count_untrained_lengths(run)
   local there = run.within and count_lengths(run.test)
     or count_lengths(run.beyond or run.test) + count_lengths(run.between)
   local whole = run.test and (exit == 0 or asked > 0 and there >= asked)

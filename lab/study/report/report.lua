@@ -207,7 +207,7 @@ local function make_report(options, study, list, papers)
     title = (study.title or study.name) .. (study.scale and (", scale %s"):format(study.scale) or ""),
     settings = settings.of(study, papers.setting), paper = papers.setting,
     every_cell = every_cell(study), readings = readings.count(evaluated),
-    command_of = command_of(options, study), beside = study_analyses.find(options.runs, study.name),
+    command_of = command_of(options, study), analyses = study_analyses.find(options.runs, study.name),
     command = shell.line(study.found and { "./longhand", "report", options.runs } or sweep_words(options, study)),
   }
   report.parts, report.unfitted = make_parts(study, list, papers)

@@ -17,13 +17,13 @@ local DIGITS = 16 -- digits of a file's SHA-256 in a line of eval.jsonl
 local SETS = { { "train", "data", "train" }, { "test", "eval", "eval" }, { "validation", "validation", "validation" } }
 
 -- The sets that are evaluated: those that the spec names, or the held-out sets, or the training examples.
-local function asked_sets(eval, files)
-  local asked = lists.set(eval.splits or {})
-  if not next(asked) then
-    asked.test, asked.validation = files.eval ~= nil, files.validation ~= nil
-    asked.train = not files.eval and not files.validation
+local function requested_sets(eval, files)
+  local requested = lists.set(eval.splits or {})
+  if not next(requested) then
+    requested.test, requested.validation = files.eval ~= nil, files.validation ~= nil
+    requested.train = not files.eval and not files.validation
   end
-  return asked
+  return requested
 end
 
 -- { sets = list of { split, key, shown, digest }, most, order, draws, axes = { [name] = true }, decoding }; decoding:
@@ -36,9 +36,9 @@ function M.wanted(cell, decoding)
   local wanted = { most = eval.examples == "all" and math.huge or eval.examples,
     order = eval.order or "hash", draws = cell.spec.plan.any_draws and eval.draws or 1,
     decoding = decoding }
-  local asked = asked_sets(eval, files)
+  local requested = requested_sets(eval, files)
   wanted.sets = lists.map(SETS, function(set)
-    local file = asked[set[1]] and files[set[2]]
+    local file = requested[set[1]] and files[set[2]]
     return file and { split = set[1], key = set[3], shown = file.shown, digest = file_digest.of(file.real) } or nil
   end)
   wanted.axes = lists.set(canonical.sorted_keys(eval.by or { length = true }))

@@ -10,7 +10,7 @@ local M = {}
 
 local TAIL = 65536 -- bytes of a log that are looked at for one run
 
-local function is_told(line)
+local function is_message(line)
   return not line:find("^%[[#.]+%] ")
 end
 
@@ -23,7 +23,7 @@ local function read_log(path, from)
   end
   file:seek("set", from)
   for line in file:lines() do
-    if line ~= "" and is_told(line) then
+    if line ~= "" and is_message(line) then
       lines[#lines + 1] = line
     end
   end
@@ -99,7 +99,7 @@ function M.of_run(lines, run)
 end
 
 function M.last_lines(path)
-  return lists.filter(lists.matches(input.tail(path, TAIL) or "", "[^\n]+"), is_told)
+  return lists.filter(lists.matches(input.tail(path, TAIL) or "", "[^\n]+"), is_message)
 end
 
 return M

@@ -42,16 +42,17 @@ end
 local function record_line(record)
   local running = lists.filter(record.tasks, function(task) return task.running end)
   local waiting = lists.filter(record.tasks, function(task) return not task.running end)
-  local function told(tasks, key)
+  local function distinct_texts(tasks, key)
     local texts = lists.map(tasks, function(task) return task[key] ~= "" and task[key] or nil end)
     return table.concat(lists.distinct(texts), ", ")
   end
   local line = ("job %s (%s)"):format(record.tasks[#record.tasks].job, record.folder)
   if running[1] then
-    line = line .. (": %s at work on %s"):format(wording.count(#running, "task"), told(running, "node"))
+    line = line .. (": %s at work on %s"):format(wording.count(#running, "task"), distinct_texts(running, "node"))
   end
   if waiting[1] then
-    line = line .. ("%s %d in the queue (%s)"):format(running[1] and "," or ":", #waiting, told(waiting, "reason"))
+    line = line .. ("%s %d in the queue (%s)"):format(running[1] and "," or ":", #waiting,
+      distinct_texts(waiting, "reason"))
   end
   return line .. (record.cancelled and "; cancelled" or "")
 end

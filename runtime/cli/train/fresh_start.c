@@ -161,7 +161,7 @@ static void compare_specs(json_t *facts, const lh_spec *spec) {
 /* ---- what there is ---- */
 
 /* The newest run of another plan, and how its spec differs. */
-static bool tell_plan(const lh_run *run, const char *digest) {
+static bool print_plan(const lh_run *run, const char *digest) {
     static folder runs[MOST_LISTED];
     char path[LH_PATH_MAX], name[LH_PATH_MAX], *text = NULL;
     size_t bytes;
@@ -178,7 +178,7 @@ static bool tell_plan(const lh_run *run, const char *digest) {
     return true;
 }
 
-static void tell_plans(const lh_run *run) {
+static void print_plans(const lh_run *run) {
     static folder plans[MOST_LISTED];
     char path[LH_PATH_MAX];
     int told = 0, left = 0;
@@ -186,7 +186,7 @@ static void tell_plans(const lh_run *run) {
     int count = list_folders(path, is_digest, ".", plans);
     for (int i = 0; i < count; i++) {
         if (strcmp(plans[i].name, run->spec->plan_digest) == 0) continue;
-        if (told < MOST_PLANS) told += tell_plan(run, plans[i].name);
+        if (told < MOST_PLANS) told += print_plan(run, plans[i].name);
         else left++;
     }
     if (left > 0) fprintf(stderr, "  and %d plans more in %s\n", left, path);
@@ -206,7 +206,7 @@ static const char *shown(const json_t *data, const char *key, char text[LONGEST_
 }
 
 /* A run with the same rate and seed that was trained on another file; whether there is one. */
-static bool tell_data(const lh_run *run, const char *path, const folder *runs, int count) {
+static bool print_data(const lh_run *run, const char *path, const folder *runs, int count) {
     char own[64], name[LH_PATH_MAX], rate[LH_NUMBER_TEXT], file[LONGEST_FIELD], digest[LONGEST_FIELD], *text;
     const lh_dataset *train = run->spec->data != NULL ? &run->spec->corpus->train : NULL;
     size_t bytes;
@@ -231,23 +231,23 @@ static bool tell_data(const lh_run *run, const char *path, const folder *runs, i
 }
 
 /* A run of this plan with other data, or else with another rate or seed. */
-static void tell_runs(const lh_run *run) {
+static void print_runs(const lh_run *run) {
     static folder runs[MOST_LISTED];
     char path[LH_PATH_MAX];
     if (!put_path(path, "%s/%s/%s", run->root, run->spec->id, run->spec->plan_digest)) return;
     int count = list_folders(path, is_run, "checkpoint.safetensors", runs);
-    if (!tell_data(run, path, runs, count) && count > 0)
+    if (!print_data(run, path, runs, count) && count > 0)
         fprintf(stderr, "  there is %s/%s, of another learning rate or seed%s\n", path, runs[0].name,
                 count > 1 ? ", and others" : "");
 }
 
-void lh_tell_fresh_start(const lh_train_run *train_runs, int count) {
+void lh_print_fresh_start(const lh_train_run *train_runs, int count) {
     int fresh = 0;
     for (int i = 0; i < count; i++) fresh += !lh_run_has_checkpoint(&train_runs[i].run);
     if (fresh == 0) return;
     if (count == 1) fprintf(stderr, "%s: nothing to resume, it starts at step 0\n", train_runs[0].run.directory);
     else fprintf(stderr, "%d of %d runs have nothing to resume, they start at step 0\n", fresh, count);
     if (fresh < count) return;
-    tell_runs(&train_runs[0].run);
-    tell_plans(&train_runs[0].run);
+    print_runs(&train_runs[0].run);
+    print_plans(&train_runs[0].run);
 }

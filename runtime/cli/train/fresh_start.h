@@ -6,6 +6,6 @@
 #include "cli/train/train_run.h"
 
 /* Looks at the folders of the train_runs, which are claimed, and at those beside them; prints on stderr. */
-void lh_tell_fresh_start(const lh_train_run *train_runs, int count);
+void lh_print_fresh_start(const lh_train_run *train_runs, int count);
 
 #endif

@@ -189,7 +189,7 @@ static lh_status check_init(const lh_spec *spec, const lh_train_flags *flags, lh
     return lh_checkpoint_read_init(flags->init, spec, 0, NULL, error);
 }
 
-static void tell_start(const lh_target *target, const lh_train_run *train_runs, int count, int threads) {
+static void print_start(const lh_target *target, const lh_train_run *train_runs, int count, int threads) {
     const char *id = train_runs[0].spec->id, *level = train_runs[0].engine->level;
     int own = train_runs[0].engine->threads;
     if (target->cpu == NULL) {
@@ -231,9 +231,9 @@ static lh_status open_members(const lh_target *target, lh_train_run *train_runs,
     lh_status status = open_engines(target, train_runs, count, threads, error);
     for (int i = 0; status == LH_OK && i < count; i++) status = lh_train_run_open(&train_runs[i], error);
     if (status == LH_OK) status = lh_train_runs_load_init(train_runs, count, error);
-    if (status == LH_OK) tell_start(target, train_runs, count, threads);
+    if (status == LH_OK) print_start(target, train_runs, count, threads);
     if (status == LH_OK && flags->resume && !flags->missing && flags->overfit == 0)
-        lh_tell_fresh_start(train_runs, count);
+        lh_print_fresh_start(train_runs, count);
     return status;
 }
 

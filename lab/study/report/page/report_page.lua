@@ -91,7 +91,7 @@ function M.render(report)
   for _, part in ipairs(report.parts) do
     add(part.title, part.table and html.table(part.table, part.title) or figure.body(part))
   end
-  for _, analysis in ipairs(report.beside or {}) do
+  for _, analysis in ipairs(report.analyses or {}) do
     add(("Analysis: %s"):format(analysis.what), analysis_body(analysis))
   end
   local tables = lists.map(report.every_cell, function(model) return html.table(model) end)

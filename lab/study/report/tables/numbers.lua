@@ -43,7 +43,7 @@ end
 -- An entry of ours with the paper's, which may have left it out.
 local function theirs(entry, paper)
   entry.texts[3], entry.texts[2] = nil, nil
-  return entries.beside(entry, paper, paper and entries.number_text("%.1f", paper) or "", "%.1f")
+  return entries.add_paper(entry, paper, paper and entries.number_text("%.1f", paper) or "", "%.1f")
 end
 
 local function entry_of(study, item, cell, key, n, published)

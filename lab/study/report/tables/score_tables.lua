@@ -162,7 +162,7 @@ local function side_entry(study, item, measure, published, row, which)
   local made = entries.entry(best.cell, best.got.value, side_about(study, item, measure, row, which),
     entries.number_text(form, best.got.value, best.got.sd))
   made.detail = #item[which] > 1 and best.name or nil
-  return published and entries.beside(made, paper, entries.number_text(form, paper, paper_sd), form) or made
+  return published and entries.add_paper(made, paper, entries.number_text(form, paper, paper_sd), form) or made
 end
 
 -- The gain of one side over the other.
@@ -170,7 +170,7 @@ local function gain_entry(of, against, published)
   local ours = of.value and against.value and of.value - against.value or nil
   local paper = of.paper and against.paper and of.paper - against.paper or nil
   local made = entries.entry(nil, ours, nil, entries.number_text("%+.1f", ours))
-  return published and entries.beside(made, paper, entries.number_text("%+.1f", paper), "%.1f") or made
+  return published and entries.add_paper(made, paper, entries.number_text("%+.1f", paper), "%.1f") or made
 end
 
 -- The gain's mean and its largest, over the rows that have one; a mean needs all of them.

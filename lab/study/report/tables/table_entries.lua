@@ -183,7 +183,7 @@ function M.entry(cell, value, note, text)
 end
 
 -- The entry with the paper's value and the difference added after its own texts; text: the paper's value.
-function M.beside(entry, paper, text, form)
+function M.add_paper(entry, paper, text, form)
   entry.paper = paper
   lists.append(entry.texts, { text, M.difference_text(form, entry.value, paper) })
   return entry
@@ -195,7 +195,7 @@ function M.of(cell, item, measure, published, key)
   local made = M.entry(cell, got.value, M.about(cell, item.value, got), M.text(form, got))
   if published then
     local paper, sd = M.paper(published, key, item.names, measure.columns)
-    M.beside(made, paper, M.number_text(form, paper, sd), form)
+    M.add_paper(made, paper, M.number_text(form, paper, sd), form)
   end
   return made
 end
@@ -215,7 +215,7 @@ function M.of_set(cell, item, split, published, key, metric)
   if published then
     local theirs = split == runs.EPOCH and "train" or split -- papers print one number for both
     local paper, sd = M.paper(published, key, item.names, { theirs .. "_mean", theirs .. "_sd" })
-    M.beside(made, paper, paper and M.number_text("%.1f", paper, sd) or "", "%.1f")
+    M.add_paper(made, paper, paper and M.number_text("%.1f", paper, sd) or "", "%.1f")
   end
   return made
 end
@@ -229,7 +229,7 @@ function M.summary(rows, column, of, some, form, published, difference_form)
   end
   local value, paper = take("value"), take("paper")
   local made = M.entry(nil, value, nil, M.number_text(form, value))
-  return published and M.beside(made, paper, M.number_text(form, paper), difference_form or form) or made
+  return published and M.add_paper(made, paper, M.number_text(form, paper), difference_form or form) or made
 end
 
 -- A row of texts, which lead to a cell of the study.
