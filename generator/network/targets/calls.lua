@@ -7,6 +7,7 @@
 -- have one of their own; an operation without a call has its statements in a template of its kind.
 
 local lists = require("base.lists")
+local names = require("base.names")
 local ops = require("network.graph.ops")
 
 local M = {}
@@ -81,6 +82,23 @@ function M.reads(records)
     read[record.asked or ""], read[record.part or ""], read[record.distinct or ""] = true, true, true
   end
   return read
+end
+
+-- Functions of generated code, each once: by what they are compiled for, named after their first use. taken: the names
+-- of those in the file.
+function M.functions(taken)
+  return { list = {}, by_key = {}, names = taken }
+end
+
+-- The name of the function for a key; `name` where it is the first of that name, else with a number.
+function M.function_for(set, key, name, new)
+  local known = set.by_key[key]
+  if not known then
+    known, new.name = new, names.unused(name, set.names)
+    set.names[known.name], set.by_key[key] = true, known
+    set.list[#set.list + 1] = known
+  end
+  return known.name
 end
 
 -- The part of a width in the name of a function that is not for the width of the model.

@@ -5,7 +5,6 @@
 local buffers = require("network.lists.buffers")
 local calls = require("network.targets.calls")
 local lists = require("base.lists")
-local names = require("base.names")
 local ops = require("network.graph.ops")
 local rooms = require("network.targets.cpu_buffers")
 
@@ -29,23 +28,6 @@ function M.taken()
     end
   end
   return taken
-end
-
--- Functions of generated code, each once: by what they are compiled for, named after their first use. taken: the names
--- of those in the file.
-function M.functions(taken)
-  return { list = {}, by_key = {}, names = taken }
-end
-
--- The name of the function for a key; `name` where it is the first of that name, else with a number.
-function M.function_for(set, key, name, new)
-  local known = set.by_key[key]
-  if not known then
-    known, new.name = new, names.unused(name, set.names)
-    set.names[known.name], set.by_key[key] = true, known
-    set.list[#set.list + 1] = known
-  end
-  return known.name
 end
 
 -- Names that a scope's records need: w, the workspace; s, the layer's state; p, g, panels; all and part, where

@@ -142,7 +142,7 @@ function M.derive(net, executed, structs, room, part, vocabulary, stream, eval_d
   local taken, tied = names.taken(), net.classified.op.tied
   local cpu = { net = net, lists = executed, buffers = room, part = part, part_rooms = {}, part_taken = {},
     vocabulary = vocabulary, eval_dropout = eval_dropout,
-    products = names.functions(taken), gradients = names.functions(taken), rows = names.functions(taken) }
+    products = calls.functions(taken), gradients = calls.functions(taken), rows = calls.functions(taken) }
   rows.add_buffers(cpu)
   local panels_of = {}
   for _, struct in ipairs(structs) do

@@ -14,7 +14,7 @@ local rooms = require("network.targets.cpu_buffers")
 
 local M = {}
 
-local function_for, suffix = names.function_for, calls.suffix
+local function_for, suffix = calls.function_for, calls.suffix
 
 -- ---- forward ----
 

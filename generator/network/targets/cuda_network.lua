@@ -318,7 +318,7 @@ local function place_sums(device, net)
 end
 
 local function new_state(net, executed, given)
-  local device = { net = net, lists = executed, given = given, rows = {}, known = {}, masks = {}, mask_of = {},
+  local device = { net = net, lists = executed, given = given, rows = calls.functions({}), masks = {}, mask_of = {},
     slot_of = {}, bits = {}, bits_of = {}, made = {}, sites = 0, contributions = cuda_names.contributions(net),
     buffers = buffers.derive(net, executed, given.evaluates), made_of = given.wide and launched or recorded,
     loops = lists.any(net.scopes, function(block) return block.loops > 1 end) }
@@ -342,7 +342,7 @@ function M.derive(net, executed, given)
     evaluate = device.made_of(device, net, false, entries(of_net.forward, false, {})) }
   local always, training = rooms.workspace(device)
   return {
-    blocks = blocks, pass = pass, rows = device.rows,
+    blocks = blocks, pass = pass, rows = device.rows.list,
     always = always, training = training,
     lines = { always = rooms.lines(always), training = rooms.lines(training) },
     masks = device.masks, sites = device.sites, places = builder.most_places(net), bits = device.bits,

@@ -60,11 +60,7 @@ local NO_BIAS, NO_ROWS, NO_MASK = "NULL", "NULL", "NULL"
 
 -- The name of a function of generated code, each once.
 local function function_for(device, name, new)
-  if not device.known[name] then
-    new.name, device.known[name] = name, true
-    device.rows[#device.rows + 1] = new
-  end
-  return name
+  return calls.function_for(device.rows, name, name, new)
 end
 
 -- when: "training" where the function is told whether it trains; outside of blocks it is known.
