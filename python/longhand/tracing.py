@@ -303,7 +303,7 @@ def _filled(pieces):
 
 
 def _laid_out(name, lines, used):
-    """A function in one line where it is one, else a line for each of its own."""
+    """A function in one line if its body is one line, else one line for each line of the body."""
     line = f"function({name}) {lines[0]} end"
     if len(lines) == 1 and "\n" not in line and used + len(line) < WIDTH:
         return line
@@ -327,5 +327,5 @@ def function(f, path, indent, used=0):
 
 
 def expression(node):
-    """A node beside all functions, such as exp(-1) among a parameter's values."""
+    """A node outside of functions, such as exp(-1) among a parameter's values."""
     return Writer(node, None, {}).text(node, 0)

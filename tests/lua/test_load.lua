@@ -323,8 +323,8 @@ function TestLoad.test_another_choice_of_task_replaces_the_first()
   lu.assertEquals({ task_of('return { task = { kind = "bucket_sort" } }', set) }, { "--set task.source=z.c", "z.c" })
 end
 
--- A file that a spec names lies beside the spec file that names it.
-function TestLoad.test_files_are_beside_the_spec_that_names_them()
+-- Paths in a spec are relative to the file that has them.
+function TestLoad.test_paths_are_relative_to_their_spec()
   support.write("deep/own_task.lua", 'return { task = { source = "x.c" } }')
   support.write("deep/x.c", "deep")
   support.write("x.c", "main")

@@ -28,8 +28,8 @@ local function taken(bytes)
   return round_up(bytes, CACHE_LINE)
 end
 
--- Sizes that are the level's: real, lanes of a vector, rows of a product's tile and of the vocabulary where there are
--- some, and of a family the keys whose gradients are summed together.
+-- Sizes that depend on the level: real, lanes of a vector, rows of a product's tile, rows of the vocabulary (if it has
+-- any), and the keys of a family whose gradients are summed together.
 local function sizes_of(plan, level)
   level = level or levels[1]
   local real = plan.real_bytes
@@ -95,7 +95,7 @@ local function family_scratch(family, sizes, queries, keys)
   return rows + sizes.reals(dlogits) + turned + keep
 end
 
--- Memory by the pages of a family's facets, for T queries and S keys: sums (sums.tpl), behind, draws.
+-- Memory of a family's facets for T queries and S keys: sums (sums.tpl), behind, and random positions.
 local function facet_bytes(family, sizes, what, T, S)
   return lists.sum(pages.said("bytes", family, sizes, T, S), function(part) return part[what] or 0 end)
 end

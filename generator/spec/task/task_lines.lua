@@ -298,7 +298,7 @@ local function check_marks(facts, report)
   end
 end
 
--- An input of the task, in symbols that there always are.
+-- Checks that the sample input is made of symbols that every task has.
 local function check_literal(facts, report)
   local rest, count = facts.literal or "", facts.input_symbol_count
   local symbols = lists.map(facts.input_symbols or {}, function(symbol, i)

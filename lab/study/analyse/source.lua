@@ -47,8 +47,8 @@ function Source:parts(length, tokens)
   return #example.input, #example.target
 end
 
--- An open file of `trainer trace` of the first `count` examples of each length, their tokens among the tensors. more: {
--- checkpoint, path, split }, each where it is another than usual; and flags, of the verb.
+-- Traces the first `count` examples of each length and returns the open file, which also has their tokens. more:
+-- { checkpoint, path, split }, where they differ from the usual ones, and further flags of `trainer trace`.
 function Source:trace(kinds, lengths, count, more)
   more = more or {}
   local path = more.path or self.folder .. "/trace.safetensors"
@@ -56,7 +56,7 @@ function Source:trace(kinds, lengths, count, more)
     table.concat(lengths, ","), "--examples", count, more.split and "--split", more.split }, more.flags or {}))
 end
 
--- An open trace of a text that the model answers, in a frame of `frame` places, or without a frame where that is nil.
+-- Traces a text that the model answers, in a frame of `frame` places, or without a frame (nil); returns the open file.
 function Source:trace_text(kinds, text, frame)
   return self:traced(self.run.checkpoint, kinds, self.folder .. "/trace.safetensors",
     { "--text=" .. text, frame and "--frame=" .. frame })
@@ -86,7 +86,7 @@ function Source:sites(file, length, kind)
   return #list > 0 and list or differ(self, length)
 end
 
--- The shape of a traced tensor whose name ends so: of the right length, and with `count` examples.
+-- The shape of a traced tensor with this ending of its name: of the right length, and with `count` examples.
 function Source:shape(file, length, ending, count)
   local entry = file.entries[("n%d.%s"):format(length, ending)]
   if not entry then

@@ -207,7 +207,7 @@ local function count_evaluated(dir, wanted)
   return 0
 end
 
--- Whether eval.jsonl ends with the last of the conditions that are wanted, of the last step.
+-- Whether eval.jsonl ends with the last requested condition of the last step.
 function M.has_last(dir, wanted)
   local row, last = run_files.last_evaluation(dir, wanted.split_of), wanted.lengths[#wanted.lengths]
   return row ~= nil and last ~= nil and row.by.length == last and not row.seed
@@ -216,7 +216,7 @@ function M.has_last(dir, wanted)
     and wanted.conditions[condition(row.split, last, row.examples, row.draws)] or false
 end
 
--- How far a run is, by the ends of its files: { step, accuracy, rate (steps per second; both nil before the first
+-- Progress of a run, from the ends of its files: { step, accuracy, rate (steps per second; both nil before the first
 -- line), evaluated (lengths; nil before the first), work }.
 function M.progress(dir, wanted)
   local row = run_files.last_metrics(dir) or { step = 0 }
@@ -260,10 +260,10 @@ local function look(cell, out, locks)
   end
 end
 
--- Looks at every run of a study below `out`: run.state ("waiting" where the cell waits for another's run), run.words as
--- M.state has them, run.damage (what is wrong with a damaged one), run.link (a link in the path of one that is not
--- done), and cell.wanted, cell.lost_files (those of its task that are gone, { field, shown }), cell.missing (the runs
--- that a trainer can do something for).
+-- Reads every run of a study below `out` and sets run.state ("waiting" if the cell waits for another's run), run.words
+-- (as M.state returns them), run.damage (a message on damaged files), run.link (a link in the path of a run that is not
+-- done), cell.wanted, cell.lost_files (missing files of its task, { field, shown }) and cell.missing (the runs that a
+-- trainer can continue or begin).
 function M.survey(study, out)
   local locks = M.locks()
   for _, cell in ipairs(study.cells) do

@@ -119,7 +119,7 @@ local function by_axis(study, cell, axis, frame)
   return matches, beyond
 end
 
--- The values of other frames that conditions with an axis have, in order.
+-- Values of the frame, in ascending order, in conditions that also have this axis.
 local function frames_of(study, axis)
   local list = {}
   for _, cell in ipairs(study.cells) do
@@ -135,7 +135,7 @@ local function cell_columns(study)
   return entries.columns(lists.map(study.cells, function(cell) return score_tables.key_text(study, cell) end))
 end
 
--- The table by an axis; frame: of numbers in that one.
+-- The table by an axis; frame: only conditions with this value of the frame.
 local function finer(study, axis, frame)
   local beyond, numbers = {}, {}
   local all = lists.map(study.cells, function(cell)
