@@ -16,10 +16,7 @@ M.FARTHEST = 1048576 -- from the first of its direction
 M.TEXT = "{ { head = 0, direction = -1, line = 1, value = 2.5 }, ... }, each line once"
 
 local function integer_from(low, high)
-  return function(value)
-    local whole = type(value) == "number" and math.tointeger(value)
-    return whole and whole >= low and whole <= high and whole or nil
-  end, ("an integer from %d to %d"):format(low, high)
+  return function(node) return tree.integer(node, low, high) end, ("an integer from %d to %d"):format(low, high)
 end
 
 local function field(name, take, expected)
@@ -30,8 +27,8 @@ local FIELDS = {
   field("head", integer_from(0, 63)),
   field("direction", (integer_from(-1, 1)), "1, 0 or -1"),
   field("line", integer_from(-M.FARTHEST, M.FARTHEST)),
-  field("value", function(value)
-    return type(value) == "number" and math.abs(value) <= LARGEST and value + 0.0 or nil
+  field("value", function(node)
+    return type(node.value) == "number" and math.abs(node.value) <= LARGEST and node.value + 0.0 or nil
   end, "a number from -1e20 to 1e20"),
 }
 
@@ -51,7 +48,7 @@ local function read_line(node, path, heads, report)
   end
   for _, each in ipairs(FIELDS) do
     local inner = node.fields[each.name]
-    local value = inner and each.take(inner.value)
+    local value = inner and each.take(inner)
     if not value then
       refuse(inner or node, each.name, inner and tree.show(inner) .. " does not fit here" or "is missing",
         each.expected)

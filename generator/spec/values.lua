@@ -145,12 +145,12 @@ local FROM_1 = { least = 1, most = schema.LONGEST } -- bounds of lengths
 
 -- An integer inside a list or a range, from bounds.least to bounds.most; or nil after an error.
 local function small_integer(context, node, path, bounds)
-  local value = node.value
-  local whole = type(value) == "number" and math.tointeger(value)
-  if whole and whole >= bounds.least and whole <= bounds.most then
+  local value, whole = node.value, tree.integer(node, bounds.least, bounds.most)
+  if whole then
     return whole
   end
-  local fault = (type(value) == "string" and ", which is" or " is") .. (whole and " out of range" or " no integer")
+  local integer = tree.integer(node, math.mininteger, math.maxinteger)
+  local fault = (type(value) == "string" and ", which is" or " is") .. (integer and " out of range" or " no integer")
   add(context, node, path, found(node) .. fault, ("an integer from %d to %d"):format(bounds.least, bounds.most))
 end
 

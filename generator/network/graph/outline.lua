@@ -30,13 +30,11 @@ end
 
 -- Learned numbers of an operation, its own and those of its facets, that no operation before has.
 function M.learned(op, seen)
-  local count, own = 0, { table.unpack(op.others or {}) }
-  own[#own + 1] = op.p
-  for _, p in ipairs(own) do
-    count = count + (seen[p] and 0 or parameters.count(p))
+  return lists.sum(lists.join(op.others or {}, { op.p }), function(p)
+    local known = seen[p]
     seen[p] = true
-  end
-  return count
+    return known and 0 or parameters.count(p)
+  end)
 end
 
 local function width_of(op)

@@ -99,6 +99,12 @@ function M.is_list(node)
   return M.is_table(node) and #node.items > 0 and next(node.fields) == nil
 end
 
+-- The integer that a node is, from low to high; nil where it is none.
+function M.integer(node, low, high)
+  local whole = node and type(node.value) == "number" and math.tointeger(node.value)
+  return whole and whole >= low and whole <= high and whole or nil
+end
+
 -- Formats the value of a node for a message.
 function M.show(node)
   return M.is_table(node) and "a table" or diagnostics.show(node.value)

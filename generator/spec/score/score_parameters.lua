@@ -56,14 +56,9 @@ local function read_choice(context, node, path, names, default)
   return misfit(context, node, path, table.concat(names, ", "), nearest.hint(node.value, names))
 end
 
-local function integer_of(node, low, high)
-  local whole = node and type(node.value) == "number" and math.tointeger(node.value)
-  return whole and whole >= low and whole <= high and whole or nil
-end
-
 local function range_of(index)
   local items = index.items or {}
-  local first, last = integer_of(items[1], -MOST, MOST), integer_of(items[2], -MOST, MOST)
+  local first, last = tree.integer(items[1], -MOST, MOST), tree.integer(items[2], -MOST, MOST)
   if #items == 2 and not next(index.fields) and first and last and first <= last and last - first < MOST then
     return first, last
   end
@@ -78,7 +73,7 @@ local function read_extent(context, fields, path)
   elseif shape and index then
     return context.report(shape, path .. ".shape", "conflicts with index", "one of the two")
   elseif shape then
-    local size = integer_of(shape, 1, MOST)
+    local size = tree.integer(shape, 1, MOST)
     if not size then
       misfit(context, shape, path .. ".shape", ("an integer from 1 to %d: how many values, read from 0 on")
         :format(MOST))
