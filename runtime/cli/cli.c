@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "base/level.h"
+#include "base/cpu_level.h"
 #include "base/team.h"
 #include "cli/data_files.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/level.h"
+#include "base/cpu_level.h"
 #include "runtime/cuda/fleet/fleet.h"
 
 static lh_status open_cpu(lh_target *target, lh_error *error) {

@@ -89,5 +89,5 @@ INLINE vector embedded(const real *table, const real *biases, int token, int c) 
 % if i > 1 then
 
 % end
-% include("cpu/block.tpl", block)
+% include("cpu/block_functions.tpl", block)
 % end

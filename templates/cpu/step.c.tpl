@@ -46,7 +46,7 @@ enum { VOCABULARY = ${symbols} }; /* symbols: rows of the first layer until a to
 % include("cpu/workspace.tpl")
 
 % if cpu.part then
-% include("cpu/part.tpl")
+% include("cpu/part_functions.tpl")
 
 % end
 % if cpu.vocabulary then

@@ -201,7 +201,7 @@ class ${network.name}(nn.Module):
 % end
 
 
-% include(decoder and "python/decoder_sequence.tpl" or readout == "outputs" and "python/encoder_sequence.tpl" or "python/answers.tpl")
+% include(decoder and "python/decoder_sequence.tpl" or readout == "outputs" and "python/encoder_sequence.tpl" or "python/select_answers.tpl")
 
 
 TYPES = {"F32": torch.float32, "F64": torch.float64}

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/level.h"
+#include "base/cpu_level.h"
 #include "bench/step.h"
 #include "data/datasets/corpus.h"
 #include "engine/engine.h"

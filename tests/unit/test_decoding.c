@@ -4,7 +4,7 @@
  */
 #include "support/lh_test.h"
 
-#include "base/level.h"
+#include "base/cpu_level.h"
 #include "support/lh_decoding.h"
 
 #define X(id) extern const lh_spec longhand_spec_##id;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/level.h"
+#include "base/cpu_level.h"
 #include "reference/pairs.h"
 #include "support/lh_parity.h"
 

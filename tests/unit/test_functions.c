@@ -18,7 +18,7 @@ typedef double real;
 typedef float real;
 #endif
 
-#include "base/level.h"
+#include "base/cpu_level.h"
 #if defined(DEVICE)
 #include "lh_device_functions.h"
 #else

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/level.h"
+#include "base/cpu_level.h"
 #include "bench/gradcheck.h"
 #include "support/toy_program.h"
 #include "support/toy_spec.h"

@@ -1,7 +1,7 @@
 /* kernels/cpu against kernels/ref, sizes odd wherever a kernel allows it; test_rows.c has norms and activations. */
 #include "support/lh_kernels.h"
 
-#include "base/level.h"
+#include "base/cpu_level.h"
 #include "kernels/cpu/adamw.h"
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/crossentropy.h"

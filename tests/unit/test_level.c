@@ -1,11 +1,11 @@
-/* base/level.h: levels agree with /proc/cpuinfo, the widest one wins, LONGHAND_ISA pins one. */
+/* base/cpu_level.h: levels agree with /proc/cpuinfo, the widest one wins, LONGHAND_ISA pins one. */
 #include "lh_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/level.h"
+#include "base/cpu_level.h"
 
 static int clear_variable(void **state) {
     (void)state;

@@ -1,7 +1,7 @@
 /* kernels/cpu/geometric.h against kernels/ref, each pair within its own rounding errors. */
 #include "support/lh_kernels.h"
 
-#include "base/level.h"
+#include "base/cpu_level.h"
 #include "kernels/cpu/geometric.h"
 #include "kernels/ref/ref.h"
 

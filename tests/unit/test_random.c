@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "base/level.h"
+#include "base/cpu_level.h"
 #include "support/lh_decoding.h"
 #include "support/lh_parity.h"
 

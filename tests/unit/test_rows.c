@@ -1,7 +1,7 @@
 /* Passes over rows, kernels/cpu/norm.h and activations.h, against kernels/ref. */
 #include "support/lh_kernels.h"
 
-#include "base/level.h"
+#include "base/cpu_level.h"
 #include "kernels/cpu/activations.h"
 #include "kernels/cpu/norm.h"
 #include "kernels/ref/ref.h"

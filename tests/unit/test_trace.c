@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/level.h"
+#include "base/cpu_level.h"
 #include "base/real.h"
 #include "eval/trace.h"
 #include "reference/vectors.h"

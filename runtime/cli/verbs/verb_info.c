@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "base/level.h"
+#include "base/cpu_level.h"
 #include "base/team.h"
 #include "cli/verbs/info_cuda.h"
 #include "cli/verbs/info_libc.h"

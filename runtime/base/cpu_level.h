@@ -1,6 +1,6 @@
 /* Instruction-set levels: what this processor can run. */
-#ifndef LONGHAND_LEVEL_H
-#define LONGHAND_LEVEL_H
+#ifndef LONGHAND_CPU_LEVEL_H
+#define LONGHAND_CPU_LEVEL_H
 
 #include <stdbool.h>
 

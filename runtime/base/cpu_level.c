@@ -4,7 +4,7 @@
  * differ in the names that __builtin_cpu_supports takes. The vector features go through it, since it also asks whether
  * the operating system saves the wide registers; the rest is read from cpuid.
  */
-#include "base/level.h"
+#include "base/cpu_level.h"
 
 #include <stdio.h>
 #include <stdlib.h>
