@@ -4,7 +4,9 @@
 --
 --   S, K        how many keys there are, and how far their rows are apart
 --   T_S         queries and keys, as arguments; length_words: as parameters
---   from_key, to_key   the keys that a group of queries sees
+--   from_key, to_key   the keys that a group of queries sees; keys_seen: their number; from_weights, from_values: the
+--                      weights and the values of a group from the first of them on
+--   from_query, to_query   the queries that are computed; first_group: the first query of the first group of them
 --   span        these as arguments of the functions of a group; span_words: as parameters
 --   of_head     declares T, and S where there are two lengths, of a head
 --   of_step, of_shape   both lengths, of the step and of a shape
@@ -13,18 +15,25 @@ local M = {}
 
 function M.of(family)
   local cross, spans = family.cross, family.terms.spans
-  local S = cross and "S" or "T"
+  local S, K = cross and "S" or "T", family.PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
+  local bounded = family.bounded
   local function lengths(of)
     local text = ("%s[%d]"):format(of, family.queries.stream)
     return cross and ("%s, %s[%d]"):format(text, of, family.keys.stream) or text
   end
   return {
     S = S,
-    K = family.PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE"),
+    K = K,
     T_S = cross and "T, S" or "T",
     length_words = cross and "int T, int S" or "int T",
     from_key = spans and "begin" or "0",
     to_key = spans and "end" or S,
+    keys_seen = spans and "end - begin" or S,
+    from_weights = spans and "weights + begin * LANES" or "weights",
+    from_values = spans and ("value + begin * %s"):format(K) or "value",
+    from_query = bounded and "head->first_query" or "0",
+    to_query = bounded and "head->end_query" or "T",
+    first_group = bounded and "first_group" or "0",
     span = spans and "begin, end" or S,
     span_words = spans and "int begin, int end" or "int " .. S,
     of_head = cross and "T = head->T, S = head->S" or "T = head->T",

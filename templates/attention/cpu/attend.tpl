@@ -4,16 +4,13 @@
 % if bounded then
 % first_from, first_to = "first_group", "head->end_query"
 % end
-% local asked = ranged and "to - from" or "T"
+% local asked, groups_words = ranged and "to - from" or "T", partial and " for the groups of the queries that are read" or ""
+% local of_first_group = bounded and " + " .. (ranged and "(first_group - head->from)" or "first_group") or ""
 /* One head of one sequence.
  *
  *   query   [${asked}] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE apart
  *   key     [${cached and "to" or S}] rows of ${PREFIX}HEAD_WIDTH, ${K} apart, from token 0 on; values WIDTH further on
-% if partial then
- *   out     [${asked}] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written for the groups of the queries that are read
-% else
- *   out     [${asked}] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written
-% end
+ *   out     [${asked}] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written${groups_words}
  *   kept    of the head, written
  */
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, const real *restrict key,
@@ -24,13 +21,8 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
     const int ${of_head};
 % end
     const real *value = key + WIDTH;
-% if bounded then
     const int first_group = ${name}_first_group(head);
-    real *restrict weights = kept.weights;
-    real *restrict inverse_sum = kept.inverse_sum + ${ranged and "(first_group - head->from)" or "first_group"};
-% else
-    real *restrict weights = kept.weights, *restrict inverse_sum = kept.inverse_sum;
-% end
+    real *restrict weights = kept.weights, *restrict inverse_sum = kept.inverse_sum${of_first_group};
     for (int first = ${first_from}; first < ${first_to}; first += LANES, weights += kept.step, inverse_sum += LANES) {
         vector o[${PREFIX}HEAD_WIDTH];
 % if terms.spans then
@@ -44,7 +36,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 % if terms.drops then
         % slot("values")
 % else
-        % include("attention/cpu/weighted_rows.tpl")
+        weighted_rows(${PREFIX}HEAD_WIDTH, ${keys_seen}, ${from_weights}, ${K}, ${from_values}, o);
         vector inverse = 1 / sum;
         store(inverse_sum, inverse);
         UNROLL

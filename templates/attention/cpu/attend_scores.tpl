@@ -2,14 +2,14 @@
 % if through then
 % of_many, of_one = invoke(through, "head", "&queries", "j + u", of_many), invoke(through, "head", "&queries", "j", of_one)
 % end
+% of_many = inline("gained", of_many, { room = "weights", key = "(j + u)" })
+% of_one = inline("gained", of_one, { room = "weights", key = "j" })
 for (; j + SIDE_BY_SIDE <= ${to}; j += SIDE_BY_SIDE) {
     vector score[SIDE_BY_SIDE];
     ${name}_logits(SIDE_BY_SIDE, &queries, key, j, score);
     UNROLL
     for (int u = 0; u < SIDE_BY_SIDE; u++) {
-% if terms.gains then
-        score[u] = ${of_many} + load(weights + (j + u) * LANES);
-% elseif through then
+% if of_many ~= "score[u]" then
         score[u] = ${of_many};
 % end
         largest = maximum(largest, score[u]);
@@ -17,11 +17,7 @@ for (; j + SIDE_BY_SIDE <= ${to}; j += SIDE_BY_SIDE) {
     }
 }
 for (; j < ${to}; j++) {
-% if terms.gains then
-    vector score = ${of_one} + load(weights + j * LANES);
-% else
     vector score = ${of_one};
-% end
     largest = maximum(largest, score);
     store(weights + j * LANES, score);
 }

@@ -7,12 +7,8 @@
 % elseif opens then
 % parts = { { to = "shut", through = open }, { to = to_key, through = shown } }
 % end
-/* weights [keys][LANES] of the queries from `first` on: exp(logit - largest), not yet divided by their sum, which is
-% if terms.spans then
- * returned; of the keys from begin to end. */
-% else
- * returned. */
-% end
+/* weights [keys][LANES] of the queries from `first` on and the keys that they see: exp(logit - largest), not yet divided
+ * by their sum, which is returned. */
 INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_words}, const real *restrict query,
         const real *restrict key, real *restrict weights) {
     ${name}_queries queries;
@@ -30,9 +26,5 @@ INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_words}
 % for _, part in ipairs(parts) do
     % include("attention/cpu/attend_scores.tpl", part)
 % end
-% if terms.spans then
-    return exp_weights(end - begin, largest, weights + begin * LANES);
-% else
-    return exp_weights(${S}, largest, weights);
-% end
+    return exp_weights(${keys_seen}, largest, ${from_weights});
 }

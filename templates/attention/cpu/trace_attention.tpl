@@ -5,6 +5,7 @@
 % if terms.scaled or terms.hides then
 % score = invoke(name .. "_score", "head", "&queries", "j", score)
 % end
+% score = inline("gained", score, { room = "columns", key = "j" })
 /* rows[first + lane][j] = columns[j][lane] * factor[lane], for the queries of a head. */
 static void write_${name}_rows(const ${name}_head *head, int first, const real *columns, vector factor, real *rows) {
     for (int i = 0; i < LANES && first + i < head->T; i++) {
@@ -28,11 +29,7 @@ static void trace_${name}_head(const ${name}_head *head, const real *query,
         % slot("far", { from = "0", to = "head->" .. S })
         vector largest = broadcast(-(real)__builtin_inf());
         for (int j = 0; j < head->${S}; j++) {
-% if terms.gains then
-            vector score = ${score} + load(columns + j * LANES);
-% else
             vector score = ${score};
-% end
             largest = maximum(largest, score);
             store(columns + j * LANES, score);
         }

@@ -21,7 +21,7 @@ for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) o[d] *= inverse * ${rate}_KEEP_SCA
 if (head->keep) {
     % include("attention/cpu/attend_values_dropped.tpl")
 } else {
-    % include("attention/cpu/weighted_rows.tpl")
+    weighted_rows(${PREFIX}HEAD_WIDTH, ${keys_seen}, ${from_weights}, ${K}, ${from_values}, o);
 }
 vector inverse = 1 / sum;
 store(inverse_sum, inverse);

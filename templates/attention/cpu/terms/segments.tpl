@@ -78,3 +78,5 @@ static void open_${name}_lines(const ${name}_head *head, int first, int begin, i
 }
 % section("gains")
 open_${name}_lines(head, first, ${from}, ${to}, ${room});
+% section("gained")
+${inner} + load(${room} + ${key} * LANES)
