@@ -1,11 +1,6 @@
-% local group = bounded and "group" or "first / LANES"
 % local zeros = terms.by_offset and " + " .. PREFIX .. "KEYS * LANES" or ""
 % local dlogits = terms.by_offset and "dlogits" or "weights"
-% if remade then
-/* Gradients of KEYS keys and values, from key j on, or with `more` what these queries add; lanes are channels here. */
-% else
-/* Gradients of KEYS keys and values, from key j on; lanes are channels here. */
-% end
+/* Gradients of KEYS keys and values, from key j on${remade and ", or with `more` what these queries add" or ""}; lanes are channels here. */
 INLINE void attend_${name}_keys(const ${name}_head *head, ${length_words}, int j, const real *restrict weights,
         const ${name}_scratch *scratch, bool more, real *restrict dkey, real *restrict dvalue) {
 % if paired then
@@ -30,8 +25,8 @@ INLINE void attend_${name}_keys(const ${name}_head *head, ${length_words}, int j
     }
 % end
     % include("attention/cpu/groups_begin.tpl", { rows = "rows", vectors = terms.vectors })
-        const real *weight = weights + ${group} * ${name}_group_weights(${S}) + j * LANES;
-        const real *dlogit = scratch->dlogits${zeros} + ${group} * ${name}_group_${dlogits}(${S}) + j * LANES;
+        const real *weight = weights + group * ${name}_group_weights(${S}) + j * LANES;
+        const real *dlogit = scratch->dlogits${zeros} + group * ${name}_group_${dlogits}(${S}) + j * LANES;
         % include("attention/cpu/groups_of_key.tpl", { vectors = terms.vectors })
         for (int i = ${bounded and "before" or "0"}; i < count; i++, row += ${terms.vectors} * ${PREFIX}HEAD_WIDTH) {
             UNROLL

@@ -10,7 +10,7 @@ INLINE void attend_${name}_pairs(const ${name}_head *head, ${length_words}, int 
         sum[u] = load_pair(${PREFIX}HEAD_WIDTH, dvalue + (j + u) * ${K}, dkey + (j + u) * ${K});
 % end
     % include("attention/cpu/groups_begin.tpl", { rows = paired.rows, vectors = 2 })
-        const real *pair = scratch->${paired.pairs} + 2 * (${bounded and "group" or "first / LANES"} * ${name}_group_weights(${S}) + j * LANES);
+        const real *pair = scratch->${paired.pairs} + 2 * (group * ${name}_group_weights(${S}) + j * LANES);
         % include("attention/cpu/groups_of_key.tpl", { vectors = 2 })
         for (int i = ${bounded and "before" or "0"}; i < count; i++, row += 2 * ${PREFIX}HEAD_WIDTH) {
             vector both = load(row);

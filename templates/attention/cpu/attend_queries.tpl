@@ -1,4 +1,6 @@
-% local zeros = terms.by_offset and " + " .. PREFIX .. "KEYS * LANES" or ""
+% local beside = paired and terms.beside
+% local twice = paired and not beside and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
+% local zeros, of_dlogits = terms.by_offset and " + " .. PREFIX .. "KEYS * LANES" or "", terms.by_offset and "dlogits" or "weights"
 % local gradient = terms.changes and "dscore" or "dlogit"
 /* Gradients of queries, and the rows that the keys' pass reads. */
 INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query, const real *restrict key,
@@ -7,25 +9,16 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     const int ${of_head};
     const real *value = key + WIDTH;
     const int first_group = ${name}_first_group(head);
-% if terms.drops then
     const real *inverse_sum = kept.inverse_sum;
     real *weights = kept.weights, *dlogits = scratch->dlogits${zeros};
-% else
-    const real *weights = kept.weights, *inverse_sum = kept.inverse_sum;
-    real *dlogits = scratch->dlogits${zeros};
-% end
-% if paired and terms.beside then
+% if beside then
     real *pairs = scratch->pairs;
 % end
     % slot("queries_begin")
 % if terms.far then
     % include("attention/cpu/attend_rows.tpl")
 % end
-% if bounded then
-    for (int first = first_group; first < head->end_query; first += LANES) {
-% else
-    for (int first = 0; first < T; first += LANES) {
-% end
+    for (int first = ${first_group}; first < ${to_query}; first += LANES) {
         vector g[${PREFIX}HEAD_WIDTH], o[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH],
                 inverse = load(inverse_sum + first);
         load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, dout, 1, g);
@@ -68,14 +61,8 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dq[d] *= inverse * ${PREFIX}LOGIT_SCALE;
         store_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, dq, dquery);
         weights += ${name}_group_weights(${S});
-% if terms.by_offset then
-        dlogits += ${name}_group_dlogits(${S});
-% elseif paired and not terms.beside then
-        dlogits += (${PREFIX}PAIRED ? 2 : 1) * ${name}_group_weights(${S});
-% else
-        dlogits += ${name}_group_weights(${S});
-% end
-% if paired and terms.beside then
+        dlogits += ${twice}${name}_group_${of_dlogits}(${S});
+% if beside then
         pairs += 2 * ${name}_group_weights(${S});
 % end
     }

@@ -1,5 +1,4 @@
-% local from, to = bounded and "head->first_query" or "0", bounded and "head->end_query" or "T"
-for (int t = ${from}; t < ${to}; t++) {
+for (int t = ${from_query}; t < ${to_query}; t++) {
     real *row = scratch->rows + t * ${terms.vectors} * ${PREFIX}HEAD_WIDTH;
     real dout_factor = ${inline("row_factor", "inverse_sum[t]")}, query_factor = inverse_sum[t] * ${PREFIX}LOGIT_SCALE;
 % if paired and not terms.beside then
@@ -28,7 +27,7 @@ for (int t = ${from}; t < ${to}; t++) {
 }
 % if paired and terms.beside then
 if (${PREFIX}PAIRED) {
-    for (int t = ${from}; t < ${to}; t++) {
+    for (int t = ${from_query}; t < ${to_query}; t++) {
         const real *row = scratch->rows + t * ${terms.vectors} * ${PREFIX}HEAD_WIDTH;
         store(scratch->pair_rows + t * 2 * ${PREFIX}HEAD_WIDTH,
                 load_pair(${PREFIX}HEAD_WIDTH, row, row + ${PREFIX}HEAD_WIDTH));

@@ -1,9 +1,5 @@
-% if bounded then
+% local from = bounded and (" + head->first_query * %d * %sHEAD_WIDTH"):format(vectors, PREFIX) or ""
 const int first_group = ${name}_first_group(head);
-const real *row = scratch->${rows} + head->first_query * ${vectors} * ${PREFIX}HEAD_WIDTH;
-for (int first = first_group; first < head->end_query; first += LANES) {
-    const int group = (first - first_group) / LANES;
-% else
-const real *row = scratch->${rows};
-for (int first = 0; first < T; first += LANES) {
-% end
+const real *row = scratch->${rows}${from};
+for (int first = ${first_group}; first < ${to_query}; first += LANES) {
+    const int group = ${bounded and "(first - first_group)" or "first"} / LANES;

@@ -1,9 +1,5 @@
-% if bounded then
 const int before = first < head->first_query ? head->first_query - first : 0;
-const int count = head->end_query - first < LANES ? head->end_query - first : LANES;
-% else
-int count = T - first < LANES ? T - first : LANES;
-% end
+const int count = ${to_query} - first < LANES ? ${to_query} - first : LANES;
 % if terms.spans then
 int begin, end;
 ${name}_span(head, first, &begin, &end);

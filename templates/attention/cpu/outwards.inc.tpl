@@ -128,11 +128,8 @@ INLINE vector ${name}_inverse_of(vector total) { return 1 / maximum(total, broad
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, const real *restrict key,
         real *restrict out, ${name}_kept kept) {
     const int T = head->T;
-% if partial then
-    for (int first = ${name}_first_group(head); first < head->end_query; first += LANES) {
-% else
-    for (int first = 0; first < T; first += LANES) {
-% end
+    const int first_group = ${name}_first_group(head);
+    for (int first = ${first_group}; first < ${to_query}; first += LANES) {
         vector o[${PREFIX}HEAD_WIDTH];
         write_${name}_group(head, first, query, kept.weights);
 % if normalised then

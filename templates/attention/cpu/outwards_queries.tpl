@@ -61,11 +61,8 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch, const ${name}_head_grad *grad) {
     const int T = head->T;
     real *dlogits = scratch->dlogits;
-% if partial then
-    for (int first = ${name}_first_group(head); first < head->end_query; first += LANES) {
-% else
-    for (int first = 0; first < T; first += LANES) {
-% end
+    const int first_group = ${name}_first_group(head);
+    for (int first = ${first_group}; first < ${to_query}; first += LANES) {
         vector g[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH], right, left;
         load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, dout, 1, g);
 % if normalised then
@@ -87,7 +84,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         kept.chances += kept.step;
         dlogits += ${name}_group_weights(T);
     }
-    for (int t = ${partial and "head->first_query" or "0"}; t < ${partial and "head->end_query" or "T"}; t++) {
+    for (int t = ${from_query}; t < ${to_query}; t++) {
         real *row = scratch->rows + t * 2 * ${PREFIX}HEAD_WIDTH;
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d += ${PREFIX}HEAD_PART) {

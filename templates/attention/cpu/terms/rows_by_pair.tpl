@@ -66,20 +66,14 @@ INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int be
 /* Adds the gradients of the rows of all pairs of query i; lanes are channels. */
 INLINE void ${name}_relative_rows_grad(const ${name}_head *head, int i, const ${name}_scratch *scratch) {
     const real *row = scratch->rows + i * ${rows.vectors} * ${PREFIX}HEAD_WIDTH + ${PREFIX}HEAD_WIDTH;
-% if bounded then
-    const int group = (i - ${name}_first_group(head)) / LANES;
-% else
-    const int group = i / LANES;
-% end
+    const int first_group = ${name}_first_group(head), group = ${bounded and "(i - first_group)" or "i"} / LANES;
     const real *dlogit = scratch->dlogits + group * ${name}_group_weights(head->${S}) + i % LANES;
+    const int ${S} = head->${S};
 % if terms.spans then
     int begin, end;
     ${name}_span(head, i / LANES * LANES, &begin, &end);
-    for (int j = begin; j < end; j++) {
-% else
-    const int ${S} = head->${S};
-    for (int j = 0; j < ${S}; j++) {
 % end
+    for (int j = ${from_key}; j < ${to_key}; j++) {
         real *drow = head->drows + ${name}_pair_offset(head, i, j);
         UNROLL
         for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++)
@@ -90,7 +84,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, int i, const ${
 % section("queries_back")
 ${name}_relative_queries(head, first, begin, end, dlogits, dq);
 % section("rows_back")
-for (int i = ${bounded and "head->first_query" or "0"}; i < ${bounded and "head->end_query" or "T"}; i++) ${name}_relative_rows_grad(head, i, scratch);
+for (int i = ${from_query}; i < ${to_query}; i++) ${name}_relative_rows_grad(head, i, scratch);
 % section("rows_back_of_block")
 for (int i = block.first_query; i < block.end_query; i++) ${name}_relative_rows_grad(&block, i, scratch);
 % section("tables")

@@ -50,21 +50,19 @@ for (int u = 0; u < N; u++) sum[u] += load(group->far + (j + u) * LANES);
 ${name}_far_logits(head, ${from}, ${to});
 % section("queries_grad")
 
-% local stop, before = bounded and "head->end_query" or "T", bounded and " + before" or ""
-% local keys, dlogits_from, codes_from = S, "dlogits", "head->codes"
-% if terms.spans then
-% keys, dlogits_from, codes_from = "end - begin", "dlogits + begin * LANES", "head->codes + begin * WIDTH"
-% end
+% local before = bounded and " + before" or ""
+% local dlogits = terms.spans and "dlogits + begin * LANES" or "dlogits"
+% local codes = terms.spans and "head->codes + begin * WIDTH" or "head->codes"
 /* Adds to dq, without its factors still, what a group's queries get through their distances; the biases get the sums over
  * queries, and the weight its gradient. */
 INLINE void ${name}_turned_queries(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, const ${name}_scratch *scratch, vector inverse, vector *dq) {
-    const int ${terms.spans and "T = head->T" or of_head}, queries = ${stop} - first < LANES ? ${stop} - first : LANES;
+    const int ${terms.spans and "T = head->T" or of_head}, queries = ${to_query} - first < LANES ? ${to_query} - first : LANES;
     const int before = first < head->first_query ? head->first_query - first : 0;
     const real *rows = scratch->rows + (first${before}) * ${rows.vectors} * ${PREFIX}HEAD_WIDTH + 2 * ${PREFIX}HEAD_WIDTH;
     real *dturned = head->turned, back[LANES * ${PREFIX}HEAD_WIDTH + LANES] = {0};
     vector dposition[${PREFIX}HEAD_WIDTH], factor = keep_where(lanes_before(T - first), inverse * ${PREFIX}LOGIT_SCALE);
-    turned_grad(WIDTH, queries, ${keys}, ${dlogits_from}, ${codes_from}, dturned);
+    turned_grad(WIDTH, queries, ${keys_seen}, ${dlogits}, ${codes}, dturned);
     for (int i = 0; i < queries; i++)
         turn_back(WIDTH, head->table[head->position[first + i]].sinusoid, dturned + i * WIDTH);
     through_weight(${PREFIX}HEAD_WIDTH, WIDTH, queries, dturned, head->weight, back);
