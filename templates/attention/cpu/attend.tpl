@@ -25,10 +25,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
     real *restrict weights = kept.weights, *restrict inverse_sum = kept.inverse_sum${of_first_group};
     for (int first = ${first_from}; first < ${first_to}; first += LANES, weights += kept.step, inverse_sum += LANES) {
         vector o[${PREFIX}HEAD_WIDTH];
-% if terms.spans then
-        int begin, end;
-        ${name}_span(head, first, &begin, &end);
-% end
+        % include("attention/cpu/span.tpl", { first = "first" })
 % if terms.spans and cached then
         if (end > T) end = T;
 % end

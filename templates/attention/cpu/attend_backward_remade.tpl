@@ -1,9 +1,5 @@
-% if remade.always then
-/* Weights are made again, for a block of queries at a time, which go all the way while these are hot in cache. */
-% else
 /* The backward pass where weights were not kept: they are recomputed for a block of queries at a time, which finish
  * while these are hot in cache. */
-% end
 NOINLINE void attend_${name}_${remade.always and "backward" or "remade"}(const ${name}_head *head,
         const real *restrict query, const real *restrict key, const real *restrict out, const real *restrict dout,
         ${name}_kept kept, const ${name}_scratch *scratch, real *restrict dquery, real *restrict dkey) {
@@ -15,10 +11,7 @@ NOINLINE void attend_${name}_${remade.always and "backward" or "remade"}(const $
         if (block.end_query > start + MOST) block.end_query = start + MOST;
         real *weights = scratch->weights;
         for (int first = ${name}_first_group(&block); first < block.end_query; first += LANES) {
-% if terms.spans then
-            int begin, end;
-            ${name}_span(head, first, &begin, &end);
-% end
+            % include("attention/cpu/span.tpl", { first = "first" })
             ${name}_weights(head, first, ${span}, query, key, weights);
             weights += ${name}_group_weights(T);
         }

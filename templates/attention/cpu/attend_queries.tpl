@@ -34,10 +34,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         load_${name}_queries(head, first, query, &queries);
 % end
         % slot("group_back")
-% if terms.spans then
-        int begin, end;
-        ${name}_span(head, first, &begin, &end);
-% end
+        % include("attention/cpu/span.tpl", { first = "first" })
 % if terms.again then
         % slot("far", { from = from_key, to = to_key })
 % end

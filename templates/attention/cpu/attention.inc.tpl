@@ -3,13 +3,8 @@
 
 /* Functions that the layers call, with the workspace whole:
  *
-% if cross then
- *   attention_${name}            from rows of queries, and of keys and values, to attended; keeps what the backward pass needs
- *   attention_${name}_backward   from the gradient of attended to those of query and key_value
-% else
  *   attention_${name}            from rows of queries, keys and values to attended; keeps what the backward pass needs
- *   attention_${name}_backward   from the gradient of attended to that of query_key_value
-% end
+ *   attention_${name}_backward   from the gradient of attended to those of these rows
  *
  * Of the workspace they use step, sequences, ${queries.at}length, sums and the room in its member ${name};
  * ${name}_kept is the layer's; l counts the layers of the stack.
@@ -56,13 +51,8 @@
 /* From what is kept of a head to that of the next. */
 INLINE void skip_${name}_head(${name}_kept *kept, int T) {
     int groups = round_up(T, LANES) / LANES;
-% if remade then
     if (kept->step) kept->weights += (size_t)groups * kept->step;
     kept->inverse_sum += kept->sums;
-% else
-    kept->weights += (size_t)groups * kept->step;
-    if (kept->step) kept->inverse_sum += groups * LANES;
-% end
 }
 
 % include("attention/cpu/attention_heads.tpl")

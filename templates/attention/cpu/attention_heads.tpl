@@ -6,31 +6,26 @@
 % end
 % local rows, rows_at = cross and "real *query" or "real *query_key_value", cross and "query" or "query_key_value"
 % local keys_at = cross and "key_value" or "query_key_value + WIDTH"
-% local part_words = partial and " part: the queries that somebody reads." or ""
+% local part_words = partial and " part: the queries that are read." or ""
 % local asked = ranged and "to - from" or "T"
 % local layer_words = terms.drops and " layer: in the counter of masks." or ""
-% local also = terms.turns and " (queries and keys are turned in place)" or ""
-% if cross then
-/* All heads of all sequences: query [sequences][${asked}][WIDTH] and key_value [sequences][S][2 WIDTH]${also},
- * attended [sequences][${asked}][WIDTH]. kept->step 0: forward only.${layer_words}${part_words} */
-% elseif ranged then
-/* All heads of all sequences: query_key_value [sequences][to - from][3 WIDTH]${also},
- * attended [sequences][to - from][WIDTH]. cache [sequences][T][3 WIDTH]: the same of the tokens before, to which these
- * are added; NULL where these are all. kept->step 0: forward only.${layer_words}${part_words} */
-% elseif asks then
-/* All heads of all sequences: query_key_value [sequences][T][3 WIDTH]${also},
- * ${asks.name} [sequences][T][${asks.constant}], attended [sequences][T][WIDTH]. kept->step 0: forward only.${part_words} */
-% else
-/* All heads of all sequences: query_key_value [sequences][T][3 WIDTH]${also},
- * attended [sequences][T][WIDTH]. kept->step 0: forward only.${layer_words}${part_words} */
+% local also = terms.turns and " (queries and keys are rotated in place)" or ""
+% local read = (cross and "query [sequences][%s][WIDTH] and key_value [sequences][S][2 WIDTH]"
+%     or "query_key_value [sequences][%s][3 WIDTH]"):format(asked)
+% local asked_words = asks and (" %s [sequences][T][%s],"):format(asks.name, asks.constant) or ""
+/* All heads of all sequences: ${read}${also},${asked_words}
+ * attended [sequences][${asked}][WIDTH]. kept->step 0: forward only.${layer_words}${part_words}
+% if cached then
+ * cache [sequences][T][3 WIDTH]: rows of the tokens before, to which these are added; NULL where these are all.
 % end
+ */
 % define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_kept *kept", rows, cross and "real *key_value", asks and "const real *" .. asks.name, cached and "real *cache", tiles and "real *tiles", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length, S = w->${keys.at}length;
     const int from = w->${queries.at}from, count = w->${queries.at}to - from;
     ${name}_kept of_head = *kept;
 % if remade then
-    if (!of_head.weights) of_head.weights = w->${name}.weights; /* they are made again on the way back */
+    if (!of_head.weights) of_head.weights = w->${name}.weights; /* they are recomputed in the backward pass */
 % end
     % slot("heads")
     for (int s = 0; s < w->sequences; s++) {

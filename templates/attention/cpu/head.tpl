@@ -5,10 +5,8 @@ typedef struct ${name}_head {
 % if ranged then
     int from, to; /* queries that are asked for: their rows alone are there */
 % end
-% if remade then
-    int first_query, end_query; /* queries that are asked for, of all or of a block; the rows of all are there */
-% elseif partial then
-    int first_query, end_query; /* queries that somebody reads; the rows of all are there */
+% if bounded then
+    int first_query, end_query; /* queries that are computed; the rows of all are there */
 % end
     % slot("members")
 % if terms.numbered then

@@ -1,4 +1,5 @@
 % local always = remade and remade.always
+% local more = remade and "; NULL: they are recomputed" or terms.drops and "; those dropped out with a minus sign" or ""
 /* Elements of the unnormalised weights of one head of one group of queries: [keys][LANES]. */
 INLINE size_t ${name}_group_weights(int ${S}) { return (size_t)round_up(${S}, ${PREFIX}KEYS) * LANES; }
 % if terms.by_offset then
@@ -8,34 +9,23 @@ INLINE size_t ${name}_group_dlogits(int ${S}) { return (size_t)(${S} + ${PREFIX}
 % end
 
 % if always then
-enum { ${PREFIX}REMADE_QUERIES = ${remade.queries} }; /* whose weights are made again together, on the way back */
+enum { ${PREFIX}REMADE_QUERIES = ${remade.queries} }; /* whose weights are recomputed together */
 
 % elseif remade then
 enum {
-    ${PREFIX}KEPT_PAIRS = ${remade.pairs}, /* of a sequence, at most, whose weights are kept for the way back */
-    ${PREFIX}REMADE_QUERIES = ${remade.queries} /* whose weights are else made again together */
+    ${PREFIX}KEPT_PAIRS = ${remade.pairs}, /* of a sequence, at most, whose weights are kept for the backward pass */
+    ${PREFIX}REMADE_QUERIES = ${remade.queries} /* whose weights are else recomputed together */
 };
 INLINE bool ${name}_remakes(int T) { return (int64_t)T * T > ${PREFIX}KEPT_PAIRS; }
 
 % end
 /* Values of its ${name}-attention that a layer keeps. */
 typedef struct ${name}_kept {
-% if terms.drops then
-    /* [sequences][${PREFIX}HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum; with a minus sign
-     * where they are dropped out, until the backward pass makes these 0 */
+    /* [sequences][${PREFIX}HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum${more} */
     real *weights;
-% elseif remade then
-    /* [sequences][${PREFIX}HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum; NULL: they are
-     * made again */
-    real *weights;
-% else
-    real *weights; /* [sequences][${PREFIX}HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
-% end
     real *inverse_sum; /* [sequences][${PREFIX}HEADS][groups][LANES] */
     size_t step; /* elements from one group's weights to the next; 0: the groups share one scratch */
-% if remade then
     size_t sums; /* elements from one head's inverse sums to the next */
-% end
 } ${name}_kept;
 
 static void lay_out_${name}_kept(${name}_kept *kept, char *memory, size_t *used, int sequences, ${length_words},
@@ -55,9 +45,7 @@ static void lay_out_${name}_kept(${name}_kept *kept, char *memory, size_t *used,
     kept->weights = take(memory, used, (train ? heads * groups : 1) * ${name}_group_weights(${S}) * sizeof(real));
 % end
     kept->inverse_sum = take(memory, used, (train ? heads * groups : groups) * LANES * sizeof(real));
-% if remade then
     kept->sums = train ? groups * LANES : 0;
-% end
 }
 
 % include("attention/cpu/scratch.tpl")

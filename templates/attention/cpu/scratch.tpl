@@ -1,30 +1,26 @@
 % local beside, within = paired and terms.beside, paired and not terms.beside
-% if terms.drops or terms.far then
-/* Room for one head. */
-% else
-/* Room for one head's backward pass. */
+% local of_dlogits, zeros, twice = "weights", "", within and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
+% if terms.by_offset then
+% of_dlogits, zeros = "dlogits", PREFIX .. "KEYS * LANES + "
 % end
+% local queries = terms.biases and "queries with content bias, queries with position bias" or "queries"
+/* Workspace of one head. */
 typedef struct ${name}_scratch {
 % if remade then
-    real *weights; /* [groups of a block][keys][LANES] that are made again */
+    real *weights; /* [groups of a block][keys][LANES] that are recomputed */
 % end
     % slot("scratch")
 % if terms.by_offset then
     /* [KEYS zeros, groups][keys + KEYS][LANES] gradients of the logits, without the factor inverse_sum */
-    real *dlogits;
 % else
-    real *dlogits; /* [groups][keys][LANES] gradients of the logits, without the factor inverse_sum */
+    /* [groups][keys][LANES] gradients of the logits, without the factor inverse_sum */
 % end
+    real *dlogits;
 % if within then
     /* where PAIRED, [groups][keys][LANES][2]: weights before their gradients, and in rows channels of both in turn */
 % end
-% if terms.biases then
-    /* [queries][3][HEAD_WIDTH] output gradients, queries with content bias, queries with position bias; all with the
-     * factors that dlogits lacks */
+    /* [queries][${terms.vectors}][HEAD_WIDTH] output gradients, ${queries}; all with the factors that dlogits lacks */
     real *rows;
-% else
-    real *rows; /* [queries][2][HEAD_WIDTH] output gradients, then queries, with the factors that dlogits lacks */
-% end
 % if beside then
     /* where PAIRED, [groups][keys][LANES][2] weights before the gradients of their logits */
     real *pairs;
@@ -48,20 +44,10 @@ static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size
     }
 % end
     % slot("room_of_training")
-% if terms.by_offset then
-    size_t zeros = ${PREFIX}KEYS * LANES;
-    scratch->dlogits = take(memory, used, (zeros + groups * ${name}_group_dlogits(${S})) * sizeof(real));
-% elseif within then
-    scratch->dlogits = take(memory, used,
-            (${PREFIX}PAIRED ? 2 : 1) * groups * ${name}_group_weights(${S}) * sizeof(real));
-% else
-    scratch->dlogits = take(memory, used, groups * ${name}_group_weights(${S}) * sizeof(real));
-% end
-% if within then
-    scratch->rows = take(memory, used, ((size_t)T * 2 * ${PREFIX}HEAD_WIDTH + LANES) * sizeof(real));
-% else
-    scratch->rows = take(memory, used, (size_t)T * ${terms.vectors} * ${PREFIX}HEAD_WIDTH * sizeof(real));
-% end
+    size_t dlogits = ${zeros}${twice}groups * ${name}_group_${of_dlogits}(${S});
+    size_t rows = (size_t)T * ${terms.vectors} * ${PREFIX}HEAD_WIDTH${within and " + LANES" or ""};
+    scratch->dlogits = take(memory, used, dlogits * sizeof(real));
+    scratch->rows = take(memory, used, rows * sizeof(real));
 % if beside then
     if (${PREFIX}PAIRED) {
         scratch->pairs = take(memory, used, 2 * groups * ${name}_group_weights(${S}) * sizeof(real));

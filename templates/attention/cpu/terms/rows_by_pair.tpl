@@ -69,10 +69,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, int i, const ${
     const int first_group = ${name}_first_group(head), group = ${bounded and "(i - first_group)" or "i"} / LANES;
     const real *dlogit = scratch->dlogits + group * ${name}_group_weights(head->${S}) + i % LANES;
     const int ${S} = head->${S};
-% if terms.spans then
-    int begin, end;
-    ${name}_span(head, i / LANES * LANES, &begin, &end);
-% end
+    % include("attention/cpu/span.tpl", { first = "i / LANES * LANES" })
     for (int j = ${from_key}; j < ${to_key}; j++) {
         real *drow = head->drows + ${name}_pair_offset(head, i, j);
         UNROLL
