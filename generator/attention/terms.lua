@@ -35,8 +35,7 @@
 --                scattered   keys that a query sees do not lie side by side
 --   contribution: directional   logits of keys to the right and to the left gain numbers of the query
 --   row function: outwards   keys are tried outwards, and chances kept beside weights
---                normalised  weights are divided by their sum
---                reads_output   the way back needs what was attended
+--                normalised  weights are divided by their sum: the backward pass needs what was attended
 --   weight map:  drops       weights are dropped out; the sign says so until the way back
 --   row maps:    turns       rows are turned by their positions
 --   any:         numbered    the loops over pairs need the number of the head
@@ -44,8 +43,7 @@
 --                after_positions   something is made of drawn positions
 --                first_query the logits of a group hang on the number of its first query
 --
--- vectors: how many of a head's width the way back reads for each query. scalar: what the pair scalar reads. loops:
--- the skeletons for the row function, templates/attention/<target>/<loops>.inc.tpl and trace_<loops>.tpl.
+-- vectors: how many of a head's width the way back reads for each query. scalar: what the pair scalar reads.
 --
 -- Nothing here is text of a target; skeletons know these names and no facet.
 
@@ -65,12 +63,12 @@ M.PROPERTIES = {
   "sided", "beside", "by_offset", "by_pair", "far", "biases", "scaled", "tables", "again", "trains", "changes",
   "gathers", "row", "partly", "spans", "hides", "opens", "opens_later", "tests_all", "gains", "sees_all", "by_head",
   "scattered", "outwards", "normalised", "directional", "drops", "turns", "numbered", "sums", "first_query",
-  "reads_output", "made", "after_positions",
+  "made", "after_positions",
 }
 
 local function enter(terms, term)
   terms[#terms + 1] = term
-  terms.vectors, terms.loops = term.vectors or terms.vectors, term.loops or terms.loops
+  terms.vectors = term.vectors or terms.vectors
   for name, value in next, term.properties do
     assert(terms[name] ~= nil, name)
     terms[name] = terms[name] or value or false

@@ -153,10 +153,9 @@ end
 -- Keys to the right and to the left may gain what a learned map of the block's input says.
 function M.terms(family)
   local normaliser = family.normaliser
-  local outwards, normalised = normaliser.kind == "geometric", normaliser.normalised
+  local outwards = normaliser.kind == "geometric"
   return { { kind = "row_function", page = outwards and "outwards" or "exponential",
-    loops = outwards and "outwards" or "attention", properties = { outwards = outwards, normalised = normalised,
-      sums = outwards, reads_output = not outwards or normalised } },
+    properties = { outwards = outwards, normalised = not outwards or normaliser.normalised, sums = outwards } },
     normaliser.directional and { kind = "contribution", page = "directions", properties = { directional = true },
       wider = family.asks.width > family.asks.columns } or nil }
 end

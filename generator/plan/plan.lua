@@ -43,7 +43,7 @@ local function file_list(plan)
       files[#files + 1] = { template = "attention/cpu/scalar.inc.tpl", path = ("score_%s.inc"):format(family.name),
         family = family }
     end
-    files[#files + 1] = { template = ("attention/cpu/%s.inc.tpl"):format(family.terms.loops),
+    files[#files + 1] = { template = "attention/cpu/attention.inc.tpl",
       path = ("attention_%s.inc"):format(family.name), family = family }
   end
   for _, name in ipairs({ "layers", "loss", "trace", plan.cpu.decoding and "decode" or nil }) do

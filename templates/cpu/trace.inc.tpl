@@ -4,7 +4,7 @@
  * and the functions that made their logits make them again, to be kept this time. */
 
 % for _, family in ipairs(attentions) do
-% include("attention/cpu/trace_" .. family.terms.loops .. ".tpl", family)
+% include("attention/cpu/trace.tpl", family)
 
 % end
 % if streams[2] then

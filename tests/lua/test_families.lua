@@ -122,8 +122,7 @@ local function compute_what_plain_loops_do(more, even)
   write("common/tuned.h.tpl", "tuned.h", plan, plan.attentions[1])
   write("attention/cpu/scalar.inc.tpl", "score_self.inc", plan, plan.attentions[1], known)
   for _, family in ipairs(plan.attentions) do
-    local skeleton = ("attention/cpu/%s.inc.tpl"):format(family.terms.loops)
-    write(skeleton, ("attention_%s.inc"):format(family.name), plan, family, known)
+    write("attention/cpu/attention.inc.tpl", ("attention_%s.inc"):format(family.name), plan, family, known)
   end
   local main = write("families.c.tpl", "families.c", plan, plan.attentions[1], known)
   local program = main:gsub("%.c$", "")

@@ -9,8 +9,8 @@
  * Of the workspace they use step, sequences, ${queries.at}length, sums and the room in its member ${name};
  * ${name}_kept is the layer's; l counts the layers of the stack.
  *
- * One head of one sequence at a time; LANES queries side by side, keys one after another, so that the softmax needs no
- * sum across lanes and any head width fills the registers. T is a loop bound, nothing is padded but the last group of
+ * One head of one sequence at a time; LANES queries side by side, keys one after another, so that sums over keys need
+ * none across lanes and any head width fills the registers. T is a loop bound, nothing is padded but the last group of
  * queries. */
 
 % include("attention/cpu/head.tpl")
@@ -23,16 +23,10 @@
 % include("attention/cpu/shown.tpl")
 % slot("rotate")
 
-% include("attention/cpu/attend_weights.tpl")
-
-% if tiles then
-% include("attention/cpu/attend_one.tpl")
-
-% end
-% include("attention/cpu/attend.tpl")
+% slot("forward")
 % slot("queries_grad")
 
-% include("attention/cpu/attend_queries.tpl")
+% slot("back_to_queries")
 
 % if paired then
 % include("attention/cpu/attend_pairs.tpl")
@@ -52,7 +46,10 @@
 INLINE void skip_${name}_head(${name}_kept *kept, int T) {
     int groups = round_up(T, LANES) / LANES;
     if (kept->step) kept->weights += (size_t)groups * kept->step;
+    % slot("skip_kept")
+% if terms.normalised then
     kept->inverse_sum += kept->sums;
+% end
 }
 
 % include("attention/cpu/attention_heads.tpl")

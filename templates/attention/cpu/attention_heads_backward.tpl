@@ -7,7 +7,6 @@
     const int T = w->${queries.at}length, S = w->${keys.at}length;
     ${name}_kept of_head = *kept;
     % slot("heads")
-    % slot("heads_back")
     % slot("clear")
     for (int s = 0; s < w->sequences; s++) {
 % if partial then
@@ -19,13 +18,11 @@
             const int at = h * ${PREFIX}HEAD_WIDTH;
             ${name}_head head = ${name}_head_of(w, l, h, ${asked_from}, ${asked_to}, &scores, ${asks_name});
             % slot("head_back")
-% if not terms.outwards then
 % if terms.sums then
             ${name}_head_grad(w, l, h, &head);
 % end
             attend_${name}_backward(&head, ${rows_at} + at, ${keys_at} + at, attended + at, dattended + at, of_head,
                     &w->${name}, d${rows_at} + at, d${keys_at} + at);
-% end
             skip_${name}_head(&of_head, T);
         }
         % slot("turn_back")
@@ -36,7 +33,7 @@
         dkey_value += S * ${PREFIX}KEY_STRIDE;
 % end
         % slot("advance_back")
-% if terms.reads_output then
+% if terms.normalised then
         attended += T * WIDTH;
 % end
         dattended += T * WIDTH;

@@ -14,4 +14,4 @@
 % include("attention/cpu/sums.tpl")
 
 % end
-% slot("kept")
+% include("attention/cpu/kept.tpl")

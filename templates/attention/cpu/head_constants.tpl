@@ -1,4 +1,3 @@
-% local real = precision == "float64" and f64 or f32
 /* How the heads of the ${name}-attention lie in vectors, and how far its rows are apart. */
 enum {
     ${PREFIX}HEAD_PART = ${head_part} < LANES ? ${head_part} : LANES, /* channels of a head in one vector, keys side by side */
@@ -15,6 +14,4 @@ enum {
 % end
 };
 typedef real ${name}_part __attribute__((vector_size(${PREFIX}HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
-% if not terms.outwards then
-static const real ${PREFIX}LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(${PREFIX}HEAD_WIDTH)${tempered} */
-% end
+% slot("constants")

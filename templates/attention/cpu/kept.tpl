@@ -1,6 +1,8 @@
 % local always = remade and remade.always
+% local elements = terms.outwards and "weights" or "exp(logit - largest)"
+% local undivided = terms.normalised and ", not yet divided by their sum" or ""
 % local more = remade and "; NULL: they are recomputed" or terms.drops and "; those dropped out with a minus sign" or ""
-/* Elements of the unnormalised weights of one head of one group of queries: [keys][LANES]. */
+/* Elements of the weights of one head of one group of queries: [keys][LANES]. */
 INLINE size_t ${name}_group_weights(int ${S}) { return (size_t)round_up(${S}, ${PREFIX}KEYS) * LANES; }
 % if terms.by_offset then
 
@@ -21,11 +23,14 @@ INLINE bool ${name}_remakes(int T) { return (int64_t)T * T > ${PREFIX}KEPT_PAIRS
 % end
 /* Values of its ${name}-attention that a layer keeps. */
 typedef struct ${name}_kept {
-    /* [sequences][${PREFIX}HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum${more} */
+    /* [sequences][${PREFIX}HEADS][groups][keys][LANES] ${elements}${undivided}${more} */
     real *weights;
-    real *inverse_sum; /* [sequences][${PREFIX}HEADS][groups][LANES] */
+    % slot("kept_members")
     size_t step; /* elements from one group's weights to the next; 0: the groups share one scratch */
+% if terms.normalised then
+    real *inverse_sum; /* [sequences][${PREFIX}HEADS][groups][LANES] */
     size_t sums; /* elements from one head's inverse sums to the next */
+% end
 } ${name}_kept;
 
 static void lay_out_${name}_kept(${name}_kept *kept, char *memory, size_t *used, int sequences, ${length_words},
@@ -44,8 +49,11 @@ static void lay_out_${name}_kept(${name}_kept *kept, char *memory, size_t *used,
     kept->step = train ? ${name}_group_weights(${S}) : 0;
     kept->weights = take(memory, used, (train ? heads * groups : 1) * ${name}_group_weights(${S}) * sizeof(real));
 % end
+    % slot("kept_room")
+% if terms.normalised then
     kept->inverse_sum = take(memory, used, (train ? heads * groups : groups) * LANES * sizeof(real));
     kept->sums = train ? groups * LANES : 0;
+% end
 }
 
 % include("attention/cpu/scratch.tpl")

@@ -1,8 +1,9 @@
+% local scale = terms.outwards and "1" or PREFIX .. "LOGIT_SCALE"
 % local row_of_first = ranged and "first - head->from" or "first"
 /* LANES queries of one head, ready for their logits with any key; lanes beyond the last query repeat it. */
 typedef struct ${name}_queries {
 % if not terms.biases then
-    vector query[${PREFIX}HEAD_WIDTH]; /* times ${PREFIX}LOGIT_SCALE */
+    vector query[${PREFIX}HEAD_WIDTH]; /* scaled */
 % end
     % slot("queries")
 % if terms.first_query then
@@ -14,7 +15,7 @@ INLINE void load_${name}_queries(const ${name}_head *head, int first, const real
         ${name}_queries *group) {
     const int T = ${ranged and "head->to - head->from" or "head->T"};
     % slot("load_room")
-    load_columns(${PREFIX}HEAD_WIDTH, T, ${row_of_first}, ${PREFIX}QUERY_STRIDE, query, ${PREFIX}LOGIT_SCALE,
+    load_columns(${PREFIX}HEAD_WIDTH, T, ${row_of_first}, ${PREFIX}QUERY_STRIDE, query, ${scale},
             ${terms.biases and "group->content" or "group->query"});
     % slot("load")
 % if terms.first_query then

@@ -1,18 +1,8 @@
-% local normalised, directional = terms.normalised, terms.directional
-/* Places of the gradients of a head. */
-typedef struct ${name}_head_grad {
-    ${name}_number_sums *sums; /* the layer's */
-    vector *content_bias; /* [${PREFIX}HEAD_WIDTH] of the sums */
-    real *query; /* [T] rows, ${PREFIX}QUERY_STRIDE apart, written; keys and values WIDTH and 2 WIDTH further on */
-% if directional then
-    real *direction; /* [T] rows, ${PREFIX}DIRECTION_WIDTH apart, written */
-% end
-} ${name}_head_grad;
-
+% local normalised = terms.normalised
 /* From a group's sums to the gradients of its queries and of what the layer has learned. right and left: sums of dlogits;
  * dq [HEAD_WIDTH] is used up. */
 INLINE void end_${name}_queries(const ${name}_head *head, int first, const real *restrict query, vector right,
-        vector left, vector *dq, const ${name}_head_grad *grad) {
+        vector left, vector *dq, real *restrict dquery) {
     const int T = head->T;
     bits live = lanes_before(T - first);
     vector q[${PREFIX}HEAD_WIDTH], dscale = {0};
@@ -20,18 +10,18 @@ INLINE void end_${name}_queries(const ${name}_head *head, int first, const real 
     UNROLL
     for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
         dscale += (q[d] + head->content_bias[d]) * dq[d];
-        dq[d] *= head->scale;
-        grad->content_bias[d] += keep_where(live, dq[d]);
+        dq[d] *= head->numbers.scale;
+        head->dcontent_bias[d] += keep_where(live, dq[d]);
     }
-    grad->sums->scale += keep_where(live, dscale);
-    grad->sums->offset += keep_where(live, right + left);
-% if directional then
-    vector direction[2], ddirection[2] = {right * head->direction_scale, left * head->direction_scale};
+    head->sums->scale += keep_where(live, dscale);
+    head->sums->offset += keep_where(live, right + left);
+% if terms.directional then
+    vector direction[2], ddirection[2] = {right * head->numbers.direction_scale, left * head->numbers.direction_scale};
     load_columns(2, T, first, ${PREFIX}DIRECTION_WIDTH, head->direction, 1, direction);
-    grad->sums->direction_scale += keep_where(live, right * direction[0] + left * direction[1]);
-    store_columns(2, T, first, ${PREFIX}DIRECTION_WIDTH, ddirection, grad->direction);
+    head->sums->direction_scale += keep_where(live, right * direction[0] + left * direction[1]);
+    store_columns(2, T, first, ${PREFIX}DIRECTION_WIDTH, ddirection, head->ddirection);
 % end
-    store_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, dq, grad->query);
+    store_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, dq, dquery);
 }
 
 % local of_many = normalised and "(dweight[u] - mean)" or "dweight[u]"
@@ -56,9 +46,10 @@ INLINE void write_${name}_gains(int T, const vector *g, vector mean, const real 
 % end
 }
 
-/* Gradients of queries${directional and " and directions" or ""}, and the rows that the keys' pass reads. */
-INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query, const real *restrict out,
-        const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch, const ${name}_head_grad *grad) {
+/* Gradients of queries${terms.directional and " and directions" or ""}, and the rows that the keys' pass reads. */
+INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query, const real *restrict key,
+        const real *restrict out, const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch,
+        real *restrict dquery) {
     const int T = head->T;
     real *dlogits = scratch->dlogits;
     const int first_group = ${name}_first_group(head);
@@ -66,7 +57,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         vector g[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH], right, left;
         load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, dout, 1, g);
 % if normalised then
-        vector o[${PREFIX}HEAD_WIDTH], mean = {0}, inverse = load(kept.inverse_total + first);
+        vector o[${PREFIX}HEAD_WIDTH], mean = {0}, inverse = load(kept.inverse_sum + first);
         load_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, out, 1, o);
         UNROLL
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
@@ -76,10 +67,10 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         /* below LEAST_TOTAL the divisor is constant */
         mean = keep_where(inverse < 1 / ${PREFIX}LEAST_TOTAL, mean);
 % end
-        write_${name}_gains(T, g, mean, query + 2 * WIDTH, kept.weights, dlogits);
+        write_${name}_gains(T, g, mean, key + WIDTH, kept.weights, dlogits);
         share_inwards(T, first, kept.chances, dlogits, head->along, head->across, &right, &left);
-        weighted_rows(${PREFIX}HEAD_WIDTH, T, dlogits, ${PREFIX}QUERY_STRIDE, query + WIDTH, dq);
-        end_${name}_queries(head, first, query, right, left, dq, grad);
+        weighted_rows(${PREFIX}HEAD_WIDTH, T, dlogits, ${PREFIX}QUERY_STRIDE, key, dq);
+        end_${name}_queries(head, first, query, right, left, dq, dquery);
         kept.weights += kept.step;
         kept.chances += kept.step;
         dlogits += ${name}_group_weights(T);
@@ -91,8 +82,8 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
             const ${name}_part *g = (const ${name}_part *)(dout + t * WIDTH + d);
             const ${name}_part *q = (const ${name}_part *)(query + t * ${PREFIX}QUERY_STRIDE + d);
             const ${name}_part *bias = (const ${name}_part *)(head->content_bias + d);
-            *(${name}_part *)(row + d) = *g${normalised and " * kept.inverse_total[t]" or ""};
-            *(${name}_part *)(row + ${PREFIX}HEAD_WIDTH + d) = (*q + *bias) * head->scale;
+            *(${name}_part *)(row + d) = *g${normalised and " * kept.inverse_sum[t]" or ""};
+            *(${name}_part *)(row + ${PREFIX}HEAD_WIDTH + d) = (*q + *bias) * head->numbers.scale;
         }
     }
 }

@@ -11,9 +11,9 @@ typedef struct ${name}_scratch {
 % end
     % slot("scratch")
 % if terms.by_offset then
-    /* [KEYS zeros, groups][keys + KEYS][LANES] gradients of the logits, without the factor inverse_sum */
+    /* [KEYS zeros, groups][keys + KEYS][LANES] gradients of the logits, without factors of the query */
 % else
-    /* [groups][keys][LANES] gradients of the logits, without the factor inverse_sum */
+    /* [groups][keys][LANES] gradients of the logits, without factors of the query */
 % end
     real *dlogits;
 % if within then

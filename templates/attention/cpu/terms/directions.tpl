@@ -1,3 +1,10 @@
+% section("members")
+const real *direction; /* [T] rows, ${PREFIX}DIRECTION_WIDTH apart: right, left */
+real *ddirection; /* likewise, written */
+% section("head")
+head.direction = direction + 2 * h;
+% section("head_back")
+head.ddirection = ddirection + 2 * h;
 % section("clear")
 % if wider then
 /* unused columns stay so */

@@ -1,2 +1,42 @@
-% section("kept")
-% include("attention/cpu/kept.tpl")
+% section("constants")
+% local real = precision == "float64" and f64 or f32
+static const real ${PREFIX}LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(${PREFIX}HEAD_WIDTH)${tempered} */
+% section("forward")
+% include("attention/cpu/attend_weights.tpl")
+
+% if tiles then
+% include("attention/cpu/attend_one.tpl")
+
+% end
+% include("attention/cpu/attend.tpl")
+% section("back_to_queries")
+% include("attention/cpu/attend_queries.tpl")
+% section("trace_head")
+% local score = name .. "_logit(&queries, key, j)"
+% if terms.scaled or terms.hides then
+% score = invoke(name .. "_score", "head", "&queries", "j", score)
+% end
+% score = inline("gained", score, { room = "columns", key = "j" })
+/* One head of one sequence, query and key rows as in attend_${name}; kept serves as workspace.
+ *
+ *   scores, attention   [queries][keys] written; NULL: not wanted
+ */
+static void trace_${name}_head(const ${name}_head *head, const real *query, const real *key, const ${name}_kept *kept,
+        real *scores, real *attention) {
+    real *columns = kept->weights; /* [keys][LANES] */
+    for (int first = 0; first < head->T; first += LANES) {
+        ${name}_queries queries;
+        load_${name}_queries(head, first, query, &queries);
+        % slot("gains", { from = "0", to = "head->" .. S, room = "columns" })
+        % slot("far", { from = "0", to = "head->" .. S })
+        vector largest = broadcast(-(real)__builtin_inf());
+        for (int j = 0; j < head->${S}; j++) {
+            vector score = ${score};
+            largest = maximum(largest, score);
+            store(columns + j * LANES, score);
+        }
+        if (scores) write_${name}_rows(head, first, columns, broadcast(1), scores);
+        vector sum = exp_weights(head->${S}, largest, columns);
+        if (attention) write_${name}_rows(head, first, columns, 1 / sum, attention);
+    }
+}

@@ -1,52 +1,51 @@
-% local normalised = terms.normalised
-% section("kept")
-/* Elements of the weights of one head of one group of queries: [keys][LANES]. */
-INLINE size_t ${name}_group_weights(int T) { return (size_t)round_up(T, ${PREFIX}KEYS) * LANES; }
-
-/* Values of its ${name}-attention that a layer keeps. */
-typedef struct ${name}_kept {
-    real *weights; /* [sequences][${PREFIX}HEADS][groups][keys][LANES]${normalised and ", not yet divided by their sum" or ""} */
-    real *chances; /* likewise, the lesser of a pair's P and 1 - P with the sign of its logit */
-% if normalised then
-    real *inverse_total; /* [sequences][${PREFIX}HEADS][groups][LANES] */
-% end
-    size_t step; /* elements from one group's weights to the next; 0: the groups share one scratch */
-} ${name}_kept;
-
-static void lay_out_${name}_kept(${name}_kept *kept, char *memory, size_t *used, int sequences, int T, bool train) {
-% if normalised then
-    size_t groups = (size_t)(round_up(T, LANES) / LANES), heads = (size_t)sequences * ${PREFIX}HEADS;
-    size_t count = train ? heads * groups : 1;
+% section("members")
+real *along, *across; /* workspace: row 0 of those of the scratch */
+const real *content_bias; /* [${PREFIX}HEAD_WIDTH] */
+geometric_numbers numbers;
+${name}_number_sums *sums; /* the layer's */
+vector *dcontent_bias; /* [${PREFIX}HEAD_WIDTH] of the sums */
+% section("head")
+const ${stack.parameters} *p = &((const parameters *)w->step->parameters)->${stack.member}[l];
+head.along = w->${name}.along + LANES;
+head.across = w->${name}.across + LANES;
+head.content_bias = p->${prefix}content_bias + h * ${PREFIX}HEAD_WIDTH;
+head.numbers = p->${prefix}geometric;
+% section("head_grad")
+head->sums = w->sums.${name}.numbers[l];
+head->dcontent_bias = head->sums->content_bias + h * ${PREFIX}HEAD_WIDTH;
+% section("queries")
+% if terms.directional then
+vector right, left; /* what the logits of keys on that side have besides */
 % else
-    size_t count = train ? (size_t)sequences * ${PREFIX}HEADS * (size_t)(round_up(T, LANES) / LANES) : 1;
+vector offset; /* what logits have besides */
 % end
-    kept->step = train ? ${name}_group_weights(T) : 0;
-    kept->weights = take(memory, used, count * ${name}_group_weights(T) * sizeof(real));
-    kept->chances = take(memory, used, count * ${name}_group_weights(T) * sizeof(real));
-% if normalised then
-    kept->inverse_total = take(memory, used, (train ? count : groups) * LANES * sizeof(real));
-% end
-}
-
-/* Room for one head. */
-typedef struct ${name}_scratch {
-    real *along, *across; /* [keys and rows before and behind][LANES]: passed or sums, and mirrored, of geometric.h */
-    real *dlogits; /* [groups][keys][LANES] */
-% if normalised then
-    real *rows; /* [T][2][HEAD_WIDTH] output gradients over the sum of weights, then queries, with what dlogits lacks */
+% section("load")
+UNROLL
+for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++)
+    group->query[d] = (group->query[d] + head->content_bias[d]) * head->numbers.scale;
+% if terms.directional then
+vector direction[2];
+load_columns(2, head->T, first, ${PREFIX}DIRECTION_WIDTH, head->direction, head->numbers.direction_scale, direction);
+group->right = direction[0] + head->numbers.offset;
+group->left = direction[1] + head->numbers.offset;
 % else
-    real *rows; /* [T][2][HEAD_WIDTH] output gradients, then queries, with what dlogits lacks */
+group->offset = broadcast(head->numbers.offset);
 % end
-} ${name}_scratch;
-
-static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size_t *used, int T, bool train) {
-    size_t groups = (size_t)(round_up(T, LANES) / LANES);
-    scratch->along = take(memory, used, (size_t)(T + 2) * LANES * sizeof(real));
-    scratch->across = take(memory, used, (size_t)(T + 1 + LANES) * LANES * sizeof(real));
-    if (!train) return;
-    scratch->dlogits = take(memory, used, groups * ${name}_group_weights(T) * sizeof(real));
-    scratch->rows = take(memory, used, (size_t)T * 2 * ${PREFIX}HEAD_WIDTH * sizeof(real));
-}
+% section("forward")
+% include("attention/cpu/attend_outwards.tpl")
+% section("back_to_queries")
+% include("attention/cpu/outwards_queries.tpl")
+% section("kept_members")
+real *chances; /* likewise, the lesser of a pair's P and 1 - P with the sign of its logit */
+% section("kept_room")
+kept->chances = take(memory, used, (train ? heads * groups : 1) * ${name}_group_weights(T) * sizeof(real));
+% section("skip_kept")
+if (kept->step) kept->chances += (size_t)groups * kept->step;
+% section("scratch")
+real *along, *across; /* [keys and rows before and behind][LANES]: passed or sums, and mirrored, of geometric.h */
+% section("room")
+scratch->along = take(memory, used, (size_t)(T + 2) * LANES * sizeof(real));
+scratch->across = take(memory, used, (size_t)(T + 1 + LANES) * LANES * sizeof(real));
 % section("sums_types")
 /* Gradients of the learned numbers of a layer's attention, lanes not yet summed. */
 typedef struct ${name}_number_sums {
@@ -72,12 +71,29 @@ static void end_${name}_numbers(const ${name}_number_sums *sums, ${stack.paramet
 
 % section("end_sums")
 for (int l = 0; l < ${stack.count}; l++) end_${name}_numbers(sums->numbers[l], &g->${stack.member}[l]);
-% section("heads_back")
-${name}_number_sums *sums = w->sums.${name}.numbers[l];
-% section("head_back")
-% if terms.directional then
-${name}_head_grad grad = {sums, sums->content_bias + at, dquery_key_value + at, ddirection + 2 * h};
+% section("trace_head")
+% local factor = terms.normalised and name .. "_inverse_of(total)" or "broadcast(1)"
+/* One head of one sequence, query and key rows as in attend_${name}; kept serves as workspace.
+ *
+ *   scores, attention   [T][T] query by key, written; NULL: not wanted. A token's score with itself is -infinity
+ */
+static void trace_${name}_head(const ${name}_head *head, const real *query, const real *key, const ${name}_kept *kept,
+        real *scores, real *attention) {
+    const int T = head->T;
+    for (int first = 0; first < T; first += LANES) {
+        write_${name}_group(head, first, query, key, kept->weights);
+        if (scores) {
+            write_${name}_rows(head, first, kept->weights, broadcast(1), scores);
+            for (int t = first; t < T && t < first + LANES; t++)
+                scores[(size_t)t * (size_t)T + (size_t)t] = -(real)__builtin_inf();
+        }
+        if (attention) {
+% if terms.normalised then
+            vector total = weigh_outwards(T, first, kept->weights, kept->chances, head->along, head->across);
 % else
-${name}_head_grad grad = {sums, sums->content_bias + at, dquery_key_value + at};
+            weigh_outwards(T, first, kept->weights, kept->chances, head->along, head->across);
 % end
-attend_${name}_backward(&head, query_key_value + at, attended + at, dattended + at, of_head, &w->${name}, &grad);
+            write_${name}_rows(head, first, kept->weights, ${factor}, attention);
+        }
+    }
+}

@@ -1,11 +1,6 @@
 % local of = cpu.attended[name]
 % local of_keys = cross and "state->" .. of.keys
 % local given = asks and ("state->%s + s * %s * %s%s"):format(of.contribution, S, PREFIX, asks.constant) or "NULL"
-% local score = name .. "_logit(&queries, key, j)"
-% if terms.scaled or terms.hides then
-% score = invoke(name .. "_score", "head", "&queries", "j", score)
-% end
-% score = inline("gained", score, { room = "columns", key = "j" })
 /* rows[first + lane][j] = columns[j][lane] * factor[lane], for the queries of a head. */
 static void write_${name}_rows(const ${name}_head *head, int first, const real *columns, vector factor, real *rows) {
     for (int i = 0; i < LANES && first + i < head->T; i++) {
@@ -14,30 +9,7 @@ static void write_${name}_rows(const ${name}_head *head, int first, const real *
     }
 }
 
-/* One head of one sequence, query and key rows as in attend_${name}.
- *
- *   columns             [keys][LANES] scratch
- *   scores, attention   [queries][keys] written; NULL: not wanted
- */
-static void trace_${name}_head(const ${name}_head *head, const real *query,
-        const real *key, real *columns,
-        real *scores, real *attention) {
-    for (int first = 0; first < head->T; first += LANES) {
-        ${name}_queries queries;
-        load_${name}_queries(head, first, query, &queries);
-        % slot("gains", { from = "0", to = "head->" .. S, room = "columns" })
-        % slot("far", { from = "0", to = "head->" .. S })
-        vector largest = broadcast(-(real)__builtin_inf());
-        for (int j = 0; j < head->${S}; j++) {
-            vector score = ${score};
-            largest = maximum(largest, score);
-            store(columns + j * LANES, score);
-        }
-        if (scores) write_${name}_rows(head, first, columns, broadcast(1), scores);
-        vector sum = exp_weights(head->${S}, largest, columns);
-        if (attention) write_${name}_rows(head, first, columns, 1 / sum, attention);
-    }
-}
+% slot("trace_head")
 
 /* All heads of all sequences of the layer that went through the workspace last. */
 static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *state, const lh_trace *to) {
@@ -51,7 +23,7 @@ static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *s
         for (int h = 0; h < ${PREFIX}HEADS; h++, at += pairs) {
             ${name}_head head = ${name}_head_of(w, l, h, 0, T, &tables, ${given});
             const int channel = h * ${PREFIX}HEAD_WIDTH;
-            trace_${name}_head(&head, query + channel, key + channel, state->${name}.weights,
+            trace_${name}_head(&head, query + channel, key + channel, &state->${name},
                     scores ? scores + at : NULL, attention ? attention + at : NULL);
         }
         query += T * ${PREFIX}QUERY_STRIDE;

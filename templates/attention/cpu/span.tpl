@@ -1,0 +1,4 @@
+% if terms.spans then
+int begin, end;
+${name}_span(head, ${first}, &begin, &end);
+% end
