@@ -5,7 +5,8 @@
 -- { kind = "none" }, or what templates/attention/cpu/scalar.inc.tpl prints:
 --
 --   formula      the score as text; rest: the node that is left of it for the pair loop
---   tables       in the order of making: { name, class, per_head, per_layer, learned, value, row, count_text, about }
+--   tables       in the order of making: { name, class, per_head, per_layer, learned, value, row }
+--   members, numbers   of the struct of tables: { name, class, declared, type, count, about }, { type, name, value, about }
 --   sets         how many sets of tables there are: one, or one for each layer
 --   constants    parameters that are not learned, and edges of buckets: { name, lines }
 --   learned      learned parameters: { name, member, count, per_layer }; their tensors are made by layout.lua
@@ -109,35 +110,49 @@ local function learned_parameters(family, parameters)
   end)
 end
 
-local function describe_tables(tables, heads, cross)
+-- Tables as members of a struct; those that gather what a group of queries adds have a row for it. Tables by query hold
+-- LANES queries from any one on.
+local function members_of(tables, heads, cross)
+  local members = {}
   for _, t in ipairs(tables) do
     t.stride = cross and t.class == "key" and "%s->keys" or nil
-    local count = t.class == "uniform" and "1" or t.stride and t.stride:format("s") or COUNT[t.class]
-    t.count_text = not t.per_head and count or t.class == "uniform" and heads or heads .. " * " .. count
-    t.about = classes.about(t, t.per_head)
+    local count = classes.count(t, t.stride and t.stride:format("s") or COUNT[t.class], t.per_head and heads)
+    members[#members + 1] = { name = t.name, class = t.class, declared = "real *", type = "real",
+      about = classes.about(t, t.per_head),
+      count = (t.class == "query" or t.class == "pair") and ("(%s + LANES)"):format(count) or count }
+    members.behind = members.behind or t.class == "distance"
     if t.learned and (t.class == "distance" or t.class == "sum") then
-      t.row, t.row_count_text = t.name .. "_row", COUNT[t.class]
+      t.row = t.name .. "_row"
+      members[#members + 1] = { name = t.row, class = t.class, declared = "real *", type = "real",
+        count = classes.count(t, COUNT[t.class]),
+        about = " /* of one group of queries, among the gradients alone */" }
     end
   end
+  return members
 end
 
-local WIDE = { distance = true, sum = true, pair = true } -- loop nests whose bounds name T
+-- Counts of elements that the struct knows.
+local function numbers_of(has, cross)
+  local S = cross and "S" or "T"
+  return lists.map({
+    classes.number("int", "queries", "round_up(T, LANES)", "T, filled up to whole vectors: elements of one head by query"
+      .. (cross and "" or " or key")),
+    cross and classes.number("int", "keys", "round_up(S, LANES)", "elements of one head by key"),
+    has.distance and classes.number("int", "distances", ("round_up(%s - 1, LANES) + s->queries + LANES"):format(S),
+      "elements of one head by query - key"),
+    has.sum and classes.number("int", "sums", cross and "s->queries + s->keys + LANES" or "2 * s->queries + LANES",
+      "by query + key"),
+    has.pair and classes.number("size_t", "pairs", ("(size_t)%s * (size_t)s->queries"):format(S), ("[%s][queries]"):format(S)),
+  }, function(number) return number or nil end)
+end
 
-local function uses_of(list, family)
-  local positions, S = family.positions, family.cross and "S" or "T"
+-- The positions and draws that loop nests read.
+local function uses_of(list)
   local set = {}
   for _, nest in ipairs(list) do
     set = lists.merged(set, nest.mentioned)
-    set.s = set.s or nest.class ~= "uniform"
-    set[S] = set[S] or WIDE[nest.class] or false
   end
-  set.distance = set.drawn or false
-  set.key_position = set.key_position or false
-  local places = set.position or set.key_position
-  set.l = set.l or set.distance and positions.distance.per_layer or places and positions.per_layer
-  set.S = family.cross and set.S or false
-  set.step = set.p or places or set.distance or set.T or set.S or false
-  return set
+  return { position = set.position or false, key_position = set.key_position or false, distance = set.drawn or false }
 end
 
 local GATHERS = { uniform = true, query = true, distance = true, sum = true }
@@ -215,10 +230,11 @@ function M.derive(source, family, precision)
   local build = start(source, family, precision)
   local lowered = lower.lower(source.builder, source.root, { draws_per_layer = drawn_per_layer(family.positions) })
   build.state = lowered.state
-  describe_tables(lowered.tables, build.heads, family.cross)
   local out = { kind = "expression", formula = ir.text(source.root), rest = lowered.score, tables = lowered.tables,
-    constants = build.constants, learned = learned_parameters(family, source.parameters) }
+    constants = build.constants, learned = learned_parameters(family, source.parameters),
+    members = members_of(lowered.tables, build.heads, family.cross) }
   describe_sets(out, family)
+  out.numbers = numbers_of(out.has, family.cross)
   out.making, out.gradients = loop_nests(build, out.tables)
   out.pair = nests.pair(build, lowered.score)
   out.row = nests.row(build, lowered.score)
@@ -226,7 +242,7 @@ function M.derive(source, family, precision)
   out.gathered = gathered_tables(out.tables, out.pair_gradient)
   out.grads = out.trains or out.factor
   out.gathers = #out.gathered > 0
-  out.uses, out.end_uses = uses_of(out.making, family), uses_of(out.gradients, family)
+  out.uses, out.end_uses = uses_of(out.making), uses_of(out.gradients)
   local placed = out.uses.position or out.uses.key_position
   out.after = #out.making > 0 and (out.uses.distance and "distances" or placed and "positions" or "nothing")
   out.cuda = score_cuda.plan(build, lowered, out)
@@ -317,9 +333,8 @@ function M.bytes(family, sizes, T, S)
   local queries, keys = sizes.round_up(T, sizes.lanes), sizes.round_up(S, sizes.lanes)
   local counts = { uniform = 1, query = queries, key = keys, sum = queries + keys + sizes.lanes, pair = S * queries,
     distance = sizes.round_up(S - 1, sizes.lanes) + queries + sizes.lanes }
-  local behind = family.ranged and sizes.lanes or 0
   local bytes = (family.score.sets or 0) * lists.sum(family.score.tables or {}, function(t)
-    local more = (t.class == "query" or t.class == "pair") and behind or 0
+    local more = (t.class == "query" or t.class == "pair") and sizes.lanes or 0
     return sizes.reals(counts[t.class] * (t.per_head and family.heads or 1) + more)
       + (t.row and sizes.reals(counts[t.class]) or 0)
   end)

@@ -113,7 +113,7 @@ static void evaluate(const parameters *p, const int (*drawn)[TOKENS], const real
     bytes += SCORE_SETS * ${invoke("score_gradient_bytes", "TOKENS", "TOKENS")};
 % end
 % if c.work[1] then
-    bytes += ${invoke("score_scratch", "TOKENS", "TOKENS")} * sizeof(real);
+    bytes += ${invoke("score_work_bytes", "TOKENS", "TOKENS")};
 % end
     run_in_all_orders("${kernel}", e, bytes, ORDERS);
 }

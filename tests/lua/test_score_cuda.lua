@@ -30,7 +30,7 @@ return { task = { kind = "bucket_sort" }, encoding = { %s %s },
 ]]):format(positions, encoding, LAYERS, HEADS))
   local resolved, message = project:resolve(path, {})
   assert(resolved, message)
-  local plan = { precision = "float32", heads = HEADS, layers = LAYERS, prefix = "", PREFIX = "", cross = false,
+  local plan = { precision = "float32", heads = HEADS, layers = LAYERS, prefix = "", PREFIX = "", cross = false, S = "T",
     stack = { member = "layer" }, attends = { T = "T", S = "T", keys = "T" }, mask = { kind = "none" },
     positions = positions_facet.plan(resolved.resolved.encoding, { layers = LAYERS }, {}) }
   plan.score = score_facet.derive(resolved.score, plan, plan.precision)
@@ -107,9 +107,9 @@ function TestText.test_what_is_off_is_absent()
   each_preset(function(name, cuda, layout, code)
     local trains = #cuda.gradients > 0
     lu.assertEquals(layout:find("score_gradients", 1, true) ~= nil, trains, name)
-    lu.assertEquals(layout:find("score_scratch", 1, true) ~= nil, #cuda.work > 0, name)
+    lu.assertEquals(layout:find("score_work_bytes", 1, true) ~= nil, #cuda.work > 0, name)
     lu.assertEquals(code:find("end_score", 1, true) ~= nil, trains, name)
-    lu.assertEquals(layout:find("score_work w;", 1, true) ~= nil, #cuda.work > 0, name)
+    lu.assertEquals(layout:find("} score_work;", 1, true) ~= nil, #cuda.work > 0, name)
     lu.assertEquals(code:find("score_logit_grad", 1, true) ~= nil, cuda.logit_grad and true, name)
     lu.assertEquals(code:find("make_score(", 1, true) ~= nil, cuda.stages[1] ~= nil, name)
     for _, class in ipairs({ "uniform", "query", "key", "distance", "sum", "pair" }) do

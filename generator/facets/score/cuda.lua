@@ -3,16 +3,16 @@
 --
 -- Input: build of facets/score.lua, the lowered formula, the facet's own plan so far. Output:
 --
---   tables, gradients   members of score_tables and score_gradients: { name, class, count_text, about }; numbers,
---                       gradient_numbers: what these structs know of the number of tokens; starts_behind,
---                       gradients_start_behind: whether members start behind their memory
+--   tables, gradients   members of score_tables and score_gradients: { name, class, declared, type, count, about }, with behind: whether
+--                       some start behind their memory; numbers, gradient_numbers: what these structs know of the number
+--                       of tokens
 --   pair                statements of the score of a pair
 --   logit_grad          those of the logit's gradient; false where it is the score's
 --   gathers             by class (expression/lower.lua): tables whose gradients the pair loop gathers, { name, target }
 --                       with class, count, statements, needs_logit; lists: the same in a fixed order; uniform_count:
 --                       of class uniform
---   back                loop nests that take gradients back to parameters; work: arrays that they need { type, name,
---                       count }; uniform_work: those that start at 0
+--   back                loop nests that take gradients back to parameters; work: arrays that they need, members of
+--                       score_work; uniform_work: those that start at 0
 --   make, finish        uses: words that these functions declare
 
 local classes = require("facets.score.table_classes")
@@ -23,15 +23,14 @@ local nests = require("expression.nests")
 local M = {}
 
 local RANKS = { { "uniform" }, { "query", "key", "distance", "sum" }, { "pair" } }
-local COUNT = { uniform = "1", query = "%s->tokens", key = "%s->tokens", distance = "%s->distances",
-  sum = "%s->distances", pair = "%s->pairs" }
-local CROSS_COUNT = setmetatable({ key = "%s->keys" }, { __index = COUNT })
+local COUNT = { uniform = "1", query = "s->tokens", key = "s->tokens", distance = "s->distances",
+  sum = "s->distances", pair = "s->pairs" }
+local CROSS_COUNT = setmetatable({ key = "s->keys" }, { __index = COUNT })
 
--- A table as a member of a struct, which is called `set` where members are placed.
-local function member(build, t, per_head, set)
-  local count = (build.cross and CROSS_COUNT or COUNT)[t.class]:format(set)
-  local text = not per_head and count or t.class == "uniform" and build.heads or build.heads .. " * " .. count
-  return { name = t.name, class = t.class, count_text = text, about = classes.about(t, per_head) }
+-- A table as a member of a struct.
+local function member(build, t, per_head)
+  return { name = t.name, class = t.class, declared = "reals ", type = "real", about = classes.about(t, per_head),
+    count = classes.count(t, (build.cross and CROSS_COUNT or COUNT)[t.class], per_head and build.heads) }
 end
 
 -- Gradients are those of each head, whether or not the heads share the table.
@@ -39,19 +38,18 @@ local function gradients_of(build, gathers)
   local list = {}
   for _, class in ipairs(classes) do
     for _, entry in ipairs(gathers[class] or {}) do
-      list[#list + 1] = member(build, entry.table, true, "d")
+      list[#list + 1] = member(build, entry.table, true)
     end
   end
   return list
 end
 
 -- Counts of tokens that a struct of such members needs, { type, name, value, about }; a struct without any
--- member has one number still. Whether some of them start behind their memory: tables by query - key.
+-- member has one number still. members.behind: whether some start behind their memory, tables by query - key.
 local function numbers_of(build, members, is_first)
   local has, list, cross = lists.set(lists.map(members, function(m) return m.class end)), {}, build.cross
   local function add(wanted, type, name, value, about)
-    list[#list + 1] = wanted and { type = type, name = name, value = value,
-      about = about and (" /* %s */"):format(about) or "" } or nil
+    list[#list + 1] = wanted and classes.number(type, name, value, about) or nil
   end
   add(has.query or has.key and not cross or has.pair or not next(has), "int", "tokens", "T",
     not is_first and "as in score_tables" or "T: elements of one head by query" .. (cross and "" or " or key"))
@@ -60,7 +58,8 @@ local function numbers_of(build, members, is_first)
     and ("%s - 1: elements of one head by query - key or query + key"):format(cross and "T + S" or "2 T"))
   add(has.pair, "size_t", "pairs", ("(size_t)T * (size_t)%s"):format(cross and "S" or "T"),
     is_first and (cross and "T S" or "T^2"))
-  return list, has.distance or false
+  members.behind = has.distance or false
+  return list
 end
 
 -- ---- what functions declare ----
@@ -145,7 +144,7 @@ local function back(build, tables)
     nest.barrier_behind = not last and (scatters or not nest.sums[1])
   end
   local uses = all_uses(build, list)
-  local room = build.prefix .. "score_scratch(T) elements of scratch"
+  local room = build.prefix .. "score_work_bytes(T) bytes of scratch"
   local shared = "THREADS elements of staging, which is shared memory"
   local needs = uses.w and uses.staging and room .. ", " .. shared or uses.w and room or uses.staging and shared
   return list, { uses = uses, needs = needs or false }
@@ -173,11 +172,13 @@ function M.plan(build, lowered, score)
   out.stages, out.make = making(build, score.tables)
   out.stage_count = #out.stages
   out.back, out.finish = back(build, score.tables)
-  out.tables = lists.map(score.tables, function(t) return member(build, t, t.per_head, "s") end)
+  out.tables = lists.map(score.tables, function(t) return member(build, t, t.per_head) end)
   out.gradients = gradients_of(build, out.gathers)
-  out.numbers, out.starts_behind = numbers_of(build, out.tables, true)
-  out.gradient_numbers, out.gradients_start_behind = numbers_of(build, out.gradients, false)
-  out.work, out.uniform_work = build.work, build.uniform_work
+  out.numbers = numbers_of(build, out.tables, true)
+  out.gradient_numbers = numbers_of(build, out.gradients, false)
+  out.work, out.uniform_work = lists.map(build.work, function(w)
+    return { name = w.name, declared = w.type .. " *", type = w.type, about = "", count = w.count }
+  end), build.uniform_work
   return out
 end
 

@@ -13,6 +13,16 @@ function M.about(t, per_head)
   return shape ~= "" and (" /* %s */"):format(shape) or ""
 end
 
+-- How many elements a table has, in C, of so many for one head.
+function M.count(t, of_head, heads)
+  return "(size_t)" .. (not heads and of_head or t.class == "uniform" and heads or heads .. " * " .. of_head)
+end
+
+-- A number of a struct of tables.
+function M.number(type, name, value, about)
+  return { type = type, name = name, value = value, about = about and (" /* %s */"):format(about) or "" }
+end
+
 function M.members(tables, class)
   return lists.filter(tables, function(t) return t.class == class end)
 end

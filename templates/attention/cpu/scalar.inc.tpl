@@ -1,29 +1,10 @@
 % include("parts/banner.tpl", { template = "attention/cpu/scalar.inc.tpl", about = about.score[name] })
 
 % local scalar = terms.scalar
-% for _, c in ipairs(scalar.constants) do
-% if #c.lines == 1 then
-static const real ${c.name}[] = {${c.lines[1]}};
-% else
-static const real ${c.name}[] = {
-% for _, line in ipairs(c.lines) do
-        ${line},
-% end
-};
-% end
-% end
-% if scalar.constants[1] then
+% include("parts/scalar_constants.tpl", { scalar = scalar, device = "" })
+% include("attention/cpu/scalar_layout.tpl", { scalar = scalar })
 
-% end
-% include("attention/cpu/scalar_layout.tpl")
-
-INLINE size_t ${name}_score_bytes(${length_words}) {
-    ${name}_score_tables s;
-    size_t bytes = 0;
-    lay_out_${name}_scores(&s, NULL, &bytes, ${T_S});
-    return bytes;
-}
-
+% local of_layer = scalar.per_layer and (" + (size_t)l * %s_score_bytes(%s)"):format(name, T_S) or ""
 % local start = terms.made and name .. "_score_start" or name .. "_start"
 % if terms.made then
 /* The sets lie behind what vectors of distances need. */
@@ -32,18 +13,10 @@ INLINE size_t ${start}(const lh_shape *shape) {
 }
 
 % end
-/* The set ${scalar.per_layer and "that layer l reads" or "that all layers read"}. */
+/* The set of tables ${scalar.per_layer and "that layer l reads" or "that all layers read"}. */
 static void ${name}_score_tables_of(const lh_cpu_step *step, int l, ${name}_score_tables *s) {
     const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
-% if scalar.tables[1] then
-    char *tables = (char *)step->shared + ${start}(&step->shape);
-    size_t used = 0;
-% end
-% if scalar.per_layer then
-    lay_out_${name}_scores(s, tables + (size_t)l * ${name}_score_bytes(${T_S}), &used, ${T_S});
-% else
-    lay_out_${name}_scores(s, tables, &used, ${T_S});
-% end
+    lay_out_${name}_scores(s, (char *)step->shared + ${start}(&step->shape)${of_layer}, &(size_t){0}, ${T_S});
 }
 
 % if scalar.uses.distance or scalar.end_uses.distance then
@@ -58,7 +31,7 @@ static vector ${prefix}distances_from(const int32_t *drawn, int o, int T) {
 % if scalar.making[1] then
 /* Fills a set of tables${scalar.set_words}. */
 static void make_${name}_score(const lh_cpu_step *step, int l, const ${name}_score_tables *s) {
-    % include("attention/cpu/scalar_reads.tpl", { uses = scalar.uses })
+    % include("attention/cpu/scalar_reads.tpl")
 % for _, nest in ipairs(scalar.making) do
     % include("attention/cpu/scalar_nest.tpl", { nest = nest })
 % end

@@ -1,4 +1,5 @@
 % local scalar = terms.scalar
+% local weighted = scalar.trains and " weighted is the former with the factor, 0 in lanes beyond the last query." or ""
 % local and_begin, less_begin = terms.spans and " + begin" or "", terms.spans and " - begin" or ""
 
 % if scalar.gathers then
@@ -10,12 +11,7 @@ typedef struct ${name}_score_group {
 } ${name}_score_group;
 
 % end
-% if scalar.trains then
-/* From the gradient of the score that of the logit, both without the factor inverse_sum. weighted is that of the score
- * with the factor, 0 in lanes beyond the last query. */
-% else
-/* From the gradient of the score that of the logit, both without the factor inverse_sum. */
-% end
+/* From the gradient of the score that of the logit, both without the factor inverse_sum.${weighted} */
 INLINE vector ${name}_score_pair_grad(const ${name}_score_tables *s, const ${name}_score_tables *d, int h,
         ${name}_score_group *group, int i, int j, vector logit, vector weighted, vector dscore) {
     % include("parts/statements.tpl", { list = scalar.pair_gradient })
@@ -46,7 +42,7 @@ INLINE void end_${name}_score_group(const ${name}_score_tables *d, int h, const 
 /* Takes the gradients of a set of tables back to the parameters. */
 static void end_${name}_score(const lh_cpu_step *step, int l, const ${name}_score_tables *s,
         const ${name}_score_tables *d, parameters *g) {
-    % include("attention/cpu/scalar_reads.tpl", { uses = scalar.end_uses })
+    % include("attention/cpu/scalar_reads.tpl")
 % for _, nest in ipairs(scalar.gradients) do
     % include("attention/cpu/scalar_nest.tpl", { nest = nest })
 % end

@@ -6,9 +6,5 @@ vector ${g.name} = {0};
 % end
 % end
 % include("parts/statements.tpl", { list = nest.lane })
-% if nest.head[1] then
-for (int h = 0; h < ${PREFIX}HEADS; h++) {
-    % include("parts/statements.tpl", { list = nest.head })
-}
-% end
+% include("parts/scalar_heads.tpl")
 % include("parts/statements.tpl", { list = nest.after })

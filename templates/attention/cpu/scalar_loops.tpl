@@ -7,11 +7,7 @@
 % }
 % include("parts/statements.tpl", { list = nest.outer })
 % if nest.class == "uniform" then
-% if nest.head[1] then
-for (int h = 0; h < ${PREFIX}HEADS; h++) {
-    % include("parts/statements.tpl", { list = nest.head })
-}
-% end
+% include("parts/scalar_heads.tpl")
 % elseif nest.class == "pair" then
 for (int j = 0; j < ${S}; j++) {
     % include("parts/statements.tpl", { list = nest.key })

@@ -1,18 +1,5 @@
 % local c = scalar.cuda
-% for _, list in ipairs(scalar.constants) do
-% if #list.lines == 1 and #list.name + #list.lines[1] < 80 then
-static __device__ const real ${list.name}[] = {${list.lines[1]}};
-% else
-static __device__ const real ${list.name}[] = {
-% for _, line in ipairs(list.lines) do
-        ${line},
-% end
-};
-% end
-% end
-% if scalar.constants[1] then
-
-% end
+% include("parts/scalar_constants.tpl", { scalar = scalar, device = "__device__ " })
 % if c.stages[1] then
 % if c.stages[2] then
 enum { ${PREFIX}SCORE_STAGES = ${c.stage_count} };

@@ -33,11 +33,7 @@ ${loops[nest.class]}
 % if nest.long_heads then
     #pragma unroll 1
 % end
-% if nest.head[1] then
-    for (int h = 0; h < ${PREFIX}HEADS; h++) {
-        % include("parts/statements.tpl", { list = nest.head })
-    }
-% end
+    % include("parts/scalar_heads.tpl")
     % include("parts/statements.tpl", { list = nest.after })
 % for _, part in ipairs(nest.parts) do
 % if part.per_head then
@@ -50,11 +46,7 @@ ${loops[nest.class]}
 % elseif nest.alone then
 if (first == 0) {
     % include("parts/statements.tpl", { list = nest.outer })
-% if nest.head[1] then
-    for (int h = 0; h < ${PREFIX}HEADS; h++) {
-        % include("parts/statements.tpl", { list = nest.head })
-    }
-% end
+    % include("parts/scalar_heads.tpl")
 }
 % else
 % include("parts/statements.tpl", { list = nest.outer })

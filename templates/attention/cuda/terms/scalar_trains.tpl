@@ -20,7 +20,7 @@ reals ${prefix}scratch; /* of end_score */
 % section("lay_out_tables")
 % if c.work[1] then
 % local of_each = attends.end_by_layer and sets or ""
-t->${prefix}scratch = take_reals(memory, &used, ${of_each}${prefix}score_scratch(${attends.T}, ${attends.S}));
+t->${prefix}scratch = take_reals(memory, &used, ${of_each}${prefix}score_work_bytes(${attends.T}, ${attends.S}) / sizeof(real));
 % end
 % section("table_sums")
 char *${prefix}score; /* ${sets_about} score_gradients */
@@ -28,7 +28,7 @@ char *${prefix}score; /* ${sets_about} score_gradients */
 sums->${prefix}score = memory ? memory + *used : NULL;
 *used += ${sets}${prefix}score_gradient_bytes(${attends.T}, ${attends.S});
 % section("end_tables")
-% local bytes, scratch, room = prefix .. "score_gradient_bytes", prefix .. "score_scratch", "v->shared." .. prefix .. "scratch"
+% local bytes, scratch, room = prefix .. "score_gradient_bytes", prefix .. "score_work_bytes", "v->shared." .. prefix .. "scratch"
 % local sums, set = "sums." .. prefix .. "score", scalar.sets > 1 and "l" or "0"
 % if scalar.sets > 1 then
 % sums = sums .. " + (size_t)l * " .. invoke(bytes, attends.T_of_view, attends.S_of_view)
@@ -36,7 +36,7 @@ sums->${prefix}score = memory ? memory + *used : NULL;
 % if scalar.sets == 1 then
 if (t->rank == 0) {
 % elseif attends.end_by_layer then
-% room = c.work[1] and room .. " + (size_t)l * " .. invoke(scratch, attends.T_of_view, attends.S_of_view)
+% room = c.work[1] and room .. " + (size_t)l * " .. invoke(scratch, attends.T_of_view, attends.S_of_view) .. " / sizeof(real)"
 for (int l = t->rank; l < ${PREFIX}SCORE_SETS; l += t->blocks) {
 % else
 for (int l = 0; t->rank == 0 && l < ${PREFIX}SCORE_SETS; l++) {

@@ -1,0 +1,5 @@
+% if nest.head[1] then
+for (int h = 0; h < ${PREFIX}HEADS; h++) {
+    % include("parts/statements.tpl", { list = nest.head })
+}
+% end

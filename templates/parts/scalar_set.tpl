@@ -1,0 +1,33 @@
+typedef struct ${set} {
+% for _, n in ipairs(numbers) do
+    ${n.type} ${n.name};${n.about}
+% end
+% for _, t in ipairs(members) do
+    ${t.declared}${t.name};${t.about}
+% end
+} ${set};
+
+/* Places them for ${cross and "T queries and S keys" or "T tokens"} into memory; NULL only counts. */
+INLINE void ${lay_out}(${set} *s, char *memory, size_t *used, ${lengths}) {
+% for _, n in ipairs(numbers) do
+    s->${n.name} = ${n.value};
+% end
+% for _, t in ipairs(members) do
+    s->${t.name} = (${t.type} *)take(memory, used, ${t.count} * sizeof(${t.type}));
+% end
+% if members.behind then
+    if (!memory) return;
+% end
+% for _, t in ipairs(members) do
+% if t.class == "distance" then
+    s->${t.name} += ${S} - 1;
+% end
+% end
+}
+
+INLINE size_t ${bytes}(${lengths}) {
+    ${set} s;
+    size_t bytes = 0;
+    ${lay_out}(&s, NULL, &bytes, ${arguments});
+    return bytes;
+}
