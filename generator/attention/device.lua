@@ -24,7 +24,7 @@ local WORDS = { query = "query", key = "key", distance = "query - key", row = "v
   sum = "query + key", pair = "pair" }
 local CLASSES = { "query", "key", "distance", "row", "sum", "pair" }
 
--- Pages of a kind of term on this target, where they are others than a term has.
+-- Pages of a kind of term on this target, where they are others than a term has as page or device_pages.
 local PAGES = {}
 
 local PLACES = { randomized = "placed_by_draw", sequence = "placed_by_sequence" }
@@ -33,17 +33,9 @@ function PAGES.position_source(_, _, family)
   return { PLACES[family.positions.kind] }
 end
 
-function PAGES.row_map(_, _, family)
-  return { family.cross and "turns_a_side" or "turns" }
-end
-
 function PAGES.pair_vector(term)
   return { "rows", term.rows.toeplitz and "rows_by_offset" or "rows_by_pair",
     term.properties.biases and "rows_of_waves" or "rows_of_table" }
-end
-
-function PAGES.domain(term)
-  return { term.page == "band" and term.properties.sees_all and "band_or_all" or term.page }
 end
 
 function PAGES.pair_scalar(term)
@@ -84,7 +76,8 @@ function M.terms(family)
   end
   terms[1] = { page = "everywhere" } -- ahead of domains, which narrow it
   for _, term in ipairs(family.terms) do
-    for _, page in ipairs(PAGES[term.kind] and PAGES[term.kind](term, family.terms, family) or { term.page }) do
+    local own = PAGES[term.kind] and PAGES[term.kind](term, family.terms, family)
+    for _, page in ipairs(own or term.device_pages or { term.page }) do
       terms[#terms + 1] = with_page(term, page)
     end
   end

@@ -4,7 +4,8 @@
 -- order of their ranks, and beside them the properties that they have together. A term is
 --
 --   kind, rank   of kinds.lua
---   page         templates/attention/<target>/terms/<page>.tpl has its text, a section for every slot that it fills
+--   page         templates/attention/<target>/terms/<page>.tpl has its text, a section for every slot that it fills;
+--                device_pages: on a device, several pages in its place
 --   properties   true for each that it has
 --   and whatever else its text reads: names that the text sees before those of the family.
 --

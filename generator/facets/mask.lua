@@ -129,7 +129,7 @@ M.parts = { { of = "mask", rank = 20, fields = { "mask", "crosses", "stride" }, 
 function M.export(family, given)
   local mask, text = family.mask, mask_text(family.mask)
   local lines = mask.kind == "lines" and lines_facet.export_mask(mask) or false
-  given.pages.mask = text and { mask.stride and "stripe" or given.crosses and "band_or_all" or "band" }
+  given.pages.mask = text and { "span" }
   given.pages.lines = lines and { "segments" }
   given.calls.indices = (text or lines) and true or given.calls.indices
   return { mask = text, stride = mask.stride or false, lines = lines }
@@ -140,7 +140,7 @@ local TERMS = { causal = "band", window = "band", antidiagonal = "stripe", lines
 function M.terms(family)
   local mask, page = family.mask, TERMS[family.mask.kind]
   local band, listed = page == "band", page == "segments"
-  return page and { { kind = "domain", page = page, seen = mask,
+  return page and { { kind = "domain", page = page, device_pages = not listed and { page, "span" } or nil, seen = mask,
     properties = { spans = true, hides = not listed, gains = listed, scattered = listed, numbered = listed,
       opens = band, opens_later = band and mask.left ~= nil, sees_all = mask.sees_all, first_query = true } } }
 end

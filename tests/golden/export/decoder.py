@@ -48,7 +48,7 @@ def rotate(vectors, positions):
 
 
 def hidden(score):
-    """[T][T]: which keys (columns) a query (rows) does not see."""
+    """[T][S]: which keys (columns) a query (rows) does not see."""
     query, key = indices(score)
     offset = key - query
     return offset > 0

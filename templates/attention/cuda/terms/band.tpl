@@ -1,31 +1,23 @@
 % local left, right = seen.left, seen.right
 % local beyond, last = right + 1, (left or 0) + 1
+% local near = seen.sees_all and (" && i - %d < S"):format(left) or ""
+% local from = right > 0 and ("j > %d ? j - %d : 0"):format(right, right) or "j"
 % section("domain")
 
 /* The keys that query i sees are those from first_key to end_key - 1; key j is seen by queries likewise. */
 % if left then
-INLINE int ${prefix}first_key(int i) { return i > ${left} ? i - ${left} : 0; }
+INLINE int ${prefix}first_key(int i, int S) { return i > ${left}${near} ? i - ${left} : 0; }
+% end
+INLINE int ${prefix}end_key(int i, int S) { return i + ${beyond} < S${near} ? i + ${beyond} : S; }
+INLINE int ${prefix}first_query(int j, int S) { return ${from}; }
+% if seen.sees_all then
+/* The query behind i; those from S + ${left} on have no key near, and see all: Duan and Shi 2024. */
+INLINE int ${prefix}next_query(int i, int j,
+        int S) { return i - j < ${left} || i + 1 > S + ${left} ? i + 1 : S + ${left}; }
+% elseif left then
 INLINE int ${prefix}end_query(int j, int T) { return j + ${last} < T ? j + ${last} : T; }
 % end
-INLINE int ${prefix}end_key(int i, int T) { return i + ${beyond} < T ? i + ${beyond} : T; }
-% if right > 0 then
-INLINE int ${prefix}first_query(int j) { return j > ${right} ? j - ${right} : 0; }
-% else
-INLINE int ${prefix}first_query(int j) { return j; }
-% end
-% section("first_key")
-% if left then
-${prefix}first_key(i)
-% end
-% section("end_key")
-${prefix}end_key(i, ${inner})
-% section("first_query")
-${prefix}first_query(j)
 % section("end_query")
-% if left then
+% if left and not seen.sees_all then
 ${prefix}end_query(j, ${inner})
 % end
-% section("exists")
-j >= ${inline("first_key", "0")} && j < ${prefix}end_key(i, ${keys})
-% section("skip_pair")
-if (j < ${inline("first_key", "0")} || j >= ${prefix}end_key(i, ${keys})) continue;

@@ -20,15 +20,3 @@ INLINE int ${prefix}next_query(int i, int j, int S) {
     const int seeing_all = ${last_open} + 1;
     return ${high} - ${line}(i + 1) >= j || i + 1 > seeing_all ? i + 1 : seeing_all;
 }
-% section("first_key")
-${prefix}first_key(i, ${keys})
-% section("end_key")
-${prefix}end_key(i, ${inner})
-% section("first_query")
-${prefix}first_query(j, ${keys})
-% section("next_query")
-i = ${prefix}next_query(i, j, ${keys})
-% section("exists")
-j >= ${prefix}first_key(i, ${keys}) && j < ${prefix}end_key(i, ${keys})
-% section("skip_pair")
-if (j < ${prefix}first_key(i, ${keys}) || j >= ${prefix}end_key(i, ${keys})) continue;

@@ -1,18 +1,24 @@
-% local row = "row % v->" .. attends.T
 % section("turn")
+% local T, stride, width = "T", "stride", "WIDTH"
+% if not cross then
+% T, stride, width = "v->" .. attends.T, PREFIX .. "QUERY_STRIDE", "2 * WIDTH"
+% end
 
-/* Turns queries and keys of all rows by their positions: direction 1; turns their gradients back: -1. */
-NOINLINE void ${prefix}rotate(int direction, real *query_key_value) {
+/* Rotates all rows of ${cross and "queries, or of keys," or "queries and keys"} by their positions: direction 1; rotates their gradients back: -1. */
+% define("NOINLINE void " .. prefix .. "rotate", "int direction", cross and terms.placed and "const int *position", cross and "int T", cross and "const int stride", "real *rotated")
     const step_view *v = &block()->view;
-    const int rows = block()->sequences * v->${attends.T};
+    const int rows = block()->sequences * ${T};
+% if not cross then
     % slot("positions_of_rows")
-    const int row_quads = 2 * WIDTH / 4, count = rows * row_quads;
+% end
+    const int row_quads = ${width} / 4, count = rows * row_quads;
     is_global(v->tables);
-    is_global(query_key_value);
+    is_global(rotated);
     for (int q = threadIdx.x; q < count; q += THREADS) {
         const int row = q / row_quads, c = q % row_quads * 4;
-        const real *turn = v->tables[${inline("place_of_row", row)}].${prefix}rotation + c % ${PREFIX}ROTATION_PERIOD;
-        real *at = query_key_value + row * ${PREFIX}QUERY_STRIDE + c;
+% local place = inline("place_of_row", "row % " .. T)
+        const real *turn = v->tables[${place}].${prefix}rotation + c % ${PREFIX}ROTATION_PERIOD;
+        real *at = rotated + row * ${stride} + c;
         const quad x = *(const quad *)at, cosine = *(const quad *)turn,
                 sine = *(const quad *)(turn + ${PREFIX}ROTATION_PERIOD);
         quad y;

@@ -1,0 +1,17 @@
+% local offset = stride and ("key - score.shape[-1] + %d * query"):format(stride) or "key - query"
+% local or_all = (stride or crosses) and "; it sees all where it would see none" or ""
+% section("functions")
+def ${part.hidden}(score):
+    """[T][S]: which keys (columns) a query (rows) does not see${or_all}."""
+    query, key = indices(score)
+    offset = ${offset}
+% if stride or crosses then
+    outside = ${mask}
+    return outside & ~outside.all(dim=-1, keepdim=True)
+% else
+    return ${mask}
+% end
+
+
+% section("hide")
+score = score.masked_fill(${part.hidden}(score), -math.inf)
