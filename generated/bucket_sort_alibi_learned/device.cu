@@ -1083,15 +1083,14 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
     return used;
 }
 
-/* Tables that the score reads in the pair loop; all sequences of a batch share them, and they are made once per step.
- * A table by query - key starts T - 1 elements before its pointer.
- */
+/* Tables that the score reads in the pair loop; all sequences of a batch share them, and they are made once per step. A
+ * table by query - key starts T - 1 elements before its pointer. */
 typedef struct score_tables {
     int distances; /* 2 T - 1: elements of one head by query - key or query + key */
     reals by_distance; /* [HEADS][query - key] */
 } score_tables;
 
-/* Places a set of tables for T tokens into memory; NULL only counts. */
+/* Places them for T tokens into memory; NULL only counts. */
 INLINE void lay_out_score(score_tables *s, char *memory, size_t *used, int T) {
     s->distances = 2 * T - 1;
     s->by_distance = (real *)take(memory, used, (size_t)HEADS * s->distances * sizeof(real));
@@ -1112,17 +1111,18 @@ typedef struct score_gradients {
     reals by_distance; /* [HEADS][query - key] */
 } score_gradients;
 
-INLINE void lay_out_score_gradients(score_gradients *d, char *memory, size_t *used, int T) {
-    d->distances = 2 * T - 1;
-    d->by_distance = (real *)take(memory, used, (size_t)HEADS * d->distances * sizeof(real));
+/* Places them for T tokens into memory; NULL only counts. */
+INLINE void lay_out_score_gradients(score_gradients *s, char *memory, size_t *used, int T) {
+    s->distances = 2 * T - 1;
+    s->by_distance = (real *)take(memory, used, (size_t)HEADS * s->distances * sizeof(real));
     if (!memory) return;
-    d->by_distance += T - 1;
+    s->by_distance += T - 1;
 }
 
 INLINE size_t score_gradient_bytes(int T) {
-    score_gradients d;
+    score_gradients s;
     size_t bytes = 0;
-    lay_out_score_gradients(&d, NULL, &bytes, T);
+    lay_out_score_gradients(&s, NULL, &bytes, T);
     return bytes;
 }
 

@@ -77,14 +77,16 @@ static void lay_out_self_sums(self_sums *sums, char *memory, size_t *used, int T
     lay_out_self_scores(&sums->score, memory, used, T);
 }
 
-/* Elements of the unnormalised weights of one head of one group of queries: [keys][LANES]. */
+/* Elements of the weights of one head of one group of queries: [keys][LANES]. */
 INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LANES; }
 
 /* Values of its self-attention that a layer keeps. */
 typedef struct self_kept {
-    real *weights; /* [sequences][HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
-    real *inverse_sum; /* [sequences][HEADS][groups][LANES] */
+    /* [sequences][HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
+    real *weights;
     size_t step; /* elements from one group's weights to the next; 0: the groups share one scratch */
+    real *inverse_sum; /* [sequences][HEADS][groups][LANES] */
+    size_t sums; /* elements from one head's inverse sums to the next */
 } self_kept;
 
 static void lay_out_self_kept(self_kept *kept, char *memory, size_t *used, int sequences, int T, bool train) {
@@ -92,20 +94,25 @@ static void lay_out_self_kept(self_kept *kept, char *memory, size_t *used, int s
     kept->step = train ? self_group_weights(T) : 0;
     kept->weights = take(memory, used, (train ? heads * groups : 1) * self_group_weights(T) * sizeof(real));
     kept->inverse_sum = take(memory, used, (train ? heads * groups : groups) * LANES * sizeof(real));
+    kept->sums = train ? groups * LANES : 0;
 }
 
-/* Room for one head's backward pass. */
+/* Workspace of one head. */
 typedef struct self_scratch {
-    real *dlogits; /* [groups][keys][LANES] gradients of the logits, without the factor inverse_sum */
+    /* [groups][keys][LANES] gradients of the logits, without factors of the query */
+    real *dlogits;
     /* where PAIRED, [groups][keys][LANES][2]: weights before their gradients, and in rows channels of both in turn */
-    real *rows; /* [queries][2][HEAD_WIDTH] output gradients, then queries, with the factors that dlogits lacks */
+    /* [queries][2][HEAD_WIDTH] output gradients, queries; all with the factors that dlogits lacks */
+    real *rows;
 } self_scratch;
 
 static void lay_out_self_scratch(self_scratch *scratch, char *memory, size_t *used, int T, bool train) {
     size_t groups = (size_t)(round_up(T, LANES) / LANES);
     if (!train) return;
-    scratch->dlogits = take(memory, used, (PAIRED ? 2 : 1) * groups * self_group_weights(T) * sizeof(real));
-    scratch->rows = take(memory, used, ((size_t)T * 2 * HEAD_WIDTH + LANES) * sizeof(real));
+    size_t dlogits = (PAIRED ? 2 : 1) * groups * self_group_weights(T);
+    size_t rows = (size_t)T * 2 * HEAD_WIDTH + LANES;
+    scratch->dlogits = take(memory, used, dlogits * sizeof(real));
+    scratch->rows = take(memory, used, rows * sizeof(real));
 }
 
 /* Sums over the blocks of a shard for end_shard; at the start of the workspace, by length alone. */

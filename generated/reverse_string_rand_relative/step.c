@@ -158,7 +158,7 @@ static void lay_out_self_sums(self_sums *sums, char *memory, size_t *used, int T
     for (int l = 0; l < LAYERS; l++) sums->biases[l] = take(memory, used, 2 * WIDTH * LANES * sizeof(real));
 }
 
-/* Elements of the unnormalised weights of one head of one group of queries: [keys][LANES]. */
+/* Elements of the weights of one head of one group of queries: [keys][LANES]. */
 INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LANES; }
 
 /* Elements of a group's gradients of logits: KEYS zeros after the keys are also those before the next group's. */
@@ -166,9 +166,11 @@ INLINE size_t self_group_dlogits(int T) { return (size_t)(T + KEYS) * LANES; }
 
 /* Values of its self-attention that a layer keeps. */
 typedef struct self_kept {
-    real *weights; /* [sequences][HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
-    real *inverse_sum; /* [sequences][HEADS][groups][LANES] */
+    /* [sequences][HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
+    real *weights;
     size_t step; /* elements from one group's weights to the next; 0: the groups share one scratch */
+    real *inverse_sum; /* [sequences][HEADS][groups][LANES] */
+    size_t sums; /* elements from one head's inverse sums to the next */
 } self_kept;
 
 static void lay_out_self_kept(self_kept *kept, char *memory, size_t *used, int sequences, int T, bool train) {
@@ -176,11 +178,12 @@ static void lay_out_self_kept(self_kept *kept, char *memory, size_t *used, int s
     kept->step = train ? self_group_weights(T) : 0;
     kept->weights = take(memory, used, (train ? heads * groups : 1) * self_group_weights(T) * sizeof(real));
     kept->inverse_sum = take(memory, used, (train ? heads * groups : groups) * LANES * sizeof(real));
+    kept->sums = train ? groups * LANES : 0;
 }
 
-/* Room for one head's backward pass. */
+/* Workspace of one head. */
 typedef struct self_scratch {
-    /* [KEYS zeros, groups][keys + KEYS][LANES] gradients of the logits, without the factor inverse_sum */
+    /* [KEYS zeros, groups][keys + KEYS][LANES] gradients of the logits, without factors of the query */
     real *dlogits;
     /* [queries][3][HEAD_WIDTH] output gradients, queries with content bias, queries with position bias; all with the
      * factors that dlogits lacks */
@@ -194,9 +197,10 @@ typedef struct self_scratch {
 static void lay_out_self_scratch(self_scratch *scratch, char *memory, size_t *used, int T, bool train) {
     size_t groups = (size_t)(round_up(T, LANES) / LANES);
     if (!train) return;
-    size_t zeros = KEYS * LANES;
-    scratch->dlogits = take(memory, used, (zeros + groups * self_group_dlogits(T)) * sizeof(real));
-    scratch->rows = take(memory, used, (size_t)T * 3 * HEAD_WIDTH * sizeof(real));
+    size_t dlogits = KEYS * LANES + groups * self_group_dlogits(T);
+    size_t rows = (size_t)T * 3 * HEAD_WIDTH;
+    scratch->dlogits = take(memory, used, dlogits * sizeof(real));
+    scratch->rows = take(memory, used, rows * sizeof(real));
     if (PAIRED) {
         scratch->pairs = take(memory, used, 2 * groups * self_group_weights(T) * sizeof(real));
         scratch->pair_rows = take(memory, used, ((size_t)T * 2 * HEAD_WIDTH + LANES) * sizeof(real));

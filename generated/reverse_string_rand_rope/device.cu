@@ -1341,18 +1341,18 @@ NOINLINE void embed_backward(parameters *g) {
     __syncthreads();
 }
 
-/* Turns queries and keys of all rows by their positions: direction 1; turns their gradients back: -1. */
-NOINLINE void rotate(int direction, real *query_key_value) {
+/* Rotates all rows of queries and keys by their positions: direction 1; rotates their gradients back: -1. */
+NOINLINE void rotate(int direction, real *rotated) {
     const step_view *v = &block()->view;
     const int rows = block()->sequences * v->T;
     const int *position = positions_of(v, block()->l);
     const int row_quads = 2 * WIDTH / 4, count = rows * row_quads;
     is_global(v->tables);
-    is_global(query_key_value);
+    is_global(rotated);
     for (int q = threadIdx.x; q < count; q += THREADS) {
         const int row = q / row_quads, c = q % row_quads * 4;
         const real *turn = v->tables[position[row % v->T]].rotation + c % ROTATION_PERIOD;
-        real *at = query_key_value + row * QUERY_STRIDE + c;
+        real *at = rotated + row * QUERY_STRIDE + c;
         const quad x = *(const quad *)at, cosine = *(const quad *)turn, sine = *(const quad *)(turn + ROTATION_PERIOD);
         quad y;
 #pragma unroll

@@ -6,7 +6,8 @@
 --
 --   formula      the score as text; rest: the node that is left of it for the pair loop
 --   tables       in the order of making: { name, class, per_head, per_layer, learned, value, row }
---   members, numbers   of the struct of tables: { name, class, declared, type, count, about }, { type, name, value, about }
+--   members      of the struct of tables: { name, class, declared, type, count, about }; numbers: its counts of
+--                elements, { type, name, value, about }
 --   sets         how many sets of tables there are: one, or one for each layer
 --   constants    parameters that are not learned, and edges of buckets: { name, lines }
 --   learned      learned parameters: { name, member, count, per_layer }; their tensors are made by layout.lua
@@ -135,14 +136,15 @@ end
 local function numbers_of(has, cross)
   local S = cross and "S" or "T"
   return lists.map({
-    classes.number("int", "queries", "round_up(T, LANES)", "T, filled up to whole vectors: elements of one head by query"
-      .. (cross and "" or " or key")),
+    classes.number("int", "queries", "round_up(T, LANES)",
+      "T, filled up to whole vectors: elements of one head by query" .. (cross and "" or " or key")),
     cross and classes.number("int", "keys", "round_up(S, LANES)", "elements of one head by key"),
     has.distance and classes.number("int", "distances", ("round_up(%s - 1, LANES) + s->queries + LANES"):format(S),
       "elements of one head by query - key"),
     has.sum and classes.number("int", "sums", cross and "s->queries + s->keys + LANES" or "2 * s->queries + LANES",
       "by query + key"),
-    has.pair and classes.number("size_t", "pairs", ("(size_t)%s * (size_t)s->queries"):format(S), ("[%s][queries]"):format(S)),
+    has.pair and classes.number("size_t", "pairs", ("(size_t)%s * (size_t)s->queries"):format(S),
+      ("[%s][queries]"):format(S)),
   }, function(number) return number or nil end)
 end
 

@@ -256,7 +256,7 @@ function TestCosts.test_memory_of_scores()
   both("{ kind = 'kerple_log' }", 16 + 16 + 3 * by_distance, 16.0 + 16 + 3 * by_distance)
   both("{ score = function(x) return x.score + sin(x.key_index + x.query_index) end }", 2 * 80 + 16, 0.0)
   both("{ score = function(x) return x.score + sin(x.key_index * x.query_index) + x.head * cos(x.query_index) end }",
-    80 * 80 + 2 * 80, 0.0)
+    80 * 80 + 16 + 2 * 80 + 16, 0.0)
   both("{ kind = 'log_length' }", 16, 0.0)
 end
 

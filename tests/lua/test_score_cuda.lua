@@ -30,8 +30,8 @@ return { task = { kind = "bucket_sort" }, encoding = { %s %s },
 ]]):format(positions, encoding, LAYERS, HEADS))
   local resolved, message = project:resolve(path, {})
   assert(resolved, message)
-  local plan = { precision = "float32", heads = HEADS, layers = LAYERS, prefix = "", PREFIX = "", cross = false, S = "T",
-    stack = { member = "layer" }, attends = { T = "T", S = "T", keys = "T" }, mask = { kind = "none" },
+  local plan = { precision = "float32", heads = HEADS, layers = LAYERS, prefix = "", PREFIX = "", cross = false,
+    S = "T", stack = { member = "layer" }, attends = { T = "T", S = "T", keys = "T" }, mask = { kind = "none" },
     positions = positions_facet.plan(resolved.resolved.encoding, { layers = LAYERS }, {}) }
   plan.score = score_facet.derive(resolved.score, plan, plan.precision)
   plan.scalar = plan.score

@@ -3,9 +3,9 @@
 --
 -- Input: build of facets/score.lua, the lowered formula, the facet's own plan so far. Output:
 --
---   tables, gradients   members of score_tables and score_gradients: { name, class, declared, type, count, about }, with behind: whether
---                       some start behind their memory; numbers, gradient_numbers: what these structs know of the number
---                       of tokens
+--   tables, gradients   members of score_tables and score_gradients { name, class, declared, type, count, about }, with
+--                       behind: whether some start behind their memory; numbers, gradient_numbers: what these structs
+--                       know of the number of tokens
 --   pair                statements of the score of a pair
 --   logit_grad          those of the logit's gradient; false where it is the score's
 --   gathers             by class (expression/lower.lua): tables whose gradients the pair loop gathers, { name, target }

@@ -6,6 +6,8 @@
 % end
 % local rows, rows_at = cross and "real *query" or "real *query_key_value", cross and "query" or "query_key_value"
 % local keys_at = cross and "key_value" or "query_key_value + WIDTH"
+% local cache_words = (cached and " cache [sequences][T][3 WIDTH]: rows of the tokens before, to which these are added; "
+%     .. "NULL where these are all." or "")
 % local part_words = partial and " part: the queries that are read." or ""
 % local asked = ranged and "to - from" or "T"
 % local layer_words = terms.drops and " layer: in the counter of masks." or ""
@@ -14,11 +16,7 @@
 %     or "query_key_value [sequences][%s][3 WIDTH]"):format(asked)
 % local asked_words = asks and (" %s [sequences][T][%s],"):format(asks.name, asks.constant) or ""
 /* All heads of all sequences: ${read}${also},${asked_words}
- * attended [sequences][${asked}][WIDTH]. kept->step 0: forward only.${layer_words}${part_words}
-% if cached then
- * cache [sequences][T][3 WIDTH]: rows of the tokens before, to which these are added; NULL where these are all.
-% end
- */
+ * attended [sequences][${asked}][WIDTH]. kept->step 0: forward only.${cache_words}${layer_words}${part_words} */
 % define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_kept *kept", rows, cross and "real *key_value", asks and "const real *" .. asks.name, cached and "real *cache", tiles and "real *tiles", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length, S = w->${keys.at}length;

@@ -39,7 +39,7 @@ def indices(score):
 
 
 def hidden(score):
-    """[T][T]: which keys (columns) a query (rows) does not see."""
+    """[T][S]: which keys (columns) a query (rows) does not see."""
     query, key = indices(score)
     offset = key - query
     return (offset < -9) | (offset > 9)
