@@ -51,7 +51,8 @@ function PAGES.row_function(term, terms)
   if not terms.outwards then
     return {}
   end
-  return { term.properties.normalised and "normalised" or "as_they_are", not terms.directional and "one_offset" or nil }
+  return { term.page, term.properties.normalised and "normalised" or "as_they_are",
+    not terms.directional and "one_offset" or nil }
 end
 
 -- A copy of a term, or of a list of terms with its properties.

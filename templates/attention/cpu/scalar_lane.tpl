@@ -1,9 +1,6 @@
 % for _, g in ipairs(nest.gathered) do
-% if g.index then
-vector ${g.name}[${g.count}] = {{0}};
-% else
-vector ${g.name} = {0};
-% end
+% local start = g.index and ("[%d] = {{0}}"):format(g.count) or " = {0}"
+vector ${g.name}${start};
 % end
 % include("parts/statements.tpl", { list = nest.lane })
 % include("parts/scalar_heads.tpl")

@@ -1,10 +1,11 @@
 % local of_head = "task / v->" .. attends.S .. " * v->" .. attends.T
 % local here = { h = "h", keys = "a." .. attends.keys, queries = "a.T" }
+% local of_first, sequences, words = "", "sequences", ""
 % if attends.pairs then
-/* Gradients of the keys and values of count sequences from the first on, and of their pairs. */
-% else
-/* Gradients of the keys and values. */
+% of_first, sequences = "first * " .. PREFIX .. "HEADS * v->" .. attends.S .. " + ", "(first + count)"
+% words = " of count sequences from the first on, and of their pairs"
 % end
+/* Gradients of the keys and values${words}. */
 NOINLINE void ${prefix}attend_keys(int first, int count) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
@@ -12,11 +13,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
     const int sequences = block()->sequences;
     const int l = block()->l;
     % slot("tables")
-% if attends.pairs then
-    for (int task = first * ${PREFIX}HEADS * v->${attends.S} + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * v->${attends.S}; task += ${attends.tasks}) {
-% else
-    for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * v->${attends.S}; task += ${attends.tasks}) {
-% end
+    for (int task = ${of_first}${attends.first_task}; task < ${sequences} * ${PREFIX}HEADS * v->${attends.S}; task += ${attends.tasks}) {
         const int j = task % v->${attends.S}, h = task / v->${attends.S} % ${PREFIX}HEADS,
                 sequence = task / v->${attends.S} / ${PREFIX}HEADS;
         const size_t column = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * v->${attends.T} * v->${attends.S} + j;

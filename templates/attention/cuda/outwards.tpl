@@ -3,30 +3,7 @@
  * key. Nothing is added by two threads and every sum has its order. */
 
 % slot("constants")
-typedef struct ${prefix}head {
-    const real *query, *key, *value; /* token 0; ${PREFIX}HEAD_WIDTH channels, tokens ${PREFIX}QUERY_STRIDE apart */
-    const real *content_bias; /* [${PREFIX}HEAD_WIDTH] */
-    % slot("members")
-    geometric_numbers numbers;
-    int T;
-} ${prefix}head;
-
-% if attends.head_lanes > 1 then
-% include("attention/cuda/head_lanes.tpl")
-
-% end
-INLINE ${prefix}head ${prefix}head_at(const step_view *v, int l, const ${attends.state} *s, int sequence, int h) {
-    const ${attends.parameters_type} *p = &v->p->${attends.block}[l];
-    ${prefix}head a;
-    a.T = v->${attends.T};
-    a.query = s->${attends.q} + (size_t)sequence * v->${attends.T} * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel};
-    a.key = a.query + WIDTH;
-    a.value = a.query + 2 * WIDTH;
-    a.content_bias = p->${prefix}content_bias + h * ${PREFIX}HEAD_WIDTH${attends.channel};
-    % slot("set_members")
-    a.numbers = p->${prefix}geometric;
-    return a;
-}
+% include("attention/cuda/head.tpl")
 
 % include("attention/cuda/head_vectors.tpl")
 
@@ -89,7 +66,7 @@ NOINLINE void ${prefix}attend(void) {
     const int sequences = block()->sequences, T = v->${attends.T};
     for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
         const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
-        const ${prefix}head a = ${prefix}head_at(v, block()->l, s, sequence, h);
+        const ${prefix}head a = ${prefix}head_at(v, block()->l, s, NULL, sequence, h);
         ${prefix}seeker q;
         ${prefix}walk m;
         ${prefix}load_seeker(&a, i, &q);
@@ -160,7 +137,7 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
     const int T = v->${attends.T}, numbers = block()->sequences * ${PREFIX}HEADS * T;
     for (int task = first * ${PREFIX}HEADS * T + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
         const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
-        const ${prefix}head a = ${prefix}head_at(v, block()->l, s, sequence, h);
+        const ${prefix}head a = ${prefix}head_at(v, block()->l, s, NULL, sequence, h);
         const size_t row = (size_t)sequence * T + i, at = row * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         const size_t of_head = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * T * T;
         real *weights = w->${prefix}weights + of_head, *pairs = w->${prefix}pairs + of_head;
@@ -195,7 +172,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
     const int T = v->${attends.T};
     for (int task = first * ${PREFIX}HEADS * T + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
         const int j = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
-        const ${prefix}head a = ${prefix}head_at(v, block()->l, s, sequence, h);
+        const ${prefix}head a = ${prefix}head_at(v, block()->l, s, NULL, sequence, h);
         const real *dattended = w->${attends.dout} + (size_t)sequence * T * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         const size_t of_head = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * T * T;
         const real *weights = w->${prefix}weights + of_head, *pairs = w->${prefix}pairs + of_head;

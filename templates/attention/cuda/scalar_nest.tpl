@@ -16,18 +16,12 @@ ${loops[nest.class]}
     const int j = (int)(e / T);
 % end
 % for _, g in ipairs(nest.gathered) do
-% if g.index then
-    real ${g.name}[${g.count}] = {0};
-% else
-    real ${g.name} = 0;
-% end
+% local start = g.index and ("[%d] = {0}"):format(g.count) or " = 0"
+    real ${g.name}${start};
 % end
 % for _, part in ipairs(nest.parts) do
-% if part.per_head then
-    real ${part.name}[${PREFIX}HEADS] = {0};
-% else
-    real ${part.name} = 0;
-% end
+% local start = part.per_head and ("[%sHEADS] = {0}"):format(PREFIX) or " = 0"
+    real ${part.name}${start};
 % end
     % include("parts/statements.tpl", { list = nest.lane })
 % if nest.long_heads then

@@ -1,12 +1,20 @@
 % local middle = positions.distance.independent and " + " .. PREFIX .. "MAX_POSITION" or ""
-% local last = rows.biases and "2 * " or ""
+% local last, gains = rows.biases and "2 * " or "", rows.biases and "dposition" or "dq"
+% local of_head, dof_head = "", ""
+% if rows.biases then
+% of_head, dof_head = (" + h * %sHEAD_WIDTH * head.stride"):format(PREFIX), (" + h * %sHEAD_WIDTH"):format(PREFIX)
+% end
 % local row_width = rows.biases and "WIDTH" or PREFIX .. "HEAD_WIDTH"
 % local of_keys = ("step->shape.length[%d]"):format(keys.stream)
 % section("members")
 const real *rows; /* the vectors of distances */
 int stride; /* from one channel of the rows to the next */
+real *drows; /* [rows], RELATIVE_WIDTH apart */
 % section("head")
 head.stride = ${name}_row_stride(${cross and "head.T, head.S" or "head.T"});
+head.rows = ${name}_rows(w->step, l)${of_head};
+% section("head_grad")
+head->drows = w->sums.${name}.rows[l]${dof_head};
 % section("queries")
 const real *rows; /* the first query's with key 0 */
 int stride;
@@ -15,13 +23,8 @@ group->rows = head->rows + first + head->${S} - 1;
 group->stride = head->stride;
 % section("queries_grad")
 
-% if terms.spans then
 /* Adds the gradients of KEYS rows, from row x on; lanes are channels. Row x is that of query i and key i + ${S} - 1 - x;
  * dlogits has KEYS zeros on both sides of the keys that a group of queries sees. */
-% else
-/* Adds the gradients of KEYS rows, from row x on; lanes are channels. Row x is that of query i and key i + ${S} - 1 - x;
- * pairs of which the key does not exist have zeros in dlogits. */
-% end
 INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}, int x, const ${name}_scratch *scratch,
         real *restrict drows) {
     ${name}_part dr[${PREFIX}KEYS][${PREFIX}HEAD_PARTS];
@@ -32,8 +35,8 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}
     }
     int key = ${S} - 1 - x, i = key < 0 ? -key : 0, behind = ${S} - key + ${PREFIX}KEYS - 1,
             end = behind < T ? behind : T;
-% if bounded then
     const int first_group = ${name}_first_group(head);
+% if bounded then
     if (i < head->first_query) i = head->first_query;
     if (end > head->end_query) end = head->end_query;
 % end
@@ -68,6 +71,27 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}
         for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++)
             *(${name}_part *)(drows + (x + u) * ${PREFIX}RELATIVE_WIDTH + part * ${PREFIX}HEAD_PART) += dr[u][part];
     }
+}
+
+% include("attention/cpu/rows_queries_words.tpl")
+INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int begin, int end,
+        const real *restrict dlogits, vector inverse, vector *dq) {
+    const int T = head->T, S = head->${S};
+% if rows.biases then
+    vector dposition[${PREFIX}HEAD_WIDTH];
+    UNROLL
+    for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dposition[d] = (vector){0};
+% end
+    const real *rows = head->rows + first + ${S} - 1;
+    for (int j = ${from_key}; j < ${to_key}; j++) {
+        vector dlogit = load(dlogits + j * LANES);
+        UNROLL
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) ${gains}[d] += dlogit * load(rows + d * head->stride - j);
+    }
+% if rows.biases then
+    vector factor = keep_where(lanes_before(T - first), inverse * ${PREFIX}LOGIT_SCALE);
+    % include("attention/cpu/bias_sums.tpl")
+% end
 }
 % section("queries_begin")
 % if not terms.spans then
@@ -107,6 +131,9 @@ INLINE int ${name}_distance_count(int T) { return 2 * T - 1; }
 /* Rows lie channel by channel, so many elements from one channel to the next: an odd number of vectors, to spread over
  * the sets of a cache, with LANES queries from every row on. Behind the last row are zeros. */
 INLINE int ${name}_row_stride(${length_words}) { return (round_up(${cross and "T + S" or "2 * T"} + LANES - 2, LANES) / LANES | 1) * LANES; }
+
+/* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
+INLINE size_t ${name}_row_elements(${length_words}) { return (size_t)${name}_row_stride(${T_S}) * ${PREFIX}RELATIVE_WIDTH; }
 
 INLINE int ${name}_distance(const lh_cpu_step *step, int set, int x) {
 % if positions.distance.draws then

@@ -1,9 +1,3 @@
-% section("members")
-real *drows; /* [rows], RELATIVE_WIDTH apart */
-% section("head")
-head.rows = ${name}_rows(w->step, l);
-% section("head_grad")
-head->drows = w->sums.${name}.rows[l];
 % section("logits")
 UNROLL
 for (int u = 0; u < N; u++) sum[u] = (vector){0};
@@ -13,24 +7,8 @@ for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
     for (int u = 0; u < N; u++)
         sum[u] += group->query[d] * (key[u * ${K} + d] + load(group->rows + d * group->stride - j - u));
 }
-% section("queries_grad")
-
-% include("attention/cpu/rows_queries_words.tpl")
-INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int begin, int end,
-        const real *restrict dlogits, vector inverse, vector *dq) {
-    const int ${of_head};
-    const real *rows = head->rows + first + ${S} - 1;
-    for (int j = ${from_key}; j < ${to_key}; j++) {
-        vector dlogit = load(dlogits + j * LANES);
-        UNROLL
-        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dq[d] += dlogit * load(rows + d * head->stride - j);
-    }
-}
 % section("tables")
 % include("attention/cpu/table_row.tpl")
-
-/* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
-INLINE size_t ${name}_row_elements(${length_words}) { return (size_t)${name}_row_stride(${T_S}) * ${PREFIX}RELATIVE_WIDTH; }
 
 /* Behind the struct shared, by length: ${rows.behind_words}. */
 INLINE real *${name}_rows(const lh_cpu_step *step, int l) {

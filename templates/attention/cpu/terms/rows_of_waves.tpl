@@ -1,11 +1,8 @@
 % section("members")
 % include("attention/cpu/bias_members.tpl")
-real *drows; /* [rows], RELATIVE_WIDTH apart */
 % section("head")
-head.rows = ${name}_rows(w->step, l) + h * ${PREFIX}HEAD_WIDTH * head.stride;
 % include("attention/cpu/bias_head.tpl")
 % section("head_grad")
-head->drows = w->sums.${name}.rows[l] + h * ${PREFIX}HEAD_WIDTH;
 head->dbiases = w->sums.${name}.biases[l] + h * 2 * ${PREFIX}HEAD_WIDTH * LANES;
 % section("queries")
 vector content[${PREFIX}HEAD_WIDTH], position[${PREFIX}HEAD_WIDTH]; /* each with its bias, times ${PREFIX}LOGIT_SCALE */
@@ -28,24 +25,6 @@ for (int d = 1; d < ${PREFIX}HEAD_WIDTH; d++) {
 }
 UNROLL
 for (int u = 0; u < N; u++) sum[u] += far[u];
-% section("queries_grad")
-
-% include("attention/cpu/rows_queries_words.tpl")
-INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int begin, int end,
-        const real *restrict dlogits, vector inverse, vector *dq) {
-    const int ${of_head};
-    vector dposition[${PREFIX}HEAD_WIDTH];
-    UNROLL
-    for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dposition[d] = (vector){0};
-    const real *rows = head->rows + first + ${S} - 1;
-    for (int j = ${from_key}; j < ${to_key}; j++) {
-        vector dlogit = load(dlogits + j * LANES);
-        UNROLL
-        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dposition[d] += dlogit * load(rows + d * head->stride - j);
-    }
-    vector factor = keep_where(lanes_before(T - first), inverse * ${PREFIX}LOGIT_SCALE);
-    % include("attention/cpu/bias_sums.tpl")
-}
 % section("sums")
 % include("attention/cpu/bias_sums_members.tpl")
 % section("sums_room")
@@ -57,9 +36,6 @@ enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of distances in one pass
 INLINE size_t ${name}_code_elements(${length_words}) {
     return (size_t)round_up(${name}_distance_count(${T_S}), TILE_ROWS) * WIDTH;
 }
-
-/* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
-INLINE size_t ${name}_row_elements(${length_words}) { return (size_t)${name}_row_stride(${T_S}) * ${PREFIX}RELATIVE_WIDTH; }
 
 /* Behind the struct shared, by length: ${rows.behind_words}. */
 INLINE real *${name}_codes(const lh_cpu_step *step, int set) {

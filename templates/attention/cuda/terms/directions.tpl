@@ -6,8 +6,8 @@ const real *direction; /* of token 0: right, left; tokens ${PREFIX}DIRECTION_WID
 real right_bias, left_bias;
 % section("set_members")
 a.direction = s->${attends.contribution} + (size_t)sequence * v->${attends.T} * ${PREFIX}DIRECTION_WIDTH + 2 * h;
-a.right_bias = p->${attends.contribution_bias}[2 * h];
-a.left_bias = p->${attends.contribution_bias}[2 * h + 1];
+a.right_bias = v->p->${attends.block}[l].${attends.contribution_bias}[2 * h];
+a.left_bias = v->p->${attends.block}[l].${attends.contribution_bias}[2 * h + 1];
 % section("seeker")
 real right, left; /* what the logits of keys on that side have besides */
 % section("load_seeker")
