@@ -32,15 +32,12 @@ static ${name}_head ${name}_head_of(const workspace *w, int l, int h, int first_
 % end
     return head;
 }
+% local base, past = ranged and "head->from + " or "", ranged and "(head->first_query - head->from)" or "head->first_query"
 % if bounded then
 
-/* The first query of the first group that holds a query somebody reads. */
+/* The first query of the first group that holds a query to compute. */
 INLINE int ${name}_first_group(const ${name}_head *head) {
-% if ranged then
-    return head->from + (head->first_query - head->from) / LANES * LANES;
-% else
-    return head->first_query / LANES * LANES;
-% end
+    return ${base}${past} / LANES * LANES;
 }
 % end
 % slot("functions")

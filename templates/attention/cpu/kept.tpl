@@ -1,4 +1,5 @@
 % local always = remade and remade.always
+% local keeping, unless = remade and "keeping" or "train", remade and "train && !keeping ? NULL : " or ""
 % local elements = terms.outwards and "weights" or "exp(logit - largest)"
 % local undivided = terms.normalised and ", not yet divided by their sum" or ""
 % local more = remade and "; NULL: they are recomputed" or terms.drops and "; those dropped out with a minus sign" or ""
@@ -39,15 +40,10 @@ static void lay_out_${name}_kept(${name}_kept *kept, char *memory, size_t *used,
 % if always then
     kept->step = 0;
     kept->weights = train ? NULL : take(memory, used, ${name}_group_weights(T) * sizeof(real));
-% elseif remade then
-    const bool keeping = train && !${name}_remakes(T);
-    kept->step = keeping ? ${name}_group_weights(T) : 0;
-    kept->weights = NULL;
-    if (keeping || !train)
-        kept->weights = take(memory, used, (keeping ? heads * groups : 1) * ${name}_group_weights(T) * sizeof(real));
 % else
-    kept->step = train ? ${name}_group_weights(${S}) : 0;
-    kept->weights = take(memory, used, (train ? heads * groups : 1) * ${name}_group_weights(${S}) * sizeof(real));
+    const bool keeping = train && !${name}_remakes(T);
+    kept->step = ${keeping} ? ${name}_group_weights(${S}) : 0;
+    kept->weights = ${unless}take(memory, used, (${keeping} ? heads * groups : 1) * ${name}_group_weights(${S}) * sizeof(real));
 % end
     % slot("kept_room")
 % if terms.normalised then

@@ -6,10 +6,10 @@ int32_t ${prefix}key_position[${PREFIX}DRAWS][${PREFIX}MAX_POSITION]; /* the fir
 int32_t ${prefix}scratch[${PREFIX}DRAWS][${PREFIX}MAX_POSITION];
 % end
 % if positions.distance.draws then
+% local twice, order = "", "the first T of each draw are in use; 0, then ascending"
 % if positions.distance.independent then
-int32_t ${prefix}distance[${PREFIX}DISTANCE_DRAWS][2 * ${PREFIX}MAX_POSITION]; /* signed, by key - query + MAX_POSITION */
-% else
-int32_t ${prefix}distance[${PREFIX}DISTANCE_DRAWS][${PREFIX}MAX_POSITION]; /* the first T of each draw are in use; 0, then ascending */
+% twice, order = "2 * ", "signed, by key - query + MAX_POSITION"
 % end
+int32_t ${prefix}distance[${PREFIX}DISTANCE_DRAWS][${twice}${PREFIX}MAX_POSITION]; /* ${order} */
 int32_t ${prefix}distance_scratch[${PREFIX}DISTANCE_DRAWS][${PREFIX}MAX_POSITION];
 % end

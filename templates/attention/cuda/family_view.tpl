@@ -1,5 +1,9 @@
 % local drawn_tokens = cross and "(v->" .. attends.T .. " + v->" .. attends.S .. ")" or "v->" .. attends.T
 % local distance = positions.distance
+% local drawn, row = "drawn distances, ascending from 0,", distance.layer_index
+% if distance.independent then
+% drawn, row = "middle of the drawn distances", "2 * " .. row .. " + 1"
+% end
 % if attends.draws_before then
 
 /* How many numbers are drawn for it. */
@@ -28,17 +32,9 @@ INLINE const int *${prefix}key_positions_of(const step_view *v, int l) {
 % end
 % if distance.draws then
 
-% if distance.independent then
-/* The middle of the drawn distances that layer l reads. */
-% else
-/* The drawn distances that layer l reads, ascending from 0. */
-% end
+/* The ${drawn} that layer l reads. */
 INLINE const int *${prefix}distances_of(const step_view *v, int l) {
-% if distance.independent then
-    return v->${prefix}draws + (${attends.first_distances} + 2 * ${distance.layer_index} + 1) * v->${attends.T};
-% else
-    return v->${prefix}draws + (${attends.first_distances} + ${distance.layer_index}) * v->${attends.T};
-% end
+    return v->${prefix}draws + (${attends.first_distances} + ${row}) * v->${attends.T};
 }
 % end
 % slot("view", { drawn_tokens = drawn_tokens })

@@ -1,18 +1,15 @@
-% local behind = seen.right + 1
-% section("domain")
+% local behind, left, unless, or_all, transparent = seen.right + 1, seen.left or 0, "", "", ""
 % if seen.sees_all then
-/* A mask of the LANES queries from i on that see key j of S; lanes beyond the last query repeat it. One with no key in
- * its window sees all: Duan and Shi 2024, a row without an open cell is transparent. */
-% else
-/* A mask of the LANES queries from i on that see key j; lanes beyond the last query repeat it. */
+% or_all = (" | at_most(offset, broadcast((real)(j - S - %d)))"):format(left)
+% unless, transparent = " && !some_see_all", " One with no key in its window sees all: Duan and Shi 2024."
 % end
+% local begin = seen.left and "low > 0" .. unless .. " ? low / 8 * 8 : 0" or "0"
+% section("domain")
+/* A mask of the LANES queries from i on that see key j; lanes beyond the last query repeat it.${transparent} */
 INLINE bits ${name}_visible(int T, int S, int i, int j) {
     vector offset = descending(j - i, j - T + 1); /* key - query */
-% if seen.sees_all then
-    bits near = both(at_most(broadcast(-${seen.left}), offset), at_most(offset, broadcast(${seen.right})));
-    return near | at_most(offset, broadcast((real)(j - S - ${seen.left})));
-% elseif seen.left then
-    return both(at_most(broadcast(-${seen.left}), offset), at_most(offset, broadcast(${seen.right})));
+% if seen.left then
+    return both(at_most(broadcast(-${left}), offset), at_most(offset, broadcast(${seen.right})))${or_all};
 % else
     return at_most(offset, broadcast(${seen.right}));
 % end
@@ -22,22 +19,10 @@ INLINE bits ${name}_visible(int T, int S, int i, int j) {
  * is stored or read. */
 INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
     const int S = head->${S}, last = (first + LANES < head->T ? first + LANES : head->T) - 1;
-% if seen.left then
-    const int low = first - ${seen.left}, high = round_up(last + ${behind}, 8);
-% else
-    const int high = round_up(last + ${behind}, 8);
-% end
-% if seen.sees_all then
-    const bool some_see_all = last >= S + ${seen.left};
-    *begin = low > 0 && !some_see_all ? low / 8 * 8 : 0;
-    *end = high < S && !some_see_all ? high : S;
-% elseif seen.left then
-    *begin = low > 0 ? low / 8 * 8 : 0;
-    *end = high < S ? high : S;
-% else
-    *begin = 0;
-    *end = high < S ? high : S;
-% end
+    const int low = first - ${left}, high = round_up(last + ${behind}, 8);
+    const bool some_see_all = last >= S + ${left};
+    *begin = ${begin};
+    *end = high < S${unless} ? high : S;
 }
 % if seen.left then
 

@@ -1,27 +1,6 @@
-% local real = precision == "float64" and f64 or f32
-% local stop, see_all = seen.causal and "S && j <= i" or "S", seen.causal and "i + 1" or "S"
+% local see_all = seen.causal and "i + 1" or "S"
 % section("domain")
-/* Lines that open keys to the queries of a head: key keys * S + first + step * i of S keys to query i. The largest
- * value counts where they meet; a query without an open key sees all: Duan and Shi 2024. */
-typedef struct ${name}_line {
-    int step, keys, first;
-    real value; /* what the score of the pair gains */
-} ${name}_line;
-static const ${name}_line ${PREFIX}LINES[] = {
-% for _, line in ipairs(seen.flat) do
-    {${line.step}, ${line.keys}, ${line.first}, ${real(line.value)}},
-% end
-};
-static const int ${PREFIX}FIRST_LINE[${PREFIX}HEADS + 1] = {${seen.starts_text}}; /* of each head; and the end */
-% if seen.any_corner then
-static const bool ${PREFIX}CORNER[${PREFIX}HEADS] = {${seen.corners_text}}; /* the first query sees the last key at 0 */
-% end
-
-/* The key of S that a line opens to query i, or -1. */
-INLINE int ${name}_line_key(const ${name}_line *line, int S, int i) {
-    const int j = line->keys * S + line->first + line->step * i;
-    return j >= 0 && j < ${stop} ? j : -1;
-}
+% include("parts/lines.tpl", { stem = name .. "_", device = "" })
 
 /* The keys that queries from `first` on see: from *begin to *end - 1, whole runs of 8. Of the others nothing
  * is stored or read. */
@@ -37,7 +16,7 @@ static void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
         bool open = false;
 % end
         for (int e = ${PREFIX}FIRST_LINE[head->h]; e < ${PREFIX}FIRST_LINE[head->h + 1]; e++) {
-            const int j = ${name}_line_key(&${PREFIX}LINES[e], S, i);
+            const int j = ${name}_line_key(e, S, i);
             open = open || j >= 0;
             if (j >= high) high = j + 1;
             if (j >= 0 && j < low) low = j;
@@ -62,7 +41,7 @@ static void open_${name}_lines(const ${name}_head *head, int first, int begin, i
         real *own = gain + lane;
         bool open = false;
         for (int e = ${PREFIX}FIRST_LINE[head->h]; e < ${PREFIX}FIRST_LINE[head->h + 1]; e++) {
-            const int j = ${name}_line_key(&${PREFIX}LINES[e], S, i);
+            const int j = ${name}_line_key(e, S, i);
             if (j < 0) continue;
             if (${PREFIX}LINES[e].value > own[j * LANES]) own[j * LANES] = ${PREFIX}LINES[e].value;
             open = true;

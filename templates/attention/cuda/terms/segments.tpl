@@ -1,28 +1,7 @@
-% local real = precision == "float64" and f64 or f32
-% local stop, see_all = seen.causal and "S && j <= i" or "S", seen.causal and "j < i" or "j + 1 < S"
+% local see_all = seen.causal and "j < i" or "j + 1 < S"
 % section("domain")
 
-/* Lines that open keys to the queries of a head: key keys * S + first + step * i of S keys to query i. The largest
- * value counts where they meet; a query without an open key sees all: Duan and Shi 2024. */
-typedef struct ${prefix}line {
-    int step, keys, first;
-    real value; /* what the score of the pair gains */
-} ${prefix}line;
-static __device__ const ${prefix}line ${PREFIX}LINES[] = {
-% for _, line in ipairs(seen.flat) do
-    {${line.step}, ${line.keys}, ${line.first}, ${real(line.value)}},
-% end
-};
-static __device__ const int ${PREFIX}FIRST_LINE[] = {${seen.starts_text}}; /* of each head; and the end */
-% if seen.any_corner then
-static __device__ const bool ${PREFIX}CORNER[] = {${seen.corners_text}}; /* the first query sees the last key at 0 */
-% end
-
-/* The key of S that a line opens to query i, or -1. */
-INLINE int ${prefix}line_key(int e, int S, int i) {
-    const int j = ${PREFIX}LINES[e].keys * S + ${PREFIX}LINES[e].first + ${PREFIX}LINES[e].step * i;
-    return j >= 0 && j < ${stop} ? j : -1;
-}
+% include("parts/lines.tpl", { stem = prefix, device = "__device__ " })
 
 /* The first key behind j that query i of head h sees, S where there is none. */
 INLINE int ${prefix}next_key(int h, int i, int j, int S) {

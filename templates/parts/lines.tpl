@@ -1,0 +1,23 @@
+% local real = precision == "float64" and f64 or f32
+% local stop = seen.causal and "S && j <= i" or "S"
+/* Lines that open keys to the queries of a head: key keys * S + first + step * i of S keys to query i. The largest
+ * value counts where they meet; a query without an open key sees all: Duan and Shi 2024. */
+typedef struct ${stem}line {
+    int step, keys, first;
+    real value; /* what the score of the pair gains */
+} ${stem}line;
+static ${device}const ${stem}line ${PREFIX}LINES[] = {
+% for _, line in ipairs(seen.flat) do
+    {${line.step}, ${line.keys}, ${line.first}, ${real(line.value)}},
+% end
+};
+static ${device}const int ${PREFIX}FIRST_LINE[] = {${seen.starts_text}}; /* of each head; and the end */
+% if seen.any_corner then
+static ${device}const bool ${PREFIX}CORNER[] = {${seen.corners_text}}; /* the first query sees the last key at 0 */
+% end
+
+/* The key of S that a line opens to query i, or -1. */
+INLINE int ${stem}line_key(int e, int S, int i) {
+    const int j = ${PREFIX}LINES[e].keys * S + ${PREFIX}LINES[e].first + ${PREFIX}LINES[e].step * i;
+    return j >= 0 && j < ${stop} ? j : -1;
+}
