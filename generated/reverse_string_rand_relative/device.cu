@@ -1137,7 +1137,7 @@ INLINE int drawn_distance(const int32_t *distance, int offset) {
     return offset < 0 ? -distance[-offset] : distance[offset];
 }
 
-/* The drawn distances that layer l reads, ascending from 0. */
+/* The drawn distances, ascending from 0, that layer l reads. */
 INLINE const int *distances_of(const step_view *v, int l) {
     return v->draws + (0 + l) * v->T;
 }

@@ -111,6 +111,9 @@ INLINE int self_distance_count(int T) { return 2 * T - 1; }
  * the sets of a cache, with LANES queries from every row on. Behind the last row are zeros. */
 INLINE int self_row_stride(int T) { return (round_up(2 * T + LANES - 2, LANES) / LANES | 1) * LANES; }
 
+/* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
+INLINE size_t self_row_elements(int T) { return (size_t)self_row_stride(T) * RELATIVE_WIDTH; }
+
 INLINE int self_distance(const lh_cpu_step *step, int set, int x) {
     return drawn_distance(((const shared *)step->shared)->distance[set], step->shape.length[0] - 1 - x);
 }
@@ -121,9 +124,6 @@ enum { RELATIVE_SETS = 5 }; /* sets of distances in one pass, one for each layer
 INLINE size_t self_code_elements(int T) {
     return (size_t)round_up(self_distance_count(T), TILE_ROWS) * WIDTH;
 }
-
-/* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
-INLINE size_t self_row_elements(int T) { return (size_t)self_row_stride(T) * RELATIVE_WIDTH; }
 
 /* Behind the struct shared, by length: the sets' sinusoids, the layers' rows, and these before they are transposed. */
 INLINE real *self_codes(const lh_cpu_step *step, int set) {
