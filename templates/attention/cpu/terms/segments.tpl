@@ -1,6 +1,6 @@
 % local see_all = seen.causal and "i + 1" or "S"
 % section("domain")
-% include("parts/lines.tpl", { stem = name .. "_", device = "" })
+% include("parts/segments.tpl", { stem = name .. "_", device = "" })
 
 /* The keys that queries from `first` on see: from *begin to *end - 1, whole runs of 8. Of the others nothing
  * is stored or read. */

@@ -1,7 +1,7 @@
 % local see_all = seen.causal and "j < i" or "j + 1 < S"
 % section("domain")
 
-% include("parts/lines.tpl", { stem = prefix, device = "__device__ " })
+% include("parts/segments.tpl", { stem = prefix, device = "__device__ " })
 
 /* The first key behind j that query i of head h sees, S where there is none. */
 INLINE int ${prefix}next_key(int h, int i, int j, int S) {
