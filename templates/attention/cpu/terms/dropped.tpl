@@ -49,11 +49,7 @@ scratch->keep = take(memory, used, LANES * (size_t)${S} + KEEP_ROOM);
 scratch->keep = take(memory, used, LANES * (size_t)${S} + KEEP_ROOM);
 % end
 % section("drop")
-% if eval_dropout then
-drop_${name}_weights(w, layer, s, &head);
-% else
-if (w->step->mode == LH_MODE_TRAIN) drop_${name}_weights(w, layer, s, &head);
-% end
+${eval_dropout and "" or "if (w->step->mode == LH_MODE_TRAIN) "}drop_${name}_weights(w, layer, s, &head);
 % section("row_factor")
 ${inner} * ${rate}_KEEP_SCALE
 % section("live_weight")

@@ -1,11 +1,13 @@
 % local middle = positions.distance.independent and " + " .. PREFIX .. "MAX_POSITION" or ""
 % local last, gains = rows.biases and "2 * " or "", rows.biases and "dposition" or "dq"
-% local of_head, dof_head = "", ""
+% local of_head, dof_head, of_biases = "", "", ""
 % if rows.biases then
+% of_biases = "; the biases get the sums over queries"
 % of_head, dof_head = (" + h * %sHEAD_WIDTH * head.stride"):format(PREFIX), (" + h * %sHEAD_WIDTH"):format(PREFIX)
 % end
 % local row_width = rows.biases and "WIDTH" or PREFIX .. "HEAD_WIDTH"
-% local of_keys = ("step->shape.length[%d]"):format(keys.stream)
+% local distance = ("step->shape.length[%d] - 1 - x"):format(keys.stream)
+% distance = positions.distance.draws and invoke(prefix .. "drawn_distance", "drawn", distance) or distance
 % section("members")
 const real *rows; /* the vectors of distances */
 int stride; /* from one channel of the rows to the next */
@@ -73,7 +75,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}
     }
 }
 
-% include("attention/cpu/rows_queries_words.tpl")
+/* Adds to dq, without its factors still, what a group's queries get through the rows${of_biases}. */
 INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, vector inverse, vector *dq) {
     const int T = head->T, S = head->${S};
@@ -118,15 +120,9 @@ for (int l = 0; l < ${stack.count}; l++) sums->rows[l] = take(memory, used,
 % section("tables")
 enum { ${PREFIX}RELATIVE_WIDTH = ${row_width} }; /* channels of a row: ${rows.width_words} */
 
-% if cross then
-/* A row for every query - key of T queries and S keys, from -(S - 1) on: row x is that of the distance S - 1 - x.
- * For one key, queries side by side have rows side by side. */
-INLINE int ${name}_distance_count(int T, int S) { return T + S - 1; }
-% else
-/* A row for every query - key of sequences of T tokens, from -(T - 1) on: row x is that of the distance T - 1 - x.
- * For one key, queries side by side have rows side by side. */
-INLINE int ${name}_distance_count(int T) { return 2 * T - 1; }
-% end
+/* A row for every query - key, from -(${S} - 1) on: row x is that of the distance ${S} - 1 - x. For one key, queries side
+ * by side have rows side by side. */
+INLINE int ${name}_distance_count(${length_words}) { return ${cross and "T + S" or "2 * T"} - 1; }
 
 /* Rows lie channel by channel, so many elements from one channel to the next: an odd number of vectors, to spread over
  * the sets of a cache, with LANES queries from every row on. Behind the last row are zeros. */
@@ -136,11 +132,8 @@ INLINE int ${name}_row_stride(${length_words}) { return (round_up(${cross and "T
 INLINE size_t ${name}_row_elements(${length_words}) { return (size_t)${name}_row_stride(${T_S}) * ${PREFIX}RELATIVE_WIDTH; }
 
 INLINE int ${name}_distance(const lh_cpu_step *step, int set, int x) {
-% if positions.distance.draws then
-    return ${prefix}drawn_distance(((const shared *)step->shared)->${prefix}distance[set]${middle}, ${of_keys} - 1 - x);
-% else
-    return ${of_keys} - 1 - x;
-% end
+    const int32_t *drawn = ((const shared *)step->shared)->${prefix}distance[set]${middle};
+    return ${distance};
 }
 
 % section("end_sums")

@@ -50,7 +50,7 @@ INLINE void ${name}_logits(const int N, const ${name}_queries *group, const real
 }
 % section("queries_grad")
 
-% include("attention/cpu/rows_queries_words.tpl")
+/* Adds to dq, without its factors still, what a group's queries get through the rows. */
 INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, vector *dq) {
     const int ${of_head};

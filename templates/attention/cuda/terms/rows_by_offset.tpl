@@ -21,17 +21,12 @@ INLINE int ${prefix}distance_count(int T, int S) {
     return T + S - 1;
 }
 % section("distance_of_row")
-% if positions.distance.draws then
-/* The signed distance of pairs whose query - key is x - (${attends.keys} - 1), as layers of a set see it. */
+% local distance, drawn = "v->" .. attends.S .. " - 1 - x", positions.distance.draws
+% distance = drawn and invoke(prefix .. "drawn_distance", invoke(prefix .. "distances_of", "v", "set"), distance) or distance
+/* The signed distance of pairs whose query - key is x - (${attends.keys} - 1)${drawn and ", as layers of a set see it" or ""}. */
 INLINE int ${prefix}relative_distance(const step_view *v, int set, int x) {
-    return ${prefix}drawn_distance(${prefix}distances_of(v, set), v->${attends.S} - 1 - x);
+    return ${distance};
 }
-% else
-/* The signed distance of pairs whose query - key is x - (${attends.keys} - 1). */
-INLINE int ${prefix}relative_distance(const step_view *v, int set, int x) {
-    return v->${attends.S} - 1 - x;
-}
-% end
 
 % section("table_row")
 ${prefix}table_row(${attends.distance_of_row}(v, ${rows.set_of_layer}, x))

@@ -39,11 +39,7 @@ typedef struct ${prefix}pair_rows {
     const int *distance; /* [count] ascending */
     const int *row;      /* [keys][queries] the pair's vector */
     const int *start;    /* [count + 1] where the pairs of a vector begin in pair */
-% if cross then
-    const int *pair;     /* [T S] query * S + key, vector by vector */
-% else
-    const int *pair;     /* [T^2] query * T + key, vector by vector */
-% end
+    const int *pair;     /* [T ${keys}] query * ${keys} + key, vector by vector */
 } ${prefix}pair_rows;
 
 INLINE size_t ${prefix}lay_out_pair_rows(${prefix}pair_rows *r, const int *memory, ${lengths}) {
@@ -65,15 +61,9 @@ for (int h = 0; h < ${PREFIX}HEADS; h++) sum += sums.${prefix}rows[(((size_t)l *
 % section("pairs_of_draw")
 % local of_keys = cross and "key_position" or "position"
 static size_t ${prefix}draw_count(const lh_shape *shape) {
-% if cross then
     const int T = ${T_of_shape}, S = ${S_of_shape};
     ${prefix}pair_rows r;
-    return ${attends.draw_rows} * (size_t)(T + S) + ${of_sets}${prefix}lay_out_pair_rows(&r, NULL, T, S);
-% else
-    const int T = ${T_of_shape};
-    ${prefix}pair_rows r;
-    return ${attends.draw_rows} * (size_t)T + ${of_sets}${prefix}lay_out_pair_rows(&r, NULL, T);
-% end
+    return ${attends.draw_rows} * (size_t)${cross and "(T + S)" or "T"} + ${of_sets}${prefix}lay_out_pair_rows(&r, NULL, ${T_S});
 }
 
 % slot("key_of_pair", { of_keys = of_keys })

@@ -67,19 +67,11 @@ INLINE void ${prefix}content_bias_grad(real *dbias) {
 % section("end_backward")
 ${prefix}content_bias_grad(g->${prefix}content_bias);
 % section("most_distances")
-% if cross then
-/* The vectors of distances of T queries and S keys, at most: one for every distance that occurs. */
+/* The vectors of distances, at most: one for every distance that occurs. */
 INLINE int ${prefix}distance_count(int T, int S) {
-    const long long pairs = (long long)T * S;
+    const long long pairs = (long long)T * ${cross and "S" or "(T - 1) + 1"};
     return pairs < 2 * ${PREFIX}MAX_POSITION - 1 ? (int)pairs : 2 * ${PREFIX}MAX_POSITION - 1;
 }
-% else
-/* The vectors of distances of T tokens, at most: one for every distance that occurs. */
-INLINE int ${prefix}distance_count(int T, int S) {
-    const long long pairs = (long long)T * (T - 1) + 1;
-    return pairs < 2 * ${PREFIX}MAX_POSITION - 1 ? (int)pairs : 2 * ${PREFIX}MAX_POSITION - 1;
-}
-% end
 % section("shared_tables")
 reals ${prefix}codes; /* ${each_set}[distances][WIDTH] sinusoids of signed distances */
 reals ${prefix}rows; /* [${stack.count}][${PREFIX}HEADS][distances][${PREFIX}HEAD_WIDTH] vectors of distances */
