@@ -103,8 +103,8 @@ INLINE size_t self_start(void) {
 
 enum { RELATIVE_WIDTH = WIDTH }; /* channels of a row: all heads side by side */
 
-/* A row for every query - key of sequences of T tokens, from -(T - 1) on: row x is that of the distance T - 1 - x.
- * For one key, queries side by side have rows side by side. */
+/* A row for every query - key, from -(T - 1) on: row x is that of the distance T - 1 - x. For one key, queries side
+ * by side have rows side by side. */
 INLINE int self_distance_count(int T) { return 2 * T - 1; }
 
 /* Rows lie channel by channel, so many elements from one channel to the next: an odd number of vectors, to spread over
@@ -115,7 +115,8 @@ INLINE int self_row_stride(int T) { return (round_up(2 * T + LANES - 2, LANES) /
 INLINE size_t self_row_elements(int T) { return (size_t)self_row_stride(T) * RELATIVE_WIDTH; }
 
 INLINE int self_distance(const lh_cpu_step *step, int set, int x) {
-    return drawn_distance(((const shared *)step->shared)->distance[set], step->shape.length[0] - 1 - x);
+    const int32_t *drawn = ((const shared *)step->shared)->distance[set];
+    return drawn_distance(drawn, step->shape.length[0] - 1 - x);
 }
 
 enum { RELATIVE_SETS = 5 }; /* sets of distances in one pass, one for each layer */
