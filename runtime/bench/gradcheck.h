@@ -7,7 +7,7 @@
 typedef struct lh_gradcheck_result {
     double worst; /* greatest relative error over all checks of the tensor */
     int checks;
-    int kinks; /* checks beside a kink of the loss */
+    int kinks; /* checks next to a kink of the loss */
     bool passed;
 } lh_gradcheck_result;
 

@@ -376,7 +376,7 @@ static void test_gradcheck_right_gradients_pass(void **state) {
     toy.precision = "float64";
     lh_run_result result = run_with(state, 0, "gradcheck", NULL);
     assert_non_null(strstr(result.out, "output.weight"));
-    assert_non_null(strstr(result.out, "147 checks of 7 tensors, 0 of them beside a kink of the loss\n"));
+    assert_non_null(strstr(result.out, "147 checks of 7 tensors, 0 of them next to a kink of the loss\n"));
     assert_null(strstr(result.out, "WRONG"));
 }
 
