@@ -398,18 +398,7 @@ INLINE void multiply(const int units, int depth, const staged *slabs, int a, int
     }
 }
 
-/* Products of matrices in global memory by one block, tile by tile: slabs are staged in shared memory, and the next
- * ones are prefetched into registers while they are multiplied. Tiles are tall where there are many rows, as a warp
- * then reads less for each product; warps without a part of the result stage what the others need. The order of sums is
- * that of k, whatever the number of rows. Reference: lh_ref_matmul. */
-
-enum {
-    STAGE = SLAB * TILE,
-    BUFFER = (TALLEST + 1) * STAGE, /* slabs of a and of b: up to TALLEST of the one, and one of the other */
-    STAGING = 2 * BUFFER,           /* reals of shared memory */
-    SHORT_ROWS = TILE + TILE / 2,   /* so many are quicker in tiles of one slab */
-    FLAT_ROWS = 32                  /* so many in tiles of one slab of rows and two of columns: no warp is idle */
-};
+/* Forms of products: how operands lie in memory, and what is done with results. */
 
 /* An operand of a product over k, element (k, m). Rows: k is the row in memory, m runs along it. Columns: m is the row,
  * k runs along it. Strides in elements, multiples of 4. */
@@ -424,6 +413,19 @@ typedef enum finish {
     FINISH_RELU_GRAD, /* 0 where extra[row][column] is not above 0 */
     FINISH_BY_HEAD    /* written as [head][row][channel], heads of `stride` rows */
 } finish;
+
+/* Products of matrices in global memory by one block, tile by tile: slabs are staged in shared memory, and the next
+ * ones are prefetched into registers while they are multiplied. Tiles are tall where there are many rows, as a warp
+ * then reads less for each product; warps without a part of the result stage what the others need. The order of sums is
+ * that of k, whatever the number of rows. Reference: lh_ref_matmul. */
+
+enum {
+    STAGE = SLAB * TILE,
+    BUFFER = (TALLEST + 1) * STAGE, /* slabs of a and of b: up to TALLEST of the one, and one of the other */
+    STAGING = 2 * BUFFER,           /* reals of shared memory */
+    SHORT_ROWS = TILE + TILE / 2,   /* so many are quicker in tiles of one slab */
+    FLAT_ROWS = 32                  /* so many in tiles of one slab of rows and two of columns: no warp is idle */
+};
 
 /* Prefetches a thread's part of a slab from global memory; what lies beyond K or M is 0. A warp reads whole lines. */
 INLINE void fetch(const order along, const real *x, int stride, int k, int m, int K, int M, quad part[2]) {

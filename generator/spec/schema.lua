@@ -52,6 +52,11 @@ local SECTIONS = { require("spec.fields.task"), require("spec.fields.model"), re
 M.fields = {
   { path = "precision", type = "choice", choices = { "float32", "tf32", "bf16", "float64" }, default = "float32",
     doc = "float64: for gradient checks; tf32, bf16: on a GPU products round what they multiply, the rest is float32" },
+  { path = "device_products", seldom = true, type = "choice", choices = { "tiles", "warps" }, default = "tiles",
+    left_out = "tiles",
+    doc = "the kernel for products on a GPU: tiles staged in shared memory, or parts that a warp makes by itself",
+    more = { "warps: with precision tf32, bf16 or, for tests, float64, below width 256; no GPU has timed them yet "
+      .. "(docs/design-cuda.md)" } },
   { path = "init", type = "checkpoint", optional = true, flag = "--init",
     doc = "a checkpoint whose parameters a run begins with (docs/training.md); relative to the spec file",
     more = { "false: none, where the spec that is built upon has one" } },

@@ -11,20 +11,6 @@ enum {
     FLAT_ROWS = 32                  /* so many in tiles of one slab of rows and two of columns: no warp is idle */
 };
 
-/* An operand of a product over k, element (k, m). Rows: k is the row in memory, m runs along it. Columns: m is the row,
- * k runs along it. Strides in elements, multiples of 4. */
-typedef enum order { ROWS, COLUMNS } order;
-
-/* The epilogue: the operation on a result before it is written. */
-typedef enum finish {
-    FINISH_STORE,
-    FINISH_BIAS,      /* + extra[column], or nothing */
-    FINISH_BIAS_RELU, /* largest of 0 and that */
-    FINISH_ADD,       /* + extra[row][column], or nothing */
-    FINISH_RELU_GRAD, /* 0 where extra[row][column] is not above 0 */
-    FINISH_BY_HEAD    /* written as [head][row][channel], heads of `stride` rows */
-} finish;
-
 /* Prefetches a thread's part of a slab from global memory; what lies beyond K or M is 0. A warp reads whole lines. */
 INLINE void fetch(const order along, const real *x, int stride, int k, int m, int K, int M, quad part[2]) {
 #pragma unroll

@@ -30,12 +30,14 @@ say() {
 
 showcase=$(ls generated/*/device.cu 2>/dev/null | sed 's|generated/\(.*\)/device.cu|\1|') specs='' texts=build/cuda/specs
 
-# generate NAME SPEC: the device code of a spec; of one in float64, which is for tests, that in float32.
+# generate NAME SPEC: the device code of a spec; of one in float64, which is for tests, that in float32, or in tf32 where
+# its products are cut by warp.
 generate() {
     specs="$specs $1"
     ./longhand gen "$2" --target cpu,cuda --out "$texts/$1" >/dev/null || exit
+    precision=$(grep -q '^  device_products = "warps"' "$2" && echo tf32 || echo float32)
     ! grep -q '^typedef double real' "$texts/$1/device.cu" ||
-        ./longhand gen "$2" --target cpu,cuda --set precision=float32 --out "$texts/$1" >/dev/null || exit
+        ./longhand gen "$2" --target cpu,cuda --set precision=$precision --out "$texts/$1" >/dev/null || exit
 }
 
 if [ "$mode" = --all ]; then

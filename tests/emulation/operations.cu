@@ -1,5 +1,4 @@
 /* Each hand-written operation of kernels/cuda as a kernel of its own. */
-#include "kernels/cuda/product.cu"
 #include "kernels/cuda/sums.cu"
 #include "kernels/cuda/philox.cu"
 #include "kernels/cuda/dropout.cu"

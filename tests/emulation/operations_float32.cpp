@@ -3,7 +3,10 @@
 
 typedef float real;
 #include "operations_sizes.h"
+#include "kernels/cuda/slab.cu"
 #include "kernels/cuda/product_fma.cu"
+#include "kernels/cuda/product_forms.cu"
+#include "kernels/cuda/product.cu"
 #include "operations.cu"
 #include "kernels/cuda/functions_float32.cu"
 #include "operations_rows.cu"

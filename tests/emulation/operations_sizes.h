@@ -18,6 +18,5 @@ enum { THREADS = 256, WIDTH = LH_OPERATIONS_WIDTH, HEAD_WIDTH = LH_OPERATIONS_HE
 #define MOMENTUM ((real)0.9)
 
 #include "kernels/cuda/block.cu"
-#include "kernels/cuda/slab.cu"
 
 #endif

@@ -36,10 +36,9 @@ typedef struct precision {
 } precision;
 
 static const precision PRECISIONS[] = {
-    {"float64", 8, 0x1p-53, whole},
-    {"float32", 4, 0x1p-24, whole},
-    {"tf32", 4, 0x1p-24, to_tf32},
-    {"bf16", 4, 0x1p-24, to_bf16},
+    {"float64", 8, 0x1p-53, whole},      {"float32", 4, 0x1p-24, whole},       {"tf32", 4, 0x1p-24, to_tf32},
+    {"bf16", 4, 0x1p-24, to_bf16},       {"float64_warps", 8, 0x1p-53, whole}, {"tf32_warps", 4, 0x1p-24, to_tf32},
+    {"bf16_warps", 4, 0x1p-24, to_bf16},
 };
 enum {
     PRECISION_COUNT = sizeof PRECISIONS / sizeof *PRECISIONS,

@@ -29,6 +29,7 @@ local YARN = SCALING .. "={ kind = 'yarn', factor = 4 }"
 -- Field, a text it takes, a text it refuses, part of the message, and what else must be set.
 local CASES = {
   { "precision", "float64", "float16", '"float16" does not fit here' },
+  { "device_products", "warps", "warp", 'did you mean "warps"?', { "precision=tf32" } },
   { "init", "false", "nowhere.safetensors", "cannot read tests/golden/specs/nowhere.safetensors: No such file" },
   { "task", "{ kind = 'even_pairs' }", "5", "5 does not fit here" },
   { "task.kind", "parity_check", "parity_chek", 'did you mean "parity_check"?' },

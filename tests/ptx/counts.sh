@@ -5,7 +5,7 @@
 # step of one model (128 shards) and of a replica (16), by all blocks of a team together.
 COUNTS=tests/cuda/counts.txt
 COUNTED=bucket_sort_sinusoid
-COUNTED_PRECISIONS='float32 tf32'
+COUNTED_PRECISIONS='float32 tf32 tf32_warps' # the last: with products that are cut by warp
 COUNT_TOLERANCE=2 # percent, of a kind that is at least 0.1% of all
 
 counted_toolkit() { echo "$toolkit" | cut -d ' ' -f 1,2; }
@@ -21,8 +21,9 @@ build_counts() {
     for precision in $COUNTED_PRECISIONS; do
         id=count_$precision
         cp "spec/runs/$COUNTED.lua" "build/ptx/specs/$id.lua"
-        ./longhand gen "build/ptx/specs/$id.lua" --target cpu,cuda --set precision=$precision --out "build/ptx/specs/$id" \
-            >/dev/null || return 1
+        kernel=$([ "$precision" = "${precision%_warps}" ] && echo tiles || echo warps)
+        ./longhand gen "build/ptx/specs/$id.lua" --target cpu,cuda --set "precision=${precision%_warps}" \
+            --set "device_products=$kernel" --out "build/ptx/specs/$id" >/dev/null || return 1
         goals="$goals $programs/$id.program build/release/tests/ptx/count.$id"
     done
     env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -j"$jobs" LEVELS=best VARIANT=release TOOLKIT="$toolkit" $goals
@@ -58,7 +59,7 @@ write_counts() {
     echo "# columns: T = 21, 41, 80. tests/ptx/counts.sh says what is counted; written by make cuda-record."
     echo "toolkit $(counted_toolkit)"
     awk '
-        { row = sprintf("%-7s %-10s %-14s", $1, $2, $4) }
+        { row = sprintf("%-10s %-10s %-14s", $1, $2, $4) }
         row != last && last { print line }
         row != last { line = row; last = row }
         { line = line sprintf(" %10d", $5) }

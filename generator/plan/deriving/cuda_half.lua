@@ -72,6 +72,12 @@ local PRODUCTS = {
   tf32 = { "cuda/mma.cu", "cuda/product_tf32.cu", "cuda/product_mma.cu" },
   bf16 = { "cuda/mma.cu", "cuda/product_bf16.cu", "cuda/product_mma.cu" },
 }
+local WARP_PRODUCTS = {
+  float64 = { "cuda/product_shuffles.cu" },
+  tf32 = { "cuda/mma.cu", "cuda/product_tf32.cu" },
+  bf16 = { "cuda/mma.cu", "cuda/product_bf16.cu" },
+}
+local WARP_STAGING = 8 * 32 * 32 -- reals of shared memory, kernels/cuda/product_warps.cu: a part for each warp
 -- float64 stages more than a block of sm_75 may have.
 local LEAST_ARCHITECTURE = { float32 = 75, float64 = 80, tf32 = 80, bf16 = 80 }
 
@@ -111,8 +117,13 @@ local function kernels(plan, device, multiplies)
   end
   add(any(plan, "trains"), "cuda/score.cu")
   add(any(plan, "trains", "cross"), "cuda/score_cross.cu")
-  add(multiplies, "cuda/slab.cu", table.unpack(PRODUCTS[plan.precision]))
-  add(multiplies, "cuda/product.cu")
+  if plan.cuts_by_warp then
+    add(true, table.unpack(WARP_PRODUCTS[plan.precision]))
+    add(true, "cuda/product_forms.cu", "cuda/product_warps.cu")
+  elseif multiplies then
+    add(true, "cuda/slab.cu", table.unpack(PRODUCTS[plan.precision]))
+    add(true, "cuda/product_forms.cu", "cuda/product.cu")
+  end
   add(true, "cuda/sums.cu", "cuda/layernorm.cu")
   add(device.drops or plan.noise, "cuda/philox.cu")
   add(device.drops, "cuda/dropout.cu")
@@ -322,7 +333,7 @@ function M.of(plan, net, executed)
     chip = chip,
     replicas = library and chip or math.min(plan.train.batch, REPLICA_SHARDS),
     group_tokens = library and LIBRARY_GROUP_CHANNELS // plan.width or GROUP_TOKENS,
-    staging = multiplies and STAGING[plan.precision] or 2 * THREADS,
+    staging = plan.cuts_by_warp and WARP_STAGING or multiplies and STAGING[plan.precision] or 2 * THREADS,
     constants = constants(plan),
   }
   derive_families(plan, net, library)

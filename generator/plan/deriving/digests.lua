@@ -50,6 +50,7 @@ function M.plan(plan)
   return sha256.digest(canonical.text(lists.merged({
     abi = DIGEST_ABI,
     precision = resolved.precision,
+    device_products = resolved.device_products,
     task = task_identity(plan),
     encoding = resolved.encoding,
     model = model_identity(plan),

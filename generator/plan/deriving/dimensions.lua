@@ -144,6 +144,7 @@ function M.of(plan)
   part.part_start = part.readout == "probe" and "part_start(w, part, s)" or "part_start(w, part)"
   part.classes, part.real_bytes = plan.task.output_count, plan.precision == "float64" and 8 or 4
   part.class_columns = vector_width.filled(part.classes)
+  part.cuts_by_warp = plan.resolved.device_products == "warps"
   part.block_tokens = plan.resolved.train.block_tokens or common.BLOCK_TOKENS
   part.streams = { { name = "source", index = 0 }, model.kind == "encoder_decoder" and { name = "target", index = 1 }
     or nil }

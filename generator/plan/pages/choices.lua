@@ -43,6 +43,10 @@ local function cuda_choices(plan, add)
   add("gpu, replicas", cuda.replicas .. " shards",
     ("of each independent model (not data-parallel): 1 to %d blocks, the same bits"):format(cuda.replicas))
   add("gpu products", products[1], products[2])
+  if plan.cuts_by_warp then
+    add("gpu product kernel", "warps", "as the spec asks: a warp makes 32 x 32 results from fragments that it loads "
+      .. "itself; no GPU has timed it yet")
+  end
   add(attention.what, attention.value, attention.why)
 end
 

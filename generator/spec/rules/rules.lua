@@ -62,6 +62,27 @@ local function shards(context, say)
   end
 end
 
+local MOST_WARP_WIDTH = 255 -- wider models take their products from a library
+local WARP_PRECISIONS = { tf32 = true, bf16 = true, float64 = true }
+
+local function device_products(context, say)
+  local resolved = context.resolved
+  if resolved.device_products ~= "warps" then
+    return
+  end
+  local width = resolved.model.width
+  if resolved.precision and not WARP_PRECISIONS[resolved.precision] then
+    say.refuse("device_products", "precision", ('"%s"'):format(resolved.precision), {
+      what = ('"warps" multiplies on tensor cores, which %s does not use'):format(resolved.precision),
+      expected = 'precision "tf32" or "bf16", or, for tests, "float64"; or device_products = "tiles"' })
+  end
+  if width and width > MOST_WARP_WIDTH then
+    say.refuse("device_products", "model.width", width, {
+      what = ('"warps" is for narrower models; from width %d on a library multiplies'):format(MOST_WARP_WIDTH + 1),
+      expected = ('model.width up to %d, or device_products = "tiles"'):format(MOST_WARP_WIDTH) })
+  end
+end
+
 -- Distances that are drawn are those of one sequence.
 local function cross_reading(context, say)
   local wanted = context.read_otherwise
@@ -169,6 +190,7 @@ function M.apply(context)
   local resolved, say = context.resolved, say_module.of(context)
   head_width(context, say)
   shards(context, say)
+  device_products(context, say)
   schedule(context, say)
   readout(context, say)
   tied(context, say)

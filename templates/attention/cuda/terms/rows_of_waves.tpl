@@ -104,6 +104,7 @@ INLINE void ${prefix}make_codes(const step_view *v, int first, int stride) {
 % end
 }
 
+% local product = cuts_by_warp and "product(" or "product_tiles(1, 1, "
 % local row = rows.sets > 1 and "((size_t)l * room + first)" or "first"
 % local columns, from = attends.slice and PREFIX .. "SLICE" or "WIDTH", attends.slice and " + channel" or ""
 % local of_head = attends.slice and "(size_t)(channel / " .. PREFIX .. "HEAD_WIDTH) * count + first" or "first"
@@ -116,7 +117,7 @@ NOINLINE void ${prefix}make_rows(const step_view *v, int l, int first, int chann
     const real *bias = v->p->${attends.block}[l].${prefix}position_bias${from};
     real *rows = v->shared.${prefix}rows + (size_t)l * room * WIDTH + of_head * ${PREFIX}HEAD_WIDTH;
     real *row_bias = v->shared.${prefix}row_bias + (size_t)l * room * ${PREFIX}HEADS + of_head;
-    product_tiles(1, 1, here, ${columns}, WIDTH, COLUMNS, v->shared.${prefix}codes + ${row} * WIDTH, WIDTH, ROWS,
+    ${product}here, ${columns}, WIDTH, COLUMNS, v->shared.${prefix}codes + ${row} * WIDTH, WIDTH, ROWS,
             v->p->${attends.block}[l].${prefix}relative${from}, WIDTH, FINISH_BY_HEAD, NULL, rows, count);
     for (int e = threadIdx.x; e < ${columns} / ${PREFIX}HEAD_WIDTH * here; e += THREADS) {
         const int h = e / here, x = h * count + e % here;

@@ -1,0 +1,204 @@
+/* Products of matrices in global memory by one block, cut by warp: a warp makes 32 x 32 results from fragments that it
+ * loads straight from global memory in quads, the next ones prefetched into registers while it multiplies. Operands are
+ * not staged in shared memory, and a warp waits for no other until the end. Where a result is narrow, several warps take
+ * a part of k each, and their sums meet in shared memory. The order of sums depends on the sizes of the operands but not
+ * on the number of rows. Reference: lh_ref_matmul.
+ *
+ * Lane 4 g + t has rows 4 g + e of a part and columns 8 t + i, e < 4, i < 8: neighbours in memory, so that the lanes'
+ * rows of one tensor instruction are four rows apart, and their k are, too. Every operand is loaded in that way, and
+ * both with the same k. */
+
+enum {
+    TILE = 32,                    /* rows and columns of a result that a warp makes at a time */
+    GROUP = 16,                   /* of k at a time */
+    WORDS = 4 / DEPTH,            /* of a lane's four k in the group */
+    NARROW = 64,                  /* columns up to which warps share a part */
+    SHARES = 4,                   /* warps that do */
+    STAGING = WARPS * TILE * TILE /* reals of shared memory */
+};
+
+typedef decltype(word((real)0, (real)0)) operand_word;
+
+/* Prefetches a lane's quads of a group from global memory. In place of what lies beyond K or M it reads the last ones
+ * that there are: results beyond M are not written, and products beyond K are those of an operand that is 0 there. */
+INLINE void fetch(const order along, const real *x, int stride, int k, int m, int K, int M, quad part[4]) {
+    const int g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
+    k += 4 * t;
+    m += 4 * g;
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        part[i] = *(const quad *)(x + (along == ROWS ? min(k + i, K - 1) * stride + min(m, M - 4)
+                                                     : min(m + i, M - 1) * stride + min(k, K - 4)));
+}
+
+/* Clears what lies beyond K. */
+INLINE void clear_rest(const order along, int k, int K, quad part[4]) {
+    k += threadIdx.x % 4 * 4;
+#pragma unroll
+    for (int i = 0; i < 16; i++)
+        if (k + (along == ROWS ? i / 4 : i % 4) >= K) part[i / 4].v[i % 4] = 0;
+}
+
+/* The words of a lane's four m: its k in the group, DEPTH to a word. */
+INLINE void make_words(const order along, const quad part[4], operand_word words[4][WORDS]) {
+#pragma unroll
+    for (int m = 0; m < 4; m++) {
+#pragma unroll
+        for (int i = 0; i < WORDS; i++) {
+            const int first = DEPTH * i, last = first + DEPTH - 1;
+            words[m][i] =
+                along == ROWS ? word(part[first].v[m], part[last].v[m]) : word(part[m].v[first], part[m].v[last]);
+        }
+    }
+}
+
+/* Adds the products of a group to the sums of tiles [2][4] of 16 x 8. */
+INLINE void multiply_group(const operand_word a[4][WORDS], const operand_word b[4][WORDS], real sum[2][4][4]) {
+#pragma unroll
+    for (int i = 0; i < WORDS; i += 2) {
+#pragma unroll
+        for (int row = 0; row < 2; row++) {
+            const operand_word x[4] = {a[2 * row][i], a[2 * row + 1][i], a[2 * row][i + 1], a[2 * row + 1][i + 1]};
+#pragma unroll
+            for (int column = 0; column < 4; column++) {
+                const operand_word y[2] = {b[column][i], b[column][i + 1]};
+                multiply_step(x, y, sum[row][column]);
+            }
+        }
+    }
+}
+
+/* A lane's quad of results: row e, and the first or second quad of columns. */
+INLINE quad results(const real sum[2][4][4], const int e, const int half) {
+    quad z;
+#pragma unroll
+    for (int i = 0; i < 4; i++) z.v[i] = sum[e / 2][i][e % 2 * 2 + half];
+    return z;
+}
+
+/* The quad that is added to results, or decides about them; 0 where there is none. */
+INLINE quad fetch_extra(const finish how, int row, int column, const real *extra, int stride) {
+    const bool bias = how == FINISH_BIAS || how == FINISH_BIAS_RELU,
+               each = how == FINISH_ADD || how == FINISH_RELU_GRAD;
+    quad add = {{0, 0, 0, 0}};
+    if (bias && extra) add = *(const quad *)(extra + column);
+    if (each && extra) add = *(const quad *)(extra + row * stride + column);
+    return add;
+}
+
+INLINE void write_quad(const finish how, int row, int column, quad z, quad add, real *out, int stride) {
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        if (how == FINISH_RELU_GRAD) z.v[i] = add.v[i] > 0 ? z.v[i] : 0;
+        else if (how != FINISH_STORE && how != FINISH_BY_HEAD) z.v[i] += add.v[i];
+        if (how == FINISH_BIAS_RELU) z.v[i] = z.v[i] > 0 ? z.v[i] : 0;
+    }
+    *(quad *)(out + (how == FINISH_BY_HEAD ? (column / HEAD_WIDTH * stride + row) * HEAD_WIDTH + column % HEAD_WIDTH
+                                           : row * stride + column)) = z;
+}
+
+/* Writes a lane's results of the part that begins at row and column. All loads of what is added are in flight before
+ * the first is written. */
+INLINE void write_part(const finish how, int row, int column, int rows, int columns, const real sum[2][4][4],
+                       const real *extra, real *out, int stride) {
+    const bool each = how == FINISH_ADD || how == FINISH_RELU_GRAD;
+    quad add[8];
+    row += threadIdx.x % WARP / 4 * 4;
+    column += threadIdx.x % 4 * 8;
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        const int c = column + i % 2 * 4;
+        if (!each && i >= 2) add[i] = add[i % 2];
+        else if (row + i / 2 < rows && c < columns) add[i] = fetch_extra(how, row + i / 2, c, extra, stride);
+    }
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+        if (row + i / 2 < rows && column + i % 2 * 4 < columns)
+            write_quad(how, row + i / 2, column + i % 2 * 4, results(sum, i / 2, i % 2), add[i], out, stride);
+}
+
+/* The place of quad q of a row in a warp's sums in shared memory: lanes that write together use all banks. */
+INLINE int in_sums(int row, int q) { return row * TILE + 4 * (q ^ (row / 4 % 2)); }
+
+/* Puts a warp's sums into shared memory. */
+INLINE void share_part(const real sum[2][4][4], real *sums) {
+    const int row = threadIdx.x % WARP / 4 * 4, q = threadIdx.x % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < 8; i++) *(quad *)(sums + in_sums(row + i / 2, q + i % 2)) = results(sum, i / 2, i % 2);
+}
+
+/* Adds what SHARES warps have put there, in their order, and writes the parts from `first` on. */
+INLINE void write_shared_parts(const finish how, int first, int across, int parts, int rows, int columns,
+                               const real *extra, real *out, int stride) {
+#pragma unroll
+    for (int u = 0; u < WARPS / SHARES; u++) {
+        const int part = first + u, row = part / across * TILE + (int)threadIdx.x / 8,
+                  column = part % across * TILE + (int)threadIdx.x % 8 * 4;
+        if (part >= parts || row >= rows || column >= columns) continue;
+        const real *sums = staging() + u * SHARES * TILE * TILE + in_sums(row % TILE, (int)threadIdx.x % 8);
+        const quad add = fetch_extra(how, row, column, extra, stride);
+        quad z = *(const quad *)sums;
+#pragma unroll
+        for (int i = 1; i < SHARES; i++) {
+            const quad more = *(const quad *)(sums + i * TILE * TILE);
+#pragma unroll
+            for (int c = 0; c < 4; c++) z.v[c] += more.v[c];
+        }
+        write_quad(how, row, column, z, add, out, stride);
+    }
+}
+
+/* shares: warps that take a part together, each every so many groups of k. */
+INLINE void product_parts(const int shares, int rows, int columns, int K, const order along_a, const real *a,
+                          int stride_a, const order along_b, const real *b, int stride_b, const finish how,
+                          const real *extra, real *out, int stride) {
+    const int warp = threadIdx.x / WARP, across = (columns + TILE - 1) / TILE,
+              parts = (rows + TILE - 1) / TILE * across;
+#pragma unroll 1
+    for (int first = 0; first < parts; first += WARPS / shares) {
+        const int part = first + warp / shares, row = part / across * TILE, column = part % across * TILE;
+        real sum[2][4][4];
+        quad next_a[4], next_b[4];
+#pragma unroll
+        for (int i = 0; i < 32; i++) sum[i / 16][i / 4 % 4][i % 4] = 0;
+        int k = warp % shares * GROUP;
+        if (part < parts && k < K) {
+            fetch(along_a, a, stride_a, k, row, K, rows, next_a);
+            fetch(along_b, b, stride_b, k, column, K, columns, next_b);
+#pragma unroll 1
+            do {
+                operand_word words_a[4][WORDS], words_b[4][WORDS];
+                if (k + GROUP > K) clear_rest(along_a, k, K, next_a);
+                make_words(along_a, next_a, words_a);
+                make_words(along_b, next_b, words_b);
+                k += shares * GROUP;
+                if (k < K) {
+                    fetch(along_a, a, stride_a, k, row, K, rows, next_a);
+                    fetch(along_b, b, stride_b, k, column, K, columns, next_b);
+                }
+                multiply_group(words_a, words_b, sum);
+            } while (k < K);
+        }
+        if (shares == 1) {
+            if (part < parts) write_part(how, row, column, rows, columns, sum, extra, out, stride);
+        } else {
+            share_part(sum, staging() + warp * TILE * TILE);
+            __syncthreads();
+            write_shared_parts(how, first, across, parts, rows, columns, extra, out, stride);
+            __syncthreads();
+        }
+    }
+    if (shares == 1) __syncthreads();
+}
+
+/* out[rows][columns], `stride` apart, = the finished sums over K. All threads of the block call it; on return all may
+ * read what it wrote. */
+INLINE void product(int rows, int columns, int K, const order along_a, const real *a, int stride_a, const order along_b,
+                    const real *b, int stride_b, const finish how, const real *extra, real *out, int stride) {
+    is_global(a);
+    is_global(b);
+    is_global(out);
+    if (columns <= NARROW && along_a == COLUMNS)
+        product_parts(SHARES, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, how, extra, out, stride);
+    else product_parts(1, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, how, extra, out, stride);
+}

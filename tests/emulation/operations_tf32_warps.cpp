@@ -1,0 +1,11 @@
+/* Products that are cut by warp, in tf32, for test_operations.c. */
+#include "cuda_emulation.h"
+
+typedef float real;
+#include "operations_sizes.h"
+#include "kernels/cuda/product_tf32.cu"
+#include "kernels/cuda/product_forms.cu"
+#include "kernels/cuda/product_warps.cu"
+#include "operations.cu"
+
+OPERATIONS("tf32_warps")

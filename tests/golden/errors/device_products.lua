@@ -1,0 +1,9 @@
+-- Products by warp are for tensor cores, or for tests, and for narrow models.
+return {
+  task = { kind = "reverse_string" },
+  encoding = { kind = "none" },
+  model = { use = "ruoss_encoder", width = 256 },
+  train = { use = "ruoss" },
+  eval = { use = "ruoss" },
+  device_products = "warps",
+}
