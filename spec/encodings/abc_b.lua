@@ -1,5 +1,6 @@
 -- Configuration B of Duan & Shi 2024, table 3: A with windows of width 1. A query of the decoder sees itself and the
--- token before it, and of the source the digits next to its own. With two operands, aligned, cross.mask.stride = 2.
+-- token before it; in the source it sees the digits next to its own. With two aligned operands set cross.mask.stride =
+-- 2.
 return {
   additive = { kind = "sinusoid" },
   decoder = { mask = { kind = "window", left = 1, right = 0 } },

@@ -1,4 +1,4 @@
--- Configuration D of Duan & Shi 2024, table 3: the windows of B without positions. With two operands, aligned,
+-- Configuration D of Duan & Shi 2024, table 3: the windows of B without positions. With two aligned operands set
 -- cross.mask.stride = 2.
 return {
   decoder = { mask = { kind = "window", left = 1, right = 0 } },

@@ -1,2 +1,2 @@
--- ALiBi with slopes that are learned, one per head, from the constant ones on.
+-- ALiBi with one learned slope per head; slopes start at the constants of `alibi`.
 return { use = "alibi", parameters = { slope = { init = "alibi_slopes" } } }

@@ -1,7 +1,7 @@
--- A learned number per head for each distance modulo a period: for patterns that repeat.
+-- A learned number per head for each distance modulo a period: for periodic patterns.
 --
--- The score's form of cyclic position indexing (Duan & Shi 2024, where positions themselves are taken modulo 3). For
--- another period, copy this file and change the one number.
+-- This is cyclic position indexing as a score; Duan & Shi 2024 take the positions themselves modulo 3. For another
+-- period, copy this file and change the one number.
 local period = 3
 
 return {

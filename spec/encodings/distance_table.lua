@@ -1,5 +1,5 @@
--- A free learned number per head for each distance up to 64 on both sides, or on the left alone under a causal mask;
--- farther distances have the number of 64.
+-- A free learned number per head for each distance up to 64, on both sides or, under a causal mask, on the left alone.
+-- Farther distances share the number of distance 64.
 --
 -- The scalar form of clipped relative positions (Shaw et al. 2018).
 return {

@@ -1,12 +1,12 @@
 -- A small network of the distance, taken as a share of the farthest one: FIRE (Li et al. 2024).
 --
--- f(psi(distance) / psi(max(threshold, farthest))), psi(n) = log(1 + c n), f with one hidden layer of 32. The paper is
--- causal: there query i is at most i away from a key. Here a query at i of T tokens is at most max(i, T - 1 - i) away,
--- and the share of a key to the right is negative, so that f tells the sides apart. To the left it is the paper's where
--- T - 1 - i exceeds neither i nor the threshold, as up to 512 tokens at first; `fire_causal` always is the paper's. The
--- farthest is counted in indices: with random distances the share can exceed 1. c and the threshold (512 at first) are
--- made positive by abs, as in the authors' code; hidden weights and biases belong to a layer, the last ones to each of
--- its heads. Weights start as PyTorch's linear layers would, but normal and the last bias at 0, which softmax ignores.
+-- f(psi(distance) / psi(max(threshold, farthest))), psi(n) = log(1 + c n); f has a hidden layer of 32. The paper is
+-- causal: query i is at most i away from a key. Here query i of T tokens is at most max(i, T - 1 - i) away, and the
+-- share of a key to the right is negative, so that f separates the sides. Keys to the left get the paper's share if
+-- T - 1 - i exceeds neither i nor the threshold (512 at first); `fire_causal` always computes the paper's. The farthest
+-- distance counts indices: with random distances the share can exceed 1. abs makes c and the threshold positive, as in
+-- the authors' code. A layer has one set of hidden weights and biases; each head has its own output weights and bias.
+-- Weights start as in PyTorch's linear layers, but normal; the last bias starts at 0, since softmax ignores it.
 return {
   score = function(x)
     local farthest = max(x.query_index, x.key_length - 1 - x.query_index)

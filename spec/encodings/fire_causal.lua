@@ -1,9 +1,9 @@
 -- FIRE as in its paper (Li et al. 2024): query i sees keys up to its own, and the farthest is i away.
 --
--- f(psi(i - j) / psi(max(threshold, i))), psi(n) = log(1 + c n); f, its parameters and their initial values are those
--- of `fire`, which looks to both sides. The two agree on keys to the left where T - 1 - i exceeds neither i nor the
--- threshold, as in all sequences of at most 512 tokens before training. It is made for decoders; the encoder of an
--- encoder-decoder, which sees both sides, has the form of `fire`.
+-- f(psi(i - j) / psi(max(threshold, i))), psi(n) = log(1 + c n). The network f, its parameters and their initial values
+-- are those of `fire`, which also sees keys to the right. They agree on keys to the left if T - 1 - i exceeds neither
+-- i nor the threshold, as before training in all sequences of at most 512 tokens. This encoding is made for decoders;
+-- the encoder of an encoder-decoder sees both sides and uses the form of `fire`.
 return {
   use = "fire",
   mask = { kind = "causal" },

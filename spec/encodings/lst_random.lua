@@ -1,4 +1,4 @@
--- A table of every block, sampled from N(0, 1) and never learned (Ito et al. 2024).
+-- A table for every block, sampled from N(0, 1) and never trained (Ito et al. 2024).
 return {
   additive = { kind = "learned", learned = false, at = "block", rows = 16, init = "normal", init_sigma = 1,
     dropout = 0 },

@@ -1,5 +1,5 @@
--- Vectors of distances to the left, under a causal mask (Ito et al. 2024, released code). Queries, keys and values come
--- from linear layers, and there is none of the output.
+-- Vectors of distances to the left, under a causal mask (Ito et al. 2024, released code). Linear layers make queries,
+-- keys and values; attention has no output projection.
 return {
   made_for = "decoder",
   relative = { kind = "shaw", clip = 15, sides = "left", init_sigma = 1 },

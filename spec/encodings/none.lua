@@ -1,4 +1,4 @@
--- No positional encoding: all tokens of one kind look alike.
+-- No positional encoding: attention cannot distinguish equal tokens at different places.
 return {
   additive = { kind = "none" },
   rotation = { kind = "none" },

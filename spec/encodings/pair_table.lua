@@ -1,8 +1,8 @@
--- A free learned number per head for each query and key, by the places of both in their sequences.
+-- A free learned number per head for each pair of a query's place and a key's place in their sequences.
 --
--- The form of a bias with fixed cells, such as that of Duan & Shi 2024, but learned, not calibrated. Tokens beyond its
--- sizes use the last row and the last column. For other sizes set all three: bias has a number for each of rows x
--- columns.
+-- This has the form of a bias with fixed cells, as in Duan & Shi 2024, but it is learned, not calibrated. Tokens beyond
+-- the table use its last row and its last column. Other sizes need all three fields changed: bias has a number for each
+-- of rows x columns.
 return {
   score = function(x)
     local row, column = min(x.query_index, x.rows - 1), min(x.key_index, x.columns - 1)

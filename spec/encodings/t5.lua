@@ -1,16 +1,16 @@
 -- A learned number per head for each of 32 buckets of distances (Raffel et al. 2020).
 --
--- In attention to both sides, of 16 buckets per direction those below 8 hold one distance each; bucket 8 + k begins
--- where log(n / 8) / log(128 / 8) * 8 reaches k, which is n^8 >= 8^8 16^k. Keys to the right have buckets 16 to 31. In
--- causal attention (x.causal), as in T5's decoder, all 32 are of distances to the left: those below 16 hold one each,
--- and bucket 16 + k begins where log(n / 16) / log(128 / 16) * 16 reaches k, n^16 >= 16^16 8^k. The sides to the right
--- are powers of two; all is compared as integers. The table is shared by the layers, as in T5; its initial deviation is
--- T5's, width^-1/2, at width 64. T5 does not divide its logits by the root of the head width; here they are.
+-- Attention to both sides has 16 buckets per direction. Buckets below 8 hold one distance each; bucket 8 + k begins
+-- where log(n / 8) / log(128 / 8) * 8 reaches k, that is n^8 >= 8^8 16^k. Keys to the right have buckets 16 to 31.
+-- Causal attention (x.causal), as in T5's decoder, uses all 32 buckets for distances to the left: buckets below 16 hold
+-- one distance each, and bucket 16 + k begins where log(n / 16) / log(128 / 16) * 16 reaches k, n^16 >= 16^16 8^k. The
+-- right sides are powers of two, so integers decide. Layers share the table, as in T5; its initial deviation is T5's,
+-- width^-1/2, at width 64. T5 does not divide its logits by the root of the head width; Longhand does.
 local digit = 1 << 24
 
--- n^exponent / 2^bits, rounded down digit by digit: 0 where it is below 1.
+-- n^exponent / 2^bits, rounded down digit by digit; 0 if it is below 1.
 local function quotient(n, exponent, bits)
-  local digits = { 1, 0, 0, 0, 0, 0 } -- of n^exponent, lowest first
+  local digits = { 1, 0, 0, 0, 0, 0 } -- digits of n^exponent, lowest first
   for _ = 1, exponent do
     local carry = 0
     for i = 1, #digits do
@@ -26,8 +26,8 @@ local function quotient(n, exponent, bits)
   return rest
 end
 
--- The first distance of each bucket but 0: `exact` of one distance each, then as many up to 128. bits: of
--- exact^exact, and of 128 / exact.
+-- The first distance of each bucket but 0: `exact` buckets of one distance each, then as many up to 128. bits: log2 of
+-- exact^exact and of 128 / exact.
 local function edges(exact, bits, step)
   local list = {}
   for n = 1, exact do

@@ -1,5 +1,5 @@
--- The evaluation of Duan and Shi 2024: numbers of 1 to 50 digits in the frame of training, up to 10000 of each,
--- those trained on among them. As theirs, answers are the model's own: eval.decoding is "greedy".
+-- The evaluation of Duan and Shi 2024: up to 10000 numbers of each length from 1 to 50 digits, lengths of training
+-- included, in the frame of training. As in the paper, the model decodes its own answers: eval.decoding is "greedy".
 return {
   by = { digits = { 1, 50 } },
   order = "file",

@@ -1,4 +1,4 @@
--- The successor by windows in the place of positions, configuration D of Duan and Shi 2024, table 3: it is right on
+-- The successor by windows instead of positions, configuration D of Duan and Shi 2024, table 3: the model is right on
 -- numbers of any length.
 return {
   use      = "./abc_small_successor_a.lua",

@@ -1,4 +1,4 @@
--- Sorting with randomized sinusoids: what is learnt holds beyond the training lengths.
+-- Sorting with randomized sinusoids: accuracy holds beyond the training lengths.
 return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "sinusoid", positions = { kind = "randomized", max_position = 2048 } },

@@ -1,4 +1,4 @@
--- Sorting with randomized sinusoids whose positions are not sorted: what random positions are worth without their order
+-- Sorting with randomized sinusoids whose positions are not sorted: the effect of random positions without their order
 -- (Ruoss et al. 2023, table 3).
 return {
   task     = { kind = "bucket_sort" },

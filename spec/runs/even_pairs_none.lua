@@ -1,4 +1,4 @@
--- Even pairs without any encoding: first and last token cannot be told from the others.
+-- Even pairs without any encoding: the model cannot distinguish the first and the last token from the others.
 return {
   task     = { kind = "even_pairs" },
   encoding = { kind = "none" },

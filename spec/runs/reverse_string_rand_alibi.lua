@@ -1,4 +1,4 @@
--- Reversal with ALiBi over distances that are drawn anew for every block.
+-- Reversal with ALiBi over random distances, sampled anew for every block.
 return {
   task     = { kind = "reverse_string" },
   encoding = { kind = "alibi", positions = { kind = "randomized", max_position = 2048 } },

@@ -1,4 +1,4 @@
--- Reversal with vectors of random distances, drawn anew for every block.
+-- Reversal with vectors of random distances, sampled anew for every block.
 return {
   task     = { kind = "reverse_string" },
   encoding = { kind = "relative", positions = { kind = "randomized", max_position = 2048 } },

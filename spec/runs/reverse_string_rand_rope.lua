@@ -1,4 +1,4 @@
--- Reversal with rotations by random positions, drawn anew for every block.
+-- Reversal with rotations by random positions, sampled anew for every block.
 return {
   task     = { kind = "reverse_string" },
   encoding = { kind = "rope", positions = { kind = "randomized", max_position = 2048 } },

@@ -4,12 +4,12 @@ return {
   account       = "my_project",
   qos           = "normal",
   time          = "1-00:00:00",           -- days-hours:minutes:seconds
-  gpus          = 1,                      -- a trainer computes on one
-  architectures = { "sm_80", "sm_90" },   -- of the GPUs there: A100, H100
-  levels        = { "x86-64-v3" },        -- of their processors, which make the batches
-  cpus          = 8,                      -- threads that make them
+  gpus          = 1,                      -- a trainer computes on one GPU
+  architectures = { "sm_80", "sm_90" },   -- of the site's GPUs: A100, H100
+  levels        = { "x86-64-v3" },        -- of the nodes' processors, which make the batches
+  cpus          = 8,                      -- threads that make batches
   memory        = "32G",
   replicas      = 32,                     -- runs of a cell that train side by side on the GPU
   prologue      = { "module load cuda/12" },
-  scratch       = "/scratch/$USER",       -- TMPDIR, and where the driver keeps what it compiles
+  scratch       = "/scratch/$USER",       -- TMPDIR, and the driver's cache of compiled code
 }

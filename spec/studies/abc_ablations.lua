@@ -1,9 +1,9 @@
 -- Factors that calibration and windows depend on: each cell changes one factor of a base cell, on the successor.
 --
--- The base is a student that begins anew, without positions, under the bias of a vanilla teacher, in the frame and with
--- the model and the training of the released code. Where a factor is the student's own it shares the base's teacher;
--- where it is the model, the task or the rate, its teacher has it, too. Windows have no teacher. Bases other than ten
--- have other counts of digits to train on, and as many rows to read lines in.
+-- The base is a student that begins with fresh parameters, without positions, under the bias of a vanilla teacher. Its
+-- frame, model and training are those of the released code. A cell that changes the student alone shares the base's
+-- teacher; a cell that changes the model, the task or the rate has a teacher with the same change. Windows have no
+-- teacher. Number bases other than ten have other counts of training digits and of rows that lines are read from.
 local pair = { role = { "teacher", "student" } }
 local teacher, student, alone = { role = { "teacher" } }, { role = { "student" } }, { role = { "alone" } }
 
@@ -35,7 +35,7 @@ return {
     } },
     { name = "factor", values = {
       { name = "base", spec = {}, with = pair },
-      { name = "encoding", spec = {}, with = student }, -- that of the teacher is kept
+      { name = "encoding", spec = {}, with = student }, -- the student has the encoding of the teacher
       { name = "tuned", spec = {}, with = student }, -- the same, from the teacher's parameters
       { name = "frame-50", with = teacher, spec = { task = { options = { width = 50 } },
         eval = { by = { digits = { 1, 49 } } } } },

@@ -1,9 +1,9 @@
--- Controls that locate the effect of a calibrated bias: students of it, of biases wrong in one respect, and without
--- any.
+-- Controls that locate the effect of a calibrated bias: students of the bias, of biases with one defect, and without a
+-- bias.
 --
--- Three teachers, three students of each with every bias that is made of it, three runs of what has no teacher; all
--- but the teachers with the same steps.
-local few = { epochs = 4 } -- of all but the teachers, at every scale
+-- Three teachers, three students of each for every bias made from it, three runs of every cell without a teacher. All
+-- cells but the teachers train for the same steps.
+local few = { epochs = 4 } -- of all cells but the teachers, at every scale
 
 return {
   title = "Calibrated biases and controls",
@@ -23,7 +23,7 @@ return {
       { name = "random", spec = { train = few } },
       { name = "table", spec = { train = few, encoding = { use = "distance_table",
         cross = { use = "distance_table" } } } },
-      -- Targets of 62 tokens, sources of up to 125: a number for each cell that a calibrated bias has.
+      -- Targets of 62 tokens, sources of up to 125 tokens: one number for each cell of a calibrated bias.
       { name = "pairs", spec = { train = few, encoding = { use = "pair_table",
         cross = { parameters = { columns = 128, bias = { shape = 8192 } } } } } },
       { name = "none", spec = { train = few, encoding = { use = "none" } } },

@@ -1,6 +1,6 @@
 -- Duan and Shi 2024, tables 1 and 2 and figure 1: vanilla models, other encodings, and models with a calibrated bias.
 --
--- Baselines as the paper has them stand beside its numbers; the fair ones, each at the best of its rates, apart.
+-- Baselines as in the paper are shown next to its numbers; fair baselines, each at its best rate, are shown apart.
 local paper = { model = { "vanilla", "alibi", "rope", "rope-512", "nope", "abc" } }
 local fair = { model = { "vanilla-fair", "alibi-fair", "rope-fair", "rope-512-fair", "shaw-fair", "nope-fair", "abc" } }
 

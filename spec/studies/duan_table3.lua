@@ -1,6 +1,6 @@
 -- Duan and Shi 2024, table 3: windows and cyclic positions, configurations B to D. A is duan_table1's vanilla model.
 --
--- With two operands their digits stand side by side, and the window goes two keys for each query.
+-- With two operands, the source holds their digits side by side, and the window moves by two keys for each query.
 local aligned = { cross = { mask = { stride = 2 } } }
 
 return {

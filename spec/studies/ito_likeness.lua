@@ -1,5 +1,5 @@
--- Ito et al. 2024: learned tables by their first values beside the 2-D sinusoid, which analyses set them against. Runs
--- of learned tables are those of ito_sigmas without weight decay.
+-- Ito et al. 2024: learned tables by their initial values, for analyses that compare them with the 2-D sinusoid. Runs
+-- of learned tables are shared with ito_sigmas without weight decay.
 local sigmas = { { name = "2d-fixed", spec = { encoding = { kind = "lst_2d" }, eval = { dropout = true } } } }
 for i = 1, 20 do
   sigmas[i + 1] = { name = i / 10, spec = { encoding = { kind = "lst_learned", additive = { init_sigma = i / 10 } } } }

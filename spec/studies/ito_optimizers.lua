@@ -1,5 +1,5 @@
--- Ito et al. 2024: Adam against SGD for learned tables that start small. The paper does not give the rate of SGD; of
--- three that of the highest accuracy on training puzzles is reported.
+-- Ito et al. 2024: Adam against SGD for learned tables that start small. The paper does not give the rate of SGD: the
+-- report shows that of three rates whose accuracy on training puzzles is highest.
 return {
   title = "Adam and SGD",
   base = {

@@ -1,4 +1,4 @@
--- Ito et al. 2024: learned tables by the standard deviation that they start from, with and without weight decay.
+-- Ito et al. 2024: learned tables by the standard deviation of their initial values, with and without weight decay.
 return {
   title = "Learned tables by their first values",
   base = {

@@ -1,4 +1,4 @@
--- Ruoss et al. 2023, figure 3: how many random positions there are to draw from.
+-- Ruoss et al. 2023, figure 3: the number of positions that random positions are sampled from.
 return {
   title = "Largest position",
   base = {

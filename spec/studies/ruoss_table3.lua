@@ -1,4 +1,4 @@
--- Ruoss et al. 2023, table 3: random positions of sines and cosines in ascending order, and as they were drawn.
+-- Ruoss et al. 2023, table 3: random positions of sines and cosines, in ascending order and in sampled order.
 return {
   title = "Sorted and unsorted random positions",
   base = { model = { use = "ruoss_encoder" }, train = { use = "ruoss" }, eval = { use = "ruoss" } },

@@ -1,9 +1,9 @@
--- Encodings to compare calibrated biases with: as Duan and Shi 2024 ran them, at one rate, and, "fair", with a position
--- wherever a token could use one and the same learning rates to choose from. For a study with an axis `task`.
+-- Baselines for calibrated biases: encodings as Duan and Shi 2024 ran them, at one rate; and "fair" encodings, with
+-- positions in every attention that can use them and the same learning rates to choose from. A study needs axis `task`.
 --
--- Their ALiBi stands in the decoder's own attention alone, beside sinusoids. Their rotary encoding turns inputs before
--- the projections, which is not relative, and is not here: this one is Su et al.'s, for all attentions. In addition
--- they needed a width of 512 for it, which its name says; the fair forms have both.
+-- The paper's ALiBi acts in the decoder's self-attention alone, with sinusoids. The paper's rotary encoding rotates
+-- inputs before the projections, which is not relative, and is left out: `rope` is Su et al.'s, in all attentions. The
+-- paper's rotary addition needed a width of 512, which the name states; the fair encodings have both widths.
 local rates = { 1e-5, 1e-4, 1e-3 }
 local wide = { width = 512, feedforward = 2048 }
 local addition, others = { task = { "addition" } }, { task = { "successor", "multiplication" } }
@@ -22,6 +22,6 @@ return {
     with = addition },
   { name = "shaw-fair", spec = { encoding = { use = "shaw", cross = { use = "shaw" } } }, learning_rates = rates },
   { name = "nope-fair", spec = { encoding = { use = "none" } }, learning_rates = rates },
-  -- A stage trains this cell from a vanilla model; in the released log of that stage four epochs were enough.
+  -- A stage trains this cell from a vanilla model; in the released log four epochs of that stage were enough.
   { name = "abc", spec = { train = { epochs = 4 } } },
 }

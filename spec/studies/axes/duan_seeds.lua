@@ -1,4 +1,4 @@
--- Seeds as an axis, so that each model has a run of its own which another's may be made of.
+-- Seeds as an axis: every model has its own run, from which another model's run can start.
 return {
   { name = 0, spec = {}, seeds = { 0, 0 } },
   { name = 1, spec = {}, seeds = { 1, 1 } },

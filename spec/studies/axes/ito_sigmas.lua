@@ -1,4 +1,4 @@
--- Standard deviations that learned tables start from.
+-- Standard deviations of the initial values of learned tables.
 return {
   { name = 0.01, spec = { encoding = { additive = { init_sigma = 0.01 } } } },
   { name = 0.05, spec = { encoding = { additive = { init_sigma = 0.05 } } } },
