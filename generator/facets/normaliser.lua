@@ -23,7 +23,7 @@ M.fields = {
     left_out = 1,
     only = { "softmax" }, doc = "the divisor of scores before their exponentials" },
   { path = "encoding.normaliser.normalised", seldom = true, type = "boolean", default = true, only = { "geometric" },
-    fingerprints = { "inverse_total" }, doc = "whether the weights of a query are divided by their sum" },
+    fingerprints = { "LEAST_TOTAL" }, doc = "whether the weights of a query are divided by their sum" },
   { path = "encoding.normaliser.directional", seldom = true, type = "boolean", default = true, only = { "geometric" },
     fingerprints = { "direction_scale", "DIRECTION_WIDTH" },
     doc = "whether a query says by a learned map what keys to its right gain, and those to its left" },

@@ -325,7 +325,7 @@ function TestSchema.test_absent_follows_the_features()
   local off = updates .. " EVAL_DROPOUT"
   local score = " placed score_pair score_tables" .. off
   local drawn = "GRID_WIDTH cyclic FIRST_POSITION draw_sequence signed_distances "
-  local geometric = "geometric inverse_total direction_scale DIRECTION_WIDTH "
+  local geometric = "geometric LEAST_TOTAL direction_scale DIRECTION_WIDTH "
   local relative = "position_bias table_row relative_table visible " .. geometric
   local scalings = "interpolated log_base slowed "
   local others = "ATTENTION_KEEP_SCALE HIDDEN_KEEP_SCALE "
@@ -347,7 +347,7 @@ function TestSchema.test_absent_follows_the_features()
   lu.assertEquals(absent(ROPE, YARN, RANDOM),
     others .. "interpolated log_base " .. relative .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(absent(GEOMETRIC, "encoding.normaliser.normalised=false"), turns
-    .. "position_bias table_row relative_table visible inverse_total lh_draw_ " .. drawn
+    .. "position_bias table_row relative_table visible LEAST_TOTAL lh_draw_ " .. drawn
     .. "sinusoid position_table" .. score)
   lu.assertEquals(absent("encoding.score={ use = 'alibi' }"),
     turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table placed" .. off)

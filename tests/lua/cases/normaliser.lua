@@ -20,7 +20,7 @@ M.identifiers = {
   { "weigh_outwards", geometric },
   { "share_inwards", geometric },
   { "kernels/cpu/geometric.h", geometric },
-  { "inverse_sum", function(case) return not geometric(case) end },
+  { "inverse_sum", function(case) return not geometric(case) or case.family.normaliser.normalised end },
   { "LOGIT_SCALE", function(case) return not geometric(case) end },
   { "to_direction", function(case) return case.family.normaliser.directional or false end },
   { "self_inverse_of", function(case) return case.family.normaliser.normalised or false end },
