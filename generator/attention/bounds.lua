@@ -2,14 +2,14 @@
 --
 -- Input: a planned family of attentions with its terms. Output, all text:
 --
---   S, K        how many keys there are, and how far their rows are apart
+--   S, K        the number of keys, and the distance between their rows
 --   T_S         queries and keys, as arguments; length_words: as parameters
 --   from_key, to_key   the keys that a group of queries sees; keys_seen: their number; from_weights, from_values: the
---                      weights and the values of a group from the first of them on
---   from_query, to_query   the queries that are computed; first_group: the first query of the first group of them
---   span        these as arguments of the functions of a group; span_words: as parameters
---   of_head     declares T, and S where there are two lengths, of a head
---   of_step, of_shape   both lengths, of the step and of a shape
+--                      weights and the values of a group, from its first key on
+--   from_query, to_query   the queries that are computed; first_group: the first query of their first group
+--   span        the bounds of keys as arguments of the functions of a group; span_words: as parameters
+--   of_head     the declaration of T, and of S where there are two lengths, from a head
+--   of_step, of_shape   both lengths, from the step and from a shape
 
 local M = {}
 

@@ -1,22 +1,22 @@
--- The terms of an attention in device code: those of terms.lua with their pages for this target, and who owns sums.
+-- The terms of an attention in device code: the terms of terms.lua with their device pages, and the owners of sums.
 --
 -- Input: a family with its terms and `attends` so far (plan/deriving/cuda_half.lua). Output of M.terms: a list like
 -- that of terms.lua, with its properties and these:
 --
 --   reads_layer   functions over pairs need the number of the layer
---   placed        positions are drawn
+--   placed        positions are sampled
 --
--- A term may have several pages there, the text of each as of a term of its own. Output of M.owners, which needs these
--- terms as family.on_device.terms: passes that add up what entries of a table gather from their pairs,
+-- A term may have several pages on a device; each page's text then counts as a term. Output of M.owners, which needs
+-- these terms as family.on_device.terms: passes that sum what entries of a table gather from their pairs,
 --
---   class         what an entry is: expression/lower.lua; "row": a vector that several pairs share
+--   class         the class of an entry: expression/lower.lua; "row": a vector that several pairs share
 --   words         the class in words
---   kept          it reads gradients that the keys' pass has kept, and goes by query - key
---   rows          it adds up gradients of rows of pair vectors
---   gathered      tables of a pair scalar that it adds up
+--   kept          the pass reads gradients that the keys' pass has stored, and runs over query - key
+--   rows          the pass sums gradients of rows of pair vectors
+--   gathered      tables of a pair scalar that the pass sums
 --   template      of templates/attention/cuda
---   terms         with those of what is added up
---   first_task, tasks, unroll, leads   words and choices for a pass of what is kept
+--   terms         the terms, with those of what is summed
+--   first_task, tasks, unroll, leads   words and choices for a pass over stored gradients
 
 local M = {}
 
@@ -24,7 +24,7 @@ local WORDS = { query = "query", key = "key", distance = "query - key", row = "v
   sum = "query + key", pair = "pair" }
 local CLASSES = { "query", "key", "distance", "row", "sum", "pair" }
 
--- Pages of a kind of term on this target, where they are others than a term has as page or device_pages.
+-- Pages of a kind of term on this target, where they differ from a term's page or device_pages.
 local PAGES = {}
 
 local PLACES = { randomized = "placed_by_draw", sequence = "placed_by_sequence" }
@@ -42,7 +42,7 @@ function PAGES.pair_scalar(term)
   return { term.page, term.page == "scalar_trains" and term.scalar.cuda.gathers.uniform and "sums_of_heads" or nil }
 end
 
--- Rows are filled by a page of the pair vector here, whichever way they are found.
+-- A page of the pair vector fills rows here, whatever finds them.
 function PAGES.row_source()
   return {}
 end
@@ -94,12 +94,12 @@ local function gathers_of(family)
   return family.score.kind ~= "none" and family.score.cuda.gathers or {}
 end
 
--- The class of entries that rows of pair vectors are.
+-- The class of entries that rows of pair vectors belong to.
 local function class_of_rows(family)
   return family.relative.kind ~= "none" and (family.relative.toeplitz and "distance" or "row")
 end
 
--- Whether the gradients of the pairs are kept for the pass over distances: unless it needs the logits as well.
+-- Whether the gradients of pairs are stored for the pass over distances, which is so unless it also needs the logits.
 function M.keeps_pairs(family)
   local gathered = gathers_of(family).distance
   return (class_of_rows(family) == "distance" or gathered ~= nil) and not (gathered and gathered.needs_logit)

@@ -1,8 +1,8 @@
--- The kinds of terms that an attention is a list of, and where each stands among the others.
+-- The kinds of terms in an attention, and the rank of each kind.
 --
 -- Output: a list of { name, rank, about }. A skeleton includes the text of the terms that fill a slot in the order of
--- their ranks; sums of floats have that order, so that a rank is part of the bits. Two terms of one kind stand in the
--- order in which they were added.
+-- their ranks. Sums of floats follow that order, so a rank is part of the bits. Two terms of one kind follow the order
+-- in which they were added.
 
 return {
   { name = "position_source", rank = 10, about = "where tokens stand, and how far apart those of a pair are" },

@@ -1,52 +1,52 @@
 -- The terms of an attention: what its facets add to the loops over queries and keys.
 --
 -- Input: a planned family of attentions, whose loops are settled (recomputed_weights.lua). Output: its terms in the
--- order of their ranks, and beside them the properties that they have together. A term is
+-- order of their ranks, and the properties that they have together. A term is
 --
 --   kind, rank   of kinds.lua
 --   page         templates/attention/<target>/terms/<page>.tpl has its text, a section for every slot that it fills;
---                device_pages: on a device, several pages in its place
---   properties   true for each that it has
---   and whatever else its text reads: names that the text sees before those of the family.
+--                device_pages: on a device, several pages instead
+--   properties   true for each property of the term
+--   other names  names that the term's text sees before those of the family
 --
--- Skeletons ask for properties, which are these, each false where no term has it:
+-- Skeletons read these properties, each false where no term has it:
 --
---   positions: sided         queries and keys have draws of their own, also where both are of one stream
---   pair vectors: beside     a pair has a vector, so that the way back needs more than weights and their gradients
+--   positions: sided         queries and keys have positions sampled apart, even if both are of one stream
+--   pair vectors: beside     a pair has a vector: the backward pass needs more than weights and their gradients
 --                by_offset   pairs of equal key - query share a row: gradients of logits have zeros on both sides
 --                by_pair     a pair's row is looked up
---                far         a whole run of keys is asked for at once, before logits are
---                made        tables of them are made once a step
+--                far         a whole run of keys is looked up at once, before logits are computed
+--                made        tables of pair vectors are computed once a step
 --                biases      queries have biases, one for keys and one for rows
 --   pair scalar: scaled      the logit of a pair becomes a score
---                tables      by numbers of the step's tables, which are made ahead of it
---                again       the way back needs the logit
+--                tables      the score reads numbers from the step's tables, which are computed first
+--                again       the backward pass needs the logit
 --                trains      learned tables have gradients
---                changes     the gradient of a logit is not that of its score
+--                changes     the gradient of a logit differs from that of its score
 --                gathers     gradients of tables add up for a group of queries
---                row         a query with keys side by side has a form of its own; partly: not with all keys
+--                row         a query with consecutive keys has its own form; partly: not with all keys
 --   domain:      spans       a group of queries sees a span of keys
---                hides       of these a query may miss some
+--                hides       a query may miss some keys of the span
 --                opens       keys of the span before some key are open to all queries of a group
---                opens_later ... and behind some key
---                tests_all   there are no such keys, since a term hides pairs among them as well
---                gains       what scores gain is written before them
+--                opens_later keys of the span behind some key are open to all queries of a group
+--                tests_all   no key is open to all queries, since a term also hides pairs among these keys
+--                gains       the values that scores gain are written before the scores
 --                sees_all    a query that would see nothing sees all
 --                by_head     heads see other pairs
---                scattered   keys that a query sees do not lie side by side
+--                scattered   keys that a query sees are not consecutive
 --   contribution: directional   logits of keys to the right and to the left gain numbers of the query
---   row function: outwards   keys are tried outwards, and chances kept beside weights
---                normalised  weights are divided by their sum: the backward pass needs what was attended
---   weight map:  drops       weights are dropped out; the sign says so until the way back
---   row maps:    turns       rows are turned by their positions
+--   row function: outwards   keys are visited outwards, and probabilities are stored next to weights
+--                normalised  weights are divided by their sum: the backward pass needs the attended values
+--   weight map:  drops       weights are dropped out; their sign marks this until the backward pass
+--   row maps:    turns       rows are rotated by their positions
 --   any:         numbered    the loops over pairs need the number of the head
 --                sums        the blocks of a shard add up more than the gradient
---                after_positions   something is made of drawn positions
---                first_query the logits of a group hang on the number of its first query
+--                after_positions   something is computed from sampled positions
+--                first_query the logits of a group depend on the number of its first query
 --
--- vectors: how many of a head's width the way back reads for each query. scalar: what the pair scalar reads.
+-- vectors: vectors of the head's width that the backward pass reads for each query. scalar: what the pair scalar reads.
 --
--- Nothing here is text of a target; skeletons know these names and no facet.
+-- No name here is text of a target; skeletons know these names and no facet.
 
 local bounds = require("attention.bounds")
 local kinds = require("attention.kinds")
@@ -54,7 +54,7 @@ local pages = require("facets.pages")
 
 local M = {}
 
--- Dropout is the model's rather than a facet's.
+-- Dropout belongs to the model, not to a facet.
 local function weight_map(family)
   return family.drops and { kind = "weight_map", page = "dropped", site = family.drops.place, rate = family.drops.name,
     properties = { drops = true, numbered = true } } or nil
@@ -76,7 +76,7 @@ local function enter(terms, term)
   end
 end
 
--- Terms that exclude one another, of whichever pages: those that know each other say so before, in words of their own.
+-- Refuses terms that exclude one another. Pages that know of each other have refused first, with their own message.
 local function check(family, terms)
   local domains = 0
   for _, term in ipairs(terms) do
@@ -111,7 +111,7 @@ function M.of(family)
   return terms
 end
 
--- Sets the terms of every family, and what their loops call their bounds.
+-- Sets the terms of every family, and the names of its loops' bounds.
 function M.settle(plan)
   for _, family in ipairs(plan.attentions) do
     family.terms = M.of(family)

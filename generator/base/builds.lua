@@ -1,7 +1,7 @@
--- The folder of builds: that of LONGHAND_BUILD; else `build` in the checkout, if this user may write there; else one
--- for each checkout in the user's cache, so that an installed copy that nobody may write to serves many users.
+-- The folder of builds: LONGHAND_BUILD; else `build` in the checkout, if this user may write there; else a folder for
+-- each checkout in the user's cache, so that an installed copy that nobody may write to serves many users.
 --
--- Input: the repository's root. Output: a folder, absolute, or "build"; its callers find out whether it can be written.
+-- Input: the repository's root. Output: an absolute path, or "build"; callers check whether the folder can be written.
 
 local lfs = require("lfs")
 local paths = require("base.paths")
@@ -13,7 +13,7 @@ local M = {}
 
 local OWN = "build"
 
--- The folder that the user asks for, or nil.
+-- The folder that LONGHAND_BUILD names, or nil.
 local function requested_folder()
   local folder = os.getenv("LONGHAND_BUILD")
   return folder ~= "" and folder or nil

@@ -1,4 +1,4 @@
--- One text for one value: JSON with sorted keys, so that digests and comparisons do not depend on table order.
+-- A canonical text for a value: JSON with sorted keys, so that digests and comparisons do not depend on table order.
 --
 -- Input: nil, booleans, strings, integers, finite floats, sequences, tables with string keys. Output: one line.
 -- Floats print with seventeen digits, floats with an integer value as integers: 2e6 and 2000000 are one number.
@@ -26,7 +26,7 @@ function M.sorted_keys(t)
   return keys
 end
 
--- The keys that either of two tables has, sorted.
+-- The keys of either of two tables, sorted.
 function M.keys_of_both(a, b)
   local keys = lists.distinct(lists.join(M.sorted_keys(a), M.sorted_keys(b)))
   table.sort(keys)

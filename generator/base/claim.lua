@@ -1,13 +1,13 @@
--- Takes a folder for one process alone, by its name: what others find there says who has it.
+-- Claims a folder for one process, by the folder's name; the folder records which process holds it.
 --
 -- Input: a path. Output: a claim { path, mark }, where mark is the file in the folder whose name is the process's
--- identity; or nil, and the identity that is there instead, nil where there is none to be read.
+-- identity; or nil and the identity of the present holder, nil if none can be read.
 --
 -- An identity is HOST.PID-N.BOOT.NAMESPACE: the N-th claim of a process of a machine since its last start, in its
--- namespace of process ids (containers may share all the rest). A process is known to be gone where the last two and
--- the host are ours, and there is no such process; of others nothing is known. No step leaves a folder without its
--- mark: a folder with a mark takes its name by one rename, which fails where another's mark is; and the mark of a
--- process that is gone is renamed to the successor's, which only one of those who saw it can do.
+-- namespace of process ids (containers may share the rest). A process has certainly ended if host, boot and namespace
+-- are ours and no such process exists; nothing is known of other processes. No step leaves a folder without its mark: a
+-- marked folder takes its name by one rename, which fails if another marked folder has the name. The mark of an ended
+-- process is renamed to its successor's mark, which only one successor can do.
 
 local lfs = require("lfs")
 local lists = require("base.lists")
@@ -16,7 +16,7 @@ local write = require("base.write")
 
 local M = {}
 
-local TRIES = 3 -- where a claim is given back, or succeeded, while one looks at it
+local TRIES = 3 -- a claim may be given back, or taken over, during a try
 
 local process, claims = nil, 0
 
@@ -30,7 +30,7 @@ local function this_process()
   return process
 end
 
--- The parts of an identity; nil where it is none.
+-- The parts of an identity; nil if the text is not one.
 local function parse(identity)
   local host, pid, boot, namespace = identity:match("^(.+)%.(%d+)%-%d+%.(%x+)%.(%d+)$")
   return host and { host = host, pid = pid, boot = boot, namespace = namespace }
@@ -48,7 +48,7 @@ local function new_identity()
   return ("%s.%s-%d.%s.%s"):format(ours.host, ours.pid, claims, ours.boot, ours.namespace)
 end
 
--- Who has it, for people.
+-- The holder of a claim, in words for people.
 function M.who(identity)
   local one = identity and parse(identity)
   return one and ("%s, process %s"):format(one.host, one.pid) or "nobody has put a name there"
@@ -66,7 +66,7 @@ local function empty(folder, kept)
   end
 end
 
--- Removes what processes have left that were killed between the two steps of a claim.
+-- Removes what processes left that were killed between the two steps of a claim.
 local function sweep(path)
   local parent, front = path:match("^(.*/)([^/]*)$")
   for _, name in ipairs(write.names(parent)) do
@@ -77,7 +77,7 @@ local function sweep(path)
   end
 end
 
--- Puts a folder with a mark where none with a mark is. A network may lose the answer to a rename that was done.
+-- Puts a marked folder where no marked folder is. A network may lose the answer to a rename that was done.
 local function place(path, identity)
   local staged = path .. "." .. identity
   local made, message = lfs.mkdir(staged)
@@ -91,8 +91,8 @@ local function place(path, identity)
   return done, not made and message or nil
 end
 
--- Takes an absolute path or one with a slash, whose parent is there. What a process has left in the folder that is gone
--- is removed. Returns a claim; nil, who has it, and a message where no folder can be made there.
+-- Claims an absolute path, or one with a slash, whose parent exists. What an ended process has left in the folder is
+-- removed. Returns a claim; or nil, the holder, and a message if no folder can be made.
 function M.take(path)
   local identity = new_identity()
   local claim = { path = path, mark = path .. "/" .. identity }
@@ -116,7 +116,7 @@ function M.take(path)
   return nil, there
 end
 
--- Whether it is still ours: not given back, nor moved.
+-- Whether a claim still holds: it was neither given back nor moved.
 function M.is_held(claim)
   return lfs.attributes(claim.mark, "mode") == "file"
 end

@@ -1,12 +1,12 @@
--- The files and folders that a computation reads, for deciding later whether it would read equal contents again.
+-- The files and folders that a computation reads, to decide later whether it would read the same contents again.
 --
 -- Input: a function. Output: M.observe returns the dependencies, { [path] = state }, and the function's results. A
--- state is a text: for a file its device, inode, size and times of change, for a folder that was listed its names,
--- otherwise the kind of the entry, or that there is none. M.state returns the present state of a path, M.hold whether
--- all states are unchanged, M.settled whether they were already so before a time.
--- Invariants: everything is observed that passes through io.open, lfs.attributes and lfs.dir, except files that are
--- written; a file that is read as a module is not, M.modules has those. Each state is taken before the function sees
--- the file.
+-- state is a text: for a file its device, inode, size and times of change, for a listed folder its names, otherwise the
+-- kind of the entry, or that there is none. M.state returns the present state of a path, M.hold whether all states are
+-- unchanged, M.settled whether they were already so before a time.
+-- Invariants: everything that passes through io.open, lfs.attributes and lfs.dir is observed, except files that are
+-- written. Files that are read as modules are not observed; M.modules adds them. Each state is taken before the
+-- function sees the file.
 
 local lfs = require("lfs")
 local paths = require("base.paths")
@@ -14,8 +14,8 @@ local paths = require("base.paths")
 local M = {}
 
 local ABSENT = "absent"
-local LISTED = "names/" -- in front of a folder's names; a name holds no slash
-local COARSEST = 2 -- seconds: what the times of a file may be rounded to
+local LISTED = "names/" -- prefix of a folder's names; a name holds no slash
+local COARSEST = 2 -- seconds: the coarsest rounding of a file's times
 
 local attributes, list, open = lfs.attributes, lfs.dir, io.open
 local reused = {}
@@ -31,7 +31,7 @@ local function listing(path, own)
   return good and LISTED .. table.concat(names, "/") or LISTED .. "/unreadable"
 end
 
--- The state of a path; listed: its names, where it is a folder, but for those in `own`.
+-- The state of a path; listed: for a folder, its names without those in `own`.
 function M.state(path, listed, own)
   local found = attributes(path, reused)
   if not found then
@@ -46,7 +46,7 @@ local function is_listed(state)
   return state:sub(1, #LISTED) == LISTED
 end
 
--- Calls work(...) and returns the dependencies, then what it returns.
+-- Calls work(...) and returns the dependencies, then the results of work.
 function M.observe(work, ...)
   local found = {}
   local function note(path, listed)
@@ -76,7 +76,7 @@ function M.observe(work, ...)
   return found, work(...)
 end
 
--- Adds the files of all modules that are loaded.
+-- Adds the files of all loaded modules.
 function M.modules(found)
   for name in pairs(package.loaded) do
     local path = package.searchpath(name, package.path) or package.searchpath(name, package.cpath)
@@ -86,7 +86,7 @@ function M.modules(found)
   end
 end
 
--- Takes away what the work itself wrote since: own, by absolute path. A listing of a folder goes without these names.
+-- Removes what the work itself has written since: own, by absolute path. Listings of folders lose these names.
 function M.without(found, own)
   for path, state in pairs(found) do
     if own[paths.absolute(path)] then
@@ -101,7 +101,7 @@ function M.without(found, own)
   end
 end
 
--- Whether every path has the state that it had; own: as M.without has it.
+-- Whether every path still has its state; own: as for M.without.
 function M.hold(found, own)
   for path, state in pairs(found) do
     if M.state(path, is_listed(state), own) ~= state then
@@ -111,8 +111,8 @@ function M.hold(found, own)
   return true
 end
 
--- Whether all files had their last change well before a time: one that changes again within the same second, to as many
--- bytes, has the same state.
+-- Whether the last change of every file was well before a time: a file that changes again within the same second, to
+-- the same number of bytes, has the same state.
 function M.settled(found, time)
   for _, state in pairs(found) do
     local modification, change = state:match("^file %d+ %d+ %d+ (-?%d+) (-?%d+)$")

@@ -9,7 +9,7 @@
 --       expected: ...
 --       hint: ...
 -- sorted by position (files in the order they were given to d:source), at most LIMIT errors, then one closing line.
--- Invariants: no I/O; the same records give the same text, whatever the order they were added in at one position.
+-- Invariants: no I/O; the same records give the same text, in whatever order the records of one position were added.
 
 local lists = require("base.lists")
 local escape = require("base.escape")
@@ -26,7 +26,7 @@ function M.new()
   return setmetatable({ records = {}, known = {}, lines = {}, rank = {}, files = 0 }, Diagnostics)
 end
 
--- Hands in the text of a file, so that errors in it can show their line. The first file given sorts first.
+-- Takes the text of a file, so that errors in it can show their line. The first file given sorts first.
 function Diagnostics:source(path, text)
   self.lines[path] = lists.matches(text .. "\n", "(.-)\n")
   if not self.rank[path] then
@@ -41,11 +41,10 @@ local function identity(record)
   return table.concat({ at.set or at.path or "", at.line or 0, at.col or 0, fault, record.what }, "\0")
 end
 
--- Adds one error: { path, line, col, field, what, expected, hint, notes = { { path, line, col, what }, ... } }.
--- Only `what` is needed; a hint may be a function that makes it, called only where it is shown. The position may be
--- given as a table instead: at = { path, line, col }, or at = { set = text }
--- for a value that comes from the command line. An error that is known already is not added again; fault: by what it is
--- known in the place of its field, where one value is read for several.
+-- Adds one error: { path, line, col, field, what, expected, hint, notes = { { path, line, col, what }, ... } }. Only
+-- `what` is required; a hint may be a function, called only if the hint is shown. The position may be a table: at = {
+-- path, line, col }, or at = { set = text } for a value from the command line. An error is added once; if one value is
+-- read for several fields, `fault` identifies the error in place of its field.
 function Diagnostics:add(record)
   assert(type(record.what) == "string", "an error needs `what`")
   local text = identity(record)
@@ -60,7 +59,7 @@ function Diagnostics:add(record)
   self.records[record.order] = record
 end
 
--- A note for every error that is added from now on; nil: none.
+-- Sets a note for every error that is added from now on; nil: none.
 function Diagnostics:within(remark)
   self.remark = remark
 end
@@ -69,7 +68,7 @@ function Diagnostics:count()
   return #self.records
 end
 
--- "path:line:col: " in front of an error or a note, as far as that is known.
+-- The prefix "path:line:col: " of an error or a note, as far as the position is known.
 local function place(record)
   local at = record.at or record
   local text = at.set or at.path and table.concat({ at.path, at.line, at.line and at.col }, ":")
@@ -129,7 +128,7 @@ local function format(self, record, out)
   end
 end
 
--- The errors by position, those of one place in the order in which they were added.
+-- The errors by position; errors of one place in the order in which they were added.
 local function sorted(self)
   local keys, list = {}, lists.join({}, self.records)
   for _, record in ipairs(list) do
@@ -172,7 +171,7 @@ function Diagnostics:list()
   end)
 end
 
--- Calls work(...): what it returns; or nil and the problem that it throws, a table that says so. Other errors go on.
+-- Returns the results of work(...), or nil and the problem table that it throws. Other errors propagate.
 function M.attempt(work, ...)
   local ok, result = xpcall(work, function(err)
     return type(err) == "table" and err or debug.traceback(err)
@@ -183,12 +182,12 @@ function M.attempt(work, ...)
   return ok and result or nil, not ok and result or nil
 end
 
--- That a path names no file of a kind; mode: what is there, as lfs.attributes says, or nil.
+-- The message that a path names no file of a kind; mode: the kind of the entry that is there (lfs.attributes), or nil.
 function M.no_such(kind, path, mode)
   return ("no such %s: %s%s"):format(kind, path, mode and (", which is a %s"):format(mode) or "")
 end
 
--- A value as a message shows it: strings quoted, numbers in their shortest form, tables by what they are.
+-- A value as a message shows it: strings quoted, numbers in their shortest form, tables by their kind.
 function M.show(value)
   if type(value) == "string" then
     local text = #value > 60 and value:sub(1, 57) .. "..." or value

@@ -1,16 +1,16 @@
 -- Escapes text of users and of other files for the languages that Longhand writes: one function for each.
 --
--- Input: any text, whatever its bytes. Output: text that the language, where it expects text, reads as nothing but
--- text. All functions but shell and make, which must name a file exactly, return one line of valid UTF-8: a control
--- character, and every byte that is not UTF-8, becomes a question mark. Text in one language nested in another is
--- passed through both functions, the inner language's first.
+-- Input: any bytes. Output: text that the language reads as nothing but text, where it expects text. All functions but
+-- shell and make, which must name a file exactly, return one line of valid UTF-8: a control character, and every byte
+-- that is not UTF-8, becomes a question mark. Text in one language nested in another passes through both functions, the
+-- inner language's first.
 
 local M = {}
 
 -- Code points that are not printable or not allowed in XML.
 local UNPRINTABLE = { ["\u{FFFE}"] = true, ["\u{FFFF}"] = true, ["\u{2028}"] = true, ["\u{2029}"] = true }
 
--- Bytes of an invalid text, one by one where they are none of a character.
+-- Text with invalid bytes replaced: bytes that form no character are handled one by one.
 local function mended(text)
   local parts, at = {}, 1
   while at <= #text do
@@ -38,14 +38,14 @@ function M.plain(text)
   end))
 end
 
--- Inside /* */: nothing that ends the comment, or begins another.
+-- Text inside /* */: nothing in it ends the comment or begins another.
 function M.c_comment(text)
   return (M.plain(text):gsub("%*/", "* /"):gsub("/%*", "/ *"))
 end
 
 local C_ESCAPES = { ["\\"] = "\\\\", ['"'] = '\\"', ["\n"] = "\\n", ["\t"] = "\\t" }
 
--- Between double quotes of C, byte for byte; two question marks could begin a trigraph.
+-- Text between double quotes of C, byte for byte; two question marks could begin a trigraph.
 function M.c_string(text)
   return (tostring(text):gsub('[%c\\"]', function(byte)
     return C_ESCAPES[byte] or ("\\%03o"):format(byte:byte())
@@ -63,9 +63,9 @@ function M.json(text)
   end) .. '"'
 end
 
--- A gnuplot string with its quotes, in one line: at the end of a line gnuplot ends the string and begins a command. In
--- single quotes nothing else is special but these, and a doubled one is misread in front; in double ones it would also
--- run what stands in backquotes.
+-- A gnuplot string with its quotes, in one line: gnuplot ends a string at the end of a line and begins a command. In
+-- single quotes only these quotes are special, and a doubled quote at the front is misread; in double quotes gnuplot
+-- would also run text in backquotes.
 function M.gnuplot(text)
   text = M.plain(text)
   if not text:find("'", 1, true) then
@@ -87,7 +87,7 @@ local LATEX_ESCAPES = {
   ["<"] = "\\textless{}", [">"] = "\\textgreater{}", ["|"] = "\\textbar{}", ['"'] = "\\textquotedbl{}",
 }
 
--- Paragraphs and cells of LaTeX. Behind the \\ of a row, a star or a bracket in front would be read as its argument.
+-- Paragraphs and cells of LaTeX. LaTeX would read a leading star or bracket as an argument of the previous row's \\.
 function M.latex(text)
   return (M.plain(text):gsub('[\\{}$&#%%_^~<>|"]', LATEX_ESCAPES):gsub("±", "$\\pm$"):gsub("^( *)([%[*])", "%1{%2}"))
 end
@@ -105,7 +105,7 @@ function M.shell(word)
   return "'" .. word:gsub("'", "'\\''") .. "'"
 end
 
--- A file name as make and the recipes of the Makefile take it, exactly; nil where they cannot.
+-- A file name exactly as make and the recipes of the Makefile take it; nil if they cannot.
 function M.make(word)
   return not word:find("[^%w_./+,=@^\x80-\xFF-]") and not word:find("^-") and word or nil
 end

@@ -1,7 +1,7 @@
--- SHA-256 of a file of data, by the system's program where there is one: it is a hundred times as fast as ours.
+-- SHA-256 of a data file, by the system's program if there is one: it is a hundred times as fast as sha256.lua.
 --
--- Input: a path. Output: 64 hexadecimal digits in lower case, or nil where there is no file that can be read. A file is
--- read once as long as its number, size and times stay the same.
+-- Input: a path. Output: 64 hexadecimal digits in lower case, or nil if the file cannot be read. A file is read once as
+-- long as its inode, size and times stay the same.
 
 local lfs = require("lfs")
 local sha256 = require("base.sha256")

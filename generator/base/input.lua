@@ -1,19 +1,19 @@
--- Files that somebody else may have written: opened only where they are regular files and no larger than they may be.
+-- Reads files that somebody else may have written, if they are regular files within a size limit.
 --
--- Input: a path, or JSON. Output: text, or a decoded value; nil and what is wrong, { found, expected }; nil alone where
--- there is no such file. A pipe, a device or a folder is never opened, so nothing here waits.
+-- Input: a path, or JSON. Output: text, or a decoded value; nil and what is wrong, { found, expected }; nil alone if
+-- the file does not exist. A pipe, a device or a folder is never opened, so nothing here waits.
 
 local json = require("dkjson")
 local lfs = require("lfs")
 
 local M = {}
 
-local BLOCK = 1 << 16 -- bytes that are read at once
+local BLOCK = 1 << 16 -- bytes of one read
 
 M.NULL = json.null
-M.OBJECT, M.LIST = {}, {} -- metatables of what is decoded: {} and [] differ
+M.OBJECT, M.LIST = {}, {} -- metatables of decoded values: {} and [] differ
 
--- Opens a regular file of at most `largest` bytes; its size too.
+-- Opens a regular file of at most `largest` bytes; returns its size as well.
 local function open(path, largest)
   local attributes = lfs.attributes(path)
   if not attributes then
@@ -40,9 +40,9 @@ function M.read(path, largest)
   return text or ""
 end
 
--- Calls take(line, number, whole) for the lines of a file that are not empty, while it returns nothing; whole: its end
--- is there. A line of more than `longest` bytes is cut behind as many and one. Returns what take returned, or nil and
--- what is wrong with the file. No more of it is held at once than a block and a line.
+-- Calls take(line, number, whole) for each line of a file that is not empty, until it returns something; whole: the
+-- line has its end. A line of more than `longest` bytes is cut after longest + 1 bytes. Returns the result of take, or
+-- nil and what is wrong with the file. At most a block and a line are in memory at once.
 function M.lines(path, largest, longest, take)
   local file, problem = open(path, largest)
   if not file then
@@ -81,7 +81,7 @@ function M.tail(path, bytes)
   return text or ""
 end
 
--- Decodes a whole text. Its tables have the metatables above; null is NULL.
+-- Decodes a whole text. Its tables have the metatables M.OBJECT and M.LIST; null is NULL.
 function M.decode(text)
   local good, value, after = pcall(json.decode, text, 1, M.NULL, M.OBJECT, M.LIST)
   if not good then

@@ -1,9 +1,9 @@
--- Makes, moves and deletes inside a folder that others may have written to, never through a link: one that lies there
--- may lead to files of somebody else's.
+-- Makes, moves and deletes inside a folder that others may have written to, never through a link: a link there may lead
+-- to somebody else's files.
 --
--- Input: the folder, and a path that begins with it. Output: true; or nil and a message, which names the link where one
--- is in the way. The folder itself may be a link, since its user named it. What lies at the end of a path may be one,
--- too: it is moved or deleted itself.
+-- Input: the folder, and a path that begins with it. Output: true; or nil and a message, which names the link if one is
+-- in the way. The folder itself may be a link, since its user named it. The last entry of a path may also be a link:
+-- the link itself is moved or deleted.
 
 local lfs = require("lfs")
 local escape = require("base.escape")
@@ -11,7 +11,7 @@ local write = require("base.write")
 
 local M = {}
 
--- The first link on the way from the folder to a path, the path included; nil where there is none.
+-- The first link between the folder and a path, the path included; nil if there is none.
 function M.link(folder, path)
   assert(path:sub(1, #folder + 1) == folder .. "/", path)
   for at in path:gmatch("()/", #folder + 2) do
@@ -28,7 +28,7 @@ function M.words(link)
     .. "through a link"):format(link))
 end
 
--- Calls act(path, ...) where no link is on the way to what holds the paths; else nil and a message.
+-- Calls act(path, ...) if no link leads to the parents of the paths; else returns nil and a message.
 local function guard(act, folder, ...)
   for _, path in ipairs({ ... }) do
     local parent = path:match("^(.*)/")
@@ -57,7 +57,7 @@ function M.make_directory(folder, path)
   return guard(function() return write.make_directory(path) end, folder, path .. "/any")
 end
 
--- Makes the folder of a file that is to be written or appended to; what lies there and is no file goes.
+-- Makes the folder of a file that is to be written or appended to; an entry there that is no file is removed.
 function M.clear(folder, path)
   local made, message = M.make_directory(folder, (path:match("^(.*)/")))
   if made and lfs.symlinkattributes(path, "mode") ~= "file" then

@@ -11,12 +11,12 @@ function M.has(list, value)
   return false
 end
 
--- Adds the items of another list behind those of a list, which is returned.
+-- Appends the items of another list to a list and returns the list.
 function M.append(list, more)
   return table.move(more, 1, #more, #list + 1, list)
 end
 
--- A new list of the items of both, in this order.
+-- A new list of the items of both lists, in this order.
 function M.join(first, second)
   return M.append(table.move(first, 1, #first, 1, {}), second)
 end
@@ -30,7 +30,7 @@ function M.set(list)
   return set
 end
 
--- The items by the key that a function gives of each.
+-- The items by key, where a function gives the key of each item.
 function M.by(list, key_of)
   local items = {}
   for _, item in ipairs(list) do
@@ -44,7 +44,7 @@ function M.words(text)
   return M.set(M.matches(text, "%S+"))
 end
 
--- A new table with the fields of all these, of the last one that has a field.
+-- A new table with the fields of all these tables; the last table that has a field wins.
 function M.merged(...)
   local new = {}
   for _, each in ipairs({ ... }) do
@@ -55,7 +55,7 @@ function M.merged(...)
   return new
 end
 
--- A copy of plain data that shares no table with it.
+-- A copy of plain data that shares no table with the original.
 function M.copy(value)
   if type(value) ~= "table" then
     return value
@@ -67,7 +67,7 @@ function M.copy(value)
   return new
 end
 
--- The value at a path of names; nil also where a table on the way is missing.
+-- The value at a path of names; nil also if a table of the path is missing.
 function M.at(value, path)
   for name in path:gmatch("[^%.]+") do
     if type(value) ~= "table" then
@@ -78,7 +78,7 @@ function M.at(value, path)
   return value
 end
 
--- The results of a function of (item, index), in order; items for which it gives nil are left out.
+-- The results of a function of (item, index), in order, without results of nil.
 function M.map(list, of)
   local results = {}
   for i, item in ipairs(list) do
@@ -87,7 +87,7 @@ function M.map(list, of)
   return results
 end
 
--- The first item that a function of it says yes to; nil where there is none.
+-- The first item that a predicate holds for; nil if there is none.
 function M.find(list, fits)
   for _, item in ipairs(list) do
     if fits(item) then
@@ -107,7 +107,7 @@ function M.any(list, of)
   return false
 end
 
--- The sum of a function's numbers.
+-- The sum of a function over the items.
 function M.sum(list, of)
   local sum = 0
   for _, item in ipairs(list) do
@@ -116,22 +116,22 @@ function M.sum(list, of)
   return sum
 end
 
--- The largest of a function's numbers, at least 0.
+-- The largest value of a function over the items, at least 0.
 function M.most(list, of)
   return math.max(0, table.unpack(M.map(list, of)))
 end
 
--- The items that a function of them says yes to.
+-- The items that a predicate holds for.
 function M.filter(list, fits)
   return M.map(list, function(item) return fits(item) and item or nil end)
 end
 
--- How many items a function of them says yes to.
+-- The number of items that a predicate holds for.
 function M.count(list, fits)
   return #M.filter(list, fits)
 end
 
--- The texts that a pattern, or the one capture in it, finds in a text, in order.
+-- The matches of a pattern, or of its one capture, in a text, in order.
 function M.matches(text, pattern)
   local results = {}
   for one in text:gmatch(pattern) do
@@ -140,7 +140,7 @@ function M.matches(text, pattern)
   return results
 end
 
--- The items of the lists that a function gives of each item, in one list.
+-- The items of the lists that a function gives for each item, in one list.
 function M.flat(list, of)
   local results = {}
   for _, item in ipairs(list) do
@@ -149,7 +149,7 @@ function M.flat(list, of)
   return results
 end
 
--- Lists of the items that have the same `key`, a function of them, in the order in which the keys are met.
+-- Lists of the items of equal key (a function of an item), in the order of each key's first item.
 function M.group(list, key_of)
   local groups, at = {}, {}
   for _, item in ipairs(list) do
@@ -163,12 +163,12 @@ function M.group(list, key_of)
   return groups
 end
 
--- A list without the items that are in it before.
+-- A list without repeated items.
 function M.distinct(list)
   return M.map(M.group(list, function(item) return item end), function(group) return group.key end)
 end
 
--- Goes through the lists that items have as their field `key`: (item, item of its list).
+-- Iterates over the lists that items have in their field `key`: (item, item of its list).
 function M.nested(list, key)
   return coroutine.wrap(function()
     for _, outer in ipairs(list) do
@@ -179,7 +179,7 @@ function M.nested(list, key)
   end)
 end
 
--- The names of things that have one.
+-- The names of items that have a name.
 function M.names(list)
   return M.map(list, function(one) return one.name end)
 end

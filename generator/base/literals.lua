@@ -1,6 +1,6 @@
--- C literals: numbers, and text in lines of at most 100 characters, escapes counted.
+-- C literals: numbers, and text in lines of at most 100 characters, counted with escapes.
 --
--- Input: a number, names or a text. Output: a word, or nil and what is wrong; lists of lines for templates.
+-- Input: a number, names or a text. Output: a word, or nil and a message; lists of lines for templates.
 
 local lists = require("base.lists")
 local escape = require("base.escape")
@@ -10,8 +10,8 @@ local M = {}
 
 local COLUMNS = 100
 
--- A C literal of a finite number: with a point or an exponent, and as few significant digits as name the same number of
--- its type, from `fewest`, which every decimal of that length survives, to two or three more. pack: the type's format.
+-- A C literal of a finite number, with a point or an exponent, in the fewest digits that keep its value in the type.
+-- fewest: the significant digits that the type keeps of every decimal. pack: the type's format.
 local function literal(value, fewest, pack, suffix, largest)
   if math.type(value) == nil then
     return nil, ("a number is needed, not %s"):format(type(value))
@@ -36,14 +36,14 @@ function M.f64(value)
   return literal(value, 15, "d", "", 1.7976931348623157e308)
 end
 
--- Names, each in quotes, between commas.
+-- Names in quotes, separated by commas.
 function M.names(names)
   return wording.filled(lists.map(names, function(name, i)
     return ('"%s"%s'):format(escape.c_string(name), i < #names and "," or "")
   end), COLUMNS)
 end
 
--- One text in pieces, without the quotes around each.
+-- One text in pieces, without the quotes around each piece.
 function M.text(text)
   local lines, line = {}, ""
   local escaped, at = escape.c_string(text), 1

@@ -1,4 +1,4 @@
--- Names that a user gives to something and generated code, files and flags then have: of values, blocks and options.
+-- Names that a user gives and that generated code, files and flags then use: of values, blocks and options.
 
 local lists = require("base.lists")
 
@@ -12,8 +12,8 @@ function M.is(name)
   return type(name) == "string" and name:find("^[a-z][a-z0-9_]*$") ~= nil and #name <= LONGEST
 end
 
--- Keywords, alternative tokens and macros of C, C++ and CUDA that are spelled as such names are, and those that
--- compilers add to them; `real` is a type of generated code.
+-- Keywords, alternative tokens and macros of C, C++ and CUDA that match the pattern of user names, and words that
+-- compilers add; `real` is a type of generated code.
 local OF_COMPILERS = lists.words([[alignas alignof alloca and and_eq asm assert auto bitand bitor bool break case catch
   char char16_t char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr
   constinit continue decltype default delete do double dynamic_cast else enum explicit export extern false float
@@ -25,7 +25,7 @@ local OF_COMPILERS = lists.words([[alignas alignof alloca and and_eq asm assert 
 
 M.FREE = M.TEXT .. "; no word of C, C++ or CUDA"
 
--- Whether generated code may call something so.
+-- Whether generated code may use a name.
 function M.is_free(name)
   return M.is(name) and not OF_COMPILERS[name]
 end
@@ -40,7 +40,7 @@ function M.unused(name, taken)
   return unused
 end
 
--- The gradient of a value has `d` before the value's name, or `d_` where that would be a word of a compiler's.
+-- The name of a value's gradient: the value's name after `d`, or after `d_` if that would be a word of a compiler.
 function M.gradient(name)
   return (OF_COMPILERS["d" .. name] and "d_" or "d") .. name
 end

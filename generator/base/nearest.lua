@@ -1,7 +1,7 @@
--- Nearest names: a name of a list that a misspelt one most likely stands for.
+-- Nearest names: the name of a list that a misspelt name most likely means.
 --
--- Input: the name, the names that there are. Output: one of them, or a question for it as hints have it; nil where none
--- is near, or where the name is no text.
+-- Input: the name, the list of names. Output: one of them, or a question about it in the form of hints; nil if no name
+-- is near, or if the name is no text.
 
 local M = {}
 
@@ -25,7 +25,7 @@ local function distance(a, b)
   return previous[#b]
 end
 
--- The name of a list that is meant, or nil.
+-- The name of a list that a misspelt name most likely means, or nil.
 function M.name(name, names)
   local best, best_distance
   if type(name) ~= "string" or #name > 60 then
@@ -40,7 +40,7 @@ function M.name(name, names)
   return best
 end
 
--- form: how the question has the name; in quotes unless given.
+-- A hint that names the nearest name. form: the format of the name in the question; in quotes unless given.
 function M.hint(name, names, form)
   local near = M.name(name, names)
   return near and ("did you mean %s?"):format((form or '"%s"'):format(near)) or nil

@@ -8,7 +8,7 @@ local write = require("base.write")
 
 local M = {}
 
--- Joins and tidies: "." and ".." and doubled slashes go where they can.
+-- Joins and simplifies paths: removes ".", ".." and doubled slashes where possible.
 function M.normalise(path)
   local parts = {}
   for part in path:gmatch("[^/]+") do
@@ -21,7 +21,7 @@ function M.normalise(path)
   return (path:sub(1, 1) == "/" and "/" or "") .. table.concat(parts, "/")
 end
 
--- A path that names the same from any folder. Its ".." stay: behind a link it depends on where that leads.
+-- A path that names the same file from any folder. Its ".." stay: behind a link their meaning depends on the link.
 function M.rooted(path)
   return path:sub(1, 1) == "/" and path or lfs.currentdir() .. "/" .. path
 end
@@ -30,7 +30,7 @@ function M.absolute(path)
   return M.normalise(M.rooted(path))
 end
 
--- A folder in LONGHAND_CACHE, or in longhand in the user's own cache; nil where there is none to be had.
+-- A folder in LONGHAND_CACHE, or in longhand in the user's own cache; nil if neither is set.
 function M.cache(name)
   local given, cache, home = os.getenv("LONGHAND_CACHE"), os.getenv("XDG_CACHE_HOME"), os.getenv("HOME")
   if given and given ~= "" then
@@ -41,7 +41,7 @@ function M.cache(name)
   return home and home:sub(1, 1) == "/" and home .. "/.cache/longhand/" .. name or nil
 end
 
--- An absolute path as seen from a folder, which is absolute too: "./a" or "../../a".
+-- An absolute path relative to a folder, which is absolute too: "./a" or "../../a".
 function M.relative(path, folder)
   local to, from, same = lists.matches(path, "[^/]+"), lists.matches(folder, "[^/]+"), 0
   while same < #from and same < #to - 1 and to[same + 1] == from[same + 1] do
