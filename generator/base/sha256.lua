@@ -16,8 +16,8 @@ local ROUND = {
   0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 }
 
--- One round, with the words' names of its turn in place of A to H, its word of the schedule W and its constant K. A
--- word doubled into the upper half is rotated by one shift. What that leaves in upper halves is masked at the end.
+-- One round. A to H stand for the round's eight working words, W for its word of the schedule, K for its constant. A
+-- word doubled into the upper half is rotated by one shift. The leftover upper halves are masked at the end.
 local TURN = [[
 x = E * 0x100000001
 H = H + (x >> 6 ~ x >> 11 ~ x >> 25) + (G ~ E & (F ~ G)) + W + K
@@ -26,14 +26,14 @@ x = A * 0x100000001
 H = H + (x >> 2 ~ x >> 13 ~ x >> 22) + (A & B | C & (A | B)) & 0xffffffff
 ]]
 
--- The next word of the schedule, in the place of the one that is 16 words back.
+-- The next word of the schedule, which replaces the word 16 places back.
 local EXTEND = [[
 x, y = S * 0x100000001, V * 0x100000001
 W = W + U + (x >> 7 ~ x >> 18 ~ S >> 3) + (y >> 17 ~ y >> 19 ~ V >> 10) & 0xffffffff
 ]]
 
--- A function of a padded text that gives the eight words of its hash. All rounds are written out, with words as locals:
--- the digests of sources are most of what generating takes, and this takes half the time of a loop over tables.
+-- Compiles a function that gives the eight words of a padded text's hash. All rounds are written out, with words as
+-- locals: digests of sources take most of a generation's time, and this form takes half the time of a loop over tables.
 local function compile()
   local words, turns = {}, {}
   for t = 0, 15 do

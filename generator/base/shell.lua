@@ -1,7 +1,7 @@
 -- Runs other programs: the compiler, make, gnuplot, a trainer.
 --
--- Input: a list of words, quoted by escape.lua. The address-space limit that the launcher puts on Lua is lifted for
--- them, and the launcher's descriptor is closed. Prints nothing itself.
+-- Input: a list of words, which escape.lua quotes. Programs run without the address-space limit that the launcher puts
+-- on Lua, and with the launcher's descriptor closed. This module prints nothing.
 
 local lists = require("base.lists")
 local escape = require("base.escape")
@@ -22,7 +22,7 @@ local function outcome(ok, how, code)
   return how == "signal" and 128 + code or code
 end
 
--- Runs a command; its output goes where ours goes, or to options.output, with options.errors_too for both streams.
+-- Runs a command; its output goes to our standard output, or to options.output, which errors_too gives both streams.
 -- Returns the exit code, 128 + n after signal n.
 function M.run(words, options)
   local line = PREPARE .. M.line(words)
@@ -32,31 +32,31 @@ function M.run(words, options)
   return outcome(os.execute(line))
 end
 
--- Starts a command and gives a file with what it prints.
+-- Starts a command and returns a file with its output.
 function M.open(words)
   return assert(io.popen(PREPARE .. M.line(words), "r"))
 end
 
--- Runs a command and returns what it printed, and the exit code.
+-- Runs a command and returns its output and the exit code.
 function M.capture(words)
   local pipe = M.open(words)
   local text = pipe:read("a")
   return text, outcome(pipe:close())
 end
 
--- The output and the errors that a command printed, without blanks at the end, and its exit code.
+-- Runs a command and returns its output and errors, without blanks at the end, and its exit code.
 function M.answer(words)
   local text, code = M.capture({ "sh", "-c", 'exec "$@" 2>&1', "sh", table.unpack(words) })
   return text:gsub("%s+$", ""), code
 end
 
--- The words of a make in the repository, as if no other make had begun it, with settings and goals.
+-- The words of a make in the repository that no other make has started, with settings and goals.
 function M.make(root, ...)
   return { "env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "-s", "--no-print-directory", "-C",
     root, ... }
 end
 
--- A new folder that is nobody else's, for the caller to remove; or nil and a message.
+-- Makes a new folder that no other process uses, for the caller to remove; or returns nil and a message.
 function M.temporary()
   local text, code = M.capture({ "mktemp", "-d" })
   local path = text:match("^(/[^\n]*)\n$")

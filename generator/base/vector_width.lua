@@ -2,7 +2,7 @@
 
 local M = { WIDEST = 16 }
 
--- The elements that so many take up in whole vectors.
+-- Rounds a number of elements up to whole vectors.
 function M.filled(count)
   return (count + M.WIDEST - 1) // M.WIDEST * M.WIDEST
 end

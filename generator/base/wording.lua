@@ -1,4 +1,5 @@
--- Words that several verbs say: counts with their noun, the layers of a model, spans of time; words in lines.
+-- Words that several verbs print: counts with their noun, the layers of a model, durations; and words filled into
+-- lines.
 --
 -- Input: numbers; a model's section of a resolved spec; words. Output: text.
 
@@ -9,12 +10,12 @@ function M.count(count, noun)
   return ("%s %s%s"):format(count, noun, count == 1 and "" or "s")
 end
 
--- "a", or "an" where the noun begins with a vowel.
+-- "a", or "an" if the noun begins with a vowel.
 function M.article(noun)
   return noun:find("^[aeiouAEIOU]") and "an" or "a"
 end
 
--- Lines of at most so many columns, as words fill them, with a space or `between` between two.
+-- Fills words into lines of at most `columns` columns, separated by a space or by `between`.
 function M.filled(words, columns, between)
   local lines, line = {}, ""
   between = between or " "
@@ -29,7 +30,7 @@ function M.filled(words, columns, between)
   return lines
 end
 
--- How many layers a model has, of every stack; nil where that is not known.
+-- The number of layers of a model, over every stack; nil if it is not known.
 function M.layers(model)
   if model.encoder_layers and model.decoder_layers then
     return ("%s and %s"):format(M.count(model.encoder_layers, "encoder layer"),
@@ -38,7 +39,7 @@ function M.layers(model)
   return model.layers and M.count(model.layers, "layer")
 end
 
--- "240 h", "1 h 05 min", "3 min 10 s", "12 s", "2.5 s"; "?" where it is not known.
+-- "240 h", "1 h 05 min", "3 min 10 s", "12 s", "2.5 s"; "?" if the duration is not known.
 function M.duration(seconds)
   if not (seconds >= 0 and seconds < 3.6e8) then
     return "?"
@@ -56,7 +57,7 @@ function M.duration(seconds)
   return seconds < 0.1 and "under 0.1 s" or ("%.1f s"):format(seconds)
 end
 
--- The unit in which a list of seconds is printed best: "hours", "minutes" or "seconds", and how many seconds it has.
+-- The best unit to print a list of seconds in, "hours", "minutes" or "seconds", and its length in seconds.
 function M.unit(list)
   local longest = 0
   for _, seconds in ipairs(list) do

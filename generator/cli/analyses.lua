@@ -11,7 +11,7 @@ local M = {}
 
 local count, positive = converters.count, converters.positive
 
--- Task lengths, at least `fewest` different ones.
+-- A converter of task lengths: at least `fewest` different ones.
 local function lengths(fewest)
   local read = converters.list("--lengths", "different lengths from 1 on, such as 40,150", function(word, list)
     local length = positive(word)
@@ -26,7 +26,7 @@ local function lengths(fewest)
   end
 end
 
--- An analysis of what runs trace; of examples of some lengths, unless fewest is nil.
+-- Adds an analysis of traced runs. fewest: the least number of task lengths; nil: the analysis has no --lengths.
 local function add_analysis(analyze, name, summary, fewest)
   local command = analyze:command(name):summary(summary)
   command:argument("runs", "folder of a run, or a checkpoint in one; several are shown one below the other")
@@ -47,7 +47,7 @@ local function points(text)
     :format(text)
 end
 
--- A score in percent, as criteria of studies have it.
+-- Converts a score in percent, as criteria of studies have it.
 local function percent(text)
   local number = tonumber(text)
   return number and number > 1 and number < 100 and number or nil, ("%s: not a number of percent above 1, below 100%s")
@@ -67,7 +67,7 @@ end
 local SETS = { "test", "train", "validation" }
 local SPLITS = { "test", "in_distribution", "between", "beyond", "train", "validation" }
 
--- An analysis of all runs in a folder. splits: those that it may be of, SETS unless given.
+-- Adds an analysis of all runs in a folder. splits: the splits that it can analyse, SETS unless given.
 local function add_study_analysis(analyze, name, summary, split, splits)
   local command = analyze:command(name):summary(summary)
   command:argument("runs", "a folder of runs"):argname("RUNS")
@@ -124,7 +124,7 @@ end
 
 local LARGEST_GRID = 4096 -- cells
 
--- ROWSxCOLUMNS
+-- Converts ROWSxCOLUMNS.
 local function grid(text)
   local down, across = text:match("^(%d+)x(%d+)$")
   down, across = positive(down), positive(across)
@@ -144,7 +144,7 @@ end
 
 local LOUDEST = 1e6
 
--- A standard deviation, above those before it.
+-- Converts a standard deviation, which must exceed the deviations before it.
 local function deviation(word, list)
   local number = tonumber(word)
   return number and number >= 0 and number <= LOUDEST and number > (list[#list] or -1) and number + 0.0 or nil

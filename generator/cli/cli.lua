@@ -1,8 +1,8 @@
 -- The command line of ./longhand: verbs, arguments, help.
 --
 -- Input: the list of arguments, the repository's root. Output: { verb = name, ... } with the verb's arguments, trainer
--- flags (after --) in `flags`; or nil, what is wrong, and the usage of the verb. Help of a verb is printed by argparse
--- itself, which then exits; help of everything is help.txt, which the launcher shows without Lua.
+-- flags (after --) in `flags`; or nil, what is wrong, and the usage of the verb. argparse itself prints the help of a
+-- verb and exits; the general help is help.txt, which the launcher shows without Lua.
 
 local analyses = require("cli.analyses")
 local argparse = require("argparse")
@@ -122,7 +122,7 @@ local function add_other_verbs(parser)
     :argument("shell"):choices({ "bash", "zsh" })
 end
 
--- Verbs for whoever works on Longhand itself.
+-- Adds the verbs for people who work on Longhand itself.
 local function add_dev(parser)
   local dev = parser:command("dev"):summary("for work on Longhand itself: where, stale, manual"):command_target("what")
   local where = dev:command("where"):summary("map a generated line to its template")
@@ -173,7 +173,7 @@ local function add_export(parser)
   end
 end
 
--- A verb that needs no more words than its summary is described by it. Names of folders are read in one way everywhere.
+-- Completes a parser: verbs without a description get their summary, names of folders get one converter.
 local function finish(parser)
   for _, element in ipairs(lists.join(parser._arguments, parser._options)) do
     if FOLDERS[element._argname or ""] then
@@ -215,13 +215,13 @@ local function make_parser()
   return parser
 end
 
--- How the verb that was called is used; below it, a verb of its own.
+-- The usage of the verb that was called, or of the verb below it.
 local function usage_of(parser, words, i)
   local command = lists.find(parser._commands, function(one) return one._name == words[i] end)
   return command and usage_of(command, words, i + 1) or parser:get_usage()
 end
 
--- Legal words in the place of a wrong one: the verbs, or the flags of the verb.
+-- The legal names: the verbs, or the flags of the verb.
 local function legal_names(parser, kind)
   local names = {}
   for _, element in ipairs(kind == "command" and parser._commands or parser._options) do
@@ -230,7 +230,7 @@ local function legal_names(parser, kind)
   return lists.merged(names, lists.set(names))
 end
 
--- Explains a flag that ./longhand does not know by another name: a flag of the verb, of the trainer, or a field of a
+-- Explains an unknown flag: it may be a flag of the verb under another name, a flag of the trainer, or a field of a
 -- spec.
 local function meant_elsewhere(name, names, verb, root)
   local meant = hints.meanings(name, root)
@@ -247,9 +247,9 @@ local function meant_elsewhere(name, names, verb, root)
   end
 end
 
-local MOVED = lists.set({ "where", "stale", "manual" }) -- to dev
+local MOVED = lists.set({ "where", "stale", "manual" }) -- verbs that are now under `dev`
 
--- argparse hints only at names one edit away; this adds the others, and where a flag belongs.
+-- Adds hints: argparse knows only names one edit away; this also finds farther names, and where a flag belongs.
 local function hint(parser, message, verb, root)
   local kind, name = message:match("^unknown (%l+) '([^']+)'")
   if kind == "command" and MOVED[name] then
@@ -276,7 +276,7 @@ end
 
 local function conflict(result)
   local verb, cuda = result.verb, result.target == "cpu,cuda"
-  local own_root = result.slurm or result.action == "resubmit" -- a toolkit is looked for there
+  local own_root = result.slurm or result.action == "resubmit" -- the trainer looks for a toolkit there
   local name = not cuda and lists.find({ "arch", "jit", not own_root and "cuda_root" or nil }, function(one)
     return result[one]
   end)

@@ -1,8 +1,9 @@
 -- The elements of a command line, as data: for completions and the manual.
 --
 -- Input: a parser of argparse. Output: { name, summary, text, usage, options, arguments, verbs }; an option is { names,
--- value, text } (value: nil for a flag), an argument { name, text }; either has `kind`: a list of legal words, what is
--- looked up ("runs", "studies", "sites": `longhand list`), or "file", or "any". verbs are of the same shape.
+-- value, text } (value: nil for a flag), an argument { name, text }. Either has `kind`: a list of legal words, a list
+-- to look up ("runs", "studies", "sites": `longhand list`), "file", or "any". Each of verbs has the shape of the
+-- output.
 
 local M = {}
 
@@ -22,7 +23,7 @@ local function argname_of(element)
   return type(name) == "table" and name[1] or name
 end
 
--- The outline of a parser or a command; its usage in one line.
+-- The outline of a parser or a command, with its usage in one line.
 function M.of(parser)
   local list = { name = parser._name, summary = parser._summary or "", text = text_of(parser), options = {},
     arguments = {}, verbs = {}, usage = parser:get_usage():gsub("%s+", " "):gsub("^Usage: ", "") }

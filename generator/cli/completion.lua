@@ -1,7 +1,7 @@
 -- Completion of the command line in bash and zsh, as the text of a script.
 --
--- Input: what the command line has (command_outline.lua), flags of the trainer's verb train. Output: text. Names of
--- specs, studies and sites are requested when they are needed, by `longhand list`; files are the shell's own.
+-- Input: the outline of the command line (command_outline.lua), flags of the trainer's verb train. Output: text. The
+-- script looks up names of specs, studies and sites with `longhand list` when it needs them; the shell completes files.
 
 local lists = require("base.lists")
 
@@ -16,7 +16,7 @@ local function words_of(list)
   return table.concat(words, " ")
 end
 
--- A line that offers what a kind of value may be; nil where nothing is known.
+-- A line that offers the values of a kind; nil for kinds without known values.
 local function offer(kind)
   if type(kind) == "table" then
     return ('words="%s"'):format(table.concat(kind, " "))
@@ -27,7 +27,7 @@ local function offer(kind)
   end
 end
 
--- The branches of a `case` for a verb: behind an option that takes a value, and for everything else.
+-- Adds the branches of a `case` for a verb: after an option that takes a value, and for everything else.
 local function add_verb(lines, entry, path)
   for _, option in ipairs(entry.options) do
     lists.append(lines, lists.map(option.value and option.names or {}, function(name)

@@ -1,6 +1,6 @@
 -- Converts words of the command line to values.
 --
--- Input: a word. Output: its value; or nil and what is wrong with it, as argparse has it.
+-- Input: a word. Output: its value; or nil and a message, as argparse expects.
 
 local M = {}
 
@@ -14,7 +14,7 @@ function M.count(text)
   return number and number >= 0 and number or nil, ("%s: not an integer from 0 on"):format(text)
 end
 
--- A converter of lists with commas: read(word, list so far) gives a value, or nil where the word is none of `expected`.
+-- A converter of lists with commas: read(word, list so far) gives a value, or nil for a word that is not `expected`.
 function M.list(option, expected, read)
   return function(text)
     local list = {}
@@ -29,12 +29,12 @@ function M.list(option, expected, read)
   end
 end
 
--- A folder, without the slash that completion puts behind it.
+-- Converts a folder: completion puts a slash after its name, which is removed.
 function M.folder(text)
   return (text:gsub("(.)/+$", "%1"))
 end
 
--- A list of task lengths, as a trainer's --lengths takes it.
+-- Converts a list of task lengths, as a trainer's --lengths takes it.
 function M.lengths(text)
   return text:find("^%d[%d,:x]*$") and text or nil, ("%s: expected lengths, as in 20,40"):format(text)
 end
@@ -52,7 +52,7 @@ function M.device(text)
     ("--device %s: expected cpu, cuda or cuda:N"):format(text)
 end
 
--- A span of time, in whole or broken numbers of its unit.
+-- Converts a duration, a whole or decimal number with its unit.
 function M.span(text)
   local number = tonumber(text)
   return number and number > 0 and number < 1e6 and number or nil, ("%s: not a number above 0"):format(text)

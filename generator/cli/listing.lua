@@ -1,6 +1,6 @@
 -- Lists the available specs, studies, tasks and so on: the lines of the verb `list`.
 --
--- Input: a project and what is listed. Output: lines of text, or nil and a message.
+-- Input: a project and the name of a list. Output: lines of text, or nil and a message.
 
 local lists = require("base.lists")
 local write = require("base.write")
@@ -15,7 +15,7 @@ local TARGETS = {
   "cuda   device code for NVIDIA GPUs, in addition to cpu: docs/cuda.md",
 }
 
--- Encodings by the paper whose comparison they belong to, in its order; models that one is for, where not for all.
+-- Encodings by the paper that compares them, in its order; model: the models that an encoding fits, unless it fits all.
 local PAPERS = {
   { title = "Ruoss et al. 2023, randomized positional encodings (positions.kind = \"randomized\" with any of these)",
     "none", "sinusoid", "learned", "relative", "rope", "alibi", "label", "geometric" },
@@ -32,7 +32,7 @@ local function row(name, about)
   return ("%-34s %s"):format(name, about)
 end
 
--- The first sentence of the comment that a file begins with.
+-- The first sentence of the comment at the head of a file.
 local function first_sentence(path)
   local words = {}
   for line in (write.read(path) or ""):gmatch("[^\n]*") do

@@ -1,4 +1,4 @@
--- The manual page longhand(1), for man, from what the command line has.
+-- The manual page longhand(1), for man, from the outline of the command line.
 --
 -- Input: an outline (command_outline.lua), the version. Output: roff text.
 
@@ -6,12 +6,12 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Text without what roff reads as commands.
+-- Text in which roff reads no command.
 local function plain(text)
   return (text:gsub("\\", "\\e"):gsub("%-", "\\-"):gsub("\n([.'])", "\n\\&%1"):gsub("^([.'])", "\\&%1"))
 end
 
--- A paragraph on something by its name.
+-- Adds a paragraph about something, under its name.
 local function add_item(lines, name, text)
   lists.append(lines, { ".TP", name, plain(text) })
 end

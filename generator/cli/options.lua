@@ -1,8 +1,8 @@
 -- Options of a command, as rows.
 --
--- Input: a command of argparse; rows { "--name VALUE", what it says, ... } with what argparse knows of an option by its
--- name: default, convert, choices, count, target. Output: none; the command has them. A row without VALUE and choices
--- is a flag.
+-- Input: a command of argparse; rows { "--name VALUE", help, ... } with settings of an option that argparse has under
+-- the same name: default, convert, choices, count, target. Output: none; the options are added to the command. A row
+-- without VALUE and choices is a flag.
 
 local lists = require("base.lists")
 
@@ -19,7 +19,7 @@ function M.add(command, rows)
   end
 end
 
--- The trainer that looks at runs. of: whose it is.
+-- The row of the trainer that reads runs. of: a possessive, the owner of the trainer.
 function M.trainer(of)
   return { "--trainer FILE", of .. " trainer; default: the one in build/trainers, built again where it is missing" }
 end

@@ -1,7 +1,7 @@
 -- The command lines of `sweep` and `bundle`.
 --
--- Input: the parser of cli.lua; what it made of the words. Output: the verbs are added to the parser; the words
--- settled: { action, studies (words that name a study, or cells of one), study (the first), ... }.
+-- Input: the parser of cli.lua, or its result. Output: the verbs are added to the parser; the result is settled: {
+-- action, studies (words that name a study, or cells of one), study (the first), ... }.
 
 local converters = require("cli.converters")
 local lists = require("base.lists")
@@ -11,7 +11,7 @@ local M = {}
 
 local ACTIONS = { status = true, watch = true, resubmit = true, cancel = true }
 
--- Settings of a sweep that its site file decides, if it has one; and settings that describe how to train.
+-- Settings that a site file decides, if the sweep has one; and settings that describe how to train.
 local OF_SITE = { "jobs", "device", "arch", "jit" }
 local OF_TRAINING = { "jobs", "hours", "device", "arch", "jit", "cuda_root" }
 
@@ -83,7 +83,7 @@ function M.add_bundle(parser)
   })
 end
 
--- Returns a conflict of flags with --axis, or of grid flags without it.
+-- Returns a conflict of flags with --axis, or of grid flags without --axis.
 local function grid_conflict(result)
   local of_grid = result.seeds and "--seeds" or result.rates and "--learning-rate"
   if #result.axes == 0 then
@@ -94,7 +94,7 @@ local function grid_conflict(result)
   return result.scale and "--scale does not go with --axis: a grid from flags has no scales"
 end
 
--- Returns a conflict of flags with --slurm, or with a word before the study; nil where there is none.
+-- Returns a conflict of flags with --slurm, or with a word before the study; nil if there is none.
 local function conflict(result, action)
   if action and result.dry_run then
     return "--dry-run does not go with " .. action
@@ -122,25 +122,25 @@ local function conflict(result, action)
     or action)
 end
 
--- The words that name a study, from the first on; nil, or what is wrong with them.
+-- Settles the words that name a study, from word `first` on; returns a problem, or nil.
 local function settle_study(result, first)
   result.studies = table.move(result.words, first, #result.words, 1, {})
   result.study = result.studies[1]
   for i = 2, #result.studies do
     if not (result.study:find(":", 1, true) and result.studies[i]:find(":", 1, true)) then
-      return ("too many arguments: %s"):format(result.studies[i]) -- cells are named STUDY:CELL
+      return ("too many arguments: %s"):format(result.studies[i]) -- a list of cells has the form STUDY:CELL
     end
   end
   return grid_conflict(result)
 end
 
--- The words of bundle: which study; nil, or what is wrong with them.
+-- Settles the words of bundle, which name a study; returns a problem, or nil.
 function M.settle_bundle(result)
   result.target = result.device == "cpu" and "cpu" or "cpu,cuda"
   return settle_study(result, 1)
 end
 
--- The words of sweep: what to do, and for which study; nil, or what is wrong with them.
+-- Settles the words of sweep: its action and its study; returns a problem, or nil.
 function M.settle(result)
   local words = result.words
   local action = ACTIONS[words[1]] and words[1]

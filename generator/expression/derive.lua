@@ -1,9 +1,9 @@
 -- Reverse-mode derivatives of a lowered formula, as nodes of the same builder.
 --
--- Input: a builder, a node, the gradient of it that comes in (a node), and which leaves are wanted. Output: a list of
--- { leaf, gradient, loops }: leaf is a symbol, parameter, lookup or table load, or a node at which the caller stops;
--- loops are the indices of the sums around it, outermost first, over which the gradient is to be added up. In the order
--- of the leaves' ids.
+-- Input: a builder, a node, its incoming gradient (a node), and a predicate of wanted leaves. Output: a list of { leaf,
+-- gradient, loops } in the order of the leaves' ids: leaf is a symbol, parameter, lookup or table load, or a node at
+-- which the caller stops; loops are the indices of the sums around it, outermost first, over which the gradient is to
+-- be summed.
 
 local functions = require("expression.functions")
 local ir = require("expression.ir")
@@ -67,7 +67,7 @@ function Walk:add(gradients, node, gradient)
   gradients[node] = gradients[node] and assert(self.builder:apply("add", gradients[node], gradient)) or gradient
 end
 
--- The node with the largest id that has a gradient: its own is complete, because all that use it have larger ids.
+-- The node of largest id that has a gradient. The gradient is complete: all users of a node have larger ids.
 local function last(gradients)
   local found
   for node in next, gradients do
@@ -98,7 +98,7 @@ function Walk:sum(outer, node, gradient, loops)
   end
 end
 
--- Sends gradients down to the leaves; `leaves_loop` takes those of nodes that do not need the innermost index.
+-- Sends gradients down to the leaves; `leaves_loop` takes the gradients of nodes that do not need the innermost index.
 function Walk:descend(gradients, loops, leaves_loop)
   while next(gradients) do
     local node = last(gradients)
@@ -120,7 +120,7 @@ function Walk:descend(gradients, loops, leaves_loop)
   end
 end
 
--- wanted(leaf) says for which leaves; stops: a set of nodes that count as leaves too.
+-- Gradients of the leaves for which wanted(leaf) holds; stops: a set of nodes that count as leaves too.
 function M.gradients(builder, root, gradient, wanted, stops)
   stops = stops or {}
   local walk = setmetatable({ builder = builder, found = {}, wants = finder(wanted), stops = stops }, Walk)

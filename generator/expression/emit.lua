@@ -1,22 +1,22 @@
--- Nodes as statements: which stand at which level of a loop nest, with what names. Expressions are syntax.lua's, the
--- form of statements that of templates/parts/statements.tpl.
+-- Turns nodes into statements, and chooses the level of a loop nest and the name of each. syntax.lua makes expressions;
+-- templates/parts/statements.tpl has the form of statements.
 --
--- Input: an environment that says how leaves look in this loop nest, and effects: what the nest is to do. Output: lists
+-- Input: an environment that describes leaves in this loop nest, and effects, the results of the nest. Output: lists
 -- of statements by level, "outer", "key", "lane", "head", each nested in the one before, and "after": at the level of
 -- lanes, behind the loop over heads.
 --
 --   environment  literal(number), symbol(name), load(table), parameter(p), edges(list) give text; integer(name): a
 --                symbol as an index, text and how tightly it binds, or nil; lanes: the letters (lower.lua) that differ
---                from lane to lane; scalar: there are no vectors, a lane is one entry; flat: everything stands at one
---                level; under_keys: lanes stand within a loop over keys
---   effect       { kind, node, per_head, loops, ... }; what else it has is carried to the statement, with value = text
---                of the node, index = text of index_node, place = base + index; wide: its target takes room in its
+--                from lane to lane; scalar: there are no vectors, a lane is one entry; flat: everything is at one
+--                level; under_keys: lanes are within a loop over keys
+--   effect       { kind, node, per_head, loops, ... }; all other fields are copied to the statement, with value = text
+--                of the node, index = text of index_node, place = base + index; wide: its target takes space in its
 --                line; integer: its node is an index
 --   statement    { kind = "set", type, name, value }, { kind = "array", type, name, count }, { kind = "loop", index,
---                count }, { kind = "close" } at its end, or an effect's; each with its indent
+--                count }, { kind = "close" } at its end, or an effect's statement; each with its indent
 --
--- A part gets a name where it is used twice, where it can be computed further out, and where a line becomes too long.
--- A part of a sum for one head that is the same for all heads becomes an array, filled once for all of them.
+-- A part gets a name if it is used twice, if an outer level can compute it, or if its line becomes too long. A part of
+-- a sum for one head that is equal for all heads becomes an array, filled once for all of them.
 
 local formulas = require("expression.text")
 local functions = require("expression.functions")
@@ -28,10 +28,10 @@ local walk = require("expression.walk")
 local M = {}
 
 local LONGEST_PART = 128    -- operations in a line; each has at least a character
-local LONGEST_NEGATIVE = 32 -- those of a part with a minus that is written wherever it is used
-local LINE = 94 -- characters of an indented expression, beside what makes it a statement
-local WIDE = 22 -- more of them where it is but assigned
-local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 } -- at most; under keys four more
+local LONGEST_NEGATIVE = 32 -- operations of a short part with a minus, which is written out wherever it is used
+local LINE = 94 -- characters of an indented expression, without the rest of its statement
+local WIDE = 22 -- more characters of an expression that is only assigned
+local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 } -- columns at most; under keys four more
 local RANK = { outer = 1, key = 2, lane = 3, head = 4, after = 5 }
 
 local NAMES = { add = "total", sub = "difference", mul = "product", div = "ratio", neg = "negative",
@@ -117,7 +117,7 @@ function Emitter:set_sum(node)
   return name
 end
 
--- Whether a part has at least two operations, loads and leaves not counted.
+-- Whether a part has at least two operations, not counting loads and leaves.
 local function is_work(root)
   local count = 0
   walk(root, function(node)
@@ -129,7 +129,7 @@ end
 
 local LONGEST_ARRAY = 64
 
--- Whether a part of a sum for one head is the same for all heads, and work.
+-- Whether a part of a sum for one head is equal for all heads, and has at least two operations.
 function Emitter:shared_by_heads(node, level)
   if level ~= "head" or self.environment.flat or self:level(node) == "head" or #self.open == 0 then
     return false
@@ -138,7 +138,7 @@ function Emitter:shared_by_heads(node, level)
   return index and index.count <= LONGEST_ARRAY and is_work(node)
 end
 
--- An array of a part's values by its index, at the level where heads make no difference.
+-- Makes an array of a part's values by its index, at a level outside the loop over heads.
 function Emitter:array(node)
   local index = lower.index_of(self:needs(node))
   local scope, open = self.levels[self:level(node)], self.open
@@ -156,7 +156,7 @@ function Emitter:array(node)
   return element
 end
 
--- Operations and leaves of a part's text; shared parts have names.
+-- The number of operations and leaves in a part's text, in which shared parts are names.
 function Emitter:written(node)
   local known = self.sizes[node]
   if not known then
@@ -169,12 +169,12 @@ function Emitter:written(node)
   return known
 end
 
--- Whether a part has a name because it is used more than once. A minus has none where it is short.
+-- Whether a part has a name because it is used more than once. A short minus has none.
 function Emitter:is_shared(node)
   return self.uses[node] > 1 and (node.op ~= "neg" or self:written(node) > LONGEST_NEGATIVE)
 end
 
--- Whether a part is worth a name at a place of that level.
+-- Whether a part deserves a name where a statement of this level uses it.
 function Emitter:deserves_name(node, level)
   local op = node.op
   if op == "number" or op == "truth" or op == "index" or op == "parameter" or op == "gathered" then
@@ -194,10 +194,10 @@ function Emitter:deserves_name(node, level)
   return further_out and (#node > 0 or op == "symbol" and not self:needs(node).s)
 end
 
--- A whole expression for one line, the definition of a name or a use; parts that make it too long get names. taken:
--- characters of the line that other things need; binding: how tightly its place binds.
+-- The text of a whole expression for one line, a definition of a name or a use; parts that make the line too long get
+-- names. taken: characters of the line for other text; binding: how tightly the context binds.
 function Emitter:line(node, defines, taken, binding)
-  for _, argument in ipairs(node) do -- no line can hold these
+  for _, argument in ipairs(node) do -- parts that no line can hold
     self.forced[argument] = self.forced[argument] or self:written(argument) > LONGEST_PART or nil
   end
   local level = self:level(node)
@@ -237,7 +237,7 @@ function Emitter:whole(node, level)
   return text
 end
 
--- The text of a node at a place of that level which binds so tightly.
+-- The text of a node in a statement of this level, with parentheses if it binds less tightly than `binding`.
 function Emitter:print(node, binding, level)
   local name = self:named(node)
   if name then
@@ -282,7 +282,7 @@ function Emitter:effect_level(effect)
   return effect.per_head and not self.environment.flat and "head" or self:level(effect.node)
 end
 
--- Effects of one level within the same loops.
+-- Emits effects of one level within the same loops.
 function Emitter:effects(group)
   local loops = group[1].loops or {}
   local level = self:effect_level(group[1])
@@ -298,7 +298,7 @@ function Emitter:effects(group)
   nest(1)
 end
 
--- Effects that can share their loops; those without loops stand alone. In the order of the first of each group.
+-- Groups effects that can share their loops, in the order of their first effects; an effect without loops is alone.
 function Emitter:groups(effects)
   local groups, known = {}, {}
   for _, effect in ipairs(effects) do
@@ -316,7 +316,7 @@ function Emitter:groups(effects)
   return groups
 end
 
--- Loops as statements of one list.
+-- Flattens nested loops into one list of statements.
 local function flatten(list, indent, out)
   for _, statement in ipairs(list) do
     statement.indent = indent

@@ -1,25 +1,26 @@
--- The functions of numbers that a score may call, a row each: all that the generator knows of one by its name.
+-- The functions of numbers that a score may call, a row each: all that the generator knows of a function.
 --
 -- A row, by name:
---   most       arguments at most, from 1; false: 2 or more, taken from the left
---   value      on plain numbers: a number, NaN or infinite where there is none; expected: what it wants instead
---   low, high  of one that ascends, its range; above, from: what its argument must be; of one that does not, with
---              bounded, that range is all that is known
---   simplify   of others, simplify(b, x, y): what it comes down to, or nil and a problem
---   gradient   gradient(b, node, a, wants) gives those of its arguments from its own, a; without: it is flat. Where it
---              has a corner, that of one side: max and min take their first argument at a tie, abs that of the right
+--   most       the largest number of arguments, from 1; false: 2 or more, applied from the left
+--   value      on plain numbers: a number; NaN or infinite for invalid arguments; expected: the valid arguments in
+--              words
+--   low, high  of an ascending function: its range; above, from: the bound of its argument. With `bounded` the function
+--              does not ascend, and nothing but its range is known
+--   simplify   of other functions, simplify(b, x, y): the simplified node, or nil and a problem
+--   gradient   gradient(b, node, a, wants) gives the arguments' gradients from the node's, a; absent: the function is
+--              flat. At a corner one side counts: max and min take their first argument at a tie, abs the right side
 --   commutes   its arguments may change places
---   cheap      a pair may compute it; others are kept in tables where they do not need the logit
---   word       what its value is called in generated code
---   vector, scalar  in kernels, where not NAME_of and NAME_real; torch: in PyTorch, where not NAME or an operator
--- A new one needs besides its row its kernels: kernels/cpu/functions.h and kernels/cuda/functions.cu.
+--   cheap      a pair may compute it; others are stored in tables if they do not need the logit
+--   word       the name of its value in generated code
+--   vector, scalar  its names in kernels, unless NAME_of and NAME_real; torch: in PyTorch, unless NAME or an operator
+-- A new function needs its row and its kernels: kernels/cpu/functions.h and kernels/cuda/functions.cu.
 
 local text = require("expression.text")
 
 local M = {}
 
 local HUGE = math.huge
-local TINY = 1e-30 -- under a logarithm whose factor is 0 there
+local TINY = 1e-30 -- added under a logarithm whose factor is 0 there
 local KEPT_AWAY = "max keeps it away from there; both branches of select are computed"
 
 -- ---- on plain numbers ----
@@ -40,7 +41,7 @@ local function tanh(x)
   return (x < 0 and 1 or -1) * e / (e + 2)
 end
 
--- ---- what a call comes down to ----
+-- ---- simplification of calls ----
 
 function M.problem(what, expected, hint)
   return nil, { what = what, expected = expected, hint = hint }
@@ -48,14 +49,14 @@ end
 
 local problem = M.problem
 
--- Whether a node is a number: this one, or any.
+-- Whether a node is a number: this number, or any.
 function M.is(node, value)
   return node.op == "number" and (value == nil or node.value == value)
 end
 
 local is = M.is
 
--- The smaller of two: by what their ranges say, or a node of its own; sign -1: the larger.
+-- The smaller of two nodes, where their ranges decide, or a new node; sign -1: the larger.
 local function extreme(op, sign)
   return function(b, x, y)
     local pick = sign > 0 and math.min or math.max
@@ -224,7 +225,7 @@ local function outside(name, row, x)
   end
 end
 
--- A function of one real, by its range and what its argument may be.
+-- The row of a function of one real, from its range and the bound of its argument.
 local function elementary(name, row)
   return function(b, x)
     local message = (row.above or row.from) and not b.trusted and outside(name, row, x)

@@ -1,18 +1,18 @@
--- The intermediate form of score expressions: nodes, their types and ranges, and what can be simplified at once.
+-- The intermediate form of score expressions: nodes, their types and ranges, and immediate simplification.
 --
--- Input: operations, one at a time. Output: nodes; a problem { what, expected, hint } instead where an operation makes
--- no sense. A node is { op, id, type, low, high, sure, [1], [2], ... } and is never changed once made; equal nodes are
--- one. Invariants: ids ascend in the order of making, so every order that is taken from them is the same in each run.
+-- Input: operations, one at a time. Output: nodes; or a problem { what, expected, hint } if an operation is invalid. A
+-- node is { op, id, type, low, high, sure, [1], [2], ... } and never changes; equal nodes are one. Invariants: ids
+-- ascend in the order of making, so every order that derives from them is the same in each run.
 --
 --   type        "real", "integer" (a real that is whole) or "truth"
 --   low, high   its range, as far as it is known; ranges may be too wide, never too narrow
 --   sure        the range follows from positions and constants alone, not from learned numbers or logits
---   row         where an integer is a q + b k + c of the raw indices: { q, k, c }; so differences are recognised
+--   row         of an integer a q + b k + c of the raw indices: { q, k, c }; this recognises differences
 --
--- A builder whose `trusted` is set asks no more whether arguments can leave a function's domain. Then all comes from
--- operations that made sense, so it raises the one problem that is left, { problem = true, what, expected }: too many.
+-- A builder whose `trusted` is set no longer checks whether arguments can leave a function's domain. All its operations
+-- are valid, so it raises the one remaining problem, { problem = true, what, expected }: too many nodes.
 --
--- Nodes are made by a builder: ir.new(context), context = { heads, layers, positions, first_position, max_position };
+-- ir.new(context) makes a builder of nodes, context = { heads, layers, positions, first_position, max_position };
 -- positions is "index", "difference", "drawn" or "clamped" (docs/encodings.md), drawn ones are first_position ..
 -- max_position - 1. Longest sequences: M.LONGEST tokens.
 
@@ -24,10 +24,10 @@ local walk = require("expression.walk")
 local M = {}
 
 M.LONGEST = 300000 -- tokens: three times the longest task length
-M.NODES = 4096     -- of one formula as a spec has it
+M.NODES = 4096     -- of one formula in a spec
 M.DERIVED = 16384  -- of its generated code, gradients included
 M.WRITTEN = 16384  -- operations of its text
-M.EXACT = 2 ^ 23   -- integers below this are exact in float32, also in quotients
+M.EXACT = 2 ^ 23   -- integers below this are exact in float32, in quotients as well
 
 local HUGE = math.huge
 
@@ -45,7 +45,7 @@ for name, row in next, functions.rows do
   COMMUTES[name] = row.commutes
 end
 
--- The one node with this operation, these arguments and this payload (a string that names what else it is).
+-- The unique node with this operation, these arguments and this payload (a string for its other properties).
 function Builder:make(op, arguments, payload, fields)
   local key = { op, payload or "" }
   for i, argument in ipairs(arguments) do
@@ -72,7 +72,7 @@ function Builder:make(op, arguments, payload, fields)
   return node
 end
 
--- A new node of numbers; an integer only of integers where `whole`.
+-- A new node of numbers. With `whole` it is an integer if all arguments are integers.
 function Builder:result(op, arguments, whole, low, high, row)
   local sure, integers = true, true
   for _, argument in ipairs(arguments) do
@@ -86,7 +86,7 @@ end
 function Builder:number(value)
   value = value + 0.0
   if value == 0 then
-    value = 0.0 -- no negative zero
+    value = 0.0 -- avoids a negative zero
   end
   local whole = value == math.floor(value) and math.abs(value) < M.EXACT
   return self:make("number", {}, ("%a"):format(value), { value = value, type = whole and "integer" or "real",
@@ -97,7 +97,7 @@ function Builder:truth(value)
   return self:make("truth", {}, tostring(value), { value = value, type = "truth", sure = true })
 end
 
--- A symbol that is a whole number; row: of a raw position, or of a combination of both.
+-- A symbol that is a whole number; row: the coefficients of a raw position, or of a combination of both.
 local function whole(b, name, low, high, row, shown)
   return b:make("symbol", {}, name,
     { name = name, type = "integer", low = low, high = high, sure = true, row = row, shown = shown })
@@ -106,7 +106,7 @@ end
 local LAST = M.LONGEST - 1
 local symbols = {}
 
--- A position of a token as distances are made of them.
+-- The position of a token, as distances are computed from it.
 local function place(name)
   return function(b)
     local context = b.context
@@ -134,8 +134,8 @@ function symbols.key_index(b)
   return whole(b, "key_index", 0, LAST, { 0, 1, 0 })
 end
 
--- key - query and key + query of the raw indices: no names of a spec, but what its formulas come down to. Only where
--- positions are the indices is the first the distance.
+-- key - query and key + query of the raw indices. A spec has no names for them; its formulas simplify to them. offset
+-- is the distance only if positions are the indices.
 function symbols.offset(b)
   return whole(b, "offset", -LAST, LAST, { -1, 1, 0 },
     b.context.positions == "index" and "x.distance" or "(x.key_index - x.query_index)")
@@ -168,7 +168,7 @@ function symbols.query_length(b)
   return whole(b, "length", 1, M.LONGEST, nil, "x.query_length")
 end
 
--- One sequence attends to itself, or looks at another.
+-- The length of the keys' sequence: a sequence attends to itself, or to another sequence.
 function symbols.key_length(b)
   return b.context.cross and whole(b, "key_length", 1, M.LONGEST, nil, "x.key_length") or symbols.query_length(b)
 end
@@ -182,7 +182,7 @@ function Builder:parameter(p)
   return self:leaf("parameter", p.name, { parameter = p })
 end
 
--- One value of a parameter with shape, `outside` applied.
+-- One value of a parameter with shape; `outside` handles indices outside the shape.
 function Builder:lookup(p, index)
   local first, last = p.first or 0, (p.first or 0) + p.size - 1
   if index.type ~= "integer" then
@@ -205,7 +205,7 @@ function Builder:lookup(p, index)
   return self:apply("select", self:apply("equal", index, inside), node, p.outside)
 end
 
--- Sum over m = 0 .. count - 1 of body(m), count from 1.
+-- The sum over m = 0 .. count - 1 of body(m), count from 1.
 function Builder:sum(count, body)
   local depth = self.depth or 0
   self.depth = depth + 1
@@ -223,7 +223,7 @@ function Builder:sum(count, body)
   return self:sum_over(index, term)
 end
 
--- A sum whose terms need the logit stands in the pair loop, term by term.
+-- A sum whose terms need the logit: the pair loop computes it term by term.
 function Builder:written_out(count, body)
   local total = self:number(0)
   for m = 0, count - 1 do
@@ -236,7 +236,7 @@ function Builder:written_out(count, body)
   return total
 end
 
--- The sum of a term over an index that is already made.
+-- The sum of a term over an index that exists already.
 function Builder:sum_over(index, term)
   if not M.depends(term, index) then
     return self:apply("mul", term, index.count)
@@ -255,7 +255,7 @@ function M.depends(root, leaf)
   return found
 end
 
--- A leaf of a later stage: a value that is loaded, or a gradient that comes in. kind names it, key tells it apart.
+-- A leaf of a later stage: a loaded value, or an incoming gradient. kind names it, key distinguishes it.
 function Builder:leaf(kind, key, fields)
   local all = { type = "real", low = -HUGE, high = HUGE }
   for name, value in next, fields do
@@ -279,7 +279,7 @@ local function misfit(op, arguments)
   end
 end
 
--- An operation on nodes or Lua numbers; of bucket the second argument is its edges.
+-- Applies an operation to nodes or Lua numbers; the second argument of bucket is its edges.
 function Builder:apply(op, ...)
   local arguments = { ... }
   for i = 1, select("#", ...) do

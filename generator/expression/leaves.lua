@@ -1,4 +1,4 @@
--- Leaves that look the same on every target: learned and constant parameters, numbers, edges, places in tables.
+-- Leaves with the same text on every target: learned and constant parameters, numbers, edges, places in tables.
 
 local M = {}
 
@@ -10,7 +10,7 @@ function M.has_layer(p)
   return p.per == "layer" or p.per == "layer_head"
 end
 
--- A learned parameter in `set`, p (values) or g (gradients). build.stack: the member that its layers are in.
+-- The text of a learned parameter in `set`, p (values) or g (gradients). build.stack: the member with its layers.
 function M.member(build, set, p)
   local layer = M.has_layer(p) and build.stack .. "[l]." or ""
   return ("%s->%s%sscore_%s"):format(set, layer, build.prefix, p.name)
@@ -19,12 +19,12 @@ end
 local OWN = { query = "i", key = "j", distance = "o", sum = "t" }
 local OF_PAIR = { query = "i", key = "j", distance = "i - j", sum = "i + j" }
 
--- The entry of a table that a loop nest is at: that of its own class, or one of pairs.
+-- The entry of a table that a loop nest is at: an entry of the table's own class, or of pairs.
 function M.place(of_table, class)
   return (of_table == class and OWN or OF_PAIR)[of_table]
 end
 
--- The environment (emit.lua) of a loop nest, but for symbols and tables.
+-- The environment (emit.lua) of a loop nest, without symbols and tables.
 function M.environment(build, lanes)
   return {
     lanes = lanes,

@@ -1,17 +1,17 @@
--- Takes a score expression apart by what its parts depend on.
+-- Splits a score expression into parts by their dependencies.
 --
 -- Input: a builder, the root of a formula, { draws_per_layer }. Output: { tables, score }: tables in the order of
--- making, and the formula that is left for the pair loop, over the logit and loads from the tables.
+-- making, and the remaining formula for the pair loop, over the logit and loads from the tables.
 -- A table is { name, class, per_head, per_layer, learned, value }; value is a node over symbols, parameters and loads
--- from tables of lower classes. Classes, by what an entry depends on:
+-- from tables of lower classes. Classes, by the dependencies of an entry:
 --
 --   uniform    nothing but the head          query, key   one of the two tokens
 --   distance   key - query                   sum          key + query          pair   both, in some other way
 --
--- A formula is a graph: whatever walks it keeps what it made of a part, by the part.
+-- A formula is a graph: every walk caches its result for each part.
 --
 -- Everything that does not need the logit is hoisted out of the pair loop, into the lowest class that holds it; only
--- cheap combinations of two classes stay there.
+-- cheap combinations of two classes stay in the pair loop.
 
 local functions = require("expression.functions")
 local lists = require("base.lists")
@@ -19,17 +19,17 @@ local text = require("expression.text")
 
 local M = {}
 
-local OPENED = 64 -- operands of a sum or product up to which shared parts are opened
+local OPENED = 64 -- operands of a sum or product; longer lists do not open shared parts
 local EXPENSIVE = { div = true, lookup = true, sum = true, bucket = true }
 for name, row in next, functions.rows do
   EXPENSIVE[name] = not row.cheap
 end
-local CHEAP_OPERATIONS = 4 -- of a pair's two classes in the pair loop, at most; more make a table of pairs
+local CHEAP_OPERATIONS = 4 -- on a pair's two classes in the pair loop, at most; more make a table of pairs
 
 M.RANK = { uniform = 0, query = 1, key = 1, distance = 1, sum = 1, pair = 2 }
 
--- The letters of what a leaf depends on: s(core) h(ead) l(ayer) q(uery) k(ey) o(ffset) t(otal); a: it comes after the
--- loop over heads.
+-- Letters of a leaf's dependencies: s(core) h(ead) l(ayer) q(uery) k(ey) o(ffset) t(otal); a: the leaf is available
+-- after the loop over heads.
 local SYMBOLS = { score = "s", head = "h", layer = "l", query_index = "q", query = "q", key_index = "k", key = "k",
   offset = "o", distance = "o", total = "t", length = "", key_length = "", dscore = "s", weighted = "s" }
 local PER = { model = "", layer = "l", head = "h", layer_head = "hl" }
@@ -82,7 +82,7 @@ function M.class_of(needs)
   return found or "uniform"
 end
 
--- The index of a sum that a node needs; nil where it needs none, false where more than one.
+-- The index of a sum that a node needs; nil if it needs none, false if it needs more than one.
 function M.index_of(needs)
   local found
   for key in next, needs do
@@ -110,7 +110,7 @@ function M.varies(state, node, lanes)
   return false
 end
 
--- Operations of a node that are not of a lower class than `class`, and whether one of them is expensive.
+-- The number of operations of a node above the lower classes of `class`, and whether one of them is expensive.
 local function work(state, node, class, seen)
   if seen[node] or #node == 0 and node.op ~= "lookup" then
     return 0, false
@@ -163,7 +163,7 @@ local function inside_anew(state, node, class)
   return rebuild(state, node, lists.map(node, function(argument) return inside(state, argument, class) end))
 end
 
--- A part of a table's value, parts of lower classes that are worth it put into tables of their own.
+-- A part of a table's value, with its worthwhile parts of lower classes moved into their own tables.
 function inside(state, node, class)
   local known = state.inside[class]
   known[node] = known[node] or inside_anew(state, node, class)
@@ -193,8 +193,8 @@ function tabulate(state, node)
   return state.loads[node]
 end
 
--- Terms of a sum or factors of a product: { { node, inverse } ... }; inverse: subtracted, divided by. What is used more
--- than once is opened while the list is short: s = s * s, twenty times over, has a million factors.
+-- Terms of a sum or factors of a product: { { node, inverse } ... }; inverse: subtracted, divided by. Shared parts are
+-- opened while the list is short: s = s * s, twenty times over, has a million factors.
 local function operands(state, node, kind, inverse, out)
   local down, up = kind == "sum" and "sub" or "div", kind == "sum" and "add" or "mul"
   if #out >= OPENED and state.uses[node] > 1 then
@@ -236,7 +236,7 @@ end
 
 local ORDER = { "distance", "query", "key", "sum", "pair", "uniform" }
 
--- A sum or product with the logit in it: what does not need the logit is gathered by class.
+-- A sum or product with the logit in it: its operands without the logit are gathered by class.
 local function gather(state, node, kind)
   local total
   local groups = {}
@@ -269,7 +269,7 @@ local function lower_arguments(state, node)
   end))
 end
 
--- A part without the logit: a number, a load, or a cheap combination of loads. Truth values are not kept in tables.
+-- A part without the logit: a number, a load, or a cheap combination of loads. Tables hold no truth values.
 local function free(state, node)
   if node.op == "number" or node.op == "truth" then
     return node
@@ -298,15 +298,15 @@ local function lower_anew(state, node)
   return lower_arguments(state, node)
 end
 
--- A node of the formula as the pair loop computes it.
+-- The node of the formula that the pair loop computes.
 function lower(state, node)
   state.lowered[node] = state.lowered[node] or lower_anew(state, node)
   return state.lowered[node]
 end
 
 function M.lower(builder, root, options)
-  builder.trusted = true -- what is taken apart here has been checked as a whole
-  builder.lowered = (builder.lowered or 0) + 1 -- attentions may share a formula: each has tables of its own
+  builder.trusted = true -- the formula has been checked as a whole
+  builder.lowered = (builder.lowered or 0) + 1 -- attentions may share a formula: each has its own tables
   local state = { builder = builder, draws_per_layer = options.draws_per_layer, needs = {}, loads = {}, tables = {},
     number = builder.lowered, names = {}, inside = {}, lowered = {},
     uses = setmetatable(text.uses({ root }), { __index = once }) }
