@@ -23,9 +23,10 @@ typedef float real;
 /* Arguments of an experiment's kernels, and their results. C11 and CUDA C++, no includes: the runtime
  * includes this file, the generator puts its text at the head of every device.cu.
  *
- * A replica is one model with its own seed and learning rate; a team is the blocks that work on it; a shard is a part
- * of its batch, done by one block from the first layer to the gradient. The gradient is a left fold over shards, so the
- * bits depend on the number of shards alone, not on the size of the team or on what runs beside it.
+ * A replica is one model with its own seed and learning rate. A team is the set of thread blocks that work on one
+ * replica. A shard is a part of a batch that one block processes from the first layer to the gradient. The gradient is
+ * a left fold over shards, so its bits depend on the number of shards alone, not on the size of the team or on other
+ * replicas.
  *
  * `real` is float, or double in a float64 build. Pointers are addresses of device memory.
  */
@@ -37,15 +38,15 @@ enum {
     LH_CUDA_STREAMS = 2   /* LH_MAX_STREAMS */
 };
 
-/* One model's state and the room that its team shares. Vectors have parameter_storage elements. */
+/* The state of one model and the memory that its team shares. Vectors have `storage` = parameter_storage elements. */
 typedef struct lh_cuda_replica {
     void *parameters, *moment1, *moment2; /* [storage] real, updated in place */
     void *gradient;                       /* [storage] real: the folded gradient of the last step */
     char *partials;     /* [shards] gradients of one shard each, partial_stride bytes apart; zero at first */
-    char *shared;       /* tables of the running step, and the folded gradients of tables */
+    char *shared;       /* tables of the current step, and the folded gradients of tables */
     double *piece_sums; /* [3][storage / LH_CUDA_PIECE]: squares of gradient, parameters, change */
     struct lh_cuda_sums *shard_sums; /* [shards] */
-    unsigned int *arrivals;          /* of the team's blocks at barriers; zero before a launch */
+    unsigned int *arrivals;          /* counter of the team's barriers; zero before a launch */
 } lh_cuda_replica;
 
 typedef struct lh_cuda_sums {
@@ -55,29 +56,35 @@ typedef struct lh_cuda_sums {
 
 /* One step of one replica. */
 typedef struct lh_cuda_step {
-    const unsigned short *tokens[LH_CUDA_STREAMS]; /* [sequences][T] of each stream that the model has */
+    const unsigned short *tokens[LH_CUDA_STREAMS]; /* [sequences][T] for each stream of the model */
     const unsigned short *labels;                  /* [sequences][label_count] */
     const unsigned char *mask;                     /* [sequences][label_count] */
-    const int *draws; /* as many as lh_cuda_program.draw_count says for these sequences and lengths */
+    const int *draws; /* [lh_cuda_program.draw_count(shape)] random positions and distances */
     int sequences, T[LH_CUDA_STREAMS], label_count;
-    unsigned int step, key[2];   /* dropout's counter and key */
-    unsigned int draw, first;    /* evaluation: the index of its draw; of the first sequence, in its batch */
-    double rate;                 /* learning rate / (1 - beta1^t); evaluation: noise on embeddings, 0: none */
-    double correct2;             /* 1 / (1 - beta2^t) */
+    unsigned int step, key[2]; /* counter and key of dropout */
+    unsigned int draw, first;  /* evaluation: index of the draw; index of the first sequence in its batch */
+    double rate;     /* learning rate / (1 - beta1^t); evaluation: standard deviation of noise on embeddings, 0: none */
+    double correct2; /* 1 / (1 - beta2^t) */
     double loss_scale;           /* 1 / label positions of the batch */
     const unsigned short *place; /* [sequences][label_count] as in lh_cpu_block; NULL: the last tokens */
 } lh_cuda_step;
 
-enum { LH_CUDA_NOT_RUN = 0, LH_CUDA_DONE = 1, LH_CUDA_NOT_FINITE = 2 /* loss or gradient; no update was made */ };
+enum {
+    LH_CUDA_NOT_RUN = 0,
+    LH_CUDA_DONE = 1,
+    LH_CUDA_NOT_FINITE = 2 /* loss or gradient is not finite; no update was made */
+};
 
-/* The result of a step; the gradient's numbers are those before clipping. */
+/* The result of a step. gradient_squares and heavy_squares are taken before clipping. */
 typedef struct lh_cuda_result {
     lh_cuda_sums sums;
-    double gradient_squares, parameter_squares, update_squares, heavy_squares; /* heavy: of the heaviest chunk */
-    int heavy_chunk, state;                                                    /* state: LH_CUDA_... */
+    double gradient_squares, parameter_squares, update_squares,
+        heavy_squares;      /* sums of squares; heavy: of the chunk with the largest gradient */
+    int heavy_chunk, state; /* state: LH_CUDA_... */
 } lh_cuda_result;
 
-/* longhand_train_<id>: replicas * team blocks, all resident at once. A replica stops at a step that is not finite. */
+/* Arguments of the kernel longhand_train_<id>: replicas * team blocks, all resident at once. A replica stops at a step
+ * that is not finite. */
 typedef struct lh_cuda_train {
     const lh_cuda_replica *replicas; /* [replicas] */
     const lh_cuda_step *steps;       /* [replicas][count] */
@@ -88,16 +95,16 @@ typedef struct lh_cuda_train {
     int count, team, shards;
 } lh_cuda_train;
 
-/* One sequence's answers. */
+/* Sums of one sequence over its label positions. */
 typedef struct lh_cuda_answer {
     double loss;
     int counted, correct;
 } lh_cuda_answer;
 
-/* longhand_evaluate_<id>: the parameters of one replica or several over some of step->sequences examples. The blocks of
- * a replica, its team, take groups of sequences in turn; all teams are resident at once. */
+/* Arguments of the kernel longhand_evaluate_<id>, which runs one or more models over examples [first, end) of
+ * step->sequences. The blocks of a model's team take groups of sequences in turn. All teams are resident at once. */
 typedef struct lh_cuda_evaluate {
-    const void *const *parameters; /* [models] the launch has `team` blocks for each; a wide model is alone */
+    const void *const *parameters; /* [models], with `team` blocks each; a wide model is evaluated alone */
     const lh_cuda_step *step;
     const void *tables;
     char *shared; /* [models] tables of this evaluation, shared_stride bytes apart */
@@ -105,12 +112,12 @@ typedef struct lh_cuda_evaluate {
     unsigned int *arrivals;  /* [models] zero before the launch */
     lh_cuda_answer *answers; /* [models][sequences] written */
     void *logits;            /* [models][sequences][label_count][classes] real, written; or NULL */
-    int *classes;            /* [models][sequences][label_count] those with the greatest logit, written; or NULL */
+    int *classes;            /* [models][sequences][label_count] with the greatest logit, written; or NULL */
     char *workspace;         /* [blocks] activations of one group each, workspace_stride bytes apart */
     long long workspace_stride;
-    int team;       /* blocks of a model */
-    int group;      /* sequences that go through the layers together */
-    int first, end; /* the launch's sequences; of a wide model all, and each phase takes a group */
+    int team;       /* blocks per model */
+    int group;      /* sequences per forward pass */
+    int first, end; /* range of sequences of this launch; for a wide model all, of which each phase takes one group */
 } lh_cuda_evaluate;
 
 #endif

@@ -20,78 +20,80 @@
 #include "longhand/rng.h"
 
 enum {
-    LH_MAX_STREAMS = 2, /* token streams that feed a model: source; decoder input where there are two stacks */
-    LH_CHUNK = 4096,   /* elements of a parameter vector that are reduced and updated as one: fixes the order of sums */
-    LH_MAX_STATES = 2, /* vectors of optimiser state beside the parameters */
-    LH_DECODE_TOKENS = 16 /* of a sequence, at most, that one call decodes */
+    LH_MAX_STREAMS = 2, /* token streams of a model: the source, and the decoder input where there are two stacks */
+    LH_CHUNK = 4096, /* elements of a parameter vector that are reduced and updated together; fixes the order of sums */
+    LH_MAX_STATES = 2,    /* vectors of optimiser state */
+    LH_DECODE_TOKENS = 16 /* most tokens of a sequence that one call decodes */
 };
 
 typedef enum lh_mode { LH_MODE_TRAIN, LH_MODE_EVALUATE } lh_mode;
 
 typedef struct lh_shape {
-    int sequences;              /* in the block or batch */
+    int sequences;              /* number of sequences in the block or batch */
     int length[LH_MAX_STREAMS]; /* tokens per sequence of each stream */
     int labels;                 /* labelled positions per sequence */
 } lh_shape;
 
-/* The source of random positions and distances; places: rng.h. */
+/* The counter words of random positions and distances; see rng.h. */
 typedef struct lh_draw {
     lh_key key;
     uint32_t step, example, domain;
-    uint32_t first; /* on a device: lh_cpu_block.first_example */
+    uint32_t first; /* on a device: as lh_cpu_block.first_example */
 } lh_draw;
 
-/* Constant during one step or one evaluation batch. */
+/* Values that stay constant during one training step or one evaluation batch. */
 typedef struct lh_cpu_step {
     lh_mode mode;
-    lh_shape shape; /* sequences: of the whole batch */
+    lh_shape shape; /* shape.sequences counts the whole batch */
     lh_key key;     /* dropout */
     uint32_t step;  /* dropout counter */
-    lh_draw draw;   /* positions; noise by its numbers, in a domain of its own */
-    double noise;   /* evaluation: standard deviation of what is added to embeddings; 0: nothing */
-    /* By stream, [length] of it: given by the caller in place of every draw of that stream, or NULL; distances are those
-     * of pairs 0, 1, ... tokens apart, to both sides, from 0. */
+    lh_draw draw;   /* counter words of random positions; noise uses the same words in a domain of its own */
+    double noise;   /* evaluation: standard deviation of the noise added to embeddings; 0: none */
+    /* Arrays of [length] for each stream, given by the caller in place of every draw of that stream, or NULL.
+     * distances[i][d] is the distance of two tokens d apart, on either side; distances[i][0] is 0. */
     const int32_t *positions[LH_MAX_STREAMS], *distances[LH_MAX_STREAMS];
     const void *parameters; /* [parameter_storage] real */
     const void *tables;     /* written by make_tables */
-    void *shared;           /* written by begin_step, read by the blocks */
+    void *shared;           /* written by begin_step, read by block functions */
 } lh_cpu_step;
 
 typedef struct lh_sums {
-    double loss;       /* summed cross-entropy in nats over label positions: all, or those with mask 1 (lh_task.loss) */
-    int64_t positions; /* label positions summed in loss */
+    double loss;       /* summed cross-entropy in nats over all label positions, or those with mask 1 (lh_task.loss) */
+    int64_t positions; /* label positions that loss sums over */
     int64_t counted;   /* positions with mask 1 */
-    int64_t correct;   /* of these, those whose arg max is the label; the first index wins a tie */
-    int64_t sequences; /* with any counted position */
-    int64_t exact;     /* of these, those with every counted position correct */
+    int64_t correct;   /* counted positions whose arg max is the label; the first index wins a tie */
+    int64_t sequences; /* sequences with any counted position */
+    int64_t exact;     /* sequences that have counted positions, all of them correct */
 } lh_sums;
 
 typedef struct lh_cpu_block {
     int sequences;
-    uint32_t first_example;                 /* index in the batch: the counter's example of dropout and own positions */
+    uint32_t first_example; /* index in the batch: the example in the counter of dropout and of positions by sequence */
     const uint16_t *tokens[LH_MAX_STREAMS]; /* [sequences][length] */
     const uint16_t *labels;                 /* [sequences][labels] */
     const uint8_t *mask;                    /* [sequences][labels] */
-    const uint16_t *place;                  /* [sequences][labels] a label's token in lh_format.label_stream; NULL: the
-                                             * last `labels` tokens of it, in order */
-    double loss_scale;                      /* d(objective) / d(summed loss): 1 / label positions of the batch, also
-                                             * where some are masked: lh_cpu_program.scale */
-    void *logits;                           /* [sequences][labels][classes] real, written by forward_block; or NULL */
-    uint16_t *answers;                      /* [sequences][labels] classes with the greatest logit, likewise */
-    lh_sums *each;                          /* [sequences] sums of single sequences, likewise */
-    int summed;                             /* forward_block: so many sequences have one of the sums; 0: all of them */
+    const uint16_t
+        *place; /* [sequences][labels] index of each label's token in stream lh_format.label_stream; NULL: the last
+                 * `labels` tokens of the stream, in order */
+    double loss_scale; /* d(objective) / d(summed loss) = 1 / label positions of the batch, masked ones included;
+                        * lh_cpu_program.scale corrects for masked ones */
+    void *logits;      /* [sequences][labels][classes] real, written by forward_block; or NULL */
+    uint16_t *answers; /* [sequences][labels] classes with the greatest logit, written by forward_block; or NULL */
+    lh_sums *each;     /* [sequences] sums of single sequences, written by forward_block; or NULL */
+    int summed; /* forward_block: number of consecutive sequences that share one element of sums; 0: all sequences
+                 * share one */
 } lh_cpu_block;
 
-/* The destination of one site of a forward pass (lh_spec.sites); real, sequence after sequence. NULL: not wanted. */
+/* The output buffers of one traced site of a forward pass (lh_spec.sites). Elements are real; NULL: not requested. */
 typedef struct lh_trace {
     void *activation; /* [sequences][length][channels] */
-    void *scores;     /* [sequences][heads][queries][keys] what the softmax sees */
-    void *attention;  /* the same shape: what it gives */
+    void *scores;     /* [sequences][heads][queries][keys] inputs of the softmax */
+    void *attention;  /* outputs of the softmax, of the same shape */
 } lh_trace;
 
 typedef struct lh_update {
     void *parameters;           /* real, updated in place */
-    void *state[LH_MAX_STATES]; /* real, updated in place: lh_optimizer.state_name says what each is */
+    void *state[LH_MAX_STATES]; /* real, updated in place; lh_optimizer.state_name names each */
     void *gradient;             /* real, the folded gradient; zero on return */
     double gradient_norm;       /* global L2 norm, for clipping */
     double learning_rate;       /* of this step */
@@ -103,7 +105,8 @@ typedef struct lh_update_sums {
     double update;     /* sum of squares of the change */
 } lh_update_sums;
 
-/* A choice for a level that was made when it was compiled and changes no bit; see docs/tuning.md. */
+/* An implementation choice made when an instruction-set level was compiled. Choices change no bit of a result; see
+ * docs/tuning.md. */
 typedef struct lh_choice {
     const char *name, *value;
     const char *from; /* "model", or "tuned" and the date */
@@ -114,77 +117,86 @@ typedef struct lh_cpu_program {
     int real_bytes;
     const lh_choice *choices; /* ends with a NULL name; NULL: none */
 
-    /* Sequences in one block at these lengths, by the tokens of all streams together; a block of fewer (the last one of
-     * a shard) is legal. */
+    /* Number of sequences in one block for sequences of these lengths. A block may have fewer, as the last one of a
+     * shard does. */
     int (*block_sequences)(const int length[LH_MAX_STREAMS]);
-    /* Sequences that an evaluation takes together; its sums are still of as many as a block has, so that the order of
-     * sums does not depend on it. NULL: a block. */
+    /* Number of sequences that one call of forward_block takes. Sums are still made over as many sequences as
+     * block_sequences returns, so their order does not depend on this number. NULL: as block_sequences. */
     int (*forward_sequences)(const int length[LH_MAX_STREAMS]);
 
-    /* Bytes for the position tables; longest: the longest sequence of the process in each stream. NULL: no tables. */
+    /* Bytes of the position tables; longest: length of the longest sequence of the process in each stream. NULL: no
+     * tables. */
     size_t (*tables_bytes)(const int longest[LH_MAX_STREAMS]);
     void (*make_tables)(void *tables, const int longest[LH_MAX_STREAMS]);
 
-    /* Bytes that suffice for every shape up to this one: in all modes, in this one. Memory is 64-byte aligned and zeroed
-     * once. */
+    /* Bytes of shared memory (for all modes) and of a thread's workspace (for one mode), enough for every shape up to
+     * `longest`. The caller provides memory that is 64-byte aligned and zeroed once. */
     size_t (*shared_bytes)(const lh_shape *longest);
     size_t (*workspace_bytes)(const lh_shape *longest, lh_mode mode);
 
-    /* Draws, and what every block of the step shares. Each of `parts` threads calls it once with its own part. */
+    /* Makes the random draws of a step and other data that all its blocks share. Each of `parts` threads calls it once
+     * with its own part. */
     void (*begin_step)(const lh_cpu_step *step, int part, int parts);
 
-    /* Once per shard before its first block: clears what its blocks add up in the workspace; NULL where nothing is. */
+    /* Clears the sums that blocks accumulate in the workspace; called once per shard, before its first block. NULL:
+     * there are no such sums. */
     void (*begin_shard)(const lh_cpu_step *step, void *workspace);
-    /* Forward and backward; gradients are added to gradient, losses and counts to sums. Dropout on. */
+    /* Forward and backward pass with dropout; adds gradients to gradient, losses and counts to sums. */
     void (*train_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                         lh_sums *sums);
-    /* Once per shard after its last block: adds to the gradient what begin_shard cleared; NULL where that is. */
+    /* Adds the sums accumulated in the workspace to the gradient; called once per shard, after its last block. NULL:
+     * where begin_shard is NULL. */
     void (*end_shard)(const lh_cpu_step *step, void *workspace, void *gradient);
-    /* Forward only; dropout is off unless the spec keeps it on (eval.dropout). Sequence s is counted in
-     * sums[s / block->summed]. */
+    /* Forward pass; dropout is off unless the spec keeps it on (eval.dropout). Sequence s is counted in sums[s /
+     * block->summed]. */
     void (*forward_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, lh_sums *sums);
 
-    /* A forward pass that also writes the sites that to[site] requests; NULL: this model has no traces. Memory as for
-     * forward_block. */
+    /* Forward pass that also writes every site that to[site] requests; workspace as for forward_block. NULL: this model
+     * has no traces. */
     void (*trace_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, const lh_trace *to,
                         lh_sums *sums);
 
-    /* Decoding: the labelled stream a few tokens at a time, in place of one pass over all of it. All are NULL where a
-     * model does not have it: one whose labelled stream does not hold the target, or whose tokens look behind them, or
-     * that drops out in evaluation; answers then take a pass each (eval/decode.h). After begin_step of a step whose shape
-     * holds the whole streams and at least as many sequences as the block, decode_begin once and then decode_step from 0
-     * on: several tokens at a time at first, and one at a time from the first call of one token on; later calls may go
-     * back to an earlier token, whose place and those behind it are then read anew. The logits are, bit for bit, those
-     * that forward_block gives for the same tokens. Tokens of the labelled stream are read when their turn comes, so that
-     * the caller may choose them by the logits before. */
+    /* Decoding: the functions from decode_bytes to decode_move process the labelled stream a few tokens at a time, in
+     * place of one pass over all of it. All are NULL for a model whose labelled stream does not hold the target, whose
+     * tokens attend to later tokens, or that has dropout in evaluation; every answer of such a model takes a whole pass
+     * (eval/decode.h).
+     *
+     * Order of calls: begin_step, for a shape that has the full lengths and at least as many sequences as the block;
+     * decode_begin once; decode_step from token 0 on. The first calls may take several tokens each; after a call of one
+     * token, every call takes one token. A call may go back to an earlier token; tokens and label places from there on
+     * are then read again. Logits are bit-identical to those of forward_block for the same tokens. A token of the
+     * labelled stream is read only by the call that processes it, so the caller may choose it by earlier logits. */
 
-    /* Bytes that suffice for every shape up to this one: the kept keys and values, and the activations of LH_DECODE_TOKENS
-     * tokens of each sequence. Memory is 64-byte aligned and zeroed once. */
+    /* Bytes of memory for decoding, enough for every shape up to `longest`: cached keys and values, and the activations
+     * of LH_DECODE_TOKENS tokens of each sequence. The caller provides memory that is 64-byte aligned and zeroed
+     * once. */
     size_t (*decode_bytes)(const lh_shape *longest);
-    /* Reads the other streams of the block. NULL also where there are none. */
+    /* Processes the other streams of the block. NULL also where there are none. */
     void (*decode_begin)(const lh_cpu_step *step, const lh_cpu_block *block, void *memory);
-    /* Tokens [from, to) of every sequence, at most LH_DECODE_TOKENS, behind those of the calls before; writes the block's
-     * logits of the labels whose place is there. The block may have fewer sequences than it began with: the first ones. */
+    /* Processes tokens [from, to) of every sequence, at most LH_DECODE_TOKENS; tokens before `from` must have been
+     * processed. Writes the block's logits for labels whose tokens lie in [from, to). The block may have fewer
+     * sequences than at decode_begin: the first ones. */
     void (*decode_step)(const lh_cpu_step *step, const lh_cpu_block *block, int from, int to, void *memory);
-    /* As forward_block, of logits that decode_step has written for all labels of the block. */
+    /* Computes the outputs of forward_block from logits that decode_step has written for all labels of the block. */
     void (*score_block)(const lh_cpu_step *step, const lh_cpu_block *block, lh_sums *sums);
-    /* Sequence `to` goes on as `from` would, so that those that have ended need not: the caller moves its tokens. */
+    /* Copies the cached keys and values of sequence `from` to sequence `to`, so that a running sequence can take the
+     * row of an ended one. The caller moves the tokens. */
     void (*decode_move)(const lh_cpu_step *step, int to, int from, void *memory);
 
     /* total += gradient; gradient = 0; count elements from both pointers. */
     void (*fold)(void *total, void *gradient, size_t count);
-    /* gradient *= factor. What a batch's folded gradient is scaled by where some labels are in no loss: label positions
-     * over those that count. NULL: all labels are in the loss. */
+    /* gradient *= factor. Scales the folded gradient of a batch by label positions / label positions in the loss. NULL:
+     * all labels are in the loss. */
     void (*scale)(void *gradient, double factor, size_t count);
     /* Sum of squares of count elements, in the order that every thread count uses. */
     double (*squared_norm)(const void *gradient, size_t count);
-    /* Clips, updates elements [first, first + count), at most LH_CHUNK of them, and clears their gradient. Gradient and
-     * state of a tensor that is not learned are 0, and its elements stay as they are; an optimiser that changes
-     * parameters without a gradient must leave them out. */
+    /* Clips the gradient of elements [first, first + count), at most LH_CHUNK of them, updates the elements and clears
+     * their gradient. Tensors that are not learned have zero gradient and state, and their elements must not change; an
+     * optimiser that changes parameters without a gradient must skip them. */
     void (*update)(const lh_update *update, size_t first, size_t count, lh_update_sums *sums);
 
-    /* Operations among lh_spec.executed_flops that this code leaves out, because a mask hides a pair of tokens from all
-     * queries that lie in a vector together, or a row of the last layer is unused. NULL: none. */
+    /* Floating-point operations that lh_spec.executed_flops counts and this code skips: of token pairs that a mask
+     * hides from all queries of a vector, and of unused rows of the last layer. NULL: none. */
     double (*skipped_flops)(const lh_shape *shape, lh_mode mode);
 } lh_cpu_program;
 

@@ -1,7 +1,7 @@
-/* The generator's output for GPUs: device code, and how much memory it needs. One lh_cuda_program per experiment.
+/* The generator's output for GPUs: device code and its memory needs. One lh_cuda_program per experiment.
  *
- * The device code is one text, compiled ahead of time (images) or on the node (source). Kernels and their arguments:
- * cuda_interface.h. The CUDA engine (runtime/cuda) owns memory, launches and order.
+ * The device code is one text, compiled ahead of time (images) or where the program runs (source). Kernels and their
+ * arguments: cuda_interface.h. The CUDA engine (runtime/cuda) owns memory, launches and order.
  */
 #ifndef LONGHAND_CUDA_H
 #define LONGHAND_CUDA_H
@@ -11,28 +11,28 @@
 
 #include "longhand/cpu.h"
 
-/* Device code for one architecture: machine code ("sm_90"), or an intermediate form that the driver compiles for any
- * later one ("compute_90"). */
+/* Device code for one architecture: machine code ("sm_90"), or an intermediate form that the driver compiles for this
+ * or any later architecture ("compute_90"). */
 typedef struct lh_cuda_image {
     const char *architecture;
     const unsigned char *first, *end;
 } lh_cuda_image;
 
-/* A way of cutting a step's work; bits are the same within one variant. */
+/* A division of a training step into shards. Results of one variant are bit-identical. */
 typedef struct lh_cuda_variant {
-    const char *name; /* "chip": one model on all multiprocessors; "replicas": many models side by side */
+    const char *name; /* "chip": one model on all multiprocessors; "replicas": several models at once */
     int shards;
 } lh_cuda_variant;
 
-/* out[rows][columns] = a b, or out += a b: row-major and dense, in the device's memory. a is [rows][inner], b is
- * [inner][columns]; one that is turned lies there transposed. */
+/* A matrix product in device memory: out = a b, or out += a b. out [rows][columns], a [rows][inner] and b
+ * [inner][columns] are row-major and dense; turned_a, turned_b: the matrix is stored transposed. */
 typedef struct lh_cuda_product {
     int rows, columns, inner;
     bool turned_a, turned_b, adds;
     const void *a, *b;
     void *out;
-    const void *bias; /* [columns], then added to every row; NULL: none */
-    bool rectified;   /* and then max(x, 0) of each; with a bias alone */
+    const void *bias; /* [columns], added to every row of the product; NULL: none */
+    bool rectified;   /* max(x, 0) is applied after the bias; only with a bias */
 } lh_cuda_product;
 
 enum { LH_CUDA_PRODUCT = -1 };
@@ -41,46 +41,50 @@ enum { LH_CUDA_PRODUCT = -1 };
 typedef struct lh_cuda_launch {
     int phase, layer;
     lh_cuda_product product;
-    int bias_phase; /* of a product with a bias: what adds it, and rectifies, where the library makes the product alone */
+    int bias_phase; /* phase that adds the bias and rectifies where the library computes only the product */
 } lh_cuda_launch;
 
 typedef struct lh_cuda_program {
-    const char *source_digest; /* of the device code, 16 hexadecimal digits */
+    const char *source_digest; /* digest of the device code, 16 hexadecimal digits */
     const char *precision;     /* "float32", "tf32", "bf16", "float64" */
     int real_bytes;
     const char *train_kernel, *evaluate_kernel;
-    int least_architecture; /* 75: sm_75 */
-    int threads;            /* of a block */
+    int least_architecture; /* least compute capability times 10: 75 for sm_75 */
+    int threads;            /* threads per block */
     size_t block_memory;    /* dynamic shared memory of a block, bytes */
     lh_cuda_variant chip, replicas;
-    double beta1, beta2; /* of Adam: the host makes the corrections of a step; 0, which is none, of others */
+    double beta1,
+        beta2; /* Adam's, for the bias corrections that the host computes for each step; 0 for other optimisers */
 
-    const char *source;          /* the device code as text for the compiler of the node, ends with 0; NULL: none */
+    const char *source; /* the device code as text, for compilation where the program runs; ends with 0; NULL: none */
     const lh_cuda_image *images; /* the last one has architecture NULL */
-    const char *toolkit;         /* version that compiled the images, "13.0"; NULL: there are none */
+    const char *toolkit;         /* version of the toolkit that compiled the images, "13.0"; NULL: no images */
 
-    /* Position tables as in lh_cpu_program; written on the host, used on the device. NULL: no tables. */
+    /* Size and contents of position tables, as in lh_cpu_program; written on the host, read on the device. NULL: no
+     * tables. */
     size_t (*tables_bytes)(const int longest[LH_MAX_STREAMS]);
     void (*make_tables)(void *tables, const int longest[LH_MAX_STREAMS]);
 
-    /* Random positions and distances of one step or evaluation, made on the host: how many numbers for a shape, all its
-     * sequences' where each has positions of its own, and the numbers. scratch: draw_scratch ints. positions, distances:
-     * as in lh_cpu_step, given by the caller in place of every draw of a stream. draw_count NULL: nothing is drawn. */
+    /* Random positions and distances of one step or evaluation, drawn on the host. draw_count returns how many integers
+     * a shape needs (those of all sequences where each has its own positions), draw writes them to out. scratch:
+     * [draw_scratch]. positions, distances: as in lh_cpu_step. draw_count NULL: nothing is drawn. */
     size_t (*draw_count)(const lh_shape *shape);
     int draw_scratch;
     void (*draw)(const lh_draw *draw, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
                  const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out);
 
-    /* By the lengths of a shape, whatever its number of sequences; bytes are enough for all shorter ones, too. */
+    /* These four depend on the lengths of a shape and not on its number of sequences. Bytes are enough for all shorter
+     * shapes. */
     size_t (*shared_bytes)(const lh_shape *longest);
-    size_t (*partial_bytes)(const lh_shape *longest);              /* one shard's gradient */
-    int (*evaluation_group)(const lh_shape *shape);                /* sequences that go through the layers together */
-    size_t (*workspace_bytes)(const lh_shape *part, lh_mode mode); /* one shard's or group's activations */
+    size_t (*partial_bytes)(const lh_shape *longest);              /* gradient of one shard */
+    int (*evaluation_group)(const lh_shape *shape);                /* sequences per forward pass */
+    size_t (*workspace_bytes)(const lh_shape *part, lh_mode mode); /* activations of one shard or group */
 
-    /* Wide models, whose products are a library's: what a step does, or the evaluation of a group, in order; how many
-     * launches these are. The workspace is that of all sequences of `shape`, addresses are the device's; gradient: zero
-     * before a step. In evaluation LH_CUDA_BEGIN is for the first group. NULL: a launch of train_kernel makes whole
-     * steps, one of evaluate_kernel a whole evaluation. */
+    /* For wide models, whose matrix products a library computes: writes the launches of one training step, or of the
+     * evaluation of one group, to launch [most_launches] in order, and returns their number. workspace holds the
+     * activations of all sequences of `shape`; pointers are device addresses; gradient is zero before a step. In
+     * evaluation only the first group runs LH_CUDA_BEGIN. NULL: one launch of train_kernel makes whole steps, one of
+     * evaluate_kernel a whole evaluation. */
     int most_launches;
     int (*launches)(const lh_shape *shape, lh_mode mode, void *workspace, const void *parameters, void *gradient,
                     lh_cuda_launch *launch);

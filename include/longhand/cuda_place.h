@@ -1,24 +1,26 @@
-/* The steps of a wide model: a sequence of launches on one stream, each of one phase, and of products by a library
- * between them. C11 and CUDA C++, no includes, as cuda_interface.h: the kernels of such an experiment take the same
- * arguments and, behind them, the place in the sequence. A phase goes through the shards of a step, or the examples of
- * an evaluation, wherever the launch before has left them: activations lie in one workspace, all sequences behind one
- * another. What a block adds up for its shard goes to the shard's partial; weights get their gradients from products.
+/* The steps of a wide model: a sequence of launches on one stream, each of one phase, with a library's matrix products
+ * between them. C11 and CUDA C++, no includes. Kernels take the arguments of cuda_interface.h and, after them, an
+ * lh_cuda_place. A phase processes all shards of a step, or all examples of an evaluation. Activations of all sequences
+ * lie in one workspace, sequence after sequence. A block adds the gradients that it sums for a shard to the partial
+ * gradient of the shard; gradients of weights are matrix products.
  */
 #ifndef LH_CUDA_PLACE_H
 #define LH_CUDA_PLACE_H
 
-/* Phases that the runtime knows: the blocks of a grid meet in them. A generated program numbers its others. */
+/* Phases that the runtime knows. All blocks of the grid synchronise in them. A generated program numbers its own phases
+ * from LH_CUDA_FIRST. */
 enum {
     LH_CUDA_BEGIN, /* tables of the step */
-    LH_CUDA_END,   /* folds what shards have added up, clips, updates, reports */
-    LH_CUDA_FIRST  /* of a program's own */
+    LH_CUDA_END,   /* folds the gradients of shards, clips, updates, writes results */
+    LH_CUDA_FIRST  /* first phase of a generated program */
 };
 
 typedef struct lh_cuda_place {
     int phase, layer;
-    int first; /* evaluation: of the group's examples; they are as many as the group holds or as are left */
-    const struct lh_cuda_result *before; /* training: of the step before, where both were put into the stream together:
-                                          * unless that one was made, this one is not; NULL: there is none */
+    int first; /* evaluation: index of the group's first example; the last group may have fewer examples */
+    const struct lh_cuda_result
+        *before; /* training: result of the preceding step in the same stream; a step is skipped if the preceding one
+                  * failed; NULL: no preceding step */
 } lh_cuda_place;
 
 #endif

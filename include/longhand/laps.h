@@ -1,10 +1,10 @@
-/* The time of a step by parts: every thread of a team counts its own ticks, part by part.
+/* Time of a step by parts: each thread of a team counts ticks for each part.
  *
- * A thread is in one part at a time. LH_TIMED(part) reads the processor's counter, books what has passed to the part
- * that ends here, and does the same at the end of the block it stands in. It belongs into coarse operations (a matrix
- * product, the attention of a block of sequences): a lap costs some 10 ns. base/team.c books whole regions and the
- * meetings of threads. What is too short for laps in every run stands in LH_TIMED_FINELY, which counts only while
- * lh_laps_fine is set. No number of a run depends on any of this.
+ * A thread is in one part at a time. LH_TIMED(part) reads the processor's counter, adds the elapsed ticks to the part
+ * that ends, and begins `part`; at the end of the enclosing C block it returns to the earlier part. One reading costs
+ * about 10 ns, so LH_TIMED is for coarse operations (a matrix product, the attention of a block of sequences).
+ * base/team.c counts whole parallel regions and waits at barriers. LH_TIMED_FINELY is for shorter operations and counts
+ * only while lh_laps_fine is set. No result of a run depends on these times.
  */
 #ifndef LONGHAND_LAPS_H
 #define LONGHAND_LAPS_H
@@ -18,26 +18,26 @@
 
 typedef enum lh_part {
     LH_PART_SAMPLING,     /* examples and positions */
-    LH_PART_ATTENTION,    /* logits, softmax, weighted sums, rotations; not the products around them */
-    LH_PART_EXPONENTIALS, /* those of the softmax, which belong to attention where laps are not fine */
+    LH_PART_ATTENTION,    /* logits, softmax, weighted sums, rotations; not the projections */
+    LH_PART_EXPONENTIALS, /* exponentials of the softmax; part of attention unless lh_laps_fine is set */
     LH_PART_PRODUCTS,     /* matrix products of the layers */
     LH_PART_OPTIMISER,    /* norm of the gradient, clipping, update */
-    LH_PART_WAITING,      /* for other threads */
+    LH_PART_WAITING,      /* waiting for other threads */
     LH_PART_REST,         /* normalisation, dropout, loss, embedding, packing, folding gradients, ... */
     LH_PARTS
 } lh_part;
 
 typedef struct lh_laps {
     uint64_t ticks[LH_PARTS];
-    uint64_t since; /* when the part began */
-    lh_part part;   /* the running one */
+    uint64_t since; /* tick at which the current part began */
+    lh_part part;   /* the current part */
 } lh_laps;
 
 extern _Thread_local lh_laps lh_laps_here;
-extern bool lh_laps_fine; /* changes only while no team is at work */
+extern bool lh_laps_fine; /* changes only while no team runs */
 
-/* The processor's counter: constant rate, the same on all processors. Its unit matters to nobody: only shares of it
- * are told. */
+/* The processor's counter: constant rate, equal on all processors. Its unit is unspecified; only shares are
+ * reported. */
 static inline uint64_t lh_ticks(void) {
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();
@@ -52,7 +52,7 @@ static inline uint64_t lh_ticks(void) {
 #endif
 }
 
-/* Ends the running part and begins this one; returns the one that ended. */
+/* Ends the current part and begins `part`; returns the part that ended. */
 static inline lh_part lh_lap(lh_part part) {
     lh_laps *laps = &lh_laps_here;
     uint64_t now = lh_ticks();
@@ -65,25 +65,25 @@ static inline lh_part lh_lap(lh_part part) {
 
 static inline void lh_lap_back(const lh_part *before) { lh_lap(*before); }
 
-/* From here to the end of the block the time belongs to this part. */
+/* Counts the time from here to the end of the enclosing C block for this part. */
 #define LH_TIMED(this_part) __attribute__((cleanup(lh_lap_back))) const lh_part lh_part_before = lh_lap(this_part)
 
 static inline void lh_fine_lap_back(const lh_part *before) {
     if (*before != LH_PARTS) lh_lap(*before);
 }
 
-/* LH_TIMED where laps are fine; otherwise the time stays with the part around it. */
+/* LH_TIMED where lh_laps_fine is set; otherwise the time counts for the enclosing part. */
 #define LH_TIMED_FINELY(this_part) \
     __attribute__((cleanup(lh_fine_lap_back))) const lh_part lh_part_around = \
         lh_laps_fine ? lh_lap(this_part) : LH_PARTS
 
-/* The calling thread counts from zero, now, in LH_PART_REST. */
+/* Sets the calling thread's counts to zero and begins LH_PART_REST. */
 void lh_laps_begin(void);
 
-/* Adds what the calling thread has counted to the totals of this process. */
+/* Adds the calling thread's counts to the totals of this process. */
 void lh_laps_end(void);
 
-/* Totals of this process: the ticks that all threads spent in each part, for those that have ended. */
+/* Reads the totals of this process: the ticks in each part of all threads that called lh_laps_end. */
 void lh_laps_read(uint64_t ticks[LH_PARTS]);
 
 #endif

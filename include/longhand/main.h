@@ -1,4 +1,4 @@
-/* The whole command line of a trainer: runtime/main.c calls this with the spec that the program was built for. */
+/* The command line of a trainer. runtime/main.c calls lh_main with the spec that the program was built for. */
 #ifndef LONGHAND_MAIN_H
 #define LONGHAND_MAIN_H
 

@@ -3,11 +3,13 @@
  *   out      [count] written; distinct integers from {first, ..., first + range - 1}
  *   scratch  [range] overwritten
  *
- * Uniform over all subsets (sorted: ascending) or over all orders (unsorted). One draw is a pure function of draw and
- * layer, which enters the counter's site: 0 for a draw per pass, l + 1 for block l. Requires count <= range.
+ * Sorted draws are uniform over all subsets, in ascending order; unsorted draws are uniform over all orders. A draw is
+ * a pure function of `draw` and `layer`, a field of the counter's site: 0 for a draw per pass, l + 1 for block l.
+ * Requires count <= range.
  *
- * The numbers are the contract, on every target: sorted draws are Floyd's subsets (Bentley and Floyd 1987, F2), unsorted
- * ones the first steps of a Fisher-Yates shuffle, one word of the stream per position, in order.
+ * The drawn numbers are fixed and equal on every target. Sorted draws use Floyd's subsets (Bentley and Floyd 1987, F2),
+ * unsorted draws the first steps of a Fisher-Yates shuffle; both use one word of the random stream per position, in
+ * order.
  */
 #ifndef LONGHAND_POSITIONS_H
 #define LONGHAND_POSITIONS_H
@@ -19,17 +21,18 @@
 void lh_draw_positions(const lh_draw *draw, uint32_t layer, int first, int range, int count, bool sorted, int32_t *out,
                        int32_t *scratch);
 
-/* Random distances for sequences of `count` tokens: out[0] = 0, then a sorted draw of count - 1 from
- * {1, ..., range - 1}; out[d] is for tokens d apart. At a site of its own: a step may draw both. */
+/* Draws random distances for sequences of `count` tokens: out[0] = 0, then a sorted draw of count - 1 numbers from {1,
+ * ..., range - 1}; out[d] is the distance of tokens d apart. The site differs from that of positions: a step may draw
+ * both. */
 void lh_draw_distances(const lh_draw *draw, uint32_t layer, int range, int count, int32_t *out, int32_t *scratch);
 
-/* Both sides drawn independently: middle[d] = lh_draw_distances' of this site for d = 0 .. count - 1, and middle[-d] is
- * minus the one of another. */
+/* Draws distances to the right and to the left independently: middle[0 .. count - 1] as lh_draw_distances, and
+ * middle[-d] is the negative of a second draw, at another site. */
 void lh_draw_signed_distances(const lh_draw *draw, uint32_t layer, int range, int count, int32_t *middle,
                               int32_t *scratch);
 
-/* Positions of a stream of one sequence, number `sequence` of the batch, at a site of its own. In evaluation the draw's
- * example, its index, is below LH_MOST_DRAWS. */
+/* Draws positions of one stream of sequence number `sequence` of the batch, at a site of its own. In evaluation
+ * draw->example, the index of the draw, is below LH_MOST_DRAWS. */
 void lh_draw_sequence(const lh_draw *draw, uint32_t stream, uint32_t sequence, int first, int range, int count,
                       bool sorted, int32_t *out, int32_t *scratch);
 

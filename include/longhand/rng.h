@@ -23,29 +23,31 @@ enum {                             /* domains */
        LH_DOMAIN_DROPOUT = 3,      /* layer 0: the embedding; layer l + 1: block l; place: order within the block */
        LH_DOMAIN_POSITIONS = 4,    /* layer: 0 for a draw per pass, l + 1 for a draw of block l; place: below */
        LH_DOMAIN_EVAL = 5,         /* everything random in an evaluation but dropout; place: below */
-       LH_DOMAIN_EVAL_NOISE = 7,   /* layer: index of the draw; place: the embedding, in the network's order */
-       LH_DOMAIN_EVAL_DROPOUT = 6, /* layer: index of the draw; place: 2 * that of DROPOUT's layer + its place */
+       LH_DOMAIN_EVAL_NOISE = 7,   /* layer: index of the draw; place: index of the embedding in the network */
+       LH_DOMAIN_EVAL_DROPOUT = 6, /* layer: index of the draw; place: 2 * layer + place of LH_DOMAIN_DROPOUT */
        LH_DOMAIN_VALIDATION = 8    /* examples and position draws of the validation stream; as LH_DOMAIN_EVAL */
 };
-/* Counter word 3 of a validation's draws: this + the length. Its noise and dropout share their domains with the
- * evaluation's, and lengths are shorter than this. */
+/* Counter word 3 of draws of the validation stream is LH_VALIDATION_STEP + length. Noise and dropout of validation
+ * share the domains of the evaluation, whose lengths are all below this number. */
 #define LH_VALIDATION_STEP 0x80000000u
 enum {                         /* places within data and evaluation */
        LH_PLACE_SAMPLE = 0,    /* the example itself */
        LH_PLACE_LENGTH = 1,    /* length of a training batch; example = LH_SHARED */
        LH_PLACE_POSITIONS = 2, /* evaluation: a position draw; example = index of the draw */
-       LH_PLACE_DISTANCES = 3, /* evaluation: a draw of distances; likewise */
+       LH_PLACE_DISTANCES = 3, /* evaluation: a draw of distances; example = index of the draw */
        LH_PLACE_ORDER = 4,     /* finite data: the order of an epoch (data/datasets/epoch.c) */
-       LH_PLACE_LEFT = 5,      /* evaluation: a draw of distances to the left; as for LH_PLACE_DISTANCES */
-       LH_PLACE_SEQUENCE = 6,  /* evaluation: positions of one sequence, + its stream; layer: index of the draw */
-       LH_PLACE_CHOICE = 16    /* evaluation of finite data: which examples are taken; example: the line's number */
+       LH_PLACE_LEFT = 5,      /* evaluation: a draw of distances to the left; example = index of the draw */
+       LH_PLACE_SEQUENCE = 6,  /* evaluation: positions of one sequence; place + stream; layer: index of the draw */
+       LH_PLACE_CHOICE = 16    /* evaluation of finite data: choice of examples; example: number of the line */
 };
 enum {                               /* places within LH_DOMAIN_POSITIONS */
-       LH_PLACE_DRAWN_POSITIONS = 0, /* example = LH_SHARED, or the sequence that they are for; layer: its stream */
+       LH_PLACE_DRAWN_POSITIONS = 0, /* example = LH_SHARED; by sequence: example = sequence, layer = stream */
        LH_PLACE_DRAWN_DISTANCES = 1,
-       LH_PLACE_DRAWN_LEFT = 2 /* distances to the left where they have a draw of their own */
+       LH_PLACE_DRAWN_LEFT = 2 /* distances to the left, where drawn separately */
 };
-enum { LH_MOST_DRAWS = 65536 }; /* of one condition of an evaluation: as many as a site has layers */
+enum {
+    LH_MOST_DRAWS = 65536
+}; /* most draws of one condition of an evaluation, equal to the number of layers of a site */
 #define LH_SHARED 0xffffffffu
 
 typedef struct lh_key {
@@ -80,12 +82,13 @@ static inline void lh_philox(const uint32_t counter[4], lh_key key, uint32_t out
     out[3] = x3;
 }
 
-/* A stream of words at one (key, site, example, step): blocks 0, 1, 2, ... in order. A value; copy it freely. */
+/* A stream of random words at one (key, site, example, step): blocks 0, 1, 2, ... in order. It may be copied by
+ * value. */
 typedef struct lh_rng {
     lh_key key;
     uint32_t counter[4];
     uint32_t word[4];
-    int used; /* words of the current block already handed out; 4 = none left */
+    int used; /* words of the current block that were returned; 4: none are left */
 } lh_rng;
 
 static inline lh_rng lh_rng_at(lh_key key, uint32_t step, uint32_t example, uint32_t site) {
@@ -103,8 +106,8 @@ static inline uint32_t lh_rng_word(lh_rng *rng) {
     return rng->word[rng->used++];
 }
 
-/* Uniform on {0, ..., n - 1}, 1 <= n < 2^32. Multiply and shift: no value's share is off by more than n / 2^32 of
- * itself. */
+/* Uniform on {0, ..., n - 1}, 1 <= n < 2^32, by multiply and shift: the relative error of each probability is at most n
+ * / 2^32. */
 static inline uint32_t lh_rng_below(lh_rng *rng, uint32_t n) {
     return (uint32_t)((uint64_t)lh_rng_word(rng) * n >> 32);
 }

@@ -1,6 +1,7 @@
 /* The runtime's view of a model: one constant lh_spec, written by the generator into spec.c.
  *
- * What a model lacks is NULL, not a flag. Nothing here assumes one paper's set-up. Two specs link into one program.
+ * A function or table that a model lacks is NULL; no flags say so. No field assumes the set-up of one paper. Two specs
+ * can be linked into one program.
  */
 #ifndef LONGHAND_SPEC_H
 #define LONGHAND_SPEC_H
@@ -15,15 +16,15 @@
 
 typedef enum lh_init_kind {
     LH_INIT_CONSTANT,         /* value */
-    LH_INIT_VALUES,           /* lh_spec.initial_values, row-major, from index `value` on */
+    LH_INIT_VALUES,           /* lh_spec.initial_values, row-major, from index (int64_t)value on */
     LH_INIT_NORMAL,           /* sd = value */
-    LH_INIT_TRUNCATED_NORMAL, /* normal of sd = value cut at +-2 value, not rescaled (Haiku's) */
+    LH_INIT_TRUNCATED_NORMAL, /* normal of sd = value, truncated at +-2 value, not rescaled (as in Haiku) */
     LH_INIT_UNIFORM           /* in [-value, value) */
 } lh_init_kind;
 
-/* One named tensor. Element (r, c) of its row-major view lies at offset + r * stride + c in the parameter vector, where
- * rows is the product of all dimensions but the last: fused products interleave tensors that files keep apart.
- * Elements of the vector that no tensor covers are zero and stay zero. */
+/* One named tensor. Element (r, c) of the tensor's row-major view lies at offset + r * stride + c in the parameter
+ * vector. The view has as many rows as the product of all dimensions but the last. Fused products interleave tensors
+ * that files store separately. Elements of the vector that no tensor covers are always zero. */
 typedef struct lh_tensor {
     const char *name;
     int rank; /* 1 or 2 */
@@ -32,8 +33,8 @@ typedef struct lh_tensor {
     int64_t stride; /* elements between rows; shape[0] for rank 1 */
     lh_init_kind init;
     double value;
-    bool learned; /* false: keeps its initial values bit for bit; its gradient counts nowhere, no optimiser state in
-                   * files */
+    bool learned; /* false: keeps its initial values bit for bit, has no gradient, and files hold no optimiser state
+                   * of it */
 } lh_tensor;
 
 typedef struct lh_stream {
@@ -41,140 +42,144 @@ typedef struct lh_stream {
     int (*length)(int n); /* tokens per sequence at task length n */
 } lh_stream;
 
-/* From a task's example to the model's streams and labels. With finite data the sizes come from `shape`, and the
- * functions of n are NULL. */
+/* The conversion of a task's example to the model's token streams and labels. With finite data `shape` gives the sizes,
+ * and the functions of n are NULL. */
 typedef struct lh_format {
     lh_stream stream[LH_MAX_STREAMS];
     int streams;
-    int label_stream;     /* whose tokens the labels are of */
-    bool teacher_forced;  /* a stream holds the target; a label sees what is before it */
+    int label_stream;     /* index of the stream whose tokens have the labels */
+    bool teacher_forced;  /* a stream holds the target; each label sees the target tokens before it */
     int (*labels)(int n); /* label positions per sequence */
-    void (*shape)(int input, int output, lh_shape *shape); /* lengths and labels; NULL: by n */
-    /* Writes the tokens of every stream; labels and mask are the example's target and mask. Where nothing is known of
-     * the target it is 0. */
+    void (*shape)(int input, int output, lh_shape *shape); /* sets lengths and labels; NULL: functions of n do */
+    /* Writes the tokens of every stream; labels and mask are the example's target and mask. Unknown target tokens
+     * become 0. */
     void (*assemble)(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]);
-    /* Writes, for every label, the place of its token in the labelled stream; false where the input does not say it.
-     * NULL: they are the last of it. */
+    /* Writes, for every label, the index of its token in the labelled stream; false where the input does not determine
+     * it. NULL: the labels belong to the last tokens of the stream. */
     bool (*locate)(const lh_example *example, uint16_t *place);
-    const char *located; /* what an example has that says it: "one ? in the input" */
+    const char *located; /* the input that `locate` needs, for messages: "one ? in the input" */
 } lh_format;
 
-/* Finite data in place of a sampler; see data/datasets/corpus.h. */
+/* The source of finite data, which takes the place of a sampler; see data/datasets/corpus.h. */
 typedef struct lh_data {
-    const char *train, *eval; /* paths as the spec gives them; train NULL: the task makes its examples; eval NULL: there
-                               * is no such file */
-    int longest;              /* tokens of an input and its target together */
-    const char *validation;   /* likewise; NULL: none */
-    uint64_t seed;            /* of a task that makes its examples */
-    const char *validation_digest; /* of the bytes that such a task was planned with, 16 digits; NULL: any do */
+    const char *train, *eval; /* paths in the spec; train NULL: the task makes the examples; eval NULL: no such file */
+    int longest;              /* most tokens of an input and its target together */
+    const char *validation;   /* path as in the spec; NULL: none */
+    uint64_t seed;            /* task.seed, for a task that makes its examples */
+    const char *validation_digest; /* digest of the validation file's bytes at planning, 16 digits; NULL: any file is
+                                    * accepted */
 } lh_data;
 
-/* A place of the forward pass that can be traced: an activation, or an attention's scores and weights. */
+/* A traceable value of the forward pass: an activation, or the scores and weights of an attention. */
 typedef struct lh_trace_site {
-    const char *name; /* "layers.0.output"; of an attention its place, "layers.0": files add what it is */
-    int channels;     /* of an activation; 0: an attention */
-    int heads;        /* of an attention */
-    int query, key;   /* streams of its two sides; an activation is as long as the first */
+    const char *name; /* activation: "layers.0.output"; attention: "layers.0", to which files append ".scores" or
+                       * ".attention" */
+    int channels;     /* width of an activation; 0: the site is an attention */
+    int heads;        /* heads of an attention */
+    int query, key;   /* streams of queries and keys; an activation has the length of stream `query` */
 } lh_trace_site;
 
-/* An inclusive strided range, or a list. */
+/* Task lengths: an inclusive range with a step, or a list. */
 typedef struct lh_lengths {
     const int32_t *list; /* NULL: the range */
     int count;
     int first, last, step;
 } lh_lengths;
 
-/* Axes of an evaluation of dataset files: each combination of values that a set has is a condition. */
+/* Axes of an evaluation of finite data: each combination of values that a set has is a condition. Numbers below
+ * LH_MOST_AXES are axes of the task; these are two more. */
 enum {
     LH_BY_LENGTH = -1,
-    LH_BY_TRAINED = LH_MOST_AXES /* of files: 1 for examples that are among those of training, else 0 */
+    LH_BY_TRAINED = LH_MOST_AXES /* value 1: the example is also a training example; else 0 */
 };
 typedef struct lh_by {
-    int count; /* 0: by length, all there are */
+    int count; /* number of axes; 0: by length, all lengths */
     struct {
-        int axis; /* of the task, or one of the two above */
-        bool all; /* else these values */
+        int axis; /* axis of the task, LH_BY_LENGTH or LH_BY_TRAINED */
+        bool all; /* all values of the axis; else those in `values` */
         lh_lengths values;
     } of[LH_MOST_AXES];
 } lh_by;
 
-/* Standard deviations of the noise on embeddings, ascending: an evaluation has all its conditions under each. */
+/* Standard deviations of the noise on embeddings, ascending: an evaluation runs all its conditions under each of
+ * them. */
 typedef struct lh_noise {
-    int count; /* 0: there is none */
+    int count; /* 0: no noise */
     const double *deviation;
 } lh_noise;
 
 typedef enum lh_schedule_kind {
     LH_SCHEDULE_CONSTANT,
-    LH_SCHEDULE_LINEAR, /* these two fall until the last step of the spec: train.steps */
+    LH_SCHEDULE_LINEAR, /* falls until step train.steps of the spec, as LH_SCHEDULE_COSINE does */
     LH_SCHEDULE_COSINE
 } lh_schedule_kind;
 
-/* How the learning rate changes over the steps; see engine/schedule.h. All 0: it does not. */
+/* The learning rate as a function of the step; see engine/schedule.h. All fields 0: constant. */
 typedef struct lh_schedule {
     lh_schedule_kind kind;
     int64_t warmup; /* steps */
-    double final;   /* share of the rate that it falls to */
+    double final;   /* final rate as a share of the highest */
 } lh_schedule;
 
 typedef struct lh_train_defaults {
     int batch;
-    int shards;         /* part of the digest: fixes the order of sums */
-    lh_lengths lengths; /* a step draws one of them uniformly */
+    int shards;         /* parts of a batch; fixes the order of sums and so belongs to the digest */
+    lh_lengths lengths; /* each step draws one length uniformly */
     lh_schedule schedule;
-    /* From here on, default. */
+    /* The fields from here on are "default". */
     int64_t steps;        /* flag --steps */
-    int64_t epochs;       /* > 0: with finite data, in place of steps */
-    double learning_rate; /* flag --learning-rate; with a schedule the highest */
-    bool by_epochs; /* the next two, during_every and keep_steps count epochs; lh_corpus_bind makes steps of them */
+    int64_t epochs;       /* > 0: takes the place of steps; with finite data */
+    double learning_rate; /* flag --learning-rate; the highest rate of the schedule */
+    bool by_epochs; /* log_every, checkpoint_every, during_every and keep_steps count epochs; lh_corpus_bind converts
+                     * them to steps */
     int64_t log_every;
     int64_t checkpoint_every;  /* steps */
-    double checkpoint_minutes; /* 0: by steps alone */
-    bool keep_all;             /* every checkpoint stays, under its step's name */
-    const int64_t *keep_steps; /* these stay too; NULL: none */
+    double checkpoint_minutes; /* 0: checkpoints by steps alone */
+    bool keep_all;             /* keep every checkpoint, under a name with its step */
+    const int64_t *keep_steps; /* steps whose checkpoints are kept too; NULL: none */
     int keep_steps_count;
-    int64_t keep_unit;         /* steps that one of them stands for; 0: as 1 */
-    const char *init;          /* flag --init: the checkpoint whose parameters a run begins with; NULL: none */
-    const char *init_checksum; /* its, where the plan hangs on it; NULL: any will do */
+    int64_t keep_unit;         /* steps per unit of keep_steps; 0 means 1 */
+    const char *init;          /* flag --init: checkpoint with the initial parameters; NULL: none */
+    const char *init_checksum; /* checksum of the init file, if the plan depends on it; NULL: any file is accepted */
 } lh_train_defaults;
 
-/* The step of a checkpoint that stays. */
+/* The step of the kept checkpoint number `index`. */
 static inline int64_t lh_kept_step(const lh_train_defaults *train, int index) {
     return train->keep_steps[index] * (train->keep_unit > 0 ? train->keep_unit : 1);
 }
 
 typedef struct lh_eval_defaults {
-    const char *axis; /* "length": the key in `by` */
+    const char *axis; /* "length": the key in `by` of result lines */
     bool dropout;     /* dropout stays on */
-    /* From here on, default. */
+    /* The fields from here on are "default". */
     lh_lengths lengths;
-    int examples;        /* per condition; 0: all there are, of finite data */
-    bool in_order;       /* of finite data the first ones of the file; else chosen by the seed (data/datasets/pick.h) */
-    int batch;           /* of them in a batch, which has draws of its own; 0: one batch */
-    int draws;           /* per condition, of what is random in a pass; 1 where nothing is */
-    bool teacher_forced; /* of a generative model: the target stands before every answer, not its own answers */
-    lh_by by;            /* of finite data */
-    lh_noise noise;      /* of the evaluation at the end; none unless generated code has it */
-    unsigned sets;       /* likewise, 1 << lh_set for each; 0: those held out from training, if there are any */
-    bool with_trained;   /* likewise: also examples that were trained on */
-    lh_lengths validation_lengths; /* of a sampled task, after training, in its validation stream */
-    int validation_examples;       /* per condition; 0: no such evaluation */
+    int examples;  /* examples per condition; 0: all, for finite data only */
+    bool in_order; /* finite data: take the first ones of the file; else the seed chooses (data/datasets/pick.h) */
+    int batch;     /* examples per batch, each batch with its own draws; 0: one batch */
+    int draws;     /* random draws per condition; 1 where a pass has nothing random */
+    bool teacher_forced; /* generative model: every answer follows the target's tokens, not the model's own answers */
+    lh_by by;            /* axes; finite data */
+    lh_noise noise;      /* noise of the final evaluation; none unless the generated code supports noise */
+    unsigned sets;       /* sets of the final evaluation, 1 << lh_set for each; 0: the held-out sets, if any */
+    bool with_trained;   /* the final evaluation includes examples that were trained on */
+    lh_lengths validation_lengths; /* sampled task: lengths of the evaluation in the validation stream after training */
+    int validation_examples;       /* examples per condition; 0: no validation */
     int64_t during_every;          /* steps; 0: no evaluation during training */
     lh_lengths during_lengths;
-    int during_examples; /* 0: all there are */
+    int during_examples; /* 0: all */
     lh_by during_by;
     unsigned during_sets;
 } lh_eval_defaults;
 
 typedef struct lh_optimizer {
-    const char *kind; /* as the spec names it */
+    const char *kind; /* name in the spec */
     int states;
     const char *state_name[LH_MAX_STATES]; /* "first_moment" and "second_moment"; "momentum" */
     double clip_norm;                      /* global L2 norm; 0: no clipping */
 } lh_optimizer;
 
 typedef struct lh_limit {
-    int tokens;          /* longest sequence the encoding allows; 0: any */
+    int tokens;          /* length of the longest sequence that the encoding allows; 0: any */
     const char *because; /* "encoding.positions.max_position = 2048" */
 } lh_limit;
 
@@ -182,45 +187,46 @@ typedef struct lh_spec {
     int abi;
     const char *id;
     const char *plan_digest, *model_digest, *source_digest; /* 16 hexadecimal digits each */
-    /* Values that flags, or another spec with the same code, may change: a text (training/defaults.h) and its bytes.
-     * The runtime reads it into the fields marked "default" of a copy. NULL: they have their values. */
+    /* Values that flags, or another spec with the same code, may change: a text (training/defaults.h) in a buffer of
+     * defaults_room bytes. The runtime parses the text into the fields marked "default" of a copy of this struct. NULL:
+     * these fields hold their values already. */
     const char *defaults;
     int defaults_room;
-    const char *resolved;  /* default: the resolved spec as one line of JSON */
+    const char *resolved;  /* "default": the resolved spec as one line of JSON */
     const char *precision; /* "float32", "float64" */
 
     const lh_tensor *tensors;
     int tensor_count;
-    const double *initial_values; /* of tensors that begin with given numbers; NULL: none do */
+    const double *initial_values; /* values of LH_INIT_VALUES tensors; NULL: no such tensors */
     int64_t parameter_count;      /* elements of learned tensors */
-    int64_t parameter_storage;    /* elements of the vector, a multiple of LH_CHUNK */
+    int64_t parameter_storage;    /* elements of the parameter vector, a multiple of LH_CHUNK */
 
-    const lh_task *task;            /* sampler; with finite data its functions are NULL */
-    const lh_data *data;            /* NULL: the task samples */
-    const struct lh_corpus *corpus; /* what data names, once it was read (lh_corpus_bind) */
+    const lh_task *task;            /* with finite data `sample` and the functions of n are NULL */
+    const lh_data *data;            /* NULL: the task is sampled */
+    const struct lh_corpus *corpus; /* examples of `data`, set by lh_corpus_bind */
     const lh_format *format;
     const lh_trace_site *sites; /* in the order of trace_block; NULL: no traces */
     int site_count;
     int classes; /* width of the output layer */
-    /* By stream: */
-    int position_range
-        [LH_MAX_STREAMS]; /* drawn positions are first_position .. position_range - 1; 0: none are drawn */
+    /* Arrays over streams: */
+    int position_range[LH_MAX_STREAMS]; /* random positions are first_position .. position_range - 1; 0: none */
     int first_position[LH_MAX_STREAMS]; /* 0 or 1 */
-    int distance_range[LH_MAX_STREAMS]; /* drawn distances are 1 .. distance_range - 1; 0: none are drawn */
-    bool draws_by_sequence;             /* of these, each sequence of a batch has its own */
+    int distance_range[LH_MAX_STREAMS]; /* random distances are 1 .. distance_range - 1; 0: none */
+    bool draws_by_sequence;             /* each sequence of a batch has its own draw */
     lh_limit limit;
 
-    /* Nominal floating-point operations of one training step (mode train) or one forward pass, for this shape:
-     * dense products and attention, two per multiply-add, backward twice the forward; see docs/performance.md. */
+    /* Nominal floating-point operations of one training step (LH_MODE_TRAIN) or one forward pass for this shape: dense
+     * products and attention, two per multiply-add, backward pass counted as twice the forward pass; see
+     * docs/performance.md. */
     double (*nominal_flops)(const lh_shape *shape, lh_mode mode);
-    /* Operations that this code computes, before lh_cpu_program.skipped_flops is subtracted. */
+    /* Floating-point operations that this code executes, before lh_cpu_program.skipped_flops is subtracted. */
     double (*executed_flops)(const lh_shape *shape, lh_mode mode);
 
     lh_train_defaults train;
     lh_eval_defaults eval;
     lh_optimizer optimizer;
 
-    const lh_cpu_program *const *cpu; /* levels from plainest to widest, NULL at the end; NULL: no CPU half */
+    const lh_cpu_program *const *cpu; /* programs from the lowest to the highest level, then NULL; NULL: no CPU half */
     const lh_cuda_program *cuda;      /* NULL: no CUDA half */
 } lh_spec;
 

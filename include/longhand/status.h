@@ -1,18 +1,18 @@
 /* Status codes and error messages of every Longhand module.
  *
- * A status is also the exit code of the program that meets it. Library code never prints and never exits: it fills
- * an lh_error and returns; only lh_main prints.
+ * A status is also the program's exit code. Library code never prints and never exits: it fills an lh_error and
+ * returns. Only lh_main prints.
  */
 #ifndef LONGHAND_STATUS_H
 #define LONGHAND_STATUS_H
 
 typedef enum lh_status {
     LH_OK = 0,
-    LH_ERR_INPUT = 1,       /* the input is wrong: a file, a value; also a training that met NaN */
+    LH_ERR_INPUT = 1,       /* a file or a value is wrong; also: training produced NaN */
     LH_ERR_USAGE = 2,       /* the command line is wrong */
-    LH_ERR_STALE = 3,       /* another build's: generated sources, the runtime's interface, a trainer's defaults */
+    LH_ERR_STALE = 3,       /* generated sources, runtime interface or defaults are of another build */
     LH_ERR_ENVIRONMENT = 4, /* disk, memory, processor, driver, missing package */
-    LH_STOPPED = 75         /* stopped by a signal with all that was through kept: run me again */
+    LH_STOPPED = 75         /* stopped by a signal; completed work is saved, and the same command continues it */
 } lh_status;
 
 typedef struct lh_error {
@@ -21,7 +21,7 @@ typedef struct lh_error {
 
 /* Formats a message into error (which may be NULL) and returns status, so that callers can write
  * `return lh_fail(error, LH_ERR_INPUT, "%s: %d rows, expected %d", path, got, want);`
- * Control characters but newlines and tabs become question marks.
+ * Control characters other than newline and tab become question marks.
  */
 lh_status lh_fail(lh_error *error, lh_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -1,8 +1,8 @@
-/* Tasks: an integer-only sampler, or a maker of a fixed set of examples, by one small interface. Valid C11; no floats
- * where tokens are made, no state.
+/* Tasks: each is an integer-only sampler, or a function that makes a fixed set of examples. The file of a task is valid
+ * C11; it makes tokens without floating point and keeps no state.
  *
- * A task is one C file, runtime/data/tasks/<kind>.c, or a user's own, <kind>.c wherever task.source in the spec says
- * (docs/own-task.md). Its first comment is read by the generator:
+ * A task is one C file, runtime/data/tasks/<kind>.c, or a user's own, <kind>.c at the path that task.source in the spec
+ * gives (docs/own-task.md). The generator reads the first comment of the file:
  *
  *     / * Bucket Sort (Ruoss et al. 2023): sort n tokens ascending.
  *      *
@@ -17,54 +17,56 @@
  *      * option width: 2..4096 = 61; tokens of a frame             (or integers of a range, and which is the default)
  *      * /
  *
- * Symbols are separated by blanks; token i is the i-th one. The two lengths are integer formulas in n and in options,
- * words by their place from 0, with + - * / ( ), where / rounds down; they become C in the generated spec.c. A spec
- * chooses by task.options, as in { order = "down" }; the first choice is the default. Choices that are all integers are
- * numbers to spec and sampler. Where options decide how many symbols there are:
+ * Symbols are separated by blanks; token i is the i-th symbol. The two lengths are integer formulas in n and in
+ * options, with + - * / ( ), where / rounds down; the generator translates them to C in spec.c. An option of words has
+ * the index of its choice, from 0, in a formula. A spec sets options by task.options, as in { order = "down" }; the
+ * first choice is the default. If all choices of an option are integers, specs and samplers see its value as a number.
+ * If options determine the number of symbols, two lines are formulas, too:
  *
- *     input symbol count:  base + 5, at least 15    the first ones of `input symbols`; likewise `output symbol count`
+ *     input symbol count:  base + 5, at least 15    number of used `input symbols`; as well `output symbol count`
  *     chance:              1 / base
  *
- * Inputs and outputs may share one alphabet, and so tokens: `symbols` (and `symbol count`) in the place of both. Of these
+ * If inputs and outputs share one alphabet, `symbols` (and `symbol count`) takes the place of both lines. The header
+ * may name a start symbol among `symbols`:
  *
- *     start symbol: $    is what a decoder reads before its target; else it has a separator of its own
+ *     start symbol: $    the token that a decoder reads before its target; without the line it reads a separator
  *
- * and of the outputs
+ * It may also name an end symbol among the output symbols:
  *
- *     end symbol: &      ends a target: what is behind it does not count, and decoding goes no further
+ *     end symbol: &      ends a target: tokens after it do not count, and decoding stops
  *
- * The file defines one function:
+ * The file of a sampler defines one function:
  *
  *     void lh_task_bucket_sort(lh_rng *rng, int n, lh_example *example);
  *
- * It writes input_length input tokens and output_length target tokens, all below the alphabets' sizes, and clears
- * mask[i] where an output does not count. Every n >= 1 must work. All randomness comes from rng. A file that clears any
- * says what such labels leave, and a spec may say otherwise (task.loss); without the line it is an error to clear one:
+ * It writes input_length input tokens and output_length target tokens, all below the sizes of the alphabets, and clears
+ * mask[i] if output i does not count. Every n >= 1 must work. All randomness comes from rng. A file that clears any
+ * mask must have one of these lines; a spec may override it by task.loss:
  *
- *     mask: loss                              and the accuracy: they have no loss and no gradient
- *     mask: accuracy                          the loss keeps them
- *     mask: accuracy in encoders, else loss   as the file's model has it
+ *     mask: loss                              masked labels count in neither loss nor accuracy, and have no gradient
+ *     mask: accuracy                          masked labels do not count in the accuracy; they are in the loss
+ *     mask: accuracy in encoders, else loss   `accuracy` for models that are encoders, `loss` for others
  *
- * Two more lines are for models that ask (docs/latin-square.md):
+ * Some models need two more lines (docs/latin-square.md):
  *
- *     blank: .    input symbols that say nothing of their place, the first ones of all; a linear embedding has no row
- *     probe: ?    the input symbol that stands at the token which the answer is about, once in every input
+ *     blank: .    input symbols of empty cells, the first ones of the alphabet; a linear embedding has no row for them
+ *     probe: ?    the input symbol at the token that the answer belongs to, exactly once in every input
  *
- * A task that can solve an input which someone writes says so with an example of one, and defines a second function:
+ * A task that can solve inputs that a user types gives an example of one, and defines a second function:
  *
  *     literal: 12+345
  *
  *     lh_status lh_solve_addition(const lh_literal *literal, lh_example *example, lh_error *error);
  *
- * A task of finite data (latin_square) has these lines besides, and lengths without n:
+ * A task of finite data (latin_square) has lengths without n and these lines:
  *
- *     sets:         train test validation    what its examples are for: the first, and others of these
+ *     sets:         train test validation    sets of its examples: train, then any of the others
  *     axis digits:  1 to 50; what the number says    (optional, any number: least and greatest, then what it says)
  *
- * Ends of an axis may be formulas in options. An axis `frame` has no values but those that are asked for one by one; in
- * a greater one there may be more `digits`. An axis `trained` says which held-out examples are among those of training,
- * 1 or 0: evaluations tell their share, and eval.novel leaves them out.
- * Its function makes all examples when a run begins:
+ * The ends of an axis may be formulas in options. An axis `frame` has only values that a spec requests one by one; a
+ * larger frame may hold more `digits`. An axis `trained` has the value 1 for held-out examples that are also training
+ * examples, else 0: evaluations report their share, and eval.novel leaves them out. The file defines a function that
+ * makes all examples when a run begins:
  *
  *     lh_status lh_task_latin_square(lh_collection *collection, lh_error *error);
  */
@@ -77,12 +79,12 @@
 #include "longhand/status.h"
 
 typedef struct lh_example {
-    int input_length;   /* set by the caller from the task's formula */
-    int output_length;  /* likewise */
+    int input_length;   /* tokens; set by the caller from the task's formula */
+    int output_length;  /* tokens; set by the caller from the task's formula */
     uint16_t *input;    /* [input_length]  written */
     uint16_t *target;   /* [output_length] written */
-    uint8_t *mask;      /* [output_length] all 1 on entry; 0: not counted (lh_loss) */
-    const int *options; /* of the task, below */
+    uint8_t *mask;      /* [output_length] all 1 on entry; 0: the label is not counted (lh_loss) */
+    const int *options; /* lh_task.options */
 } lh_example;
 
 typedef void lh_task_sample(lh_rng *rng, int n, lh_example *example);
@@ -90,81 +92,81 @@ typedef void lh_task_sample(lh_rng *rng, int n, lh_example *example);
 /* The use of examples of a fixed set. */
 typedef enum lh_set { LH_SET_TRAIN, LH_SET_TEST, LH_SET_VALIDATION, LH_SETS } lh_set;
 
-enum { LH_MOST_AXES = 4, LH_NO_VALUE = -1 /* of an example on an axis that says nothing of it; others are >= 0 */ };
+enum { LH_MOST_AXES = 4, LH_NO_VALUE = -1 /* the example has no value on an axis; values are >= 0 */ };
 
-/* A kept example: words of which an lh_task_expand makes it when it is used. */
+/* A stored example: words from which an lh_task_expand makes the example when it is used. */
 typedef struct lh_item {
     const uint16_t *word;
     int words;
     int input_length, output_length; /* tokens */
 } lh_item;
 
-/* Makes the example of an item; all chance comes from the seed, which is task.seed. */
+/* Makes the example of an item. All randomness comes from seed, which is task.seed. */
 typedef void lh_task_expand(uint64_t seed, const uint16_t *word, lh_example *example);
 
-/* The argument of a function that makes a fixed set of examples, which it adds them to. */
+/* The collection to which lh_task_collect adds its examples. */
 typedef struct lh_collection lh_collection;
 struct lh_collection {
     uint64_t seed;          /* task.seed: all randomness comes from it */
     const int *options;     /* of the task */
     const char *validation; /* the text of the file that task.validation names; NULL: none is given */
-    const char *path;       /* of that file */
-    /* Takes a copy of one example with its values on the task's axes. LH_ERR_ENVIRONMENT without memory. */
+    const char *path;       /* path of the validation file */
+    /* Adds a copy of one example with its values on the task's axes. LH_ERR_ENVIRONMENT: out of memory. */
     lh_status (*add)(lh_collection *c, lh_set set, const lh_example *example, const int32_t *axes, lh_error *error);
-    /* In place of add, where tokens would take much memory: takes an item, for `expand`. */
+    /* Adds a copy of an item for `expand`; a task uses keep instead of add where tokens would take too much memory. */
     lh_status (*keep)(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error);
-    lh_task_expand *expand; /* the task sets it before it keeps items */
-    /* Whether an evaluation of the spec goes by an axis, and whether one asks for this value of it. */
+    lh_task_expand *expand; /* the task sets it before it calls keep */
+    /* Whether an evaluation of the spec is grouped by an axis, and whether it requests this value on the axis. */
     bool (*goes_by)(const lh_collection *c, int axis);
     bool (*asks)(const lh_collection *c, int axis, int value);
-    /* The task sets 1 << axis where examples of a set were made for an axis: they count only in evaluations by it. */
+    /* The task sets bit 1 << axis if examples of a set were made for one axis: they count only in evaluations by this
+     * axis. */
     unsigned apart[LH_SETS];
-    void (*progress)(lh_collection *c, double share); /* is told now and then, 0 to 1 */
+    void (*progress)(lh_collection *c, double share); /* the task reports its progress here, 0 to 1 */
 };
 
 typedef lh_status lh_task_collect(lh_collection *collection, lh_error *error);
 
-/* An input as someone writes it: without what the task puts around it, or with it. */
+/* An input as a user types it, with or without the symbols that the task adds around it. */
 typedef struct lh_literal {
     const uint16_t *token; /* [count] of the input alphabet */
     int count;
-    const char *const *symbol; /* their names, by token */
+    const char *const *symbol; /* names of tokens, by token */
     const int *options;        /* of the task */
-    int frame; /* as on an axis `frame`, 0: as few places as hold it; LH_NO_VALUE: the task's own, or there is none */
+    int frame; /* width of the frame as on an axis `frame`; 0: the least; LH_NO_VALUE: that of the task, if any */
 } lh_literal;
 
-/* Puts it the way the task's examples are. Sets the lengths of the example; and where its input is not NULL, these being
- * set, writes input, target and mask as a sampler does. LH_ERR_INPUT: it is no input of the task, "symbol 3 is '*'", or
- * has no room in the frame. */
+/* Converts a literal to an example of the task. Sets the lengths of the example; if example->input is not NULL, also
+ * writes input, target and mask as a sampler does, to buffers of these lengths. LH_ERR_INPUT: the literal is no input
+ * of the task ("symbol 3 is '*'"), or does not fit in the frame. */
 typedef lh_status lh_task_solve(const lh_literal *literal, lh_example *example, lh_error *error);
 
-/* Labels that the loss is the mean over, where some have mask 0. */
+/* Labels over which the loss is the mean. */
 typedef enum lh_loss {
-    LH_LOSS_UNMASKED, /* the task masks none */
-    LH_LOSS_ALL,      /* masked ones, too */
-    LH_LOSS_COUNTED   /* those with mask 1 */
+    LH_LOSS_UNMASKED, /* the task masks no labels */
+    LH_LOSS_ALL,      /* all labels, masked ones too */
+    LH_LOSS_COUNTED   /* labels with mask 1 */
 } lh_loss;
 
 typedef struct lh_task {
     const char *kind;   /* "bucket_sort" */
-    const char *source; /* a user's own C file, whose examples are checked as they are made; NULL: one of ours */
+    const char *source; /* a user's own C file, whose examples are checked at run time; NULL: built-in task */
     lh_task_sample *sample;
-    lh_task_collect *collect; /* of finite data, in place of sample; NULL: examples are in files */
-    lh_task_solve *solve;     /* NULL: it knows no answer but those of its examples */
-    const char *literal;      /* an input that it solves, for people */
+    lh_task_collect *collect; /* finite data: makes the examples; NULL: examples are in files */
+    lh_task_solve *solve;     /* NULL: the task cannot solve other inputs */
+    const char *literal;      /* an input that it solves, for messages and help */
     int (*input_length)(int n);
     int (*output_length)(int n);
-    const int *options; /* in the header's order: a choice's index from 0, or the number it is; NULL: there are none */
+    const int *options; /* values of options in the header's order: index of a choice, or an integer; NULL: none */
     int input_symbols, output_symbols; /* alphabet sizes */
     const char *const *input_symbol;   /* [input_symbols] names */
     const char *const *output_symbol;  /* [output_symbols] */
     const uint16_t *end;               /* the output symbol that ends a target; NULL: none does */
     lh_loss loss;
     double chance;   /* accuracy of guessing, 0..1 */
-    double baseline; /* accuracy of the analytic predictor below; 0 when baseline_name is NULL */
+    double baseline; /* accuracy of the predictor baseline_name; 0 if that is NULL */
     const char *baseline_name;
-    const char *const
-        *axis; /* [axes] what examples of finite data can be told apart by; NULL: by their lengths alone */
+    const char *const *axis; /* [axes] names of axes by which evaluations group finite data; NULL: by lengths alone */
     int axes;
 } lh_task;
 
