@@ -62,7 +62,7 @@ profile_one() {
         --csv --metrics "$metrics" "$(trainer_of $profiled)" bench --device cuda --seconds 0.05 --lengths 20 "$@" \
         >"$work/ncu.csv" 2>>"$log"
     cat "$work/ncu.csv" >>"$log"
-    sed 's/^"//; s/"$//; s/","/\t/g' "$work/ncu.csv" | awk -F '\t' -v models="${*:-one model}" '
+    sed 's/^"//; s/"$//; s/","/\t/g' "$work/ncu.csv" | awk -F '\t' -v models="$profiled, ${*:-one model}" '
         $1 == "ID" { for (i = 1; i <= NF; i++) at[$i] = i; next }
         NF > 5 && ("Metric Name" in at) {
             printf "{\"name\":\"%s, %s\",\"value\":\"%s %s\"}\n", models, $at["Metric Name"], $at["Metric Value"],
@@ -77,16 +77,18 @@ METRICS=$FEW_METRICS,sm__throughput.avg.pct_of_peak_sustained_elapsed,\
 sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active,sm__warps_active.avg.pct_of_peak_sustained_active,\
 smsp__issue_active.avg.pct_of_peak_sustained_active,lts__t_bytes.avg.pct_of_peak_sustained_elapsed,dram__bytes.sum
 
-# Profiles of one model and of thirty; fewer metrics where this GPU or this ncu lacks one of them.
+# Profiles of one model and of thirty, by tiles and by warp; fewer metrics where this GPU or this ncu lacks one of them.
 part_profile() {
     ncu=$(find_tool ncu)
     [ -n "$ncu" ] || { say "profile: Nsight Compute is not installed" && return; }
-    profiled=$(names rates | grep 'parity_.*_tf32' | head -n 1)
-    [ -n "$profiled" ] || { say "profile: $UNPREPARED" && return; }
-    for models in "" "--replicas $replicas"; do
-        # shellcheck disable=SC2086
-        profile_one "$METRICS" $models || profile_one "$FEW_METRICS" $models ||
-            say "profile: $(grep -h -i error "$work/ncu.csv" "$log" | tail -n 1)"
+    both=$(names rates | grep 'parity_.*_tf32$' | head -n 1)
+    [ -n "$both" ] || { say "profile: $UNPREPARED" && return; }
+    for profiled in $(names rates | grep "^$both"); do
+        for models in "" "--replicas $replicas"; do
+            # shellcheck disable=SC2086
+            profile_one "$METRICS" $models || profile_one "$FEW_METRICS" $models ||
+                say "profile: $(grep -h -i error "$work/ncu.csv" "$log" | tail -n 1)"
+        done
     done
 }
 

@@ -25,16 +25,17 @@ cd -- "$(dirname -- "$0")/../.." || exit 4
 # CPU and GPU must agree to many digits; runs of the showcase; small models for the sanitizer, in small batches; and
 # models whose products are cuBLASLt's, those of WIDE_MODEL in every precision and some in float64.
 ENCODINGS=${ENCODINGS:-sinusoid rand_relative none relative}
-PRECISIONS=${PRECISIONS:-float32 tf32 bf16}
+PRECISIONS=${PRECISIONS:-float32 tf32 bf16 tf32_warps} # the last: products that are cut by warp
 MODEL=${MODEL:-use = \"ruoss_encoder\"}
 TRAIN=${TRAIN:-use = \"ruoss\"}
-DOUBLE=${DOUBLE:-$(echo tests/specs/parity_float64_*.lua)}
+DOUBLE=${DOUBLE:-$(echo tests/specs/parity_float64_*.lua) tests/specs/emulated_warps.lua}
 SHOWCASE=${SHOWCASE:-$(for file in generated/*/device.cu; do basename "$(dirname "$file")"; done)}
 WIDE_MODEL=${WIDE_MODEL:-use = \"ruoss_encoder\", layers = 2, width = 256, feedforward = 512}
 WIDE_ENCODINGS=${WIDE_ENCODINGS:-sinusoid rand_relative}
 WIDE_DOUBLE=${WIDE_DOUBLE:-tests/specs/emulated_wide_rand_rope.lua tests/specs/emulated_wide_rand_relative.lua \
     tests/specs/emulated_wide_block_tables.lua}
-SANITIZE=${SANITIZE:-tests/specs/emulated_tf32.lua tests/specs/emulated_rand_relative.lua}
+SANITIZE=${SANITIZE:-tests/specs/emulated_tf32.lua tests/specs/emulated_rand_relative.lua \
+    tests/specs/emulated_warps_tf32.lua}
 TASKS="parity reverse"
 arch=sm_90 verb=build
 while [ $# -gt 0 ]; do
@@ -127,15 +128,16 @@ return {
   model     = { $5 },
   train     = { $TRAIN },
   eval      = { use = "ruoss" },
-  precision = "$4",
+  precision = "${4%_warps}",
+  device_products = "$(case $4 in *_warps) echo warps ;; *) echo tiles ;; esac)",
 }
 END
 }
 
-# The trainers whose rates are measured: everything in two precisions, the two main encodings in bf16 as well.
+# The trainers whose rates are measured: everything in two precisions, the two main encodings in bf16 and by warp, too.
 for encoding in $ENCODINGS; do
     for precision in $PRECISIONS; do
-        case $encoding.$precision in none.bf16 | relative.bf16) continue ;; esac
+        case $encoding.$precision in none.bf16 | relative.bf16 | none.*_warps | relative.*_warps) continue ;; esac
         for task in $TASKS; do
             name=${task}_${encoding}_$precision
             write_spec "$name" "$task" "$encoding" "$precision" "$MODEL"

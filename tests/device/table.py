@@ -232,7 +232,7 @@ def report(results):
 def short(results):
     """Columns for a terminal."""
     lines = [machine_line(results), peak_line(results)]
-    form = "{:<8} {:<13} {:>3} {:>3} {:>8} {:<15} {:>6} {:>5}  {:<16} {:<22} {:<20} {}"
+    form = "{:<10} {:<13} {:>3} {:>3} {:>8} {:<15} {:>6} {:>5}  {:<16} {:<22} {:<20} {}"
     if results.rates("train"):
         lines.append(form.format("", "encoding", "T", "x", "steps/s", "goal", "share", "floor", "JAX", "PyTorch",
                                  ": best", ": JAX by step"))
