@@ -4,9 +4,9 @@
  * a part of k each, and their sums meet in shared memory. The order of sums depends on the sizes of the operands but not
  * on the number of rows. Reference: lh_ref_matmul.
  *
- * Lane 4 g + t has rows 4 g + e of a part and columns 8 t + i, e < 4, i < 8: neighbours in memory, so that the lanes'
- * rows of one tensor instruction are four rows apart, and their k are, too. Every operand is loaded in that way, and
- * both with the same k. */
+ * Lane 4 g + t has rows 4 g + e of a part and columns 4 t + i and 16 + 4 t + i, e and i < 4: quads in memory, so that
+ * the rows of one tensor instruction are four rows apart, and its k are, too. Every operand is loaded in that way, both
+ * with the same k. */
 
 enum {
     TILE = 32,                    /* rows and columns of a result that a warp makes at a time */
@@ -19,12 +19,15 @@ enum {
 
 typedef decltype(word((real)0, (real)0)) operand_word;
 
-/* Prefetches a lane's quads of a group from global memory. In place of what lies beyond K or M it reads the last ones
+/* The first of a lane's rows, and of the columns that it loads: lanes g = 2 t and 2 t + 1 load those of lane t's results.
+ */
+INLINE int lane_row(void) { return (int)(threadIdx.x % WARP / 4 * 4); }
+INLINE int lane_column(void) { return (int)(threadIdx.x % WARP / 8 * 4 + threadIdx.x / 4 % 2 * (TILE / 2)); }
+
+/* Prefetches a lane's quads of a group, from k and m on, from global memory. In place of what lies beyond K or M it reads the last ones
  * that there are: results beyond M are not written, and products beyond K are those of an operand that is 0 there. */
 INLINE void fetch(const order along, const real *x, int stride, int k, int m, int K, int M, quad part[4]) {
-    const int g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
-    k += 4 * t;
-    m += 4 * g;
+    k += threadIdx.x % 4 * 4;
 #pragma unroll
     for (int i = 0; i < 4; i++)
         part[i] = *(const quad *)(x + (along == ROWS ? min(k + i, K - 1) * stride + min(m, M - 4)
@@ -103,28 +106,29 @@ INLINE void write_part(const finish how, int row, int column, int rows, int colu
                        const real *extra, real *out, int stride) {
     const bool each = how == FINISH_ADD || how == FINISH_RELU_GRAD;
     quad add[8];
-    row += threadIdx.x % WARP / 4 * 4;
-    column += threadIdx.x % 4 * 8;
+    row += lane_row();
+    column += threadIdx.x % 4 * 4;
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-        const int c = column + i % 2 * 4;
+        const int c = column + i % 2 * (TILE / 2);
         if (!each && i >= 2) add[i] = add[i % 2];
         else if (row + i / 2 < rows && c < columns) add[i] = fetch_extra(how, row + i / 2, c, extra, stride);
     }
 #pragma unroll
     for (int i = 0; i < 8; i++)
-        if (row + i / 2 < rows && column + i % 2 * 4 < columns)
-            write_quad(how, row + i / 2, column + i % 2 * 4, results(sum, i / 2, i % 2), add[i], out, stride);
+        if (row + i / 2 < rows && column + i % 2 * (TILE / 2) < columns)
+            write_quad(how, row + i / 2, column + i % 2 * (TILE / 2), results(sum, i / 2, i % 2), add[i], out, stride);
 }
 
 /* The place of quad q of a row in a warp's sums in shared memory: lanes that write together use all banks. */
-INLINE int in_sums(int row, int q) { return row * TILE + 4 * (q ^ (row / 4 % 2)); }
+INLINE int in_sums(int row, int q) { return row * TILE + 4 * (q ^ (row & 4)); }
 
 /* Puts a warp's sums into shared memory. */
 INLINE void share_part(const real sum[2][4][4], real *sums) {
-    const int row = threadIdx.x % WARP / 4 * 4, q = threadIdx.x % 4 * 2;
+    const int row = lane_row(), q = threadIdx.x % 4;
 #pragma unroll
-    for (int i = 0; i < 8; i++) *(quad *)(sums + in_sums(row + i / 2, q + i % 2)) = results(sum, i / 2, i % 2);
+    for (int i = 0; i < 8; i++)
+        *(quad *)(sums + in_sums(row + i / 2, q + i % 2 * (TILE / 8))) = results(sum, i / 2, i % 2);
 }
 
 /* Adds what SHARES warps have put there, in their order, and writes the parts from `first` on. */
@@ -163,8 +167,8 @@ INLINE void product_parts(const int shares, int rows, int columns, int K, const 
         for (int i = 0; i < 32; i++) sum[i / 16][i / 4 % 4][i % 4] = 0;
         int k = warp % shares * GROUP;
         if (part < parts && k < K) {
-            fetch(along_a, a, stride_a, k, row, K, rows, next_a);
-            fetch(along_b, b, stride_b, k, column, K, columns, next_b);
+            fetch(along_a, a, stride_a, k, row + lane_row(), K, rows, next_a);
+            fetch(along_b, b, stride_b, k, column + lane_column(), K, columns, next_b);
 #pragma unroll 1
             do {
                 operand_word words_a[4][WORDS], words_b[4][WORDS];
@@ -173,8 +177,8 @@ INLINE void product_parts(const int shares, int rows, int columns, int K, const 
                 make_words(along_b, next_b, words_b);
                 k += shares * GROUP;
                 if (k < K) {
-                    fetch(along_a, a, stride_a, k, row, K, rows, next_a);
-                    fetch(along_b, b, stride_b, k, column, K, columns, next_b);
+                    fetch(along_a, a, stride_a, k, row + lane_row(), K, rows, next_a);
+                    fetch(along_b, b, stride_b, k, column + lane_column(), K, columns, next_b);
                 }
                 multiply_group(words_a, words_b, sum);
             } while (k < K);
