@@ -1,10 +1,10 @@
--- The loop nests of a score: what fills its tables, what the pair loop computes, and what takes gradients back.
+-- The loop nests of a score: they fill its tables, compute the score of a pair, and take gradients back to parameters.
 --
 -- Input: build = { builder, state (of lower.lua), real(number) -> literal, edges_name(list) -> name of a constant,
 -- target (nests_cpu.lua, nests_cuda.lua) }, a class of tables, its tables. Output: statements by level (emit.lua) with
--- class, sums { name, member, extent } (what gathers a parameter's gradient over the entries), gathered (over the
--- heads), parts and scatters (of the target), block (they need a scope of their own) and mentioned, the words in their
--- texts; nil where there is nothing to do.
+-- class, sums { name, member, extent } (gradients of parameters, summed over the entries), gathered (sums over the
+-- heads), parts and scatters (of the target), block (the statements need their own scope) and mentioned, the words in
+-- their texts; nil if there is nothing to compute.
 
 local canonical = require("base.canonical")
 local derive = require("expression.derive")
@@ -22,8 +22,7 @@ local function varies(build, class, node)
   return lower.varies(build.state, node, build.target.environment(build, class).lanes)
 end
 
--- The words in the texts of statements and of what stands around them, among which are the arguments and locals that
--- these need.
+-- The words in texts of statements; among them are the arguments and locals that the statements need.
 function M.words(...)
   local words = {}
   for _, list in ipairs({ ... }) do
@@ -57,7 +56,7 @@ local function gradient_leaf(build, t)
   return build.builder:leaf("table", "d_" .. t.key, { table = of })
 end
 
--- The effects that add a gradient to a learned parameter; loops over entries gather it in `sums` first.
+-- The effects that add a gradient to a learned parameter; loops over entries first sum it in `sums`.
 local function to_parameter(build, nest, class, entry)
   local leaf, p = entry.leaf, entry.leaf.parameter
   local effect = { kind = "add_element", node = entry.gradient, per_head = leaves.has_head(p), loops = entry.loops }
@@ -81,8 +80,8 @@ local function learned_leaf(leaf)
   return leaf.parameter and leaf.parameter.learned or leaf.op == "table" and leaf.table.learned
 end
 
--- Parts of a value that are the same for all heads and stand in parts that are not: their gradients are added up over
--- the heads first, and taken further once. In the order of their ids.
+-- Parts that are equal for all heads within parts that are not, in the order of their ids. Their gradients are summed
+-- over the heads first, and then propagated once.
 local function shared_parts(build, class, root)
   local list, set = {}, {}
   walk(root, function(node)
@@ -128,7 +127,7 @@ local function add_effects(build, nest, class, entry)
   table.insert(nest.effects, effect)
 end
 
--- The effects that take one table's gradient back; what its heads add up goes into `gathered`.
+-- The effects that take one table's gradient back; sums over its heads are appended to `gathered`.
 local function table_effects(build, nest, class, t)
   local parts, stops = {}, {}
   if t.per_head and class ~= "uniform" then
@@ -196,8 +195,8 @@ end
 local ROW_SYMBOLS = { score = true, head = true, layer = true, length = true, key_length = true, query_index = true,
   key_index = true, offset = true, total = true }
 
--- The statements that compute the score of one query with neighbouring keys, as M.pair; nil where the score reads a
--- table of pairs or a draw.
+-- The statements that compute the score of one query with consecutive keys, as M.pair; nil if the score reads a table
+-- of pairs or a sampled position.
 function M.row(build, score)
   local possible = true
   walk(score, function(node)
@@ -207,19 +206,19 @@ function M.row(build, score)
   return possible and M.pair(build, score, "row") or nil
 end
 
--- A gradient that comes in, as a leaf.
+-- An incoming gradient, as a leaf.
 function M.given(build, name)
   return build.builder:leaf("symbol", name, { name = name })
 end
 
--- The gradients of tables that the pair loop gathers, from that of the score: entries of derive.lua.
+-- The gradients of the tables that the pair loop gathers, derived from the score's gradient: entries of derive.lua.
 function M.table_gradients(build, score, dscore)
   return derive.gradients(build.builder, score, dscore, function(leaf)
     return leaf.op == "table" and leaf.table.learned
   end)
 end
 
--- The gradient of the logit from that of the score.
+-- The gradient of the logit, derived from the score's gradient.
 function M.logit_gradient(build, score, dscore)
   local b = build.builder
   local logit = b:number(0)

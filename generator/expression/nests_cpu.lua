@@ -1,17 +1,17 @@
 -- Loop nests of scores on a CPU: vectors, whose lanes are neighbouring entries of a table.
 --
--- A target is what nests.lua asks how leaves look in a loop nest, and where its results go:
+-- A target tells nests.lua how leaves look in a loop nest, and where results go:
 --
 --   environment(build, class)      of emit.lua
---   fill(t, class)                 the effect that gives a table's entry its value, but for the value
+--   fill(t, class)                 the effect that stores a table's entry, without the value
 --   to_table(build, nest, t, class, effect)   completes an effect that adds to a table's gradient
---   scatter(build, nest, class, effect, p)   effects in the place of one that adds to elements of parameter p which
---                                  differ from lane to lane
---   finish(build, nest, class)     when all effects of a nest are there
+--   scatter(build, nest, class, effect, p)   effects that replace an addition to elements of parameter p which differ
+--                                  from lane to lane
+--   finish(build, nest, class)     runs after all effects of a nest are made
 --
--- Texts name what templates/attention/cpu/scalar.inc.tpl declares: s and d, the tables and their gradients; p and g,
--- the parameters and theirs; T, and S keys of cross-attention; h, l, i, j, o, t: head, layer, query, key, query - key,
--- query + key.
+-- Texts use names of templates/attention/cpu/scalar.inc.tpl: s and d, the tables and their gradients; p and g, the
+-- parameters and their gradients; T tokens, and S keys of cross-attention; h, l, i, j, o, t: head, layer, query, key,
+-- query - key, query + key.
 
 local emit = require("expression.emit")
 local leaves = require("expression.leaves")
@@ -23,7 +23,7 @@ local M = {}
 local LANES = {
   uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
   pair = { q = true, o = true, t = true }, score = { q = true, o = true, t = true, s = true },
-  row = { q = true, k = true, o = true, t = true, s = true }, -- one query, keys side by side
+  row = { q = true, k = true, o = true, t = true, s = true }, -- one query with consecutive keys
 }
 
 -- Symbols by loop nest, and in all of them.
@@ -42,7 +42,7 @@ local SYMBOLS = {
     offset = "counting((real)(j - i), 1)", total = "counting((real)(i + j), 1)" },
 }
 
--- The names of cross-attention, T queries and S keys, where they differ: a draw of each stream.
+-- The names of cross-attention, T queries and S keys, where they differ: each stream has its sampled positions.
 local CROSS = {
   key = { key_index = "ascending(j, S - 1)", key = "positions_from(key_position, j, S)" },
   sum = { total = "ascending(t, T + S - 2)" },
@@ -51,11 +51,11 @@ local CROSS = {
 
 local INTEGERS = { head = "h", layer = "l" }
 
--- Elements from one head to the next, by class.
+-- The stride from one head to the next, by class.
 local STRIDE = { query = "%s->queries", key = "%s->queries", distance = "%s->distances", sum = "%s->sums",
   pair = "%s->pairs" }
 
--- The address of a table's entry in a loop nest: of `set`, s (values) or d (gradients).
+-- The address of a table's entry in a loop nest: in `set`, s (values) or d (gradients).
 function M.address(set, t, class)
   local place = t.class == "pair" and "j * " .. set .. "->queries + i" or leaves.place(t.class, class)
   local head = t.per_head and "h * " .. (t.stride or STRIDE[t.class]):format(set) .. " + " or ""
@@ -79,7 +79,7 @@ function M.environment(build, class)
   function out.integer(name)
     return INTEGERS[name], 14
   end
-  -- A table of gradients is one whose `of` is the table that it belongs to.
+  -- Loads from a table. A table of gradients has `of`, the table that it belongs to.
   function out.load(t)
     local set, whole = t.of and "d" or "s", t.of or t
     if class == "row" and t.class == "query" then
@@ -121,8 +121,8 @@ function M.finish() end
 local GATHERED = { uniform = "gather_uniform", query = "gather_query", key = "gather_key",
   distance = "gather_distance", sum = "gather_sum", pair = "gather_pair" }
 
--- The statements for the gradient of the logit, and for what the learned tables gather; whether they need the logit;
--- whether the logit's gradient differs from the score's. dscore lacks the factor inverse_sum, weighted has it.
+-- The statements for the gradients of the logit and of the learned tables; whether they need the logit; whether the
+-- logit's gradient differs from the score's. dscore lacks the factor inverse_sum, weighted has it.
 function M.pair_gradient(build, score)
   local effects = {}
   local weighted, dscore = nests.given(build, "weighted"), nests.given(build, "dscore")

@@ -1,15 +1,15 @@
--- Loop nests of scores on a GPU: scalars, a thread owns an entry of a table. What a target is: nests_cpu.lua.
+-- Loop nests of scores on a GPU: scalars, a thread owns an entry of a table. nests_cpu.lua describes targets.
 --
--- Every number has one owner, who adds up its terms in a fixed order: no atomic additions. Beside nests.lua's input,
--- build has what fills up as nests are made: `gathered`, tables whose gradients the pair loop gathers; `parts`, tables
--- that receive gradients from other tables; `work`, arrays of end_score { type, name, count }; `uniform_work`, those of
--- tables without entries { array, extent }; `names`, what arrays are called.
--- Texts name what templates/attention/cuda/scalar.tpl declares: s, d and w: tables, their gradients, end_score's room;
--- p and g; T; h, l, i, j, o, t as in nests_cpu.lua; e: number of a pair. Nests have, besides nests_cpu.lua's,
+-- Every number has one owner, which sums its terms in a fixed order: no atomic additions. In addition to nests.lua's
+-- input, build has lists that nests fill: `gathered`, tables whose gradients the pair loop gathers; `parts`, tables
+-- that receive gradients from other tables; `work`, arrays of end_score { type, name, count }; `uniform_work`, arrays
+-- of tables without entries { array, extent }; `names`, counts of the arrays' names. Texts use names of
+-- templates/attention/cuda/scalar.tpl: s, d and w: tables, their gradients, end_score's workspace; p and g; T; h, l, i,
+-- j, o, t as in nests_cpu.lua; e: number of a pair. Nests have two more lists:
 --
---   parts      { name, per_head, array, place }: what a pair adds up, in `name`, for its place in an array of parts
+--   parts      { name, per_head, array, place }: a pair sums `name`, for its place in an array of parts
 --   scatters   { member, heads, size, index, index_stride, value, count }: lists of indices and values, one for every
---              entry, that owners of a parameter's elements go through
+--              entry; the owners of a parameter's elements read them
 
 local emit = require("expression.emit")
 local leaves = require("expression.leaves")
@@ -22,7 +22,7 @@ local M = {}
 local LANES = { uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
   pair = { q = true, k = true, o = true, t = true }, score = { q = true, k = true, o = true, t = true, s = true } }
 
--- Symbols that are whole numbers by loop nest, and in all of them; those that do not bind as tightly as a name.
+-- Symbols that are whole numbers: in all loop nests, then by loop nest; and those that bind less tightly than a name.
 local ANY = { head = "h", layer = "l", length = "T", key_length = "S" }
 local INTEGERS = {
   uniform = {},
@@ -39,7 +39,7 @@ local NUMBERS = { score = "logit", dscore = "dscore" }
 
 local STRIDE = { uniform = "1", query = "%s->tokens", key = "%s->tokens", distance = "%s->distances",
   sum = "%s->distances", pair = "%s->pairs" }
--- How many entries a class has, and the functions of kernels/cuda/score.cu that add up what pairs send to a table.
+-- The number of entries of a class, and the functions of kernels/cuda/score.cu that sum what pairs send to a table.
 local COUNT = { query = "T", key = "T", distance = "(2 * T - 1)", sum = "(2 * T - 1)", pair = "T * T" }
 local OVER = { query = "sum_keys(%s, i, T)", key = "sum_queries(%s, j, T)", distance = "sum_diagonal(%s, o, T)",
   sum = "sum_antidiagonal(%s, t, T)" }
@@ -60,7 +60,7 @@ local function place(t, class, set)
   return leaves.place(t.class, class) or class == "pair" and "e" or ("(size_t)j * %s->tokens + i"):format(set)
 end
 
--- A table's entry in a loop nest: of `set`, s (values) or d (gradients).
+-- A table's entry in a loop nest: in `set`, s (values) or d (gradients).
 local function element(build, set, t, class)
   if t.class == "uniform" then
     return ("%s->%s[%s]"):format(set, t.name, t.per_head and "h" or "0")
@@ -69,7 +69,7 @@ local function element(build, set, t, class)
   return ("%s->%s[%s%s]"):format(set, t.name, head, place(t, class, set))
 end
 
--- The gradient of a table's entry: what the pair loop has gathered, for each head, and what other tables have sent.
+-- The gradient of a table's entry: the gathered gradient of the pair loop, for each head, plus gradients from tables.
 local function gradient(build, t, class)
   local gathered, sent
   if build.gathered[t] then
@@ -110,7 +110,7 @@ function M.fill(build, t, class)
   return { kind = "assign", target = element(build, "s", t, class), wide = true }
 end
 
--- An array that end_score needs; count: as lay_out_score_work says it.
+-- Adds an array that end_score needs; count: as lay_out_score_work states it.
 local function work(build, type, name, count)
   build.names[name] = (build.names[name] or 0) + 1
   local unique = build.names[name] > 1 and name .. "_" .. build.names[name] or name
@@ -144,7 +144,7 @@ function M.to_table(build, nest, t, class, effect)
   table.insert(part.effects, effect)
 end
 
--- A part that comes at once is stored at once; others are added up first.
+-- Stores a part that comes in one piece at once; other parts are summed first.
 function M.finish(build, nest)
   local kept = {}
   for _, part in ipairs(nest.parts) do
@@ -162,7 +162,7 @@ function M.finish(build, nest)
   nest.parts = kept
 end
 
--- The place in a list that has one number for every entry, and for every turn of the loops around it, of every head.
+-- The place in a list with one number for every entry, for every iteration of the loops around it, and for every head.
 local function list_place(build, class, loops, per_head)
   local text = per_head and "h" or ""
   local function within(count, inner)
@@ -201,8 +201,8 @@ end
 
 local OWNERS = { "uniform", "query", "key", "distance", "sum", "pair" }
 
--- Gradients that the pair loop gathers: by class a list of tables { name, target } with statements and needs_logit; the
--- statements of the gradient of the logit, and whether it differs from the score's.
+-- Gradients that the pair loop gathers: by class a list of tables { name, target } with statements and needs_logit; and
+-- the statements of the gradient of the logit, with whether it differs from the score's.
 function M.pair_gradient(build, score)
   local dscore = nests.given(build, "dscore")
   local effects, gathers = {}, {}

@@ -1,10 +1,10 @@
--- Tracing objects, which stand for numbers while a score function is traced, and the border between their code and a
--- spec's.
+-- Tracing objects, which represent numbers while a score function is traced, and the border between our code and a
+-- spec's code.
 --
--- Output: tables of what each object stands for, and arguments of traced functions, checked: numbers, or nodes of
--- ir.lua. Invariants: an object shows nothing of itself; every mistake is raised as { problem = true, word, what,
--- expected, hint }, which the sandbox maps to a line and column. While code of this side runs, strings have their
--- methods; a spec's never do.
+-- Output: tables from each object to its node, and checked arguments of traced functions: numbers, or nodes of ir.lua.
+-- Invariants: an object reveals nothing of itself; every mistake is raised as { problem = true, word, what, expected,
+-- hint }, which the sandbox maps to a line and column. While our code runs, strings have their methods; while a spec's
+-- code runs, they have none.
 
 local diagnostics = require("base.diagnostics")
 
@@ -14,11 +14,11 @@ M.nodes = setmetatable({}, { __mode = "k" })  -- traced number -> its node
 M.tables = setmetatable({}, { __mode = "k" }) -- table parameter -> the parameter
 M.roots = setmetatable({}, { __mode = "k" })  -- x -> its session
 
-M.TRACED, M.TABLE, M.ROOT = {}, {}, {} -- their metatables, which traced.lua fills
+M.TRACED, M.TABLE, M.ROOT = {}, {}, {} -- metatables of tracing objects, which traced.lua fills
 
 local nodes, tables, roots = M.nodes, M.tables, M.roots
 
--- Raises a mistake of the spec; word: what stands in the spec where it was made.
+-- Raises a mistake of the spec; word: the text of the spec at the mistake.
 local function refuse(word, what, expected, hint)
   error({ problem = true, word = word, what = what, expected = expected, hint = hint })
 end
@@ -31,7 +31,7 @@ function M.wrap(node)
   return object
 end
 
--- ---- the border: strings' methods on this side, none on the other ----
+-- ---- the border: strings have methods in our code, none in a spec's ----
 
 local STRINGS = debug.getmetatable("")
 
@@ -40,7 +40,7 @@ local function leave(metatable, ...)
   return ...
 end
 
--- A function that a spec may call, from one of ours.
+-- Wraps one of our functions so that a spec may call it.
 function M.exported(f)
   return function(...)
     local outside = debug.getmetatable("")
@@ -49,7 +49,7 @@ function M.exported(f)
   end
 end
 
--- Calls a function of the spec from one of ours.
+-- Calls a function of the spec from our code.
 function M.call_back(f, argument)
   debug.setmetatable("", nil)
   return leave(STRINGS, (f(argument)))
@@ -57,7 +57,7 @@ end
 
 -- ---- arguments ----
 
--- Says that a table stands where one number is needed.
+-- Refuses a table where one number is needed.
 function M.refuse_table(object)
   local p = tables[object]
   refuse(p.local_name, ("x.%s has %d values: read one with lookup(x.%s, index)"):format(p.local_name, p.size,
@@ -68,7 +68,7 @@ function M.is_finite(value)
   return value == value and value ~= math.huge and value ~= -math.huge
 end
 
--- A number or a node from an argument; anything else raises.
+-- The number or the node of an argument; other arguments raise a mistake.
 function M.number_of(word, value)
   if nodes[value] then
     return nodes[value]
@@ -103,7 +103,7 @@ function M.truth_of(word, value)
     "what less, less_equal, equal, all, any and negate give")
 end
 
--- The kind of a value that a function returned: node, number, truth, table, x, nothing or other; and its node.
+-- The kind of a function's result, and its node: node, number, truth, table, x, nothing or other.
 function M.classify(value)
   local node = nodes[value]
   if node then

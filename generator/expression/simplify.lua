@@ -1,5 +1,4 @@
--- The meaning of each operation of a score expression for types and ranges, and its simplest form; that of a function
--- stands in its row (functions.lua).
+-- The types, ranges and simplest form of each operation of a score expression; functions.lua has those of functions.
 --
 -- Input: a builder (ir.lua) and nodes of fitting types. Output: a node, or nil and a problem. Nothing here changes a
 -- value beyond the last bit of a real: constants are folded, ones and zeros vanish, minus signs move outwards,
@@ -25,7 +24,7 @@ local function product_range(a, c)
   return math.min(w, x, y, z), math.max(w, x, y, z)
 end
 
--- The node for q query + k key + c of the raw indices where that is a multiple of their difference or sum; else nil.
+-- The node for q query + k key + c of the raw indices if it is a multiple of their difference or sum; else nil.
 local function from_row(b, row)
   local q, k, c = row[1], row[2], row[3]
   local symbol = q == -k and "offset" or q == k and "total"
@@ -130,7 +129,7 @@ function M.sub(b, x, y)
     or b:result("sub", { x, y }, true, x.low - y.high, x.high - y.low, row)
 end
 
--- A factor meets its own reciprocal: (a / b) b is a, and a (1 / b) is a / b.
+-- A product; a factor cancels its own reciprocal: (a / b) b is a, and a (1 / b) is a / b.
 function M.mul(b, x, y)
   if is(y) and not is(x) then
     x, y = y, x
@@ -198,7 +197,7 @@ local function truth_node(b, op, ...)
   return b:make(op, { ... }, nil, { type = "truth", sure = sure })
 end
 
--- A comparison of two numbers: `certain` where the ranges say that it holds, `impossible` where that it does not.
+-- A comparison of two numbers: ranges decide where it is `certain` to hold and where it is `impossible`.
 local function compared(b, op, x, y, certain, impossible)
   if certain or impossible then
     return b:truth(certain)
@@ -227,7 +226,7 @@ function M.negate(b, x)
   return truth_node(b, "negate", x)
 end
 
--- all and any: a known truth value decides or drops out.
+-- all and any: a known truth value decides the result or drops out.
 local function junction(op, deciding)
   return function(b, x, y)
     if x.op == "truth" then
@@ -259,7 +258,7 @@ function M.select(b, condition, x, y)
     sure = condition.sure and x.sure and y.sure or false })
 end
 
--- How many of the ascending edges are at most the value.
+-- The number of ascending edges that are at most the value.
 function M.bucket(b, x, edges)
   if #edges > 1024 then
     return problem("the edges of bucket are no list of 1 to 1024 numbers", "{ 8, 12, 16, ... }, ascending")

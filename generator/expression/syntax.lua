@@ -1,9 +1,9 @@
--- How nodes look in C: expressions, with as few parentheses as they need. Here, and with the addresses of nests.lua,
--- Lua makes C text; statements are the templates'.
+-- Nodes as C expressions, with as few parentheses as possible. Lua makes C text only here and in the addresses of the
+-- nests; the templates make statements.
 --
--- Input: an emitter (emit.lua) with its state, environment and print(node, binding, level), which puts the name of a
--- part in the place of its text where it has one. Output: text, and how tightly it binds (C's precedence, 14 for what
--- needs no parentheses). The methods here are the emitter's own.
+-- Input: an emitter (emit.lua) with its state, environment and print(node, binding, level), which replaces a part by
+-- its name if it has one. Output: text, and how tightly it binds (C's precedence, 14 for text that needs no
+-- parentheses). The methods here belong to the emitter.
 
 local functions = require("expression.functions")
 local lists = require("base.lists")
@@ -20,7 +20,7 @@ function M:needs(node)
   return lower.needs(self.state, node)
 end
 
--- Whether a node differs from lane to lane, or from entry to entry where there are no vectors.
+-- Whether a node differs from lane to lane, or from entry to entry if there are no vectors.
 function M:varies(node)
   return lower.varies(self.state, node, self.environment.lanes)
 end
@@ -33,7 +33,7 @@ function M.index_name(index)
   return "m" .. (index.depth > 0 and index.depth + 1 or "")
 end
 
--- As a vector, whatever it is; word: what makes one of a scalar.
+-- Converts text to a vector if it is a scalar; word: the function that does so.
 local function as_vector(word)
   return function(self, node, level)
     local text = self:print(node, 0, level)
@@ -117,7 +117,7 @@ end
 
 local leaves = {}
 
--- The sum of the heads: a number, or one per index.
+-- The sum over the heads: a number, or one number per index.
 function leaves.gathered(self, node, level)
   return node[1] and ("%s[%s]"):format(node.name, (self:integer(node[1], level))) or node.name
 end
@@ -149,7 +149,7 @@ end
 
 leaves.lookup, leaves.select, leaves.bucket = M.lookup, M.select, M.bucket
 
--- Text and how tightly it binds.
+-- The text of a node, and how tightly it binds.
 function M:bare(node, level)
   local operator = BINARY[node.op]
   if operator then

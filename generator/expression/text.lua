@@ -1,8 +1,8 @@
 -- A score expression as text in the syntax of a spec: for messages, `plan`, and the digests.
 --
--- Input: a node. Output: one line, the same for the same formula. A part that is used more than once and is not small
--- is named first: "a = exp(...); x.score * a - a". Parts of a sum need its index and are written out wherever they
--- are used, so M.written says how much text there would be before there is any.
+-- Input: a node. Output: one line, the same for the same formula. A large part that is used more than once is named
+-- first: "a = exp(...); x.score * a - a". Parts of a sum need its index and are written out wherever they are used, so
+-- M.written counts the operations of the text before any text is made.
 
 local lists = require("base.lists")
 local walk = require("expression.walk")
@@ -11,9 +11,9 @@ local M = {}
 
 local BINARY = { add = { " + ", 4 }, sub = { " - ", 4 }, mul = { " * ", 5 }, div = { " / ", 5 } }
 local BRIEF = 40 -- operations that a message shows
-local SMALL = 6 -- operations of a part that is written out wherever it is used
+local SMALL = 6 -- operations of the largest part that is written out wherever it is used
 
--- A number without loss, as short as it goes.
+-- A number in its shortest exact form.
 function M.number(value)
   if value == math.floor(value) and math.abs(value) < 2 ^ 53 then
     return ("%d"):format(value)
@@ -27,7 +27,7 @@ function M.number(value)
   return tostring(value)
 end
 
--- How often each node of some formulas is used in them; the nodes, each behind what it is made of.
+-- The number of uses of each node in some formulas; the nodes, each after its arguments.
 function M.uses(roots)
   local uses, order = {}, {}
   local function visit(node)
@@ -85,7 +85,7 @@ function leaves.table(node)
   return node.table.name
 end
 
--- The index counts from 0 in the tree, from the parameter's first in a spec.
+-- A lookup; its index counts from 0 in the tree, and from the parameter's first index in a spec.
 function leaves.lookup(node, names)
   local first, index = node.parameter.first or 0, node[1]
   local shift = index.op == "add" and index[2].value or index.op == "sub" and index[2].value and -index[2].value or 0
@@ -107,7 +107,7 @@ function leaves.bucket(node, names)
   return ("bucket(%s, { %s })"):format(print_node(node[1], names, 0), edges)
 end
 
--- binding: how tightly the place binds that this stands in; weaker operations get parentheses.
+-- Prints a node. binding: how tightly the context binds; weaker operations get parentheses.
 function print_node(node, names, binding)
   if names[node] then
     return names[node]
@@ -131,7 +131,7 @@ function print_node(node, names, binding)
   return own < binding and "(" .. text .. ")" or text
 end
 
--- Parts under a sum need its index, so they are never named outside it.
+-- Parts inside a sum: they need its index, so they are never named outside it.
 local function inside_sums(root)
   local inside = {}
   walk(root, function(node)
@@ -146,8 +146,8 @@ local function inside_sums(root)
   return inside
 end
 
--- Parts that are used more than once and have more than `small` operations, in the order of their making. What is used
--- in several places counts in each (a float: it can grow beyond all integers).
+-- Parts that are used more than once and have more than `small` operations, in the order of their making. A part counts
+-- at every place that uses it (as a float: the count can exceed all integers).
 function M.shared_parts(root, small)
   local uses, order = M.uses({ root })
   local inside, size, list = inside_sums(root), {}, {}
@@ -163,7 +163,7 @@ function M.shared_parts(root, small)
   return list
 end
 
--- How many operations the text of a formula has.
+-- The number of operations in the text of a formula.
 function M.written(root)
   local parts, count = lists.set(M.shared_parts(root, SMALL)), {}
   local function visit(node)
@@ -183,7 +183,7 @@ function M.written(root)
   return total
 end
 
--- The formula in a message; one that is long is not written out.
+-- The formula in a message; a long formula is not written out.
 function M.brief(node)
   return M.written(node) <= BRIEF and M.formula(node) or "a formula of more than " .. BRIEF .. " operations"
 end

@@ -2,10 +2,10 @@
 --
 -- Input: a node. Output: { lines, uses }: a function's body, which names parts that are used more than once, and what
 -- it reads: symbols (score, distance, positions, index, head, layer, length), functions of the exported file (bucket),
--- places of parameters (own: a layer's, shared, constant). Where queries look at another sequence, its tokens have a
--- memory_index, and it has a key_length.
+-- places of parameters (own: a layer's, shared, constant). With cross-attention, keys have a memory_index, and there is
+-- a key_length.
 -- Every leaf is a tensor that broadcasts over [heads][queries][keys], so that every operation takes tensors. Terms of a
--- sum stand along a dimension ahead of these.
+-- sum lie along a dimension ahead of these.
 
 local functions = require("expression.functions")
 local ir = require("expression.ir")
@@ -31,10 +31,10 @@ local CROSSING = setmetatable({
   offset = { "(memory_index - index[:, None])", "memory_index", "index" },
   total = { "(memory_index + index[:, None])", "memory_index", "index" },
 }, { __index = SYMBOLS })
-local LINE, SHORTEST = 96, 16 -- characters of a line at most; of a part that is worth a name
+local LINE, SHORTEST = 96, 16 -- characters of a line at most; characters of a part that is worth a name
 local DIMENSIONS = 4          -- of scores: batch, heads, queries, keys
-local SHARED = 2              -- operations of a part that is written out wherever it is used
-local UNARY, POWER, PRIMARY = 6, 7, 9 -- how tightly things bind
+local SHARED = 2              -- operations of the largest part that is written out wherever it is used
+local UNARY, POWER, PRIMARY = 6, 7, 9 -- precedences of Python
 
 local Printer = {}
 Printer.__index = Printer
@@ -65,7 +65,7 @@ function leaves.parameter(self, node)
   return store .. (shapes.has_head(node.parameter) and "[:, None, None]" or ""), PRIMARY
 end
 
--- The numbers of a sum's terms, along a dimension ahead of all others, made in a line before.
+-- The numbers of a sum's terms, along a dimension ahead of all others; a line before makes them.
 function leaves.index(self, node)
   if not self.terms[node] then
     self.terms[node] = "term" .. (self.term_count > 0 and self.term_count + 1 or "")
@@ -86,8 +86,8 @@ function leaves.lookup(self, node)
   return ("%s[%s]"):format(store, at), PRIMARY
 end
 
--- The depth of the innermost sum around that a sum hangs on; -1: none. Its terms stand behind the dimensions of those
--- between, which go with its own.
+-- The depth of the innermost enclosing sum that a sum depends on; -1: none. Its terms lie behind the dimensions of the
+-- sums between, which disappear with its own.
 local function outer_depth(node)
   local deepest = -1
   walk(node, function(part)
@@ -115,7 +115,7 @@ function leaves.bucket(self, node)
   return ("bucket(%s, [%s])"):format(self:print(node[1], 0), edges), PRIMARY
 end
 
--- A number as torch.where wants it: of the type of what conflicts with it.
+-- A number in the form that torch.where needs, if its type would conflict.
 local function branch(self, node)
   local out = self:print(node, 0)
   return node.op == "number" and not out:find("[%.e]") and out .. ".0" or out
@@ -126,7 +126,7 @@ function leaves.select(self, node)
   return ("torch.where(%s, %s, %s)"):format(condition, branch(self, node[2]), branch(self, node[3])), PRIMARY
 end
 
--- min and max: by a number, clamp; of two tensors, a function.
+-- min and max: with a number, clamp; of two tensors, a function.
 local function bound(self, node, word, limit)
   local left, right = node[1], node[2]
   if left.op == "number" then
@@ -154,7 +154,7 @@ function leaves.pow(self, node)
   return self:print(node[1], POWER + 1) .. " ** " .. self:print(node[2], POWER), POWER
 end
 
--- Text and how tightly it binds.
+-- The text of a node, and how tightly it binds.
 function Printer:bare(node)
   local operator = BINARY[node.op]
   if operator then
@@ -170,7 +170,7 @@ function Printer:bare(node)
   return ("torch.%s(%s)"):format(name, table.concat(parts, ", ")), PRIMARY
 end
 
--- binding: how tightly the place binds; weaker operations get parentheses.
+-- Prints a node. binding: how tightly the context binds; weaker operations get parentheses.
 function Printer:print(node, binding)
   if self.names[node] then
     return self.names[node]
@@ -192,7 +192,7 @@ function Printer:longest_part(node)
   return best
 end
 
--- Names a part; what is too long for a line in it is named before.
+-- Names a part; first names its own parts that are too long for a line.
 function Printer:assign(node)
   local value = self:fit(node)
   local name = text.name_of(#self.lines + 1)
@@ -215,7 +215,7 @@ function Printer:is_long(node)
   return left < 0
 end
 
--- The text of a node, what is too long for a line named before it; parts that no line can hold at once.
+-- The text of a node. Parts that no line can hold are named first, then the longest ones until the line is short.
 function Printer:fit(node)
   for _, argument in ipairs(node) do
     if self:is_long(argument) then
@@ -234,7 +234,7 @@ function Printer:fit(node)
   return out
 end
 
--- crosses: queries look at another sequence.
+-- The lines and uses of a formula. crosses: queries attend to another sequence.
 function M.formula(root, crosses)
   local printer = setmetatable({ names = {}, uses = {}, lines = {}, terms = {}, term_count = 0,
     symbols = crosses and CROSSING or SYMBOLS }, Printer)

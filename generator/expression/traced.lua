@@ -1,8 +1,8 @@
--- Tracing: the functions that a spec may call, the operators, and x, on which a score function is run once.
+-- Tracing: a score function runs once on x, with the functions that a spec may call and the operators.
 --
--- Input: plain numbers, or the objects (objects.lua) that M.begin hands to a function of a spec as its argument x.
+-- Input: plain numbers, or the objects (objects.lua) that M.begin passes to a function of a spec as its argument x.
 -- Output: plain numbers from plain numbers, so that a spec can compute its constants; else nodes of a builder (ir.lua).
--- Every use of an object but arithmetic and these functions raises.
+-- Every use of an object other than arithmetic and these functions raises.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -21,13 +21,13 @@ local number_of, truth_of = objects.number_of, objects.truth_of
 
 local TRACED, TABLE, ROOT = objects.TRACED, objects.TABLE, objects.ROOT
 
-local session -- of the function that is being traced: { builder, score, parameters, symbols, used }
+local session -- the function that is being traced: { builder, score, parameters, symbols, used }
 
 M.SYMBOLS = { "score", "query", "key", "distance", "query_index", "key_index", "head", "heads", "layer", "layers",
   "query_length", "key_length", "causal" }
 
 local LONGEST_SUM = 1024 -- terms
-local LARGEST = 2048     -- operations of a formula; the builder takes more, which derivatives need
+local LARGEST = 2048     -- operations of a formula; the builder takes more, for derivatives
 
 local function check_count(word, count, least, most)
   if count < least or most and count > most then
@@ -54,7 +54,7 @@ local function build(word, op, ...)
   return result(word, session.builder:apply(op, ...))
 end
 
--- The function of two, applied to a list of two or more arguments from the left.
+-- Applies an operation of two arguments to a list of two or more, from the left.
 local function build_chain(word, op, arguments)
   local chain = arguments[1]
   for i = 2, #arguments do
@@ -75,7 +75,7 @@ local function plain(word, op, arguments)
   return value
 end
 
--- Operators, functions and comparisons; those that take any number of arguments, from the left.
+-- Operators, functions and comparisons; chained from the left where they take any number of arguments.
 local function arithmetic(word, op, ...)
   local arguments, traced, row = { ... }, false, functions.rows[op]
   for i = 1, select("#", ...) do
@@ -96,7 +96,7 @@ end
 
 -- ---- truth ----
 
--- all and any: a plain truth value decides or drops out.
+-- all and any: a plain truth value decides the result or drops out.
 local function junction(name, ...)
   local open, decided, deciding = {}, false, name == "any"
   for i = 1, select("#", ...) do
@@ -191,8 +191,8 @@ local function sum(name, count, f)
   end))
 end
 
--- The functions that a spec may call: the least and the greatest number of arguments, and the function, which is told
--- its name.
+-- The functions that a spec may call: the least and the greatest number of arguments, and the function, whose first
+-- argument is its name.
 local FUNCTIONS = { less = { 2, 2, compute }, less_equal = { 2, 2, compute }, equal = { 2, 2, compute },
   all = { 2, nil, junction }, any = { 2, nil, junction }, negate = { 1, 1, negate }, select = { 3, 3, choose },
   lookup = { 2, 2, lookup }, bucket = { 2, 2, bucket }, sum = { 2, 2, sum } }
@@ -218,7 +218,7 @@ local OPERATORS = { __add = { "+", "add" }, __sub = { "-", "sub" }, __mul = { "*
 local COMPARED = "a traced value is compared"
 local ROUND = "arithmetic; negate(a) turns a truth value round"
 
--- The word, what is expected in its place, and what is said unless it is that a traced value has such a thing.
+-- The word, the expected text in its place, and the message, unless the message is that traced values lack the word.
 local FORBIDDEN = {
   __lt = { "<", "less(a, b)", COMPARED },
   __le = { "<=", "less_equal(a, b)", COMPARED },
@@ -263,8 +263,8 @@ for _, metatable in next, { TRACED, TABLE, ROOT } do
   end
 end
 
--- Words of formulas, for tracers in other languages: names of functions and symbols, the words of operators by
--- their events, and what is said where an event is refused.
+-- Words of formulas, for tracers in other languages: names of functions and symbols, the words of operators by their
+-- events, and the message for each refused event.
 function M.facts()
   local operators, refused = { __idiv = "//", __unm = "-" }, {}
   for event, entry in next, OPERATORS do
@@ -280,7 +280,7 @@ local function key_text(key)
   return type(key) == "string" and key or nil
 end
 
--- The event that a field is set.
+-- Makes the handler for a field that is set.
 local function refuse_field(what)
   return exported(function(_, key)
     refuse(key_text(key), what, "a local name: local a = ...")
@@ -324,7 +324,7 @@ local function symbol(name)
     session.symbols.score = true
     return wrap(session.score)
   elseif name == "heads" or name == "layers" or name == "causal" then
-    return session[name] -- plain, so that a `for` can count to it, and a list be chosen
+    return session[name] -- plain, so that a `for` can count to it and a list can be indexed
   end
   local node, problem = session.builder:symbol(name)
   if not node then
@@ -353,7 +353,7 @@ end)
 
 -- Makes f traceable: returns x, and the function that ends the session. new: builder, heads, layers, causal (1 or 0),
 -- score (the node of the score so far, or nil for the logit), parameters by the name in the spec. The session's `used`
--- and `symbols` say what was read.
+-- and `symbols` record what f has read.
 function M.begin(new)
   new.used, new.symbols = {}, {}
   session = new

@@ -1,6 +1,6 @@
--- Looks at a node and at all that it is made of, each part once and ahead of its own parts.
+-- Visits a node and all its parts, each part once and before its own parts.
 --
--- Input: the root of a formula, look(node), which returns whether the parts of that node are left out.
+-- Input: the root of a formula; look(node), which returns whether to skip the parts of the node.
 
 local function walk(node, look, seen)
   if not seen[node] then

@@ -1,11 +1,11 @@
--- Facet `additive`: what is added to the vectors of tokens, and the dropout behind it.
+-- Facet `additive`: vectors that are added to the vectors of tokens, and the dropout behind the sum.
 --
--- Input of M.added: the resolved encoding and model, the task's facts. Output: kind, embedding_rate: dropout of the
--- vectors of tokens, with what is added to them, or nil; in_blocks: added to the input of every block, there dropped
--- out at dropout_rate; of a sinusoid interleaved: sines in even channels, grid: tokens of a row of the task's grid,
--- where positions are its cells, or false, period: of positions that come again, or false, and member: of the tables of
--- positions, which for other forms than Ruoss et al.'s is one of its own; of a learned table rows, first values { kind,
--- value }, frozen: whether training leaves them as they are.
+-- Input of M.added: the resolved encoding and model, the task's facts. Output: kind; embedding_rate: dropout of the
+-- vectors of tokens, with what is added to them, or nil; in_blocks: the vectors are added to the input of every block,
+-- with dropout at dropout_rate. A sinusoid has interleaved: sines in even channels; grid: tokens of a row of the task's
+-- grid, if positions are its cells, or false; period: of periodic positions, or false; member: of the tables of
+-- positions, a separate table for forms other than Ruoss et al.'s. A learned table has rows, initial values { kind,
+-- value }, frozen: training leaves the values unchanged.
 
 local diagnostics = require("base.diagnostics")
 local placement = require("facets.placement")
@@ -58,7 +58,7 @@ function M.reads(encoding)
   return encoding.additive and encoding.additive.kind ~= "none" and "positions"
 end
 
--- The embedding has one rate, which two fields may give.
+-- The embedding has one rate, which two fields may set.
 local function check_rate(model, additive, say)
   local rate, other = model and model.embedding_dropout, additive.dropout
   if rate and other and rate ~= other and additive.at ~= "block" then
@@ -114,7 +114,7 @@ function M.added(encoding, model, task)
   }
 end
 
--- Words of the vectors that are added, and of their places if several streams draw these apart from their families.
+-- Words for the added vectors, and for their positions if several streams sample them apart from their families.
 function M.words(_, plan)
   local additive, draw = plan.additive, plan.input_draw
   if additive.kind == "none" then
@@ -127,7 +127,7 @@ function M.words(_, plan)
     draw and draw.apart and ", at " .. positions.drawn_words(draw) or "")
 end
 
--- The kind, and what another form of it adds.
+-- The kind, and the properties of another form of it.
 function M.identity(encoding)
   local additive, own = encoding.additive, { encoding.additive.kind }
   own[#own + 1] = additive.at

@@ -1,16 +1,16 @@
--- Facet `lines`: pairs of a query and a key on straight lines, and what their scores gain (Duan and Shi 2024, the bias
--- of attention bias calibration).
+-- Facet `lines`: pairs of a query and a key on straight lines, and the gains of their scores (Duan and Shi 2024, the
+-- bias of attention bias calibration).
 --
--- Input of M.mask: the resolved encoding, the family so far, whether a query sees nothing behind it. Output: nil where
+-- Input of M.mask: the resolved encoding, the family so far, whether a query sees nothing behind it. Output: nil if
 -- there are neither lines nor corners, or a mask (mask.lua) of kind "lines":
 --   heads       for each head { lines, corner }: its lines { step, keys, first, value }, which open key
---               keys S + first + step i of S keys to query i; value: the number that was given, by the temperature of
---               the softmax; corner: query 0 sees key S - 1 at 0
---   flat        these lines, head after head, with value as a number; starts: where those of each head begin in it,
---               and the end
---   starts_text, corners_text   C text: these starts, and which heads have a corner; any_corner
---   list, columns, corner   the lines, the side and the choice of corners as the spec has them
---   causal      whether what is behind a query stays hidden
+--               keys S + first + step i of S keys to query i; value: the given number divided by the softmax's
+--               temperature; corner: query 0 sees key S - 1 at 0
+--   flat        these lines, head after head, with value as a number; starts: the index in flat where each head's lines
+--               begin, and the end
+--   starts_text, corners_text   C text: the starts, and the heads that have a corner; any_corner
+--   list, columns, corner   the lines, the side and the choice of corners as in the spec
+--   causal      whether keys behind a query stay hidden
 --   sees_all    true: a query to which its head opens no key sees all
 --
 -- The paper counts queries and keys from 1: its line (n + 1) - (i + j) of the direction -1 is (S - 1) - (i + j) here,
@@ -23,7 +23,7 @@ local wording = require("base.wording")
 
 local M = { name = "lines", off = { list = {} }, by_place = true, without_kinds = true, exported = true }
 
--- A device begins the largest score of a query at -1e30: all that a query sees lies above.
+-- The largest gain. A device starts the largest score of a query at -1e30: every visible score is above it.
 M.LARGEST = 1e20
 
 M.fields = {
@@ -79,7 +79,7 @@ local function warn_beyond(seen, say, name, streams)
   end
 end
 
--- Lines of one direction lie at a place that counts from the last key.
+-- Lines of one direction have places that count from the last key, so they depend on the sequence's length.
 function M.told_length(resolved, sides)
   for _, line in ipairs(sides.key and resolved.encoding.lines and resolved.encoding.lines.list or {}) do
     if line.direction == 1 then
@@ -154,11 +154,11 @@ function M.mask(encoding, family, causal)
   if not mask.flat[1] and not mask.any_corner then
     return nil
   end
-  mask.flat[1] = mask.flat[1] or { step = 0, keys = 0, first = -1, value = 0 } -- no head's: an array has an element
+  mask.flat[1] = mask.flat[1] or { step = 0, keys = 0, first = -1, value = 0 } -- no head's: a C array has an element
   return mask
 end
 
--- Attention that has a corner and no line: once, that was as if there was none.
+-- The order of sums for attention with a corner and no line, which earlier versions computed as if it had none.
 function M.order_of_sums(plan)
   return { corner_alone = lists.any(plan.attentions, function(family)
     return family.mask.list and not family.mask.list[1]
@@ -167,7 +167,7 @@ end
 
 local COLUMN = { left = "j", right = "keys - 1 - j" }
 
--- Lines in the order of heads: rows of Python; how lines of the direction 0 count; heads with a corner.
+-- Lines in the order of heads: rows of Python; how lines of direction 0 count; heads with a corner.
 function M.export_mask(mask)
   local rows = lists.map(mask.list, function(line)
     return ("(%d, %d, %d, %s)"):format(line.head, line.direction, line.line, expression_text.number(line.value))

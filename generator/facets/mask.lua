@@ -1,20 +1,20 @@
--- Facet `mask`: which keys a query sees, by the indices of both, and what its scores gain where lines say it.
+-- Facet `mask`: the keys that a query sees, by the indices of both, and the gains of scores on lines.
 --
--- Input of M.plan: the resolved encoding, the family so far. Output: kind, and about, which is absent where all are
+-- Input of M.plan: the resolved encoding, the family so far. Output: kind, and about, which is absent if all keys are
 -- seen:
 --   none
---   causal, window   left and right: how many keys before and behind the query are seen (left is nil where that has no
+--   causal, window   left and right: how many keys before and behind the query are seen (left is nil if it has no
 --                    limit)
---   antidiagonal     query i of S keys sees those from S + low - stride i to S + high - stride i, of those that there
---                    are, or all where there are none; width and left_only as the spec has them
---   lines            as attention_lines.lua has them
--- sees_all: a query that nothing is open to sees all. Of lines, causal says that what is behind a query stays hidden.
+--   antidiagonal     query i of S keys sees the existing keys from S + low - stride i to S + high - stride i, or all
+--                    keys if none of them exist; width and left_only as in the spec
+--   lines            as in attention_lines.lua
+-- sees_all: a query to which no key is open sees all. causal of lines: keys behind a query stay hidden.
 
 local lines_facet = require("facets.lines")
 
 local M = { name = "mask", off = { kind = "full" }, decoders = { causal = true, window = true } }
 
--- Whether a mask alone hides keys: lines do so in its place.
+-- Whether the mask facet hides keys: with lines, the lines do so instead.
 local function hides(resolved)
   local mask, list, kind = resolved.encoding.mask or {}, resolved.encoding.lines, resolved.model.kind
   return ((mask.kind or "full") ~= "full" or kind == "decoder" or kind == "encoder_decoder")
@@ -53,7 +53,7 @@ M.fields = {
     doc = "whether keys right of the line stay hidden" },
 }
 
--- The line goes to keys that a decoder's query does not see.
+-- Refuses an anti-diagonal that begins at keys which a decoder's query does not see.
 function M.check(seen, say)
   local mask, kind = seen.resolved.encoding.mask, seen.resolved.model.kind
   for _, name in ipairs(mask and mask.kind == "antidiagonal" and seen.holds_for or {}) do
@@ -67,7 +67,7 @@ function M.check(seen, say)
   end
 end
 
--- C text of so many tokens beyond the keys.
+-- C text of a number of tokens beyond the keys.
 local function behind_keys(tokens)
   return tokens == 0 and "S" or ("S %s %d"):format(tokens < 0 and "-" or "+", math.abs(tokens))
 end
@@ -112,7 +112,7 @@ function M.identity(encoding)
   return { mask = encoding.mask }
 end
 
--- The condition of a hidden pair, by the difference of its indices, which is `offset`; or of an anti-diagonal.
+-- The C condition of a hidden pair: of `offset`, the difference of its indices, or of an anti-diagonal.
 local function mask_text(mask)
   if mask.kind == "none" or mask.kind == "lines" then
     return false

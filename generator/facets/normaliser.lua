@@ -1,10 +1,10 @@
--- Facet `normaliser`: how scores become weights.
+-- Facet `normaliser`: turns scores into weights.
 --
 -- Input of M.plan: the resolved encoding, the family's sizes. Output: kind; temperature of a softmax, 1 unless given;
 -- for geometric:
 --   normalised       the weights of a query are divided by their sum
---   directional      keys to the right and to the left gain what a learned map of the layer's input says
---   fill             of the learned numbers of a layer up to whole vectors
+--   directional      keys to the right and to the left gain values of a learned map of the layer's input
+--   fill             the learned numbers of a layer, filled up to whole vectors
 
 local vector_width = require("base.vector_width")
 
@@ -31,7 +31,7 @@ M.fields = {
 
 local KIND = "encoding.normaliser.kind"
 
--- Facets that change a pair's score or say which pairs there are are made for softmax.
+-- Refuses facets that change a pair's score or hide pairs: they are made for softmax.
 local function check_alone(encoding, say)
   local function refuse(path, there, what)
     if there then
@@ -47,7 +47,7 @@ local function check_alone(encoding, say)
   refuse("encoding.score", encoding.score, "a score")
 end
 
--- A decoder must not see what is behind a query; keys that are tried outwards cannot leave that side out.
+-- A decoder must not see keys behind a query; keys that are visited outwards cannot omit that side.
 local function check_side(seen, say)
   local kind = seen.resolved.model.kind
   if kind == "decoder" then
@@ -150,7 +150,7 @@ function M.asks(family)
     comment = "(right, left) of every head", about = "right and left of every head" } or nil
 end
 
--- Keys to the right and to the left may gain what a learned map of the block's input says.
+-- Keys to the right and to the left may gain values of a learned map of the block's input.
 function M.terms(family)
   local normaliser = family.normaliser
   local outwards = normaliser.kind == "geometric"
