@@ -1,8 +1,8 @@
 -- The verbs of ./longhand. The only module that touches the arguments, the standard streams and the exit code.
 --
 -- Data flows one way: spec -> project (load, validate, plan, render) -> write or build. A user's mistake ends in a
--- message and an exit code of the design's list, never in a stack trace. What a few verbs alone need is loaded by them,
--- such as the lab (lab/), which is most of the program and which no other file requires.
+-- message and a documented exit code, never in a stack trace. Verbs load modules that few verbs need, such as the lab
+-- (lab/), which is most of the program and which no other file requires.
 
 local root = arg[0]:match("^(.*)/generator/main%.lua$") or "."
 package.path = ("%s/generator/?.lua;%s/?.lua;%s"):format(root, root, package.path)
@@ -53,7 +53,7 @@ local function warn(spec)
   end
 end
 
--- Takes what was tuned on this machine into a plan.
+-- Sets the choices of a plan that were tuned on this machine.
 local function tune(project, spec)
   warn({ warnings = tuned.apply(project, spec.plan), data_files = {} })
 end
@@ -64,12 +64,12 @@ local function fail(code, text)
   return code
 end
 
--- The exit code of what says on its own what it does, and gives a message where it fails.
+-- The exit code of a function that reports its own progress and returns a message if it fails.
 local function finish(code, message)
   return message and fail(code, message) or code
 end
 
--- The plan of a SPEC argument: a spec, or the cell of a study; or nil and a message, and of a spec its errors as data.
+-- The plan of a SPEC argument: a spec, or the cell of a study; or nil and a message, and a spec's errors as data.
 local function find(project, arguments)
   if arguments.spec:find(":", 1, true) and not lfs.attributes(arguments.spec, "mode") then
     return require("lab.study.grid.grid").cell(project, arguments.spec, arguments.set, arguments.runs)
@@ -107,7 +107,7 @@ local function write_picture(spec, arguments, svg)
   return print_result(path .. "\n")
 end
 
--- The network drawn by graphviz, which reads nothing but the text that it is given.
+-- Draws the network with graphviz, which reads nothing but the text that it is given.
 local function draw_network(spec, arguments)
   local draw = 'command -v dot >/dev/null && printf %s "$1" | LC_ALL=C.UTF-8 dot -Tsvg'
   local svg = shell.capture({ "sh", "-c", draw, "sh", network_page.graph(spec.plan) })
@@ -139,8 +139,8 @@ function verbs.plan(project, arguments)
   return print_result(plan_page.text(spec.plan))
 end
 
--- A plan and its files, or an exit code after a message. target: "cpu" or "cpu,cuda"; nil: both, where there is device
--- code for the network. here: with what was tuned on this machine; the sources that gen writes are for any.
+-- Returns a plan and its files, or an exit code after a message. target: "cpu" or "cpu,cuda"; nil: both, if the network
+-- has device code. here: with choices that were tuned on this machine; sources that `gen` writes are for any machine.
 local function render(project, arguments, target, here)
   local spec, message = find(project, arguments)
   if not spec then
@@ -158,7 +158,7 @@ local function render(project, arguments, target, here)
   return spec.files and spec, not spec.files and fail(INPUT, message)
 end
 
--- Whether the sources of a spec are the committed ones, and this user's to write.
+-- Whether the sources of a spec are the committed ones, which this user may write.
 local function is_showcase(project, spec, arguments, path)
   return #arguments.set == 0 and lfs.attributes(path, "mode") == "directory"
     and spec.path == project:path("spec/runs/" .. spec.id .. ".lua") and shell.run({ "test", "-w", path }) == 0
@@ -199,7 +199,7 @@ local function job_of(project, spec, request)
 end
 
 -- Builds what is out of date. request = { levels, dir, target, arch, jit, cuda_root, linking }; linking is "static",
--- "dynamic" or, where what is there will do, nil. Returns { dir, how, spec }; or nil and an exit code after a message.
+-- "dynamic" or nil: any for a trainer that exists. Returns { dir, how, spec }; or nil and a code after a message.
 local function provide(project, arguments, request)
   local spec, code = render(project, arguments, request.target or "cpu", true)
   if not spec then
@@ -246,7 +246,7 @@ function verbs.build(project, arguments)
     and "CPU and CUDA" or "the CPU alone"))
 end
 
--- Our last word to the launcher; false without one. Where none listens, descriptor 3 may be any file of ours.
+-- Sends the last word to the launcher; returns false without one. If no launcher listens, descriptor 3 may be any file.
 local function tell_launcher(word)
   local descriptor = os.getenv("LONGHAND_LAST_WORD")
   local launcher = descriptor and io.open("/dev/fd/" .. descriptor, "w")
@@ -257,9 +257,9 @@ local function tell_launcher(word)
   return launcher and true or false
 end
 
-local replaced = false -- by a command of the launcher's
+local replaced = false -- the launcher runs another command in our place
 
--- Asks the launcher to put this command in our place; without a launcher, runs it.
+-- Asks the launcher to run this command in our place; without a launcher, runs it.
 local function become(words)
   replaced = tell_launcher("exec " .. shell.line(words))
   return replaced and DONE or shell.run(words)
@@ -296,8 +296,8 @@ function verbs.demo(project, arguments)
   return require("lab.study.demo").run(arguments)
 end
 
--- The verbs that run on trained models. Each takes the arguments and ways to speak and to build:
--- provide(SPEC, sets) gives the folder of a trainer; or nil, and an exit code; third the flags of its files.
+-- The verbs on trained models. Each takes the arguments and functions that report and build: provide(SPEC, sets) gives
+-- the folder of a trainer; or nil and an exit code; third the flags of its files.
 local function on_trained(module, project, arguments)
   function project.find(_, spec, sets)
     return find(project, { spec = spec, set = sets or {}, runs = arguments.runs })
@@ -373,7 +373,7 @@ function verbs.fields(_, arguments)
     near and ("; did you mean %s?"):format(near) or ""))
 end
 
--- The requested place in a generated file, with its text and its spec; or nil and an exit code after a message.
+-- The requested place in a generated file, with the file's text and its spec; or nil and an exit code after a message.
 local function find_line(project, arguments)
   local function refuse(code, what)
     return nil, fail(code, "longhand dev where: " .. what)
@@ -473,8 +473,8 @@ end
 
 local MISTAKE = "longhand: this is a mistake of the program, not of yours; please report it:\n"
 
--- The end that an error comes to, { code, text }, as which the lab ends a command. Lua turns Ctrl-C into an error of
--- that name.
+-- Converts an error to { code, text }; the lab raises this form to end a command. Lua turns Ctrl-C into an error with
+-- the text "interrupted!".
 local function failure_of(err, trace)
   local text = tostring(err)
   if type(err) == "table" and err.code and err.text then

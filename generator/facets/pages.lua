@@ -1,50 +1,53 @@
--- The pages of facets: everything that is peculiar to a facet stands on its page, and who goes through all facets goes
--- through these.
+-- The pages of facets: a facet's page holds everything that is peculiar to it, and code for all facets goes through the
+-- pages.
 --
--- Output: the pages, in the order in which families are planned and words are said; M.written: in the order in which
--- specs are resolved and documented, since a default may read what stands before. A page has
+-- Output: the pages, in the order in which families are planned and described; M.written: in the order in which specs
+-- are resolved and documented, since a default may read earlier fields. A page has
 --   name            the field of an encoding, and of a family of attentions
 --   fields          rows of the schema (spec/schema.lua)
--- and of these what it needs, the rest being absent:
---   of_input, serves         true: it is of the tokens' vectors rather than of an attention; others alone read it
---   off, is_off(value)       what a family's facet is that is off, where a spec that has none leaves it out
---   decoders, by_place       of what a spec gives for all attentions: kinds that the decoder alone takes over; true:
---                            what cross-attention does not take over
---   without_kinds            true: kind = "none" leaves it out of a family
---   reads(encoding)          "positions" or "distances", if the facet that is on reads them
---   told_length(resolved, sides)   words, where it depends on how many tokens a sequence has; sides: query, key, those
---                            of the attention whose sequence a model makes itself
---   check(seen, say)         errors between fields; seen: the spec as those see it whom the facet is for
---   (family_facets.lua);
---                            say: how rules speak (say.lua)
---   warn(seen, say)          what will hardly be meant, by say.warn
---   plan(encoding, family, given)   the family's member of the page's name; family: with those of the pages before;
---                            given: apart (several streams draw what is added to tokens apart), width, precision,
+-- and those of the following that it needs:
+--   of_input, serves         of_input: the facet belongs to the tokens' vectors, not to an attention; serves: only
+--                            other facets read it
+--   off, is_off(value)       the value of a family's facet that is off, if a spec leaves such a facet out
+--   decoders, by_place       for facets given for all attentions: decoders, the kinds that only the decoder takes over;
+--                            by_place: cross-attention does not take the facet over
+--   without_kinds            true: kind = "none" leaves the facet out of a family
+--   reads(encoding)          "positions" or "distances", if the facet is on and reads them
+--   told_length(resolved, sides)   words, if the facet depends on the number of tokens in a sequence; sides: query,
+--                            key, those of the attention whose sequence a model generates
+--   check(seen, say)         errors between fields; seen: the spec as the families with this facet see it
+--                            (family_facets.lua); say: functions that report (say.lua)
+--   warn(seen, say)          warnings about unlikely settings, by say.warn
+--   plan(encoding, family, given)   the family's field of the page's name; family: with the fields of earlier pages;
+--                            given: apart (several streams sample positions of added vectors apart), width, precision,
 --                            longest_training, formula of the score or nil
---   words(family, plan), phrase(family, plan)   of an encoding in a sentence: the first are joined by commas
+--   words(family, plan), phrase(family, plan)   parts of a sentence about an encoding; commas join the words
 --   banner(family)           a sentence at the head of the file of an attention
---   choices(plan, families, add)   what the generator chose, by add(what, value, why); device_choice(family): the same
---                            of attention on a device
---   bytes(family, sizes, T, S)   of T queries and S keys on the CPU (plan/deriving/memory.lua): sums, what the blocks
---                            of a shard add up; behind, what begin_step makes for all threads; draws
+--   choices(plan, families, add)   choices of the generator, by add(what, value, why); device_choice(family): the
+--                            choice for attention on a device
+--   bytes(family, sizes, T, S)   memory for T queries and S keys on the CPU (plan/deriving/memory.lua): sums, which the
+--                            blocks of a shard add up; behind, which begin_step fills for all threads; draws
 --   hides(family, h, i, j, S)   whether query i of head h does not see key j of S, whatever the mask; for pictures
---   asks(family)             a value that the network makes for it of the input of the keys by a learned map: name, in
---                            files and in C; columns; bias, whether it has one; comment of the parameter; about, words
---                            for its width. family.asks has it with width, the columns filled up to whole vectors, and
---                            constant, what C calls that; attention is handed the value and has its gradient written
---   terms(family)            what it adds to loops over queries and keys: a list of terms with kinds
---                            (attention/terms.lua), nil where it is off
---   export(family, given), exported   names that templates of Python read, by a table; given: crosses (two streams),
---                            memory (what names of the keys' stream begin with), formula, net, and to add to needs,
---                            pages and calls (lab/export/facets.lua); or true: the network's operations have all of it
---   parts                    what an exported file has of it once for all attentions that are alike, a list: of, the
---                            name of its pages; fields, those of the table of export that decide whether they are
---                            alike; names of its functions and classes; rank, its place in the file
---   identity(encoding)       names and values that decide whether a checkpoint fits; absent: whatever it is, it does
---   order_of_sums(plan)      names and values beside the spec that fix the bits of a run
---   unreached(seen, say)     learned numbers that no gradient reaches; seen: one family, whose names say has, with
---                            causal and formula; seen.say: as the spec has it
--- A rule between two facets stands on the page of the one that cannot have the other.
+--   asks(family)             a value that a learned map of the keys' input makes for the family: name, in files and in
+--                            C; columns; bias, whether the map has one; comment of the parameter; about, words for its
+--                            width. family.asks has it with width, the columns filled up to whole vectors, and
+--                            constant, the name of the width in C; attention receives the value and writes its gradient
+--   terms(family)            the facet's part of loops over queries and keys: a list of terms with kinds
+--                            (attention/terms.lua), nil if it is off
+--   export(family, given), exported   a table of the names that templates of Python read; given: crosses (two streams),
+--                            memory (the prefix of names of the keys' stream), formula, net, and lists to extend,
+--                              needs,
+--                            pages and calls (lab/export/facets.lua); exported = true: the network's operations have
+--                              all
+--   parts                    the parts of an exported file that equal attentions share, a list: of, the name of a
+--                            part's pages; fields, the fields of the table of export that decide whether attentions are
+--                              equal;
+--                            names of its functions and classes; rank, its place in the file
+--   identity(encoding)       names and values that decide whether a checkpoint fits; absent: every checkpoint fits
+--   order_of_sums(plan)      names and values that fix the bits of a run in addition to the spec
+--   unreached(seen, say)     warns of learned numbers that no gradient reaches; seen: one family with causal and
+--                            formula, whose names are as in say; seen.say: functions with the names of the spec
+-- A rule between two facets is on the page of the facet that refuses the other.
 
 local lists = require("base.lists")
 local placement = require("facets.placement")
@@ -58,7 +61,7 @@ local M = {
   require("facets.lines"),
   require("facets.normaliser"),
   require("facets.projections"),
-  (require("facets.score")), -- the first of its values
+  (require("facets.score")), -- only the first of its values
 }
 
 local WRITTEN = { "rotation", "relative", "projections", "mask", "lines", "normaliser", "positions", "additive",
@@ -70,12 +73,12 @@ for _, page in ipairs(M) do
 end
 M.written = lists.map(WRITTEN, function(name) return M.at[name] end)
 
--- Adds a page from elsewhere behind all others, ahead of whoever reads them: the schema is made once.
+-- Adds a page after all others; callers must do so before the schema is made, which happens once.
 function M.enter(page)
   M[#M + 1], M.written[#M.written + 1], M.at[page.name] = page, page, page
 end
 
--- Calls what pages have under a name, in an order of pages.
+-- Calls the function `name` of all pages that have it, in an order of pages.
 function M.call(order, name, ...)
   for _, page in ipairs(order) do
     if page[name] then
@@ -84,7 +87,7 @@ function M.call(order, name, ...)
   end
 end
 
--- A list of their answers under a name, without those of pages that have none.
+-- The results of the function `name` of all pages that have it.
 function M.said(name, ...)
   local list = {}
   for _, page in ipairs(M) do
@@ -93,7 +96,7 @@ function M.said(name, ...)
   return list
 end
 
--- The parts that pages have in an exported file, in the order of their ranks.
+-- The parts of all pages for an exported file, in the order of their ranks.
 function M.parts()
   local list = lists.flat(M, function(page) return page.parts or {} end)
   table.sort(list, function(a, b) return a.rank < b.rank end)

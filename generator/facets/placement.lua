@@ -1,7 +1,7 @@
 -- Predicates of a resolved encoding that more than one facet decides.
 --
--- Input: the resolved spec, or what a family sees of it; defaults of fields ask while it is being resolved, when a
--- later facet may be missing. Output: yes or no. What a facet reads its page says; pages.lua enters the pages here.
+-- Input: the resolved spec, or a family's view of it. Defaults of fields call these predicates during resolution, when
+-- a later facet may be missing. Output: a boolean. A facet's page states what the facet reads; pages.lua sets M.pages.
 
 local lists = require("base.lists")
 
@@ -11,7 +11,7 @@ local function reads(resolved, what)
   return lists.any(M.pages, function(page) return page.reads and page.reads(resolved.encoding) == what end)
 end
 
--- Whether a score, as text, reads one of these names of its argument: a set.
+-- Whether the text of a score reads one of these names (a set) of its argument.
 function M.mentions(formula, names)
   for word in formula:gmatch("%f[%w_]x%.([%w_]+)") do
     if names[word] then
@@ -45,7 +45,7 @@ function M.positions_are_read(resolved)
   return M.places_are_read(resolved) or M.distances_are_read(resolved)
 end
 
--- Whether positions are drawn: distances that are drawn themselves need none.
+-- Whether positions are sampled; sampled distances need no positions.
 function M.draws_places(resolved)
   return M.is_randomized(resolved) and (M.places_are_read(resolved)
     or resolved.encoding.positions.reading == "difference" and M.distances_are_read(resolved))

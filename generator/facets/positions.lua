@@ -1,37 +1,37 @@
--- Facet `positions`: where each token stands, and how far apart the tokens of a pair are.
+-- Facet `positions`: the position of each token, and the distance between the tokens of a pair.
 --
--- Input of M.plan: the resolved encoding, the family's layers, whether the input draws apart. Output: what the
--- templates need to draw positions, or { kind = "index" }, also of a grid, which only tables of sinusoids know, of
--- positions that come again after `period`, which tables of positions have, and where positions would be drawn that
--- nothing reads; and in `distance` the signed distances of pairs.
--- A draw has an index in the shared table of draws and a site in the counter: 0 for what the whole pass shares,
--- l + 1 for block l. Additive encodings share one draw; rotation and distances draw per layer unless the spec says
--- "pass" (Ruoss et al. 2023, released code). Of several streams each has draws, and sites, of its own; what is added
--- to their embeddings, which is no family's, draws for itself (M.input): a draw is a function of its site and its
--- range, so that those who share both have the same positions.
+-- Input of M.plan: the resolved encoding, the family's layers, whether the input samples positions apart. Output: the
+-- names from which templates sample positions; or { kind = "index" }, also for a grid, which only tables of sinusoids
+-- read, for positions with a `period`, which tables of positions hold, and for sampled positions that nothing reads;
+-- and in `distance` the signed distances of pairs. A draw (a sample of positions) has an index in the shared table of
+-- draws and a site in the counter: 0 if the whole pass shares it, l + 1 for block l. Additive encodings share one draw;
+-- rotation and distances draw per layer unless the spec says "pass" (Ruoss et al. 2023, released code). With several
+-- streams, each stream has its own draws and sites. The vectors added to embeddings belong to no family and draw for
+-- themselves (M.input). A draw is a function of its site and its range, so that facets with the same site and range
+-- have the same positions.
 --
--- Places at which positions are drawn:
---   kind           "randomized"; "sequence" where every sequence of the batch has a draw of its own, in the workspace
---   range          L, how many there are to draw from
+-- Fields of sampled positions:
+--   kind           "randomized"; "sequence": every sequence of the batch has its own draw, in the workspace
+--   range          L, the number of positions to sample from
 --   first          the least of them, 0 or 1
---   max_position   behind the last of them: tables of positions have so many rows
+--   max_position   the number behind the last of them, which is the number of rows in tables of positions
 --   range_text     C text of the range
 --   sorted, sorted_text
 --   draws          rows of shared->position, and of shared->key_position where queries and keys are of two streams
---   site_offset    C text: what is added to a draw's index for its site
+--   site_offset    C text: the difference between a draw's index and its site
 --   layer_index    C text: the draw of block l
---   per_layer      every block has a draw of its own; input_first: behind the input's, which then is draw 0
+--   per_layer      every block has its own draw; input_first: draw 0 is the input's, and blocks follow
 --   about          words
--- (of kind "sequence": no draws, site_offset, layer_index)
--- distance.kind: whatever reads distances (relative, score) goes by it:
+-- (kind "sequence" has no draws, site_offset, layer_index)
+-- distance.kind is the source of distances for the facets that read them (relative, score):
 --   "none"         nothing reads them
 --   "index"        key - query
---   "difference"   of drawn positions, those of draw layer_index
+--   "difference"   of sampled positions, those of draw layer_index
 --   "drawn", "clamped"   of the ascending draw shared->distance[distance.layer_index], by the function drawn_distance
---                  of templates/parts/drawn_distance.tpl; then also
---   distance.max_position, draws, site_offset, layer_index, per_layer, about: as above, at a place of their own in the
+--                  of templates/parts/drawn_distance.tpl; with these fields:
+--   distance.max_position, draws, site_offset, layer_index, per_layer, about: as above, with sites of their own in the
 --                  counter
---   distance.independent   the left side has draws of its own: distances lie from -(T - 1) to T - 1, signed, and the
+--   distance.independent   the left side has its own draws: distances lie from -(T - 1) to T - 1, signed, and the
 --                          first to the right is element max_position
 
 local placement = require("facets.placement")
@@ -82,7 +82,7 @@ M.fields = {
     doc = "drawn distances to the left: those to the right, or a draw of their own" },
 }
 
--- ---- what goes with what ----
+-- ---- valid combinations ----
 
 local KIND = "encoding.positions.kind"
 local BY_INDEX = '"none", or positions by index'
@@ -96,7 +96,7 @@ local function refuser(say, kind)
   end
 end
 
--- A cell has two positions, which a sum of vectors alone can tell apart.
+-- A cell has two positions; only a sum of vectors can use both.
 local function check_grid(seen, say)
   local encoding, facts, refuse = seen.resolved.encoding, seen.task, refuser(say, "grid")
   refuse(KIND, facts and not facts.grid, '"grid" is for a task whose input is one, and this one\'s is a line',
@@ -115,7 +115,7 @@ local function check_grid(seen, say)
     "the score reads x.distance, x.query or x.key, one number each, and a cell has two", NO_WORDS)
 end
 
--- Facets that would read a position that comes again as more than a name of its token.
+-- Refuses facets that would need more of a periodic position than its identity.
 local function check_cyclic(seen, say)
   local encoding, refuse = seen.resolved.encoding, refuser(say, "cyclic")
   refuse("encoding.additive.kind", encoding.additive.kind == "learned",
@@ -126,7 +126,7 @@ local function check_cyclic(seen, say)
     "the score reads x.distance, x.query or x.key, and positions that come again have no distance", NO_WORDS)
 end
 
--- Choices of how to draw that contradict each other, and lengths that are past the range.
+-- Refuses contradictory choices of sampling, and lengths beyond the range.
 local function check_draws(seen, say)
   local encoding = seen.resolved.encoding
   local positions, relative = encoding.positions, encoding.relative
@@ -159,11 +159,11 @@ function M.check(seen, say)
   end
 end
 
--- ---- what will hardly be meant ----
+-- ---- unlikely settings ----
 
-local FAR = 32 -- about twice the farthest of Ruoss et al.'s figure 3, which still learns: 8192 positions for 501 tokens
+local FAR = 32 -- about twice the farthest of Ruoss et al.'s figure 3, which still trains: 8192 positions for 501 tokens
 
--- A range far above the lengths that it is for: most of its positions are hardly met in training.
+-- Warns of a range far above the lengths in use: training hardly meets most of its positions.
 local function warn_range(seen, say)
   local most, path = seen.resolved.encoding.positions.max_position, "encoding.positions.max_position"
   local longest = not seen.task.data and not say.is_inherited(path) and say.longest_tokens() or 0
@@ -173,7 +173,7 @@ local function warn_range(seen, say)
   end
 end
 
--- Whether both sides are drawn makes a difference for drawn distances alone.
+-- Warns of a choice of sides that has no effect: only drawn distances have two sides.
 local function warn_sides(seen, say)
   local positions, path = seen.resolved.encoding.positions, "encoding.positions.sides"
   local why = not placement.distances_are_read(seen.resolved) and "nothing reads distances"
@@ -224,7 +224,7 @@ end
 
 -- ---- the plan ----
 
--- The range that positions are drawn from, and how they are drawn.
+-- The range of sampled positions, and how they are sampled.
 local function drawn_positions(positions)
   local first = positions.range == "one_based" and 1 or 0
   return {
@@ -238,10 +238,10 @@ local function drawn_positions(positions)
   }
 end
 
--- A score that reads no distances is given draws, too.
+-- The plan of distances. A score has draws even if it reads no distances.
 local function plan_distances(encoding, layers)
   local positions = encoding.positions
-  if positions.draw == "sequence" -- then nothing reads them: rules.lua
+  if positions.draw == "sequence" -- no facet reads them then: rules.lua
     or encoding.score == nil and not placement.distances_are_read({ encoding = encoding }) then
     return { kind = "none" }
   elseif positions.kind ~= "randomized" then
@@ -305,7 +305,7 @@ local DISTANCES = {
   difference = "distances are differences of positions",
 }
 
--- Words about the range that positions are drawn from: of a family, or of the vectors added to tokens.
+-- Words about the range of sampled positions: of a family, or of the vectors added to tokens.
 function M.drawn_words(positions)
   return string.format("%s positions drawn from %d .. %d%s", positions.sorted and "sorted" or "unsorted",
     positions.first, positions.max_position - 1, positions.kind == "sequence" and " for every sequence" or "")
@@ -340,7 +340,7 @@ local function add_choices(family, several, add)
   end
 end
 
--- Draws of a pass: by the one family, or by each of several and for the vectors added to tokens.
+-- Draws of a pass: of the one family, or of each of several families and of the vectors added to tokens.
 function M.choices(plan, families, add)
   local input, several = plan.input_draw, plan.streams[2] ~= nil
   if several and input then
@@ -367,7 +367,7 @@ function M.terms(family)
     properties = { sided = family.positions.kind == "randomized" and family.cross } } }
 end
 
--- Draws of a pass, each with its scratch.
+-- Bytes of the draws of a pass, each with its scratch.
 function M.bytes(family)
   local positions, distance, numbers = family.positions, family.positions.distance, 0
   if positions.kind == "randomized" then

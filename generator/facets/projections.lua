@@ -1,4 +1,4 @@
--- Facet `projections`: the products around attention, of queries, keys and values, and of what it gives.
+-- Facet `projections`: the products around attention, which make queries, keys and values, and its output.
 
 local reach = require("facets.score.reach")
 
@@ -17,7 +17,7 @@ M.fields = {
     doc = "first values where model.init tells the two apart: as its attention has them, or as other products" },
 }
 
--- Biases of keys, whose product with a query is the same for all keys unless it turns with their positions.
+-- Warns of biases of keys: their product with a query is equal for all keys, unless positions rotate it.
 function M.unreached(seen, say)
   local encoding, model = seen.resolved.encoding, seen.resolved.model
   local own = encoding.projections and encoding.projections.bias
@@ -42,7 +42,7 @@ function M.phrase(family)
   return words[1] and "attention has " .. table.concat(words, " and ") or nil
 end
 
--- The tensors have all of it.
+-- The identity is empty: the tensors show these choices.
 function M.identity()
   return {}
 end

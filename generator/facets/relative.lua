@@ -2,18 +2,18 @@
 --
 -- Input of M.plan: the resolved encoding, the family with its positions, the model's width. Output:
 --   kind       "none", "transformer_xl", "shaw"
---   toeplitz   a pair's row depends on key - query alone, so that neighbouring queries have neighbouring rows
---   turned     transformer_xl by differences of positions: a pair has no row, queries are turned by their positions
---   sets       how many sets of distances a step has: one for each layer, or one that all layers share; set_of_layer: C
---              text, that of layer l
+--   toeplitz   a pair's row depends on key - query alone, so that consecutive queries have consecutive rows
+--   turned     transformer_xl by differences of positions: a pair has no row, queries are rotated by their positions
+--   sets       the number of sets of distances in a step: one for each layer, or one for all layers; set_of_layer: C
+--              text of the set of layer l
 --   width      channels of a row: all heads side by side (transformer_xl), or one head's, shared by the heads (shaw)
 --   biases     transformer_xl: content and position bias
---   vectors    of a head's width that the keys' pass reads per query: output gradient, query with each bias
---   behind     rows are made in begin_step, behind the struct shared
---   clip, rows, room   shaw: farthest distance, rows of the table, elements of it rounded up to vectors
---   left       shaw: only keys up to the query have vectors; rows_text: how many rows, as C text;
---              farthest: the farthest distance to the right that has one
---   init_sigma shaw: of the table's first values
+--   vectors    vectors of a head's width that the keys' pass reads per query: output gradient, query with each bias
+--   behind     begin_step makes the rows, behind the struct shared
+--   clip, rows, room   shaw: farthest distance, rows of the table, its elements rounded up to vectors
+--   left       shaw: only keys up to the query have vectors; rows_text: the number of rows, as C text;
+--              farthest: the farthest distance to the right that has a vector
+--   init_sigma shaw: deviation of the table's initial values
 -- and words for the templates.
 
 local lists = require("base.lists")
@@ -45,13 +45,13 @@ function M.reads(encoding)
   return encoding.relative and encoding.relative.kind ~= "none" and "distances"
 end
 
--- Whether the attentions that facets hold for see no key behind the query, whatever the mask.
+-- Whether no attention with these facets has queries that see a key behind them, whatever the mask.
 local function are_causal(seen)
   return seen.resolved.model.kind == "decoder"
     or not lists.any(seen.holds_for, function(name) return name ~= "decoder" end)
 end
 
--- Vectors of distances to the left alone are for queries that see nothing to the right.
+-- Refuses vectors of distances to the left alone if queries see keys to the right.
 function M.check(seen, say)
   local relative, mask = seen.resolved.encoding.relative, seen.resolved.encoding.mask
   if relative and relative.sides == "left" and not are_causal(seen)
@@ -144,7 +144,7 @@ function M.identity(encoding)
     encoding.positions.reading or false, relative.sides } or nil }
 end
 
--- Blocks of queries by which gradients of the vectors are summed: from so many pairs on, of so many queries.
+-- The blocks of queries over which gradients of the vectors are summed: { least number of pairs, queries of a block }.
 function M.order_of_sums(plan)
   local list = lists.map(plan.attentions, function(family)
     local remade = family.relative.toeplitz and family.remade
@@ -188,7 +188,7 @@ end
 
 M.TURNED_KEYS = 8 -- kernels/cpu/turned.h
 
--- Bytes of a shard's sums and of the tables of begin_step, which sums.tpl and tables.tpl have.
+-- Bytes of a shard's sums (sums.tpl) and of begin_step's tables (tables.tpl).
 function M.bytes(family, sizes, T, S)
   local relative, round_up, behind = family.relative, sizes.round_up, 0
   if relative.kind == "none" then

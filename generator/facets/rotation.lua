@@ -1,8 +1,8 @@
--- Facet `rotation`: how queries and keys turn.
+-- Facet `rotation`: the rotation of queries and keys.
 --
 -- Input of M.plan: the resolved encoding, the family with its positions, the tokens of the longest training sequence.
--- Output: kind; for rope its base, its scaling, the channels after which a row of heads repeats its angles (a multiple
--- of the head width and of the widest vector, 16 floats), and the index of its draw.
+-- Output: kind; for rope its base, its scaling, period: the channels after which a row of heads repeats its angles (a
+-- multiple of the head width and of the widest vector, 16 floats), and the index of its draw.
 
 local diagnostics = require("base.diagnostics")
 local vector_width = require("base.vector_width")
@@ -71,7 +71,7 @@ end
 
 local SCALED = { linear = "linear x %s", ntk = "NTK x %s", yarn = "YaRN x %s from %d positions" }
 
--- How the angles are squeezed; attention_factor is absent where the program computes it from factor.
+-- The scaling of the angles; attention_factor is absent if the program computes it from factor.
 local function scaling(given, positions, longest_training)
   if not given then
     return { kind = "none" }
@@ -114,7 +114,7 @@ function M.words(family)
     period and (", the position modulo %d"):format(period) or "") or nil
 end
 
--- A scaling is for checkpoints that were trained without.
+-- The identity leaves the scaling out, since checkpoints without it are to fit.
 function M.identity(encoding)
   return { rotation = encoding.rotation.kind == "rope" and { "rope", encoding.rotation.base } or "none" }
 end

@@ -1,23 +1,23 @@
--- Facet `score`: the scalar change of the logit, as tables that are made once per step and what is left for the pair
--- loop.
+-- Facet `score`: the scalar change of the logit, as tables that are computed once per step and a remaining formula for
+-- the pair loop.
 --
 -- Input of M.derive: facts.score of validation (root, builder, parameters), the family so far, the precision. Output:
--- { kind = "none" }, or what templates/attention/cpu/scalar.inc.tpl prints:
+-- { kind = "none" }, or the names that templates/attention/cpu/scalar.inc.tpl prints:
 --
---   formula      the score as text; rest: the node that is left of it for the pair loop
+--   formula      the score as text; rest: the node of the remaining formula in the pair loop
 --   tables       in the order of making: { name, class, per_head, per_layer, learned, value, row }
 --   members      of the struct of tables: { name, class, declared, type, count, about }; numbers: its counts of
 --                elements, { type, name, value, about }
---   sets         how many sets of tables there are: one, or one for each layer
+--   sets         the number of sets of tables: one, or one for each layer
 --   constants    parameters that are not learned, and edges of buckets: { name, lines }
---   learned      learned parameters: { name, member, count, per_layer }; their tensors are made by layout.lua
---   making       loop nests that fill the tables, in order; gradients: those that take gradients back to parameters
---                each { class, outer, key, lane, head: statements; sums: accumulators }
---   after        on which draws the tables hang, false where there are none
+--   learned      learned parameters: { name, member, count, per_layer }; layout.lua makes their tensors
+--   making       loop nests that fill the tables, in order; gradients: loop nests that take gradients back to
+--                parameters; each { class, outer, key, lane, head: statements; sums: accumulators }
+--   after        the draws that the tables depend on, false if there are none
 --   pair         statements of the score of a pair, and result; pair_gradient likewise; recomputes: the backward pass
---                needs the logit again; factor: its gradient differs from the score's
+--                needs the logit again; factor: the logit's gradient differs from the score's
 --
--- Letters and classes are those of expression/lower.lua.
+-- expression/lower.lua explains letters and classes.
 
 local canonical = require("base.canonical")
 local classes = require("facets.score.table_classes")
@@ -111,8 +111,8 @@ local function learned_parameters(family, parameters)
   end)
 end
 
--- Tables as members of a struct; those that gather what a group of queries adds have a row for it. Tables by query hold
--- LANES queries from any one on.
+-- Tables as members of a struct; a table that gathers gradients over a group of queries also has a row for the group.
+-- Tables by query hold LANES queries from any query on.
 local function members_of(tables, heads, cross)
   local members = {}
   for _, t in ipairs(tables) do
@@ -132,7 +132,7 @@ local function members_of(tables, heads, cross)
   return members
 end
 
--- Counts of elements that the struct knows.
+-- The counts of elements in the struct.
 local function numbers_of(has, cross)
   local S = cross and "S" or "T"
   return lists.map({
@@ -159,7 +159,7 @@ end
 
 local GATHERS = { uniform = true, query = true, distance = true, sum = true }
 
--- Whether the pair loop gathers gradients of a table for a whole group of queries; it adds the others pair by pair.
+-- Whether the pair loop gathers gradients of a table for a whole group of queries; other tables gather pair by pair.
 local function gathered_in_pair(statements, t)
   return lists.any(statements, function(statement) return statement.table == t and GATHERS[t.class] end)
 end
@@ -173,7 +173,7 @@ local function gathered_tables(tables, statements)
   end)
 end
 
--- Loop nests that fill the tables, each after those it reads; those that take gradients back, in the opposite order.
+-- Loop nests that fill the tables, each after the tables it reads; and, in reverse order, those of the gradients.
 local function loop_nests(build, tables)
   local making, gradients = {}, {}
   for _, class in ipairs(classes) do
@@ -189,13 +189,13 @@ local function loop_nests(build, tables)
   return making, gradients
 end
 
--- Whether the positions or distances that a layer's pairs read are drawn for that layer.
+-- Whether the positions or distances of a layer's pairs are sampled for that layer.
 local function drawn_per_layer(positions)
   local of = positions.distance.kind == "difference" and positions or positions.distance
   return of.per_layer or false
 end
 
--- Facts of the spec that loop nests need: how numbers are written, constants, and names for edges of buckets.
+-- Facts of the spec that loop nests need: the form of numbers, constants, and names for edges of buckets.
 local function start(source, family, precision)
   local build = { builder = source.builder, target = cpu, edges = 0, prefix = family.prefix,
     heads = family.PREFIX .. "HEADS", stack = family.stack.member, cross = family.cross,
@@ -256,7 +256,7 @@ function M.told_length(resolved, sides)
   return placement.mentions(resolved.encoding.score or "", names) and "reads how many tokens a sequence has"
 end
 
--- A softmax's score is divided by its temperature; without a score that is in the scale of the logits.
+-- Divides a softmax's score by its temperature; without a score, the scale of the logits contains the divisor.
 function M.plan(_, family, given)
   local formula, temperature = given.formula, family.normaliser.temperature or 1
   if formula and temperature ~= 1 then
@@ -309,7 +309,7 @@ function M.choices(plan, families, add)
   end
 end
 
--- Parameters as a checkpoint knows them; nil without.
+-- The parameters in a checkpoint's identity; nil without any.
 local function parameter_shapes(parameters)
   return parameters and lists.map(canonical.sorted_keys(parameters), function(name)
     local p = parameters[name]
@@ -330,7 +330,7 @@ function M.terms(family)
     score.trains and { kind = "pair_scalar", page = "scalar_trains", scalar = score, properties = {} } or nil } or nil
 end
 
--- Bytes of the sets of tables that score.inc.tpl has.
+-- Bytes of the sets of tables in score.inc.tpl.
 function M.bytes(family, sizes, T, S)
   local queries, keys = sizes.round_up(T, sizes.lanes), sizes.round_up(S, sizes.lanes)
   local counts = { uniform = 1, query = queries, key = keys, sum = queries + keys + sizes.lanes, pair = S * queries,

@@ -1,4 +1,4 @@
--- A score as templates/attention/python has it: a function of Python, what it is called with, constants and parameters.
+-- A score as templates/attention/python prints it: a Python function, its arguments, constants and parameters.
 --
 -- Input: a family, and given of pages.lua. Output: names of the template; given.needs and given.layer are set.
 
@@ -33,12 +33,12 @@ local function add_parameters(facts, parameters)
   end
 end
 
--- How the formula is called: arguments of change_score, and what attention passes for them.
+-- Arguments of the formula's function change_score, and the values that attention passes for them.
 local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { "layer", "self.layer" },
   { "own", "self.score" }, { "shared", "shared" } }
 
--- The formula as a function: its lines, arguments and what is passed for them; constants, and parameters: own to a
--- layer, or shared by all.
+-- The formula as a function: its lines, its arguments with the passed values, its constants, and its parameters, of a
+-- layer or shared by all.
 local function score_facts(formula, crosses, memory)
   local score = torch.formula(formula.root, crosses)
   score.arguments, score.pass, score.constants, score.own, score.shared = "", "", {}, {}, {}
@@ -59,7 +59,7 @@ local function score_facts(formula, crosses, memory)
   return score
 end
 
--- The folder of the numbers that all layers of a family's score share.
+-- The folder of the parameters that all layers of a family's score share.
 local function shared_path(net, family)
   local shared = lists.find(family.score.learned, function(q) return not q.per_layer end) or {}
   local kept = lists.find(net.late, function(p) return p.name == shared.member end)

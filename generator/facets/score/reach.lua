@@ -1,21 +1,21 @@
 -- Learned numbers of a score that no gradient can reach.
 --
--- Input: seen and say as pages.lua has them. Output: M.unreached warns of each parameter of which that is so, and says
--- which numbers and why: no pair of tokens reads them, the mask hides all pairs that do, the score takes only steps of
--- them, or they add the same to all keys of a query, which softmax cancels. Pairs of the first TOKENS tokens are tried;
--- an index that hangs on more than where they stand counts as read wherever its range allows.
+-- Input: seen and say as in pages.lua. Output: M.unreached warns of each unreached parameter and names its numbers and
+-- the reason: no pair of tokens reads them, the mask hides all pairs that do, the score takes only steps of them, or
+-- they add the same to all keys of a query, which softmax cancels. Pairs of the first TOKENS tokens are tested; an
+-- index that depends on more than the pair's places counts as read in its whole range.
 
 local plain = require("expression.functions").plain
 
 local M = {}
 
 local TOKENS = 64
-local FARTHEST = 1024 -- distance that is tried where an index hangs on nothing else
+local FARTHEST = 1024 -- the farthest distance tested, for an index that depends on the distance alone
 
 -- Operations whose result does not change smoothly with their arguments.
 local STEPS = { bucket = true, floor = true, less = true, less_equal = true, equal = true, lookup = true }
 
--- Calls visit(node) once for every node below root, or for those that a gradient reaches.
+-- Calls visit(node) once for every node below root, or only for those that a gradient reaches.
 local function each_node(root, smoothly, visit)
   local seen = {}
   local function walk(node)
@@ -33,7 +33,7 @@ local function each_node(root, smoothly, visit)
   walk(root)
 end
 
--- The value of a node for query i and key j; nil where it hangs on more than these.
+-- The value of a node for query i and key j; nil if it depends on more than these.
 local function value_at(node, i, j)
   if node.op == "number" or node.op == "truth" then
     return node.value
@@ -62,7 +62,7 @@ local function value_at(node, i, j)
   return plain[node.op](a, b)
 end
 
--- A query of the decoder that stands too far behind the last key for its window sees all keys.
+-- Whether query i sees key j. A query of the decoder whose window is beyond the last key sees all keys.
 local function sees(seen, i, j)
   local mask = seen.resolved.encoding.mask
   local left = mask and mask.kind == "window" and seen.family ~= "cross" and mask.left or math.huge
@@ -70,7 +70,7 @@ local function sees(seen, i, j)
   return i - j <= left and j - i <= right
 end
 
--- Calls visit(i, j) for the pairs that are tried.
+-- Calls visit(i, j) for the tested pairs.
 local function each_pair(index, visit)
   local by_distance = true
   each_node(index, false, function(node)
@@ -83,7 +83,7 @@ local function each_pair(index, visit)
   end
 end
 
--- Adds to the sets, by index from 0, what a lookup reads: for pairs that are seen, and for hidden ones.
+-- Adds the indices, from 0, that a lookup reads: to `read` for visible pairs, to `hidden` for hidden pairs.
 local function read_by(seen, node, read, hidden)
   local index, size = node[1], node.parameter.size
   if value_at(index, 0, 0) == nil then
@@ -99,7 +99,7 @@ local function read_by(seen, node, read, hidden)
       into[at] = true
     end
   end)
-  for at = 0, size - 1 do -- of pairs that are farther than those that were tried
+  for at = 0, size - 1 do -- pairs beyond the tested ones
     read[at] = read[at] or not hidden[at] and at >= index.low and at <= index.high or nil
   end
 end
@@ -136,7 +136,7 @@ end
 -- Symbols that differ between the keys of a query.
 local OF_KEYS = { score = true, key = true, distance = true, key_index = true, offset = true, total = true }
 
--- Whether a node differs between the keys of a query; known: what has been found out.
+-- Whether a node differs between the keys of a query; known: results so far.
 local function differs(node, known)
   local found = known[node]
   if found == nil then
@@ -149,8 +149,8 @@ local function differs(node, known)
   return found
 end
 
--- The arguments in which a node is linear while all that is the same for all keys stands still, and what these are
--- multiplied or divided by; nil where it is not linear.
+-- The arguments in which a node is linear while everything equal for all keys is held constant, with their factors or
+-- divisors; nil if the node is not linear.
 local function linear_parts(node, known)
   local op, a, b, c = node.op, node[1], node[2], node[3]
   if op == "add" or op == "sub" or op == "neg" or op == "sum" then
@@ -164,8 +164,8 @@ local function linear_parts(node, known)
   end
 end
 
--- Parameters that get a gradient through a softmax, which cancels terms that all keys of a query share: a set, and
--- whether the logit stands but as a summand, times what is the same for all keys.
+-- The set of parameters that get a gradient through a softmax, which cancels terms equal for all keys of a query; and
+-- whether the logit occurs only as a summand, times a factor equal for all keys.
 function M.through_softmax(root)
   local known, seen, reached, is_summand = {}, {}, {}, true
   local function visit(term)

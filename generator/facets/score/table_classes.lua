@@ -1,5 +1,5 @@
--- The classes of a score's tables (expression/lower.lua), a list in the order of making, and what both halves say of
--- the tables of each.
+-- The classes of a score's tables (expression/lower.lua), a list in the order of making, and the words of both halves
+-- for the tables of each class.
 
 local lists = require("base.lists")
 
@@ -13,12 +13,12 @@ function M.about(t, per_head)
   return shape ~= "" and (" /* %s */"):format(shape) or ""
 end
 
--- How many elements a table has, in C, of so many for one head.
+-- The C text of a table's number of elements; of_head: that of one head.
 function M.count(t, of_head, heads)
   return "(size_t)" .. (not heads and of_head or t.class == "uniform" and heads or heads .. " * " .. of_head)
 end
 
--- A number of a struct of tables.
+-- A count in a struct of tables.
 function M.number(type, name, value, about)
   return { type = type, name = name, value = value, about = about and (" /* %s */"):format(about) or "" }
 end
