@@ -10,7 +10,7 @@
 # must each be found by those tests.
 # --all: every test spec of tests/emulation, the showcase in every precision with all tests, a mutant for every barrier.
 # Lines: "ok NAME", "not ok NAME: why", "skip NAME: why".
-SMALL="emulated_sinusoid emulated_float32 emulated_tf32 emulated_bf16" # float64 first
+SMALL="emulated_sinusoid emulated_float32 emulated_tf32 emulated_bf16 emulated_warps_tf32" # float64 first
 MUTATED=emulated_tf32
 
 cd -- "$(dirname -- "$0")/../.." || exit 4

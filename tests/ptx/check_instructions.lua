@@ -68,7 +68,7 @@ local function store(type_name, number, to)
 end
 
 -- How many operands an entry sets.
-local SETS = { ["shfl.sync.bfly.b32"] = 2, ["mov.b64 {xx}x"] = 2 }
+local SETS = { ["shfl.sync.bfly.b32"] = 2, ["shfl.sync.idx.b32"] = 2, ["mov.b64 {xx}x"] = 2 }
 local function sets_of(entry, shape)
   return SETS[entry.form] or SETS[entry.form .. " " .. shape] or entry.form:match("^mma") and 4 or 1
 end
@@ -167,13 +167,14 @@ local function plain_case(case, round)
   return inputs, results
 end
 
-local function shuffle_case(_, round)
-  local a, b, c, members = {}, {}, {}, {}
+local function shuffle_case(case, round)
+  local mode, a, b, c, members = case.form:match("^shfl%.sync%.(%l+)"), {}, {}, {}, {}
   for lane = 0, LANES - 1 do
     a[lane], b[lane], c[lane] = 1000 + 7 * lane, 1 << (round % 5), ({ 31, 0x1c1f, 0x181f, 15 })[round % 4 + 1]
-    members[lane] = round % 5 < 2 and 15 << (lane & 28) or 0xffffffff
+    b[lane] = mode == "idx" and 5 * lane + round or b[lane]
+    members[lane] = mode ~= "idx" and round % 5 < 2 and 15 << (lane & 28) or 0xffffffff
   end
-  local d, p = formulas.butterfly(a, b, c)
+  local d, p = formulas.shuffle(mode, a, b, c)
   local inputs, results = {}, {}
   for lane = 0, LANES - 1 do
     inputs[lane] = { [3] = a[lane], [4] = b[lane], [5] = c[lane], [6] = members[lane] }

@@ -156,7 +156,7 @@ add(by_form, "f32 f64", function(t) return "rcp.rn." .. t, function(a) return 1 
 add(by_form, "f32 f64", function(t) return "sqrt.rn." .. t, function(a) return math.sqrt(a) end end)
 by_form["abs.s32"] = function(a) return wrap(math.max(a, -a), "s32") end
 add(by_form, "f32 f64", function(t) return "abs." .. t, function(a) return a == 0 and 0.0 or a < 0 and -a or a end end)
-by_form["min.s32"], by_form["max.s32"], by_form["max.u32"] = math.min, math.max, math.max
+by_form["min.s32"], by_form["min.u32"], by_form["max.s32"], by_form["max.u32"] = math.min, math.min, math.max, math.max
 add(by_form, "f32 f64", function(t)
   return "max." .. t, function(a, b)
     if a == 0 and b == 0 then
@@ -291,13 +291,19 @@ end
 
 -- ---- what a warp does together: of all lanes' operands, by lane from 0 ----
 
+-- The lane that each mode of shfl reads, of a lane, its b and the mask of its segment.
+formulas.SOURCES = {
+  bfly = function(lane, b) return lane ~ (b & 31) end,
+  idx = function(lane, b, segment) return (lane & segment) | (b & 31 & ~segment) end,
+}
+
 -- operands[i][lane] of what shfl reads: a, b, c, membermask; gives d and p by lane.
-function formulas.butterfly(a, b, c)
+function formulas.shuffle(mode, a, b, c)
   local d, p = {}, {}
   for lane = 0, 31 do
     local segment = c[lane] >> 8 & 31
     local last = (lane & segment) | (c[lane] & 31 & ~segment)
-    local source = lane ~ (b[lane] & 31)
+    local source = formulas.SOURCES[mode](lane, b[lane], segment)
     p[lane] = source <= last and 1 or 0
     d[lane] = a[source <= last and source or lane]
   end

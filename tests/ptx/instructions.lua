@@ -81,7 +81,7 @@ each("s32 s64 f32 f64", "neg.T", "T T", "d = -a")
 each("s32", "abs.T", "T T", "d = a < 0 ? -a : a")
 each("f32", "abs.T", "T T", "d = __builtin_fabsf(a)")
 each("f64", "abs.T", "T T", "d = __builtin_fabs(a)")
-each("s32", "min.T", "T T T", "d = a < b ? a : b")
+each("s32 u32", "min.T", "T T T", "d = a < b ? a : b")
 each("s32 u32", "max.T", "T T T", "d = a > b ? a : b")
 each("f32 f64", "max.T", "T T T", "d = larger(a, b)")
 each("f64", "copysign.T", "T T T", "d = __builtin_copysign(b, a)")
@@ -143,8 +143,10 @@ convert("rna.tf32.f32", "b32", "f32", "d = to_tf32(a)")
 convert("rn.bf16x2.f32", "b32", "f32 f32", "d = pack_bf16(b, a)")
 
 -- Operations of a whole warp.
-add({ form = "shfl.sync.bfly.b32", members = "shuffle_butterfly", kind = "shuffle",
-  operands = "b32 | pred b32 u32 u32 u32" })
+for mode, members in pairs({ bfly = "shuffle_butterfly", idx = "shuffle_index" }) do
+  add({ form = ("shfl.sync.%s.b32"):format(mode), members = members, kind = "shuffle",
+    operands = "b32 | pred b32 u32 u32 u32" })
+end
 add({ form = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", whole = "multiply_tf32", kind = "matrix",
   operands = "{ f32 f32 f32 f32 } { b32 b32 b32 b32 } { b32 b32 } { f32 f32 f32 f32 }" })
 add({ form = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", whole = "multiply_bf16", kind = "matrix",

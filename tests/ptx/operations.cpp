@@ -74,9 +74,13 @@ static uint32_t pack_bf16(float low, float high) { return to_bf16(high) << 16 | 
 
 /* ---- what a warp does together ---- */
 
-/* d|p = what lane (own ^ b) brought, or the own value where that lane is beyond the end of the segment. c: the end and,
- * shifted by 8, which bits of a lane's number say its segment. */
-static void shuffle_butterfly(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
+/* d|p = what lane (own ^ b), or b of the own segment, brought, or the own value where that lane is beyond the end of the
+ * segment. c: the end and, shifted by 8, which bits of a lane's number say its segment. */
+static int butterfly_source(int lane, int b, int) { return lane ^ b; }
+static int index_source(int lane, int b, int segment) { return (lane & segment) | (b & ~segment); }
+
+template <int (*SOURCE)(int lane, int b, int segment)>
+static void shuffle(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
     uint32_t *d = row<uint32_t>(w, s, 0), brought[LANES];
     uint8_t *p = row<uint8_t>(w, s, 1);
     const uint32_t *b = row<uint32_t>(w, s, 3), *c = row<uint32_t>(w, s, 4),
@@ -85,13 +89,14 @@ static void shuffle_butterfly(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mas
     for (int n = 0; n < LANES; n++) {
         if (!(mask >> n & 1)) continue;
         int segment = (int)(c[n] >> 8 & 31), last = (n & segment) | ((int)(c[n] & 31) & ~segment);
-        int source = n ^ (int)(b[n] & 31);
+        int source = SOURCE(n, (int)(b[n] & 31), segment);
         p[n] = source <= last;
         if (!p[n]) source = n;
         if (!((mask & members[n]) >> source & 1)) lh_ptx_fail(s, "a lane reads one that takes no part");
         d[n] = brought[source];
     }
 }
+static const auto shuffle_butterfly = shuffle<butterfly_source>, shuffle_index = shuffle<index_source>;
 
 /* d = a b + c from fragments, as in "Matrix Fragments for mma.m16n8k8" and "m16n8k16": lane 4 g + t has of the results
  * rows g and g + 8, columns 2 t and 2 t + 1. Products are exact; the sum is rounded once. */
