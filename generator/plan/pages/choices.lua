@@ -44,8 +44,9 @@ local function cuda_choices(plan, add)
     ("of each independent model (not data-parallel): 1 to %d blocks, the same bits"):format(cuda.replicas))
   add("gpu products", products[1], products[2])
   if plan.cuts_by_warp then
-    add("gpu product kernel", "warps", "as the spec asks: a warp makes 32 x 32 results from fragments that it loads "
-      .. "itself; no GPU has timed it yet")
+    add("gpu product kernel", "warps", ("as the spec asks: a warp makes 32 x 32 results from fragments that it loads "
+      .. "itself; a block has %d bytes of shared memory at every length; no GPU has timed it yet"):format(
+      cuda.staging * plan.real_bytes + cuda.block_state))
   end
   add(attention.what, attention.value, attention.why)
 end
