@@ -1,11 +1,11 @@
-/* Seconds that pass, and those that are worked. */
+/* Clocks: elapsed time and processor time. */
 #ifndef LONGHAND_CLOCK_H
 #define LONGHAND_CLOCK_H
 
-/* Seconds since some moment before; never runs back. */
+/* Seconds since a fixed moment in the past; never decreases. */
 double lh_clock(void);
 
-/* Seconds that processors have worked for this process, all its threads together. */
+/* Processor time of this process, summed over its threads, in seconds. */
 double lh_processor_clock(void);
 
 #endif

@@ -10,8 +10,9 @@
 /* Whether this processor runs "x86-64", "x86-64-v3", "x86-64-v4" or "aarch64". */
 bool lh_level_runs(const char *level);
 
-/* The widest program this processor runs, or the one that LONGHAND_ISA names. LH_ERR_ENVIRONMENT when there is none;
- * LH_ERR_USAGE when LONGHAND_ISA names a level that the list lacks (the message lists what it has). */
+/* Chooses the program of the highest level that this processor runs, or of the level in the environment variable
+ * LONGHAND_ISA. LH_ERR_ENVIRONMENT: the processor runs no program of the list; LH_ERR_USAGE: the list has no program of
+ * level LONGHAND_ISA (the message names the levels of the list). */
 lh_status lh_level_choose(const lh_cpu_program *const *programs, const lh_cpu_program **chosen, lh_error *error);
 
 #endif

@@ -1,5 +1,5 @@
-/* Include first in a file whose results must have the same bits at every instruction-set level: each operation is
- * rounded by itself, never joined with another into a fused multiply-add. */
+/* Turns off fused multiply-adds: each operation is rounded separately. A file whose results must have the same bits at
+ * every instruction-set level includes this header first. */
 #ifndef LONGHAND_EXACT_H
 #define LONGHAND_EXACT_H
 

@@ -1,4 +1,5 @@
-/* Files of JSON lines, to which lines are appended: each whole, or the last one torn, as a killed process leaves it. */
+/* Files of JSON lines, written by appending. Each line is complete, except that a killed process may leave the last one
+ * incomplete ("torn"). */
 #ifndef LONGHAND_JSON_LINES_H
 #define LONGHAND_JSON_LINES_H
 
@@ -7,18 +8,18 @@
 
 #include "longhand/status.h"
 
-/* Appends one line (a newline is added) in one write; opens and closes the file. A short write is taken back and
- * reported. Where the file ends in a torn line, that is cut off first; one that lacks its newline alone is ended. */
+/* Appends one line and a newline in one write; opens and closes the file. A short write is undone and reported. A torn
+ * last line is cut off first; a complete last line without newline gets its newline. */
 lh_status lh_append_line(const char *path, const char *line, lh_error *error);
 
-/* Lines of a file that was cut back. */
+/* The result of lh_truncate_lines. */
 typedef struct lh_cut {
-    bool there;   /* the file */
-    int64_t kept; /* lines */
-    int torn;     /* lines that were dropped because they are no JSON object with the field */
+    bool there;   /* the file exists */
+    int64_t kept; /* number of lines kept */
+    int torn;     /* number of lines removed because they are no JSON object with the field */
 } lh_cut;
 
-/* Keeps the lines of a JSON-line file whose integer field `key` is at most `last`, atomically. A missing file is fine.
+/* Removes, atomically, all lines whose integer field `key` is greater than `last`. A missing file is no error.
  */
 lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_cut *cut, lh_error *error);
 

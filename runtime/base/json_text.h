@@ -1,5 +1,5 @@
-/* Writes JSON objects as text, key by key, in the order of the calls. Numbers are as short as they can be and still
- * read back as the same double; what is not finite becomes null. For reading there is jansson.
+/* Writes JSON objects as text, key by key, in the order of the calls. Numbers are written with the fewest digits that
+ * read back as the same double; NaN and infinities become null. JSON is read with jansson.
  */
 #ifndef LONGHAND_JSON_TEXT_H
 #define LONGHAND_JSON_TEXT_H
@@ -9,9 +9,9 @@
 
 #include "longhand/status.h"
 
-enum { LH_NUMBER_TEXT = 32 }; /* room for any double */
+enum { LH_NUMBER_TEXT = 32 }; /* bytes of a buffer for any double */
 
-/* The shortest decimal that reads back as x, in the manner of %g. Returns text. */
+/* Writes the shortest decimal that reads back as x, in the format of %g. Returns text. */
 char *lh_shortest(double x, char text[LH_NUMBER_TEXT]);
 
 typedef struct lh_json {
@@ -23,13 +23,13 @@ void lh_json_begin(lh_json *json, FILE *out); /* { */
 void lh_json_number(lh_json *json, const char *key, double value);
 void lh_json_integer(lh_json *json, const char *key, int64_t value);
 void lh_json_string(lh_json *json, const char *key, const char *text);
-void lh_json_raw(lh_json *json, const char *key, const char *text); /* text is JSON already */
+void lh_json_raw(lh_json *json, const char *key, const char *text); /* text must be valid JSON */
 void lh_json_end(lh_json *json);                                    /* } */
 
-/* A string in quotes, alone. What is not UTF-8, as paths may be, becomes U+FFFD byte by byte. */
+/* Writes one string in quotes. Each byte that is not valid UTF-8, as paths may have, becomes U+FFFD. */
 void lh_json_quote(FILE *out, const char *text);
 
-/* A stream into memory. close gives the text, for free(), or LH_ERR_ENVIRONMENT when memory ran out. */
+/* A stream into memory. close returns the text, for free(); LH_ERR_ENVIRONMENT: out of memory. */
 typedef struct lh_text {
     FILE *out;
     char *text;

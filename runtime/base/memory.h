@@ -1,12 +1,12 @@
-/* How much memory there is to be had, and was taken. */
+/* Memory that is available, and memory that was used. */
 #ifndef LONGHAND_MEMORY_H
 #define LONGHAND_MEMORY_H
 
-/* Bytes that this process may still take without anything being pushed out: the least of what the system has available,
- * what is left of the control group's limit, and the process's own limit. INFINITY where none of them is known. */
+/* Bytes that this process may still allocate without swapping: the minimum of the system's available memory, the rest
+ * of the control group's limit, and the process's own limit. INFINITY: none of them is known. */
 double lh_memory_available(void);
 
-/* The most bytes of memory that this process has had so far; 0: not known. */
+/* Peak memory of this process in bytes; 0: unknown. */
 double lh_memory_peak(void);
 
 #endif

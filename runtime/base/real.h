@@ -1,4 +1,4 @@
-/* Numbers of a program's own precision, seen from the runtime. */
+/* Reads elements of arrays in a program's precision, float or double. */
 #ifndef LONGHAND_REAL_H
 #define LONGHAND_REAL_H
 

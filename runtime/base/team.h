@@ -1,20 +1,22 @@
-/* A team of threads: one parallel region per call. The only user of OpenMP, so that another threading library can
- * stand behind it. */
+/* A team of threads: one parallel region per call. Only team.c uses OpenMP, so another threading library can replace
+ * it. */
 #ifndef LONGHAND_TEAM_H
 #define LONGHAND_TEAM_H
 
-/* index: 0..count-1, count: threads the region really got. */
+/* index: 0..count - 1; count: actual number of threads in the region. */
 typedef void lh_team_work(void *argument, int index, int count);
 
-/* Runs work on `threads` threads, or fewer where the system gives fewer; returns when all are done. Within a team, a
- * further team has one thread unless OpenMP was told to nest. */
+/* Runs work on `threads` threads, or fewer where the system gives fewer; returns when all are done. A team started
+ * inside a team has one thread unless OpenMP allows nesting. */
 void lh_team_run(int threads, lh_team_work *work, void *argument);
 
-/* All threads of the running team meet; callable only from work. What each wrote before, all see after. Spins briefly,
- * then sleeps; with more threads than processors it sleeps at once. */
+/* A barrier of all threads of the running team; called only from work functions. Writes before the barrier are visible
+ * to all threads after it. A waiting thread spins briefly, then sleeps; with more threads than processors it sleeps at
+ * once. */
 void lh_team_barrier(void);
 
-/* Processors this process may run on: its affinity, and the time limits of its control groups, rounded up. */
+/* The number of processors that this process may use: the affinity and the time limits of control groups, rounded
+ * up. */
 int lh_team_processors(void);
 
 #endif

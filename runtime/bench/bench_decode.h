@@ -1,20 +1,21 @@
-/* Answers per second of greedy decoding (eval/decode.h), with what is kept of the tokens before and by a pass for each. */
+/* Measures answers per second of greedy decoding (eval/decode.h), with cached keys and values and with a whole pass for
+ * each answer. */
 #ifndef LONGHAND_BENCH_DECODE_H
 #define LONGHAND_BENCH_DECODE_H
 
 #include "engine/target.h"
 
-enum { LH_BENCH_SEQUENCES = 32 /* of a batch that is decoded, for each thread */ };
+enum { LH_BENCH_SEQUENCES = 32 /* sequences of a decoded batch per thread */ };
 
 typedef struct lh_bench_decoding {
-    int length, labels;     /* task length; answers of a sequence: none ends before */
-    int threads, sequences; /* of the batch */
-    /* Answers per second; medians of windows in turn. A pass for each answer has one thread and one sequence, and so has
-     * `alone`. */
+    int length, labels;     /* task length; answers per sequence, none of which ends early */
+    int threads, sequences; /* threads and sequences of the batch */
+    /* Answers per second, medians over alternating windows. batch: `sequences` sequences on `threads` threads; alone:
+     * one sequence on one thread; passes: as alone, with a whole pass for each answer. */
     double batch, alone, passes;
 } lh_bench_decoding;
 
-/* Whether the target decodes with what it keeps: the CPU, where the model does. */
+/* Whether the target decodes with cached keys and values: only the CPU does, for models that support it. */
 bool lh_bench_decodes(const lh_target *target);
 
 /* Measures decoding at one task length for about `seconds`. Errors: those of opening an engine and of lh_decode. */

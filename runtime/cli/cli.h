@@ -1,4 +1,4 @@
-/* Declarations that the verbs of a trainer share. Only the files of this folder print. */
+/* Declarations shared by the verbs of a trainer. Only files of this folder print. */
 #ifndef LONGHAND_CLI_H
 #define LONGHAND_CLI_H
 
@@ -12,30 +12,30 @@
 typedef struct lh_cli {
     const lh_spec *spec;
     const char *program; /* argv[0] */
-    int argc;            /* the words behind the verb */
+    int argc;            /* arguments after the verb */
     char **argv;
-    bool reads_data; /* the verb has flags for files of examples, where the spec has finite data */
+    bool reads_data; /* the verb takes flags for files of examples if the spec has finite data */
 } lh_cli;
 
-/* A verb returns its exit code; on a failure the message is in error. */
+/* The function of a verb. Returns the exit code; after a failure error holds the message. */
 typedef lh_status lh_verb_function(const lh_cli *cli, lh_error *error);
 
 /* --- cli.c ------------------------------------------------------------------------------------------------------ */
 
-/* Parses the verb's flags. *done: --help was answered. */
+/* Parses the verb's flags. *done: --help was requested and printed. */
 lh_status lh_cli_options(const lh_cli *cli, const lh_verb *verb, const lh_option *options, int count, bool *done,
                          lh_error *error);
 
-/* The level that this process uses: LH_ERR_ENVIRONMENT where the trainer has no CPU half or no level that runs. */
+/* Chooses the CPU program of this process. LH_ERR_ENVIRONMENT: the trainer has no CPU half, or no level runs here. */
 lh_status lh_cli_program(const lh_spec *spec, const lh_cpu_program **program, lh_error *error);
 
-/* Threads asked for, or all processors for 0. */
+/* The requested number of threads; 0: all processors. */
 int lh_cli_threads(int64_t asked);
 
-/* Word and help of the flag --device, which points to "cpu" unless it is given. */
+/* Value and help of the flag --device, whose default is "cpu". */
 #define LH_DEVICE_WORDS "cpu|cuda[:N]", "what computes (cpu)"
 
-/* An engine for evaluation with the parameters of a checkpoint, which is of engine->step. */
+/* An engine for evaluation with the parameters of a checkpoint, which was written at step engine->step. */
 typedef struct lh_cli_model {
     lh_target target;
     lh_engine *engine;
@@ -45,23 +45,23 @@ lh_status lh_cli_open_checkpoint(lh_cli_model *model, const lh_spec *spec, const
                                  int64_t threads, lh_error *error);
 void lh_cli_close_checkpoint(lh_cli_model *model);
 
-/* Says, once in a process, that nothing keeps others out of this folder. Of one thread at a time. */
+/* Warns, once per process, that this folder cannot be locked. Call it from one thread at a time. */
 void lh_warn_unlocked(const char *directory);
 
 /* --- progress.c ------------------------------------------------------------------------------------------------- */
 
-/* One live line on a terminal, plain lines now and then elsewhere; always on stderr. */
+/* Progress on stderr: one line that is overwritten on a terminal ("live"), occasional lines elsewhere. */
 typedef struct lh_progress {
     bool live;
-    double started, shown; /* clock */
-    int width;             /* of the line on the screen, to be wiped */
+    double started, shown; /* lh_clock times */
+    int width;             /* width of the current line, to erase it */
 } lh_progress;
 
 void lh_progress_start(lh_progress *progress);
-double lh_progress_seconds(const lh_progress *progress); /* since the start */
+double lh_progress_seconds(const lh_progress *progress); /* seconds since the start */
 /* Whether a line is due: several times a second when live, otherwise every `seconds`. */
 bool lh_progress_due(const lh_progress *progress, double seconds);
-/* Shows a line: in place when live, else as a line of its own. */
+/* Prints a line; when live it overwrites the line before. */
 void lh_progress_line(lh_progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void lh_progress_wipe(lh_progress *progress);
 /* "[####....]" of 20 characters. */
@@ -69,13 +69,13 @@ const char *lh_progress_bar(double share, char text[32]);
 /* "1 h 05 min", "3 min 10 s", "12 s". */
 const char *lh_duration(double seconds, char text[32]);
 
-/* A watcher for lh_eval_request: context is an lh_progress. */
+/* Progress callback for lh_eval_request; context is an lh_progress. */
 void lh_progress_evaluation(void *context, const lh_eval_result *result, int done, int count);
 
-/* The closing table of an evaluation, on stdout. */
+/* Prints the final table of an evaluation on stdout. */
 void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int count);
 
-/* Reads the value of a flag --order, hash or file, which finite data alone has; NULL: as the spec says. LH_ERR_USAGE. */
+/* Reads the value of a flag --order, hash or file, for finite data only; NULL: the spec's order. LH_ERR_USAGE. */
 lh_status lh_cli_order(const lh_spec *spec, const char *word, bool *in_order, lh_error *error);
 
 /* Prints the scale of accuracies: chance, and the task's analytic baseline. */
@@ -83,13 +83,14 @@ void lh_print_guessing(const lh_spec *spec);
 
 /* --- signals.c -------------------------------------------------------------------------------------------------- */
 
-/* SIGTERM, SIGUSR1, SIGINT and, unless it is ignored (nohup), SIGHUP set this from now on; a second SIGINT kills. */
+/* Installs signal handlers and returns the flag that they set: for SIGTERM, SIGUSR1, SIGINT and, unless it is ignored
+ * (nohup), SIGHUP. A second SIGINT kills the process. */
 const volatile sig_atomic_t *lh_catch_signals(void);
 
-/* Signals that would kill end the live line first; those that are caught or ignored stay so. */
+/* Makes signals that kill the process end the live line first; caught or ignored signals are not changed. */
 void lh_break_line_on_signals(void);
 
-/* Whether there is a live line that a signal has to end. */
+/* Records whether a live line is on the screen, which a signal has to end. */
 void lh_line_is_open(bool open);
 
 #endif

@@ -1,5 +1,5 @@
-/* Finite data for a verb: the flags --data, --eval-data and --validation, which every verb that reads examples has, and
- * the examples: read from files, or made by the task with a bar of progress. */
+/* Finite data of a verb: the flags --data, --eval-data and --validation, which every verb that reads examples has, and
+ * the examples, which are read from files or made by the task with a progress bar. */
 #ifndef LONGHAND_DATA_FILES_H
 #define LONGHAND_DATA_FILES_H
 
@@ -7,36 +7,36 @@
 #include "cli/cli.h"
 
 typedef struct lh_data_files {
-    lh_spec spec; /* with its data */
+    lh_spec spec; /* the spec bound to its data */
     lh_corpus corpus;
-    char path[LH_SETS][LH_PATH_MAX]; /* of the files */
-    char **argv;                     /* the words that are left, for free() */
+    char path[LH_SETS][LH_PATH_MAX]; /* paths of the files */
+    char **argv;                     /* remaining arguments, for free() */
     bool open;
 } lh_data_files;
 
-/* For a cli->spec with a fixed set of examples: takes the flags out of cli's words, reads or makes the examples, and
- * puts the spec that has them in place of cli->spec. Does nothing when --help is asked for. For lh_data_files_close in
- * any case. */
+/* For a cli->spec with a fixed set of examples: removes the data flags from cli's arguments, reads or makes the
+ * examples, and replaces cli->spec by the spec bound to them. Does nothing if --help is requested. Call
+ * lh_data_files_close in any case. */
 lh_status lh_data_files_open(lh_data_files *files, lh_cli *cli, lh_error *error);
 void lh_data_files_close(lh_data_files *files);
 
-/* Says on stderr what held-out examples of files have in common with those of training and with each other; nothing where
- * they have nothing in common. LH_ERR_ENVIRONMENT without memory. */
+/* Reports on stderr held-out examples of files that are also training examples, and duplicates among held-out examples;
+ * prints nothing if there are none. LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_data_files_compare(const lh_spec *spec, lh_error *error);
 
-/* Prints the part of --help on the flags that a spec has. */
+/* Prints the data flags of a spec for --help. */
 void lh_data_files_help(FILE *out, const lh_spec *spec);
 
-/* The set that a flag --split names; NULL where it was not given. LH_ERR_USAGE: there is no such set. */
+/* The dataset that the value of --split names; NULL: the flag is absent. LH_ERR_USAGE: there is no such set. */
 lh_status lh_data_files_set(const lh_spec *spec, const char *name, const lh_dataset **set, lh_error *error);
 
-/* In place of `wanted`, task lengths that a flag gave, or a verb's standard ones (given: false): with finite data, the
- * shapes with these input lengths, or else the shortest and the longest. LH_ERR_INPUT where training examples of a given
- * length are missing. */
+/* With finite data, replaces task lengths in `wanted` by shapes. given: they come from a flag, and the shapes with
+ * these input lengths are taken; else the shortest and the longest shape. LH_ERR_INPUT: there is no training example of
+ * a given length. */
 lh_status lh_data_files_shapes(const lh_spec *spec, lh_option_lengths *wanted, bool given, lh_error *error);
 
-/* In place of `wanted`, input lengths that a flag gave or the spec's: with finite data, those that the set has, or where it
- * is NULL what the spec evaluates. LH_ERR_INPUT where it has none of them. */
+/* With finite data, reduces the input lengths in `wanted` to those of the set; set NULL: of the sets that the spec
+ * evaluates. LH_ERR_INPUT: no length is left. */
 lh_status lh_data_files_select(const lh_spec *spec, const lh_dataset *set, lh_lengths *wanted, lh_error *error);
 
 #endif

@@ -14,7 +14,7 @@ typedef enum lh_option_kind {
     LH_OPTION_COUNT,   /* int64_t *, within least..most, or the word "all", which is 0 */
     LH_OPTION_NUMBER,  /* double *, within least..most */
     LH_OPTION_TEXT,    /* const char ** */
-    LH_OPTION_TEXTS,   /* lh_option_texts *: the flag may stand there several times */
+    LH_OPTION_TEXTS,   /* lh_option_texts *: the flag may be repeated */
     LH_OPTION_LENGTHS, /* lh_option_lengths *: A:B, A:B:STEP, or 41,50,60 */
     LH_OPTION_RANGE,   /* lh_option_range *: A:B or A, within least..most */
     LH_OPTION_NUMBERS  /* lh_option_numbers *: X or X,Y,..., each once, within least..most */
@@ -29,7 +29,7 @@ enum {
 #define LH_LARGEST_SEED 9007199254740992.0 /* 2^53: exact in a double */
 
 typedef struct lh_option_lengths {
-    lh_lengths lengths; /* points into list where it was a list */
+    lh_lengths lengths; /* points into list if the value was a list */
     int32_t list[LH_OPTION_MOST_LENGTHS];
 } lh_option_lengths;
 
@@ -50,9 +50,9 @@ typedef struct lh_option_numbers {
 typedef struct lh_option {
     const char *name; /* "--steps" */
     lh_option_kind kind;
-    void *value; /* keeps what it holds when the flag is absent */
+    void *value; /* destination; unchanged if the flag is absent */
     double least, most;
-    bool *given;      /* set when the flag is there; may be NULL */
+    bool *given;      /* set if the flag is present; may be NULL */
     const char *word; /* "N" */
     const char *help;
 } lh_option;
@@ -63,12 +63,12 @@ typedef struct lh_verb {
     const char *notes; /* more help, or NULL */
 } lh_verb;
 
-/* Parses argv[0 .. argc - 1], the words behind the verb. LH_ERR_USAGE with a message that names the flag and what was
- * expected. *help: --help was asked for and nothing else matters. */
+/* Parses argv[0 .. argc - 1], the arguments after the verb. LH_ERR_USAGE names the flag and the expected value. *help:
+ * --help was requested; other arguments are not parsed. */
 lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int count, int argc, char **argv, bool *help,
                            lh_error *error);
 
-/* Print --help, and its flags alone. */
+/* Prints --help; the second function prints only its list of flags. */
 void lh_options_help(FILE *out, const char *program, const lh_verb *verb, const lh_option *options, int count);
 void lh_options_rows(FILE *out, const lh_option *options, int count);
 

@@ -1,5 +1,5 @@
-/* The part of cuBLASLt's headers that the runtime needs, none of which is included: values and layouts, the same in
- * versions 11 to 13. tests/cuda/cublaslt.c compares them with a toolkit's. */
+/* Declarations of cuBLASLt that the runtime needs. No header of the toolkit is included; values and layouts are equal
+ * in versions 11 to 13. tests/cuda/cublaslt.c compares them with a toolkit's headers. */
 #ifndef LONGHAND_CUDA_CUBLASLT_H
 #define LONGHAND_CUDA_CUBLASLT_H
 

@@ -1,4 +1,4 @@
-/* The CUDA driver as a table of functions, found at run time. Nothing here needs a toolkit, and a program with a CUDA
+/* The CUDA driver as a table of functions, found at run time. The build needs no toolkit, and a program with a CUDA
  * half starts on a machine without a driver.
  *
  * Members are named as in the driver API, without version suffixes, and behave as documented there; types are declared
@@ -57,7 +57,7 @@ typedef struct lh_cuda_driver {
                                           CUstream stream, void **arguments);
 } lh_cuda_driver;
 
-/* Numbers of the API that are used; tests/cuda/driver.c compares them with those of a toolkit. */
+/* Constants of the driver API; tests/cuda/driver.c compares them with a toolkit's headers. */
 enum {
     LH_CUDA_OUT_OF_MEMORY = 2, /* CUDA_ERROR_... */
     LH_CUDA_STUB_LIBRARY = 34,
@@ -65,7 +65,7 @@ enum {
     LH_CUDA_NO_DEVICE = 100,
     LH_CUDA_ERROR_LOG = 5, /* CU_JIT_ERROR_LOG_BUFFER */
     LH_CUDA_ERROR_LOG_BYTES = 6,
-    LH_CUDA_STREAM_APART = 1,     /* CU_STREAM_NON_BLOCKING: waits for no other stream */
+    LH_CUDA_STREAM_APART = 1,     /* CU_STREAM_NON_BLOCKING: the stream waits for no other stream */
     LH_CUDA_MULTIPROCESSORS = 16, /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
     LH_CUDA_WATCHDOG = 17,        /* CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT */
     LH_CUDA_MAJOR = 75,
@@ -78,11 +78,11 @@ enum {
 };
 
 /* The driver of this machine, opened once per process: libcuda.so.1, or the library that the environment variable
- * LONGHAND_CUDA_DRIVER names. LH_ERR_ENVIRONMENT: there is none, it is the toolkit's stub, it
- * lacks a function, or it cannot start; the message says which, and what to do. */
+ * LONGHAND_CUDA_DRIVER names. LH_ERR_ENVIRONMENT: there is no driver, the library is the toolkit's stub or lacks a
+ * function, or the driver cannot start; the message names the cause and a remedy. */
 lh_status lh_cuda_driver_open(const lh_cuda_driver **driver, lh_error *error);
 
-/* LH_ERR_ENVIRONMENT, naming the call and the driver's words, unless result is 0. */
+/* LH_OK if result is 0; else LH_ERR_ENVIRONMENT with the name of the call and the driver's error text. */
 lh_status lh_cuda_check(const lh_cuda_driver *driver, CUresult result, const char *call, lh_error *error);
 
 #endif

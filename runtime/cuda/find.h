@@ -4,27 +4,27 @@
 
 #include <stdbool.h>
 
-/* One look for a library, and what it met. */
+/* The parameters of a search for a library, and its findings. */
 typedef struct lh_cuda_search {
-    const char *const *names; /* of its file, the best one first; the last is NULL */
-    /* Whether this library will do; why not is said with lh_cuda_refuse. */
+    const char *const *names; /* names of the file, the preferred one first; the last is NULL */
+    /* Whether a loaded library is suitable; a function that returns false gives the reason to lh_cuda_refuse. */
     bool (*examine)(struct lh_cuda_search *search, void *library, const char *file);
-    void *argument; /* the caller's */
+    void *argument; /* for `examine` */
 
-    char places[600];  /* where nothing was found, one after the other */
-    char refused[900]; /* a line for each library that will not do */
-    void *last;        /* the last of them: the same file has several names */
+    char places[600];  /* places without the library, separated by commas */
+    char refused[900]; /* one line for each refused library */
+    void *last;        /* the last refused library: one file may have several names */
 } lh_cuda_search;
 
-/* Looks in lib64 and lib of LONGHAND_CUDA_ROOT, and nowhere else where that variable is set; otherwise in those of
- * CUDA_HOME, of CUDA_PATH and of /usr/local/cuda, then where the loader looks. True at the first library that will do;
- * it stays loaded. */
+/* Searches lib64 and lib of LONGHAND_CUDA_ROOT if that variable is set, and nothing else. Otherwise searches lib64 and
+ * lib of CUDA_HOME, of CUDA_PATH and of /usr/local/cuda, then the loader's paths. Returns true at the first suitable
+ * library, which stays loaded. */
 bool lh_cuda_find(lh_cuda_search *search);
 
-/* Looks at one file; false also where there is none, with a reason where the file is there. */
+/* Examines one file. Returns false also if the file is missing; an existing file gets a reason in `refused`. */
 bool lh_cuda_find_file(lh_cuda_search *search, const char *file);
 
-/* Adds to what is refused; cut where there is no more room. */
+/* Adds a line to search->refused, cut to the buffer. */
 void lh_cuda_refuse(lh_cuda_search *search, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

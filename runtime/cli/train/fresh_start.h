@@ -1,11 +1,11 @@
-/* The message of `train --resume` where there is nothing to resume: which runs of the same id there are, and why it is
- * none of those. */
+/* The message of `train --resume` if there is nothing to resume: lists the runs of the same id and why each is another
+ * run. */
 #ifndef LONGHAND_FRESH_START_H
 #define LONGHAND_FRESH_START_H
 
 #include "cli/train/train_run.h"
 
-/* Looks at the folders of the train_runs, which are claimed, and at those beside them; prints on stderr. */
+/* Compares the claimed folders of train_runs with the other folders of the same id; prints on stderr. */
 void lh_print_fresh_start(const lh_train_run *train_runs, int count);
 
 #endif

@@ -7,14 +7,14 @@
 
 #include "longhand/cuda.h"
 
-/* Names of the images as a JSON list: of machine code, "sm_90", or (machine: false) of the intermediate form,
- * "compute_90". */
+/* Prints the names of the program's images as a JSON list: of machine code ("sm_90") or, with machine false, of the
+ * intermediate form ("compute_90"). */
 void lh_info_put_images(FILE *out, const lh_cuda_program *program, bool machine);
 
-/* One JSON object. */
+/* Prints the CUDA half as a JSON object. */
 void lh_info_put_cuda(FILE *out, const lh_cuda_program *program);
 
-/* Lines for people; program NULL: that there is none. */
+/* Prints the CUDA half as text; program NULL: prints that there is none. */
 void lh_info_print_cuda(const lh_cuda_program *program);
 
 #endif

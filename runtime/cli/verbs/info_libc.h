@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* The lowest version of glibc that has all that this program calls of it, "2.34"; empty where it is linked statically,
- * or to another library. */
+/* Writes the lowest version of glibc that has all functions this program uses, "2.34"; empty if the program is linked
+ * statically or to another C library. */
 void lh_info_libc(char *text, size_t size);
 
 #endif

@@ -1,13 +1,13 @@
-/* Output of trace on inputs that someone gave: the model's answers, and where they are wrong. */
+/* Output of trace for a user's inputs: the model's answers, and which of them are wrong. */
 #ifndef LONGHAND_TRACE_ANSWERS_H
 #define LONGHAND_TRACE_ANSWERS_H
 
 #include "eval/trace.h"
 
-/* Every input with its answers, once the traces were run; nothing of examples. json: a JSON line each,
- * {"index":0,"input":...,"answer":...,"right":true} or, where it is wrong, "right":false, "target":..., "wrong":[places
- * from 0]; where the right answer is not known, "right":null; with several draws a line for each, with "draw" from 0.
- * LH_ERR_ENVIRONMENT without memory. */
+/* Prints every input with its answers, after lh_traces_run; prints nothing for examples of the task. json: one JSON
+ * line per input and draw, {"index":0,"input":...,"answer":...,"right":true}; a wrong answer has "right":false,
+ * "target":... and "wrong":[places from 0]; an unknown right answer is "right":null; with several draws each line has
+ * "draw", from 0. LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_print_answers(const lh_traces *traces, bool json, lh_error *error);
 
 #endif

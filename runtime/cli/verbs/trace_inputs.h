@@ -8,18 +8,18 @@
 
 typedef struct lh_trace_inputs {
     lh_input *list;         /* [count] */
-    lh_query *queries;      /* [count]; point into list, without draws */
-    lh_right_answer *right; /* [count], likewise */
+    lh_query *queries;      /* [count] queries without draws, which point into list */
+    lh_right_answer *right; /* [count] right answers, which point into list */
     int count;
-    lh_spec spec; /* to trace them with: finite data's shapes are those of the lines, in the order of their first */
+    lh_spec spec; /* spec for tracing; finite data: the shapes of the lines, in order of first occurrence */
     lh_corpus corpus;
 } lh_trace_inputs;
 
-/* Reads every line that is not blank. LH_ERR_INPUT names the file, the line and what is wrong, or that there is none.
- * Whatever the outcome, inputs is for lh_trace_inputs_free. */
+/* Reads every line that is not blank. LH_ERR_INPUT names the file, the line and the error, or that the file has no
+ * line. Call lh_trace_inputs_free also after an error. */
 lh_status lh_trace_inputs_read(lh_trace_inputs *inputs, const lh_spec *spec, const char *path, lh_error *error);
 
-/* Takes texts, put into frames of so many places (lh_literal.frame). The message counts them as lines. */
+/* Reads inputs from texts, in frames of `frame` places (lh_literal.frame). Messages number the texts as lines. */
 lh_status lh_trace_inputs_take(lh_trace_inputs *inputs, const lh_spec *spec, const lh_option_texts *texts, int frame,
                                lh_error *error);
 

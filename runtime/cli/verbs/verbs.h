@@ -1,4 +1,4 @@
-/* The verbs of a trainer but train. */
+/* All verbs of a trainer except train. */
 #ifndef LONGHAND_VERBS_H
 #define LONGHAND_VERBS_H
 

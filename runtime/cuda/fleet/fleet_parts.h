@@ -1,6 +1,6 @@
-/* Inside a fleet: shared by fleet.c (memory and state), calls.c (to the device), ring.c (batches ahead of their steps),
- * launch.c (steps), forward.c (passes without a way back), conditions.c (evaluation), early_answers.c (evaluations
- * ahead of their time) and phases.c (wide models). */
+/* Internal declarations of a fleet, shared by fleet.c (memory and state), calls.c (driver calls), ring.c (batches
+ * prepared in advance), launch.c (training steps), forward.c (forward passes), conditions.c (evaluation),
+ * early_answers.c (results computed before they are requested) and phases.c (wide models). */
 #ifndef LONGHAND_CUDA_FLEET_PARTS_H
 #define LONGHAND_CUDA_FLEET_PARTS_H
 
@@ -12,70 +12,70 @@
 #include "runtime/cuda/fleet/grid.h"
 #include "runtime/cuda/library.h"
 
-enum { LH_CUDA_MOST_STEPS = 64 /* started together */ };
+enum { LH_CUDA_MOST_STEPS = 64 /* most steps of one launch */ };
 
 static_assert((int)LH_CUDA_STREAMS == (int)LH_MAX_STREAMS, "the device has the streams of the host");
 
-/* Places of a batch's arrays in its piece of memory. */
+/* Offsets of a batch's arrays in its memory. */
 typedef struct lh_cuda_layout {
     size_t tokens[LH_MAX_STREAMS], labels, mask, place, draws, bytes;
     bool has_places; /* the format has `locate` */
 } lh_cuda_layout;
 
-/* Memory of a host thread that makes examples. */
+/* Buffers of one host thread that makes examples. */
 typedef struct lh_cuda_lane {
     lh_batch batch;
-    int *scratch; /* for draws */
+    int *scratch; /* scratch of random draws */
 } lh_cuda_lane;
 
 typedef struct lh_cuda_lanes {
     lh_cuda_lane *lane; /* [count] */
     int count;
-    int rows; /* sequences that a lane's batch holds */
+    int rows; /* sequences in the batch of each lane */
 } lh_cuda_lanes;
 
-/* A step of one replica, ahead of its time. */
+/* A step of one replica, prepared before it runs. */
 typedef struct lh_cuda_prepared {
-    lh_cuda_step step;    /* pointers: of the device */
-    const uint32_t *pick; /* finite data: its examples; NULL: those in the file's order */
+    lh_cuda_step step;    /* pointers are device addresses */
+    const uint32_t *pick; /* finite data: examples of the batch; NULL: in the order of the file */
     int n;                /* task length */
-    int asked;            /* sequences with a label that counts */
-    lh_status status;     /* of its batch; not LH_OK: there is none, and lh_cuda_ring_why knows why */
+    int asked;            /* sequences with a counted label */
+    lh_status status;     /* status of making the batch; if not LH_OK, lh_cuda_ring_why has the message */
 } lh_cuda_prepared;
 
-/* Batches of the steps to come. A slot has a column for every replica that steps: its next step, the one after that,
- * ... Slots are numbered on and on; slot i lies at i % capacity. */
+/* Prepared batches of future steps. A slot has one column per active replica. Consecutive slots hold consecutive steps
+ * of each replica. Slot numbers only increase; slot i is stored at i % capacity. */
 typedef struct lh_cuda_ring {
     int capacity, columns;
     size_t piece;               /* bytes of one replica's batch */
     void *host;                 /* [capacity][columns] pieces, pinned */
-    CUdeviceptr device;         /* the same */
+    CUdeviceptr device;         /* [capacity][columns] pieces on the device */
     lh_cuda_prepared *prepared; /* [capacity][columns] */
     uint32_t *picks;            /* [capacity][columns][batch]; NULL without finite data */
-    int64_t first, end;         /* slots that are filled and not yet used; slot `first` is every replica's next step */
+    int64_t first, end;         /* range of filled, unused slots; slot `first` holds the next step of every replica */
     CUstream stream;            /* copies to the device */
     lh_cuda_lanes lanes;
 } lh_cuda_ring;
 
-/* Memory that a replica's team shares while it steps, for as many as step at once. All on the device. */
+/* Device memory of training steps, for all replicas that step at once. */
 typedef struct lh_cuda_room {
-    int shards, blocks;                                    /* blocks: of the largest grid */
-    size_t partial, shared, workspace;                     /* bytes of one */
-    size_t partials_bytes, arrivals_bytes;                 /* of all */
+    int shards, blocks;                                    /* blocks: size of the largest grid */
+    size_t partial, shared, workspace;                     /* bytes of one element */
+    size_t partials_bytes, arrivals_bytes;                 /* bytes of all */
     CUdeviceptr partials;                                  /* [at once][shards], zero between steps */
     CUdeviceptr shareds, piece_sums, shard_sums, arrivals; /* [at once] */
     CUdeviceptr workspaces;                                /* [blocks] */
-    CUdeviceptr replicas, steps, results;                  /* tables: [replicas], [replicas][steps] */
-    lh_cuda_replica *host_replicas;                        /* pinned, as the three above */
+    CUdeviceptr replicas, steps, results;                  /* [replicas]; [replicas][steps]; [replicas][steps] */
+    lh_cuda_replica *host_replicas;                        /* pinned host copies of these three */
     lh_cuda_step *host_steps;
     lh_cuda_result *host_results;
 } lh_cuda_room;
 
-/* Room for evaluation, grown by reserve. */
+/* Memory for evaluation, enlarged by reserve. */
 typedef struct lh_cuda_forward {
     int longest_n, examples;                           /* largest request so far */
     int together;                                      /* replicas that one pass may evaluate */
-    size_t batch, workspaces, shared, logits, classes; /* bytes; shared, classes: of one replica */
+    size_t batch, workspaces, shared, logits, classes; /* bytes; shared, classes: per replica */
     size_t words;                                      /* lh_batch_words */
     CUdeviceptr device_batch, device_workspaces, device_shared, device_logits, device_classes, device_answers,
         device_step;
@@ -83,13 +83,13 @@ typedef struct lh_cuda_forward {
     lh_cuda_lanes lanes;
 } lh_cuda_forward;
 
-/* The answers of a condition for a replica that has not asked for it yet. */
+/* Stored answers of a condition that a replica has not requested yet. */
 typedef struct lh_cuda_early_answers {
     struct lh_cuda_early_answers *next;
     lh_condition condition;  /* answers: NULL */
-    int64_t step;            /* of the parameters */
-    size_t bytes;            /* of this */
-    const int *classes;      /* [examples][labels] behind the answers; NULL: nobody wanted them */
+    int64_t step;            /* step of the parameters */
+    size_t bytes;            /* bytes of this struct with its arrays */
+    const int *classes;      /* [examples][labels], stored after the answers; NULL: not requested */
     lh_cuda_answer answer[]; /* [examples] */
 } lh_cuda_early_answers;
 
@@ -101,15 +101,15 @@ typedef struct lh_cuda_engine {
     lh_key key;
     CUdeviceptr vectors; /* parameter_storage real each, see lh_cuda_vector_at */
     lh_epoch epoch;      /* finite data */
-    bool steps;          /* takes part in launches */
+    bool steps;          /* takes part in training launches */
     bool closed;
-    lh_cuda_early_answers *early_answers; /* in the order in which they will be asked for */
-    int unasked_in_a_row;                 /* how often in a row what was kept was not asked for */
-    int wish;                             /* steps that it was last asked for and waits for; 0: none */
+    lh_cuda_early_answers *early_answers; /* in the expected order of requests */
+    int unasked_in_a_row;                 /* consecutive stored answers that were not requested */
+    int wish;                             /* number of requested steps that wait for a launch; 0: none */
     double ready_seconds;
     lh_step_metrics metrics[LH_CUDA_MOST_STEPS]; /* of the last launch */
-    int taken;                                   /* of them, handed out */
-    lh_status failure;                           /* of the step after those that are ready */
+    int taken;                                   /* number of metrics that were returned */
+    lh_status failure;                           /* status of the step after the finished ones */
     lh_step_metrics failed;
     lh_error why;
 } lh_cuda_engine;
@@ -120,76 +120,77 @@ typedef struct lh_cuda_fleet {
     const lh_cuda_program *program;
     const lh_cuda_variant *variant;
     const lh_spec *spec;
-    lh_engine_config config; /* of them all: seed and learning rate are the engines' own */
+    lh_engine_config config; /* configuration of all engines; seed and learning_rate are in the engines */
     char level[64];
-    char compiler[160];      /* of the device code, and the library */
+    char compiler[160];      /* compiler of the device code, and the library's version */
     lh_cuda_engine *engines; /* [count] */
-    int count, open;         /* engines in all, and those that are not closed */
-    lh_cuda_engine **active; /* those that step; a replica's place in it is its column */
+    int count, open;         /* number of engines; number of engines that are not closed */
+    lh_cuda_engine **active; /* active engines; the index is the replica's column */
     int active_count;
-    lh_cuda_grid grid; /* of the active ones, once they are arranged */
-    bool arranged;     /* grid and the device's table of replicas are those of the active ones */
+    lh_cuda_grid grid; /* grid of the active replicas, valid if arranged */
+    bool arranged;     /* grid and the device's table of replicas match `active` */
     CUstream stream;
     CUdeviceptr tables;
     int tables_longest[LH_MAX_STREAMS]; /* sequences that tables serve */
     lh_cuda_room room;
     lh_cuda_ring ring;
     lh_cuda_forward forward;
-    lh_cuda_engine **together; /* [count] whom a pass evaluates, the one that asked first */
-    size_t early_bytes;        /* of all engines */
-    lh_cuda_library *library;  /* of a wide model; NULL otherwise */
-    lh_cuda_launch *launches;  /* room for the list of a step's or evaluation's */
-    double step_seconds;       /* of one step of all, lately (watchdog: at most so far); 0: not known */
-    int launched;              /* steps that were started together last */
-    lh_status lost;            /* the device failed, for good */
+    lh_cuda_engine **together; /* [count] engines that a pass evaluates, the requesting one */
+    size_t early_bytes;        /* bytes of stored answers of all engines */
+    lh_cuda_library *library;  /* wide models only, else NULL */
+    lh_cuda_launch *launches;  /* [most_launches] launches of a step or evaluation */
+    double step_seconds; /* recent duration of one step of all replicas (watchdog: the maximum so far); 0: unknown */
+    int launched;        /* steps of the last launch */
+    lh_status lost;      /* permanent failure of the device */
     lh_error loss;
 } lh_cuda_fleet;
 
 /* --- calls.c ---------------------------------------------------------------------------------------------------- */
 
-/* Takes note of a failure of the device; returns status. */
+/* Records a failure of the device; returns status. */
 lh_status lh_cuda_lose(lh_cuda_fleet *fleet, lh_status status, lh_error *error);
 
-/* Every operation of an engine begins with it: the device is still there, and current for the calling thread. */
+/* Begins every operation of an engine: checks that the device has not failed, and makes its context current for the
+ * calling thread. */
 lh_status lh_cuda_enter(lh_cuda_fleet *fleet, lh_error *error);
 
-/* Copies between the host and the device, done on return. */
+/* Copy between host and device; the copy is complete on return. */
 lh_status lh_cuda_copy_in(lh_cuda_fleet *fleet, CUdeviceptr to, const void *from, size_t bytes, lh_error *error);
 lh_status lh_cuda_copy_out(lh_cuda_fleet *fleet, void *to, CUdeviceptr from, size_t bytes, lh_error *error);
 
-/* Zeroes memory of the device, and takes memory that is all zero: in the order of the stream. */
+/* Zero device memory, and allocate zeroed device memory, in the order of the stream. */
 lh_status lh_cuda_clear(lh_cuda_fleet *fleet, CUdeviceptr memory, size_t bytes, lh_error *error);
 lh_status lh_cuda_allocate_clear(lh_cuda_fleet *fleet, size_t bytes, const char *what, CUdeviceptr *memory,
                                  lh_error *error);
 
-/* Position tables for sequences of up to so many tokens in each stream. */
+/* Makes position tables for sequences of up to longest[stream] tokens. */
 lh_status lh_cuda_need_tables(lh_cuda_fleet *fleet, const int longest[LH_MAX_STREAMS], lh_error *error);
 
 /* --- fleet.c ---------------------------------------------------------------------------------------------------- */
 
-/* Bytes of a vector of parameters. */
+/* Bytes of one vector of parameters. */
 static inline size_t lh_cuda_vector(const lh_cuda_fleet *fleet) {
     return (size_t)fleet->spec->parameter_storage * (size_t)fleet->program->real_bytes;
 }
 
-/* An engine's vectors in their order; from LH_CUDA_STATE on as many as the optimiser has. Without training there are
- * the parameters alone. */
+/* Indices of an engine's vectors; the optimiser's states begin at LH_CUDA_STATE. An engine that does not train has only
+ * the parameters. */
 enum { LH_CUDA_PARAMETERS, LH_CUDA_GRADIENT, LH_CUDA_STATE };
 
 static inline CUdeviceptr lh_cuda_vector_at(const lh_cuda_engine *engine, int i) {
     return engine->vectors + (size_t)i * lh_cuda_vector(engine->fleet);
 }
 
-/* The task lengths that a step may have; the list, if it is one, is the spec's. */
+/* The possible task lengths of a step. A list belongs to the spec. */
 static inline lh_lengths lh_cuda_training_lengths(const lh_cuda_fleet *fleet) {
     int fixed = fleet->config.fixed_length;
     return fixed > 0 ? (lh_lengths){NULL, 0, fixed, fixed, 1} : fleet->spec->train.lengths;
 }
 
-/* This replica makes no further steps; the others share the device among themselves from the next launch on. */
+/* Removes a replica from training; from the next launch on the others share the device. */
 void lh_cuda_leave(lh_cuda_engine *engine);
 
-/* Shares the device among the active replicas where they have changed. */
+/* Divides the device among the active replicas if they have changed. */
 lh_status lh_cuda_arrange(lh_cuda_fleet *fleet, lh_error *error);
 
 /* --- ring.c ----------------------------------------------------------------------------------------------------- */
@@ -203,10 +204,11 @@ void lh_cuda_lanes_close(lh_cuda_lanes *lanes);
 /* Copies the rows of a lane's batch to rows first, first + 1, ... of a batch in memory. */
 void lh_cuda_put_rows(const lh_cuda_layout *layout, char *memory, int first, const lh_batch *batch);
 
-/* A step's description for the device, for a batch that lies there at `at`. */
+/* Describes a step for the device, for a batch at device address `at`. */
 lh_cuda_step lh_cuda_step_of(const lh_cuda_layout *layout, const lh_shape *shape, CUdeviceptr at, const lh_draw *draw);
 
-/* The draws of a step or evaluation, where the model has any; what the caller gives in their place as in lh_cpu_step.
+/* Makes the random draws of a step or evaluation, if the model has any; positions and distances given by the caller
+ * replace them, as in lh_cpu_step.
  */
 void lh_cuda_make_draws(const lh_cuda_program *program, const lh_draw *draw, const lh_shape *shape,
                         const int32_t *const positions[LH_MAX_STREAMS], const int32_t *const distances[LH_MAX_STREAMS],
@@ -215,83 +217,84 @@ void lh_cuda_make_draws(const lh_cuda_program *program, const lh_draw *draw, con
 lh_status lh_cuda_ring_open(lh_cuda_fleet *fleet, lh_error *error);
 void lh_cuda_ring_close(lh_cuda_fleet *fleet);
 
-/* Forgets what lies ahead: replicas have changed. */
+/* Drops all prepared batches, after the active replicas have changed. */
 void lh_cuda_ring_clear(lh_cuda_fleet *fleet);
 
-/* Makes what is missing of the slots first .. end - 1 and starts its copy to the device. The steps of a running launch
- * are those of the first slots. */
+/* Makes the missing batches of slots first .. end - 1 and starts their copies to the device. A running launch uses the
+ * first slots. */
 lh_status lh_cuda_ring_fill(lh_cuda_fleet *fleet, int64_t end, lh_error *error);
 
-/* The step of a column at a slot. */
+/* The prepared step of a column in a slot. */
 lh_cuda_prepared *lh_cuda_ring_at(const lh_cuda_ring *ring, int64_t slot, int column);
 
-/* Why the batch of a column at slot `first` could not be had. */
+/* The status and message of a column whose batch in slot `first` could not be made. */
 lh_status lh_cuda_ring_why(lh_cuda_fleet *fleet, int column, lh_error *error);
 
 /* --- early_answers.c
  * ----------------------------------------------------------------------------------------------------- */
 
-/* Replicas of a fleet reach their evaluations at the same step and ask for the same conditions, one replica after the
- * other: the first one's pass evaluates the others, too, and their answers are kept until they ask. */
+/* Replicas of a fleet reach an evaluation at the same step and request the same conditions one after another. The pass
+ * of the first replica evaluates the others too, and their answers are stored until they request them. */
 
-/* Fills fleet->together with the replicas that a condition is evaluated for, and gives their number: the engine, and up
- * to most - 1 others whose parameters are of the same step. A replica that twice in a row did not ask for its answers
- * is left out; while more than 256 MB are kept, all others are. */
+/* Fills fleet->together with the replicas to evaluate, and returns their number: the engine, and up to most - 1 others
+ * with parameters of the same step. A replica that did not request two consecutive stored answers is left out; while
+ * more than 256 MB of answers are stored, all other replicas are left out. */
 int lh_cuda_gather(lh_cuda_engine *engine, int most);
 
-/* Keeps an engine's answers to a condition; classes: NULL where nobody wants them. Without memory nothing is kept. */
+/* Stores an engine's answers to a condition; classes: NULL if not requested. Out of memory, it stores nothing. */
 void lh_cuda_keep_early_answers(lh_cuda_engine *engine, const lh_condition *condition, const lh_cuda_answer *answers,
                                 const int *classes, size_t labels);
 
-/* The answers that are kept for this condition, which the caller gives to lh_cuda_free_early_answers; NULL: there are
- * none. If the next ones are of another condition or of other parameters, all that the engine has are dropped. */
+/* Takes the stored answers of this condition; the caller frees them with lh_cuda_free_early_answers. NULL: there are
+ * none. If the engine's next stored answers belong to another condition or other parameters, all its stored answers are
+ * dropped. */
 lh_cuda_early_answers *lh_cuda_take_early_answers(lh_cuda_engine *engine, const lh_condition *condition);
 void lh_cuda_free_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *kept);
 void lh_cuda_drop_early_answers(lh_cuda_engine *engine);
 
 /* --- phases.c --------------------------------------------------------------------------------------------------- */
 
-/* A step of one replica, or the evaluation of a group of examples, of a wide model. */
+/* A training step of one replica, or the evaluation of one group of examples, of a wide model. */
 typedef struct lh_cuda_pass {
     CUfunction kernel;
     int blocks;
     lh_mode mode;
-    lh_shape shape; /* of the batch, or of the group */
-    int first;      /* of the examples; 0 in training */
+    lh_shape shape; /* shape of the batch or group */
+    int first;      /* index of the first example; 0 in training */
     CUdeviceptr workspace, parameters, gradient, arrivals;
-    void *arguments;              /* of the kernel: lh_cuda_train, lh_cuda_evaluate */
+    void *arguments;              /* arguments of the kernel: lh_cuda_train or lh_cuda_evaluate */
     const lh_cuda_result *before; /* as in lh_cuda_place */
 } lh_cuda_pass;
 
-/* The library, where the program's products are its; fleet_close closes it. */
+/* Opens the library if the program computes its products with one; fleet_close closes it. */
 lh_status lh_cuda_phases_open(lh_cuda_fleet *fleet, lh_error *error);
 
-/* Once a training fleet has its room: what the bits of the library's products depend on, multiprocessors and
- * algorithms, becomes part of what run files and checkpoints name as compiler. Nothing for programs without such
- * products. */
+/* Adds the multiprocessors and the library's algorithms, on which the bits of its products depend, to fleet->compiler,
+ * which run files and checkpoints record. Called after the memory of a training fleet is allocated; does nothing for
+ * programs without a library. */
 lh_status lh_cuda_name_products(lh_cuda_fleet *fleet, lh_error *error);
 
-/* Starts all launches of a pass; returns while they run. */
+/* Starts all launches of a pass; returns before they finish. */
 lh_status lh_cuda_run_phases(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, lh_error *error);
 
 /* --- forward.c -------------------------------------------------------------------------------------------------- */
 
-enum { LH_CUDA_ROWS = 32 /* sequences that a thread makes at a time */ };
+enum { LH_CUDA_ROWS = 32 /* sequences that a host thread makes per batch */ };
 
-/* The results of a pass besides its sequences' sums. */
+/* The results of a pass in addition to sums of sequences. */
 typedef enum lh_cuda_output { LH_CUDA_SUMS, LH_CUDA_LOGITS, LH_CUDA_CLASSES } lh_cuda_output;
 
-/* Sends host_batch through the models of `replicas` of fleet->together, with noise on its embeddings; sums of
- * sequences, and the results that are wanted, are in the host's memory on return. */
+/* Runs host_batch through the first `replicas` models of fleet->together, with noise on embeddings. On return sums of
+ * sequences and the requested results are in host memory. */
 lh_status lh_cuda_run(lh_cuda_engine *engine, int replicas, const lh_shape *shape, const lh_draw *draw, double noise,
                       lh_cuda_output wanted, lh_error *error);
 
-/* The draws of host_batch; positions and distances as of lh_cuda_make_draws. */
+/* Makes the draws of host_batch; positions and distances as in lh_cuda_make_draws. */
 void lh_cuda_forward_draws(const lh_cuda_fleet *fleet, const lh_cuda_layout *layout, const lh_shape *shape,
                            const lh_draw *draw, const int32_t *const positions[LH_MAX_STREAMS],
                            const int32_t *const distances[LH_MAX_STREAMS]);
 
-/* Classes of [sequences][labels] as the caller has them. */
+/* Converts classes [sequences][labels] to uint16_t. */
 void lh_cuda_take_classes(const int *classes, const lh_shape *shape, uint16_t *to);
 
 /* --- launch.c, forward.c, conditions.c ---------------------------------------------------------------------------- */
