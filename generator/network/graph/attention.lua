@@ -1,10 +1,10 @@
 -- Attention as a part of a network: the products around it, and the parameters that its facets learn.
 --
 -- A family (encoding_facets.lua) is one attention of a model with its facets: positions, rotation, relative, score,
--- mask, normaliser, heads, projections: { bias (nil: as the description says), output, init }. A block names a family;
--- its second attention of the same facets takes a name of its own.
--- Queries and keys of one value are packed into one product with the values; else queries are one product, keys and
--- values another (cross-attention).
+-- mask, normaliser, heads, projections: { bias (nil: as in the description), output, init }. A block names a family;
+-- its second attention of the same facets has its own name.
+-- Queries and keys of one value are packed into one product with the values; otherwise queries have one product, and
+-- keys and values another (cross-attention).
 
 local canonical = require("base.canonical")
 local checks = require("network.graph.checks")
@@ -13,9 +13,10 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Dai et al. 2019, "Transformer-XL": a map of the distance's sinusoid, two biases per head; first values as in Ruoss et
--- al. 2023. Shaw et al. 2018, "Self-Attention with Relative Position Representations", keys only: one table for all
--- heads; they name no first values: Glorot and Bengio 2010, equation 12, as a normal of variance 2 / (rows + columns).
+-- Dai et al. 2019, "Transformer-XL": a map of the distance's sinusoid, two biases per head; initial values as in Ruoss
+-- et al. 2023. Shaw et al. 2018, "Self-Attention with Relative Position Representations", keys only: one table for all
+-- heads. They state no initial values: Glorot and Bengio 2010, equation 12, as a normal of variance 2 / (rows +
+-- columns).
 local function relative_parameters(list, family, path, C)
   local relative, prefix, small = family.relative, family.prefix, { kind = "normal", value = 0.02 }
   local heads = { family.heads, family.head_width }
@@ -37,7 +38,7 @@ local function relative_parameters(list, family, path, C)
 end
 
 -- Csordas et al. 2022, "The Neural Data Router": a content bias per head; one scale, one scale of directions and one
--- offset for a layer's logits. `asked`: the parameter of the product that makes what the family asks for.
+-- offset for a layer's logits. `asked`: the parameter of the product that makes the family's requested value.
 local function geometric_parameters(list, family, path, asked)
   local normaliser, prefix = family.normaliser, family.prefix
   if normaliser.kind ~= "geometric" then
@@ -58,8 +59,8 @@ local function geometric_parameters(list, family, path, asked)
     room = #numbers + normaliser.fill }
 end
 
--- Learned numbers of a family's score: those of a layer, or those that all layers share; given first values are
--- `values`, which parameters.lua places.
+-- Learned numbers of a family's score: of a layer, or shared by all layers. Given initial values become `values`, which
+-- parameters.lua places.
 function M.score_parameters(family, path, per_layer)
   local list = {}
   for _, q in ipairs(family.score.learned or {}) do
@@ -74,8 +75,8 @@ function M.score_parameters(family, path, per_layer)
   return list
 end
 
--- The family of this attention: the one of that name, or its facets once more under options.name. A network that has
--- been looked through (plan/model) has the families that its attentions are called by.
+-- The family of this attention: the family of that name, or a copy of its facets under options.name. If the network has
+-- been analysed before (plan/model), attentions find their families by their own names.
 local function family_of(scope, name, options)
   local net = scope.net
   local family = net.families[name]
@@ -100,7 +101,7 @@ local function family_of(scope, name, options)
   return family
 end
 
--- Names of the parts of attention's scope: cross-attention and further ones have their own.
+-- Names of the parts of an attention's scope: cross-attention and further attentions have their own.
 local function names_of(name, options)
   local own = options.name or name == "cross" and "cross" or nil
   if not own then
@@ -110,7 +111,7 @@ local function names_of(name, options)
     path = options.name and own .. "." or own .. "_attention.", branch = options.name and own .. "_branch" or "branch" }
 end
 
--- At which rate weights are dropped out: the family's, unless the description says otherwise.
+-- The dropout rate of the weights: the description's, else the family's.
 local function rate_of(scope, family, options)
   local rate = options.dropout or family.dropout_rate or 0
   if rate ~= 0 and family.normaliser.kind == "geometric" then
@@ -120,8 +121,8 @@ local function rate_of(scope, family, options)
   return rate
 end
 
--- Queries look at keys. options.name: of a second one of the same facets; options.bias: its products have biases;
--- options.dropout: of its weights, else the family's.
+-- Attention of queries to keys. options.name: the name of a second attention of the same facets; options.bias: its
+-- products have biases; options.dropout: the rate of its weights, else the family's.
 function M.attend(scope, name, queries, keys, options)
   options = options or {}
   checks.read(scope, queries, "the queries of attention")
@@ -197,7 +198,7 @@ function M.attend(scope, name, queries, keys, options)
     table.insert(scope.late, p)
     table.insert(op.others, p)
   end
-  local shared = family.prefix ~= "" and family.name .. "." or "" -- of several families each has its own
+  local shared = family.prefix ~= "" and family.name .. "." or "" -- of several families each has its own folder
   for _, p in ipairs(M.score_parameters(family, shared, false)) do
     table.insert(scope.net.late, p)
   end
@@ -206,8 +207,8 @@ function M.attend(scope, name, queries, keys, options)
   return branch
 end
 
--- The family whose drawn positions are those of vectors that are added in a block of one stream: its first attention's,
--- or nil, where a block has none.
+-- The family whose sampled positions place vectors added in a block of one stream: the family of its first attention,
+-- or nil if a block has none.
 function M.placing(scope)
   return lists.any(scope.ops, function(op) return op.kind == "attention" and op.family end) or nil
 end

@@ -1,17 +1,16 @@
--- A model's description becomes a graph: what a file of models/ calls, and so does a network of a user's own.
+-- Builds a graph from a model's description: files of models/ and a user's own network call these methods.
 --
 -- Input: a description, function(net, model), which calls the methods below on `net` and on the blocks that it makes.
 -- Output, in net: streams, scopes and their operations in order (ops.lua), parameters in the order of declaration
--- (parameters.lua), the widths and the rates that have names. The graph holds names and numbers, no C.
+-- (parameters.lua), the named widths and rates. The graph holds names and numbers, no C.
 --
 --   value      { name, width, stream, op, of_stream, scope }   of_stream: on the residual stream
 --   operation  { kind, operands by role, out, p, ... }          in the order of the description
 --   scope      the network itself, or a block of it, which is repeated: { name, ops, parameters, times, ... }
 --
 -- The order of a description is the order of sums: contributions to a gradient come in reverse. Two values of one name
--- share a buffer: composites call theirs `branch`, which the sum behind it reads at once; all others differ.
--- A mistake in a description is an error of checks.lua; what handles.lua has checked of an argument is not looked at
--- again.
+-- share a buffer: composites name theirs `branch`, and the next sum reads it at once; all other names differ.
+-- A mistake in a description is an error of checks.lua; arguments that handles.lua has checked are not checked again.
 
 local attention = require("network.graph.attention")
 local checks = require("network.graph.checks")
@@ -28,9 +27,9 @@ local M = {}
 local Scope = {}
 Scope.__index = Scope
 
-M.MOST_PLACES = 256 -- where a scope drops out, and of a whole network where evaluation does: longhand/rng.h
+M.MOST_PLACES = 256 -- dropouts of a scope, or of a whole network with dropout in evaluation: longhand/rng.h
 local MOST_OPERATIONS = 500 -- of a network; far more than a person writes
-local MOST_REPETITIONS = 4096 -- of all blocks; each keeps what its backward pass reads
+local MOST_REPETITIONS = 4096 -- of all blocks; each stores what its backward pass reads
 
 -- A width with the name of its constant. Equal names are equal widths.
 function Scope:width(name, count)
@@ -56,7 +55,7 @@ local function times(width, factor)
   return { count = factor * width.count, text = factor .. " * " .. width.text, of = width, factor = factor }
 end
 
--- A dropout at a rate; the first rate of a use names its constants, `other` with a number those that follow.
+-- A dropout at a rate. The first rate of a use names its constants `first`; later rates are `other` with a number.
 local function dropout(net, rate, use, first, other)
   if rate == nil or rate == 0 then
     return nil
@@ -86,7 +85,7 @@ local function place(scope, op)
   end
 end
 
--- The result of an operation, `of`, dropped out at a rate under a mask of that name; as dropout() has it.
+-- Drops out an operation's result, named `of`, under its own mask; further arguments as for dropout().
 function Scope:drop(op, of, ...)
   op.dropout = dropout(self.net, ...)
   if op.dropout then
@@ -122,7 +121,7 @@ local function push(scope, op, name, width, of_stream)
   return op.out
 end
 
--- Declares a parameter; what is declared first lies first.
+-- Declares a parameter; parameters lie in memory in the order of declaration.
 function Scope:declare(parameter)
   local net = self.net
   checks.name(net, parameter.name, "a parameter")
@@ -163,7 +162,7 @@ function Scope:product(name, x, width, options)
   return push(self, op, name, p.columns)
 end
 
--- y = f(x), row by row, dropped out at a rate in training: activations, gates.
+-- y = f(x), row by row, with dropout at a rate in training: activations, gates.
 local function over_rows(kind, about)
   return function(self, name, x, which, rate)
     checks.read(self, x, ("the input of %s %s"):format(wording.article(kind), kind))
@@ -181,7 +180,7 @@ for kind, about in next, ops.over_rows() do
   Scope[kind] = over_rows(kind, about)
 end
 
--- path: of its tensors in files, else its name.
+-- y = norm(x). path: of its tensors in files, else its name.
 function Scope:norm(name, x, kind, path)
   checks.read(self, x, "the input of a norm")
   kind = kind or "layer"
@@ -190,7 +189,7 @@ function Scope:norm(name, x, kind, path)
   return push(self, { kind = "norm", x = x, p = p, norm = kind, name = name }, name, x.width)
 end
 
--- residual + branch, the branch dropped out at a rate in training.
+-- residual + branch, with dropout of the branch at a rate in training.
 function Scope:add(residual, branch, rate)
   checks.read(self, residual, "the first summand")
   checks.read(self, branch, "the second summand")
@@ -202,8 +201,8 @@ function Scope:add(residual, branch, rate)
   return push(self, op, ("sum%d"):format(self.sums), residual.width, true)
 end
 
--- Drops attention's weights out, at a site whose mask is not kept: the first rate of a description has
--- the plain name, whatever the attention.
+-- Drops out attention's weights, without a stored mask. The first rate of a description has the plain name, whatever
+-- the attention.
 function Scope:drop_weights(op, name, rate)
   op.dropout = dropout(self.net, rate, "weights", "ATTENTION", "ATTENTION_" .. name:upper())
   if op.dropout then
@@ -217,7 +216,7 @@ for name, method in next, inputs_and_outputs do
   Scope[name] = method
 end
 
--- A value of the network around it that a block reads besides its input; its gradient is summed over all repetitions.
+-- A network's value that a block reads besides its input; all repetitions sum its gradient.
 function Scope:external(value)
   checks.read(self.net, value, "what comes from outside")
   local inner = new_value(self, value.name, value.width, value.stream, false)
@@ -239,7 +238,7 @@ function Scope:input(value)
   return self.entry
 end
 
--- The output of a repetition: the input of the next one, and the last one's result in the network.
+-- The output of a repetition: the input of the next repetition, and finally the block's result in the network.
 function Scope:output(value)
   local net = self.net
   checks.read(self, value, "the output of " .. self.title)
@@ -253,8 +252,8 @@ function Scope:output(value)
   self.last = value
 end
 
--- A part of the network that is repeated, each time with parameters of its own; with `loops` the whole stack so many
--- times over, with the same parameters again.
+-- A part of the network that is repeated, each time with its own parameters; with `loops` the whole stack repeats that
+-- many times, with the same parameters.
 function Scope:block(name, count, about, options)
   local net = self.net
   options = options or {}
@@ -278,8 +277,8 @@ function Scope:block(name, count, about, options)
   block.count_name, block.parameters_type = plural:upper(), name .. "_parameters"
   block.gradients_type = name .. "_gradients"
   block.uses, block.first_use = block.count_name, false
-  if loops > 1 then -- gradients come in reverse: from first_use on they are the first ones
-    block.index = "use" -- what counts repetitions, else "l", for layer
+  if loops > 1 then -- gradients come in reverse: the uses from first_use on store first
+    block.index = "use" -- counts uses; otherwise "l" counts layers
     block.uses = ("%d * %s"):format(loops, block.count_name)
     block.first_use = ("%d * %s"):format(loops - 1, block.count_name)
   end
@@ -288,7 +287,7 @@ function Scope:block(name, count, about, options)
   return block
 end
 
--- The largest number of places at which a scope drops out.
+-- The largest number of dropouts in a scope.
 function M.most_places(net)
   return lists.most(net.order, function(scope) return scope.places end)
 end
@@ -301,8 +300,8 @@ function M.scope(net, name, title)
   return scope
 end
 
--- given: model (what the description sees), widths, tokens and classes as widths of tables, families, initial. What is
--- added to tokens is net.input_place, or in blocks net.block_place.
+-- Builds the graph. given: model (which the description sees), widths, tokens and classes as widths of tables,
+-- families, initial. The encoding added to tokens becomes net.input_place, or in blocks net.block_place.
 function M.build(describe, given, chunk)
   local net = M.scope(nil, "network", "the network")
   net.chunk = chunk

@@ -1,8 +1,8 @@
 -- Mistakes of a description: names, values and shapes that do not fit.
 --
--- Input: the network that is being built, or a scope of it (builder.lua), and what a check is about. A mistake is an
--- error { problem = true, what, expected, line }: what was found, what was expected, and the line of the description
--- that an operation stands on or that runs now. Checks change nothing but the count of a value's reads.
+-- Input: the network that is being built, or a scope of it (builder.lua), and the object of a check. A mistake is an
+-- error { problem = true, what, expected, line }: the mistake, the expected form, and the description's line with an
+-- operation, or the line that runs now. Checks change nothing but the count of a value's reads.
 
 local canonical = require("base.canonical")
 local names = require("base.names")
@@ -22,7 +22,7 @@ function M.where(net)
   end
 end
 
--- ...: what was expected, as a format and its values.
+-- Raises a mistake. ...: the expected form, as a format and its values.
 local function fail_at(line, what, ...)
   error({ problem = true, what = what, expected = string.format(...), line = line }, 0)
 end
@@ -41,17 +41,17 @@ function M.name(net, name, of_what)
   end
 end
 
--- One of a table of kinds (ops.lua).
+-- Checks that a kind is in a table of kinds (ops.lua).
 function M.kind(net, kinds, kind, what)
   if not kinds[kind] then
     fail(net, ("the %s %q"):format(what, kind), "one of %s", ops.names(kinds))
   end
 end
 
--- The endings of the names that a parameter's members and tensors may have (parameters.lua; transposed: of panels).
+-- The endings of a parameter's names of members and tensors (parameters.lua; transposed: of panels).
 local MEMBERS = { "", "_bias", "_scale", "_offset", "_transposed" }
 
--- A parameter's names are its own among those of its scope.
+-- Checks that a parameter's names differ from all other names of its scope.
 function M.parameter_names(scope, parameter)
   local taken = scope.taken
   for _, ending in ipairs(MEMBERS) do
@@ -71,8 +71,8 @@ function M.parameter_names(scope, parameter)
   end
 end
 
--- Blocks and attentions have functions, types and constants that begin with their names and _. known: name -> what it
--- is the name of.
+-- Checks the names of blocks and attentions: functions, types and constants begin with the name and _. known: name ->
+-- title of the object with this name.
 function M.prefix(net, known, name, what)
   local title = ("%s %s"):format(what, name)
   for _, other in ipairs(canonical.sorted_keys(known)) do
@@ -87,7 +87,7 @@ end
 
 -- ---- values ----
 
--- A value that an operation of this scope may read: made before, here; or handed in from outside.
+-- Checks that an operation of this scope may read a value: made earlier in the scope, or brought in from outside.
 function M.is_readable(scope, value, role)
   if value.scope ~= scope then
     fail(scope.net, ("%s %s belongs to %s"):format(role, value.name, value.scope.title),
@@ -113,7 +113,7 @@ function M.same_width(scope, a, b, doing)
   end
 end
 
--- In evaluation a block may work in place, which a product cannot: not of its input alone, rectified (fuse.lua) or not.
+-- Refuses a block whose output is a product of its input alone: evaluation may run blocks in place, products cannot.
 local function check_in_place(block, value)
   local op = value.op
   op = op.kind == "activation" and op.activation == "relu" and op.x.op or op
@@ -140,7 +140,7 @@ end
 
 -- ---- the whole ----
 
--- Every value is read: what nobody reads would be computed for nothing, and is a slip of the pen.
+-- Checks that every value is read: an unread value costs time, and is a slip of the pen.
 local function check_read(scope)
   for _, op in ipairs(scope.ops) do
     local out = op.out
@@ -156,15 +156,15 @@ local function check_read(scope)
   end
 end
 
--- Values of one name share a buffer, so there is one at a time, and none of them is read again in the backward pass:
--- each is a branch that one sum reads before the next of its name is made.
+-- Checks names: values of one name share a buffer, so only one exists at a time, and the backward pass reads none of
+-- them. Each must be a branch that one sum reads before the next value of its name is made.
 local function check_names_differ(scope)
   local before, reader, gradients = {}, {}, {}
   for _, op in ipairs(scope.ops) do
     for _, value in ipairs(ops.read_values(op)) do
       reader[value] = op
     end
-    local earlier = op.kind ~= "block" and before[op.out.name] -- what blocks give is numbered: scope_lists.lua
+    local earlier = op.kind ~= "block" and before[op.out.name] -- results of blocks are numbered: scope_lists.lua
     if earlier and not (earlier.reads == 1 and reader[earlier] and reader[earlier].kind == "add") then
       fail_at(op.line, ("%s is the name of two values of %s"):format(op.out.name, scope.title),
         "different names; of feedforward: { name = ... }")
@@ -180,7 +180,7 @@ local function check_names_differ(scope)
   end
 end
 
--- A network whose description has ended.
+-- Checks a network whose description has ended.
 function M.finished(net)
   if not net.classified then
     fail(net, "the network has no readout", "net:classify(net:readout(value, \"last\")) as its last line")

@@ -1,11 +1,11 @@
--- The feed-forward part of a network: two products with an activation or a gate between, and where it is wanted an
--- activation behind the second as well (Ito et al. 2024).
+-- The feed-forward part of a network: two products with an activation or a gate between them, and optionally an
+-- activation after the second product (Ito et al. 2024).
 
 local checks = require("network.graph.checks")
 local ops = require("network.graph.ops")
 
--- options: hidden (channels), activation, hidden_dropout (of what it gives), bias (true unless given), name,
--- branch_activation (behind the second product, none unless given).
+-- options: hidden (channels), activation, hidden_dropout (of the hidden values), bias (true unless given), name,
+-- branch_activation (after the second product, none unless given).
 return function(scope, x, options)
   local net, name = scope.net, options.name
   local prefix = name and name .. "_" or ""

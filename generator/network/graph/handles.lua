@@ -1,9 +1,9 @@
--- The builder's public methods for networks of a user's own, on objects that show nothing of themselves.
+-- The builder's public methods for a user's own network, on objects that reveal nothing of themselves.
 --
--- Input: a network that is being built (builder.lua), the section of its model; guard, which every method is wrapped in
+-- Input: a network that is being built (builder.lua), the section of its model; guard, which wraps every method
 -- (own_network.lua). Output: the two arguments of a description, and the names of the options that it has read.
--- Invariants: what a description holds are empty tables, each with one of the kinds below; every argument is checked
--- here before the builder sees it, so that whatever a description does ends in a network or in a mistake that is told.
+-- Invariants: a description holds empty tables, each of one of the kinds below; every argument is checked here before
+-- the builder sees it, so that a description ends in a network or in a reported mistake.
 
 local base_names = require("base.names")
 local canonical = require("base.canonical")
@@ -14,7 +14,7 @@ local ops = require("network.graph.ops")
 local M = {}
 
 -- Methods: of the network, of blocks, or (nil) of both; arguments { name, kind }, the last ones optional from `least`
--- on; options by name. Those that append an operation stand with it (ops.lua).
+-- on; options by name. ops.lua has the methods that append an operation.
 M.METHODS = {
   stream = { of = "network", { "name", "title" } },
   table = { of = "network", { "name", "title" } },
@@ -59,17 +59,17 @@ local NOUNS = { network = "the network", block = "block", value = "the value", s
 
 local MOST_CHANNELS, MOST_TIMES = 8192, 64 -- as fields of a model have them
 
--- Names of values become names of generated code, where a layer and its memory have names of their own.
+-- Names that values may not have, since values name generated code, where a layer and its memory use these names.
 local TAKEN = lists.words([[input output gradient step block shared parameters panels rows tokens position positions
   layer sums sequences length labels trains draws family families all read part]])
 
--- Blocks, too, have members of a state, on a GPU.
+-- Names that blocks may not have, since a block's name is a member of a state on a GPU.
 local OF_STATES = lists.words("draws first gradient l labels mask members memory place replica view work")
 
--- A title is the name of no object: it may be any that is free.
+-- Predicates of names. A title names no object: it may be any free name.
 local accepts = { title = base_names.is_free }
 
--- A block's state and parameters are named after it; most networks have one called "layer".
+-- Predicate of a block's name, which names its state and parameters; most networks have a block "layer".
 function accepts.scope(x)
   return base_names.is_free(x) and (x == "layer" or not TAKEN[x] and not OF_STATES[x])
 end
@@ -144,7 +144,7 @@ local function listed(set)
   return table.concat(canonical.sorted_keys(set), ", ")
 end
 
--- Options of a call by name, checked; read without a metatable's help.
+-- Checked options of a call by name; they are read without metatables.
 function Handles:options(call, method, given)
   if given == nil then
     return {}
@@ -170,7 +170,7 @@ end
 
 local RESULTS = { stream = "stream", table = "table", block = "block", readout = "readout" }
 
--- The method of that name as a description calls it.
+-- The method of a name, as a description calls it.
 function Handles:method(name)
   local method = M.METHODS[name]
   local call = signature(name, method)
@@ -267,7 +267,7 @@ function Handles:metatable(kind)
   }
 end
 
--- The object that stands for one of the builder's; the same one each time.
+-- The object that represents one of the builder's objects; always the same one.
 function Handles:wrap(kind, real)
   if not self.handle_of[real] then
     self.metatables[kind] = self.metatables[kind] or self:metatable(kind)
@@ -278,8 +278,8 @@ function Handles:wrap(kind, real)
   return self.handle_of[real]
 end
 
--- A table that is read and no more, which is noted; what is not there is a mistake, or for options nil. read: the
--- options that were asked for.
+-- A read-only table that records its reads; a missing field is a mistake, or nil for options. read: the set of options
+-- that were read.
 function Handles:section(title, from, read)
   local inner = {}
   for name, value in next, from do
@@ -306,8 +306,8 @@ function Handles:section(title, from, read)
   })
 end
 
--- The arguments of a description: net, model; and sets of the options and of the fields that it has read, by the time
--- it ends: "model.norm.kind".
+-- The arguments of a description, net and model; and the sets of options and of fields ("model.norm.kind") that the
+-- description has read when it ends.
 function M.open(net, model, guard)
   local self = setmetatable({ net = net, guard = guard, made = {}, handle_of = {}, methods = {}, metatables = {},
     read = {}, fields = {}, prefixes = {} }, Handles)

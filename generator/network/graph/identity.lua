@@ -1,10 +1,10 @@
--- The identity of a network that a checkpoint must share besides names and shapes of tensors: its operations, their
--- order, and the values that they read.
+-- The identity of a network, which a checkpoint must share in addition to names and shapes of tensors: its operations,
+-- their order, and the values that they read.
 --
 -- Input: a network (builder.lua), unfused. Output: pure data: for the network and each of its blocks { title, times,
--- operations }, an operation being { kind, what it is of its kind, parameters, operands }; an operand is the number of
+-- operations }; an operation is { kind, its words within the kind, parameters, operands }; an operand is the number of
 -- the operation of its scope that made it, "input", or "external" and a number.
--- Dropout is outside: it changes training, not the function. So are names of values, which are but buffers.
+-- Dropout is left out: it changes training, not the function. Names of values are left out: they only name buffers.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")

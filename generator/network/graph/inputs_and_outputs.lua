@@ -1,13 +1,13 @@
--- The ends of a network: streams, tables and vectors of tokens, those of positions, what is read out.
+-- The inputs and outputs of a network: streams, tables and vectors of tokens and of positions, the readout.
 --
--- Output: methods of scopes (builder.lua): of the network, but place, which is of blocks.
+-- Output: methods of scopes (builder.lua): all of the network, except place, which is of blocks.
 
 local checks = require("network.graph.checks")
 local lists = require("base.lists")
 
 local M = {}
 
--- A table of vectors of positions, where they are one: `path` of its tensor.
+-- The position table of an encoding with a learned table, else nil: `path` of its tensor.
 local function position_table(scope, encoding, path)
   if encoding.kind ~= "learned" then
     return nil
@@ -17,8 +17,8 @@ local function position_table(scope, encoding, path)
     first = encoding.first, frozen = encoding.frozen })
 end
 
--- Adds vectors of the tokens' positions to a block's values, learned ones by a table of each repetition, and drops out;
--- encoding: facets/additive.lua.
+-- Adds vectors of the tokens' positions to a block's values, learned vectors by a table for each repetition, and
+-- applies dropout; encoding: facets/additive.lua.
 function M:place(x, encoding)
   local net = self.net
   checks.read(self, x, "what positions are added to")
@@ -47,8 +47,8 @@ function M:stream(name)
   return stream
 end
 
--- A vector for each token, to be shared: by the streams that embed it, and by the output layer. Or, as model.embedding
--- says, a linear map of the one-hot tokens, of which blank ones are zero: a row for each of the others, and a bias.
+-- A vector for each token, which the embeddings of streams and the output layer may share. Or, with model.embedding, a
+-- linear map of one-hot tokens with zeros for blank tokens: a row for each other token, and a bias.
 function M:table(name)
   local net = self.net
   local p = { name = name, columns = net.widths.WIDTH, init = net.initial, line = checks.where(net) }
@@ -61,8 +61,8 @@ function M:table(name)
   return self:declare(p)
 end
 
--- Vectors of tokens: scale times a row of a table, with the positions' vectors (`place`, facets/additive.lua), dropped
--- out at a rate. Streams that share a table share its gradient.
+-- Vectors of tokens: scale times a row of a table, plus the positions' vectors (`place`, facets/additive.lua), with
+-- dropout at a rate. Streams that share a table share its gradient.
 function M:embed(name, stream, options)
   local net = self.net
   options = options or {}
@@ -87,7 +87,7 @@ function M:embed(name, stream, options)
   return self:push(op, name, width, true)
 end
 
--- The labelled tokens: "last", those at the end of the sequence; or, where model.readout says so, the "probe".
+-- The labelled tokens: "last", at the end of the sequence; or the "probe", if model.readout says so.
 function M:readout(x, which)
   checks.read(self, x, "what is read out")
   local wanted = self.net.model.readout == "probe" and "probe" or "last"
@@ -98,7 +98,7 @@ function M:readout(x, which)
   return { labelled = x, which = which }
 end
 
--- Logits of the labelled tokens, and the loss. tied: the table of the tokens' vectors serves as weight.
+-- Logits of the labelled tokens, and the loss. tied: the table of token vectors that serves as weight.
 function M:classify(readout, options)
   local net = self.net
   options = options or {}

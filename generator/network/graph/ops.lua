@@ -1,19 +1,19 @@
--- The operations that a network is made of: one entry each. A model that needs another one adds it here, with a kernel
+-- The operations of a network, one entry each. A model that needs another operation adds an entry here, with a kernel
 -- for each target and its twin in kernels/ref; without `kernel` also a method of builder.lua, a rule in backward.lua
 -- and records for both targets (see ARCHITECTURE.md).
 --
 --   roles      the operands, in the order in which they are read
---   by_row     a row of the result is made of the same row of every operand
---   words      what `plan` says of it, from the operation
---   flops      floating-point operations of a forward pass, two per multiply-add: { token, pair, label, distance }, of
+--   by_row     a row of the result depends on the same row of every operand alone
+--   words      the words of `plan` for an operation
+--   flops      floating-point operations of a forward pass, two per multiply-add: { token, pair, label, distance }, for
 --              every token, pair of tokens, label, and row of distances that a batch shares
---   kinds      of those that have several: name -> words
+--   kinds      of operations with several kinds: name -> words
 --   method     the arguments of the builder's method of that name (handles.lua)
--- Of those that go over the rows of one value, and read it once more on the way back, dropped out at a rate:
---   header     its kernels' file in kernels/cpu and kernels/cuda, where not every network has it
+-- Fields of operations over the rows of one value, which their backward pass reads again, with dropout at a rate:
+--   header     the file of the kernels in kernels/cpu and kernels/cuda, if not every network has it
 --   kernel     from the operation: the name K of K(rows, width, x, y) and K_grad(rows, width, x, dy, dx) of each target
---   what       from the operation: what it is, in words
---   width      of the result from (value, fail), else that of the value
+--   what       from the operation: its words
+--   width      the result's width from (value, fail), else the value's width
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -100,12 +100,12 @@ M.add = {
   end,
 }
 
--- A sum and the norm of it: fuse.lua.
+-- A sum and its norm: fuse.lua.
 M.add_norm = { roles = { "residual", "branch" }, by_row = true, words = function(op)
   return (op.dropout and "sum, the branch dropped out, and its " or "sum and its ") .. M.norm.words(op)
 end }
 
--- Logits and weighted values; vectors of distances once more; their map, where rows of distances are made once.
+-- Operations: logits and weighted values, products with vectors of distances, and the map of shared distance rows.
 M.attention = {
   roles = { "q", "kv", "contribution" },
   method = { of = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },
@@ -135,7 +135,7 @@ M.classify = {
   end,
 }
 
--- The operations that have a kernel over the rows of one value, by kind.
+-- The operations with a kernel over the rows of one value, by kind.
 function M.over_rows()
   local found = {}
   for kind, about in next, M do
@@ -151,20 +151,20 @@ function M.names(kinds)
   return #list == 0 and last or table.concat(list, ", ") .. " or " .. last
 end
 
--- The operations of a kind of a whole network, scope by scope.
+-- The operations of a kind in a whole network, scope by scope.
 function M.of_kind(net, kind)
   return lists.flat(net.order, function(scope)
     return lists.filter(scope.ops, function(op) return op.kind == kind end)
   end)
 end
 
--- Its floating-point operations, as `flops` has them.
+-- The floating-point operations of an operation, in the form of `flops`.
 function M.flops(op)
   local about = M[op.kind]
   return about.flops and about.flops(op) or {}
 end
 
--- The values that an operation makes: of a sum that is normed at once (fuse.lua), that sum where it is kept, ahead.
+-- The values that an operation makes; the operation of a fused sum and norm (fuse.lua) makes a stored sum first.
 function M.results(op)
   return op.sum and { op.sum, op.out } or { op.out }
 end
@@ -174,7 +174,7 @@ function M.read_values(op)
   return lists.map(M.operands(op), function(operand) return operand.value end)
 end
 
--- Every operand of an operation with its role, in order; one value in two roles comes once.
+-- Every operand of an operation with its role, in order; a value with two roles comes once.
 function M.operands(op)
   local list, seen = {}, {}
   for _, role in ipairs(M[op.kind].roles) do

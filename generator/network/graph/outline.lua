@@ -4,13 +4,13 @@
 -- Input: a network (builder.lua), its buffers (buffers.lua). Output, M.of: pure data, the network first and then its
 -- blocks:
 --   scope      { name, count, times, about, outside, operations }; count: repetitions with parameters of their own;
---              times: how often it is done, all loops over these; outside: what it reads that is none of its own
+--              times: all repetitions, loops included; outside: the values of other scopes that it reads
 --   operation  { kind, name, words, reads, from, rows, columns, parameters, kept, per_token, per_pair, per_label,
---              per_distance, stream, keys }; reads: the names of what it reads; from: the number of the operation
---              that made each, or its name in `outside`; rows: "tokens", "labels" or "none"; kept: the backward pass
---              reads what it gives, or what a norm saves; stream: of its tokens, keys: of those that attention looks at
+--              per_distance, stream, keys }; reads: the names of its operands; from: the number of the operation that
+--              made each operand, or its name in `outside`; rows: "tokens", "labels" or "none"; kept: the backward
+--              pass reads the result, or what a norm saves; stream: of its tokens, keys: of attention's keys
 -- per_...: floating-point operations of a forward pass, two for each multiply-add, for every token, pair of tokens,
--- label, and row of distances that a batch shares. M.counts: their sums over all repetitions, and the same as text.
+-- label, and row of distances that a batch shares. M.counts: their sums over all repetitions, as numbers and as text.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
@@ -18,17 +18,17 @@ local parameters = require("network.graph.parameters")
 
 local M = {}
 
--- Products go by their weights' names, which files know, and blocks by theirs; other operations by their values'.
+-- The name of an operation: a product has its weight's name, as in files, a block its own, others their value's name.
 local function name_of(op)
   return op.kind == "product" and op.weight or op.kind == "block" and op.block.name or op.out.name
 end
 
--- The name of a value where it is read.
+-- The name of a value as an operand.
 local function label_of(value)
   return value.input and "input" or value.external and value.name or value.op and name_of(value.op) or value.name
 end
 
--- Learned numbers of an operation, its own and those of its facets, that no operation before has.
+-- Learned numbers of an operation and of its facets, without those that an earlier operation has.
 function M.learned(op, seen)
   return lists.sum(lists.join(op.others or {}, { op.p }), function(p)
     local known = seen[p]
@@ -70,7 +70,7 @@ local function scope_of(scope, seen, read)
     outside = outside, operations = list }
 end
 
--- Numbers of a score that all layers share belong to the network.
+-- The learned numbers of scores that all layers share, which belong to the network.
 function M.shared(net)
   return lists.sum(net.late, parameters.count)
 end
@@ -87,7 +87,7 @@ function M.of(net, room)
   return list
 end
 
--- "5 x (64 x 192 + 64 x 64)" for products { rows, columns } of a scope.
+-- The text "5 x (64 x 192 + 64 x 64)" for products { rows, columns } of a scope.
 local function product_text(times, terms)
   local text = table.concat(terms, " + ")
   return times == 1 and text or ("%d x (%s)"):format(times, text)
@@ -95,7 +95,7 @@ end
 
 local COUNTED = { "per_token", "per_pair", "per_label", "per_distance" }
 
--- The entry of a list that has these streams.
+-- The entry of a list with these streams.
 local function entry_for(list, queries, keys)
   local known = lists.find(list, function(entry) return entry.queries == queries and entry.keys == keys end)
   list[#list + 1] = not known and { queries = queries, keys = keys, count = 0, rows = 0 } or nil
@@ -114,9 +114,9 @@ local function add(sums, times, operation)
   end
 end
 
--- Sums over the network. streams: { name, index, weights, products } each: by what every token is multiplied, and as
--- text; attentions: { queries, keys, count, rows }: of pairs of two streams, and of the rows of distances of these;
--- pairs: what attention does as text; families: by the name of each, of a pair of tokens.
+-- Sums over the network. streams: { name, index, weights, products } each: the weights that multiply every token, as a
+-- number and as text; attentions: { queries, keys, count, rows }: for pairs of two streams, and for their rows of
+-- distances; pairs: attention as text; families: operations for a pair of tokens, by the family's name.
 function M.counts(net, outline)
   local sums = { per_token = 0, per_pair = 0, per_label = 0, per_distance = 0, attentions = {}, families = {} }
   local pairs_of = {}

@@ -1,15 +1,15 @@
--- The place of every tensor in the parameter vector, and the C structs that say the same.
+-- The place of every tensor in the parameter vector, and the C structs with the same layout.
 --
 -- Input: a network (builder.lua) with its parameters in the order of declaration. Output, M.derive:
 --   tensors            in the order of the struct `parameters`: name, rank, shape, offset, stride, init, value, learned
---   structs            one for each block, then that of the network: { name, block, count, lines, panels, packed };
+--   structs            one for each block, then one for the network: { name, block, count, lines, panels, packed };
 --                      panels { name, rows, columns, room, sizes, transposed } are weights as products read them;
---                      packed: those that the step's start makes; small { lines, members { name, size, type } } is
---                      what is no weight of a product, is learned, and has no gradient from tables either
+--                      packed: the panels that the step's start makes; small { lines, members { name, size, type } }:
+--                      learned members that are not a product's weight and get no gradient from tables
 --                      (`from_tables`)
 --   elements, storage  of the vector: the struct's size, and rounded up to whole chunks
---   count, frozen      elements of learned tensors, and of those that are not
---   initial_values     text of given first values, one after another; false where there are none
+--   count, frozen      elements of learned tensors, and of the others
+--   initial_values     text of the given initial values, one after another; false if there are none
 
 local initial = require("network.graph.initial")
 local lists = require("base.lists")
@@ -18,8 +18,8 @@ local wording = require("base.wording")
 local M = {}
 
 local CHUNK = 4096 -- LH_CHUNK
-local GROUPED = 90 -- columns of a line of members that takes one more
-local LONGEST = 108 -- of members and what is said of them
+local GROUPED = 90 -- columns at which a line of members takes no more
+local LONGEST = 108 -- columns of members and their comment
 
 -- Elements of a tensor.
 local function elements(shape)
@@ -30,16 +30,16 @@ local function matrix(name, rows, columns)
   return { name = name, size = rows.text .. " * " .. columns.text, room = rows.count * columns.count }
 end
 
--- beside: stands in the line of the member before, where there is room.
+-- A member of a vector. beside: the member shares the line of the previous member, if there is space.
 local function vector(name, width, beside)
   return { name = name, size = width.text, room = width.count, beside = beside }
 end
 
--- Parts of a parameter: members of the struct { name, size, room }, in order, and tensors
--- { name, shape, init, stride, column, member }. Several tensors of one member lie side by side, or one after another.
+-- Parts of a parameter: members of the struct { name, size, room }, in order, and tensors { name, shape, init, stride,
+-- column, member }. Several tensors of one member lie side by side, or one after another.
 local forms = {}
 
--- y = x W + b: weights [in][out], those of a packed product beside each other; then the biases.
+-- y = x W + b: weights [in][out], the weights of a packed product side by side; then the biases.
 function forms.weight(p)
   local rows, width, columns = p.rows.count, p.shown or p.width.count, p.columns.count
   local members, tensors = { matrix(p.name, p.rows, p.columns) }, {}
@@ -81,7 +81,7 @@ local function affine(p, path, columns)
   }
 end
 
--- A linear map of one-hot tokens: a row for each that is not blank, and a bias.
+-- A linear map of one-hot tokens: a row for each token that is not blank, and a bias.
 function forms.linear(p)
   return affine(p, p.path, p.columns)
 end
@@ -105,7 +105,7 @@ end
 
 forms.map = forms.facet
 
--- The place of given first values in the list of all of them; equal lists of two layers are one.
+-- The place of given initial values in the list of all values; equal lists of two layers are stored once.
 local function place_values(state, q)
   local known = state.values_at[q.name]
   if not known then
@@ -157,7 +157,7 @@ local function add_scope(state, prefix, scope)
   end
 end
 
--- Comments of members: what a packed weight's columns are.
+-- The comment of a member: for a packed weight, its columns.
 local function about(p)
   if p.kind ~= "weight" or #p.tensors == 1 then
     return p.comment or p.about
@@ -174,7 +174,7 @@ local function all_members(p)
   return (forms[p.kind](p))
 end
 
--- Members whose gradient a shard adds up itself where weights get theirs from products over the whole batch.
+-- Members whose gradient a shard sums itself, while products over the whole batch make the gradients of weights.
 local function small_members(p)
   if p.from_tables or p.frozen or p.kind == "map" then
     return {}
@@ -187,13 +187,13 @@ local function has_small(scope)
   return lists.any(scope.parameters, function(p) return #small_members(p) > 0 end)
 end
 
--- The lines of a struct: `real a[..], b[..]; /* about */`, of members_of(parameter). block_type, times: a block's type,
--- and how often it is there, by their names in the block.
+-- The lines of a struct: `real a[..], b[..]; /* about */`, of members_of(parameter). block_type, times: the names of a
+-- block's fields with its type and its count.
 local function lines_of(scope, members_of, block_type, times)
   local lines = {}
   for _, p in ipairs(scope.parameters) do
     if p.kind == "block" then
-      local empty = members_of == small_members and not has_small(p.block) -- a struct has members
+      local empty = members_of == small_members and not has_small(p.block) -- a C struct must have members
       lines[#lines + 1] = not empty and { text = ("%s %s[%s];"):format(p.block[block_type], p.block.name,
         p.block[times]) } or nil
     else
@@ -214,7 +214,7 @@ local function lines_of(scope, members_of, block_type, times)
   end)
 end
 
--- The weights of a scope as panels: those of products, also transposed, and maps that only the forward pass reads.
+-- The weights of a scope as panels: weights of products, also transposed, and maps that only the forward pass reads.
 local function panels_of(scope)
   return lists.map(scope.parameters, function(p)
     local packed = p.kind == "weight"
@@ -231,7 +231,7 @@ local function small_of(scope)
     members = lists.map(members, function(m) return { name = m.name, size = m.size, type = m.type or false } end) }
 end
 
--- Learned members whose gradients come from tables: a few numbers of a step's, or some rows of them.
+-- Learned members whose gradients come from tables: a few numbers of a step, or some rows.
 local function table_members(scope)
   local members = lists.flat(scope.parameters, function(p)
     return p.from_tables and not p.frozen and all_members(p) or {}
@@ -250,7 +250,7 @@ local function struct_of(scope, name, gradients_type, block, count)
     first_use = scope.first_use or false }
 end
 
--- Learned elements of a parameter.
+-- The number of learned elements of a parameter.
 function M.count(p)
   local _, tensors = forms[p.kind](p)
   return lists.sum(tensors, function(t) return t.frozen and 0 or elements(t.shape) end)

@@ -1,18 +1,18 @@
 -- The backward pass of a scope, by one rule per operation, from its fused list.
 --
--- Input: the fused list (fuse.lua), the scope's result. Output: a list of operations in the order of
--- execution, and where each value's gradient lies.
+-- Input: the fused list (fuse.lua), the scope's result. Output: a list of operations in the order of execution, and the
+-- place of each value's gradient.
 --
 --   buffer   { name, width, stream }; one name is one buffer. Gradients of the residual stream share `gradient`,
---            that of another value is d<name> (base/names.lua), and what blocks read from outside adds up in that
---            of the network.
---   adds     the operation adds to what is there; else it stores
+--            the gradient of another value is in d<name> (base/names.lua), and gradients of external values of blocks
+--            are summed in the network's buffer.
+--   adds     the operation adds to the buffer; otherwise it stores
 --
--- A rule says where its gradient comes from and where contributions go: of(value) reads it, into(value) is where a
--- contribution is stored (the first) or added (further ones), hand(value, buffer) says that the value's gradient is
--- what lies there already, which is no work (but for a value that blocks read from outside: it is copied). A buffer
--- that changes before the value's gradient is complete and read would be stale: such a value gets a buffer of its own,
--- and the list is derived once more (counted by versions of buffers; no value is copied otherwise).
+-- A rule takes its gradient from of(value). into(value) gives the buffer that a contribution is stored in (the first)
+-- or added to (further ones). hand(value, buffer) states that the buffer holds the value's gradient already, which is
+-- no work (an external value's gradient is copied). A buffer that changes before the value's gradient is complete and
+-- read would be stale: such a value gets its own buffer, and the list is derived again (versions of buffers show this;
+-- no value is copied otherwise).
 
 local buffers = require("network.lists.buffers")
 local fuse = require("network.lists.fuse")
@@ -23,17 +23,17 @@ local M = {}
 
 local MOST_ROUNDS = 100
 
--- A buffer of a value's gradient: a value's, by another name.
+-- A buffer of a value's gradient: the value with another name.
 local function named(name, value)
   return { name = name, width = value.width, stream = value.stream }
 end
 
--- The buffer of the gradients of a residual stream's values, one after the other: inputs and outputs of blocks.
+-- The buffer of the gradients of a residual stream's values in turn: inputs and outputs of blocks.
 local function stream_gradient(value)
   return named(buffers.of_stream("gradient", value), value)
 end
 
--- Another buffer of a value's gradient. The inputs of all blocks have one name, so that the width is a part of it.
+-- A second buffer of a value's gradient. All blocks' inputs have one name, so the buffer's name contains the width.
 local function further_gradient(value, ending)
   return named(buffers.of_stream(names.gradient(value.name .. ending), value), value)
 end
@@ -43,7 +43,7 @@ local function gradient_of(value)
     or named(names.gradient(value.name), value)
 end
 
--- The state of one derivation. own: values with a buffer of their own -> the number of it.
+-- The state of one derivation. own: value -> the number of its own buffer.
 local Tape = {}
 Tape.__index = Tape
 
@@ -58,7 +58,7 @@ function Tape:buffer(b)
   return self.buffers[b.name]
 end
 
--- The buffer that a value's gradient begins in.
+-- The first buffer of a value's gradient.
 function Tape:buffer_of(value)
   local number = self.own[value]
   if not number then
@@ -71,14 +71,14 @@ function Tape:changed(buffer)
   self.version[buffer] = (self.version[buffer] or 0) + 1
 end
 
--- After a contribution: the value's gradient is what its buffer holds now.
+-- Records after a contribution that the buffer holds the value's gradient.
 function Tape:settle(value)
   if not value.external then
     self.seen[value] = self.version[self.at[value]] or 0
   end
 end
 
--- Appends an operation; the buffers that it writes.
+-- Appends an operation; ...: the buffers that it writes.
 function Tape:emit(op, ...)
   self.list[#self.list + 1] = op
   for _, buffer in ipairs({ ... }) do
@@ -86,7 +86,7 @@ function Tape:emit(op, ...)
   end
 end
 
--- The value needs a buffer of its own.
+-- Gives the value its own buffer.
 function Tape:spoil(value)
   if not self.stale[value] then
     self.stale[value] = true
@@ -116,8 +116,8 @@ function Tape:into(value)
   return self.at[value], false
 end
 
--- Like into, for operations that cannot add: the second contribution goes through a buffer of its own. `write` emits
--- the operation with the buffer that it is given.
+-- Like into, for operations that cannot add: the second contribution goes through its own buffer. `write` emits the
+-- operation with the buffer that it receives.
 function Tape:store(value, write)
   local buffer, adds = self:into(value)
   local part = adds and self:buffer(further_gradient(value, "_part")) or buffer
@@ -129,7 +129,7 @@ function Tape:store(value, write)
   self:settle(value)
 end
 
--- The value's gradient is what lies in `buffer`.
+-- Records that `buffer` holds the value's gradient.
 function Tape:hand(value, buffer)
   if value.external or self.at[value] then
     local to = self:into(value)
@@ -143,7 +143,7 @@ function Tape:hand(value, buffer)
   self:settle(value)
 end
 
--- The branch's gradient behind its dropout, in a buffer of its own; what emits it says so in `to`.
+-- The branch's gradient behind its dropout, in its own buffer; the emitted operation names the buffer in `to`.
 function Tape:dropped(op)
   local branch = op.branch
   if branch.external or self.at[branch] then
@@ -153,7 +153,7 @@ function Tape:dropped(op)
   return self.at[branch]
 end
 
--- The gradient of a sum's branch, from that of the sum, which the residual has as well: it is read once more.
+-- The gradient of a sum's branch, which is the sum's gradient. The residual has the same gradient, so it is read twice.
 function Tape:branch(op, dy)
   local before = self.version[dy]
   if op.dropout then
@@ -170,8 +170,8 @@ end
 
 local rules = {}
 
--- y = norm(residual + branch). Where the sum is read by nothing else, its gradient takes the place of the norm's; else
--- it is there already, and the norm's part is added.
+-- y = norm(residual + branch). If nothing else reads the sum, its gradient replaces the norm's; otherwise the sum has a
+-- gradient already, and the norm's part is added.
 function rules.add_norm(tape, op)
   local dy = tape:of(op.out)
   local to = op.sum and tape:of(op.sum) or dy
@@ -198,7 +198,7 @@ function rules.add(tape, op)
   tape:hand(op.residual, dy)
 end
 
--- The gradient of what an operation gives, behind the dropout of it: in place.
+-- Undoes an operation's dropout on the gradient of its result, in place.
 local function undropped(tape, op)
   local dy = tape:of(op.out)
   if op.dropout then
@@ -207,8 +207,8 @@ local function undropped(tape, op)
   return dy
 end
 
--- The gradient of the weight, then that of the input. A rectified input that only this product reads is rectified on
--- the way: what was dropped out of it is zero, too.
+-- The gradient of the weight, then the gradient of the input. A rectified input that only this product reads is
+-- rectified at once: dropped-out numbers are zero as well.
 function rules.product(tape, op)
   local dy = undropped(tape, op)
   if op.relu and not tape.rectified[op] then
@@ -221,7 +221,7 @@ function rules.product(tape, op)
   if relu then
     tape.rectified[producer] = true
   end
-  if to == dy then -- a product is not done in place
+  if to == dy then -- a product cannot run in place
     tape:spoil(op.out)
   end
   tape:emit({ kind = "input_grad", op = op, dy = dy, to = to, adds = adds, relu = relu and op.x or nil }, to)
@@ -251,7 +251,7 @@ function rules.attention(tape, op)
   end
 end
 
--- Vectors of positions were added, and the sum was dropped out: in place. Without either there is nothing to do.
+-- The gradient behind added position vectors: dropout in place, and the gradient of learned vectors, if any.
 function rules.place(tape, op)
   local d = tape:of(op.out)
   if op.dropout or op.p and not op.p.frozen then
@@ -266,7 +266,7 @@ function rules.classify(tape, op)
   tape:settle(op.x)
 end
 
--- All repetitions of a block: the gradient of its result becomes that of its input, in place, in the stream's buffer.
+-- All repetitions of a block: the result's gradient becomes the input's, in place, in the stream's buffer.
 function rules.block(tape, op)
   local d, dy = tape:buffer(stream_gradient(op.out)), tape:of(op.out)
   if d ~= dy then
@@ -297,7 +297,7 @@ function rules.embed(tape, op)
   tape:emit({ kind = "embed_grad", op = op, dy = d }, op.dropout and d or nil)
 end
 
--- One derivation. A block's result has its gradient in `gradient` on entry, and its input has it there on return.
+-- One derivation. On entry `gradient` holds the gradient of a block's result; on return, the gradient of its input.
 local function derive(list, entry, result, own, writes)
   local tape = new_tape(list, own, writes)
   for _, op in ipairs(list) do
@@ -319,7 +319,7 @@ local function derive(list, entry, result, own, writes)
 end
 
 -- entry, result: the block's input and output; nil for the network itself. writes(block): names of the buffers that the
--- backward pass of a block of the list writes.
+-- backward pass of a block in the list writes.
 function M.derive(list, entry, result, writes)
   local own, numbers = {}, {}
   for _ = 1, MOST_ROUNDS do
@@ -327,7 +327,7 @@ function M.derive(list, entry, result, writes)
     if #tape.stale == 0 then
       return tape.list, tape.at, tape.buffers
     end
-    for _, value in ipairs(tape.stale) do -- a number for each, since names repeat
+    for _, value in ipairs(tape.stale) do -- a number for each value, since names repeat
       numbers[value.name] = (numbers[value.name] or 0) + 1
       own[value] = numbers[value.name]
     end

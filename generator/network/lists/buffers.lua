@@ -1,17 +1,17 @@
--- The buffer of each value: kept by a layer for its backward pass, or shared by all layers.
+-- The buffer of each value: stored by a layer for its backward pass, or shared by all layers.
 --
 -- Input: a network, and for each scope its forward list and its backward list with buffers of gradients. Output, by
--- scope: kept, what a repetition has for itself (rows of values, what norms save, masks), and for the network
--- workspace, what there is once. A buffer is { name, form, width, stream, training, about, kept, writer }:
+-- scope: kept, the buffers of each repetition (rows of values, saved numbers of norms, masks), and for the network
+-- workspace, the buffers that exist once. A buffer is { name, form, width, stream, training, about, kept, writer }:
 --
 --   form       "rows": [rows][width]; "row": [rows], one number each; "keep": a mask of [rows][width]; "family": what
---              an attention keeps
---   training   only there in training
+--              an attention stores
+--   training   only training has it
 --   kept       the backward pass reads it
---   writer     what writes it first: an operation of the forward list, or an entry of the backward list
+--   writer     its first writer: an operation of the forward list, or an entry of the backward list
 --
--- A value that the backward list reads is kept, one for each repetition in training, one for all in evaluation. All
--- others share by name (scope_lists.lua sees to it that no two need one buffer at a time).
+-- A value that the backward list reads has one buffer for each repetition in training, and one for all in evaluation.
+-- All other values share buffers by name (scope_lists.lua ensures that no two values need one buffer at a time).
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
@@ -27,8 +27,8 @@ function M.written(b)
   end)
 end
 
--- The name of the buffer of the residual stream that a value shares with others of its width and stream; a name may
--- have its stream in it already.
+-- The name of the residual stream's buffer that a value shares with others of its width and stream; a name may contain
+-- its stream already.
 function M.of_stream(name, value)
   local of = value.stream.name .. "_"
   local stream = value.stream.index > 0 and not name:find(of, 1, true) and of or ""
@@ -69,15 +69,15 @@ local function adder(list)
   end
 end
 
--- A buffer of rows: of a value, or of a gradient, as `of` has its name, width and stream.
+-- A buffer of rows, of a value or of a gradient; `of` has its name, width and stream.
 function M.rows(of, writer, more)
   return lists.merged({ name = of.name, form = "rows", width = of.width, stream = of.stream, training = false,
     about = of.about, kept = false, writer = writer }, more or {})
 end
 
--- Buffers of one scope: kept ones, and those of the workspace, each in the order in which they are first written. The
--- values of the residual stream between blocks have no buffer of their own: `home` of cpu_network.lua says where they
--- lie. evaluates: masks are there in evaluation, too.
+-- Collects the buffers of one scope: kept buffers and buffers of the workspace, each in the order of their first
+-- writers. Values of the residual stream between blocks have no buffer here: `home` of cpu_network.lua places them.
+-- evaluates: evaluation has masks as well.
 local function collect(scope, forward, backward, add, evaluates)
   local read, kept, masks = M.read_back(backward), {}, {}
   local keep = adder(kept)
@@ -85,7 +85,7 @@ local function collect(scope, forward, backward, add, evaluates)
     keep(M.rows(scope.entry, nil, { training = true, kept = true }))
   end
   for _, op in ipairs(forward) do
-    if op.norm then -- what it saves for its backward pass
+    if op.norm then -- the norm saves these numbers for its backward pass
       local stream = (op.x or op.residual).stream
       keep({ name = op.name .. "_xhat", form = "rows", width = op.out.width, stream = stream, kept = true,
         writer = op })
@@ -120,7 +120,7 @@ local function add_gradients(backward, add)
   end
 end
 
--- executed: scope -> { forward, backward }. evaluates: dropout stays on in evaluation.
+-- executed: scope -> { forward, backward }. evaluates: evaluation applies dropout.
 function M.derive(net, executed, evaluates)
   local workspace, by_scope = {}, {}
   local add = adder(workspace)
@@ -132,7 +132,7 @@ function M.derive(net, executed, evaluates)
   for _, scope in ipairs(executed.order) do
     by_scope[scope] = collect(scope, executed[scope].forward, executed[scope].backward, add, evaluates)
   end
-  for _, b in ipairs(by_scope[net].kept) do -- the network is there once
+  for _, b in ipairs(by_scope[net].kept) do -- the network exists once
     add(b)
   end
   by_scope[net].kept = {}

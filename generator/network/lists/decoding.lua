@@ -1,19 +1,19 @@
--- Whether a network can be decoded token by token, and what of it runs when.
+-- Whether a network can be decoded token by token, and which part of it runs when.
 --
--- The decoded stream is the labelled one, which holds the target. What lies on other streams hangs on nothing of it
--- and runs once, ahead; of the decoded stream a few tokens go through the network at a time, and find the keys and
--- values of those before them in a cache. That cannot be where a token looks at one behind it, where something else
--- than a softmax weighs, or where evaluation drops out: its masks are those of whole sequences; and it is of no use
--- where nothing looks at other tokens.
+-- The decoded stream is the labelled one, which holds the target. Other streams do not depend on it and run once,
+-- first. A few tokens of the decoded stream go through the network at a time and find the keys and values of earlier
+-- tokens in a cache. Decoding is impossible if a token attends to a later token, if weights do not come from a softmax,
+-- or if evaluation applies dropout, whose masks are those of whole sequences. It is useless if no token attends to
+-- others.
 --
--- Input: a network (builder.lua); whether a stream holds the target, and whether evaluation drops out.
+-- Input: a network (builder.lua); whether a stream holds the target, and whether evaluation applies dropout.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
 
 local M = {}
 
--- Whether an operation leaves the tokens of a stream apart but for what they see before them.
+-- Whether an operation keeps the tokens of a stream independent, except for what they read of earlier tokens.
 local function fits(op, stream)
   for _, operand in ipairs(ops.operands(op)) do
     local from, to = operand.value.stream, op.out.stream
@@ -37,7 +37,7 @@ function M.stream(net, forced, drops)
   end
   for _, scope in ipairs(net.order) do
     for _, op in ipairs(scope.ops) do
-      local strange = op.out.stream == stream and scope.entry and scope.entry.stream ~= stream -- in a block ahead
+      local strange = op.out.stream == stream and scope.entry and scope.entry.stream ~= stream -- in a block before
       if strange or not fits(op, stream) then
         return nil
       end
@@ -47,7 +47,7 @@ function M.stream(net, forced, drops)
   return looks and stream or nil
 end
 
--- Operations of a block, or of the network, that run ahead (true) or with every token (false).
+-- Operations of a block, or of the network, that run first (true) or with every token (false).
 function M.part(list, stream, ahead)
   return lists.map(list, function(op) return (op.out.stream ~= stream) == ahead and op or nil end)
 end

@@ -1,10 +1,10 @@
--- Neighbours that one kernel does: the five fusions, each by name.
+-- Fuses neighbours that one kernel computes: the five fusions, each by name.
 --
--- Input: a scope's operations in order, and its result. Output: a new list; the graph stays as it is.
+-- Input: a scope's operations in order, and its result. Output: a new list; the graph is unchanged.
 --
 --   product + bias            in the product's finish (a product has its bias already)
---   product + bias + relu     where the rectified value is all that is read of it
---   sum + norm                where the norm reads the sum next; the sum is kept where others read it, too
+--   product + bias + relu     if only the rectified value is read
+--   sum + norm                if the norm reads the sum next; the sum is stored if others read it, too
 --   relu's gradient           into the input gradient of its only reader (backward.lua)
 --   q, k, v; gate and up      one product of several weights (builder.lua)
 
@@ -13,7 +13,7 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- Whether `after` alone reads what `op` gives.
+-- Whether only `after` reads the result of `op`.
 local function is_alone(readers, op, after)
   local of = readers[op.out]
   return #of == 1 and of[1] == after
@@ -31,7 +31,7 @@ function M.readers(list)
   return readers
 end
 
--- A product with a bias whose sum is rectified gives the rectified value.
+-- A product with a bias whose sum is rectified returns the rectified value.
 local function product_relu(op, after, readers)
   if op.kind == "product" and op.p.bias and after.kind == "activation" and after.activation == "relu"
     and after.x == op.out and is_alone(readers, op, after) then

@@ -1,19 +1,19 @@
--- Unused rows of a network: after the last attention of a network whose answers are read at some tokens alone, all
--- others. For these targets the last repetition of a block leaves them out.
+-- Unused rows of a network whose answers are read at some tokens alone: after its last attention, all other rows. The
+-- targets leave these rows out in the last repetition of a block.
 --
--- Input: a network (builder.lua), its lists (scope_lists.lua). Output: nil where all rows are read, else
---   partial   what is done for the labelled rows alone, in the last repetition of its block: operations of the fused
---             lists, row by row; attentions, whose queries are these; entries of the backward lists
---   values    those that have only these rows there, one behind the other
---   spread    entry of a backward list -> the buffers of gradients that are spread ahead of it: from the labelled rows,
---             one behind the other, to those of all tokens, zero elsewhere; scope -> likewise at its end
+-- Input: a network (builder.lua), its lists (scope_lists.lua). Output: nil if all rows are read, else
+--   partial   work on the labelled rows alone, in the last repetition of its block: operations of the fused lists, row
+--             by row; attentions with labelled queries; entries of the backward lists
+--   values    values that have only labelled rows there, one after the other
+--   spread    entry of a backward list -> the buffers of gradients that are spread before it: from the labelled rows,
+--             one after the other, to the rows of all tokens, zero elsewhere; scope -> likewise at its end
 --   per_token, per_pair   floating-point operations of a forward pass on a row that is left out, and on its pairs with
 --             keys; pairs: the same by the name of the family
 --
--- The lists are walked back from the labels: what works row by row hands on which rows of it are read, everything else
--- reads all. A value that is read both ways has all its rows, and who needs the labelled ones takes them from there.
--- Gradients come in reverse: those of labelled rows are spread when one of all rows is added or read. A scope where one
--- of labelled rows comes behind one of all rows is done whole, since the order of sums is that of the description.
+-- The lists are walked back from the labels: an operation row by row reads the rows that are read of its result, every
+-- other operation reads all rows. A value with both kinds of readers has all its rows, and its labelled rows are taken
+-- from them. Gradients come in reverse: those of labelled rows are spread when one of all rows is added or read. A
+-- scope in which a gradient of labelled rows follows one of all rows is computed whole, to preserve the order of sums.
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
@@ -25,7 +25,7 @@ local M = {}
 
 local find
 
--- One operation whose result is read at labelled rows alone.
+-- Marks an operation whose result is read at labelled rows alone.
 local function find_partial(found, executed, op)
   local flops = ops.flops(op)
   if ops[op.kind].by_row then
@@ -42,7 +42,7 @@ local function find_partial(found, executed, op)
   end
 end
 
--- Operations of a scope that run for the labelled rows alone: a block's result is read there, the network's logits.
+-- Operations of a scope on the labelled rows alone, for the readers of a block's result or for the network's logits.
 function find(found, executed, scope)
   local whole, list = {}, executed[scope].forward
   if found.whole[scope] then
@@ -64,11 +64,11 @@ end
 
 -- ---- backward ----
 
--- compact: names of the buffers that hold gradients of labelled rows now.
+-- compact: names of the buffers that hold gradients of labelled rows at this point.
 local Walk = {}
 Walk.__index = Walk
 
--- A buffer is read or added to, at all rows or at labelled ones; whether it has them.
+-- Records a read of, or an addition to, a buffer at all rows or at labelled rows; returns whether the buffer has them.
 function Walk:takes(buffer, partly, at)
   if partly then
     return self.compact[buffer.name] or false
@@ -84,7 +84,7 @@ function Walk:stores(buffer, partly)
   self.compact[buffer.name] = partly or nil
 end
 
--- An entry of the list; whether its gradients come in an order that can be.
+-- Walks an entry of the list; returns whether its gradients come in a possible order.
 function Walk:entry(b)
   local found, op = self.found, b.op
   local partly = op and found.partial[op] and ops[op.kind].by_row or false
@@ -123,7 +123,7 @@ end
 
 -- ---- both ----
 
--- With the scopes that are done whole; nil where one more has to be.
+-- Derives the result with the scopes that are computed whole; nil if one more scope must be.
 local function derive(net, executed, whole)
   local found = { partial = {}, values = {}, spread = {}, scopes = {}, whole = whole,
     per_token = 0, per_pair = 0, pairs = {} }
@@ -135,7 +135,7 @@ local function derive(net, executed, whole)
   whole[unfit] = true
 end
 
--- A target is read out at every token, and of several streams it is one.
+-- Derives the unused rows. A generated target is read at every token; of several streams it is one.
 function M.derive(net, executed)
   local found, whole = nil, {}
   while not net.streams[2] and not found do
