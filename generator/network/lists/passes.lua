@@ -1,13 +1,13 @@
 -- The operations of a training step, in the lists that both targets execute (scope_lists.lua), for people.
 --
 -- Input: a network, its lists, its buffers (buffers.lua). Output, pure data: a list of scopes, the network first:
---   scope      { name, count, times, about, forward, backward }; count and times as outline.lua has them
+--   scope      { name, count, times, about, forward, backward }; count and times as in outline.lua
 --   operation  { kind, name, words, reads, shape, parameters, per_token, per_pair, stream, keys, buffers }
--- name: of what it writes, as generated code calls it: a value, the buffer of a gradient, a parameter whose gradient it
--- is. reads: names likewise. shape: { rows, columns }, numbers but for "tokens" and "labels", or nil. parameters:
--- learned numbers. per_...: floating-point operations, whose sums over both lists are three times those of outline.lua;
--- stream and keys as there.
--- buffers: names of those that it is the first to write; a repetition's input has an entry of its own, of kind "input".
+-- name: of the result, as in generated code: a value, the buffer of a gradient, a parameter whose gradient is written.
+-- reads: the names of operands, likewise. shape: { rows, columns }, numbers or "tokens" and "labels", or nil.
+-- parameters: learned numbers. per_...: floating-point operations; their sums over both lists are three times those of
+-- outline.lua. stream and keys: as in outline.lua. buffers: names of the buffers that the operation writes first; a
+-- repetition's input has its own entry, of kind "input".
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
@@ -19,7 +19,7 @@ local M = {}
 
 -- ---- forward ----
 
--- The name of a value's buffer; outputs of blocks lie in their stream's one buffer.
+-- The name of a value's buffer; outputs of blocks share their stream's one buffer.
 local function name_of(value)
   local given = value.op and value.op.kind == "block" and value.carried
   return value.input and "input" or given and buffers.of_stream("output", value) or value.name
@@ -77,8 +77,8 @@ end
 
 -- ---- backward ----
 
--- Each gives words, what is read beside the gradient `dy`, and how many times the forward operation's work it is; nil:
--- none.
+-- Each function returns words, what it reads in addition to the gradient `dy`, and its work as a multiple of the
+-- forward operation's; nil: none.
 local back = {}
 
 function back.norm_grad(b)
@@ -161,7 +161,8 @@ end
 
 -- ---- the whole ----
 
--- writer -> names of what it is the first to write, in their order; a list of kept buffers writes a repetition's input.
+-- writer -> names of the buffers that it writes first, in order; the writer of a repetition's input is a list of
+-- buffers.
 local function written_by(room, executed)
   local by = {}
   local function add(writer, name)
@@ -176,7 +177,7 @@ local function written_by(room, executed)
     for _, b in ipairs(kept) do
       add(b.writer or kept, b.name or b.family.name)
     end
-    for _, b in ipairs(executed[scope].backward) do -- what an attention's heads work with, and positions of sequences
+    for _, b in ipairs(executed[scope].backward) do -- scratch of an attention's heads, and positions of sequences
       if b.kind == "attention_grad" then
         add(b, b.op.family.name .. "_scratch")
       elseif b.kind == "embed_grad" then

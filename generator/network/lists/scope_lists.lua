@@ -1,13 +1,13 @@
--- Operations of every scope of a network: its forward list, fused, and its backward list, over buffers by name.
+-- Operations of every scope of a network: its forward list, fused, and its backward list, over named buffers.
 --
 -- Input: a network (builder.lua). Output: order, the scopes, the network first; scope -> { forward, backward, at,
--- writes }: at says where a value's gradient lies, writes names the buffers that the backward list writes.
+-- writes }: at, the buffer of a value's gradient; writes, the names of the buffers that the backward list writes.
 --
--- Values of a scope and of different scopes share buffers by name. Values of the network that one block alone takes, as
--- its input, have none: `carried` = { block }; nor has the result of a block that is read once.
--- Where two values would meet in a buffer, or one buffer would need two shapes, one of them gets its stream before its
--- name or a number behind it, in the graph itself: the passes are walked through, in training and in evaluation, until
--- every read finds what was written for it.
+-- Values of a scope and of different scopes share buffers by name. A value of the network that only one block takes, as
+-- its input, has no buffer: `carried` = { block }; nor has the result of a block that is read once.
+-- If two values would need one buffer at a time, or one buffer would need two shapes, one value is renamed in the graph
+-- itself, with its stream before its name or a number behind it. This repeats, over walks through the passes of
+-- training and of evaluation, until every read finds the value that was written for it.
 
 local backward = require("network.lists.backward")
 local buffers = require("network.lists.buffers")
@@ -20,7 +20,7 @@ local M = {}
 
 local MOST_ROUNDS = 1000
 
--- Names that a workspace has besides its buffers.
+-- Names in a workspace other than its buffers.
 local RESERVED = { step = true, block = true, parameters = true, shared = true, length = true, sequences = true,
   tokens = true, rows = true, all = true, read = true, vocabulary = true, token_vectors = true, token_scratch = true,
   position = true, position_scratch = true, sums = true, losses = true, correct = true, keep = true }
@@ -54,7 +54,7 @@ local function derive(net)
   local function writes(block)
     return executed[block].writes
   end
-  for i = #executed.order, 1, -1 do -- blocks first: the network's list runs them
+  for i = #executed.order, 1, -1 do -- blocks first, since the network's list runs them
     local scope = executed.order[i]
     local forward = fuse.fuse(scope.ops, scope.last)
     local list, at = backward.derive(forward, scope.entry, scope.last, writes)
@@ -65,11 +65,11 @@ end
 
 -- ---- a walk through the forward pass ----
 
--- holds: buffer -> the value that was written last; shapes: buffer -> what it is large enough for.
+-- holds: buffer -> its last written value; shapes: buffer -> its shape.
 local Walk = {}
 Walk.__index = Walk
 
--- Two values meet: the one that is to be called otherwise ends the walk.
+-- Ends the walk where two values need one buffer, with the value that must be renamed.
 local function meet(value, taker)
   for _, v in ipairs({ value, taker }) do
     if v.carried or v.op and v ~= v.op.scope.last then
@@ -114,7 +114,7 @@ function Walk:writes(key, value)
   self.holds[key] = value
 end
 
--- A repetition of a block, or the network itself: from, to { key, value } are its input and its result.
+-- Walks a repetition of a block, or the network itself; from, to { key, value }: its input and its result.
 function Walk:scope(scope, from, to)
   for _, op in ipairs(self.executed[scope].forward) do
     for _, value in ipairs(ops.read_values(op)) do
@@ -136,7 +136,7 @@ function Walk:scope(scope, from, to)
   end
 end
 
--- Checks that values which the backward pass reads of a scope are still there at its end.
+-- Checks that values which the backward pass reads are still in their buffers at the scope's end.
 function Walk:kept(scope)
   for _, op in ipairs(self.executed[scope].forward) do
     for _, value in ipairs(ops.results(op)) do
@@ -152,7 +152,7 @@ end
 
 function Walk:block(op)
   local block, keeps = op.block, self:keeps(op.block)
-  local uses = math.min(block.count * block.loops, 2) -- more are like the second
+  local uses = math.min(block.count * block.loops, 2) -- further uses are like the second
   local home = buffers.of_stream("output", block.last)
   local from = { key = self:key(self.net, op.x), value = op.x }
   if keeps and not op.x.carried then
@@ -169,7 +169,7 @@ function Walk:block(op)
   end
 end
 
--- Names of members beside buffers of values; what blocks take as their input device code has by its name.
+-- Names of members other than buffers of values; device code names the inputs of blocks.
 local function reserved_names(net, executed)
   local names = setmetatable({}, { __index = RESERVED })
   for _, stream in ipairs(net.streams[2] and net.streams or {}) do
@@ -209,7 +209,7 @@ local function walk(net, executed, training)
   end
 end
 
--- A buffer of gradients has the shape of all values that it is named after.
+-- Checks that a buffer of gradients has the shape of all values in its name.
 local function check_gradients(executed)
   local shapes = {}
   for _, scope in ipairs(executed.order) do
@@ -228,7 +228,7 @@ local function check_gradients(executed)
   end
 end
 
--- The value that is to be called otherwise; nil where all is well.
+-- The value that must be renamed; nil if there is none.
 local function meeting(net, executed)
   local ok, err = pcall(function()
     walk(net, executed, true)
@@ -241,7 +241,7 @@ local function meeting(net, executed)
   return not ok and err.meets or nil
 end
 
--- Gives a value another name, and with it those of its scope that share its buffer: same name, width and stream.
+-- Renames a value and those of its scope that share its buffer: same name, width and stream.
 local function rename_together(value, name)
   local old = value.name
   for _, op in ipairs(value.scope.ops) do
@@ -252,7 +252,7 @@ local function rename_together(value, name)
   end
 end
 
--- Another name: of another stream than the first that stream's, else a number.
+-- Renames a value: in a stream other than the first the name gets its stream, else a number.
 local function rename(net, value)
   local stem = value.name:gsub("_%d+$", "")
   local taken = { [stem] = true }
@@ -270,7 +270,7 @@ local function rename(net, value)
   end
 end
 
--- Gives values that a block reads from outside names of their own, since their gradients are added to from inside.
+-- Gives external values of blocks unique names, since blocks add to their gradients.
 local function name_externals(net)
   local outside = {}
   for _, inner in lists.nested(net.scopes, "externals") do

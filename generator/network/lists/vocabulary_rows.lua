@@ -1,23 +1,22 @@
--- Rows of a network that are equal wherever a symbol stands, because nothing but the token has entered them: in the
--- first repetition of a block whose input is an embedding that adds no vectors of positions and drops nothing out, what
--- works row by row until attention looks at other tokens. For these targets have a row of every symbol of the
--- vocabulary, and copy it to the tokens; gradients are summed by symbol first.
+-- Equal rows of a network: in the first repetition of a block, rows depend on the token's symbol alone if the block's
+-- input is an embedding without added positions and without dropout, until attention looks at other tokens. The targets
+-- compute such rows once for every symbol of the vocabulary and copy them to the tokens; gradients are first summed by
+-- symbol.
 --
--- Input: a network (builder.lua), its lists (scope_lists.lua), the rows that somebody reads (labelled_rows.lua) or nil:
--- what is done for those alone is left to them. Output: nil where that leaves out no product, else
---   block       whose first repetition it is; embed: the operation that makes its input
---   done        what is done for the vocabulary's rows alone: operations of the block's fused list, entries of its
---               backward list
---   repeated    value -> true: its rows are copied to those of all tokens, behind the operation that makes it
---   summed      entry of the backward list -> the buffers of gradients that are summed by symbol ahead of it; block ->
+-- Input: a network (builder.lua), its lists (scope_lists.lua), its labelled rows (labelled_rows.lua) or nil: operations
+-- on labelled rows alone are left to that module. Output: nil if no product is saved, else
+--   block       the block whose first repetition this is; embed: the operation that makes its input
+--   done        work on the vocabulary's rows alone: operations of the block's fused list, entries of its backward list
+--   repeated    value -> true: its rows are copied to the rows of all tokens, after the operation that makes it
+--   summed      entry of the backward list -> the buffers of gradients that are summed by symbol before it; block ->
 --               likewise at its end
---   width       the widest of what is copied or summed
+--   width       the widest copied or summed value
 --   per_token   floating-point operations of a forward pass on a row that is left out
 --
--- A value has the vocabulary's rows or those of all tokens, but for the block's input, which has both: what reads a
--- value that others read for all tokens is done for all. Gradients come in reverse: those of all tokens are summed when
--- one of the vocabulary's rows is made of them or added to them. Where one of all tokens would be added to one of these
--- the block is done whole, since the order of sums is that of the description.
+-- A value has the vocabulary's rows or the rows of all tokens; only the block's input has both. An operation runs for
+-- all tokens if one of its operands is read for all tokens elsewhere. Gradients come in reverse: gradients of all
+-- tokens are summed when a gradient of the vocabulary's rows is made of them or added to them. If a gradient of all
+-- tokens would be added to one of the vocabulary's rows, the block is computed whole, to preserve the order of sums.
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
@@ -25,7 +24,7 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- Something of this width is copied or summed.
+-- Records the width of a copied or summed value.
 local function note(found, width)
   if not found.width or found.width.count < width.count then
     found.width = width
@@ -34,7 +33,7 @@ end
 
 -- ---- forward ----
 
--- The operations that are done for the vocabulary; barred: those that are done for all tokens nevertheless.
+-- The operations that run for the vocabulary; barred: operations that must run for all tokens.
 local function select(block, list, part, barred)
   local values, done = { [block.entry] = true }, {}
   for _, op in ipairs(list) do
@@ -55,7 +54,7 @@ local function read_whole(list, done)
   return lists.set(lists.flat(list, function(op) return done[op] and {} or ops.read_values(op) end))
 end
 
--- Bars what reads a value that others read for all tokens; whether there is any.
+-- Bars readers of a value that others read for all tokens; returns whether there is any.
 local function bar(block, list, done, barred)
   local read = read_whole(list, done)
   local found = lists.filter(list, function(op)
@@ -85,11 +84,12 @@ end
 
 -- ---- backward ----
 
--- summed: names of the buffers that hold gradients of the vocabulary's rows now.
+-- summed: names of the buffers that hold gradients of the vocabulary's rows at this point.
 local Walk = {}
 Walk.__index = Walk
 
--- A buffer is read or added to, for the vocabulary or for all tokens; whether it has their gradients.
+-- Records a read of, or an addition to, a buffer for the vocabulary or for all tokens; returns whether it has that
+-- gradient.
 function Walk:takes(buffer, done, at)
   if done and not self.summed[buffer.name] then
     self.found.summed[at] = self.found.summed[at] or {}
@@ -100,8 +100,8 @@ function Walk:takes(buffer, done, at)
   return done or not self.summed[buffer.name]
 end
 
--- Whether an entry of the list is done for the vocabulary. A rectified value that was copied to all tokens is read for
--- all of them.
+-- Whether an entry of the list runs for the vocabulary. A rectified value that was copied to all tokens is read for all
+-- of them.
 function Walk:is_done(b)
   if b.kind == "copy" or b.kind == "accumulate" then
     return self.summed[b.from.name] or b.kind == "accumulate" and self.summed[b.to.name] or false
@@ -110,11 +110,11 @@ function Walk:is_done(b)
   return b.op ~= nil and not copied and self.found.done[b.op] or false
 end
 
--- An entry of the list; whether its gradients come in an order that can be.
+-- Walks an entry of the list; returns whether its gradients come in a possible order.
 function Walk:entry(b)
   local done = self:is_done(b)
   if b.kind == "accumulate" and done and not self.summed[b.from.name] then
-    return false -- it is read once more, for all tokens
+    return false -- all tokens read it again
   end
   local read = { b.from or b.dy, (b.adds or b.kind == "accumulate") and b.to or nil }
   if lists.any(read, function(buffer) return not self:takes(buffer, done, b) end) then
@@ -135,7 +135,7 @@ end
 
 -- ---- both ----
 
--- The embedding whose gradient is what a block leaves, or nil: nothing else reads its vectors.
+-- The embedding that alone reads the gradient a block leaves, or nil.
 local function embedded(list)
   for i, b in ipairs(list) do
     local op, before = b.op, list[i - 1]

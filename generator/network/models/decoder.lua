@@ -1,4 +1,4 @@
--- A causal decoder: input, separator and target are one sequence, and each of its last tokens is asked for the next.
+-- A causal decoder: input, separator and target are one sequence, and each of its last tokens predicts the next.
 
 local stack = require("network.models.stack")
 local tokens = require("network.models.tokens")

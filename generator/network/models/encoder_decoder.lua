@@ -1,5 +1,5 @@
--- An encoder, and a causal decoder that looks at its output: Vaswani et al. 2017; embeddings, which both streams share,
--- and the norms behind the last blocks as in Duan and Shi 2024. Without layers the encoder is the embedding alone.
+-- An encoder, and a causal decoder that attends to its output: Vaswani et al. 2017. As in Duan and Shi 2024, both
+-- streams share embeddings, and norms follow the last blocks. Without layers the encoder is the embedding alone.
 
 local stack = require("network.models.stack")
 local tokens = require("network.models.tokens")

@@ -1,14 +1,14 @@
--- Blocks of attention and a feed-forward network around a residual stream, as encoders and decoders have them.
+-- Blocks of attention and a feed-forward network around a residual stream, for encoders and decoders.
 --
 --   place = "post"   y = norm(x + f(x)): Vaswani et al. 2017
---   place = "pre"    y = x + f(norm(x)), and one norm behind the last block: Xiong et al. 2020
+--   place = "pre"    y = x + f(norm(x)), and one norm after the last block: Xiong et al. 2020
 --
--- of: layers; and where a model has several stacks:
+-- of: layers; and for a model with several stacks:
 --   name        of the block, else "layer"; path of its tensors
---   attention   of the stream to itself, else "self"
---   memory      what the blocks look at besides; cross-attention stands behind that of the stream
---   norm        the name of a norm behind the last block, whatever the place; norm_path: of its tensors
---   kind, source   what generated code says of it: the stack's kind, and where it is from with norms behind the sums
+--   attention   the family of self-attention, else "self"
+--   memory      the stream that blocks attend to as well; cross-attention follows self-attention
+--   norm        the name of a norm after the last block, whatever the place; norm_path: of its tensors
+--   kind, source   words in generated code: the stack's kind, and its source if norms follow the sums
 
 local SOURCES = { post = "Vaswani et al. 2017", pre = "Xiong et al. 2020" }
 

@@ -1,10 +1,10 @@
 -- The calls that operations of a network become in generated code: a function and the order of its arguments.
 --
 -- Input: the target, "cpu" or "cuda"; records of an operation (cpu_records.lua, cuda_records.lua): a call, such as
--- "routine(rows, x, out)", and by role the text of each argument, or false where it has none; names of roles that
--- records leave out. Words in quotes stand for themselves, and so does the function, but for `routine`, which the
--- record names. Output: records with `arguments` and with the template that prints them: parts/call.tpl unless they
--- have one of their own; an operation without a call has its statements in a template of its kind.
+-- "routine(rows, x, out)", and by role the text of each argument, or false if it has none; names of roles that records
+-- leave out. Words in quotes and the function's name are literal, except `routine`, whose name is in the record.
+-- Output: records with `arguments` and with the template that prints them: parts/call.tpl unless they have their own;
+-- an operation without a call has its statements in a template of its kind.
 
 local lists = require("base.lists")
 local names = require("base.names")
@@ -16,8 +16,8 @@ local GRADIENTS = { from = true, dy = true, to = true, dbranch = true, dq = true
 local VALUES = { out = true, sum = true, x = true, residual = true, branch = true, q = true, kv = true,
   contribution = true }
 
--- The parts of records of an entry of a list: names of its scope (at), and by role its operands and results,
--- where `place` has them, and the gradients that it reads and writes; false where it has none.
+-- The parts of records of a list's entry: the scope's names (at), and by role the places of operands and results (from
+-- `place`) and of the gradients that it reads and writes; false for an absent role.
 function M.names(at, entry, place)
   local op = entry.op or entry
   return setmetatable({}, { __index = function(_, role)
@@ -42,7 +42,7 @@ local function argument(record, role, at)
   return word
 end
 
--- asked: the condition under which the call is made, or false. at: names of roles that the record leaves out.
+-- Completes a record. asked: the condition of the call, or false. at: names of roles that the record leaves out.
 function M.fill(target, record, at)
   local routine, roles = (record.call or ""):match("^([%w_]+)%((.*)%)$")
   if not routine then
@@ -58,20 +58,20 @@ function M.fill(target, record, at)
   return record
 end
 
--- Appends what stands for an operation, or for an entry of a backward list, of a kind: its record, and those around it
--- that say their own kind; false ones are none.
+-- Appends the records of an operation, or of a backward list's entry: the record of this kind, and others that name
+-- their own kind; false records are skipped.
 function M.append(target, records, kind, at, ...)
   for _, record in ipairs({ ... }) do
     if record then
       record.kind = record.kind or kind
-      local filled = M.fill(target, record, at) -- which may append what its arguments need
+      local filled = M.fill(target, record, at) -- may append records for its arguments
       records[#records + 1] = filled
     end
   end
 end
 
--- The names that texts of records go through: p of "p->bias", s of "&s->self", train of "train ? keep : NULL"; and
--- the requested ones, or say of what a record is a part.
+-- The first names in the texts of records: p of "p->bias", s of "&s->self", train of "train ? keep : NULL"; and the
+-- names of conditions and of partial rows.
 function M.reads(records)
   local read = {}
   for _, record in ipairs(records) do
@@ -84,13 +84,13 @@ function M.reads(records)
   return read
 end
 
--- Functions of generated code, each once: by what they are compiled for, named after their first use. taken: the names
--- of those in the file.
+-- A set of functions of generated code. Each key (what the function is compiled for) has one, named after its first
+-- use. taken: the names of functions in the file.
 function M.functions(taken)
   return { list = {}, by_key = {}, names = taken }
 end
 
--- The name of the function for a key; `name` where it is the first of that name, else with a number.
+-- The name of the function for a key; a number is added to `name` if the name is taken.
 function M.function_for(set, key, name, new)
   local known = set.by_key[key]
   if not known then
@@ -101,19 +101,19 @@ function M.function_for(set, key, name, new)
   return known.name
 end
 
--- The part of a width in the name of a function that is not for the width of the model.
+-- The suffix of a function's name for its width; empty for the model's width.
 function M.suffix(width)
   return width.text == "WIDTH" and "" or "_" .. width.text:lower():gsub("%W+", "_")
 end
 
--- The record of a norm, forward or backward: members that it keeps for the backward pass, and its scale.
+-- The record of a norm, forward or backward: saved numbers for the backward pass, and its scale.
 function M.norm(at, op, routine, call)
   return { call = call, routine = routine, scale = at.p .. op.p.name .. "_scale",
     xhat = at.kept .. op.name .. "_xhat", rstd = at.kept .. op.name .. "_rstd" }
 end
 
--- Adds makers of records for operations that go over the rows of one value, forward and backward. routine(state, op,
--- kernel, ending): the function for rows; with_dropout(state, at, op, record): the record and those of its dropout.
+-- Adds makers of records for operations over the rows of one value, forward and backward. routine(state, op, kernel,
+-- ending): the function for rows; with_dropout(state, at, op, record): the record and the records of its dropout.
 function M.over_rows(forward, back, routine, with_dropout)
   for kind, about in next, ops.over_rows() do
     forward[kind] = function(state, at, op)
@@ -139,8 +139,8 @@ function M.norm_grad(b)
   return ("%sadd_%snorm%s_grad"):format(prefix, drops, b.adds and "_sum" or "")
 end
 
--- Members of a struct { type, name, key, about } as lines: neighbours of one key and meaning stand in one line; one of
--- `most` columns takes no more.
+-- Members of a struct { type, name, key, about } as lines: neighbours with one key and meaning share a line up to
+-- `most` columns.
 function M.members(list, most)
   local lines = {}
   for _, member in ipairs(list) do

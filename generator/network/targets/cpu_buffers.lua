@@ -1,4 +1,4 @@
--- Memory of the network on the CPU: buffers as members of structs, what lay_out takes for them, and as data.
+-- Memory of the network on the CPU: buffers as members of structs, as requests of lay_out, and as data.
 --
 -- Input: a network (builder.lua), a list of buffers (buffers.lua). Output: lines of text; records for
 -- templates/cpu/buffer.tpl; { name, form, channels, stream, kept, family }.
@@ -8,7 +8,7 @@ local lists = require("base.lists")
 
 local M = {}
 
--- The stream of a length, tokens or rows, where a network has several.
+-- The prefix of a stream's lengths, tokens and rows; empty in a network with one stream.
 function M.of_stream(net, stream)
   return net.streams[2] and stream.name .. "." or ""
 end
@@ -32,14 +32,14 @@ function M.members(net, list)
   end), 59)
 end
 
--- The lengths of a family's sides in a workspace.
+-- The lengths of a family's queries and keys in a workspace.
 local function sides(family)
   local queries, keys = ("w->%slength"):format(family.queries.at), ("w->%slength"):format(family.keys.at)
   return family.cross and queries .. ", " .. keys or queries
 end
 
--- Bytes that lay_out takes: always, and in training alone. by_mode: training takes more. Rows of one of several streams
--- have no word of their own.
+-- The buffers that lay_out takes: always, and in training alone. by_mode: training takes more. With several streams,
+-- rows have no variable, so the text multiplies.
 function M.of(net, list, at, used)
   local rooms = { always = {}, training = {}, by_mode = false }
   for _, b in ipairs(list) do
@@ -53,7 +53,7 @@ function M.of(net, list, at, used)
   return rooms
 end
 
--- The rooms as data, for counts of memory (memory.lua).
+-- The buffers as data, for counts of memory (memory.lua).
 function M.data(list)
   return lists.map(list, function(b)
     return { name = b.name or b.family.name, form = b.form, channels = b.width and b.width.count,
@@ -61,7 +61,7 @@ function M.data(list)
   end)
 end
 
--- The families of attentions that a list of buffers keeps.
+-- The families of attentions in a list of kept buffers.
 function M.families(list)
   return lists.map(list, function(b) return b.family and b.family.name end)
 end

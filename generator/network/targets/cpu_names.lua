@@ -10,7 +10,7 @@ local rooms = require("network.targets.cpu_buffers")
 
 local M = {}
 
--- Functions of kernels/cpu that could be called as one that is named after a value.
+-- Functions of kernels/cpu whose names could collide with functions named after values.
 local KERNELS = lists.matches([[layer_norm rms_norm norm_row rms_row bias dropout class matmul_weight tied_class
   add_branch add_row add_norm add_norm_sum add_dropout_norm add_dropout_norm_sum rms_add_norm rms_add_norm_sum
   rms_add_dropout_norm rms_add_dropout_norm_sum]], "%S+")
@@ -30,8 +30,8 @@ function M.taken()
   return taken
 end
 
--- Names that a scope's records need: w, the workspace; s, the layer's state; p, g, panels; all and part, where
--- rows are left out: all tokens, and those of this repetition that are read.
+-- Names for a scope's records: w, the workspace; s, the layer's state; p, g, panels; if rows are left out, all and
+-- part: all tokens, and the tokens that this repetition computes.
 function M.of_scope(cpu, scope)
   local of
   if scope == cpu.net then
@@ -44,8 +44,8 @@ function M.of_scope(cpu, scope)
   return of
 end
 
--- The parts of records of an entry of a list (calls.lua), and its rows and tokens; where it leaves rows out,
--- those that it has.
+-- The parts of records of a list's entry (calls.lua), and its rows and tokens; if the entry leaves rows out, those that
+-- it computes.
 function M.of_entry(cpu, at, entry, place)
   local value = (entry.op or entry).out or entry.to
   local of = at.partly and at.of_part or at.w .. rooms.of_stream(cpu.net, value.stream)
@@ -65,8 +65,8 @@ local function place_in_block(cpu, scope, at, value, back)
   return (cpu.buffers.scopes[scope].read[value] and at.kept or at.w) .. value.name
 end
 
--- Values of the network that only a block takes, as its input, lie where the block's first repetition reads; the last
--- result lies in the `output` of its width and stream. mode: "train" or "evaluate".
+-- The place of a network's value. A value that only a block takes, as its input, is where the block's first repetition
+-- reads; the last result is in the `output` of its width and stream. mode: "train" or "evaluate".
 local function place_in_network(cpu, value, mode)
   if not value.carried then
     return "w." .. value.name
@@ -78,8 +78,7 @@ local function place_in_network(cpu, value, mode)
   return "w." .. buffers.of_stream("output", value)
 end
 
--- Places of a scope's values: a function of the value. mode: "train", "evaluate", of a block "back" in the backward
--- pass.
+-- A function that gives the place of a scope's value. mode: "train", "evaluate"; "back" for a block's backward pass.
 function M.placer(cpu, scope, at, mode)
   return function(value)
     if scope == cpu.net then

@@ -1,27 +1,28 @@
--- The network on the CPU: its lists with the names that the generated code has for everything.
+-- The network on the CPU: its lists with the names of generated code for everything.
 --
 -- Input: a network (builder.lua), its lists, structs of parameters, room: its buffers. Output, pure data:
 --   blocks      { name, title, count, uses, loops, state, kept, forward, backward, ... } in order
---   pass        what one block of sequences goes through: { train, evaluate, backward }
+--   pass        the steps of one block of sequences: { train, evaluate, backward }
 --   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, of }
---   rows        likewise those that go over rows: norms, sums, activations: { template, name, width, ... }
---   part        where rows that nobody reads are left out (labelled_rows.lua), what one would cost: { per_token,
---               per_pair, pairs }, else false; of blocks: whether the last repetition leaves some out, by direction
---   vocabulary  where the first layer has rows of symbols for those of tokens (vocabulary_rows.lua), what one of these
---               would cost: { per_token }, else false; of blocks: whether the first repetition has, by direction
---   members     of the workspace: buffers (buffers.lua), as lines of a struct; rooms: what lay_out takes for them;
---               workspace: the same as data; of blocks likewise, there `kept`
---   places      dropout sites of a layer, at most; masks: whether values have some; tied: the table of tokens that is
---               the output layer's weight, or false
---   attended    family -> { queries, keys, contribution }: what a layer's state calls them
+--   rows        the functions over rows, each compiled once: norms, sums, activations: { template, name, width, ... }
+--   part        if unused rows are left out (labelled_rows.lua), the cost of one such row: { per_token, per_pair,
+--               pairs }, else false; of blocks: whether the last repetition leaves some out, by direction
+--   vocabulary  if the first layer computes rows of symbols for tokens (vocabulary_rows.lua), the cost of one row:
+--               { per_token }, else false; of blocks: whether the first repetition does so, by direction
+--   members     of the workspace: buffers (buffers.lua), as lines of a struct; rooms: requests of lay_out for them;
+--               workspace: the same as data; of blocks likewise, named `kept`
+--   places      dropouts of a layer, at most; masks: whether values have masks; tied: the table of tokens that is the
+--               output layer's weight, or false
+--   attended    family -> { queries, keys, contribution }: their names in a layer's state
 --   embeddings  { routine, vectors, scale, stream, of, drops, keep, place, additive, vocabulary }, a function each;
 --               vectors: the parameter
---   labelled    of which stream labels are
---   decoding    where the labelled stream can be decoded token by token (decoding.lua), else false: ahead, what runs
---               once; each, what runs with every token; blocks: those of the stream, { name, uses, caches, ahead,
---               each }, the last two functions with what they mention; stream: its number; of: as below
--- `of`, `labelled`: "source." where a workspace has the lengths of several streams, else "".
--- A record of an operation has its template and, by role, the text of what it is handed: "s->hidden", "p->up_bias".
+--   labelled    the prefix of the labelled stream's lengths
+--   decoding    if the labelled stream can be decoded token by token (decoding.lua), else false: ahead, the part that
+--               runs once; each, the part that runs with every token; blocks: those of the stream, { name, uses,
+--                 caches,
+--               ahead, each }, the last two functions with the names that they read; stream: its number; of: as below
+-- `of`, `labelled`: "source." in a workspace with the lengths of several streams, else "".
+-- A record of an operation has its template and, by role, the text of its arguments: "s->hidden", "p->up_bias".
 
 local buffers = require("network.lists.buffers")
 local builder = require("network.graph.builder")
@@ -37,7 +38,7 @@ local rows = require("network.targets.cpu_rows")
 
 local M = {}
 
--- Evaluation, and behind each place what is traced there: the embedding, attentions, results of blocks.
+-- The records of evaluation, followed at the embedding, attentions and results of blocks by records that trace.
 local function trace_records(cpu)
   local list = {}
   for _, record in ipairs(records.forward(cpu, cpu.net, "evaluate")) do
@@ -72,7 +73,7 @@ local function block_of(cpu, block, panels)
   }
 end
 
--- The functions that embed a stream each.
+-- The functions that embed streams, one for each embedding.
 local function embedding_functions(cpu)
   return embeddings.functions(cpu.net, function(op)
     return { keep = op.keep or false, stream = op.stream.index, of = rooms.of_stream(cpu.net, op.stream),
@@ -80,7 +81,7 @@ local function embedding_functions(cpu)
   end)
 end
 
--- The names that a layer's state has for the queries, the keys and the contribution of its attention, by family.
+-- The names in a layer's state of the queries, keys and contribution of its attention, by family.
 local function attended(net)
   local by_family = {}
   for _, op in ipairs(ops.of_kind(net, "attention")) do
@@ -90,7 +91,7 @@ local function attended(net)
   return by_family
 end
 
--- A list of what decoding runs of a block, and what of the layer's it mentions.
+-- The records of a block that one part of decoding runs, and the layer's names that they read.
 local function part_of(cpu, block, stream, ahead, cached)
   local list = records.decoding(cpu, block, stream, ahead)
   local read = calls.reads(list)
@@ -112,7 +113,7 @@ local function decoded_block(cpu, block, stream)
     ahead = part_of(cpu, block, stream, true, cached), each = part_of(cpu, block, stream, false, cached) }
 end
 
--- Blocks of the decoded stream are called in both parts; ahead only where they do something there.
+-- The decoded stream's blocks run in both parts of decoding; in the first part only if they have work there.
 local function decoded(cpu, stream)
   local net = cpu.net
   local of = { stream = stream.index, of = rooms.of_stream(net, stream), blocks = {},
@@ -135,9 +136,9 @@ local function decoded(cpu, stream)
   return of
 end
 
--- part: the rows that somebody reads (labelled_rows.lua), or nil; vocabulary: those that are alike
--- (vocabulary_rows.lua), or nil; room gets what they are copied to. stream: that which is decoded token by token, or
--- nil. eval_dropout: dropout stays on in evaluation.
+-- part: the labelled rows (labelled_rows.lua), or nil; vocabulary: the equal rows (vocabulary_rows.lua), or nil; room
+-- gains the buffers of both. stream: the stream that is decoded token by token, or nil. eval_dropout: evaluation
+-- applies dropout.
 function M.derive(net, executed, structs, room, part, vocabulary, stream, eval_dropout)
   local taken, tied = names.taken(), net.classified.op.tied
   local cpu = { net = net, lists = executed, buffers = room, part = part, part_rooms = {}, part_taken = {},

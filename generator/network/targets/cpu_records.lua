@@ -1,4 +1,4 @@
--- An operation on the CPU: by role, the text of what its call is handed (calls.lua), or a template of templates/cpu/op.
+-- An operation on the CPU: by role, the text of its call's arguments (calls.lua), or a template of templates/cpu/op.
 --
 -- Input: the state of cpu_network.lua (net, lists, buffers; products, gradients and rows, the functions so far), a
 -- scope of the network, "train" or "evaluate". Output: records, of the forward list or of the backward list.
@@ -20,7 +20,7 @@ local function_for, suffix = calls.function_for, calls.suffix
 
 local forward = {}
 
--- The function of a norm, by its form; drops: what is dropped out on the way, or false.
+-- The function of a norm, by its form; drops: the name of the dropout rate in it, or false.
 local function norm_routine(cpu, op, form, drops, new)
   local rate = drops and drops ~= "BRANCH" and "_" .. drops:lower() or ""
   local name = (op.norm == "rms" and "rms_" or "") .. form .. suffix(op.out.width) .. rate
@@ -38,12 +38,12 @@ local function norm_function(cpu, op)
     drop_kernel = kernel:format("dropout_") })
 end
 
--- The layer in the counter of random numbers, where masks are of a layer.
+-- The layer in the counter of random numbers, for masks of a layer.
 local function site_of(scope)
   return ("(uint32_t)%s + %d"):format(scope.index, scope.first_site)
 end
 
--- The drawing of an operation's masks.
+-- The record that samples an operation's masks.
 local function drawn(cpu, at, op)
   return { kind = "draw", call = "draw_masks(self, part, site, place, below, length, width, keep)",
     asked = not cpu.eval_dropout and "train", part = at.partly and at.part or at.all,
@@ -53,7 +53,7 @@ local function drawn(cpu, at, op)
     width = op.out.width.text, keep = at.kept .. op.keep }
 end
 
--- The masks that a sum is handed.
+-- The masks that a sum receives.
 local function mask_of(cpu, at, op)
   local form = cpu.eval_dropout and "%s" or "train ? %s : NULL"
   return op.dropout and form:format(at.kept .. op.keep) or false
@@ -64,7 +64,7 @@ local function dropped(at, op, x, elements)
     keep = at.kept .. op.keep, factor = op.dropout.name .. "_KEEP_SCALE", x = x }
 end
 
--- Results of an operation are dropped out where they lie: its record, and those behind it.
+-- The records of an operation whose result is dropped out in place: its own record, and two records after it.
 local function dropped_in_place(cpu, at, op, record, elements)
   if not op.dropout then
     return record
@@ -83,7 +83,7 @@ function forward.product(cpu, at, op)
     panels = at.panels .. op.weight, bias = op.p.bias and at.p .. op.weight .. "_bias" })
 end
 
--- The tokens of a value of the network that is traced, where there are several streams.
+-- The tokens of a traced value of the network, if there are several streams.
 local function traced(cpu, value)
   return cpu.net.streams[2] and ("w.%stokens"):format(rooms.of_stream(cpu.net, value.stream)) or false
 end
@@ -94,7 +94,7 @@ function forward.norm(cpu, at, op)
   return record
 end
 
--- A sum, and ahead of it the drawing of its masks; ahead of that what its operands need.
+-- The records of a sum; with dropout, the record that samples its masks comes first.
 local function sum_of(cpu, at, op, record)
   record.residual, record.branch, record.mask = at.residual, at.branch, mask_of(cpu, at, op)
   return op.dropout and drawn(cpu, at, op) or record, op.dropout and record
@@ -119,13 +119,14 @@ function forward.add(cpu, at, op)
     "routine(tokens, residual, branch, mask, out)"))
 end
 
--- The function for rows of a kernel, and of its gradient.
+-- The function that applies a kernel, or its gradient, to rows.
 local function kernel_routine(cpu, op, kernel, ending)
   return function_for(cpu.rows, table.concat({ kernel, ending, op.out.width.text }, " "), kernel .. "_" .. op.out.name
     .. ending, { template = ("cpu/rows/activation%s.tpl"):format(ending), kernel = kernel, width = op.out.width.text })
 end
 
--- An attention, on both ways. part: which of its queries it is asked for, where that is not all of them in every layer.
+-- The record of an attention, forward or backward. part: the queries to compute, unless it is all queries in every
+-- layer.
 local function attention_record(cpu, at, op, routine)
   return { routine = routine:format(op.family.name), part = cpu.part and cpu.part.partial[op] and at.part or false,
     kept = "&" .. at.kept .. op.family.name, kv = op.kv ~= op.q and at.kv }
@@ -143,7 +144,7 @@ function forward.embed(cpu, _, op)
   return { call = "routine(self, out)", routine = embeddings.routine(cpu.net, op), traced = traced(cpu, op.out) }
 end
 
--- The place of the sampled positions of a stream's tokens, or false. of: its part of the workspace.
+-- The sampled positions of a stream's tokens, or false. of: the stream's prefix in the workspace.
 local function drawn_positions(at, op, of)
   local draw = op.encoding.draw
   if not draw then
@@ -159,7 +160,7 @@ local function elements_of(at, of)
   return ("%s%stokens * WIDTH"):format(at.w, of)
 end
 
--- The record that adds vectors of positions, or takes their gradient; vectors: in a parameter, or in tables of
+-- The record that adds vectors of positions, or that takes their gradient; vectors: in a parameter, or in tables of
 -- positions.
 local function place_record(cpu, at, op, form, vectors, call)
   local of = rooms.of_stream(cpu.net, op.out.stream)
@@ -175,13 +176,13 @@ function forward.place(cpu, at, op)
   return dropped_in_place(cpu, at, op, record, elements)
 end
 
--- All repetitions: the input of each where it is kept, else the stream's one buffer.
+-- All repetitions: each repetition's input if it is stored, else the stream's one buffer.
 function forward.block(cpu, at, op, mode)
   local block = op.block
   local kept = mode == "train" and cpu.buffers.scopes[block].read[block.entry]
   local each, home = ("w.%s[l].input"):format(block.name), "w." .. buffers.of_stream("output", op.out)
   local after = ("w.%s[l + 1].input"):format(block.name)
-  local own = not op.x.carried and at.x -- the input is read by others, too, and stays
+  local own = not op.x.carried and at.x -- other operations read the input as well
   return { call = "routine(self, 'l', cache, input, output)", name = block.name, uses = block.uses, loops = block.loops,
     count = block.count_name, template = "cpu/op/block.tpl", routine = block.name .. "_forward", cache = false,
     traced = traced(cpu, op.out),
@@ -304,7 +305,7 @@ function M.forward(cpu, scope, mode)
   local place = names.placer(cpu, scope, at, mode)
   local maker = maker_of(cpu, scope, at, place, records, mode)
   for _, op in ipairs(cpu.lists[scope].forward) do
-    if op.kind ~= "classify" or mode ~= "train" then -- in training the way back begins with it
+    if op.kind ~= "classify" or mode ~= "train" then -- in training the backward pass begins with it
       maker(forward, op)
       rows.made(cpu, at, records, place, op)
     end
@@ -314,8 +315,8 @@ end
 
 local DROPS = { draw = true, drop = true }
 
--- Records of decoding, for a block of the decoded stream or for the network: with every token, or ahead. Nothing is
--- dropped out; keys and values lie in a cache, which an attention of the stream to itself fills as it goes.
+-- Records of decoding, for a block of the decoded stream or for the network: with every token, or before all of them.
+-- There is no dropout; keys and values are in a cache, which self-attention of the stream fills.
 function M.decoding(cpu, scope, stream, ahead)
   local at, records, cached = names.of_scope(cpu, scope), {}, {}
   local place = names.placer(cpu, scope, at, "evaluate")

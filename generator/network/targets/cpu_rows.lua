@@ -1,9 +1,9 @@
--- Records of what the CPU does for some rows alone: in the last repetition of a block for those of labelled tokens
--- (labelled_rows.lua), in the first one for those of the vocabulary's symbols (vocabulary_rows.lua).
+-- Records for work on some rows alone on the CPU: in the last repetition of a block on the rows of labelled tokens
+-- (labelled_rows.lua), in the first repetition on the rows of the vocabulary's symbols (vocabulary_rows.lua).
 --
--- Input: the state of cpu_network.lua, where `part` and `vocabulary` are what these modules give, or nil; a scope,
--- names of it (cpu_names.lua). In generated code `part` and `distinct` say which rows a repetition has: those of all
--- tokens, or some. Taking, spreading, copying and summing rows are no work where they are all.
+-- Input: the state of cpu_network.lua, with `part` and `vocabulary` from these modules, or nil; a scope and its names
+-- (cpu_names.lua). In generated code `part` and `distinct` give the rows of a repetition: all tokens, or some. If they
+-- are all tokens, taking, spreading, copying and summing rows do no work.
 
 local buffers = require("network.lists.buffers")
 local calls = require("network.targets.calls")
@@ -28,8 +28,8 @@ function M.add_buffers(cpu)
   end
 end
 
--- The buffer for the labelled rows of a value that has all: <value>_read, or with a number. Its first reader counts as
--- who writes it.
+-- The buffer for the labelled rows of a value that has all rows: <value>_read, or with a number. Its first reader
+-- counts as its writer.
 local function labelled_buffer(cpu, value, reader)
   local taken = lists.set(lists.map(cpu.buffers.workspace, function(b) return b.name end))
   local name, number = value.name .. "_read", 1
@@ -45,9 +45,9 @@ local function labelled_buffer(cpu, value, reader)
   return name
 end
 
--- A function from an entry of a scope's list to the names and places of values that its records have. Where an entry
--- has some rows alone, those of a value that has all are taken by a record ahead of the first that reads them: labelled
--- ones in each direction, but in the network's own step once; those of the vocabulary of the block's input.
+-- A function from a list's entry to the names and places of its records' values. If the entry computes some rows alone,
+-- a record before the first reader takes them from a value that has all rows: labelled rows in each direction, but once
+-- in the network's own step; the vocabulary's rows from the block's input.
 function M.naming(cpu, scope, at, place, records, mode)
   local partial = cpu.part and cpu.part.partial or {}
   local done = cpu.vocabulary and cpu.vocabulary.block == scope and cpu.vocabulary.done or {}
@@ -84,7 +84,8 @@ function M.naming(cpu, scope, at, place, records, mode)
   end
 end
 
--- Behind an operation: its values' rows become those of all tokens; behind the embedding what it gives every symbol.
+-- Appends records after an operation: its values' rows are copied to all tokens; the embedding also makes rows of
+-- symbols.
 function M.made(cpu, at, records, place, op)
   local vocabulary = cpu.vocabulary
   for _, value in ipairs(vocabulary and ops.results(op) or {}) do
@@ -99,8 +100,8 @@ function M.made(cpu, at, records, place, op)
   end
 end
 
--- Ahead of an entry, or at the end of a scope: gradients of labelled rows become those of all, and those of all tokens
--- those of symbols.
+-- Appends records before an entry, or at the end of a scope: gradients of labelled rows are spread to all rows, and
+-- gradients of all tokens are summed by symbol.
 function M.gradients(cpu, at, records, key)
   local symbols = cpu.vocabulary and cpu.vocabulary.summed[key]
   local function add(kind, call, list, distinct)
