@@ -1,9 +1,9 @@
--- The arrays of device code: what a layer keeps, and what a block of threads has besides, as members of structs.
+-- The arrays of device code, which layers and blocks of threads store, as members of structs.
 --
--- A member is { name, type, count, at_a_time, about }: count, how many elements there are for all sequences, at_a_time
--- for those that attention works on at a time; with the words of streams (M.streams).
--- type: "reals" are known to the compiler to lie in global memory. "real *" is what the loops over pairs read: with the
--- other type they would need 10 to 20 registers more, with as many loads of memory.
+-- A member is { name, type, count, at_a_time, about }: count, its elements for all sequences; at_a_time, its elements
+-- for the sequences that attention processes at a time; in the variables of streams (M.streams).
+-- type: the compiler knows that "reals" lie in global memory. The loops over pairs read "real *": with the other type
+-- they would need 10 to 20 registers more, with as many loads of memory.
 
 local buffers = require("network.lists.buffers")
 local calls = require("network.targets.calls")
@@ -24,9 +24,9 @@ local function read_by_pairs(device)
   return lists.set(lists.names(list))
 end
 
--- Names of a stream's tokens: T, of a sequence, in the argument T; rows, those of all sequences
--- where members are placed; all_rows, a function; tokens, of the block's; at: in front of names; input_draws, drawn
--- positions of what is added to tokens; sequences, the function that finds those of the block's sequences.
+-- Names of variables of a stream's tokens: T, the tokens of a sequence (the argument T); rows, those of all sequences
+-- where members are placed; all_rows, a function; tokens, of the block; at: the prefix of names; input_draws, sampled
+-- positions of vectors added to tokens; sequences, the function that finds the positions of the block's sequences.
 function M.streams(net)
   local list, by_stream = {}, {}
   for i, stream in ipairs(net.streams) do
@@ -40,7 +40,7 @@ function M.streams(net)
   return list, by_stream
 end
 
--- Declarations of the rows of streams: of so many sequences, of those in front of a first one; on the host a number.
+-- Declarations of the rows of streams: of some sequences, of those before a first one; for the host a number.
 function M.row_words(streams)
   local function each(form, first, second)
     return table.concat(lists.map(streams, function(words) return form:format(words[first], words[second]) end), ", ")
@@ -72,7 +72,7 @@ local function rows(words, name, type, width, about)
   return member(words, name, type, each, shape_of(words, each) .. (about and " " .. about or ""))
 end
 
--- Numbers of a family's heads: `sides`, the words of its queries and keys.
+-- A member with numbers for each head of a family; words: the variables of its queries or keys.
 local function of_heads(words, family, name, type, about, times)
   local each = (times and times .. " * " or "") .. family.PREFIX .. "HEADS"
   return member(words, family.prefix .. name, type, each,
@@ -94,7 +94,7 @@ local function sides_of(device, op)
   return { queries = device.words[op.q.stream], keys = device.words[op.kv.stream] }
 end
 
--- Values of a layer that a family of attentions keeps.
+-- Adds the members of a family of attentions that a layer stores.
 local function family_kept(sides, family, list)
   local function keep(words, name, type, about)
     list[#list + 1] = of_heads(words, family, name, type, about)
@@ -112,7 +112,7 @@ local function family_kept(sides, family, list)
   end
 end
 
--- The workspace of its backward pass.
+-- Adds the workspace of a family's backward pass.
 local function family_work(sides, family, list)
   local attends, normaliser = family.attends, family.normaliser
   local at_a_time = attends.pairs and " at a time" or ""
@@ -152,8 +152,8 @@ local function member_of(device, buffer, plain)
   return rows(device.words[buffer.stream], buffer.name, plain[buffer.name] and PLAIN or GLOBAL, width, buffer.about)
 end
 
--- Values that a layer keeps; its output last. Those of attention lie together, its result after them: the compiler
--- loads neighbours at once, and in another order attention over pairs has more instructions.
+-- Values that a layer stores; its output last. Values of attention lie together, with its result after them: the
+-- compiler loads neighbours at once, and in another order attention over pairs has more instructions.
 function M.kept(device, block)
   local list, plain = {}, read_by_pairs(device)
   for _, buffer in ipairs(device.buffers.scopes[block].kept) do
@@ -170,7 +170,7 @@ function M.kept(device, block)
   return list
 end
 
--- Values between blocks and what layers do not keep, then, in training alone, gradients and what attention works with.
+-- Values between blocks and values that no layer stores; then, for training alone, gradients and attention's work.
 function M.workspace(device)
   local always, training, plain = {}, {}, read_by_pairs(device)
   local blocks_give = {}

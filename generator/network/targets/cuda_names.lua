@@ -3,11 +3,11 @@
 -- Input: the state of cuda_network.lua (device). Output, pure data:
 --   attends      family -> names of its values: block, state and the parameters' types; q, kv, out, contribution and
 --                the gradients dq, dkv, dout, dcontribution; T, S: tokens of its sides, lengths and lengths_of_view:
---                both; keep: masks of its weights, or false; index: what counts the repetitions that they are of;
+--                both; keep: masks of its weights, or false; index: the variable that counts its repetitions;
 --                sequences: the function that finds the positions of its queries' sequences
 --   embeddings   { routine, vectors, scale, T, tokens, places, drawn, sequences, value, gradient, adds, adds_places,
---                tied, drops, mask, about }, a function each; vectors: the parameter; drawn: the positions of what is
---                added, where they are drawn for all sequences; tied: the readout has stored gradients of the table
+--                tied, drops, mask, about }, a function each; vectors: the parameter; drawn: the positions of added
+--                vectors, if all sequences share a sample; tied: the readout has stored gradients of the table
 --   contributions   the values that are contributions to an attention
 
 local attention = require("network.graph.attention")
@@ -21,7 +21,7 @@ local function of_op(backward, kind, op)
   return lists.find(backward, function(b) return b.kind == kind and b.op == op end)
 end
 
--- Whether gradients of the operation's table are stored before it on the way back, by another embedding.
+-- Whether another embedding stores gradients of the operation's table earlier in the backward pass.
 local function adds(backward, op)
   return lists.find(backward, function(b) return b.kind == "embed_grad" and b.op.p == op.p end).op ~= op
 end
@@ -47,7 +47,7 @@ local function attends(device, op, block)
   return names
 end
 
--- By family.
+-- The names of each attention's values, by family.
 function M.attends(device)
   local by_family = {}
   for _, op in ipairs(ops.of_kind(device.net, "attention")) do
@@ -56,13 +56,13 @@ function M.attends(device)
   return by_family
 end
 
--- The place of the positions of vectors that are added to a stream's tokens, where all sequences share a sample: those
--- of one stream with its first family's.
+-- The positions of vectors added to a stream's tokens, if all sequences share a sample; a single stream shares them
+-- with its first family.
 function M.input_draws(words, draw)
   return draw and "v->" .. (draw.apart and words.input_draws or draw.prefix .. "draws")
 end
 
--- Positions of vectors that are added in layer l of a block, by the name of its number, or for each sequence.
+-- Positions of vectors added in layer l of a block, by the name of its number, or for each sequence.
 function M.drawn_places(words, op, l)
   local draw = op.encoding.draw
   if draw and draw.kind == "sequence" then
@@ -73,8 +73,8 @@ function M.drawn_places(words, op, l)
     or ("%spositions_of(v, %s)"):format((placing or draw).prefix, l))
 end
 
--- Whether an embedding that comes before this one on the way back has stored gradients of positions: sums are a
--- stream's own, where every sequence draws they are in the table that all share.
+-- Whether an embedding earlier in the backward pass has stored gradients of positions. Each stream has its own sums,
+-- unless every sequence has its own sample: then all add to the one table.
 local function adds_places(backward, op)
   local draw = op.encoding and op.encoding.draw
   local by_sequence = draw and draw.kind == "sequence"
@@ -87,8 +87,7 @@ local function adds_places(backward, op)
   end
 end
 
--- The functions that embed a stream each; the gradients of a table that several of them share are stored by the first
--- one on the way back.
+-- The functions that embed streams. If embeddings share a table, the first in the backward pass stores its gradients.
 function M.embeddings(device)
   local back, net = device.lists[device.net].backward, device.net
   return embeddings.functions(net, function(op, i)

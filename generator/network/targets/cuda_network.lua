@@ -1,30 +1,30 @@
--- The network in device code: the same lists as on the CPU, with the names that device code has for everything, for the
--- templates of templates/cuda.
+-- The network in device code: the same lists as on the CPU, with the names of device code, for the templates of
+-- templates/cuda.
 --
--- Input: a network (builder.lua), its lists, and what cuda_half.lua has chosen. Output, pure data:
+-- Input: a network (builder.lua), its lists, and the choices of cuda_half.lua. Output, pure data:
 --   blocks     { name, comment, count, loops, uses, state, members, first, in_place, mask, forward, backward, ... } in
---              order; where there are loops, gradients are stored from use first_use on, and added by those before
---   pass       what a block of threads does with its examples: { train, evaluate }
---   rows       functions that go over rows, each compiled once: { template, name, kernel, width }
---   always     members of the workspace (cuda_buffers.lua), training: those that are there in training alone
---   place_sums sums of the rows of learned tables of positions, which the shards add up: { member, block, count }
+--              order; with loops, gradients are stored from use first_use on, and earlier uses add to them
+--   pass       the work of a block of threads on its examples: { train, evaluate }
+--   rows       functions over rows, each compiled once: { template, name, kernel, width }
+--   always     members of the workspace (cuda_buffers.lua), training: members that only training has
+--   place_sums sums of the rows of learned position tables, over which shards add up: { member, block, count }
 --   masks      groups of dropout sites of the model's width: { first, places, layer, places_of, below_text,
---              stream_text }; places_of: in the counter, where that is another; sites: how many there are; places: of
---              a layer, at most, of any width
+--              stream_text }; places_of: in the counter, if they differ; sites: their number; places: of a layer, at
+--              most, of any width
 --   bits       masks of another width, and of attention's weights, an array each: { name, uses, bytes, about, layer,
 --              place, below }; bytes: of a sequence; drops: whether there are masks of either kind
---   attends, embeddings   what they call things: cuda_names.lua
---   streams    words of each (cuda_buffers.lua); lengths: the type of T that is handed around, of one stream a number,
---              of several a struct; row_words, most_rows, tokens, of blocks row_words: as these are declared; labelled:
---              the T of the stream that labels are of
---   phases     names of a wide model's phases (launches.lua), most_launches: of a step; false of a narrow one
+--   attends, embeddings   the names of their values: cuda_names.lua
+--   streams    the variables of each stream (cuda_buffers.lua); lengths: the type of the argument T, with one stream a
+--              number, with several a struct; row_words, most_rows, tokens, of blocks row_words: their declarations;
+--              labelled: the T of the labelled stream
+--   phases     names of a wide model's phases (launches.lua), most_launches: of a step; false for a narrow model
 --   tied       the table of tokens that is the output layer's weight, or false
 --   biased     whether products of a wide model have biases
--- Lists are records (cuda_records.lua); of a wide model { list, phases, reads }: what the host lists, phases with their
--- records, and what the host's list reads of what it is handed.
--- A layer reads the output of the one before, which is kept with what that one keeps. Between blocks values lie in the
--- workspace by their names; in evaluation a block that alone takes its input works in place.
--- What there is no device code for is an error { problem = true, what, line } of the description.
+-- Lists are records (cuda_records.lua); those of a wide model are { list, phases, reads }: the host's list of launches,
+-- phases with their records, and the arguments that the host's list reads.
+-- A layer reads the output of the previous layer, which that layer stores. Between blocks values lie in the workspace
+-- by their names; in evaluation a block that alone takes its input works in place. A network without device code is an
+-- error { problem = true, what, line } of the description.
 
 local buffers = require("network.lists.buffers")
 local builder = require("network.graph.builder")
@@ -71,7 +71,7 @@ end
 
 local ON_THE_WAY = { add = true, add_norm = true, embed = true, place = true }
 
--- Whether an operation drops out what it has made, as one more operation of the list; sums do on the way.
+-- Whether an operation's dropout is one more operation of the list; sums apply dropout themselves.
 local function drops_result(one)
   return one.dropout and one.keep and not ON_THE_WAY[one.kind]
 end
@@ -103,7 +103,7 @@ local function stream_of(op)
   return tostring(op.out.stream.index)
 end
 
--- A text for each operation of a list; where they differ, asked for by place.
+-- A text for each operation of a list; if the texts differ, an expression that selects by place.
 local function by_place(list, text_of, type)
   local last = text_of(list[#list])
   local text, plain = type .. last, true
@@ -114,7 +114,7 @@ local function by_place(list, text_of, type)
   return plain and last or text
 end
 
--- The places in the counter of a list's operations; false: they are 0, 1 and so on.
+-- The places of a list's operations in the counter; false if they are 0, 1 and so on.
 local function places_of(list)
   local places, same = {}, true
   for i, op in ipairs(list) do
@@ -139,8 +139,8 @@ local function bits_of(device, scope, op)
   return bits
 end
 
--- Masks of a scope's operations, in the order of their places, repetition behind repetition: of the model's width, and
--- others.
+-- Masks of a scope's operations, in the order of their places, repetition after repetition: masks of the model's width,
+-- and others.
 local function derive_masks(device, scope)
   local of_width = {}
   for _, op in ipairs(device.lists[scope].forward) do
@@ -161,7 +161,7 @@ end
 
 -- ---- a wide model ----
 
--- The names, out of those that a function is handed, that its list reads.
+-- The arguments of a function that its list reads.
 local function reads(list)
   local read = calls.reads(list)
   local own = { l = false, x = false }
@@ -183,19 +183,19 @@ local function of_block(device, launch)
     index = block.index, layer = block.layer, first = block.of_host, reads = block[way].reads })
 end
 
--- How the host's list says over how many rows a product is, where there are several streams.
+-- The host's variable for the rows of a product, if there are several streams.
 local function list_rows(device, entry)
   local op = entry.of_backward and entry.one.op or entry.one
   return device.net.streams[2] and "list->" .. device.words[op.x.stream].rows or false
 end
 
--- Products in the host's list; those of the way forward have a template.
+-- Products in the host's list; forward products have a template.
 local LISTED = {
   weight = "weight_gradient('list', of_rows, inner, columns, x, dy, adds, dweight)",
   input = "input_gradient('list', of_rows, inner, columns, dy, weight, adds, to)",
 }
 
--- A list, cut. layer: of the phase that is next; that of phases outside of blocks is the last before them.
+-- A list cut into launches. layer: of the next phase; for phases outside blocks, the last layer before them.
 local function launched(device, scope, training, list)
   local at, layer = scope == device.net and IN_NETWORK or IN_LIST, scope.entry and scope.index or "0"
   local host, phases, all = {}, {}, {}
@@ -226,9 +226,9 @@ local function launched(device, scope, training, list)
   return { list = host, phases = phases, reads = reads(host), reads_in_phases = reads(all) }
 end
 
--- How many launches a step is: so many, and so many for each layer of a block.
+-- The number of launches of a step: a constant, and a count for each layer of a block.
 local function most_launches(blocks, train)
-  local fixed = 2 + lists.count(train.list, function(launch) return not launch.block end) -- the step's begin and end
+  local fixed = 2 + lists.count(train.list, function(launch) return not launch.block end) -- begin and end
   local words = lists.map(blocks, function(block)
     return ("%d * %s"):format(#block.forward.list + #block.backward.list, block.uses)
   end)
@@ -253,13 +253,13 @@ local function drops(op)
   return op.dropout
 end
 
--- The first and the last phase of a block, which phase_names puts beside each other.
+-- The first and the last phase of a block, which are neighbours in phase_names.
 local function ends_of(forward, backward)
   local first, last = forward[1] or backward[1], backward[#backward] or forward[#forward]
   return first and first.name, last and last.name
 end
 
--- The streams whose rows there are among members.
+-- The streams whose rows members have.
 local function streams_of(device, members)
   local known = {}
   for _, member in ipairs(members) do
@@ -296,8 +296,8 @@ local function block_of(device, op)
   return one
 end
 
--- Sums of the rows of learned tables, which the shards add up: { member, block, count, times, T, drawn }; without a
--- block, of the embedding's. drawn: the positions of these rows, of layer l, where they are drawn.
+-- Sums of the rows of learned tables, over which shards add up: { member, block, count, times, T, drawn }; without a
+-- block, the embedding's. drawn: the sampled positions of these rows, of layer l, if any.
 local function place_sums(device, net)
   local list, embedded = {}, net.position_table
   for _, stream in ipairs(embedded and embedded.from_tables and not embedded.frozen and net.streams or {}) do
@@ -329,7 +329,7 @@ local function new_state(net, executed, given)
   return device
 end
 
--- given: wide, evaluates (dropout stays on in evaluation), noise (on inputs).
+-- given: wide, evaluates (evaluation applies dropout), noise (on inputs).
 function M.derive(net, executed, given)
   check(net)
   local device, of_net = new_state(net, executed, given), executed[net]

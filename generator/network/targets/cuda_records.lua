@@ -1,9 +1,9 @@
--- The operations of a network as records: by role, the text of what a call is handed (calls.lua), or a template of
+-- The operations of a network as records: by role, the text of a call's arguments (calls.lua), or a template of
 -- templates/cuda/op.
 --
--- Input: the state of cuda_network.lua (device), a scope, an entry of a list. Output: records; false: none.
--- Device code names things so: in a block w is the workspace, s the layer's state; outside of it b is the block of
--- threads. The kernels of norms, sums and copies go over rows of WIDTH channels.
+-- Input: the state of cuda_network.lua (device), a scope, an entry of a list. Output: records; false: none. In device
+-- code, within a block w is the workspace and s the layer's state; outside blocks b is the block of threads. The
+-- kernels of norms, sums and copies work on rows of WIDTH channels.
 
 local calls = require("network.targets.calls")
 local embeddings = require("network.targets.embeddings")
@@ -24,7 +24,7 @@ end
 local function place_in_block(device, scope, at, value)
   if value.external then
     local op = value.external.op
-    if op.kind == "block" and at.input then -- in the host's list, which has no names for other blocks' layers
+    if op.kind == "block" and at.input then -- the host's list has no names for other blocks' layers
       M.refuse(value.op or op, "a product of what block %s gives, in a wide model's block %s", op.block.name,
         scope.name)
     end
@@ -37,7 +37,7 @@ local function place_in_block(device, scope, at, value)
   return (device.buffers.scopes[scope].read[value] and at.kept or at.w) .. value.name
 end
 
--- The place of a value in the network; a block's output lies where its last repetition has put it.
+-- The place of a value in the network; a block's output is where its last repetition stored it.
 function M.place_in_network(at, value)
   local block = value.op.kind == "block" and value.op.block
   return block and at.state:format(block.name, block.uses) or at.w .. value.name
@@ -48,7 +48,7 @@ function M.refuse(op, what, ...)
   error({ problem = true, line = op and op.line, what = what:format(...) }, 0)
 end
 
--- For operations whose kernels have the width of the model compiled in.
+-- Refuses another width for operations whose kernels have the model's width compiled in.
 local function check_width(op, value)
   if value.width.text ~= "WIDTH" then
     M.refuse(op, "norms, sums and copies of %d channels, which is not the model's width (%s)", value.width.count,
@@ -58,12 +58,12 @@ end
 
 local NO_BIAS, NO_ROWS, NO_MASK = "NULL", "NULL", "NULL"
 
--- The name of a function of generated code, each once.
+-- The name of a function of generated code, which is made once.
 local function function_for(device, name, new)
   return calls.function_for(device.rows, name, name, new)
 end
 
--- when: "training" where the function is told whether it trains; outside of blocks it is known.
+-- The mask and factor of a dropout. when: "training" if an argument decides; outside blocks the mode is known.
 local function dropped(device, op, training)
   local scope = op.scope
   local outside = scope == device.net
@@ -75,7 +75,7 @@ local function dropped(device, op, training)
     when = on and "always" or outside and "never" or "training" }
 end
 
--- The masks that a function is handed, and what it multiplies by what is kept; false where nothing is dropped out.
+-- The masks that a function receives, and the factor of values that are not dropped; false without dropout.
 local function mask_of(device, op, training)
   local drop = op.dropout and dropped(device, op, training)
   if not drop then
@@ -85,7 +85,7 @@ local function mask_of(device, op, training)
   return forms[drop.when]:format(drop.mask), drop.rate
 end
 
--- Attention adds the bias of its contribution itself, and takes its gradient.
+-- Whether a product adds its bias; attention adds the bias of its contribution itself, and takes its gradient.
 function M.adds_bias(device, op)
   return op.p.bias and not device.contributions[op.out]
 end
@@ -101,7 +101,7 @@ function forward.product(device, at, op)
     out = at.out }
 end
 
--- The bias of a product that a library has made, and its rectifier.
+-- The bias and the rectifier of a product that a library has computed.
 function forward.add_bias(_, at, op)
   return { call = "add_bias(rows, columns, bias, rectified, out)", columns = op.out.width.text,
     bias = at.p .. op.weight .. "_bias", rectified = tostring(op.relu or false) }
@@ -135,7 +135,7 @@ function forward.add(device, _, op, training)
     routine = op.dropout and "add_dropout_branch" or "add_branch", mask = mask, rate = rate }
 end
 
--- The function for rows of a kernel, and of its gradient.
+-- The function that applies a kernel, or its gradient, to rows.
 local function kernel_routine(device, op, kernel, ending)
   return function_for(device, kernel .. "_rows" .. ending .. calls.suffix(op.out.width), {
     template = ("cuda/rows/activation%s.tpl"):format(ending), kernel = kernel, width = op.out.width.text })
@@ -146,7 +146,7 @@ local function drop_of(at, op, x, drop)
     x = x, mask = drop.mask, rate = drop.rate }
 end
 
--- Drops the result of an operation out in place.
+-- Applies dropout to the result of an operation in place.
 function forward.drop(device, at, op, training)
   local drop = dropped(device, op, training)
   local record = drop_of(at, op, at.out, drop)
@@ -154,7 +154,7 @@ function forward.drop(device, at, op, training)
   return drop.when ~= "never" and record
 end
 
--- Rotation by positions, forward (1) or backward (-1): queries with their keys, or each by themselves.
+-- The rotation by positions, forward (1) or backward (-1): of queries with their keys, or of each apart.
 local function turned(device, op, way, q, kv)
   local family = op.family
   local routine = family.prefix .. "rotate"
@@ -180,7 +180,7 @@ function forward.attention(device, at, op)
     training = op.dropout ~= nil and not device.given.evaluates and "training" }
 end
 
--- The first one draws the masks of the whole pass.
+-- The records of an embedding; the first one samples the masks of the whole pass.
 function forward.embed(device, _, op, training)
   local always, asked = device.given.evaluates, tostring(training)
   local draws = (device.masks[1] or device.bits[1]) and op == device.net.ops[1] and (training or always)
@@ -193,12 +193,12 @@ local function is_learned(op)
   return op.p ~= nil and not op.p.frozen
 end
 
--- The name of a block's sums of rows of tables of positions, which the shards add up.
+-- The name of a block's sums of rows of position tables, over which shards add up.
 function M.sums_of_places(op)
   return is_learned(op) and op.encoding.from_tables and op.scope.name .. "_places" or false
 end
 
--- The routine that adds vectors of positions: one for each stream, or for each block where their families draw apart.
+-- The routine that adds vectors of positions: one for each stream, or for each block if blocks' families sample apart.
 local function places_routine(device, op, words)
   local draw = op.encoding.draw
   local by_block = draw and not draw.apart and device.net.used_families[2]
@@ -263,12 +263,12 @@ function back.input_grad(_, at, b)
     other = b.relu and at.x or b.adds and at.to or NO_ROWS, rectified = tostring(b.relu ~= nil) }
 end
 
--- Behind an input gradient that a library has made.
+-- Rectifies an input gradient that a library has computed.
 function back.rectify_grad(_, at, b)
   return { call = "rectify_grad(elements, x, to)", elements = at.rows .. " * " .. b.op.x.width.text }
 end
 
--- Dropout of what they give is an operation of its own: forward.drop.
+-- Adds makers for operations over rows; dropout of their results is a separate operation, forward.drop.
 calls.over_rows(forward, back, kernel_routine, function(_, _, _, record) return record end)
 
 function back.attention_grad(device, at, b)
@@ -311,8 +311,8 @@ end
 
 -- ---- both ----
 
--- The records that stand for an operation, and what they are made with (calls.lua). at: names_of(device, scope), or
--- those of the host's list of launches (cuda_network.lua). training: else in evaluation.
+-- The names (calls.lua) and the records of an operation. at: names_of(device, scope), or the names of the host's list
+-- of launches (cuda_network.lua). training: false in evaluation.
 function M.records(device, scope, training, at, op)
   local entry = op.one
   local value = (entry.op or entry).out or entry.to

@@ -1,14 +1,14 @@
 -- Names of the embeddings of a network in generated code, on both targets.
 --
 -- Input: a network (builder.lua), an operation of it that embeds. A stream may be embedded more than once, each time
--- with a scale of its own.
+-- with its own scale.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
 
 local M = {}
 
--- The name of its functions: after its stream, where there are several; a stream's second one has a number.
+-- The name of an embedding's functions: with its stream, if there are several; with a number, if the stream has two.
 function M.routine(net, op)
   local number = 0
   for _, other in ipairs(ops.of_kind(net, "embed")) do
@@ -20,7 +20,7 @@ function M.routine(net, op)
   return "embed" .. (net.streams[2] and "_" .. op.stream.name or "") .. (number > 1 and "_" .. number or "")
 end
 
--- Factors of the vectors of tokens: { name, value }, each number once; none where a linear map makes them.
+-- Factors of the vectors of tokens: { name, value }, each value once; a linear map has none.
 function M.scales(net)
   local list, known = {}, {}
   for _, op in ipairs(ops.of_kind(net, "embed")) do
@@ -33,15 +33,15 @@ function M.scales(net)
   return list
 end
 
--- The name of what this one's are multiplied by, or false.
+-- The name of an embedding's factor, or false.
 local function scale_of(net, op)
   return op.p.kind ~= "linear" and lists.any(M.scales(net), function(scale)
     return scale.value == (op.scale or 1) and scale.name
   end)
 end
 
--- The functions that embed a stream each, as `more` has them of (operation, its number), with what both targets know:
--- number, routine, vectors (the parameter), scale, additive (what is added), drops.
+-- The embedding functions, with the fields that `more` gives for (operation, its number), and fields for both targets:
+-- number, routine, vectors (the parameter), scale, additive (the added encoding), drops.
 function M.functions(net, more)
   return lists.map(ops.of_kind(net, "embed"), function(op, i)
     local one = more(op, i)

@@ -1,15 +1,15 @@
--- A wide model's lists, cut into launches: its products are a library's, over all tokens of a batch, and what lies
--- between two of them is one phase of a kernel.
+-- A wide model's lists, cut into launches: a library computes its products, over all tokens of a batch, and the work
+-- between two products is one phase of a kernel.
 --
 -- Input: entries { kind, one, of_backward } in order (cuda_network.lua). Output: launches in order, each one of
 --   { product, entry }   "forward", "weight" (its gradient), "input" (its gradient); a forward product with a bias also
---                        has bias = { phase, ops }, for where the library does not add and rectify itself
+--                        has bias = { phase, ops }, for libraries that do not add and rectify
 --   { block, entry }     all launches of a block, repetition by repetition
 --   { phase, ops }       the phase's name; entries
--- Biases and rectifiers ride on forward products: they round as ours do, the sum first, then what is added to it. Other
--- activations do not, as elementary functions are our own; nor does the gradient of a bias, whose order of sums is part
--- of the bits: it is an operation before the product that reads the same rows. The gradient of a rectifier is in one
--- phase with it, and would save no launch.
+-- Biases and rectifiers are part of forward products: libraries round as we do, the sum first, then the bias. Other
+-- activations are not, since our elementary functions differ. The gradient of a bias is not, since its order of sums is
+-- part of the bits: it is an operation before the product that reads the same rows. The gradient of a rectifier is in a
+-- phase in any case, and would save no launch.
 
 local M = {}
 
@@ -46,8 +46,8 @@ end
 
 local CUTS = { product = product, weight_grad = weight_grad, input_grad = input_grad }
 
--- A phase of the way forward is called after what its last operation gives, one of the way back after the value whose
--- gradient it begins with.
+-- The name of a phase: a forward phase is named after its last operation's result, a backward phase after the value
+-- whose gradient comes first.
 local function name_of(ops)
   local forward
   for _, op in ipairs(ops) do
@@ -62,7 +62,7 @@ local function name_of(ops)
   return (first.op and (first.op.name or first.op.out.name) or first.to.name) .. "_back"
 end
 
--- Gives a phase its name; the second of a name has a number behind it.
+-- Gives a phase its name; a repeated name gets a number.
 local function name(phase, scope, known)
   local text = ("PHASE_%s%s"):format(scope and scope:upper() .. "_" or "", name_of(phase.ops):upper())
   known[text] = (known[text] or 0) + 1

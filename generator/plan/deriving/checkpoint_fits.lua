@@ -1,4 +1,4 @@
--- Checks that the checkpoint a run begins with fits its model, as the trainer does later.
+-- Checks that a run's initial checkpoint fits its model, as the trainer does later.
 --
 -- Input: a plan with its tensors and digests, the facts of first_checkpoint.lua. Output: none; a difference raises an
 -- error { problem = true, field = "init", what, expected, hint }.

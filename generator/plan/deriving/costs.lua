@@ -1,16 +1,17 @@
 -- Costs of a step: floating-point operations and memory, for `plan` and for bench.
 --
 -- Input: a plan with its network; that network (builder.lua); the task's header (lengths as formulas). Output of
--- M.training: the results of the lengths; the longest decides what attention stores (recomputed_weights.lua). Of M.of:
+-- M.training: facts about the training lengths; the longest decides what attention stores (recomputed_weights.lua). Of
+-- M.of:
 --   flops           factors for the generated formulas; masked: families with masks, { family, count, of_head }, of a
 --                   pair of tokens in all heads and in one; flops_per_step; and `flops` of a whole step, all
---                   repetitions, mean over the training lengths, into the operations of plan.network (forward and
+--                   repetitions, mean over the training lengths, stored in the operations of plan.network (forward and
 --                   backward) and of plan.passes (each its own), there also kept_bytes and scratch_bytes
 --   vector_bytes    of all parameters; shared_bytes, tables_bytes of all threads, workspace_bytes of each, at the
 --                   widest level; memory_bytes of a process that trains with THREADS (memory.lua)
---   largest_block   { bytes, size, sequences }: the block that a workspace has room for
--- Counts are nominal: two operations per multiply-add, attention T^2 pairs by width twice, whatever its mask, backward
--- twice the forward, without the output layer.
+--   largest_block   { bytes, size, sequences }: the block for which a workspace has space
+-- Counts are nominal: two operations per multiply-add; attention counts T^2 pairs by width twice, whatever its mask;
+-- the backward pass counts twice the forward pass, without the output layer.
 
 local lists = require("base.lists")
 local memory = require("plan.deriving.memory")
@@ -19,8 +20,8 @@ local tasks = require("spec.task.tasks")
 
 local M = { THREADS = 2 }
 
--- Tokens of every stream over the training lengths: all, a list { S, T } or { T } for each; of finite data the longest
--- that are allowed.
+-- Tokens of every stream over the training lengths: all, a list { S, T } or { T } for each; dataset files have only the
+-- longest that are allowed.
 local function all_sizes(lengths, facts)
   if facts.data then
     return { tasks.most_streams(facts) }
@@ -49,7 +50,7 @@ function M.longest(lengths, facts)
   return math.max(table.unpack((means_of(all_sizes(lengths, facts)))))
 end
 
--- Tokens of training sequences, the most and the mean, in a part and in each stream.
+-- Tokens of training sequences, the largest number and the mean, in a part and in each stream.
 function M.training(plan, facts)
   local longest, tokens = means_of(all_sizes(plan.resolved.train.lengths, facts))
   for i, stream in ipairs(plan.streams) do
@@ -59,7 +60,7 @@ function M.training(plan, facts)
     mean_tokens = lists.sum(plan.streams, function(stream) return stream.mean_tokens end) }
 end
 
--- Operations of one sequence, forward. size: tokens of every stream, or those of all streams together.
+-- Operations of one sequence, forward. size: tokens of every stream, or the mean tokens of all streams.
 function M.forward(plan, size)
   local function tokens(s)
     return type(size) == "table" and size[s + 1] or size / #plan.streams
@@ -70,8 +71,8 @@ function M.forward(plan, size)
     end)
 end
 
--- Operations of a step at the mean training length, into every operation of a list; their sum. means: tokens of every
--- stream, and pairs; factor: how many times what the list says.
+-- Stores operations of a step at the mean training length in every operation of a list; returns their sum. means:
+-- tokens of every stream, and pairs; factor: a multiple of the list's counts.
 local function add_flops(plan, list, means, factor)
   return lists.sum(list, function(operation)
     local s, k = operation.stream + 1, operation.keys + 1
@@ -81,8 +82,8 @@ local function add_flops(plan, list, means, factor)
   end)
 end
 
--- Into every operation of the passes: kept_bytes and scratch_bytes of what it is the first to write, in a thread's
--- largest block, over all repetitions.
+-- Stores kept_bytes and scratch_bytes in every operation of the passes: bytes of the buffers that it writes first, in a
+-- thread's largest block, over all repetitions.
 local function add_bytes(plan, block)
   local kept, scratch = {}, {}
   for _, room in ipairs(memory.rooms(plan, block.size, block.sequences)) do
@@ -102,7 +103,7 @@ local function add_bytes(plan, block)
   end
 end
 
--- Sizes of which one has the largest block: of finite data all up to the longest that are allowed.
+-- Sizes among which one has the largest block: for dataset files all up to the longest that are allowed.
 local function block_sizes(facts, sizes)
   if not facts.data then
     return sizes
@@ -123,7 +124,7 @@ local function memory_of(plan, sizes, longest)
   return bytes
 end
 
--- Counts of the pairs that generated code on the CPU skips, since no query of a group sees them.
+-- Counts of the pairs that generated code on the CPU skips because no query of a group sees them.
 local function masked(plan, counts)
   return lists.map(plan.attentions, function(family)
     local count = family.mask.kind ~= "none" and counts[family.name]
@@ -145,7 +146,7 @@ function M.of(plan, net, facts)
   local longest, tokens, pairs_of = means_of(sizes)
   local means, per_step = { tokens = tokens, pairs = pairs_of }, 0
   for i, scope in ipairs(plan.network) do
-    per_step = per_step + add_flops(plan, scope.operations, means, 3 * scope.times) -- and back
+    per_step = per_step + add_flops(plan, scope.operations, means, 3 * scope.times) -- with the backward pass
     add_flops(plan, plan.passes[i].forward, means, scope.times)
     add_flops(plan, plan.passes[i].backward, means, scope.times)
   end

@@ -1,42 +1,42 @@
--- The plan's CUDA half: which device text is written, and the choices that fix the order of its sums.
+-- The plan's CUDA half: the device text that is written, and the choices that fix the order of its sums.
 --
 -- Input: the plan with its dimensions and facets, its network and that network's lists. Output: cuda and device, the
--- network in device code (cuda_network.lua), read by templates/cuda, and cuda_files; or, where there is no device code
--- for a network, device = false and no_device_code { what, line }. cuda:
+-- network in device code (cuda_network.lua), read by templates/cuda, and cuda_files; or, for a network without device
+-- code, device = false and no_device_code { what, line }. cuda:
 --
 --   threads            of a block
---   products           "generated": one kernel does whole steps; "library", from width library_width on: a step is a
+--   products           "generated": one kernel runs whole steps; "library", from width library_width on: a step is a
 --                      sequence of launches of a kernel's phases and of a library's products over the whole batch
 --   multiplies         the device text has products of its own: all, or those of tables
---   gradients          the type of what a shard adds up
+--   gradients          the type of a shard's sums
 --   chip, replicas     shards of a step in the two variants: their gradients are folded in order
 --   kernels            files of kernels/ that the device text begins with, before the optimiser's
 --   drawing            random numbers that come with a step, in the order in which they lie: { template, names,
---                      prefix } for the host, { member, at, count, about } for the device; sequences, T: where every
---                      sequence of a stream has positions of its own, the function that finds them, and tokens of one
+--                      prefix } for the host, { member, at, count, about } for the device; sequences, T: if every
+--                      sequence of a stream has its own positions, the function that finds them, and its tokens
 --   draw_scratch       ints of workspace that a draw needs
 --   begins, shared     tables are made at the start of a step; there is memory that the blocks share
 --   sums               gradients of tables are added up over shards before they reach the parameters
---   constants          where tensors lie that are not learned: { first, last, stride, columns, name }; nil without
+--   constants          places of tensors that are not learned: { first, last, stride, columns, name }; nil without
 
 --
--- And into each family of attentions `attends`, besides what cuda_network.lua calls its values:
+-- Each family of attentions gets `attends`, in addition to the names of its values from cuda_network.lua:
 --
 --   template           of its attention
 --   head_lanes         threads that share a head's channels in attention; head_part, channel, once, first_task, tasks:
---                      the words for it in the text; uneven_heads: not all of them have as many
+--                      their words in the text; uneven_heads: some threads have fewer channels
 --   slice              channels of Transformer-XL's vectors that a block makes at a time, in a wide model
 --   begins, sums       as above, for this family
 --   layer_gradients    attention writes gradients of the layer's parameters
---   owners             passes for what entries of tables gather from their pairs (attention/device.lua)
---   asks               whether weights are dropped out is asked while the kernel runs
---   dscore             what the gradient of a pair's score is called; unroll, keys_at_once: of loops over pairs
---   keys, key_stride, to_keys   words: how many keys there are, how far apart, and how far behind queries
---   pairs, pair_scores gradients of pairs are kept for such a pass, or for the keys'; those of scores, too
+--   owners             passes that sum what entries of tables gather from their pairs (attention/device.lua)
+--   asks               the running kernel tests whether weights are dropped out
+--   dscore             the name of the gradient of a pair's score; unroll, keys_at_once: of loops over pairs
+--   keys, key_stride, to_keys   words: the number of keys, their stride, and their offset behind queries
+--   pairs, pair_scores gradients of pairs are stored for an owners' pass or the keys' pass; also those of scores
 --   end_by_layer       the layers' learned numbers of a score are apart
---   draws              numbers are drawn for it: draw_rows rows of T, positions first, distances from row
---                      first_distances on; of cross-attention rows of T, then as many of S; draws_before: others lie
---                      behind them
+--   draws              random numbers are sampled for the family: draw_rows rows of T, positions first, distances from
+--                      row first_distances on; with cross-attention rows of T, then as many of S; draws_before: other
+--                      draws precede them
 
 local attention = require("network.graph.attention")
 local device_terms = require("attention.device")
@@ -48,23 +48,23 @@ local schema = require("spec.schema")
 local M = {}
 
 local THREADS = 256
-local CHIP_SHARDS = 128 -- about as many blocks as a large GPU has multiprocessors; chips.lua: others
+local CHIP_SHARDS = 128 -- about as many blocks as multiprocessors of a large GPU; chips.lua: others
 local REPLICA_SHARDS = 16 -- of a few sequences each, whose activations stay in the caches; teams divide them
-local GROUP_TOKENS = 256 -- of evaluation: that many go through the layers together
+local GROUP_TOKENS = 256 -- tokens of evaluation that go through the layers together
 -- Reals of shared memory, kernels/cuda/product.cu: two buffers of a tile's slabs, which are fewer in float64.
 local SLAB = 32 * 64
 local STAGING = { float32 = 6 * SLAB, tf32 = 6 * SLAB, bf16 = 6 * SLAB, float64 = 4 * SLAB }
 local TILE = 64 -- columns of a result that a block makes at a time: kernels/cuda/slab.cu
-local LIBRARY_WIDTH = 256 -- from here on products over the whole batch are worth their launches
-local LIBRARY_SHARDS = 256 -- a sequence each, of most batches
-local LIBRARY_GROUP_CHANNELS = 65536 * 256 -- of evaluation: tokens times width, about a gigabyte of activations
--- Channels of a head that a thread has in registers: of a head that is spread over threads, which those of wide models
--- are, and in other models those that are wider than what a thread alone can hold.
+local LIBRARY_WIDTH = 256 -- from this width on products over the whole batch are worth their launches
+local LIBRARY_SHARDS = 256 -- one sequence per shard in most batches
+local LIBRARY_GROUP_CHANNELS = 65536 * 256 -- tokens times width in evaluation: about a gigabyte of activations
+-- Channels of a head that a thread has in registers, if threads share the head: in wide models always, in others if the
+-- head is wider than one thread can hold.
 local HEAD_PART = { float32 = 16, tf32 = 16, bf16 = 16, float64 = 8 }
 local WHOLE_HEAD = 32
-local BLOCK_STATE = 1024 -- bytes of shared memory for what all threads of a block know: enough for most models
-local OTHER_STATE, STATE_STEP = 512, 256 -- of it, what is no array of the network's, at most; it grows in steps
-local OF_FAMILY = 9 -- addresses of tables, sums and draws; those of one are in OTHER_STATE
+local BLOCK_STATE = 1024 -- bytes of shared memory for the state of all threads of a block: enough for most models
+local OTHER_STATE, STATE_STEP = 512, 256 -- bytes of state outside the network's arrays, at most; steps of growth
+local OF_FAMILY = 9 -- addresses of tables, sums and draws; OTHER_STATE has those of one family
 
 local PRODUCTS = {
   float32 = { "cuda/product_fma.cu" },
@@ -78,11 +78,11 @@ local WARP_PRODUCTS = {
   bf16 = { "cuda/mma.cu", "cuda/product_bf16.cu" },
 }
 local WARP_STAGING = 8 * 32 * 32 -- reals of shared memory, kernels/cuda/product_warps.cu: a part for each warp
--- float64 stages more than a block of sm_75 may have.
+-- The least compute capability: float64 stages more than a block of sm_75 may have.
 local LEAST_ARCHITECTURE = { float32 = 75, float64 = 80, tf32 = 80, bf16 = 80 }
 
--- Threads among which a head's channels are spread: a power of two. Parts are of whole quads; where they are not even,
--- the last threads have fewer or none.
+-- The number of threads that share a head's channels: a power of two. Parts have whole quads; with uneven parts the
+-- last threads have fewer channels or none.
 local function head_lanes(head_width, precision)
   local quads, most, lanes = head_width // 4, HEAD_PART[precision] // 4, 1
   while quads > lanes * most do
@@ -91,7 +91,7 @@ local function head_lanes(head_width, precision)
   return lanes
 end
 
--- Whether a family of the plan has properties of terms.
+-- Whether a family of the plan has one of two properties of terms.
 local function any(plan, name, other)
   return lists.any(plan.attentions, function(family)
     return family.terms[name] and (not other or family[other])
@@ -133,7 +133,7 @@ local function kernels(plan, device, multiplies)
   return lists.append(list, lists.map(plan.operation_kernels, function(name) return ("cuda/%s.cu"):format(name) end))
 end
 
--- Elements whose gradient is for nothing: of each tensor the first and the last one, and `columns` of every `stride`.
+-- Tensors without a useful gradient: each one's first and last element, and `columns` of every `stride`.
 local function constants(plan)
   local list = lists.map(plan.tensors, function(t)
     local rows, columns = #t.shape == 2 and t.shape[1] or 1, t.shape[#t.shape]
@@ -143,8 +143,8 @@ local function constants(plan)
   return list[1] and list
 end
 
--- Shards of one model: train.shards where it is not its default, which is for CPUs; written or not, a default means the
--- same.
+-- Shards of one model: train.shards unless it is the default, which is made for CPUs; a default that is written out
+-- counts as left out.
 local function chip_shards(plan, most)
   local train = plan.resolved.train
   if train.shards ~= schema.at["train.shards"].default(plan.resolved) then
@@ -153,14 +153,14 @@ local function chip_shards(plan, most)
   return math.min(train.batch, most)
 end
 
--- An address for each array of the network, and what every model has.
+-- The size of a block's state: an address for each array of the network, and a part that every model has.
 local function block_state(plan, device)
   local arrays = #device.always + #device.training + #device.bits + OF_FAMILY * math.max(0, #plan.attentions - 1)
-    + lists.sum(device.blocks, function(block) return #block.members + 2 end) -- its layers, and what loops have besides
+    + lists.sum(device.blocks, function(block) return #block.members + 2 end) -- its layers, and state of loops
   return math.max(BLOCK_STATE, (OTHER_STATE + 8 * arrays + STATE_STEP - 1) // STATE_STEP * STATE_STEP)
 end
 
--- The network in device code; or false, and why there is none.
+-- The network in device code; or false, and the reason why there is none.
 local function network_of(net, executed, given)
   local made, why = diagnostics.attempt(network.derive, net, executed, given)
   for family, names in pairs(made and made.attends or {}) do
@@ -200,7 +200,7 @@ local function draws_of(family, attends, places)
   attends.reads_positions = randomized and (family.terms.turns or family.terms.tables or places)
 end
 
--- A family in device code, but for the names of the network's: cuda_network.lua.
+-- A family in device code, without the names of the network's values: cuda_network.lua.
 local function attends_of(plan, family, library)
   local terms, score = family.terms, family.terms.scaled and family.score.cuda
   local keeps = not library and device_terms.keeps_pairs(family)
@@ -226,7 +226,7 @@ local function attends_of(plan, family, library)
   return attends
 end
 
--- The families whose draws place what is added in blocks.
+-- The families whose draws place vectors that are added in blocks.
 local function placing(plan, net)
   local blocks = lists.filter(plan.streams[2] and {} or net.scopes, function(block)
     return lists.any(block.ops, function(op) return op.kind == "place" end)
@@ -245,8 +245,8 @@ local function derive_families(plan, net, library)
   end
 end
 
--- Names that templates see of a family here: its own, with the terms that it has on a device. They are copied in the
--- last step, since a plan is data.
+-- Sets the names that device templates see of a family: its own, with its terms on a device. The last step copies them,
+-- since a plan is data.
 local function name_families(plan)
   for _, family in ipairs(plan.attentions) do
     for name, value in next, family do
@@ -257,9 +257,9 @@ local function name_families(plan)
   end
 end
 
--- ---- what is drawn ----
+-- ---- random numbers ----
 
--- The positions of what is added to a stream's tokens, which several streams draw apart from their families.
+-- The positions of vectors added to a stream's tokens, which several streams sample apart from their families.
 local function input_drawing(plan, words)
   local draw, prefix = plan.input_draw, words.at .. "input_"
   return draw and draw.apart and draw.kind == "randomized" and { template = "cuda/draw_input.tpl", prefix = prefix,
@@ -268,7 +268,7 @@ local function input_drawing(plan, words)
     scratch = { { draw.PREFIX .. "MAX_POSITION", draw.max_position } } } or nil
 end
 
--- The positions of every sequence of a stream. They need no prefix in a model that draws nothing else.
+-- The positions of every sequence of a stream. They need no prefix in a model that samples nothing else.
 local function sequence_drawing(plan, words)
   local stream = plan.streams[words.index + 1]
   local reader = stream.by_sequence
@@ -292,7 +292,7 @@ local function family_drawing(family)
     about = family.cross and "[draws][T] of queries, [draws][S] of keys" or "[draws][T]", scratch = scratch }
 end
 
--- Ints of workspace: those of the draw that needs most.
+-- Ints of workspace: the largest need of a draw.
 local function draw_scratch(drawing)
   local most = { "0", 0 }
   for _, need in lists.nested(drawing, "scratch") do
@@ -301,7 +301,7 @@ local function draw_scratch(drawing)
   return most[1]
 end
 
--- Everything that is drawn, one behind the other.
+-- All draws, one after another.
 local function drawing_of(plan, device)
   local list = lists.flat({ input_drawing, sequence_drawing }, function(drawing)
     return lists.map(device.streams, function(words) return drawing(plan, words) end)
