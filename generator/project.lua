@@ -30,12 +30,12 @@ function M.new(root)
   return setmetatable({ root = root }, Project)
 end
 
--- A path of the repository; as short as it can be when we stand in its root.
+-- A path of the repository, without a prefix if we are in its root.
 function Project:path(relative)
   return self.root == lfs.currentdir() and relative or self.root .. "/" .. relative
 end
 
--- A file in the folder of builds as make knows it, which runs in the root.
+-- A file in the folder of builds, as make (which runs in the root) names it.
 function Project:build_goal(relative)
   self.builds = self.builds or builds.folder(self.root)
   return self.builds .. "/" .. relative
@@ -96,7 +96,7 @@ function Project:tasks()
   return d:count() == 0 and facts or nil, d:text()
 end
 
--- The facts of a task with these options, what is not among them being the default; nil without facts.
+-- The facts of a task with these options, and defaults for all others; nil without facts.
 function Project.task_with(_, facts, given)
   return facts and tasks.settle(facts, task_options.known(facts, given))
 end
@@ -112,8 +112,8 @@ function M.parse_sets(sets, d)
   end)
 end
 
--- Validates what load.lua made: { id, path, resolved, origins, warnings, task, data_files, score, network, init }; nil
--- when there are errors, from here or from before.
+-- Validates the result of load.lua: { id, path, resolved, origins, warnings, task, data_files, score, network, init };
+-- nil if there are errors, from here or from before.
 local function validated(loaded, d, facts)
   local resolved, more = validate.resolve(loaded, d, { tasks = facts })
   return resolved and {
@@ -123,7 +123,7 @@ local function validated(loaded, d, facts)
   }
 end
 
--- Resolves the spec of a name; or nil and the errors, as text and as data.
+-- Resolves the spec of a name; or returns nil and the errors, as text and as data.
 function Project:resolve(argument, sets)
   local path, message, errors = self:find_spec(argument)
   if not path then
@@ -157,7 +157,7 @@ local function add_plan(spec, d)
   return spec.plan and spec
 end
 
--- Resolves and plans: the same table with `plan`.
+-- Resolves and plans a spec: the same table with `plan`.
 function Project:plan(argument, sets)
   local spec, message, errors = self:resolve(argument, sets)
   if not spec then
@@ -172,7 +172,7 @@ function Project:find(argument, sets)
   return self:plan(argument, sets)
 end
 
--- Plans a spec's text that stands in no file; shown: where it is from.
+-- Plans a spec from text without a file; shown: the source of the text.
 function Project:plan_text(text, id, shown)
   local d = diagnostics.new()
   local given = { text = text, origin = function() return { path = shown, line = 1, col = 1 } end }
@@ -183,7 +183,7 @@ function Project:plan_text(text, id, shown)
   return spec or nil, d:text()
 end
 
--- The network of what was planned, as its description left it.
+-- The network of a planned spec, as its description left it.
 function Project.network(_, spec)
   return (model_network.network(spec.plan, spec.network))
 end
@@ -193,7 +193,7 @@ function Project.mask_cells(_, family, queries, keys)
   return mask_page.cells(family, queries, keys)
 end
 
--- Validates and plans what load.lua made; nil when there are errors in d.
+-- Validates and plans the result of load.lua; nil if there are errors in d.
 function M.settle(loaded, d, facts)
   local spec = validated(loaded, d, facts)
   return spec and add_plan(spec, d)
@@ -204,7 +204,7 @@ function Project:template(name, folder)
   return write.read(("%s/%s/%s"):format(self.root, folder or "templates", name))
 end
 
--- The kernels that a CPU build includes: { path, text }, sorted by path. They are read once.
+-- The kernels that a CPU build includes: { path, text }, sorted by path; read once.
 function Project:kernels()
   self.kernel_list = self.kernel_list or lists.map(self:names("kernels/cpu", ".h"), function(name)
     local path = "kernels/cpu/" .. name .. ".h"
@@ -223,8 +223,8 @@ function Project:template_error(err)
   return d:text()
 end
 
--- All generated files of a plan, with those of its CUDA half where that is wanted, and the source digest; or nil and
--- the error as text.
+-- All generated files of a plan, with those of its CUDA half if `cuda`, and the source digest; or nil and the error as
+-- text.
 function Project:files(plan, cuda)
   if cuda and plan.no_device_code then
     local missing, network = plan.no_device_code, plan.resolved.model.source
@@ -239,13 +239,13 @@ function Project:files(plan, cuda)
   return files, digest
 end
 
--- Digest of everything hand-written that goes into a trainer, so that a build knows when it is out of date.
+-- The digest of all hand-written sources of a trainer, which shows whether a build is out of date.
 function Project:runtime_digest()
   self.hand_written = self.hand_written or self:digest_runtime()
   return self.hand_written
 end
 
--- SHA-256 of files of the repository, by the system's program where there is one: it is a hundred times as fast.
+-- SHA-256 of files of the repository, by the system's program if there is one: it is a hundred times as fast.
 function Project:digests_of(names)
   local paths_of = lists.map(names, function(name) return self.root .. "/" .. name end)
   local sums = lists.join({ "sh", "-c", 'exec sha256sum "$@" 2>/dev/null', "sha256sum" }, paths_of)

@@ -1,11 +1,11 @@
--- From a resolved spec to a plan: every default settled, every number derived, nothing rendered.
+-- Makes a plan of a resolved spec: every default is settled, every number derived, nothing rendered.
 --
--- Input: the resolved spec (validate.lua) and facts: the task's header (tasks.lua), the formula of the score where
--- there is one (spec/score/score.lua), the file of the network where that is the user's own, the checkpoint that runs
--- begin with where there is one (first_checkpoint.lua).
--- Output: pure data that the templates read by name; the modules below say which names are theirs. nil and an error
--- for the diagnostics if a formula is too large for code, or a network is not valid.
--- Invariant: a step reads what the steps before it have entered, and returns its part; no name is entered twice.
+-- Input: the resolved spec (validate.lua) and facts: the task's header (tasks.lua), the formula of the score, if any
+-- (spec/score/score.lua), the file of a user's own network, if any, the checkpoint that runs begin with, if any
+-- (first_checkpoint.lua).
+-- Output: pure data that the templates read by name; the modules below document their names. nil and an error for the
+-- diagnostics if a formula is too large for code, or a network is not valid.
+-- Invariant: a step reads the results of earlier steps, and returns its part; no name is entered twice.
 
 local checkpoint = require("plan.deriving.checkpoint_fits")
 local costs = require("plan.deriving.costs")
@@ -28,8 +28,8 @@ local M = {}
 
 local ABI = 7 -- LH_ABI
 
--- The files of the CPU half, in the order of rendering. loose: no other file depends on what it says; neutral: it is
--- compiled and changes no bit; family: whose names its template sees first.
+-- The files of the CPU half, in the order of rendering. loose: no other file depends on its content; neutral: it is
+-- compiled and changes no bit; family: its template sees this family's names first.
 local function file_list(plan)
   local first = plan.first
   local files = {
@@ -49,7 +49,7 @@ local function file_list(plan)
   for _, name in ipairs({ "layers", "loss", "trace", plan.cpu.decoding and "decode" or nil }) do
     files[#files + 1] = { template = ("cpu/%s.inc.tpl"):format(name), path = name .. ".inc", family = first }
   end
-  files[#files + 1] = { template = "cpu/step.c.tpl", path = "step.c", family = first } -- calls functions of the others
+  files[#files + 1] = { template = "cpu/step.c.tpl", path = "step.c", family = first } -- calls all other files
   return files
 end
 
@@ -64,7 +64,7 @@ local function head(resolved, facts)
     id = resolved.id,
     symbol = (resolved.id:gsub("__", "_U")),
     source = resolved.source,
-    command = "./longhand gen " .. escape.shell(resolved.source), -- what banners name
+    command = "./longhand gen " .. escape.shell(resolved.source), -- the command in banners
     precision = resolved.precision,
     resolved = resolved,
     defaults = defaults.of(resolved, facts.init),
@@ -105,8 +105,8 @@ local function build(resolved, facts)
   return plan
 end
 
--- A problem as the diagnostics have it: a line without a file is of the network's description, and what is about
--- nothing else is about the formula of the score.
+-- A problem in the form of the diagnostics: a line without a file belongs to the network's description; a problem
+-- without a place belongs to the formula of the score.
 local function located(problem, resolved, network)
   local path = problem.path or problem.line and network and network.path
   local field = not path and (problem.field or "encoding.score") or nil

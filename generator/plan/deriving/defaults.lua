@@ -1,8 +1,8 @@
--- The parts of an experiment that change no code, as the text that a trainer holds (runtime/training/defaults.h).
+-- The settings of an experiment that change no code, as the text that a trainer holds (runtime/training/defaults.h).
 --
 -- Input: the resolved spec, the checkpoint that runs begin with or nil (first_checkpoint.lua). Output: { text, digest,
--- room, lines }: the text whole, the digest in its first line, the bytes that a program keeps for it, and the text as C
--- string literals. Where only this differs, trainer_defaults.lua writes it into a trainer that is there.
+-- room, lines }: the whole text, the digest in its first line, the bytes that a program reserves for it, and the text
+-- as C string literals. If only this text differs, trainer_defaults.lua writes it into an existing trainer.
 
 local axes = require("spec.task.axes")
 local canonical = require("base.canonical")
@@ -41,12 +41,12 @@ local function splits_text(splits)
   return splits and table.concat(splits, ",")
 end
 
--- 0: all there are.
+-- The number of examples; 0: all.
 local function count_of(examples)
   return examples == "all" and 0 or examples
 end
 
--- { name, value }, as lh_spec calls them; a value of nil or false is absent.
+-- { name, value }, by the names of lh_spec; a value of nil or false is absent.
 local function values(resolved, init)
   local train, eval, during = resolved.train, resolved.eval, resolved.eval.during
   local keep = train.checkpoint.keep
@@ -88,7 +88,7 @@ local function head(room, digest)
   return ("longhand defaults %d %d %s\n"):format(VERSION, room, digest)
 end
 
--- A pattern for a text in a program with this space.
+-- A pattern for a text in a program that reserves `room` bytes.
 function M.pattern(room)
   return head(room, "%x+")
 end
@@ -103,7 +103,7 @@ local function literal_lines(text)
   return list
 end
 
--- Another spec's text may be twice as long before it does not fit into a trainer.
+-- The bytes to reserve: another spec's text may be twice as long and still fit.
 local function room_for(bytes)
   local room = LEAST_ROOM
   while room < 2 * bytes do
@@ -112,8 +112,8 @@ local function room_for(bytes)
   return room
 end
 
--- Sets the environment of a trainer that ./longhand starts: if another build has given the trainer other defaults in
--- the meantime, it does not run.
+-- The environment of a trainer that ./longhand starts: the trainer refuses to run if another build has replaced its
+-- defaults in the meantime.
 function M.environment(made)
   return "LONGHAND_DEFAULTS=" .. made.digest
 end

@@ -1,21 +1,20 @@
--- The network without its encoding: dimensions, its families of attentions, the tokens that it adds to the input's,
--- what it drops out.
+-- The network without its encoding: dimensions, its families of attentions, its own tokens, its dropout.
 --
--- Input: a plan with its resolved spec and task. Output: layers, of all stacks, width and what follows from them,
--- streams, tokens and what they are, classes, real_bytes (of a number), dropout, block_tokens. And of M.attentions, for
--- model_network.lua, what a description of the kind may name. A family of attentions is what all layers of a stack have
--- in one place of the block; encoding_facets.lua adds its facets:
---   name           "self"; functions and types of generated code that are the family's carry it
---   of_spec        the name that the spec has for it, the same for all of a kind
---   prefix, PREFIX what its constants and its members of shared structs begin with: "" where there is no other
---   stack          names of what its layers have in generated code: count, parameters (type), member, state (type)
---   queries, keys  the sides: stream, and at: where the workspace has that stream's length
+-- Input: a plan with its resolved spec and task. Output: layers, of all stacks, width and derived sizes, streams,
+-- tokens and their meaning, classes, real_bytes (of a number), dropout, block_tokens; and from M.attentions, for
+-- model_network.lua, the families that a description of the kind may name. A family of attentions has the attentions of
+-- one place in the block, over all layers of a stack; encoding_facets.lua adds its facets:
+--   name           "self"; the family's functions and types in generated code contain it
+--   of_spec        its name in the spec, the same in all models of a kind
+--   prefix, PREFIX the prefix of its constants and of its members in shared structs: "" for an only family
+--   stack          names of its layers in generated code: count, parameters (type), member, state (type)
+--   queries, keys  the sides: stream, and at: the prefix of that stream's length in the workspace
 --   cross          the two sides differ: queries [WIDTH], keys and values [2 WIDTH] in rows of their own
---   causal         no query may see what is behind it
+--   causal         no query may see keys behind it
 --   ranged         a call may be for some of the queries
---   tiles          decoding keeps keys and values also in tiles, for queries that come one at a time
---   partial        in the last layer only tokens that are read are computed (labelled_rows.lua)
---   remade         false, or how weights are recomputed in the backward pass, on the CPU: recomputed_weights.lua
+--   tiles          decoding caches keys and values also in tiles, for queries that come one at a time
+--   partial        the last layer computes only tokens that are read (labelled_rows.lua)
+--   remade         false, or how the backward pass recomputes weights on the CPU: recomputed_weights.lua
 --   bounded        partial or remade: attention is computed for a range of queries
 --   layers, repetitions, heads, head_width; repetitions: of its layers, all loops of the block together;
 --   head_part: channels of a head that fill whole vectors, whatever their width
@@ -40,7 +39,7 @@ function M.dropout(name, rate)
   }
 end
 
--- The computation token, where there is one: this token.
+-- The computation token, if there is one; it is `token`.
 local function computation(times, token)
   return times and {
     token = token,
@@ -52,7 +51,7 @@ end
 
 local tokens = {}
 
--- The model's own tokens, behind those of the input: the computation token, where there is one, and the empty one.
+-- The model's own tokens, after those of the input: the computation token, if there is one, and the empty token.
 function tokens.encoder(plan, inputs, times)
   local model = plan.resolved.model
   if model.readout then
@@ -67,8 +66,8 @@ function tokens.encoder(plan, inputs, times)
     decoder = false }
 end
 
--- Behind those of the input the symbols of the target, unless they share an alphabet, the computation token, where
--- there is one, and the separator, unless the task has a symbol for it.
+-- The symbols of the target (unless input and target share an alphabet), the computation token, if there is one, and
+-- the separator (unless the task has a symbol for it) follow the input's tokens.
 function tokens.decoder(plan, inputs, times)
   local shared, start = plan.task.shared, plan.task.start
   local first = inputs + (shared and 0 or plan.task.output_count)
@@ -83,7 +82,7 @@ function tokens.decoder(plan, inputs, times)
         or "a separator and the target" } }
 end
 
--- An encoder-decoder has the decoder's tokens; its input, followed by computation tokens, is a stream of its own.
+-- An encoder-decoder has the decoder's tokens; its input, followed by computation tokens, is a separate stream.
 tokens.encoder_decoder = tokens.decoder
 
 local LAYERS = { count = "LAYERS", parameters = "layer_parameters", member = "layer", state = "layer_state" }
@@ -107,21 +106,21 @@ local attentions = {
   end,
 }
 
--- The attentions that a description of the kind may name; model_network.lua keeps those that it names, each in its
--- block.
+-- The attentions that a description of the kind may name; model_network.lua selects those that a description names,
+-- each in its block.
 function M.attentions(plan)
   return attentions[plan.resolved.model.kind](plan)
 end
 
--- A family where a network has it: in a block (builder.lua), under a name. It has the layers of the block, runs as
--- often, all loops together, and has the names of what they have in C.
+-- A family in a block (builder.lua) of a network, under a name, with the block's layers, repetitions (over all loops),
+-- and the names of both in C.
 function M.in_block(family, name, block)
   return lists.merged(family, { name = name, layers = block.count, repetitions = block.count * block.loops,
     stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,
       state = block.name .. "_state" } })
 end
 
--- The families of a plan; of one without attention the one by which its tokens are placed.
+-- The families of a plan; without attention, the family whose positions place its tokens.
 function M.families(plan)
   return plan.attentions[1] and plan.attentions or { plan.first }
 end

@@ -84,7 +84,7 @@ function M.shared(plan)
     tables = added or sinusoids or any("turns") }
 end
 
--- ---- what is drawn ----
+-- ---- random positions ----
 
 -- The draws of each stream begin, in the counter, at the site of the first family that reads the stream.
 local function settle_sites(plan)
@@ -172,7 +172,7 @@ local function limit_of(plan, additive, drawn)
   for _, stream in ipairs(plan.streams) do
     for _, reader in ipairs(readers(plan, stream, drawn)) do
       local range, distance = reader.positions.range, reader.positions.distance or {}
-      if range or distance.range then -- distances alone: one fewer than there are tokens
+      if range or distance.range then -- distances alone: the longest has one fewer than the tokens
         add(range or distance.max_position, reader.field .. ".positions.max_position", range or distance.range)
       end
     end
@@ -227,8 +227,8 @@ function M.of(plan, facts, added)
   return part
 end
 
--- How often training meets each position or distance of the range, on average, at least of all that is drawn; nil where
--- nothing is, or where the lengths are a file's. Needs the plan's costs.
+-- The average number of times that training meets each position or distance of a range, at least of all random ones;
+-- nil without random positions, or if a file has the lengths. Needs the plan's costs.
 function M.visits(plan)
   local train, least = plan.resolved.train, nil
   if not train.steps or plan.task.data then

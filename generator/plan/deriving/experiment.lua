@@ -1,8 +1,8 @@
 -- The experiment without its model, for spec.c: the task, and the settings of training that are compiled in.
 --
 -- Input: a plan with its resolved spec, the task's header (tasks.lua), the file of the user's own network or nil.
--- Output: task, train, clip, own_network, and lists: the C arrays { type, name, text } that lengths stand in;
--- validation: { lengths, examples, coincide } of the validation stream, or false.
+-- Output: task, train, clip, own_network, and lists: the C arrays { type, name, text } of lengths; validation: {
+-- lengths, examples, coincide } of the validation stream, or false.
 
 local formulas = require("spec.task.formulas")
 local lists = require("base.lists")
@@ -22,13 +22,13 @@ local function lengths_text(lengths, name, arrays)
   return string.format("{NULL, 0, %d, %d, %d}", lengths.first, lengths.last, lengths.step or 1)
 end
 
--- The token of a symbol; false where there is none of that name.
+-- The token of a symbol; false if no symbol has this name.
 local function token_of(symbols, name)
   local tokens = lists.map(symbols, function(symbol, i) return symbol == name and i - 1 or nil end)
   return tokens[1] or false
 end
 
--- The choices as a task's code sees them: numbers as they are, words by their place from 0.
+-- The choices as a task's code sees them: numbers unchanged, words by their place from 0.
 local function option_fields(facts, chosen)
   if not chosen then
     return false
@@ -55,7 +55,7 @@ local function task_fields(facts, task)
       { name = "output_length", formula = facts.output_length, constant = not facts.output_length:find("n") },
     },
     shared = facts.symbols ~= nil,
-    start = token_of(facts.symbols or {}, facts.start_symbol), -- of a decoder, in the place of a separator
+    start = token_of(facts.symbols or {}, facts.start_symbol), -- of a decoder, instead of a separator
     end_token = token_of(facts.output_symbols, facts.end_symbol),
     end_symbol = facts.end_symbol or false,
     input_count = #facts.input_symbols,
@@ -64,7 +64,7 @@ local function task_fields(facts, task)
     probe = token_of(facts.input_symbols, facts.probe),
     probe_symbol = facts.probe or false,
     literal = facts.literal or false,
-    loss = facts.loss or false, -- of all labels, or of those that count; false: none is masked
+    loss = facts.loss or false, -- of all labels, or of counted labels; false: none is masked
     counted = facts.loss == "counted",
     alphabets = {
       { name = "input_symbols", lines = literals.names(facts.input_symbols) },

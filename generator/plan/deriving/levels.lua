@@ -1,7 +1,7 @@
--- The instruction-set levels of kernels/cpu/level.h, the widest first, as the generator has to know them.
+-- The instruction-set levels of kernels/cpu/level.h, the widest first, with the facts that the generator needs.
 --
--- A list, and each by its name: name; tag: what level.h defines for it behind LH_LEVEL_; vector: bytes; registers: how
--- many vectors it holds; key_tile: KEY_TILE.
+-- A list, and each by its name: name; tag: the suffix of level.h's LH_LEVEL_; vector: bytes; registers: the number of
+-- its vectors; key_tile: KEY_TILE.
 
 local levels = {
   { name = "x86-64-v4", tag = "X86_64_V4", vector = 64, registers = 32, key_tile = 8 },

@@ -115,8 +115,8 @@ local function bytes_of(buffer, sizes, tokens)
   return taken(rows * buffer.channels + sizes.vector) -- "keep"
 end
 
--- Everything in the workspace of some sequences in training: { name, block, kept, bytes }; block: the name of that
--- whose repetitions have one each; bytes of all of them.
+-- All buffers in the workspace of some sequences in training: { name, block, kept, bytes }; block: the block whose
+-- repetitions have one each; bytes of all of them.
 function M.rooms(plan, size, sequences, level)
   local sizes, list = sizes_of(plan, level), {}
   local function add(name, bytes, kept, block)
@@ -150,7 +150,7 @@ function M.rooms(plan, size, sequences, level)
   return list
 end
 
--- Bytes of all of it: lay_out.
+-- Bytes of the whole workspace: lay_out.
 function M.workspace(plan, size, sequences, level)
   return lists.sum(M.rooms(plan, size, sequences, level), function(room) return room.bytes end)
 end
@@ -201,7 +201,7 @@ end
 
 -- ---- what threads share ----
 
--- Packed weights, the output's among them, draws, and tables behind them.
+-- Packed weights (the output's included), draws, and the tables behind them.
 function M.shared(plan, size, level)
   local sizes = sizes_of(plan, level)
   local reals, bytes, behind = plan.width * plan.class_columns, 0, 0

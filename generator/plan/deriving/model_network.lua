@@ -1,17 +1,16 @@
--- The model: its network, built from its description, and what follows from that: parameters.
+-- The model: its network, built from its description, and its parameters.
 --
 -- Input: a plan with its dimensions; the file of a network of the user's own, or nil. Output of M.attentions, before
--- the encoding: attentions, the families that the network has, and first of them, also where there are none. Of M.of:
--- the part below, the graph (builder.lua) and its lists (scope_lists.lua). structs (of parameters, as C has them),
--- tensors, tensor_count, parameters (elements of learned tensors), frozen (of the others), parameter_elements (size of
--- the struct), parameter_storage (rounded up to whole chunks), initial_values; network_identity (identity.lua), nil for
--- the network that all checkpoints from before there were others have; cpu (cpu_network.lua); widths, { name, count }
--- of those that need a constant; trace_sites, what trace_block can write, in its order; for people network
--- (outline.lua) and passes (passes.lua); cpu_headers, files of kernels/cpu by name; operation_kernels, those of both
--- targets that operations ask for; network_sizes, which fields of the model a network of the user's own has read, else
--- nil. Into every family ranged, tiles, partial and drops.
--- A mistake in a description is an error { problem = true, what, expected, hint }, with path, line and col of the file,
--- or with the field of the spec that it is about.
+-- the encoding: attentions, the families that the network has; first: the first family, which exists even without
+-- attention. Output of M.of: the part below, the graph (builder.lua) and its lists (scope_lists.lua). structs (of
+-- parameters, in C), tensors, tensor_count, parameters (elements of learned tensors), frozen (of the others),
+-- parameter_elements (size of the struct), parameter_storage (rounded up to whole chunks), initial_values;
+-- network_identity (identity.lua), nil for a kind's default network, which adds none to digests; cpu (cpu_network.lua);
+-- widths, { name, count } of those that need a constant; trace_sites, the possible outputs of trace_block, in order;
+-- for people network (outline.lua) and passes (passes.lua); cpu_headers, files of kernels/cpu by name;
+-- operation_kernels, files that operations need on both targets; network_sizes, the fields of the model that a user's
+-- own network has read, else nil. Every family gets ranged, tiles, partial and drops. A mistake in a description is an
+-- error { problem = true, what, expected, hint }, with path, line and col of the file, or with the field of the spec.
 
 local attention = require("network.graph.attention")
 local buffers = require("network.lists.buffers")
@@ -38,7 +37,7 @@ local vocabulary_rows = require("network.lists.vocabulary_rows")
 
 local M = {}
 
-local VOCABULARY_SHARE = 4 -- of a block's tokens: from fewer symbols on the first layer has a row of each
+local VOCABULARY_SHARE = 4 -- of a block's tokens: with fewer symbols the first layer computes a row of each
 
 local DESCRIPTIONS = {
   encoder = require("network.models.encoder"),
@@ -123,7 +122,7 @@ local function wrong(op, file, what, expected)
   error({ problem = true, path = file.path, line = op.line, col = 1, what = what, expected = expected }, 0)
 end
 
--- Options that nobody reads are slips of the pen.
+-- Refuses options that nothing reads: they are slips of the pen.
 local function check_options(given, read, file)
   for _, name in ipairs(canonical.sorted_keys(given)) do
     if not read[name] then
@@ -153,7 +152,7 @@ local function check_encoding(plan, net, file)
   end
 end
 
--- Rates; those of branches are the network's own affair.
+-- Checks the rates of dropout; a network decides about the dropout of its branches.
 local function check_dropouts(plan, net, file)
   local taken, model = lists.set(lists.map(net.dropouts, function(d) return d.use end)), plan.resolved.model
   for _, entry in ipairs({ { "hidden_dropout", "value", "feedforward(..., { hidden_dropout = model.hidden_dropout })" },
@@ -164,7 +163,7 @@ local function check_dropouts(plan, net, file)
   end
 end
 
--- Fields that say what Longhand's own networks are made of, where a spec has them otherwise than they are anyway.
+-- Fields about the structure of Longhand's own networks, in specs that change them.
 local OF_DESCRIPTIONS = { "activation", "bias", "branch_activation", "norm.kind", "norm.place", "tied" }
 
 local function check_fields(model, fields, file)
@@ -175,7 +174,7 @@ local function check_fields(model, fields, file)
   end
 end
 
--- A sequence is one stream of tokens; among the tokens of an encoder there are none of the output.
+-- Refuses streams other than the source, and an encoder's tied vectors: its tokens include no output symbols.
 local function check_tokens(plan, net, file)
   for _, stream in ipairs(net.streams) do
     if stream.name ~= "source" then
@@ -188,7 +187,7 @@ local function check_tokens(plan, net, file)
   end
 end
 
--- Queries, keys and values of one sequence are one product of one value.
+-- Checks that one product of one value makes queries, keys and values of one sequence.
 local function check_attentions(net, file)
   for _, op in ipairs(ops.of_kind(net, "attention")) do
     if op.q ~= op.kv and not op.family.cross then
@@ -198,8 +197,8 @@ local function check_attentions(net, file)
   end
 end
 
--- A score knows how many layers there are: model.layers. A block without attention is placed by the first attention's
--- positions, of which there may be fewer draws.
+-- Checks the number of layers: a score reads model.layers. The first attention's positions place vectors in blocks
+-- without attention, and it may have fewer draws.
 local function check_layers(plan, net, file)
   for block, op in lists.nested(net.scopes, "ops") do
     if op.kind == "attention" and op.family.score.kind ~= "none" and block.count ~= plan.layers then
@@ -255,7 +254,7 @@ end
 
 -- ---- what follows ----
 
--- The network of the kind as it is unless a field says otherwise: what it is adds nothing to digests.
+-- The identity of a kind's default network; what is default adds nothing to digests.
 local function plain_identity(plan, model)
   local plain = completed({ kind = model.kind, heads = model.heads, layers = model.layers, width = model.width,
     encoder_layers = model.encoder_layers, decoder_layers = model.decoder_layers,
@@ -275,8 +274,8 @@ local function section_of(plan, file)
   return model
 end
 
--- The graph of a plan's model, as its description left it; of a network of the user's own also its sizes. model: the
--- section that the description sees.
+-- The graph of a plan's model, as its description left it, with the sizes that a user's own network has read. model:
+-- the section that the description sees.
 function M.network(plan, file, model)
   model = model or section_of(plan, file)
   if not file then
@@ -285,7 +284,7 @@ function M.network(plan, file, model)
   return build_own(plan, model, file)
 end
 
--- Families without facets, by name; of: the family itself.
+-- Families without facets, by name; `of` is the family itself.
 local function bare_families(families)
   return by_name(lists.map(families, function(family)
     return lists.merged(family, { of = family, prefix = "", normaliser = { kind = "softmax" },
@@ -307,7 +306,7 @@ function M.attentions(plan, additive, file)
   return { attentions = list, first = list[1] or known[1] }
 end
 
--- The kernels of both targets that operations ask for, each file once; relu has a gradient without an operation.
+-- The kernels that operations need on both targets, each file once; relu has a gradient without an operation.
 local function headers_of(executed)
   return canonical.sorted_keys(lists.set(lists.flat(executed.order, function(scope)
     local of = lists.map(executed[scope].forward, function(op) return op.about.header end)
@@ -333,7 +332,7 @@ local function constants(plan, net)
     inputs = embedding and embedding.rows.count, embedding_scales = scales }
 end
 
--- Evaluation has the places of all layers in one part of its counter (templates: EVAL_DROPOUT_DOMAIN).
+-- Limits dropouts: evaluation counts the places of all layers together (templates: EVAL_DROPOUT_DOMAIN).
 local function check_places(eval_dropout, net)
   local places, layers = builder.most_places(net), net.layers_before + 1
   if eval_dropout and places * layers > builder.MOST_PLACES then

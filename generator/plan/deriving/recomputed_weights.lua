@@ -1,19 +1,19 @@
--- Whether training on the CPU keeps attention's weights for the backward pass, or recomputes them there.
+-- Whether training on the CPU stores attention's weights for the backward pass, or recomputes them there.
 --
 -- Input: a plan with its network and its longest training length. Output: in its attentions `remade`: false, or
---   pairs     weights are kept of a sequence of so many pairs of tokens, at most
---   queries   whose weights are recomputed together, and which are finished while these are hot in cache
---   always    none are kept
--- and `bounded` (dimensions.lua). Kept weights of all attentions, layers and heads, in every loop of a block, are
--- read once more after all of them were written: past a core's share of the last cache that takes longer than to
--- recompute them.
+--   pairs     weights of a sequence with at most this number of pairs of tokens are stored
+--   queries   the number of queries whose weights are recomputed together, and finished while they are in cache
+--   always    no weights are stored
+-- and `bounded` (dimensions.lua). Stored weights of all attentions, layers and heads, in every loop of a block, are
+-- read again after all of them were written: beyond a core's share of the last cache this takes longer than
+-- recomputing.
 
 local lists = require("base.lists")
 
 local M = {}
 
 local MOST_KEPT = 4 << 20 -- bytes, of all uses of all layers and attentions of one sequence
-local MOST_OF_HEAD = 512 << 10 -- of one head, and as much again for the gradients of its logits
+local MOST_OF_HEAD = 512 << 10 -- of one head; the gradients of its logits take as much again
 local QUERIES = 32
 
 -- The reason why weights cannot be recomputed, or nil: those that drop out are marked when they are used, two streams
@@ -23,8 +23,8 @@ local function obstacle(plan, family)
     or family.normaliser.kind ~= "softmax" and "the normaliser is geometric" or nil
 end
 
--- Pairs of tokens of a sequence up to which weights are kept: each pair has a number in every head of every attention,
--- two where the normaliser is geometric.
+-- The largest number of a sequence's pairs of tokens for which weights are stored: each pair has a number in every head
+-- of every attention, two with the geometric normaliser.
 local function most_pairs(plan)
   local real, numbers = plan.real_bytes, lists.sum(plan.attentions, function(family)
     return (family.normaliser.kind == "geometric" and 2 or 1) * family.heads * family.repetitions

@@ -1,26 +1,26 @@
--- Choices that cannot change a rounding and may therefore be made for a machine: their one table, with the value that a
--- model of registers and caches gives each.
+-- Choices that cannot change a rounding and may therefore be made for a machine: their one table, with the value of
+-- each choice by a model of registers and caches.
 --
 -- Input: a plan with its tensors (model_network.lua), a level of levels.lua, a machine: { l2 = bytes of a core's
--- second cache }. Output: names and values of choices, in the order of M.CHOICES; for tuned.h (templates/common) the
--- constants that they stand for.
--- A choice here may change how work is divided, the order in which independent results are computed, and prefetching;
--- never the order in which one sum is added up. So it is in no digest: trainers that differ in choices alone have the
--- same bits, and tests/system/test_tune.sh compares them.
+-- second cache }. Output: names and values of choices, in the order of M.CHOICES; for tuned.h (templates/common) their
+-- constants.
+-- A choice here may change the division of work, the order in which independent results are computed, and prefetching;
+-- never the order in which one sum is added up. So no digest contains it: trainers that differ in choices alone have
+-- the same bits, and tests/system/test_tune.sh compares them.
 
 local levels = require("plan.deriving.levels")
 local lists = require("base.lists")
 
 local M = {}
 
--- A machine that nothing is known of.
+-- An unknown machine.
 M.ANY_MACHINE = { l2 = 512 * 1024 }
 
 -- LOAD: the cost of a load relative to a multiply-add; units of their own do loads at the same time, so that the cost
 -- is felt where tiles are small. UNDER_WAY: the sums that must be in flight to hide that each takes four cycles on two
 -- units.
 local LOAD, UNDER_WAY = 0.3, 8
-local MOST_BLOCKS = 3 -- of training, that go through the layers together in an evaluation
+local MOST_BLOCKS = 3 -- blocks of training that go through the layers together in an evaluation
 local FILLED = 0.75 -- the part of a cache that one program can count on
 
 local function widest_divisor(vectors, most)
@@ -144,7 +144,7 @@ local function layer_weights(plan)
   end)
 end
 
--- About as many go through all layers together in an evaluation.
+-- Tokens that go through all layers together in an evaluation.
 choices[4] = {
   name = "evaluation_tokens", modes = { "eval" },
   constants = function(value) return { { "EVALUATION_TOKENS", math.tointeger(value) } } end,
@@ -210,7 +210,7 @@ function M.defaults(plan, level, machine)
   return values
 end
 
--- Values as text, the same for the same ones.
+-- Values as text; equal values give equal text.
 function M.text(values)
   local words = lists.map(choices, function(choice) return ("%s %s"):format(choice.name, values[choice.name]) end)
   return table.concat(words, ", ")

@@ -1,6 +1,6 @@
 -- The generator's choices for a plan, with the reasons.
 --
--- Input: a plan. Output: a list of { what, value, why } in words. Nothing is decided here.
+-- Input: a plan. Output: a list of { what, value, why } in words. This module decides nothing.
 
 local chips = require("plan.deriving.chips")
 local lists = require("base.lists")

@@ -38,7 +38,7 @@ local function line_value(mask, head, i, j, S)
   return value
 end
 
--- A query that nothing is open to sees all that is not behind it, or all.
+-- A row of values. A query to which no key is open sees all keys, or all keys up to it.
 local function row_of(mask, i, S, value)
   local row, open = {}, false
   for j = 0, S - 1 do
@@ -77,10 +77,10 @@ end
 -- ---- the picture ----
 
 local MARGIN, TITLE, GAP = 12, 22, 14
-local WIDEST, LARGEST = 240, 16 -- of a panel, and of a cell
+local WIDEST, LARGEST = 240, 16 -- columns of a panel, and of a cell
 local LONGEST = 400 -- tokens of a side that are drawn
 
--- From pale to dark, by where a value stands between the least and the largest of the attention.
+-- A colour from pale to dark, by the place of a value between the least and the largest of the attention.
 local function colour(value, least, largest)
   local share = largest > least and (value - least) / (largest - least) or 1
   return ("#%02x%02x%02x"):format(math.floor(190 - 160 * share + 0.5), math.floor(212 - 120 * share + 0.5),
@@ -127,7 +127,7 @@ local function add_panel(out, title, rows, x, y, cell, range)
   out[#out + 1] = ('<rect x="%d" y="%d" width="%d" height="%d" fill="none" stroke="#888"/>'):format(x, y, width, height)
 end
 
--- One attention: its heads side by side. Returns how wide and high they are.
+-- Adds one attention, its heads side by side. Returns its width and height.
 local function add_attention(out, family, y, T, S)
   local heads = M.cells(family, T, S)
   local cell = math.max(1, math.min(LARGEST, WIDEST // math.max(T, S)))
@@ -140,7 +140,7 @@ local function add_attention(out, family, y, T, S)
   return #heads * step - GAP, TITLE + T * cell
 end
 
--- Queries down, keys right; what is hidden is white.
+-- Draws queries down, keys right; hidden keys are white.
 function M.picture(plan)
   local out, y, widest = {}, MARGIN, 0
   for _, family in ipairs(plan.attentions) do

@@ -1,7 +1,7 @@
--- The network on one page, and as a picture: what `plan` prints of it, and what `plan --graph` gives to graphviz.
+-- The network on one page and as a picture: the output of `plan`, and the input of graphviz for `plan --graph`.
 --
 -- Input: a plan with its network (costs.lua). Output: lines of text, a list for the JSON encoder, the text of a graph
--- in the language of dot. Nothing is decided here.
+-- in the language of dot. This module decides nothing.
 -- Invariant: all words in a graph are names that the builder has checked, and words of ours.
 
 local lists = require("base.lists")
@@ -45,7 +45,7 @@ local TO_THE_LEFT = { true, true, [7] = true } -- columns
 local ABOUT = "network     what a step does, and its GFLOP. Memory of a thread, with room for %s of %s: kept\n"
   .. "            for the backward pass, by all repetitions; scratch, which is reused, where it is first written"
 
--- Rows and titles (text) as lines: columns are as wide as they must be.
+-- Rows and titles (text) as lines with the least possible widths of columns.
 local function aligned(rows)
   local wide = {}
   for _, r in ipairs(rows) do
@@ -64,7 +64,7 @@ local function aligned(rows)
   return lines
 end
 
--- A section for the page: an operation a line, in the order in which they are done.
+-- A section for the page: an operation a line, in the order of execution.
 function M.lines(plan)
   local block, rows = plan.largest_block, { HEADS }
   local lengths = lists.map(block.size, function(length) return wording.count(length, "token") end)

@@ -1,7 +1,8 @@
--- The defaults in a trainer: whether they are those of a spec, and a copy of the trainer that has those of another.
+-- The defaults in a trainer: whether they are those of a spec, and a copy of a trainer with the defaults of another
+-- spec.
 --
--- Input: paths of trainers, defaults (defaults.lua). The text is found by its first line, which must be there once,
--- with the same space and nothing but 0 behind the text. A copy is read back.
+-- Input: paths of trainers, defaults (defaults.lua). The first line of the text locates it: the line must occur once,
+-- with the same space and nothing but 0 after the text. A copy is read back.
 
 local defaults = require("plan.deriving.defaults")
 local shell = require("base.shell")
@@ -9,7 +10,7 @@ local write = require("base.write")
 
 local M = {}
 
--- Finds the text in a program: its first byte and the last byte of its space; nil where that is not certain.
+-- Finds the text in a program: its first byte and the last byte of its space; nil if that is not certain.
 local function place_of(program, room)
   local pattern = defaults.pattern(room)
   local first = program:find(pattern)
@@ -29,7 +30,7 @@ function M.has(path, new)
   return (write.read(path) or ""):find(block_of(new), 1, true) ~= nil
 end
 
--- Writes bytes at an offset of a file that is there; nil and a message.
+-- Writes bytes at an offset of an existing file; nil and a message.
 local function overwrite(path, offset, bytes)
   local file, message = io.open(path, "r+b")
   if not file then
@@ -46,14 +47,14 @@ local function overwrite(path, offset, bytes)
   return true
 end
 
--- Makes `to` from `from`. true; nil where `from` has no such space and must be recompiled; false and a message.
+-- Makes `to` from `from`. Returns true; nil if `from` has no such space and must be recompiled; false and a message.
 function M.write(from, to, new)
   local program = write.read(from)
   local first, last = place_of(program or "", new.room)
   if not first then
     return nil
   end
-  -- cp keeps that it may be executed.
+  -- cp preserves the permission to execute.
   local said, code = shell.answer({ "cp", "--", from, to })
   if code ~= 0 then
     return false, said

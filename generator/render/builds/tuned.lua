@@ -1,8 +1,8 @@
 -- Results of ./longhand tune on this machine: a folder of small JSON files, one for each machine, level, compiler and
 -- shape of model, from which builds take their choices (tuning.lua).
 --
--- Input: a project, a plan. Output: plan.tuned, and warnings about files that are not what they should be: such a file
--- counts as none. The folder is that of the compiler of device code: LONGHAND_CACHE, or longhand in the user's cache.
+-- Input: a project, a plan. Output: plan.tuned, and warnings about invalid files, which are ignored. The folder lies
+-- next to the compiler of device code: in LONGHAND_CACHE, or in longhand in the cache of the user.
 
 local canonical = require("base.canonical")
 local input = require("base.input")
@@ -23,7 +23,7 @@ local LARGEST = 1 << 16 -- bytes of a file
 local KEY_ORDER = { "machine", "level", "compiler", "shape", "date", "gain", "choices" }
 local CPU = "/sys/devices/system/cpu/cpu0/cache/index%d/%s"
 
--- The folder; nil where there is none to be had.
+-- The folder; nil if there is none.
 function M.folder()
   return paths.cache("tuned")
 end
@@ -45,7 +45,7 @@ local function caches()
   return bytes
 end
 
--- This machine: { name, l2 }, as tuning.lua wants it; name: processor and caches, for people and as its identity.
+-- This machine: { name, l2 }, for tuning.lua; name: processor and caches, for people and as its identity.
 function M.machine()
   local name = ("\n" .. (write.read("/proc/cpuinfo") or "")):match("\nmodel name[ \t]*:[ \t]*([^\n]-)%s*\n")
   local bytes = caches()
@@ -102,7 +102,7 @@ local function problem_of(entry, key, plan)
   end
 end
 
--- The entry of a key: { date, values }; nil without one; nil and a warning where it cannot be used.
+-- The entry of a key: { date, values }; nil without one; nil and a warning if it is invalid.
 function M.read(key, plan)
   local path = M.path(key)
   local text, problem = input.read(path, LARGEST)
@@ -120,14 +120,14 @@ function M.read(key, plan)
   return { date = entry.date, values = entry.choices }
 end
 
--- Remembers what was chosen; whole or not at all. entry: { date, gain, choices }. The path; or nil and a message.
+-- Stores choices, whole or not at all. entry: { date, gain, choices }. Returns the path; or nil and a message.
 function M.write(key, entry)
   local path = M.path(key)
   if not path then
     return nil, "there is no folder for what was found: set HOME or LONGHAND_CACHE"
   end
   local all = lists.merged({ date = entry.date, gain = entry.gain, choices = entry.choices }, key)
-  -- Under a name of its own first: two searches at once would write into the same file.
+  -- The unique temporary name matters: two concurrent searches would otherwise write into the same file.
   local own = ("%s.%016x"):format(path, math.random(0))
   local written, message = write.file(own, json.encode(all, { indent = true, keyorder = KEY_ORDER }) .. "\n")
   if written then
@@ -139,8 +139,8 @@ function M.write(key, entry)
   return written and path, message
 end
 
--- Whether models of this shape were ever tuned: without a result the compiler is not looked up. And a warning where the
--- folder cannot be read.
+-- Whether models of this shape were ever tuned, which saves the look-up of the compiler; and a warning if the folder
+-- cannot be read.
 local function any_for(plan)
   local folder, prefix = M.folder(), short(tuning.shape(plan)) .. "-"
   if not folder or lfs.attributes(folder, "mode") ~= "directory" then
@@ -158,7 +158,7 @@ local function any_for(plan)
   return false
 end
 
--- Lays upon a plan what is known of this machine. Returns warnings.
+-- Applies results for this machine to a plan. Returns warnings.
 function M.apply(project, plan)
   local found, any, unread = {}, any_for(plan)
   local warnings = { unread }
