@@ -1,5 +1,5 @@
-/* From counters to token arrays: which length a step has, and its examples. Every example is a pure function of
- * (key, step, index), so any thread can make any part of a batch. */
+/* Makes batches: chooses the length of a step and writes its examples to token arrays. Every example is a pure function
+ * of (key, step, index), so any thread can make any part of a batch. */
 #ifndef LONGHAND_BATCH_H
 #define LONGHAND_BATCH_H
 
@@ -12,11 +12,11 @@
 /* Task length n of training step `step`: uniform over lengths, from LH_PLACE_LENGTH. */
 int lh_train_length(const lh_spec *spec, lh_key key, uint32_t step);
 
-/* Tokens of an example at task length n; with finite data, of shape n (data/datasets/corpus.h). */
+/* Input tokens of an example at task length n; with finite data, of shape n (data/datasets/corpus.h). */
 int lh_input_length(const lh_spec *spec, int n);
 int lh_output_length(const lh_spec *spec, int n);
 
-/* Task length n as people know it: for dataset files, the input length. */
+/* The length that output shows for task length n: with finite data the input length of shape n. */
 int lh_reported_length(const lh_spec *spec, int n);
 
 /* The shape of `sequences` sequences at task length n. */
@@ -25,57 +25,55 @@ lh_shape lh_shape_at(const lh_spec *spec, int n, int sequences);
 /* Tokens of a sequence, all streams together. */
 int lh_shape_tokens(const lh_shape *shape);
 
-/* longest becomes the larger of both in every stream; whether it grew. */
+/* Raises longest[stream] to length[stream] in every stream; returns whether any value grew. */
 bool lh_longer_streams(int longest[LH_MAX_STREAMS], const int length[LH_MAX_STREAMS]);
 
-/* Room for the examples of one shard or batch; the arrays are as in lh_cpu_block. One allocation. */
+/* Buffers for the examples of one shard or batch, in one allocation. Arrays are as in lh_cpu_block. */
 typedef struct lh_batch {
     lh_shape shape;
     uint16_t *tokens[LH_MAX_STREAMS];
     uint16_t *labels;
     uint8_t *mask;
     uint16_t *place; /* NULL where the spec's format has no `locate` */
-    uint16_t *input; /* scratch: one example's input; its target and mask are written in place */
-    lh_trial trial;  /* for a user's own task */
+    uint16_t *input; /* scratch for the input of one example; target and mask are written in place */
+    lh_trial trial;  /* checks a user's own task */
     void *memory;
 } lh_batch;
 
-/* Tokens of a batch that a sequence of shape n takes: with dataset files one's own lines change what n means, so
- * that longest_n does not say whether a batch is large enough. */
+/* Tokens that one sequence of shape n takes in a batch. Lines of input to predict and trace change the meaning of shape
+ * n, so longest_n alone does not show whether a batch is large enough. */
 size_t lh_batch_words(const lh_spec *spec, int n);
 
-/* Reserves room for up to `sequences` sequences at any task length up to longest_n. LH_ERR_INPUT where one of them has
- * more labels than its labelled stream has tokens, LH_ERR_ENVIRONMENT without memory. */
+/* Allocates buffers for up to `sequences` sequences at any task length up to longest_n. LH_ERR_INPUT: at some length
+ * the labelled stream has fewer tokens than labels; LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int longest_n, int sequences, lh_error *error);
 void lh_batch_close(lh_batch *batch);
 
-/* Sequences of the batch with a label that counts. */
+/* The number of sequences in the batch with a counted label. */
 int lh_batch_asked(const lh_batch *batch, const lh_spec *spec);
 
-/* Sequences first .. first + sequences - 1 of the batch as a block: examples from 0 on, no loss_scale, no logits.
- * Points into the batch. */
+/* A block of sequences first .. first + sequences - 1 of the batch, with first_example 0 and without loss_scale and
+ * logits. Points into the batch. */
 lh_cpu_block lh_batch_block(const lh_batch *batch, int first, int sequences);
 
-/* Makes sequence `row` of the batch, which has shape n and ends with it: of this input and, for streams that read it,
- * this target (NULL: all 0), which are a task's, with a place for every label (cli/verbs/input.h has checked it). Its
- * labels are the target, and none counts. */
+/* Writes sequence `row` of a batch of shape n, and makes it the last one, from an input and, for streams that read it,
+ * a target (NULL: all 0). Both must be valid for the task and determine a place for every label, as cli/verbs/input.h
+ * checks. The labels are the target; none counts. */
 void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const uint16_t *input, const uint16_t *target);
 
-/* The source of examples: counter words of example i are (step, first + i). */
+/* The source of examples: example i has the counter words (step, first + i). */
 typedef struct lh_source {
     lh_key key;
-    uint32_t step;     /* training: the step; evaluation: the condition */
-    uint32_t domain;   /* LH_DOMAIN_DATA, LH_DOMAIN_EVAL or LH_DOMAIN_VALIDATION */
-    uint32_t distinct; /* > 0: example index modulo this (--overfit, with one step for all); 0: all differ */
-    const uint32_t
-        *pick; /* finite data: which of the shape's examples the indices mean; NULL: those in the file's order */
-    const lh_dataset *set; /* finite data: whose; NULL: of the set that the domain means */
+    uint32_t step;         /* training: the step; evaluation: the condition */
+    uint32_t domain;       /* LH_DOMAIN_DATA, LH_DOMAIN_EVAL or LH_DOMAIN_VALIDATION */
+    uint32_t distinct;     /* > 0: the example index is taken modulo this number (--overfit); 0: all examples differ */
+    const uint32_t *pick;  /* finite data: examples of the shape, by index; NULL: in the order of the file */
+    const lh_dataset *set; /* finite data: the set; NULL: the set that `domain` selects */
 } lh_source;
 
-/* Fills batch with examples first .. first + sequences - 1 at task length n. LH_ERR_INPUT where a user's own task does
- * not keep to the interface (data/trial.h); the tasks of runtime/data/tasks always do. With finite data: examples of
- * the source's set, or of the set that the domain means, again from the first after the last; LH_ERR_INPUT where it has
- * none of shape n. */
+/* Fills batch with examples first .. first + sequences - 1 at task length n. LH_ERR_INPUT: a user's own task violates
+ * the interface (data/trial.h). With finite data: examples of the source's set, starting again after the last;
+ * LH_ERR_INPUT: the set has none of shape n. */
 lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
                         int sequences, lh_error *error);
 

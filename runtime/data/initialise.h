@@ -4,9 +4,9 @@
 
 #include "longhand/spec.h"
 
-/* parameters: [parameter_storage] of float (real_bytes 4) or double (8), written whole; what no tensor covers is zero.
- * Element e (row-major) of tensor t takes words of block e / 4 at site (INIT, 0, 0), example t, step 0. Normals by
- * inverse cumulative distribution, so every element has a number of its own. */
+/* Writes all of parameters: [parameter_storage] float (real_bytes 4) or double (8). Elements outside all tensors are
+ * zero. Element e (row-major) of tensor t uses words of block e / 4 at site (INIT, 0, 0), example t, step 0. Normals
+ * come from the inverse cumulative distribution, one random number per element. */
 void lh_initialise(const lh_spec *spec, uint64_t seed, int real_bytes, void *parameters);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "longhand/spec.h"
 
-/* Number of lengths, the i-th one, the greatest (0: there is none), and whether a value is among them. */
+/* Number of lengths; length i; greatest length (0: the list is empty); whether a value is one of the lengths. */
 int lh_lengths_count(const lh_lengths *lengths);
 int lh_lengths_at(const lh_lengths *lengths, int index);
 int lh_lengths_longest(const lh_lengths *lengths);

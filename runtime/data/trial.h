@@ -1,32 +1,32 @@
-/* A user's own sampler on trial: every example is made twice, between guard words, and looked at before it is used. The
- * samplers of runtime/data/tasks have unit tests instead and never come here. */
+/* Checks of a user's own sampler: every example is made twice, between guard words, and checked before it is used. The
+ * samplers of runtime/data/tasks have unit tests instead and are not checked here. */
 #ifndef LONGHAND_TRIAL_H
 #define LONGHAND_TRIAL_H
 
 #include "longhand/spec.h"
 #include "longhand/status.h"
 
-/* Room for one example, twice; each pointer has guard words in front and behind. */
+/* Buffers for one example, twice; guard words precede and follow each buffer. */
 typedef struct lh_trial {
     struct lh_trial_copy {
         uint16_t *input, *target;
         uint8_t *mask;
     } copy[2];
-    void *memory; /* NULL: the task is not on trial */
+    void *memory; /* NULL: the task is not checked */
 } lh_trial;
 
-/* Room for examples of up to so many tokens. LH_ERR_ENVIRONMENT without memory. */
+/* Allocates buffers for examples of up to `input` and `output` tokens. LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_trial_open(lh_trial *trial, int input, int output, lh_error *error);
 void lh_trial_close(lh_trial *trial);
 
-/* As task->sample, with the generator at *start. LH_ERR_INPUT names the task's source, n, the example and the place, what
- * was found and what was expected, where a token is outside its alphabet, a mask is neither 0 nor 1, a place was not
- * written, something was written beyond the ends, or the second example differs from the first. */
+/* Calls task->sample with a copy of *start. LH_ERR_INPUT: a token is outside its alphabet, a mask is neither 0 nor 1,
+ * an element was not written, memory outside the buffers was written, or the second example differs from the first. The
+ * message names the task's source, n, the example, the place, the value found and the value expected. */
 lh_status lh_trial_sample(lh_trial *trial, const lh_task *task, const lh_rng *start, int n, lh_example *example,
                           lh_error *error);
 
-/* Tries the first evaluation examples of every length, if the task is a user's own: a sampler that is wrong is best known
- * before anything is trained. */
+/* Checks the first evaluation examples of every length if the task is a user's own, so that errors of a sampler are
+ * found before training. */
 lh_status lh_trial_lengths(const lh_task *task, const lh_lengths *lengths, lh_key key, lh_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* Tokens as files of people write them: a number is an id, a string the name that the alphabet gives it. */
+/* Tokens in JSON files: a number is an id, a string is a name in the alphabet. */
 #ifndef LONGHAND_TOKEN_H
 #define LONGHAND_TOKEN_H
 
@@ -13,12 +13,12 @@ typedef struct lh_alphabet {
     uint16_t *by_name; /* ids in the order of their names */
 } lh_alphabet;
 
-/* names must outlive the alphabet, which is for lh_alphabet_close whatever the outcome. */
+/* names must outlive the alphabet. Call lh_alphabet_close also after an error. */
 lh_status lh_alphabet_open(lh_alphabet *alphabet, const char *const *names, int count, lh_error *error);
 void lh_alphabet_close(lh_alphabet *alphabet);
 
-/* The tokens of a JSON list; the first that is none of this alphabet is LH_ERR_INPUT, with `where` (a file and line), the
- * list's key and the place in the message. tokens has room for all. */
+/* Reads the tokens of a JSON list; tokens must hold all. LH_ERR_INPUT: an element is not in the alphabet; the message
+ * has `where` (file and line), the list's key and the element's index. */
 lh_status lh_tokens_read(const lh_alphabet *alphabet, const json_t *list, const char *where, const char *key,
                          uint16_t *tokens, lh_error *error);
 

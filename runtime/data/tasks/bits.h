@@ -1,4 +1,5 @@
-/* Random bits for tasks over {0, 1}: 32 tokens from each word, lowest bit first; the last word's rest is dropped. */
+/* Random bits for tasks over {0, 1}: 32 tokens from each word, lowest bit first; unused bits of the last word are
+ * dropped. */
 #ifndef LONGHAND_TASK_BITS_H
 #define LONGHAND_TASK_BITS_H
 

@@ -8,12 +8,12 @@
 
 enum { MODULUS = 5, PLUS = 5, MINUS = 6 };
 
-/* The value of the whole modulo 5, as a function of the part that is still to be written: slope part + offset. */
+/* The value of the whole expression modulo 5 as a function of the unwritten part: slope * part + offset. */
 typedef struct affine {
     unsigned slope, offset;
 } affine;
 
-/* The part is one side of an operation now; the other side is known. */
+/* Replaces the unwritten part by an operation with one known side; the other side is the new part. */
 static inline affine narrow(affine whole, unsigned op, unsigned known, int known_is_left) {
     if (op == PLUS) return (affine){whole.slope, (whole.offset + whole.slope * known) % MODULUS};
     if (op != MINUS) return (affine){whole.slope * known % MODULUS, whole.offset};
@@ -22,7 +22,7 @@ static inline affine narrow(affine whole, unsigned op, unsigned known, int known
     return (affine){whole.slope, (whole.offset + minus * known) % MODULUS};
 }
 
-/* A digit, with a minus and in brackets as far as n <= 4 tokens allow; returns its value. */
+/* Writes a digit in n <= 4 tokens, with a minus and brackets as n requires; returns its value. */
 static inline unsigned write_digit(lh_rng *rng, int operators, int n, uint16_t *out) {
     uint32_t digit = lh_rng_below(rng, MODULUS);
     if (n > 2) {
@@ -35,9 +35,9 @@ static inline unsigned write_digit(lh_rng *rng, int operators, int n, uint16_t *
     return n == 2 ? (MODULUS - digit) % MODULUS : digit;
 }
 
-/* Writes an expression of n tokens with the first so many operators and returns its value modulo 5. From n = 5 on it is
- * (left op right), where the left side has 1 to n - 4 tokens. The shorter side is a call, the longer one the next round:
- * calls are nested no deeper than log2 n. */
+/* Writes an expression of n tokens with the first `operators` operators and returns its value modulo 5. From n = 5 on
+ * it is (left op right) with 1 to n - 4 tokens on the left. The shorter side is a recursive call, the longer side the
+ * next round of the loop, so recursion is at most log2 n deep. */
 static inline unsigned write_expression(lh_rng *rng, int operators, int n, uint16_t *out) {
     affine whole = {1, 0};
     while (n > 4) {

@@ -1,8 +1,8 @@
-/* Puzzles of the Latin Square Task: a 4 x 4 grid with some symbols given and one cell asked for.
+/* Puzzles of the Latin Square Task: a 4 x 4 grid with some given symbols and one cell to solve, the probe.
  *
- * How many rows and columns must be held together in one step is a puzzle's number of vectors, as Ito et al. 2024's
- * code finds it: the first strategy that applies decides number and answer. A step that fills another cell first is
- * none. Cells are numbered 0 .. 15 by rows.
+ * A puzzle's number of vectors is the number of rows and columns that one solution step must combine, as computed by
+ * the code of Ito et al. 2024: the first strategy that applies determines the number and the answer. Steps that fill
+ * another cell first are not allowed. Cells are numbered 0 .. 15 by rows.
  */
 #ifndef LONGHAND_TASK_LATIN_SQUARE_H
 #define LONGHAND_TASK_LATIN_SQUARE_H
@@ -12,21 +12,21 @@
 
 #include "longhand/rng.h"
 
-enum { LATIN_CELLS = 16, LATIN_SQUARES = 576, LATIN_VECTORS = 3, LATIN_PROBE = 5 /* the token */ };
+enum { LATIN_CELLS = 16, LATIN_SQUARES = 576, LATIN_VECTORS = 3, LATIN_PROBE = 5 /* token of the probe */ };
 
-/* Four bits for each cell, one of them set where its symbol is given: bit s - 1 for symbol s. */
+/* A puzzle. Each cell has four bits: bit s - 1 is set if symbol s is given, and none if no symbol is given. */
 typedef struct latin_puzzle {
     uint64_t givens;
-    int probe; /* the cell to solve; it is not given */
+    int probe; /* index of the cell to solve, whose symbol is not given */
 } latin_puzzle;
 
-/* In the order in which they are tried. */
+/* Strategies in the order in which they are tried. */
 typedef enum latin_strategy {
     LATIN_NONE,
     LATIN_ROW, /* three symbols in the probe's row */
     LATIN_COLUMN,
-    LATIN_UNION,         /* three in its row and column together */
-    LATIN_THREE_COLUMNS, /* a symbol that all blanks of its row have in their columns */
+    LATIN_UNION,         /* three symbols in the probe's row and column together */
+    LATIN_THREE_COLUMNS, /* a symbol in the columns of all other blanks of the probe's row */
     LATIN_ROW_TWO_COLUMNS,
     LATIN_THREE_ROWS,
     LATIN_COLUMN_TWO_ROWS
@@ -34,7 +34,7 @@ typedef enum latin_strategy {
 
 typedef struct latin_answer {
     latin_strategy strategy;
-    int vectors; /* 1, 2, 3; 0: no single step answers */
+    int vectors; /* 1, 2, 3; 0: no single step gives the answer */
     int symbol;  /* 1 .. 4 */
 } latin_answer;
 
@@ -54,10 +54,11 @@ static inline int latin_column_symbols(uint64_t givens, int column) {
     return (int)(cells | cells >> 16) & 15;
 }
 
-/* The symbol of one bit. */
+/* The symbol of a mask with one bit. */
 static inline int latin_symbol(int bit) { return __builtin_ctz((unsigned)bit) + 1; }
 
-/* The probe's row, or its column: symbols given there, and those that all its other blanks meet in lines across. */
+/* The probe's row or column: its given symbols, and the symbols that occur in the crossing lines of all its other
+ * blanks. */
 typedef struct latin_line {
     int symbols, givens, crossed;
 } latin_line;
@@ -75,8 +76,8 @@ static inline latin_line latin_line_of(const latin_puzzle *p, bool row) {
     return line;
 }
 
-/* strict: a line with two givens whose one other blank meets the answer is a step of two vectors that the code does not
- * know; puzzles of three vectors that have it count as none. */
+/* Classifies a puzzle. strict: puzzles of three vectors get 0 if they also have a solution by two vectors that the
+ * published code lacks: a line with two givens whose one other blank has the answer in its crossing line. */
 static inline latin_answer latin_classify(const latin_puzzle *p, bool strict) {
     latin_line row = latin_line_of(p, true), column = latin_line_of(p, false);
     int both = row.symbols | column.symbols;
@@ -97,7 +98,7 @@ static inline latin_answer latin_classify(const latin_puzzle *p, bool strict) {
 
 /* ---- squares ---- */
 
-/* Adds those that begin with `square`, which is whole up to `cell`. */
+/* Adds all squares that extend `square`, whose cells before `cell` are filled; returns the new count. */
 static inline int latin_extend(uint64_t square, int cell, uint64_t *squares, int count) {
     if (cell == LATIN_CELLS) {
         squares[count] = square;
@@ -109,10 +110,10 @@ static inline int latin_extend(uint64_t square, int cell, uint64_t *squares, int
     return count;
 }
 
-/* All Latin squares of order 4, as givens. */
+/* All Latin squares of order 4, in the bit format of givens. */
 static inline void latin_all_squares(uint64_t squares[LATIN_SQUARES]) { latin_extend(0, 0, squares, 0); }
 
-/* The symbols that the probe has in the squares that complete a puzzle, as bits; 0: there is no such square. */
+/* The symbols of the probe in all squares that complete a puzzle, as bits; 0: no square completes it. */
 static inline int latin_possible(const latin_puzzle *p, const uint64_t squares[LATIN_SQUARES]) {
     int symbols = 0;
     for (int i = 0; i < LATIN_SQUARES; i++)
@@ -120,7 +121,7 @@ static inline int latin_possible(const latin_puzzle *p, const uint64_t squares[L
     return symbols;
 }
 
-/* A puzzle of a square drawn uniformly, 3 to 11 givens and the probe at random cells. */
+/* Draws a puzzle: a square drawn uniformly, 3 to 11 givens and the probe at random cells. */
 static inline latin_puzzle latin_draw(lh_rng *rng, const uint64_t squares[LATIN_SQUARES]) {
     uint64_t square = squares[lh_rng_below(rng, LATIN_SQUARES)];
     int givens = 3 + (int)lh_rng_below(rng, 9), cell[LATIN_CELLS];
@@ -141,14 +142,14 @@ static inline bool latin_same(const latin_puzzle *a, const latin_puzzle *b) {
     return a->givens == b->givens && a->probe == b->probe;
 }
 
-/* Whether the Jaccard distance of two puzzles is 0.8 or less, each a set of cells with what stands there, the probe
- * too. */
+/* Whether the Jaccard distance of two puzzles is 0.8 or less. A puzzle is the set of its non-blank cells with their
+ * contents, the probe included. */
 static inline bool latin_near(const latin_puzzle *a, const latin_puzzle *b) {
     int same = a->probe == b->probe;
     return 5 * (latin_count(a->givens & b->givens) + same) >= latin_count(a->givens | b->givens) + 2 - same;
 }
 
-/* Turned clockwise by a quarter, every symbol replaced by the next. */
+/* The puzzle rotated clockwise by 90 degrees, with every symbol replaced by the next. */
 static inline latin_puzzle latin_turn(const latin_puzzle *p) {
     latin_puzzle turned = {0, p->probe % 4 * 4 + 3 - p->probe / 4};
     for (int cell = 0; cell < LATIN_CELLS; cell++) {

@@ -13,20 +13,20 @@
 
 enum { LATIN_COLUMNS = 3, LATIN_MOST_ITEMS = 1200, LATIN_SHOWN = 40 };
 
-/* One line, and where messages say that it stands. */
+/* One line of the file, and its position for messages. */
 typedef struct latin_row {
     const char *path;
-    int number;       /* of the line, from 1 */
-    const char *text; /* up to its end */
+    int number;       /* number of the line, from 1 */
+    const char *text; /* the rest of the file from this line on */
     int bytes;
-    const int *column; /* [LATIN_COLUMNS] place of grid, answer and vectors in a line; -1: not there */
+    const int *column; /* [LATIN_COLUMNS] index of each column in a line; -1: missing */
     const uint64_t *squares;
     lh_error *error;
 } latin_row;
 
 enum { LATIN_GRID, LATIN_ANSWER, LATIN_NUMBER };
 
-/* The field at a place of the line; false: the line has fewer. */
+/* Finds a field of the line by its index; false: the line has fewer fields. */
 static bool latin_field(const latin_row *row, int place, const char **text, int *bytes) {
     const char *at = row->text, *end = row->text + row->bytes;
     for (; place > 0; place--) {
@@ -68,7 +68,7 @@ static lh_status latin_read_grid(const latin_row *row, const char *text, int byt
                    row->number, probes);
 }
 
-/* That the puzzle has one answer, in a single step. */
+/* Checks that a puzzle has exactly one answer, found by a single step. */
 static lh_status latin_check_puzzle(const latin_row *row, const latin_puzzle *p, latin_answer *answer) {
     int possible = latin_possible(p, row->squares);
     if (possible == 0)
@@ -87,7 +87,7 @@ static lh_status latin_check_puzzle(const latin_row *row, const latin_puzzle *p,
                    row->path, row->number);
 }
 
-/* Checks the file's own statements on a puzzle, where it has any. */
+/* Compares the answer, vectors and condition in the file, if any, with those computed. */
 static lh_status latin_check_words(const latin_row *row, const latin_answer *answer) {
     static const char *const conditions[] = {"Binary", "Ternary", "Quaternary"};
     const char *text, *name = conditions[answer->vectors - 1];
@@ -116,7 +116,7 @@ static lh_status latin_read_row(const latin_row *row, latin_puzzle *p, latin_ans
     return status == LH_OK ? latin_check_words(row, answer) : status;
 }
 
-/* The places of the columns, from the line of names. */
+/* Reads the indices of columns from the header line. */
 static lh_status latin_read_names(const latin_row *row, int column[LATIN_COLUMNS]) {
     static const char *const names[LATIN_COLUMNS][2] = {
         {"grid_rowmajor", "puzzles"}, {"answer", "solutions"}, {"vectors", "condition"}};
@@ -136,7 +136,8 @@ static lh_status latin_read_names(const latin_row *row, int column[LATIN_COLUMNS
                    row->path, row->number);
 }
 
-/* Puzzles come in threes, a puzzle and its two turned copies, and as many of each number of vectors. */
+/* Checks that the file has equally many puzzles of each number of vectors, in groups of three: a puzzle and its two
+ * rotated copies. */
 static lh_status latin_check_counts(const latin_answer *answers, int count, const char *path, lh_error *error) {
     int seen[LATIN_VECTORS] = {0};
     for (int i = 0; i < count; i++) seen[answers[i].vectors - 1]++;
@@ -147,7 +148,7 @@ static lh_status latin_check_counts(const latin_answer *answers, int count, cons
                    path, seen[0], seen[1], seen[2]);
 }
 
-/* Reads the whole file; puzzles and answers have room for LATIN_MOST_ITEMS. */
+/* Reads the whole file; puzzles and answers hold LATIN_MOST_ITEMS elements. */
 static lh_status latin_read_file(const lh_collection *c, const uint64_t *squares, latin_puzzle *puzzles,
                                  latin_answer *answers, int *count, lh_error *error) {
     int column[LATIN_COLUMNS];

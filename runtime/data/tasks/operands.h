@@ -1,4 +1,4 @@
-/* Two numbers with an operator between them, lowest bit first: what is added and multiplied. */
+/* Inputs of binary addition and multiplication: two numbers, lowest bit first, with an operator between them. */
 #ifndef LONGHAND_TASK_OPERANDS_H
 #define LONGHAND_TASK_OPERANDS_H
 
@@ -11,7 +11,7 @@ typedef struct operands {
     int x_bits, y_bits;
 } operands;
 
-/* Draws where the operator stands, then numbers of all their bits, neither of them 0; n >= 3. */
+/* Draws the position of the operator, then two non-zero numbers that fill the rest; n >= 3. */
 static inline operands fill_operands(lh_rng *rng, int n, uint16_t *input) {
     int at = 1 + (int)lh_rng_below(rng, (uint32_t)(n - 2));
     fill_positive(rng, at, input);
@@ -20,14 +20,14 @@ static inline operands fill_operands(lh_rng *rng, int n, uint16_t *input) {
     return (operands){input, input + at + 1, at, n - 1 - at};
 }
 
-/* An input of one or two tokens has one number from 0 to 2^n - 2, which is returned. */
+/* Fills an input of one or two tokens with one number from 0 to 2^n - 2, and returns the number. */
 static inline int fill_short(lh_rng *rng, int n, uint16_t *input) {
     int number = n == 1 ? 0 : (int)lh_rng_below(rng, 3);
     for (int i = 0; i < n; i++) input[i] = (uint16_t)(number >> i & 1);
     return number;
 }
 
-/* Bits of a number up to its highest 1, which there is. */
+/* The number of bits up to the highest 1; the number must not be 0. */
 static inline int significant(const uint16_t *bits, int count) {
     while (bits[count - 1] == 0) count--;
     return count;

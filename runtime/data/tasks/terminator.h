@@ -1,4 +1,4 @@
-/* Outputs that end before their room does: a terminator, then zeros that do not count towards accuracy. */
+/* Targets that are shorter than output_length: a terminator, then zeros that do not count in the accuracy. */
 #ifndef LONGHAND_TASK_TERMINATOR_H
 #define LONGHAND_TASK_TERMINATOR_H
 
