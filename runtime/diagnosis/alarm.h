@@ -1,5 +1,5 @@
-/* Whether a training runs away, judged from the metrics of each step while everything is still finite. A run may recover
- * from it, so this is a warning, given once; what is not finite stops a run (engine/engine.h). */
+/* Detects diverging training from the metrics of each step while all values are still finite. A run may recover, so
+ * there is one warning and no error; values that are not finite stop a run (engine/engine.h). */
 #ifndef LONGHAND_ALARM_H
 #define LONGHAND_ALARM_H
 
@@ -7,30 +7,31 @@
 
 typedef enum lh_alarm_kind {
     LH_ALARM_NONE,
-    LH_ALARM_UPDATE,   /* one update is longer than half of what the parameters then measure */
-    LH_ALARM_GRADIENT, /* a gradient norm of 1,000 times the usual one, and at least the clipping norm (1 without) */
-    LH_ALARM_LOSS      /* 200 steps in a row with more than twice the loss of guessing */
+    LH_ALARM_UPDATE,   /* the norm of one update exceeds half of the parameters' norm after it */
+    LH_ALARM_GRADIENT, /* the gradient norm is 1,000 times the usual norm, and at least the clipping norm (1 without
+                        * clipping) */
+    LH_ALARM_LOSS      /* the loss exceeds twice the loss of guessing in 200 consecutive steps */
 } lh_alarm_kind;
 
 typedef struct lh_alarm {
-    double guess_loss;  /* of all classes being equally likely */
-    double least_norm;  /* of a gradient worth a warning */
-    int64_t steps;      /* whose gradient norms are in usual */
-    double usual;       /* logarithm of the gradient norm: a running mean over about 100 steps */
-    int64_t bad_losses; /* steps in a row */
-    /* The finding. */
+    double guess_loss;  /* loss of equally likely classes */
+    double least_norm;  /* least gradient norm of a warning */
+    int64_t steps;      /* number of steps in `usual` */
+    double usual;       /* running mean over about 100 steps of the logarithm of the gradient norm */
+    int64_t bad_losses; /* consecutive steps */
+    /* The detected alarm. */
     lh_alarm_kind kind;
     int64_t step;
-    lh_step_metrics metrics; /* of that step */
+    lh_step_metrics metrics; /* metrics of the step */
 } lh_alarm;
 
 void lh_alarm_open(lh_alarm *alarm, const lh_spec *spec);
 
-/* Takes the metrics of the step that made the engine's step `step`. True the first time that a rule holds. */
+/* Adds the metrics of step number `step`. True the first time that a rule applies. */
 bool lh_alarm_add(lh_alarm *alarm, int64_t step, const lh_step_metrics *metrics);
 
-/* The warning: step, what was found, the tensors that hold most of that step's gradient, the largest parameter of the
- * engine's present state, and the last checkpoint (checkpoint_step -1: none). */
+/* Writes the warning: the step, the alarm, the tensors with most of that step's gradient, the largest parameter in the
+ * engine's current state, and the last checkpoint (checkpoint_step -1: none). */
 void lh_alarm_tell(const lh_alarm *alarm, lh_engine *engine, const char *directory, int64_t checkpoint_step,
                    lh_error *warning);
 

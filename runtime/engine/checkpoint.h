@@ -1,12 +1,11 @@
 /* Checkpoints: parameters, optimiser state and counters in one safetensors file.
  *
- * Tensors: each lh_tensor under its name; optimiser state under optimizer.<state name>.<tensor name>. Metadata:
- * format, id, plan_digest, model_digest, source_digest, level, compiler, precision, step, seed, learning_rate,
- * optimizer, data_sha256 (with finite data), checksum (of everything else in the file). Where there is a checksum it
- * must hold. A file with neither format nor checksum, as a person makes it who edits parameters, is enough wherever
- * parameters are.
- * Rotation: the new file replaces checkpoint.safetensors only after it was written, fsynced and read back; the one
- * before stays as checkpoint.previous.safetensors.
+ * Tensors: each lh_tensor under its name; optimiser state under optimizer.<state name>.<tensor name>. Metadata: format,
+ * id, plan_digest, model_digest, source_digest, level, compiler, precision, step, seed, learning_rate, optimizer,
+ * data_sha256 (with finite data), checksum (of everything else in the file). A checksum that is present must match. A
+ * file with neither format nor checksum, such as a user's edited parameters, is accepted where only parameters are
+ * read. Rotation: the new file replaces checkpoint.safetensors only after it was written, fsynced and read back; the
+ * old file is kept as checkpoint.previous.safetensors.
  */
 #ifndef LONGHAND_CHECKPOINT_H
 #define LONGHAND_CHECKPOINT_H
@@ -14,11 +13,11 @@
 #include "base/safetensors.h"
 #include "longhand/spec.h"
 
-/* Vectors in engine layout: [parameter_storage] real. */
+/* Parameters and optimiser state in engine layout: vectors of [parameter_storage] real. */
 typedef struct lh_state {
     int real_bytes;
     void *parameters;
-    void *optimizer[LH_MAX_STATES]; /* NULL: not wanted, not there */
+    void *optimizer[LH_MAX_STATES]; /* NULL: not requested or not available */
 } lh_state;
 
 typedef struct lh_run_facts {
@@ -29,11 +28,11 @@ typedef struct lh_run_facts {
     double learning_rate;
 } lh_run_facts;
 
-/* Metadata of a file on the program that wrote it: id, digests, level, compiler, precision. */
+/* Number of metadata entries that identify the writing program: id, digests, level, compiler, precision. */
 enum { LH_IDENTITY_COUNT = 7 };
 void lh_identity(const lh_spec *spec, const char *level, const char *compiler, lh_st_meta meta[LH_IDENTITY_COUNT]);
 
-/* Writes path atomically and checks what was written. */
+/* Writes path atomically and verifies the written file. */
 lh_status lh_checkpoint_write(const char *path, const lh_spec *spec, const lh_state *state, const lh_run_facts *facts,
                               lh_error *error);
 
@@ -41,23 +40,23 @@ lh_status lh_checkpoint_write(const char *path, const lh_spec *spec, const lh_st
 lh_status lh_checkpoint_rotate(const char *directory, const lh_spec *spec, const lh_state *state,
                                const lh_run_facts *facts, lh_error *error);
 
-/* Reads parameters alone (eval, predict): the model must fit. LH_ERR_INPUT names the file and the first
- * tensor that is missing, has another shape or is not of this model (model digest, where the file has one), or says that
- * the file is damaged. State of whatever optimiser is passed over. *step is the file's step, 0 where it has none. Float
- * and double files both load. */
+/* Reads only parameters (for eval and predict). The file may be float or double; optimiser state is ignored. *step is
+ * the file's step, 0 if it has none. LH_ERR_INPUT: a tensor is missing or has another shape, the model digest in the
+ * file differs, or the file is damaged; the message names the file and the first such tensor. */
 lh_status lh_checkpoint_read_parameters(const char *path, const lh_spec *spec, int real_bytes, void *parameters,
                                         int64_t *step, lh_error *error);
 
-/* Reads the parameters that a run begins with: a file other than the one that the spec was planned with
- * (train.init_checksum) is refused. parameters may be NULL: the file is only checked. */
+/* Reads the initial parameters of a run. LH_ERR_INPUT also if the file is not the one for which the spec was planned
+ * (train.init_checksum). parameters NULL: only checks the file. */
 lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int real_bytes, void *parameters,
                                   lh_error *error);
 
-/* Reads everything to go on training bit for bit: refuses another optimiser, plan, source, level, compiler or precision
- * and names both values. Falls back to checkpoint.previous.safetensors when checkpoint.safetensors is damaged, and says so
- * in note (may be empty). LH_ERR_INPUT when neither can be used, LH_ERR_ENVIRONMENT when the machine could not read one
- * that may be good, for lack of memory or by its disk; *found = 0 and LH_OK when there is none at all.
- * facts->level and facts->compiler are the process's own on entry; step, seed and learning_rate are written. */
+/* Reads the complete state, so that training continues bit for bit. Refuses a file of another optimiser, plan, source,
+ * level, compiler or precision and names both values. If checkpoint.safetensors is damaged, reads
+ * checkpoint.previous.safetensors and reports this in note (otherwise empty). LH_ERR_INPUT: neither file can be used;
+ * LH_ERR_ENVIRONMENT: a possibly valid file could not be read because of memory or disk. Without any file, *found is 0
+ * and the status LH_OK. facts: on entry level and compiler are those of this process; on return step, seed and
+ * learning_rate are set. */
 lh_status lh_checkpoint_resume(const char *directory, const lh_spec *spec, lh_state *state, lh_run_facts *facts,
                                int *found, lh_error *note, lh_error *error);
 

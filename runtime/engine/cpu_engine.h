@@ -1,5 +1,5 @@
-/* Inside the CPU engine: shared by cpu_engine.c (memory), cpu_step.c (training), cpu_forward.c (evaluation),
- * cpu_decode.c and cpu_trace.c. */
+/* Internal declarations of the CPU engine, shared by cpu_engine.c (memory), cpu_step.c (training), cpu_forward.c
+ * (evaluation), cpu_decode.c and cpu_trace.c. */
 #ifndef LONGHAND_CPU_ENGINE_H
 #define LONGHAND_CPU_ENGINE_H
 
@@ -9,7 +9,7 @@
 #include "engine/cpu_workspace.h"
 #include "engine/engine.h"
 
-enum { LH_FOLD_PIECES = 16 }; /* the gradient is folded in so many pieces, so that threads follow each other closely */
+enum { LH_FOLD_PIECES = 16 }; /* pieces in which the gradient is folded, so that several threads can fold at once */
 
 typedef struct lh_cpu_engine {
     lh_engine engine;
@@ -17,44 +17,46 @@ typedef struct lh_cpu_engine {
     const lh_cpu_program *program;
     lh_key key;
 
-    lh_state own;                                    /* the vectors below, where it trains */
-    void *parameters, *total, *state[LH_MAX_STATES]; /* [parameter_storage] real each; total: the folded gradient, zero
-                                                      * between steps. One piece, parameters first. */
-    void *kept;                                      /* the gradient of the last step; NULL: not kept */
+    lh_state own; /* the vectors below, if the engine trains */
+    void *parameters, *total,
+        *state[LH_MAX_STATES]; /* [parameter_storage] real each, in one allocation, parameters first; total: the folded
+                                * gradient, zero between steps */
+    void *kept;                /* the gradient of the last step; NULL: not stored */
     void *tables;
-    int tables_longest[LH_MAX_STREAMS]; /* sequences that tables serve */
+    int tables_longest[LH_MAX_STREAMS]; /* longest sequences for which tables are made */
 
     lh_cpu_workspaces *workspaces;
-    lh_cpu_workspace *workspace; /* while it works; NULL between two calls */
+    lh_cpu_workspace *workspace; /* workspace of the current call; NULL between calls */
 
-    lh_cpu_step job;                 /* the running step */
-    int length;                      /* its task length */
-    const uint32_t *pick;            /* finite data: its examples; NULL: those in the file's order */
-    atomic_int next_shard;           /* the next one that nobody took */
-    atomic_int turn[LH_FOLD_PIECES]; /* the shard whose piece is folded next */
+    lh_cpu_step job;                 /* the current step */
+    int length;                      /* task length of the step */
+    const uint32_t *pick;            /* finite data: examples of the batch; NULL: in the order of the file */
+    atomic_int next_shard;           /* next shard that no thread has taken */
+    atomic_int turn[LH_FOLD_PIECES]; /* by piece: the shard that is folded next */
 
-    lh_epoch epoch;               /* finite data: the order of training */
-    lh_cpu_forward_needs forward; /* of all that was reserved */
+    lh_epoch epoch;               /* finite data: order of the current epoch */
+    lh_cpu_forward_needs forward; /* memory needs of all reserved evaluations */
 } lh_cpu_engine;
 
 /* Number of LH_CHUNK elements in the parameter vector. */
 static inline int64_t lh_cpu_chunks(const lh_cpu_engine *cpu) { return cpu->engine.spec->parameter_storage / LH_CHUNK; }
 
-/* Position tables for sequences of up to so many tokens in each stream. */
+/* Makes position tables for sequences of up to longest[stream] tokens. */
 lh_status lh_cpu_need_tables(lh_cpu_engine *cpu, const int longest[LH_MAX_STREAMS], lh_error *error);
 
 lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
 
-/* A room for a call, until lh_cpu_leave; clean as in cpu_workspace.h. LH_ERR_ENVIRONMENT without memory. */
+/* lh_cpu_enter takes a workspace for a call, lh_cpu_leave gives it back; clean: as in cpu_workspace.h.
+ * LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_cpu_enter(lh_cpu_engine *cpu, lh_error *error);
 void lh_cpu_leave(lh_cpu_engine *cpu, bool clean);
 
-/* The step of an evaluation, and of a query, for so many sequences. In a workspace. */
+/* The step of an evaluation or query of `sequences` sequences. Call it between lh_cpu_enter and lh_cpu_leave. */
 lh_cpu_step lh_cpu_forward_step(const lh_cpu_engine *cpu, int n, int sequences, const lh_draw *draw);
 lh_cpu_step lh_cpu_query_step(const lh_cpu_engine *cpu, const lh_query *query, int sequences);
-/* The step and the one-sequence block of a query in lane 0, begun. */
+/* Makes the step of a query and its block of one sequence in lane 0, and runs begin_step. */
 void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *step, lh_cpu_block *block);
-/* The logits of lane 0's sequence as doubles, [labels][classes]. */
+/* Copies the logits of lane 0's sequence to doubles, [labels][classes]. */
 void lh_cpu_take_logits(const lh_cpu_engine *cpu, int labels, double *logits);
 
 lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error);

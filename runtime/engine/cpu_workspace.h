@@ -1,5 +1,5 @@
-/* Working memory of CPU engines: what holds nothing from one call to the next. Engines that are opened together share
- * it, so that there are as many workspaces as engines that work at the same time, not as there are engines. */
+/* Workspaces of CPU engines: memory that holds no state between calls. Engines that are opened together share
+ * workspaces, so the number of workspaces is the number of engines that run at the same time. */
 #ifndef LONGHAND_CPU_WORKSPACE_H
 #define LONGHAND_CPU_WORKSPACE_H
 
@@ -10,26 +10,26 @@
 #include "longhand/spec.h"
 #include "longhand/status.h"
 
-/* The first failure in a thread's share of a batch: with a user's own task a batch may fail. The share that is
- * reported is the first of all, whoever had it. */
+/* The first failure in a batch, which a user's own task may cause. The shard or part with the lowest index is reported,
+ * whichever thread processed it. */
 typedef struct lh_cpu_failure {
-    lh_status status; /* LH_OK: nothing */
+    lh_status status; /* LH_OK: no failure */
     int at;           /* index of the shard or part */
     lh_error error;
 } lh_cpu_failure;
 
-/* first becomes the earlier one of both; `one` is taken out of its lane. */
+/* Stores the failure with the lower index in `first` and clears `one`. */
 void lh_cpu_take_failure(lh_cpu_failure *first, lh_cpu_failure *one);
 
-/* Memory of a thread while it trains: one shard at a time. */
+/* Buffers of a thread in training, for one shard at a time. */
 typedef struct lh_cpu_lane {
     void *workspace;
-    void *gradient; /* of its shard; zero between shards */
-    lh_batch batch; /* its shard's examples */
+    void *gradient; /* gradient of the shard; zero between shards */
+    lh_batch batch; /* examples of the shard */
     lh_cpu_failure failure;
 } lh_cpu_lane;
 
-/* Memory of a thread while it evaluates: one part of a condition at a time. */
+/* Buffers of a thread in evaluation, for one part of a condition at a time. */
 typedef struct lh_cpu_forward_lane {
     void *workspace;
     void *logits;
@@ -37,13 +37,13 @@ typedef struct lh_cpu_forward_lane {
     lh_cpu_failure failure;
 } lh_cpu_forward_lane;
 
-/* The most that training takes at any of its lengths. */
+/* The greatest memory needs of training over all its lengths. */
 typedef struct lh_cpu_train_needs {
     size_t workspace, shared; /* bytes */
-    int longest_n, shard;     /* shard: sequences of the largest */
+    int longest_n, shard;     /* greatest task length; sequences of the largest shard */
 } lh_cpu_train_needs;
 
-/* The most that evaluation takes of what was reserved. */
+/* The greatest memory needs of the reserved evaluations. */
 typedef struct lh_cpu_forward_needs {
     size_t workspace, shared, logits; /* bytes */
     size_t words;                     /* lh_batch_words */
@@ -51,46 +51,47 @@ typedef struct lh_cpu_forward_needs {
 } lh_cpu_forward_needs;
 
 typedef struct lh_cpu_workspace {
-    struct lh_cpu_workspace *next; /* of those that nobody is in */
+    struct lh_cpu_workspace *next; /* next free workspace */
 
-    lh_cpu_lane *lanes; /* [threads], as all of these six; NULL: not for training */
+    lh_cpu_lane *lanes; /* [threads]; lanes and the next fields up to chunk_updates are NULL without training */
     void *shared;
     lh_sums *shard_sums;           /* [shards] */
     double *chunk_norms;           /* [chunks] */
     lh_update_sums *chunk_updates; /* [chunks] */
 
-    lh_cpu_forward_needs forward; /* what there is room for */
+    lh_cpu_forward_needs forward; /* sizes of the buffers for evaluation */
     lh_cpu_forward_lane *forward_lanes;
     void *forward_shared;
-    lh_sums *block_sums; /* [examples]: a block has at least one */
+    lh_sums *block_sums; /* [examples], enough for blocks of one example */
 } lh_cpu_workspace;
 
-/* The workspaces of engines of one spec and number of threads. */
+/* The workspaces of engines with one spec and one number of threads. */
 typedef struct lh_cpu_workspaces {
     const lh_spec *spec;
     int threads, real_bytes;
     lh_cpu_train_needs train; /* workspace 0: no training */
-    int engines;              /* that have not been closed */
+    int engines;              /* engines that are not closed */
     lh_cpu_workspace *free;
     pthread_mutex_t mutex;
 } lh_cpu_workspaces;
 
-/* The larger of both, each by itself. */
+/* The larger value of each field. */
 lh_cpu_forward_needs lh_cpu_more_forward(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b);
 
-/* Rooms for no engine so far; train: NULL where none of them trains. LH_ERR_ENVIRONMENT without memory. */
+/* Creates an empty list of workspaces with engines = 0; train: NULL if no engine trains. LH_ERR_ENVIRONMENT: out of
+ * memory. */
 lh_status lh_cpu_workspaces_open(const lh_spec *spec, int threads, int real_bytes, const lh_cpu_train_needs *train,
                                  lh_cpu_workspaces **workspaces, lh_error *error);
 void lh_cpu_workspaces_join(lh_cpu_workspaces *workspaces);
-/* The last engine that leaves closes the workspaces; nobody may be in one of its own. */
+/* Removes an engine; the last one closes all workspaces. No workspace of the engine may be in use. */
 void lh_cpu_workspaces_leave(lh_cpu_workspaces *workspaces);
 
-/* Takes a workspace, a new one where none is free, with at least this for evaluation (NULL: any). Any thread may call.
- * LH_ERR_ENVIRONMENT without memory: none was taken. */
+/* Takes a free or new workspace with at least these needs of evaluation (NULL: any). Any thread may call.
+ * LH_ERR_ENVIRONMENT: out of memory; no workspace is taken. */
 lh_status lh_cpu_workspace_take(lh_cpu_workspaces *workspaces, const lh_cpu_forward_needs *needs,
                                 lh_cpu_workspace **workspace, lh_error *error);
-/* clean: what was computed in it is finite, for which the loss stands. Otherwise it is closed: what lies behind a short
- * sequence, multiplied by 0, would be NaN to the next engine. */
+/* Returns a workspace to the list. clean: all values in it are finite, as a finite loss shows. A workspace that is not
+ * clean is freed: the next engine multiplies values after a short sequence by 0, which would give NaN. */
 void lh_cpu_workspace_give_back(lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace, bool clean);
 
 #endif

@@ -1,5 +1,5 @@
-/* The content of a vector of parameters or gradients, tensor by tensor, and the message of a step that failed. Works on
- * host vectors, so that any engine can use it; costs nothing until something went wrong. */
+/* Diagnosis of a failed step: facts of a vector of parameters or gradients, tensor by tensor, and the message. Works on
+ * host vectors, so any engine can use it. It runs only after a failure. */
 #ifndef LONGHAND_DIAGNOSE_H
 #define LONGHAND_DIAGNOSE_H
 
@@ -9,26 +9,26 @@
 #include "longhand/spec.h"
 #include "longhand/status.h"
 
-/* Tensors are named by their index in spec->tensors, which is forward order; -1: none. */
+/* Facts of a vector. Tensors are indices in spec->tensors, which is in forward order; -1: none. */
 typedef struct lh_vector_facts {
-    int tensors;                   /* looked at: learned ones */
-    int broken;                    /* of these, tensors with a NaN or an infinity */
-    int first_broken, last_broken; /* in forward order; a gradient goes bad at the last one, and flows to the first */
-    int64_t first_count;           /* elements of first_broken that are not finite */
+    int tensors;                   /* number of learned tensors */
+    int broken;                    /* number of learned tensors with a NaN or an infinity */
+    int first_broken, last_broken; /* in forward order; the backward pass reaches last_broken first */
+    int64_t first_count;           /* non-finite elements of first_broken */
     int64_t last_count;
-    int largest; /* the tensor of the largest finite element by magnitude */
+    int largest; /* tensor with the largest finite element by magnitude */
     double magnitude;
 } lh_vector_facts;
 
 /* vector: [parameter_storage] of float (real_bytes 4) or double (8). */
 lh_vector_facts lh_diagnose_vector(const lh_spec *spec, int real_bytes, const void *vector);
 
-/* The names of the learned tensors with an element in this chunk of LH_CHUNK elements, in forward order: up to three,
- * then how many more. */
+/* Writes the names of learned tensors with an element in this chunk of LH_CHUNK elements, in forward order: up to three
+ * names, then the number of others. */
 void lh_diagnose_chunk(const lh_spec *spec, int64_t chunk, char *text, size_t size);
 
-/* Appends to error, which says what failed, the step's task length and what its parameters and gradient hold, a line
- * each. gradient: as the failing step left it, or NULL when it is gone. */
+/* Appends lines to the message in error: the step's task length, facts of its parameters, facts of its gradient.
+ * gradient: that of the failed step; NULL: not available. */
 void lh_diagnose_step(lh_error *error, const lh_spec *spec, int real_bytes, const void *parameters,
                       const void *gradient, int length);
 

@@ -17,7 +17,7 @@ enum { LATIN_COLUMNS = 3, LATIN_MOST_ITEMS = 1200, LATIN_SHOWN = 40 };
 typedef struct latin_row {
     const char *path;
     int number;       /* number of the line, from 1 */
-    const char *text; /* the rest of the file from this line on */
+    const char *text; /* [bytes] text of the line */
     int bytes;
     const int *column; /* [LATIN_COLUMNS] index of each column in a line; -1: missing */
     const uint64_t *squares;
