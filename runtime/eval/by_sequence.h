@@ -1,27 +1,27 @@
-/* How sure an evaluation is of what it says: the spread of single sequences, and bounds of a share. */
+/* Uncertainty of an evaluation: the deviation over sequences, and confidence bounds of a share. */
 #ifndef LONGHAND_BY_SEQUENCE_H
 #define LONGHAND_BY_SEQUENCE_H
 
 #include "engine/engine.h"
 
-/* The shares of right counted labels of the sequences of one condition. */
+/* For each sequence of a condition, the share of its counted labels that are right. */
 typedef struct lh_by_sequence {
-    double *share; /* [count] summed over draws; -1: no label of the sequence counts. Owned by the caller */
+    double *share; /* [count] summed over draws; -1: the sequence has no counted label; owned by the caller */
     int count;
 } lh_by_sequence;
 
-/* No sequence has been evaluated yet. */
+/* Marks all sequences as not evaluated. */
 void lh_by_sequence_begin(lh_by_sequence *of, int count);
 
-/* Adds one draw's sums of sequences first .. first + count - 1; those beyond of->count are left out. */
+/* Adds one draw's sums of sequences first .. first + count - 1; sequences from of->count on are ignored. */
 void lh_by_sequence_add(lh_by_sequence *of, const lh_sums *each, int first, int count);
 
-/* Standard deviation (n - 1) over sequences with a label that counts, of each one's mean over draws; NaN for fewer than
- * two. */
+/* Standard deviation (n - 1) over sequences with a counted label, of the mean over draws of each sequence; NaN for
+ * fewer than two sequences. */
 double lh_by_sequence_deviation(const lh_by_sequence *of, int draws);
 
-/* The 95% interval of a share of `count` things, 0 <= share <= 1, count >= 1.
- * Source: Wilson 1927, "Probable inference, the law of succession, and statistical inference". */
+/* The 95% confidence interval of a share of `count` trials, 0 <= share <= 1, count >= 1. Source: Wilson 1927, "Probable
+ * inference, the law of succession, and statistical inference". */
 void lh_wilson(double share, double count, double *low, double *high);
 
 #endif

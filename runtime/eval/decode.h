@@ -1,21 +1,22 @@
-/* Answers of a model to inputs: greedy decoding. */
+/* Greedy decoding: a model's own answers to inputs. */
 #ifndef LONGHAND_DECODE_H
 #define LONGHAND_DECODE_H
 
 #include "engine/engine.h"
 
-/* Answers to `count` sequences at a reserved length. query: of the first, without target; the inputs of all lie side by
- * side, [count][input length], their examples are numbered on from it, and its draw is that of all, as in a batch. to: see
- * lh_answers.
+/* Decodes answers to `count` sequences at a reserved length. query: query->input is [count][input length]; sequence i
+ * has index query->example + i in its batch; all sequences share the draw of the query. to: see lh_answers.
  *
- * Where a stream holds the target (lh_format.teacher_forced) each answer, the greatest logit (the first of equals), is the
- * target of those behind it: token by token where the engine decodes, else one pass for each, over all sequences that
- * have not ended; as many as were reserved. A sequence ends with the task's end symbol (lh_task.end), whatever the others
- * do. Where the query has the right answers, an end symbol that the target has at the same place does not end it before
- * `until`, and what is not asked for is the target's token. What a model attends to while it decodes is what it attends
- * to in one pass over the answers: lh_engine_ops.trace of a query with them for its target.
+ * Each answer is the class with the greatest logit (the first one wins a tie). If a stream holds the target
+ * (lh_format.teacher_forced), later answers read earlier answers as their target: token by token if the engine decodes,
+ * else with one pass per answer over all running sequences, at most the reserved number at once. A sequence ends with
+ * the task's end symbol (lh_task.end), independently of others. If the query has right answers, an end symbol that the
+ * target has at the same place does not end the sequence before `until`, and labels with asked = 0 take the target's
+ * token. Attention in decoding equals attention in one pass over the answers, so lh_engine_ops.trace of a query with
+ * the answers as its target shows it.
  *
- * Errors: those of predict, and LH_ERR_ENVIRONMENT; LH_STOPPED, between two tokens or passes, where engine->stop is set. */
+ * Errors: those of predict; LH_ERR_ENVIRONMENT: out of memory; LH_STOPPED: engine->stop was set, which is checked
+ * between tokens or passes. */
 lh_status lh_decode(lh_engine *engine, const lh_query *query, int count, const lh_answers *to, lh_error *error);
 
 #endif

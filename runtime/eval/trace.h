@@ -1,29 +1,29 @@
-/* Traces: what a model computes on its way, on examples of the task or on inputs of one's own, as tensors of a file.
+/* Traces: intermediate values of forward passes, on examples of the task or a user's own inputs, as tensors of a file.
  *
  * Tensors of task length n, one sequence after another (docs/trace.md):
  *
- *     n<n>.tokens               [examples][T]             I32, what the model reads
+ *     n<n>.tokens               [examples][T]             I32, the model's input tokens
  *     n<n>.embedding            [examples][T][channels]
  *     n<n>.layers.L.output      [examples][T][channels]
- *     n<n>.layers.L.scores      [examples][heads][T][T]   query by key: scaled, every positional term included
+ *     n<n>.layers.L.scores      [examples][heads][T][T]   query by key: scaled, with all positional terms
  *     n<n>.layers.L.attention   [examples][heads][T][T]   their softmax
  *     n<n>.layers.L.entropy     [heads]                   mean over examples and queries of -sum p ln p, in nats
  *
- * and of inputs of one's own
+ * and for a user's own inputs
  *
- *     n<n>.answers              [examples][labels]        I32, the model's, -1 behind the end symbol
- *     n<n>.targets              [examples][labels]        I32, the right ones, -1 where that is not known or not
+ *     n<n>.answers              [examples][labels]        I32, the model's answers, -1 after the end symbol
+ *     n<n>.targets              [examples][labels]        I32, the right answers, -1: unknown or not
  *     counted
  *
- * A first dimension [draws] is added where there is more than one position draw, to reals and answers; of tokens only
- * to those of a stream that holds answers that were decoded. Averaged: the mean over draws and examples in place of
- * both dimensions, and no tokens; of those alone that come out right where `exact` asks for it. Answers and targets
- * stay, each. With finite data n in a name is the input length, and where the traced examples of one input length
- * differ in their outputs, n<n>o<outputs> stands in its place.
+ * With several position draws, reals and answers get a first dimension [draws], and so do tokens of a stream that holds
+ * decoded answers. With averaging, the mean over draws and examples replaces both dimensions, and there are no tokens;
+ * with `exact` the mean is over passes with every answer right. Answers and targets are never averaged. With finite
+ * data n in a name is the input length; if the traced examples of one input length have different output lengths, the
+ * name begins with n<n>o<outputs>.
  *
- * Of a model with several streams tokens are n<n>.tokens.<stream>; a site is as long as its streams, scores
- * [queries][keys]. A stream that holds the target has the example's; of an input of one's own, the model's answers
- * (eval/decode.h).
+ * A model with several streams has tokens n<n>.tokens.<stream>. A site has the lengths of its streams; scores are
+ * [queries][keys]. A stream that holds the target has the example's target or, for a user's own input, the model's
+ * answers (eval/decode.h).
  */
 #ifndef LONGHAND_TRACE_H
 #define LONGHAND_TRACE_H
@@ -36,34 +36,34 @@ typedef enum lh_trace_kind {
     LH_TRACE_SCORES,
     LH_TRACE_ACTIVATIONS,
     LH_TRACE_ENTROPY,
-    LH_TRACE_TOKENS, /* not asked for, as the next: comes with what is kept per example */
+    LH_TRACE_TOKENS, /* this and the next kind cannot be requested; they come with values kept per example */
     LH_TRACE_ANSWERS,
     LH_TRACE_TARGETS,
     LH_TRACE_KINDS
 } lh_trace_kind;
 
-/* The right answer to an input of one's own. */
+/* The right answer to a user's own input. */
 typedef struct lh_right_answer {
-    const uint16_t *target; /* [task output length]; NULL: it is not known */
-    const uint8_t *mask;    /* of it, 0: does not count; NULL: all do */
+    const uint16_t *target; /* [task output length]; NULL: unknown */
+    const uint8_t *mask;    /* [task output length] 0: not counted; NULL: all count */
 } lh_right_answer;
 
 typedef struct lh_trace_request {
     bool wanted[LH_TRACE_KINDS];
     bool average;
-    bool exact;   /* means are over passes with every counted answer right; kept is nothing. Not with inputs */
-    bool shuffle; /* of finite data: the first of each shape in an order drawn by the seed */
-    int draws;    /* counts as 1 where the model draws nothing */
+    bool exact;   /* means are over passes with every counted answer right, and nothing is kept per example; not with
+                   * inputs */
+    bool shuffle; /* finite data: take the first examples of each shape in a random order */
+    int draws;    /* draws per input; 1 if the model draws nothing */
     uint64_t seed;
-    lh_lengths lengths;    /* `examples` examples of the task at each: those that an evaluation sees first; with finite
-                            * data input lengths, and those that an evaluation of so many of the length takes
-                            * (data/datasets/pick.h) */
-    const lh_dataset *set; /* of finite data, whose they are; NULL: of what an evaluation sees */
+    lh_lengths lengths;    /* lengths with `examples` examples each: the first ones of an evaluation; finite data: input
+                            * lengths, with the examples that an evaluation would choose (data/datasets/pick.h) */
+    const lh_dataset *set; /* finite data: set of the examples; NULL: the set of an evaluation */
     int examples;
-    const lh_query *inputs;       /* or these, those of one length together; their draw is filled in here; NULL: none */
-    const lh_right_answer *right; /* [input_count]; NULL: none is known */
+    const lh_query *inputs;       /* a user's inputs instead of lengths, grouped by length, without draws; NULL: none */
+    const lh_right_answer *right; /* [input_count]; NULL: unknown */
     int input_count;
-    void (*watch)(void *context, int n, int64_t done, int64_t count); /* passes; NULL: none */
+    void (*watch)(void *context, int n, int64_t done, int64_t count); /* progress callback, counts passes; NULL: none */
     void *context;
 } lh_trace_request;
 
@@ -72,21 +72,21 @@ typedef struct lh_traced {
     char name[80];
     lh_trace_kind kind;
     int n;        /* task length */
-    int group;    /* of the list in lh_traces */
-    int site;     /* of the spec; -1: tokens */
-    int stream;   /* of tokens, whose elements are 32-bit integers, as those of answers and targets */
-    bool mean;    /* over draws and examples */
-    int64_t each; /* elements of one pass */
+    int group;    /* index in lh_traces.groups */
+    int site;     /* index in lh_spec.sites; -1: tokens */
+    int stream;   /* stream of tokens; tokens, answers and targets are 32-bit integers */
+    bool mean;    /* mean over draws and examples */
+    int64_t each; /* elements per pass */
     lh_st_tensor file;
-    void *data; /* mean: [each] double until the end; then, and otherwise, as in the file */
+    void *data; /* as in the file; during the computation of a mean: [each] double */
 } lh_traced;
 
 /* The passes of one task length. */
 typedef struct lh_trace_group {
     int n, examples, first_tensor, tensors;
-    uint32_t *pick;  /* [examples] of finite data, which of the shape's; NULL: the first, or shuffled ones */
-    int64_t counted; /* passes that count, once they are done: all but those that `exact` leaves out */
-    char label[32];  /* what its tensors' names begin with: "n41" */
+    uint32_t *pick;  /* [examples] finite data: indices within the shape; NULL: the first or shuffled ones */
+    int64_t counted; /* finished passes that `exact` does not leave out */
+    char label[32];  /* first part of the tensors' names: "n41" */
 } lh_trace_group;
 
 typedef struct lh_traces {
@@ -96,40 +96,40 @@ typedef struct lh_traces {
     int64_t passes;
     lh_traced *tensors;
     int count;
-    lh_trace_group *groups; /* in the order of the lengths, or of the first input of each */
+    lh_trace_group *groups; /* in the order of lengths, or of the first input of each length */
     int group_count;
-    double bytes;  /* of all tensors in the file */
-    double memory; /* at most in use at a time, beside what evaluation takes */
+    double bytes;  /* bytes of all tensors in the file */
+    double memory; /* peak memory in bytes, in addition to that of evaluation */
 } lh_traces;
 
-/* Plans the tensors and what they need; computes nothing. LH_ERR_INPUT: the model has no traces, a length is too long
- * for its encoding or there twice; LH_ERR_ENVIRONMENT: more than this machine has memory for. `traces` is for
- * lh_traces_close, whatever the outcome. */
+/* Plans the tensors and their memory; computes nothing. LH_ERR_INPUT: the model has no traces, or a length is duplicate
+ * or too long for the encoding; LH_ERR_ENVIRONMENT: not enough memory on this machine. Call lh_traces_close also after
+ * an error. */
 lh_status lh_traces_open(lh_traces *traces, const lh_engine *engine, const lh_trace_request *request, lh_error *error);
 
-/* Computes them all. One thread, examples in order: nothing depends on the engine's threads. LH_ERR_INPUT where no
- * example of a length is exact and that is asked for. */
+/* Computes all tensors. One thread runs the examples in order, so results do not depend on the engine's threads.
+ * LH_ERR_INPUT: `exact` is set and no example of a length has all answers right. */
 lh_status lh_traces_run(lh_traces *traces, lh_engine *engine, lh_error *error);
 
-/* Writes them with this metadata, whole or not at all. */
+/* Writes all tensors with this metadata, atomically. */
 lh_status lh_traces_write(const lh_traces *traces, const char *path, const lh_st_meta *meta, int meta_count,
                           lh_error *error);
 
 void lh_traces_close(lh_traces *traces);
 
-/* The tensor of a kind that a group has, if any; of tokens that of the first stream. */
+/* The tensor of a kind in a group, or NULL; for tokens that of the first stream. */
 const lh_traced *lh_traces_find(const lh_traces *traces, const lh_trace_group *group, lh_trace_kind kind);
 
-/* The number of the input that is the i-th of those of a task length. */
+/* The index of the i-th input with task length n. */
 int lh_trace_input(const lh_trace_request *request, int n, int i);
 
-/* Element i of a tensor that was computed. */
+/* Element i of a computed tensor. */
 double lh_traced_at(const lh_traced *tensor, int64_t i);
 
-/* Mean over queries of -sum over keys of p ln p, in nats; weights [queries][keys] real. A p of 0 adds nothing. */
+/* Mean over queries of -sum over keys of p ln p, in nats; weights [queries][keys] real; terms with p = 0 are 0. */
 double lh_entropy(const void *weights, int real_bytes, int64_t queries, int64_t keys);
 
-/* Bytes that one pass writes at a site: its activation, its scores or its attention. 0: not needed. */
+/* Bytes that one pass writes at a site: activation, scores or attention. 0: not requested. */
 size_t lh_trace_scratch(const lh_traces *traces, int n, int site, lh_trace_kind kind);
 
 /* "attention", "scores", "activations", "entropy" */

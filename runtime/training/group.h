@@ -1,4 +1,4 @@
-/* Many jobs on few threads, side by side: each piece of work is one thread's alone. */
+/* Runs many jobs on few threads; one thread does each piece of a job. */
 #ifndef LONGHAND_GROUP_H
 #define LONGHAND_GROUP_H
 
@@ -6,11 +6,11 @@
 
 #include "longhand/status.h"
 
-/* Does one piece of a job; false: the job is over. Called by one thread at a time for any one job. */
+/* Does one piece of a job; false: the job is finished. Only one thread at a time calls it for a job. */
 typedef bool lh_group_advance(void *job);
 
-/* Calls advance on every job until each is over, in turn, so that all come forward together. At most `threads` threads
- * work, and no more than there are jobs. LH_ERR_ENVIRONMENT, before anything was advanced, without memory. */
+/* Calls advance on all jobs in turn until each is finished, so that all progress together, on min(threads, count)
+ * threads. LH_ERR_ENVIRONMENT: out of memory; no job was advanced. */
 lh_status lh_group_run(int threads, void *const *jobs, int count, lh_group_advance *advance, lh_error *error);
 
 #endif

@@ -1,53 +1,54 @@
-/* The window of a metrics line: sums over the steps since the line before. A checkpoint saves it, so that a resumed run
- * writes the same lines as an uninterrupted one, continues the count of seconds, and can check the lines in its files.
+/* The window of a metrics line: sums over the steps since the previous line. Every checkpoint saves the window, so that
+ * a resumed run writes the same lines as an uninterrupted run, continues the count of seconds, and can check the lines
+ * in its files.
  */
 #ifndef LONGHAND_WINDOW_H
 #define LONGHAND_WINDOW_H
 
 #include "engine/engine.h"
 
-/* Accuracies of the batches of an epoch of finite data, each before its update and each counting alike, however short.
+/* Accuracies of the batches of an epoch of finite data, each before its update. All batches have the same weight.
  */
 typedef struct lh_window_epoch {
     int64_t steps;   /* steps of the current epoch so far */
     int64_t masked;  /* of these, steps without a label that counts */
-    double sum;      /* of the accuracies of the other steps */
+    double sum;      /* sum of accuracies of the other steps */
     int64_t last;    /* the last complete epoch, from 1; 0: none */
-    double accuracy; /* its mean */
+    double accuracy; /* mean accuracy of epoch `last` */
 } lh_window_epoch;
 
 typedef struct lh_window {
     int64_t steps;
-    int64_t masked; /* of these, steps without a label that counts: in no mean of loss, accuracy, exact_match */
+    int64_t masked; /* steps without a counted label, which are in no mean of loss, accuracy and exact_match */
     /* Sums over steps. */
     double loss, accuracy, exact_match, gradient_norm, clipped, parameter_norm, update_norm;
     double seconds; /* time of all steps of the run so far, including those before this window */
-    /* Lines of metrics.jsonl and eval.jsonl so far; -1 in a window that was loaded: not recorded. */
+    /* Numbers of lines in metrics.jsonl and eval.jsonl; -1: a loaded window did not record them. */
     int64_t metrics_lines, eval_lines;
-    lh_window_epoch epoch; /* all 0 where the data is not finite */
+    lh_window_epoch epoch; /* all 0 without finite data */
 } lh_window;
 
 void lh_window_add(lh_window *window, const lh_step_metrics *metrics);
 
-/* Adds the step of this number, from 1, to its epoch of so many batches. */
+/* Adds step number `step`, from 1, to its epoch; batches: batches per epoch. */
 void lh_window_add_to_epoch(lh_window *window, const lh_step_metrics *metrics, int64_t step, int64_t batches);
 
-/* The mean of loss, accuracy or exact_match over the steps that have one; NAN: none has. */
+/* The mean of loss, accuracy or exact_match over the steps with a counted label; NAN: there is no such step. */
 double lh_window_mean(const lh_window *window, double sum);
 
 /* Begins the next window; seconds, lines and the epoch go on. */
 void lh_window_clear(lh_window *window);
 
-/* Appends the means to metrics.jsonl as the line of `step`, and counts it. teacher_forced: the accuracy is that of a
- * generative model, and is called so. */
+/* Appends the means to metrics.jsonl as the line of `step`, and counts the line. teacher_forced: the model is
+ * generative, and the key of the accuracy says so. */
 lh_status lh_window_log(lh_window *window, const char *path, int64_t step, bool teacher_forced, double learning_rate,
                         double steps_per_second, lh_error *error);
 
-/* Appends the sums as they stand at a checkpoint of `step`. */
+/* Appends the sums for a checkpoint of `step`. */
 lh_status lh_window_save(const lh_window *window, const char *path, int64_t step, lh_error *error);
 
-/* The window saved with the checkpoint of `step`. *found is false, and all is zero, where the file has none that is
- * whole. */
+/* Loads the window saved with the checkpoint of `step`. If the file has no complete one, *found is false and all fields
+ * are zero. */
 lh_status lh_window_load(lh_window *window, const char *path, int64_t step, bool *found, lh_error *error);
 
 #endif
