@@ -2,16 +2,16 @@
 -- feed-forward network, an attention), one for the network.
 --
 -- Input: a network (builder.lua), unfused; facets: the needs of every attention (facets.lua). Output, M.derive:
--- { list, network, renamed, made }: classes in the order in which Python needs them, that of the network apart; made:
--- of places and of distances, stream -> name, the variables that the network's pass reads. A class:
+-- { list, network, renamed, made }: classes in the order in which Python needs them, the network's class apart; made:
+-- the variables of positions and of distances that the network's pass reads, stream -> name. A class:
 --   template        the template that writes it
 --   name, about     about: its docstring's text, or false
---   layer           whether it is made with the number of its layer
+--   layer           whether its constructor takes the number of its layer
 --   modules         { name, text }, or { name, type, entries { name, text } }: attributes
 --   arguments       text of its forward pass's arguments
 --   lines           its forward pass
---   attention       of an attention: the facts for its template; it has no modules and lines then
--- An error { unknown = words } where Python here cannot express a part of the network.
+--   attention       of an attention: the facts for its template; such a class has no modules and lines
+-- An error { unknown = words } if Python here cannot express a part of the network.
 
 local canonical = require("base.canonical")
 local forward = require("lab.export.forward")
@@ -35,14 +35,14 @@ end
 
 -- ---- modules ----
 
--- How an attribute is called for; made by text or with entries. word: as files have it, or its own name without one.
+-- Adds an attribute and returns its expression; made by text or with entries. word: its name in files, or its own name.
 function Class:add(word, module)
   module.name = self.state.names:attribute(self.attributes, word)
   self.modules[#self.modules + 1] = module
   return "self." .. module.name
 end
 
--- A module of a path in files, such as "up", or "embed.token", which lies in a dictionary; made once for each key.
+-- A module of a path in files, such as "up"; "embed.token" is in a dictionary. Each key is made once.
 function Class:module(key, path, text)
   if self.known[key] then
     return self.known[key]
@@ -67,7 +67,7 @@ local function bias_of(p)
   return p.bias and "" or ", bias=False"
 end
 
--- The linear modules of a product; those of a composite lie in its class, without the folder's name.
+-- The linear modules of a product; those of a composite belong to its class, without the folder's name.
 function Class:linears(p)
   return lists.map(p.tensors, function(path)
     return self:module(path, self.folder and path:sub(#self.folder + 2) or path, ("nn.Linear(%s, %s%s)"):format(
@@ -105,7 +105,7 @@ function Class:dropout(d)
   return self.known[d.rate]
 end
 
--- The argument of the network's pass with a stream's tokens, and where those stand.
+-- The argument of the network's pass with a stream's tokens, and their positions.
 function Class:tokens(stream)
   return self.state.net.streams[2] and stream.name or "tokens"
 end
@@ -116,7 +116,7 @@ local function made_for(state, what, stream)
   return name
 end
 
--- A block gets positions as an argument, the network computes them. like: a value with the type that vectors must have.
+-- The positions of a place: an argument of a block, a result of the network. like: a value of the vectors' type.
 function Class:position(encoding, rows, stream, like)
   self.needs.positions = self.is_block or nil
   local place = self.is_block and "positions" or made_for(self.state, "place", stream)
@@ -128,8 +128,8 @@ end
 
 -- ---- classes ----
 
--- A block has a class of its own, a composite shares that of one with the same text. Its name: the first of these words
--- that no other class has.
+-- Finishes a class. A block has its own class; composites with equal texts share one. The name is the first of the
+-- words that no other class has.
 local function finish(state, class, ...)
   local key = canonical.text({ class.modules, class.lines or {}, class.attention or {}, class.arguments })
   if not class.is_block and state.same[key] then
@@ -144,7 +144,7 @@ local function finish(state, class, ...)
   return class
 end
 
--- How many rates a class has modules for; inner: those of its composites are not among them.
+-- The number of rates in a class; inner: operations of its composites, which do not count.
 local function rates_of(class, ops, inner)
   class.rates = #lists.distinct(lists.map(ops, function(op)
     return op.dropout and not inner[op] and op.dropout.rate or nil
@@ -163,14 +163,14 @@ local function composite_class(state, group, scope_name)
   return finish(state, class, group.path, scope_name .. "_" .. group.path)
 end
 
--- Arguments of a block's pass that attentions may need besides values.
+-- Possible arguments of a block's pass for attentions, in addition to values.
 local NEEDS = { "positions", "memory_positions", "distance", "memory_distance", "shared", "memory_shared" }
 
 local function needed(class)
   return lists.map(NEEDS, function(need) return class.needs[need] and need or nil end)
 end
 
--- Variables of the network's pass that become these arguments for a block of one stream.
+-- Variables of the network's pass that are passed as these arguments to a block of one stream.
 local function made(state, class, stream)
   local list = needed(class)
   for i, need in ipairs(list) do
@@ -195,8 +195,8 @@ local function add_terms(terms, texts)
   lists.append(terms, lists.map(texts, function(text) return { page = text } end))
 end
 
--- The terms of an attention, and those among them that the file does not have yet: each is there once. The first ones
--- have names of their own, others that of the attention in front.
+-- Names the terms of an attention that the file does not have yet, each once. The first terms have their own names,
+-- others that of the attention before them.
 local function name_parts(state, class)
   local attention = class.attention
   attention.terms, attention.new_terms, attention.part = {}, {}, {}
@@ -237,7 +237,7 @@ local function attention_class(state, group)
   return found
 end
 
--- A composite's module, called.
+-- The call of a composite's module.
 local function group_item(state, class, group, scope)
   local part, outside = group.attention and attention_class(state, group), scope == state.net
   part = part or composite_class(state, group, scope.name)
@@ -260,7 +260,7 @@ local block_class
 local function loop_item(state, class, op)
   local block, inner = op.block, block_class(state, op.block)
   local lines = inner.attends and state.in_layers or {}
-  if block.loops > 1 and #lines > 0 then -- a draw is of a layer, whenever it is done
+  if block.loops > 1 and #lines > 0 then -- a draw is of a layer, in every loop
     error({ unknown = ("draws for each layer in %s, which is done %d times over"):format(block.title, block.loops) }, 0)
   end
   add_needs(class, inner)
@@ -303,7 +303,7 @@ block_class = function(state, block)
   return finish(state, class, block.name)
 end
 
--- Numbers that all layers of a score share: dictionaries, by the folders of files that they lie in.
+-- Numbers that all layers of a score share: dictionaries, by their folders in files.
 local function share_numbers(state, class)
   for _, shared in ipairs(state.given_shared) do
     local entries = lists.map(shared.entries, function(entry) return ('"%s": %s'):format(entry.name, entry.text) end)
@@ -328,9 +328,8 @@ local function network_class(state)
   return class
 end
 
--- given: { name (of the network's class), tensors (the plan's), facets, shared (of numbers that all layers of a score
--- share: { path, entries }), in_layers (lines ahead of what each repetition of a block with an attention does),
--- one_based }
+-- given: { name (of the network's class), tensors (the plan's), facets, shared (numbers that all layers of a score
+-- share: { path, entries }), in_layers (lines before each repetition of a block with an attention), one_based }
 function M.derive(net, given)
   local state = { net = net, names = names_module.new(given.tensors), facets = given.facets,
     given_shared = given.shared, in_layers = given.in_layers, one_based = given.one_based, same = {}, list = {},

@@ -1,10 +1,10 @@
--- Composites of a description, found again in its operations: groups that become modules of their own.
+-- Composites of a description, recovered from its operations: groups that become modules of their own.
 --
--- Input: a scope of a network (builder.lua). Output, M.of: operation -> the group that it is a part of:
+-- Input: a scope of a network (builder.lua). Output, M.of: operation -> its group:
 --   path      the folder of its tensors in files, which is the module's name
---   reads     values that come from outside; out: its result; last: the operation that gives the result
+--   reads     values from outside; out: its result; last: the operation that gives the result
 --   attention of an attention: its operation
---   list      of any other: its operations in order, all of them of one value, `entry`
+--   list      of any other: its operations in order, all of one value, `entry`
 
 local lists = require("base.lists")
 

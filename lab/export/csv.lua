@@ -17,7 +17,7 @@ local M = {}
 local INPUT, ENVIRONMENT = 1, 4
 
 local FRONT = { "seed", "learning_rate", "id", "digest", "step", "split", "set" }
--- Fields of a row after its axes; all but the last have a column of their name.
+-- Fields of a row after its axes; each but the last has a column of the same name.
 local VALUES = { "examples", "of", "order", "draws", "decoding", "counted", "accuracy", "accuracy_teacher_forced",
   "exact_match", "exact_match_low", "exact_match_high", "ended_early", "not_ended", "loss", "sd_over_draws",
   "sd_over_sequences", "beyond", "trained", "novel", "data", "seed" }

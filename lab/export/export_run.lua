@@ -1,8 +1,8 @@
 -- Exports a trained run: the steps from its folder to files for another tool.
 --
--- Input: { project, run, spec, trainer, out, say, provide }: a run's folder or a checkpoint in one; optionally the spec
--- and the trainer that it was made with. Output: an exit code and, where it is not 0, a message. The folder `out` is
--- written whole or not at all.
+-- Input: { project, run, spec, trainer, out, say, provide }: a run's folder or a checkpoint in one; optionally its spec
+-- and its trainer. Output: an exit code and, if it is not 0, a message. The folder `out` is written whole or not at
+-- all.
 
 local examples = require("lab.export.examples")
 local input = require("base.input")
@@ -47,7 +47,7 @@ local function ask(trainer, words, given)
   return lines
 end
 
--- Examples to compare at: a list of { input, outputs }.
+-- Examples for the comparison: a list of { input, outputs }.
 local function inputs_of(spec, trainer)
   if spec.plan.task.data then
     return examples.data_inputs(spec.plan)
@@ -65,7 +65,7 @@ local function inputs_of(spec, trainer)
   return list
 end
 
--- The answer that a decoder has read for its logits; after its end the trainer reads that symbol again.
+-- A decoder's answer, as read for its logits; after its end the trainer repeats the end symbol.
 local function whole_answer(answer, outputs)
   for i = #answer + 1, outputs do
     answer[i] = answer[#answer]
@@ -74,7 +74,7 @@ local function whole_answer(answer, outputs)
 end
 
 -- The lines of stored.jsonl: inputs, sampled positions and distances, and the trainer's logits for them; for a decoder
--- also the answer that it has read.
+-- also its answer.
 local function stored_lines(spec, run, trainer)
   local inputs, code, message = inputs_of(spec, trainer)
   if not inputs then

@@ -1,11 +1,11 @@
--- The facets of attentions as templates/attention/python has them, page by page.
+-- The facets of attentions in the form of templates/attention/python, page by page.
 --
 -- Input: attentions of a network, with families of a plan; the formula of the score. Output: M.of(op, formula):
 -- { needs, calls, layer, text }: needs: by name, true or the folder of numbers that all layers share: positions,
--- distance, shared, and where queries and keys are of two streams memory_...; calls: true for functions of the file
--- that its text calls; layer: whether it counts layers; text: names of the template, among them pages, the pages of
--- templates/attention/python/terms by the part of a facet (facets/pages.lua) that they are of.
--- M.unknown: what of a resolved encoding no page exports, in words, or nil.
+-- distance, shared, and memory_... if queries and keys are of two streams; calls: true for functions of the file that
+-- its text calls; layer: whether it counts layers; text: names of the template, among them `pages`, the pages of
+-- templates/attention/python/terms by part of a facet (facets/pages.lua).
+-- M.unknown: words for the settings of a resolved encoding that no page exports, or nil.
 
 local canonical = require("base.canonical")
 local families = require("spec.families")
@@ -34,7 +34,7 @@ for _, name in ipairs(families.NAMES) do
   EXPORTED[name] = true
 end
 
--- Whether a field has no such value: of kinds and choices, those that stand in the schema.
+-- Whether a field has a value that its kinds or choices in the schema do not list.
 local function is_strange(field, value)
   local names = field.kinds and lists.names(field.kinds) or field.choices
   return names and not lists.has(names, value)

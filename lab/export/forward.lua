@@ -1,9 +1,9 @@
 -- A forward pass as lines of Python, from expressions in order.
 --
 -- Input: items { out, reads, text, rank } (operations.lua) and loops over blocks { out, reads, loop } (classes.lua).
--- Output: lines. A value that is read once is written where it is read, unless the line becomes too long. A value with
--- a name has the name of the description. The stream's value is `h`, and so is the one that replaces it once nothing
--- reads it any more; values that blocks read from outside keep their names.
+-- Output: lines. A value that is read once is written out at its reader, unless the line becomes too long. A value with
+-- a name has the name of the description. The stream's value is `h`; its successor is `h` as well if nothing reads the
+-- value any more. External values of blocks keep their names.
 
 local lists = require("base.lists")
 local names = require("lab.export.python_names")
@@ -15,7 +15,7 @@ local LINE = 112 -- characters of a line at most, without the class's indentatio
 local Pass = {}
 Pass.__index = Pass
 
--- The expression of an item as things stand: values without a name are written out.
+-- The expression of an item at this point: values without a name are written out.
 function Pass:text(item)
   return item.text(function(i, rank)
     local value = item.reads[i]
@@ -28,7 +28,7 @@ function Pass:text(item)
   end)
 end
 
--- Items that one expression reads, once, by their value: these are written where they are read.
+-- Values of items that one expression reads, once: they are written out at their reader.
 local function read_once(items, result)
   local reads, named, inner = { [result] = 1 }, { [result] = true }, {}
   for _, item in ipairs(items) do
@@ -55,7 +55,7 @@ function Pass:longest_part(item)
   return longest
 end
 
--- Notes that values with names are read at a place by an item, also by way of those that are written out.
+-- Records that an item at a place reads named values, also through values that are written out.
 function Pass:note_reads(item, place)
   for _, value in ipairs(item.reads) do
     if self.inner[value] then
@@ -124,7 +124,7 @@ function Pass:loop(item, i, lines)
   wrapped(lines, ("%s%s = %s(%s)"):format(indent, name, variable, table.concat(arguments, ", ")))
 end
 
--- The statements, with where each value is read last.
+-- The statements, with the last reader of each value.
 function Pass:statements(items)
   local list = lists.filter(items, function(item) return not self.inner[item.out] end)
   for i, item in ipairs(list) do
@@ -133,7 +133,7 @@ function Pass:statements(items)
   return list
 end
 
--- The lines; or nil and the value of a part that should have a name, since a line is too long with it.
+-- The lines; or nil and the value of a part that needs a name, since its line is too long.
 function Pass:write(items, result)
   local lines = {}
   for i, item in ipairs(self:statements(items)) do
@@ -154,8 +154,8 @@ function Pass:write(items, result)
   return lines
 end
 
--- given: { items, result (the value that is returned), width (of the stream), stream (the value that is `h` at first,
--- or nil), arguments (names of arguments), names (of values that have one) }
+-- given: { items, result (the returned value), width (of the stream), stream (the value that is `h` at first, or nil),
+-- arguments (names of arguments), names (of named values) }
 function M.lines(given)
   local inner = read_once(given.items, given.result)
   while true do

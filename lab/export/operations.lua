@@ -1,9 +1,9 @@
--- Operations of a network as Python: the module that each is called on, and its expression.
+-- Operations of a network as Python: the module that each operation calls, and its expression.
 --
--- Input: an operation of the graph (builder.lua) and the class that it becomes a part of (classes.lua), which
--- gives the modules with its parameters. Output, M.item: { out, reads, text, rank }: text(of) is the expression, where
--- of(i, rank) is that of reads[i], in parentheses where it binds less than rank.
--- An operation without an equivalent in PyTorch here, or with a field that is none of those below, ends as an error
+-- Input: an operation of the graph (builder.lua) and its class (classes.lua), which gives the modules with its
+-- parameters. Output, M.item: { out, reads, text, rank }: text(of) is the expression, and of(i, rank) the expression of
+-- reads[i], in parentheses if it binds less than rank.
+-- An operation without an equivalent in PyTorch here, or with a field that is not listed below, ends as an error
 -- { unknown = words }.
 
 local canonical = require("base.canonical")
@@ -65,12 +65,12 @@ end
 
 local items = {}
 
--- An expression, dropped out by a module, if there is one.
+-- An expression, with dropout by a module, if there is one.
 local function dropped(module, text)
   return module and ("%s(%s)"):format(module, text) or text
 end
 
--- One-hot tokens; blank ones, which come first, are zero.
+-- One-hot tokens through a linear map; blank tokens, which come first, are zero.
 local function mapped(op, class, module)
   local blanks = class.state.net.tokens.count - op.p.rows.count
   return ("%s(F.one_hot(%s, SYMBOLS)%s.to(%s.weight))"):format(module, class:tokens(op.stream),
@@ -118,7 +118,7 @@ function items.activation(op, class)
   end }
 end
 
--- Whether an operation is a gate of two products that nothing else reads; then it stands for them, too.
+-- Whether an operation is a gate of two products that nothing else reads; its expression then contains the products.
 local function is_gated(op)
   local product = op.kind == "gate" and op.x.op
   return product and product.kind == "product" and #product.p.tensors == 2 and op.x.reads == 1
@@ -169,7 +169,7 @@ function items.classify(op, class)
   end }
 end
 
--- Operations of a list that have an item of their own: a product that a gate stands for has none.
+-- Operations of a list that have their own item: a product within a gate's expression has none.
 function M.own_items(list)
   local gated = lists.set(lists.map(list, function(op) return is_gated(op) and op.x or nil end))
   return lists.filter(list, function(op) return not gated[op.out] end)

@@ -1,7 +1,7 @@
 -- Sources of positions and distances in templates/python.
 --
--- Input: the facet `positions` of a family, what attentions need (facets.lua); or the streams of a network. Output: the
--- places where they are computed, and texts about sampled positions.
+-- Input: the facet `positions` of a family, the needs of attentions (facets.lua); or the streams of a network. Output:
+-- the places where sources are computed, and texts about sampled positions.
 
 local lists = require("base.lists")
 
@@ -29,7 +29,7 @@ local function count_of(place, tokens)
 end
 
 -- Sources of positions and distances: before_layers, and again in_layers; whether they are sampled. positions: the
--- facet; needs: those of all attentions; additive: whether the input gets positions.
+-- facet; needs: of all attentions; additive: whether the input gets positions.
 function M.of(positions, needs, additive)
   local distance, lines, inner = positions.distance, {}, {}
   local drawn = distance.kind == "drawn" or distance.kind == "clamped"
@@ -56,7 +56,7 @@ function M.of(positions, needs, additive)
   return facts
 end
 
--- Sources of positions and distances in a network of two streams, where they count tokens. made: variables that the
+-- Sources of positions and distances in a network of two streams, which counts tokens. made: variables that the
 -- network's pass reads (classes.lua).
 function M.of_streams(streams, made)
   local lines, distances = {}, {}

@@ -1,6 +1,6 @@
 -- A trained model as a folder for PyTorch: model.py, its checkpoint, and inputs with the logits that Longhand computed.
 --
--- Input: a spec as project:plan gives it, its network (project:network). Output: M.facts gives the facts for
+-- Input: a spec from project:plan, its network (project:network). Output: M.facts gives the facts for
 -- templates/python/model.py.tpl, or nil and the reason why a model cannot be exported. Pure.
 
 local canonical = require("base.canonical")
@@ -15,8 +15,7 @@ local wording = require("base.wording")
 
 local M = {}
 
--- Fields of a task that the templates can write; others are refused by name. The model's operations decide what can be
--- written of its network (operations.lua).
+-- Fields of a task that the templates can write; others are refused by name. operations.lua decides about the network.
 local TASK = { kind = true, source = true, data = true, eval = true, validation = true, input_symbols = true,
   output_symbols = true, longest = true, axes = true, seed = true, options = true, computation = true, loss = true }
 
@@ -28,7 +27,7 @@ local function unknown_of_task(task)
   end
 end
 
--- Why a spec cannot be exported, whatever its network; or nil.
+-- The reason why a spec cannot be exported, whatever its network; or nil.
 function M.problem(spec)
   local unknown = facets.unknown(spec.resolved.encoding, "encoding") or unknown_of_task(spec.resolved.task)
   if unknown then
@@ -38,7 +37,7 @@ function M.problem(spec)
   end
 end
 
--- ---- what the network has ----
+-- ---- the network ----
 
 local function places_input(net)
   return lists.any(net.ops, function(op)
@@ -55,7 +54,7 @@ local function places_in_blocks(net)
   end
 end
 
--- Its attentions: operations, in order.
+-- The attentions of a network: operations, in order.
 local function attentions_of(net)
   local list = {}
   for _, op in lists.nested({ net, table.unpack(net.scopes) }, "ops") do
@@ -68,7 +67,7 @@ local function draws(family)
   return family.positions.kind ~= "index" or family.positions.distance.range ~= nil
 end
 
--- Attentions may differ in everything except in parts that the file has once.
+-- Checks that attentions agree in the parts that the file has once.
 local function check_alike(attentions)
   for _, op in ipairs(attentions) do
     local first, own = attentions[1].family, op.family
@@ -152,7 +151,7 @@ local function sizes_of(net, attentions)
   return lines
 end
 
--- The classes of its norms as Python has one or several of them; or false.
+-- The classes of the network's norms, as Python has them; or false.
 local function norms_of(net)
   local has = {}
   for _, op in lists.nested({ net, table.unpack(net.scopes) }, "ops") do
@@ -170,7 +169,7 @@ end
 
 -- ---- the file ----
 
--- Arguments of a forward pass for sampled positions and distances, and those that the comparison passes.
+-- Adds arguments of a forward pass for sampled positions and distances, and the comparison's arguments.
 local function add_calls(facts)
   local words = lists.filter({ "positions", "distances" }, function(name) return facts["draws_" .. name] end)
   local function of_each(form)
@@ -258,8 +257,8 @@ local function derive(spec, run, net)
   return facts
 end
 
--- Facts that the template reads. run: { info, metadata } of run.json and the checkpoint. Or nil and what cannot be
--- exported.
+-- Facts for the template; or nil and the part that cannot be exported. run: { info, metadata } of run.json and the
+-- checkpoint.
 function M.facts(spec, run, net)
   local problem = M.problem(spec)
   if problem then

@@ -1,7 +1,7 @@
--- Exports runs as event files of TensorBoard, which Python writes with a package that is kept for it
+-- Exports runs as event files of TensorBoard. Python writes them with a package that Longhand caches
 -- (python/longhand/events.py).
 --
--- Input: { project, runs, out }. Output: an exit code and, where it is ours, a message.
+-- Input: { project, runs, out }. Output: an exit code and, for an error found here, a message.
 
 local lfs = require("lfs")
 local shell = require("base.shell")

@@ -1,8 +1,8 @@
 -- Analyses of trained runs: numbers, tables and pictures from traces of their trainers, or from their evaluations.
 --
 -- Input: { project, what, runs, out, seed, say } and the options of the analysis: see cli.lua; say prints a line. runs
--- is a folder of runs, or of traces a list of runs. Of traces also { lengths, trainer, spec, provide }: provide builds
--- a spec and returns its folder. Output: an exit code and, where it is not 0, a message; the files are in `out`.
+-- is a folder of runs, or for traces a list of runs. For traces also { lengths, trainer, spec, provide }: provide
+-- builds a spec and returns its folder. Output: an exit code and, if it is not 0, a message; the files are in `out`.
 -- Temporary files are removed.
 
 local study_analyses = require("lab.study.report.page.study_analyses")
@@ -21,8 +21,8 @@ local stop = source.stop
 local traces = { attention = require("lab.study.analyse.analyze_attention"),
   decoding = require("lab.study.analyse.analyze_decoding"), pca = require("lab.study.analyse.analyze_pca") }
 
--- run(study, options) gives files and, in `tables`, models and texts to show; or nil, a message and the exit code where
--- that is not 1. The options then have `folder`, for temporary files, and `study`, too.
+-- run(study, options) gives files and, in `tables`, models and texts to show; or nil, a message and the exit code if it
+-- is not 1. The options then also have `folder`, for temporary files, and `study`.
 local studies = {
   compare = require("lab.study.analyse.analyze_compare"), human = require("lab.study.analyse.analyze_human"),
   noise = require("lab.study.analyse.analyze_noise"),
@@ -63,7 +63,7 @@ local function analyse_traces(options, folder)
   finish(options, out, traces[options.what].run(sources, options))
 end
 
--- Tables and texts of an analysis are shown, and kept in a file: reports show it.
+-- Runs an analysis of a study; shows its tables and texts and stores them in a file for reports.
 local function analyse_study(options, folder)
   local study, message = open_study.study(options, "")
   if not study then

@@ -1,9 +1,8 @@
 -- Attention maps of a layer, as the maximum over its heads (figure 6 of Ruoss et al. 2023; docs/analyses.md).
 --
 -- Input: runs as analyze.lua opens them, and lengths, sequence, crop. Output: the files attention.csv (a weight per
--- line), attention.safetensors (the matrices, which the picture is drawn from), attention.gnuplot. A matrix is the
--- element-wise maximum of the heads of one attention, query by key, of one sequence; attentions are those that the
--- trace has, in its order.
+-- line), attention.safetensors (the matrices of the picture), attention.gnuplot. A matrix is the element-wise maximum
+-- of the heads of one attention, query by key, of one sequence; attentions are in the order of the trace.
 
 local lists = require("base.lists")
 local panels = require("lab.study.analyse.pictures.panels")
@@ -12,8 +11,8 @@ local wording = require("base.wording")
 
 local M = {}
 
--- The element-wise maximum of `heads` matrices of so many queries and keys: their first `crop` rows and columns,
--- row-major, and how many these are.
+-- The element-wise maximum of `heads` matrices of `queries` rows and `keys` columns: its first `crop` rows and columns,
+-- row-major, and their number.
 function M.maximum(values, heads, queries, keys, crop)
   local out, rows, columns = {}, math.min(crop or queries, queries), math.min(crop or keys, keys)
   for query = 0, rows - 1 do

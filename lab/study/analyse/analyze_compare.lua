@@ -1,8 +1,7 @@
 -- Comparisons over seeds: tests between the cells of a study, or of any runs (docs/analyses.md).
 --
--- Input: a study with its cells read, and { axis, reference, split, margin, above, resamples, seed }. Output: what
--- analyze.lua says, with the files compare.csv (a pair per line), groups.csv, seeds.csv, compare.tex,
--- compare.gnuplot.
+-- Input: a study with its cells read, and { axis, reference, split, margin, above, resamples, seed }. Output: as in
+-- analyze.lua, with the files compare.csv (a pair per line), groups.csv, seeds.csv, compare.tex, compare.gnuplot.
 
 local captions = require("lab.study.report.tables.captions")
 local exact = require("lab.study.analyse.mathematics.exact")
@@ -23,10 +22,9 @@ local M = {}
 local number = sheets.number
 
 local MOST_NAMED = 12 -- cells in a message
-local APART = 0.05    -- share of a metric's full scale: two clumps of seeds have at least that much between them
+local APART = 0.05    -- share of a metric's full scale: the least gap between two clumps of seeds
 
--- Whether a group's seeds are two clumps: some generalise and some do not, and between the two is more than either is
--- wide.
+-- Whether a group's seeds form two clumps: some generalise, some do not, and the gap between both is wider than each.
 local function is_clumped(group, passed, metric)
   local ends = { [true] = { math.huge, -math.huge }, [false] = { math.huge, -math.huge } }
   for i, score in ipairs(group.scores) do
@@ -42,7 +40,7 @@ local function is_clumped(group, passed, metric)
     and gap >= APART * metrics.of[metric].factor
 end
 
--- Adds how many seeds of a group generalise.
+-- Adds the number of a group's seeds that generalise.
 local function judge_seeds(group, split, metric, criterion)
   local passed, count, judged = {}, 0, 0
   for i, run in ipairs(group.runs) do
@@ -55,7 +53,7 @@ local function judge_seeds(group, split, metric, criterion)
   end
 end
 
--- Adds the facts on each group's mean. Resampled means of a group are kept: those of a pair's difference are their
+-- Adds the facts on each group's mean. Resampled means of a group are stored: those of a pair's difference are their
 -- differences, since the groups are resampled independently.
 local function describe(sets, metric, criterion, options)
   local drawing = inference.random(options.seed)
@@ -76,8 +74,8 @@ local function pair_of(set, a, b)
   return pair
 end
 
--- Adds the tests that assume nothing about the distribution of scores, and which test decides: Welch's where the seeds
--- of both groups are spread and in one clump. The permutation test has a random sequence of its own.
+-- Adds the tests that assume nothing about the distribution of scores, and the name of the deciding test: Welch's if
+-- the seeds of both groups are spread and in one clump. The permutation test has its own random sequence.
 local function test_exactly(pair, options)
   local a, b = pair.a, pair.b
   pair.permutation, pair.splits, pair.least = exact.permutation(a.scores, b.scores, options.resamples,
@@ -89,7 +87,7 @@ local function test_exactly(pair, options)
   pair.raw = smooth and pair.test.p or not all_equal and pair.permutation or nil
 end
 
--- All pairs of a set's groups; with a reference, each of the others against it.
+-- All pairs of a set's groups; with a reference, each other group with the reference.
 local function pairs_of(sets, reference)
   local list = {}
   for _, set in ipairs(sets) do
@@ -105,7 +103,7 @@ local function pairs_of(sets, reference)
   return list
 end
 
--- Sets `key` of the pairs to the corrected p(pair), where there is one.
+-- Sets `key` of the pairs to the corrected p(pair), if p gives one.
 local function correct(list, key, p)
   local tested = lists.map(list, function(pair) return p(pair) and pair or nil end)
   for i, corrected in ipairs(inference.holm(lists.map(tested, p))) do
@@ -113,8 +111,8 @@ local function correct(list, key, p)
   end
 end
 
--- The verdict that the tests allow on a pair. A test without a finding shows nothing: only the test of equivalence can
--- show that two means are equal, or nearly so.
+-- The verdict on a pair. A test without a finding shows nothing: only the test of equivalence can show that two means
+-- are equal, or nearly so.
 local function verdict(pair)
   if not pair.raw then
     return "no spread"
@@ -134,8 +132,8 @@ local function judge(list, options)
   for key, of in pairs({ p = "raw", fisher_p = "fisher", equivalence = "p_equivalence" }) do
     correct(list, key, function(pair) return pair[of] end)
   end
-  -- `reachable` is the corrected p if all raw p were as small as these numbers of seeds allow; 0 for tests that are no
-  -- permutation test.
+  -- `reachable` is the corrected p if all raw p were as small as these numbers of seeds allow; 0 for tests other than
+  -- permutation tests.
   correct(list, "reachable", function(pair)
     return pair.raw and (pair.method == "permutation" and pair.least or 0.0)
   end)
@@ -155,18 +153,18 @@ local function nothing_to_compare(sets, split)
     .. "cells, trained to the end"):format(split, more > 0 and ("%s; and %d more"):format(found, more) or found)
 end
 
--- { axis, metric, criterion, sets, pairs, grid, answers, notes }, or nil and a message: grid is what most scores are
--- the mean of (grids.lua), answers how they came about (captions.lua).
---   sets and groups are as cell_groups.lua has them, of each group also { mean, sd, error, low, high, generalise,
---   judged,
--- share_low, share_high, clumped }: the bootstrap's interval of the mean; how many of its seeds generalise by the
--- criterion (metrics.lua), of how many, with the exact interval of that share; whether its seeds are two clumps.
+-- { axis, metric, criterion, sets, pairs, grid, answers, notes }, or nil and a message: grid describes the conditions
+-- of most scores (grids.lua), answers the way in which models answered (captions.lua).
+--   sets and groups are those of cell_groups.lua; each group also has { mean, sd, error, low, high, generalise, judged,
+-- share_low, share_high, clumped }: the bootstrap's interval of the mean; the number of its seeds that generalise by
+-- the criterion (metrics.lua), and of how many, with the exact interval of that share; whether its seeds form two
+-- clumps.
 --   pair = { set, a, b, test, method, raw, p, low, high, least, reachable, permutation, splits, fisher, fisher_p,
--- p_equivalence, equivalence, verdict }: two groups of a set; the test of a - b (inference.welch); the method that
--- decides, "Welch" or "permutation", its p and that corrected by Holm's method, nil where all seeds of both have one
--- score; the bootstrap's interval; the least p of a permutation test of so many seeds, and the least p that the
--- correction could leave; p of the permutation test and how many splits it is of; Fisher's of the two shares, and
--- corrected; with a margin, the p of equivalence and the corrected one. The family of a correction is all pairs.
+-- p_equivalence, equivalence, verdict }: two groups of a set; the test of a - b (inference.welch); the deciding method,
+-- "Welch" or "permutation", its p and the p corrected by Holm's method, nil if all seeds of both have one score; the
+-- bootstrap's interval; the least p of a permutation test of these numbers of seeds, and the least p after correction;
+-- p of the permutation test and its number of splits; Fisher's p of the two shares, raw and corrected; with a margin,
+-- the p of equivalence, raw and corrected. The family of a correction is all pairs.
 -- Invariants: groups with fewer than two scores are in no pair; scores are in the unit of the metric.
 function M.of(study, options)
   local axis, message = cell_groups.axis(study, options.axis)
@@ -196,7 +194,7 @@ function M.of(study, options)
     notes = cell_groups.notes(study, sets, options.split) }
 end
 
--- ---- what is shown ----
+-- ---- output ----
 
 local function p_text(p)
   return not p and sheets.MISSING or p < 0.0001 and "< 0.0001" or ("%.4f"):format(p)
@@ -219,8 +217,8 @@ local function of_groups(result, take)
   return list
 end
 
--- The scores, at the head of a table: "Exact match in percent, mean over 9 lengths 60..500, beyond training"; the
--- sources of their examples, for all runs, are few texts.
+-- The heading of a table of scores: "Exact match in percent, mean over 9 lengths 60..500, beyond training"; the sources
+-- of all runs' examples are few texts.
 local function scored_text(result, options)
   local of, places = metrics.of[result.metric], {}
   of_groups(result, function(_, group)
@@ -244,7 +242,7 @@ local function percent(share)
   return share and 100 * share
 end
 
--- Notes on cells whose seeds are two clumps, and on all groups.
+-- Notes on cells whose seeds form two clumps, and on all groups.
 local function notes_of(result)
   return lists.append(of_groups(result, function(set, group)
     return group.clumped and ("%s: two clumps of seeds, of which %s generalise; the mean describes neither"):format(
@@ -284,7 +282,7 @@ local function pairs_table(result, options)
     end) })
 end
 
--- The least p of the sizes of cells that cannot show anything, in words.
+-- The least p of cells whose sizes cannot show anything, in words.
 local function notes_on_seeds(result)
   local correction = #result.pairs > 1 and (", before it is corrected for %d pairs"):format(#result.pairs) or ""
   return lists.distinct(lists.map(result.pairs, function(pair)

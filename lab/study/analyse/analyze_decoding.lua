@@ -1,9 +1,9 @@
 -- Attention weights of every head while a model answers a given input, symbol by symbol, and the bias that its encoding
--- opens (heat maps as in Duan and Shi 2024; docs/analyses.md).
+-- adds (heat maps as in Duan and Shi 2024; docs/analyses.md).
 --
--- Input: runs as analyze.lua opens them, and texts, frame, layers (numbers of layers; nil: all), spec (the runs' own;
--- nil: run.json's). Output: the files decoding.csv (a line for each symbol of an answer), trace-N.safetensors (the
--- trainer's trace, text after text and run after run), decoding.gnuplot.
+-- Input: runs as analyze.lua opens them, and texts, frame, layers (numbers of layers; nil: all), spec (that of the
+-- runs; nil: run.json's). Output: the files decoding.csv (a line for each symbol of an answer), trace-N.safetensors
+-- (the trainer's trace, text after text and run after run), decoding.gnuplot.
 
 local heat = require("lab.study.analyse.pictures.heat")
 local input = require("base.input")
@@ -26,8 +26,8 @@ local function symbols_of(tokens, names)
   return lists.map(tokens, function(token) return names[token + 1] or false end)
 end
 
--- The answer: { symbols { text, wrong, right } ..., known, wrong, count }: the symbols that it has, and how many are
--- wrong or missing, of how many there could be. targets: nil where none is known.
+-- The answer: { symbols { text, wrong, right } ..., known, wrong, count }: its symbols, and the number of wrong or
+-- missing ones out of `count` possible ones. targets: nil if none is known.
 local function answer_of(answers, targets, names)
   local made, wanted = symbols_of(answers, names), targets and symbols_of(targets, names) or {}
   local answer = { known = targets ~= nil, wrong = 0, count = #made }
@@ -42,7 +42,7 @@ local function answer_of(answers, targets, names)
 end
 
 -- Tokens that a stream reads, and tokens that its queries write: lists of symbols, up to the end of the answer. first:
--- the token, from 1 on, whose query writes the answer's first symbol; nil: none does.
+-- the token, from 1 on, whose query writes the answer's first symbol; nil: there is none.
 local function stream_of(tokens, names, first, answer, forced)
   local reads, writes = {}, {}
   for i, text in ipairs(symbols_of(tokens, names)) do
@@ -58,7 +58,7 @@ end
 
 -- ---- one text ----
 
--- Each stream { reads, writes, tokens }, tokens being how many there are in all; and the answer.
+-- The streams { reads, writes, tokens } of a trace, tokens being their total number; and the answer.
 local function look(source, trace, front)
   local function ints(name)
     return trace.entries[front .. name] and source:read(trace, front .. name)
@@ -148,8 +148,8 @@ end
 
 -- ---- the bias ----
 
--- Masks of lines, windows and antidiagonals as attentions of a picture: cells that the encoding opens, or the bias that
--- it adds to them.
+-- Masks of lines, windows and antidiagonals as attentions of a picture: the open cells, or the bias that the encoding
+-- adds to them.
 local function biases(one, project, given)
   local list = {}
   local spec, message = trained_run.with_spec(project, one.source.run, given, function(spec)
@@ -170,7 +170,7 @@ local function biases(one, project, given)
   return list, not spec and message or nil
 end
 
--- Row-major, the first columns, -inf where a cell is closed.
+-- The first columns, row-major; -inf marks closed cells.
 local function flat(rows, columns)
   local values = {}
   for _, row in ipairs(rows) do

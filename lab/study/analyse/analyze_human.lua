@@ -1,7 +1,7 @@
 -- Models against people, puzzle by puzzle (docs/analyses.md).
 --
 -- Input: a study with its cells read, whose runs were evaluated by puzzle, and { split, human, column, trials, without,
--- copies, resamples, seed }. Output: what analyze.lua says, with the files human.csv (a cell per line), puzzles.csv,
+-- copies, resamples, seed }. Output: as in analyze.lua, with the files human.csv (a cell per line), puzzles.csv,
 -- vectors.csv, human.gnuplot.
 
 local correlation = require("lab.study.analyse.mathematics.correlation")
@@ -21,7 +21,7 @@ local number = sheets.number
 
 local PEOPLE, PERFECT = "people", "always right"
 local ACROSS = 5 -- panels of a row of the picture
-local SHARES = { -0.05, 1.05, 0.25 } -- an axis of them
+local SHARES = { -0.05, 1.05, 0.25 } -- an axis of shares: its ends and its step
 local SETTINGS = { "unset key", "unset colorbox", "set border 3 lc rgb '#444444'",
   "set tics nomirror scale 0.4 font ',8' textcolor rgb '#444444'", "set xtics offset 0,0.4", "set ytics offset 0.6,0" }
 
@@ -29,7 +29,7 @@ local SETTINGS = { "unset key", "unset colorbox", "set border 3 lc rgb '#444444'
 
 local MEASURES = { "cosine", "spearman", "composite" }
 
--- A run's share right of every puzzle, and the vectors of each; nil where it was not evaluated by puzzle.
+-- A run's share of right answers for every puzzle, and the puzzles' vectors; nil if it was not evaluated by puzzle.
 local function by_puzzle(run, split)
   local accuracy, vectors, count = {}, {}, 0
   for _, condition in ipairs(run[split] and run[split].conditions or {}) do
@@ -63,7 +63,7 @@ local function puzzles_of(groups, split)
   return puzzles or nil, "no run has a score on " .. split
 end
 
--- The numbers of puzzles that count, by base; `without` has ids, which count from 0. Or nil and a message.
+-- The numbers of the included puzzles, by base; `without` has ids, which count from 0. Or nil and a message.
 local function bases_of(puzzles, options)
   local out, bases = {}, {}
   for _, id in ipairs(options.without or {}) do
@@ -97,8 +97,7 @@ local function numbers_in(bases)
   return lists.flat(bases, function(base) return base end)
 end
 
--- A similarity: each measure's value, which is that of `point` or the mean of the resampled comparisons, and its
--- interval.
+-- A similarity: each measure's value, from `point` or as the mean of the resampled comparisons, and its interval.
 local function similarity_of(drawn, point)
   local result = {}
   for _, measure in ipairs(MEASURES) do
@@ -144,12 +143,12 @@ local function mean_over_runs(group, count)
   return means
 end
 
--- The vectors of a puzzle; 0 of all where runs were not evaluated by them.
+-- The vectors of a puzzle; 0 for all puzzles if runs were not evaluated by vectors.
 local function vectors_of(puzzles, puzzle)
   return puzzles.vectors[puzzle] or 0
 end
 
--- Mean over the puzzles that count of some number of vectors.
+-- The mean over the included puzzles with some number of vectors.
 local function mean_of(accuracy, puzzles, vectors)
   return statistics.mean(lists.map(puzzles.kept, function(puzzle)
     return vectors_of(puzzles, puzzle) == vectors and accuracy[puzzle] or nil
@@ -177,10 +176,10 @@ local function humans(options, puzzles)
 end
 
 -- The comparison by puzzle: { puzzles, human, groups, perfect, halves, vectors }, or nil and a message. puzzles = {
--- count, vectors, run, kept }, kept being the numbers that count; human[puzzle] a share; groups with { accuracy =
--- shares by puzzle, means over seeds; similarity }, a similarity being { cosine, spearman, composite }, each { value,
--- low, high }; perfect: the similarity of a model that is always right; halves: that of halves of the participants, or
--- nil; vectors: the numbers of vectors there are. Copies of a base puzzle are resampled together.
+-- count, vectors, run, kept }, kept being the included numbers; human[puzzle] a share; groups with { accuracy = shares
+-- by puzzle, means over seeds; similarity }, a similarity being { cosine, spearman, composite }, each { value, low,
+-- high }; perfect: the similarity of a model that is always right; halves: the similarity of halves of the
+-- participants, or nil; vectors: the occurring numbers of vectors. Copies of a base puzzle are resampled together.
 local function set_against(groups, options)
   local puzzles, message = puzzles_of(groups, options.split)
   if not puzzles then
@@ -207,7 +206,7 @@ local function set_against(groups, options)
     vectors = all_vectors(puzzles), bases = #bases }
 end
 
--- ---- what is shown ----
+-- ---- output ----
 
 -- { name, count, similarity }: people among themselves, a model that is always right, the cells.
 local function compared(result)
@@ -239,12 +238,12 @@ local function similarity_table(result, options)
     .. "ranks."):format(number("%.4f", result.perfect.cosine.value)) } })
 end
 
--- Accuracies of a number of vectors: over participants, where there are any, or over seeds.
+-- Accuracies for a number of vectors: over participants, if there are any, or over seeds.
 local function of_vectors(item, result, vectors)
   return lists.map(item.lists, function(accuracy) return mean_of(accuracy, result.puzzles, vectors) end)
 end
 
--- { name, lists }: people and the cells, a list by puzzle for each participant or seed.
+-- { name, lists }: humans and the cells, a list by puzzle for each participant or seed.
 local function everybody(result)
   local shares = lists.map(result.participants or {}, function(one) return one.share end)
   return lists.append({ { name = PEOPLE, lists = shares[1] and shares or { result.human } } }, lists.map(
@@ -295,7 +294,7 @@ local function vectors_csv(result)
   end)
 end
 
--- A cell's puzzles, the vectors as groups of points.
+-- A cell's panel of puzzles; each number of vectors is a group of points.
 local function puzzles_panel(data, result, group, name)
   local sets = lists.map(result.vectors, function(vectors)
     local shown = lists.map(result.puzzles.kept, function(puzzle)

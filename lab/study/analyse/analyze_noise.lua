@@ -1,8 +1,8 @@
 -- How accuracy falls as the embeddings of a study's models get noise (docs/analyses.md).
 --
 -- Input: a study with its cells read, and { project, provide, folder, study, split, length, examples, draws, seed,
--- noise, relative, axis, say }: noise is a list of deviations. Output: what analyze.lua says, with the files noise.csv
--- (a run and a deviation per line), noise.gnuplot. Errors of trainers end the analysis: see source.lua.
+-- noise, relative, axis, say }: noise is a list of deviations. Output: as in analyze.lua, with the files noise.csv (a
+-- run and a deviation per line), noise.gnuplot. Errors of trainers end the analysis: see source.lua.
 
 local colours = require("lab.study.report.figures.colours")
 local curves = require("lab.study.report.figures.curves")
@@ -17,8 +17,8 @@ local write = require("base.write")
 
 local M = {}
 
--- The sets along the requested axis, or along the first that has several values; one set of all where there is a single
--- cell. Or nil and a message.
+-- The sets along the requested axis, or along the first with several values; a single cell gives one set. Or nil and a
+-- message.
 local function sets_of(study, options)
   local first = lists.find(study.axes, function(axis) return #axis.values > 1 end)
   if not first and not options.axis then
@@ -52,9 +52,9 @@ local function evaluate(from, options)
   end)
 end
 
--- Evaluates the runs of groups: these get by_run[i] = { { accuracy, sd }, ... } for each deviation, shares and their
--- standard deviation over draws, and `drops`, where evaluation drops out, too. Runs need not have been trained with
--- noise in their spec: a trainer of the same model with it evaluates their checkpoints.
+-- Evaluates the runs of groups and sets by_run[i] = { { accuracy, sd }, ... } for each deviation, shares and their
+-- standard deviation over draws; and `drops`, if evaluation applies dropout. Runs need no noise in their spec: a
+-- trainer of the same model with noise evaluates their checkpoints.
 local function evaluate_groups(groups, options)
   for _, group in ipairs(groups) do
     local from = source.of_group(group, options, noise_of(options))
@@ -105,7 +105,7 @@ local function noise_csv(sets, options)
   end)
 end
 
--- A group's mean, bold, and faint its seeds.
+-- Adds a group's mean as a bold curve, and its seeds as faint ones.
 local function add_curves(panel, group, style, options)
   local function add(title, value_at)
     table.insert(panel.curves, { style = style, title = title, faint = not title, points = lists.map(options.noise,

@@ -16,9 +16,9 @@ local M = {}
 
 local FAINT, COLOURED = 600, 1500 -- points that a panel shows at most; the file has all
 local FLAT = 1e-9                 -- share of all variance: less is rounding
-local INSIDE = 0.99               -- share of the fitted points inside the radius that `outside` counts beyond
+local INSIDE = 0.99               -- share of the fitted points within the radius of `outside`
 
--- Activations of the chosen part of every sequence: a flat list, and the places of a sequence that it has.
+-- Activations of the chosen part of every sequence: a flat list, and the number of its places in a sequence.
 local function points_of(source, file, site, length, part)
   local name = ("n%d.%s"):format(length, site)
   local sequences, tokens, width = table.unpack(file.entries[name].shape)
@@ -37,7 +37,7 @@ local function part_of(source, file, length, options)
   return options.part == "input" and { first = 0, count = inputs } or { first = tokens - outputs, count = outputs }
 end
 
--- Components that vary; along the others points are set to 0, since their values are rounding.
+-- The components that vary; points are set to 0 along the others, since their values are rounding.
 local function varying(projected, fitted)
   local list = {}
   for k, variance in ipairs(fitted.variance) do
@@ -63,7 +63,7 @@ local function radii(projected, fitted)
   end)
 end
 
--- Ends the analysis where an activation is no number, or infinite: nothing can be fitted to it.
+-- Ends the analysis if an activation is NaN or infinite: nothing can be fitted to it.
 local function check_finite(source, site, length, points)
   local value = lists.find(points, function(one) return one - one ~= 0 end)
   if value then
@@ -162,7 +162,7 @@ local function say_results(results, options)
     .. "beyond %.0f%% of that cloud; spread: as drift, over all channels"):format(options.lengths[1], 100 * INSIDE))
 end
 
--- Every k-th point, so that at most `most` are drawn: "x y position".
+-- Every k-th point, at most `most` points: "x y position".
 local function block(name, at, most)
   local lines = { ("$%s << EOD"):format(name) }
   local step = math.max(1, (#at.x + most - 1) // most)

@@ -1,8 +1,8 @@
 -- Similarity of the attention of all models of a study (docs/analyses.md).
 --
 -- Input: a study with its cells read, and { project, provide, folder, study, split, length, examples, seed, say,
--- trained_only, reference }. Output: what analyze.lua says, with the files similarity.csv (a pair of cells and a layer
--- per line), levels.csv, similarity.gnuplot. Errors of trainers end the analysis: see source.lua.
+-- trained_only, reference }. Output: as in analyze.lua, with the files similarity.csv (a pair of cells and a layer per
+-- line), levels.csv, similarity.gnuplot. Errors of trainers end the analysis: see source.lua.
 
 local correlation = require("lab.study.analyse.mathematics.correlation")
 local cell_groups = require("lab.study.analyse.cell_groups")
@@ -25,15 +25,15 @@ local number, mean = sheets.number, statistics.mean
 local ALL = -1
 local STEP = { start = "step 0", trained = "trained" }
 local LARGEST = math.log(2) -- largest divergence
-local CELL, LEAST = 18, 220 -- pixels of a group in the picture, and of a panel at least
-local LETTER = 6            -- pixels of a letter next to it
+local CELL, LEAST = 18, 220 -- pixels of a group in the picture; the least pixels of a panel
+local LETTER = 6            -- pixels of a letter next to the picture
 
 -- ---- the comparison ----
 
 local WIDTHS = { F32 = { 4, "f" }, F64 = { 8, "d" } }
 
--- The mask of a spec's attention: its name and a function that says whether a query may attend to a key, both by their
--- places; nil and such a function where all keys are open.
+-- The mask of a spec's attention: its name, and a predicate of a query's and a key's place; with all keys open, nil and
+-- a predicate that is always true.
 local function mask_of(spec)
   local mask = spec.encoding and spec.encoding.mask or {}
   if mask.kind == "window" then
@@ -81,7 +81,7 @@ local function shape_text(maps)
     maps.queries, maps.keys)
 end
 
--- Traces all runs of a group; place: of its first among all models.
+-- Traces all runs of a group; place: the index of the first one among all models.
 local function trace(group, from, step, options, models)
   for i, run in ipairs(group.runs) do
     from.run = source.run(run.dir)
@@ -98,7 +98,7 @@ local function trace(group, from, step, options, models)
   end
 end
 
--- A file with attention that is uniform under a mask, one layer of it; its maps.
+-- A file with uniform attention under a mask, in one layer; its maps.
 local function uniform(like, allowed, place, folder)
   local width, rows = WIDTHS[like.kind], {}
   for query = 0, like.queries - 1 do
@@ -117,7 +117,7 @@ local function uniform(like, allowed, place, folder)
     or source.stop(4, message)
 end
 
--- Adds a model of uniform attention for each mask that groups have; where it stands, by mask.
+-- Adds a model of uniform attention for each mask of the groups; returns their indices, by mask.
 local function add_floors(groups, models, folder)
   local places = {}
   for _, group in ipairs(groups) do
@@ -142,7 +142,7 @@ local function write_list(models, path)
   return written or source.stop(4, message)
 end
 
--- The table at a path of keys, which is made where it is missing.
+-- The table at a path of keys; missing tables are made.
 local function within(place, key, ...)
   place[key] = place[key] or {}
   return ... == nil and place[key] or within(place[key], ...)
@@ -153,7 +153,7 @@ local function put(by_layer, layer, cosine, divergence)
   table.insert(within(by_layer, layer, "divergence"), divergence)
 end
 
--- Stores a line of the program's output. Models stand in the order of their groups, uniform ones after them.
+-- Stores a line of the program's output. Models are in the order of their groups, uniform ones after them.
 local function take(result, models, floors, first, second, layer, cosine, divergence)
   local a, b = models[first + 1], models[second + 1]
   if a.group and b.group then
@@ -203,10 +203,10 @@ local function averaged(result)
 end
 
 -- A list of steps, each { step, layers, pairs, floors, of_run }: pairs[a][b][layer] = { cosine, divergence }, lists
--- over all pairs of a run of group a with one of group b (a group with itself: different runs), for a <= b, layer -1
--- being all layers together; floors[a][layer] in the same form, of runs with attention that is uniform under their
--- mask; of_run[a][i][b] the mean cosine of run i of group a with the runs of b, all layers. Groups get `mask` (text;
--- nil: all pairs of tokens) and `without_dropout`, where evaluation has it.
+-- over all pairs of a run of group a with a run of group b (a group with itself: different runs), for a <= b; layer -1
+-- is all layers together; floors[a][layer] in the same form, of runs with uniform attention under their mask;
+-- of_run[a][i][b] the mean cosine of run i of group a with the runs of b, all layers. Groups get `mask` (text; nil: all
+-- pairs of tokens) and `without_dropout`, if evaluation has dropout.
 local function steps_of(groups, options)
   local sources, steps = lists.map(groups, function(group) return source_of(group, options) end), {}
   for _, step in ipairs(options.trained_only and { "trained" } or { "trained", "start" }) do
@@ -223,7 +223,7 @@ local function steps_of(groups, options)
   return steps
 end
 
--- ---- what is shown ----
+-- ---- output ----
 
 local function shown_name(group)
   return group.name .. (group.mask and " *" or "")
@@ -296,7 +296,7 @@ local function levels_csv(groups, steps)
     end)
 end
 
--- sign: that of the values in the picture; minus for measures that are smaller for more similar models.
+-- sign: the sign of the values in the picture; minus for measures that are smaller for more similar models.
 local function panel(data, groups, step, measure, sign, title, range)
   local values = {}
   for _, a in ipairs(groups) do

@@ -1,7 +1,7 @@
 -- Position tables: their distance from a fixed one, and their similarity (docs/analyses.md).
 --
--- Input: a study with its cells read, and { project, folder, grid, reference, split }. Output: what analyze.lua says,
--- with the files tables.csv (a table per line), correlations.csv, similarity.csv, tables.gnuplot.
+-- Input: a study with its cells read, and { project, folder, grid, reference, split }. Output: as in analyze.lua, with
+-- the files tables.csv (a table per line), correlations.csv, similarity.csv, tables.gnuplot.
 
 local correlation = require("lab.study.analyse.mathematics.correlation")
 local cell_groups = require("lab.study.analyse.cell_groups")
@@ -25,7 +25,7 @@ local MEASURES = { "norm", "distance", "unit" }
 
 local FILES = { start = "checkpoint-0.safetensors", trained = "checkpoint.safetensors" }
 
--- The tables of a run at both steps; or nil and a message. Those that training leaves alone are read where it ended.
+-- The tables of a run at both steps; or nil and a message. Tables that are not trained are read at the last step.
 local function record_of(run, accuracy, options)
   local record, spec = { run = run, accuracy = accuracy }, run.facts.spec
   for _, step in ipairs(STEPS) do
@@ -41,7 +41,7 @@ local function record_of(run, accuracy, options)
   return record
 end
 
--- Reads the runs of the groups; those that add no table are left out.
+-- Reads the runs of the groups; groups without tables are left out.
 local function read(groups, options, notes)
   local list = {}
   for _, group in ipairs(groups) do
@@ -68,7 +68,7 @@ local function read(groups, options, notes)
   return list
 end
 
--- Goes through the lists of tables: (list, step, record, group).
+-- Iterates over the lists of tables: (list, step, record, group).
 local function each(groups)
   return coroutine.wrap(function()
     for _, group in ipairs(groups) do
@@ -109,8 +109,8 @@ local function average(groups)
 end
 
 -- { groups, reference, width, notes } of groups (cell_groups.lua); group.records = { run, accuracy, start, trained }
--- with lists of tables (position_tables.lua), each with `measures` (procrustes.lua) and both with `mean`, the measures'
--- means over the blocks; start is nil where there is no checkpoint of step 0. group.learned: training changes its
+-- with lists of tables (position_tables.lua), each with `measures` (procrustes.lua) and each list with `mean`, the
+-- measures' means over the blocks; start is nil without a checkpoint of step 0. group.learned: training changes its
 -- tables. Or nil, an exit code and a message.
 local function measured(groups, options)
   local notes = {}
@@ -141,7 +141,7 @@ local function measured(groups, options)
   return { groups = list, reference = reference, width = width, notes = notes }
 end
 
--- Values of a measure at a step over the runs of a group, and their accuracies; in a block, or means over all.
+-- Values of a measure at a step over the runs of a group, and their accuracies; in a block, or means over all blocks.
 local function values_of(group, step, measure, block)
   local values, scores = {}, {}
   for _, record in ipairs(group.records) do
@@ -182,7 +182,7 @@ end
 -- seeds within each group: a list of { over, step, block, measure, count, pearson, spearman }; block nil is the mean
 -- over all, which comes first.
 local function correlations_of(result)
-  local list, blocks = {}, 0 -- with tables of their own, at most
+  local list, blocks = {}, 0 -- blocks with their own tables, at most
   for tables in each(result.groups) do
     blocks = math.max(blocks, #tables)
   end
@@ -196,7 +196,7 @@ local function correlations_of(result)
   return list
 end
 
--- Mean over blocks of the cosine of two runs' tables; a single one is set against each block of the other.
+-- The mean over blocks of the cosine of two runs' tables; a single table is compared with each block of the other run.
 local function similarity(a, b)
   local values = {}
   for i = 1, math.max(#a, #b) do
@@ -223,7 +223,7 @@ local function similarities_of(result)
   return list
 end
 
--- ---- what is shown ----
+-- ---- output ----
 
 local REFERENCE = { grid = "2-D sinusoid", line = "1-D sinusoid" }
 local STEP = { start = "step 0", trained = "trained" }

@@ -1,9 +1,9 @@
--- The cells of a study as groups to set against each other.
+-- The cells of a study as groups for comparisons.
 --
 -- Input: a study with its cells read (cells.lua). Output: sets, in the order of the cells: cells that differ along one
--- axis alone are the groups of a set. set = { name, groups }, its name being where it stands on the other axes; group =
--- { value, name, cell, asked, rate, rates, runs, scores }: the cell's value on the axis and how it is called; its runs
--- with a score, by seed, at the learning rate of the best mean, as reports show it; and how many rates have one.
+-- axis alone are the groups of a set. set = { name, groups }, its name being its values on the other axes; group =
+-- { value, name, cell, asked, rate, rates, runs, scores }: the cell's value on the axis and its name; its runs with a
+-- score, by seed, at the learning rate of the best mean, as reports show it; and the number of rates with a score.
 
 local captions = require("lab.study.report.tables.captions")
 local lists = require("base.lists")
@@ -16,7 +16,7 @@ local wording = require("base.wording")
 
 local M = {}
 
--- The axis of this name; without one, the last that has several values. nil and a message where there is none.
+-- The axis of this name; without a name, the last with several values. nil and a message if there is none.
 function M.axis(study, wanted)
   local names = lists.map(study.axes, function(axis) return #axis.values > 1 and axis.name or nil end)
   if #names == 0 then
@@ -45,7 +45,7 @@ local function group_of(cell, axis, split, metric)
   return group
 end
 
--- The sets with the scores of this split in the metric of the study's.
+-- The sets with the scores of this split in the study's metric.
 function M.sets(study, axis, split)
   local by_name = lists.group(study.cells, function(cell) return set_name(study, cell, axis) end)
   return lists.map(by_name, function(cells)
@@ -64,8 +64,8 @@ function M.all(study, split)
   end)
 end
 
--- The sets without the groups that have no run, and without those that have no other group; and notes on groups in
--- which some seeds have no score. Or nil and a message: no group has a run.
+-- The sets without groups that have no run, and without sets of a single group; and notes on groups in which some seeds
+-- have no score. Or nil and a message: no group has a run.
 function M.with_runs(sets, split)
   local notes = {}
   local full = lists.map(sets, function(set)
@@ -81,7 +81,7 @@ function M.with_runs(sets, split)
   return full, notes
 end
 
--- Calls visit(a, b) for every pair of groups, each with itself, too.
+-- Calls visit(a, b) for every pair of groups, including each group with itself.
 function M.each_pair(list, visit)
   for i, a in ipairs(list) do
     for j = i, #list do
@@ -103,7 +103,7 @@ function M.over_pairs(a, b, measure)
   return values
 end
 
--- A group by name, whatever the set.
+-- The title of a group, whatever its set.
 function M.title(set, group)
   return (set.name ~= "" and set.name .. ", " or "") .. group.name
 end
@@ -114,7 +114,7 @@ function M.seeds_note(set, group)
     group.asked) or nil
 end
 
--- An error message where no group of the sets has the reference as its `key`; or nil.
+-- An error message if no group of the sets has the reference as its `key`; or nil.
 function M.reference_problem(sets, reference, key)
   local values = {}
   for _, group in lists.nested(sets, "groups") do
@@ -137,14 +137,14 @@ function M.grid(sets, split)
   return grids.usual(list, split)
 end
 
--- A group whose scores are means over other lengths than those of most.
+-- A note on a group whose scores are means over other lengths than most; nil for others.
 local function grid_note(set, group, usual, split)
   local grid = grids.usual(group.runs, split)
   return grid and grid.key ~= usual.key and ("%s: its scores are of another grid than the others, %s"):format(
     M.title(set, group), grid.text) or nil
 end
 
--- How the rate of a group was chosen among several; second whether that was on the examples that are compared.
+-- Words for the choice of a group's rate among several; second whether the compared examples decided it.
 local function choice_of(group, split)
   local choice, run = group.cell.summary.choice, group.cell.summary.top
   local evaluation = group.rates > 1 and run and runs.evaluation(run, choice.set)
@@ -154,7 +154,7 @@ local function choice_of(group, split)
   return captions.place(run, evaluation), evaluation == runs.evaluation(run, split)
 end
 
--- Notes on rates: the number of cells by the set that chose their rates.
+-- Notes on rates: the number of cells for each set that chose their rates.
 local function rate_notes(sets, split)
   local counts, order, biased = {}, {}, {}
   for _, group in lists.nested(sets, "groups") do
