@@ -57,7 +57,7 @@ local function measure(trainer)
 end
 
 -- The number of steps that fits, and the expected time; longer sequences cost more than in proportion, and evaluation
--- comes on top.
+-- is added.
 local function decide_steps(options, rate, wanted)
   local seconds = #RUNS * wanted / rate * 1.15 + 10
   if options.steps or seconds <= BUDGET_SECONDS then
@@ -67,7 +67,7 @@ local function decide_steps(options, rate, wanted)
   return math.tointeger(steps), #RUNS * steps / rate * 1.15 + 10
 end
 
--- The folder that a training wrote, below runs/demo/<id>/<digest>; its name holds the rate and the seed.
+-- The folder of a trained run, below runs/demo/<id>/<digest>; its name holds the rate and the seed.
 local function run_folder(run)
   local parent = ("%s/%s/%s"):format(OUT, run.id, run.plan.digest)
   for name in lfs.dir(parent) do
@@ -150,7 +150,7 @@ local function train_all(options, steps)
   return 0
 end
 
--- Says how long it will take, from a measurement; the number of steps, or nil and an exit code.
+-- Prints the expected duration, from a measurement; returns the number of steps, or nil and an exit code.
 local function announce(options)
   local rate, code = measure(RUNS[1].dir .. "/trainer")
   if not rate then
@@ -167,7 +167,7 @@ local function announce(options)
   return steps
 end
 
--- How the first run does beyond the training lengths; loss and accuracy are means over them.
+-- The failure of the first run beyond the training lengths, in words; loss and accuracy are means over these lengths.
 local function failure_text(loss, accuracy, task, classes)
   local text = ("Beyond %d tokens, plain sinusoids give the model positions that it never met in training."):format(
     TRAINED_TO)

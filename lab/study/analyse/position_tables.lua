@@ -1,16 +1,16 @@
 -- Tables that a run adds to its tokens for their positions.
 --
--- Input: a run's folder and run.json, the step to look at. Output: a list of { block, values, rows, columns },
--- row-major, one for each place where a table is added: "input", "block" where all blocks add the same one, or
--- "layers.0" and so on. Learned and frozen tables are read from checkpoints, sinusoids are computed from the spec.
+-- Input: a run's folder and run.json, the step. Output: a list of { block, values, rows, columns }, row-major, one for
+-- each place that adds a table: "input", "block" if all blocks add the same one, or "layers.0" and so on. Learned and
+-- frozen tables are read from checkpoints, sinusoids are computed from the spec.
 
 local lists = require("base.lists")
 local safetensors = require("base.safetensors")
 
 local M = {}
 
--- Waves of a position over `width` channels: sines in the even ones, cosines in the odd ones, or sines in the first
--- half.
+-- Waves of a position over `width` channels: sines in the even ones and cosines in the odd ones; with `halves`, sines
+-- in the first half.
 local function put_wave(values, first, width, position, halves)
   for k = 0, width // 2 - 1 do
     local angle = position * 10000.0 ^ (-2.0 * k / width)
@@ -28,8 +28,8 @@ function M.line(rows, width, halves)
   return values
 end
 
--- Cells of a grid by rows, `across` in each: the sinusoid of its column in the first half of the channels, that of its
--- row in the second.
+-- Cells of a grid by rows of `across` cells: the sinusoid of its column in the first half of the channels, the sinusoid
+-- of its row in the second.
 function M.grid(rows, across, width, halves)
   local values, half = {}, width // 2
   for cell = 0, rows - 1 do
@@ -50,7 +50,7 @@ local function names_in(file)
   return list
 end
 
--- The first `rows` rows of the tables in a checkpoint; an empty list where it has none; or nil and a message.
+-- The first `rows` rows of the tables in a checkpoint; an empty list if it has none; or nil and a message.
 local function stored(path, rows)
   local file, message = safetensors.open(path)
   if not file then
@@ -88,8 +88,8 @@ local function made(spec, rows, across)
   return { { block = additive.at or "input", values = values, rows = rows, columns = width } }
 end
 
--- path: of the checkpoint to look at; across: cells in a row of the grid that positions may be of. Or nil and a
--- message.
+-- The position tables of a run. path: of the checkpoint; across: cells in a row of the grid, if positions are cells. Or
+-- nil and a message.
 function M.of(path, spec, rows, across)
   local list, message = stored(path, rows)
   if not list then

@@ -1,10 +1,10 @@
 -- Distances of tables from a reference, also under free rotation and reflection (orthogonal Procrustes).
 --
 -- Input: a table is a flat list, row-major; all have the same rows and columns. Output of M.measure: for each { norm,
--- own, nuclear, plain, distance, unit, cosine, rotated }: its norm; that of the reference; the nuclear norm of A^T B;
--- |A - B|; the least |A Q - B| over orthogonal Q, and that of both at unit norm; the cosine of the two without
--- rotation; on request, A Q. unit and cosine are nil of a table that is 0. The algebra is LAPACK's:
--- runtime/tools/procrustes.c is compiled here on the first call.
+-- own, nuclear, plain, distance, unit, cosine, rotated }: its norm; the reference's norm; the nuclear norm of A^T B; |A
+-- - B|; the least |A Q - B| over orthogonal Q, and the same at unit norm; the cosine of the two without rotation; on
+-- request, A Q. unit and cosine are nil for a table of zeros. The algebra is LAPACK's: runtime/tools/procrustes.c is
+-- compiled here on the first call.
 
 local correlation = require("lab.study.analyse.mathematics.correlation")
 local lists = require("base.lists")
@@ -28,7 +28,7 @@ local function unpacked(bytes, from, count)
   return out
 end
 
--- The path of the program that computes; or nil, an exit code and a message.
+-- The path of the helper program; or nil, an exit code and a message.
 function M.helper(project, folder)
   return source.tool(project, folder, "procrustes", { what = "A program with LAPACK", expected = "liblapack-dev on "
     .. "Debian, lapack-devel on Fedora, lapack elsewhere; or make build/tools/procrustes LAPACK=-l..." })
@@ -45,7 +45,7 @@ local function measure(table_, reference, nuclear)
     cosine = correlation.cosine(table_, reference) }
 end
 
--- tables: a list; rotated: whether A Q is wanted; folder: for temporary files. Or nil, an exit code and a message.
+-- tables: a list; rotated: whether to return A Q; folder: for temporary files. Or nil, an exit code and a message.
 function M.measure(project, folder, shape, reference, tables, rotated)
   local helper, code, message = M.helper(project, folder)
   if not helper then

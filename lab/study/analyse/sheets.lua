@@ -12,13 +12,13 @@ local escape = require("base.escape")
 local M = {}
 
 M.WIDTH = 100 -- characters of a line on the screen
-local MOST_ROWS, MOST_NOTES = 40, 12 -- on the screen; the files have all
+local MOST_ROWS, MOST_NOTES = 40, 12 -- on the screen; files have all rows and notes
 local MOST_DAMAGED = 5
 
 M.MISSING = "-"
 
--- A table with one text in each cell. model: { name, title, about, notes, heads, rows }; heads, and each row, are
--- lists of texts, of which the first stands at the left.
+-- A table with one text in each cell. model: { name, title, about, notes, heads, rows }; heads, and each row, are lists
+-- of texts, the first of them on the left.
 function M.table(model)
   local rows = lists.map(model.rows, function(row) return entries.row(row[1], { table.unpack(row, 2) }) end)
   return { name = model.name, title = model.title, about = model.about, notes = model.notes or {}, subs = { "" },

@@ -1,10 +1,10 @@
 -- A trained run for analyses: its trainer, its traces, its evaluations.
 --
--- Input of M.open: a run as trained_run.open gives it, { project, trainer, provide, seed, folder, label, sets }: a
--- trainer that the user names, or nil; a function that builds one; the seed of examples and samples; a folder for
--- temporary files; fields of the spec to be set in the trainer, or nil; `spec`, the run's where the user names it; and
--- `cell`, where a cell of a study stands for the run's spec. Output: see each method.
--- Invariant: an error ends the analysis: error with { code, text }, which analyze.lua turns into an exit code.
+-- Input of M.open: a run from trained_run.open, { project, trainer, provide, seed, folder, label, sets }: a trainer
+-- that the user names, or nil; a function that builds one; the seed of examples and samples; a folder for temporary
+-- files; fields of the spec to set in the trainer, or nil; `spec`, the run's spec if the user names it; and `cell`, a
+-- cell of a study that provides the run's spec. Output: see each method. Invariant: an error ends the analysis: error
+-- with { code, text }, which analyze.lua turns into an exit code.
 
 local input = require("base.input")
 local lfs = require("lfs")
@@ -47,8 +47,8 @@ function Source:parts(length, tokens)
   return #example.input, #example.target
 end
 
--- Traces the first `count` examples of each length and returns the open file, which also has their tokens. more:
--- { checkpoint, path, split }, where they differ from the usual ones, and further flags of `trainer trace`.
+-- Traces the first `count` examples of each length and returns the open file, which also has their tokens. more: {
+-- checkpoint, path, split }, if they differ from the usual ones, and further flags of `trainer trace`.
 function Source:trace(kinds, lengths, count, more)
   more = more or {}
   local path = more.path or self.folder .. "/trace.safetensors"
@@ -69,7 +69,7 @@ function Source:traced(checkpoint, kinds, path, words)
   return file or stop(1, message)
 end
 
--- Elements of a traced tensor; first and count as safetensors.read has them.
+-- Elements of a traced tensor; first and count as in safetensors.read.
 function Source.read(_, file, name, first, count)
   local values, message = safetensors.read(file, name, first, count)
   return values or stop(1, message)
@@ -80,13 +80,13 @@ local function differ(source, length)
     source.run.dir, length))
 end
 
--- Names of the traced sites of a length, as trace_sites has them.
+-- Names of the traced sites of a length, from trace_sites.
 function Source:sites(file, length, kind)
   local list = trace_sites(file, length, kind)
   return #list > 0 and list or differ(self, length)
 end
 
--- The shape of a traced tensor with this ending of its name: of the right length, and with `count` examples.
+-- The shape of the traced tensor whose name has this ending, of this length, with `count` examples.
 function Source:shape(file, length, ending, count)
   local entry = file.entries[("n%d.%s"):format(length, ending)]
   if not entry then
@@ -98,7 +98,7 @@ function Source:shape(file, length, ending, count)
   return entry.shape
 end
 
--- Token accuracy on the first `count` examples of each length, with the one sample of positions that their trace has.
+-- Token accuracy on the first `count` examples of each length, with the same sample of positions as in their trace.
 function Source:accuracy(lengths, count)
   local out = self.folder .. "/eval"
   write.remove_tree(out)
@@ -111,7 +111,7 @@ function Source:accuracy(lengths, count)
   return damage and stop(1, damage) or accuracy
 end
 
--- The checkpoint of the run before its first step: the one that it kept, or the same recomputed from its seed.
+-- The checkpoint of the run before its first step: the stored one, or the same recomputed from its seed.
 function Source:untrained()
   local kept = self.run.dir .. "/checkpoint-0.safetensors"
   if lfs.attributes(kept, "mode") == "file" then
@@ -160,7 +160,8 @@ function M.open(run, options)
     folder = options.folder, seed = options.seed }, Source)
 end
 
--- A source for the models of a group (cell_groups.lua), opened on its first run. sets: settings beyond the study's own.
+-- A source for the models of a group (cell_groups.lua), opened on its first run. sets: settings in addition to the
+-- study's.
 function M.of_group(group, options, sets)
   local study = options.study
   local cell = not study.found and ("%s:%s%s"):format(study.path, study.scale and study.scale .. ":" or "",
@@ -170,8 +171,8 @@ function M.of_group(group, options, sets)
     folder = options.folder, cell = cell, sets = #sets > 0 and sets or nil, seed = options.seed })
 end
 
--- A program of runtime/tools for computations that take too long in Lua: its path, compiled where it is missing or old;
--- or nil, an exit code and a message. need: { what, expected } for the message where it cannot be made.
+-- A program of runtime/tools for computations that take too long in Lua: its path, compiled if it is missing or old; or
+-- nil, an exit code and a message. need: { what, expected } for the message of a failure.
 function M.tool(project, folder, name, need)
   local log, path = folder .. "/make.log", project:build_path("tools/" .. name)
   local code = shell.run(shell.make(project.root, project:build_setting(), project:build_goal("tools/" .. name)),

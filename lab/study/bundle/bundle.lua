@@ -3,9 +3,9 @@
 --
 -- Input: the options of the verb, as requested_study.lua settles them: project, study, scale, set, choice, given, out
 -- (the folder of runs here), levels, device, target, arch, cuda_root, archive. Output: an exit code. The archive is
--- written under another name and renamed; the trainers that it holds are kept in the folder of builds as well. For
--- processors they are linked statically. For GPUs that cannot be, since they load the driver's library: they need no
--- other libraries than libc's.
+-- written under another name and renamed; the folder of builds keeps its trainers as well. Trainers for processors are
+-- linked statically. Trainers for GPUs load the driver's library, which prevents that; they need no other libraries
+-- than libc's.
 
 local grid = require("lab.study.grid.grid")
 local hand_over = require("lab.study.run.hand_over")
@@ -30,7 +30,7 @@ local write = require("base.write")
 local M = {}
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
-local SIDE_BY_SIDE = 4096 -- runs of a cell in one process: it takes as many at a time as it has threads
+local SIDE_BY_SIDE = 4096 -- runs of a cell in one process; its threads limit how many train at a time
 local LIBC = { "^libc%.", "^libm%.", "^libdl%.", "^libpthread%.", "^librt%.", "^ld[%-%.]" } -- libraries of libc
 local say = overview.say
 
@@ -63,7 +63,7 @@ Built %s by Longhand %s, %s, levels %s.
 %s
 ]]
 
--- How runs train there, by device.
+-- How runs train on that machine, by device.
 local TRAINING = {
   cpu = [[
 Runs of a cell train side by side, one thread each; where they are fewer than the processors, several cells train at a
@@ -73,7 +73,7 @@ Cells train one after another on the first GPU, the runs of each side by side. W
 with cells of its own: CUDA_VISIBLE_DEVICES=1 sh run.sh CELL...]],
 }
 
--- Flags of a cell's trainer, with the names that its data files have in the bundle; adds these to `files`, by their
+-- Flags of a cell's trainer, with the names of its data files in the bundle; adds these files to `files`, by their
 -- paths on this machine.
 local function flags_of(cell, files)
   local words = trainer_flags.of_training(cell.spec.data_files)
@@ -93,7 +93,7 @@ local function line_of(options, group, files)
   return table.concat(lists.append(words, flags_of(group.cell, files)), " ")
 end
 
--- Cells that are completely known, as packing takes them; the number of cells that wait for runs of others.
+-- Cells that are completely known, in the form that packing takes; the number of cells that wait for runs of others.
 local function ready(study)
   local cells = lists.map(study.cells, function(cell)
     return cell.spec and setmetatable({ missing = cell.runs }, { __index = cell }) or nil
@@ -111,7 +111,7 @@ local function one_line(command)
   return (shell.capture({ "sh", "-c", command }):gsub("%s+$", ""))
 end
 
--- Requirements on the machine that runs the trainers, as words; nil and a message where they need more than libc and a
+-- Requirements on the machine that runs the trainers, as words; nil and a message if they need more than libc and a
 -- driver. All trainers are linked in the same way.
 local function needs_of(items)
   local trainer, strange = paths.absolute(items[1].dir) .. "/trainer", {}
@@ -141,7 +141,7 @@ local function count_cells(study, cells)
   return overview.count_cells({ cells = cells, ids = study.ids })
 end
 
--- Files of text that describe a bundle and run it; bundle: { name (of its folder), needs }.
+-- The text files that describe a bundle and run it; bundle: { name (of its folder), needs }.
 local function texts(options, study, items, cells, groups, files, bundle)
   local project, lines, runs = options.project, {}, 0
   local digests = lists.map(cells, function(cell) return ("%-48s plan %s"):format(cell.id, cell.spec.plan.digest) end)
@@ -165,7 +165,7 @@ local function texts(options, study, items, cells, groups, files, bundle)
 end
 
 -- Copies a trainer under its cell's name and with the cell's defaults. Other builds of the same sources share its
--- folder: a trainer that one of them has linked in another way meanwhile is built again. nil and a message.
+-- folder: if one of them has linked the trainer in another way meanwhile, it is built again. nil and a message.
 local function carry_trainer(options, folder, item)
   local copy = "trainers/" .. item.cell.id
   local done, message = must(folder, "mkdir -p trainers")
@@ -208,8 +208,8 @@ local function fill(options, study, staging, bundle, parts)
     .. '&& mv -f archive.tar.gz "$2"', bundle.name, bundle.out))
 end
 
--- Writes the archive from a temporary folder next to it, which is always deleted; nil and a message. parts: { own
--- (files of text), items, files, archives }; parts.unlicensed is given, the archives that no licence was found for.
+-- Writes the archive from a temporary folder next to it, which is always deleted; nil and a message. parts: { own (text
+-- files), items, files, archives }; sets parts.unlicensed, the archives without a known licence.
 local function pack(options, study, bundle, parts)
   local staging = write.temporary(bundle.out)
   write.remove_tree(staging)
@@ -244,8 +244,8 @@ local function lost_file(cells)
   end
 end
 
--- The study, and the cells that can be trained by themselves, some of them from what runs here have left; nil where
--- these were stopped.
+-- The study, and the cells that can be trained by themselves, some of them from finished runs here; nil if making their
+-- specs was stopped.
 local function find(options)
   local study, worst = overview.must(INPUT, hand_over.expand(options))
   if worst == AGAIN then

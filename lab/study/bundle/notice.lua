@@ -1,7 +1,7 @@
--- The notice of a bundle: whose code its trainers contain in addition to ours, and the texts of those licences.
+-- The notice of a bundle: the sources of the code that its trainers contain in addition to ours, and their licences.
 --
--- Input: a project, the archives that are linked, a folder. Output: the text of NOTICE, and the licences in the folder
--- `licences` there, from where the machine's packages have them; missing ones are named in the text, and returned.
+-- Input: a project, the linked archives, a folder. Output: the text of NOTICE, and the licences in its folder
+-- `licences`, from the machine's packages; missing ones are named in the text, and returned.
 
 local shell = require("base.shell")
 
@@ -43,7 +43,7 @@ local function part_of(name, package)
   return PARTS[name] or name
 end
 
--- Fills folder/licences. The text of NOTICE, and the paths of archives that no licence was found for; nil and a
+-- Fills folder/licences. Returns the text of NOTICE, and the paths of archives without a known licence; nil and a
 -- message.
 function M.make(project, archives, folder)
   local script = project:path("lab/study/bundle/licences.sh")

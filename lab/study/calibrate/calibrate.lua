@@ -3,8 +3,8 @@
 --
 -- Input: { project, run, spec, trainer, samples, seed, length, reading, set, positions, init, control, out, tables,
 -- force }, see calibration.lua, { say, provide }: say prints a line, provide builds a spec and returns its folder.
--- Output: an exit code and, where it is not 0, a message. Writes the student's spec, the teacher's where there is no
--- file of it, and a folder of tables and pictures.
+-- Output: an exit code and, if it is not 0, a message. Writes the student's spec, the teacher's if no file has it, and
+-- a folder of tables and pictures.
 
 local choices_module = require("lab.study.calibrate.fields")
 local controls = require("lab.study.calibrate.controls")
@@ -30,7 +30,7 @@ local M = {}
 local INPUT, ENVIRONMENT = 1, 4
 local stop = source_module.stop
 
--- Families of a decoder: the site that a trace has of each, after the layer's name.
+-- Families of a decoder: each one's site in a trace, after the layer's name.
 local FAMILIES = {
   { name = "decoder", choices = "self", ending = "", words = "self-attention" },
   { name = "cross", choices = "cross", ending = ".cross", words = "cross-attention" },
@@ -43,7 +43,7 @@ local function longest(lengths)
   return math.max(lengths.last or 0, table.unpack(lengths.list or lengths))
 end
 
--- An open trace of training examples that came out right.
+-- An open trace of training examples that were answered correctly.
 local function collect(job)
   local more = { path = job.source.folder .. "/attention.safetensors", flags = { "--average", "--exact" } }
   if job.run.info.data then
@@ -83,7 +83,7 @@ local function part_of(job, trace, family)
   return part
 end
 
--- ---- what is written ----
+-- ---- output files ----
 
 local function lines_of(part)
   local list = {}
@@ -107,7 +107,7 @@ local function is_teacher(run, options, path)
 end
 
 -- Paths of the specs: { out, base, teacher }: the student's file, the teacher's name in it, and the path and text of
--- the teacher's file where that has to be written. path: the teacher's spec; at_hand: it is a file of the user's.
+-- the teacher's file if it must be written. path: the teacher's spec; at_hand: it is a file of the user's.
 local function places(run, options, path, at_hand)
   local id = run.info.id
   local folder = at_hand and paths.folder(path) or run.dir
@@ -155,7 +155,7 @@ local function write_one(path, text, options)
   options.say(path)
 end
 
--- The checkpoint that a student begins with; false where its teacher began with one, and it does not.
+-- The checkpoint that a student begins with; false if its teacher began with one, and the student does not.
 local function init_of(job, place)
   if not job.options.init then
     return job.resolved.init and false
@@ -180,7 +180,7 @@ local function write_specs(job, trace, parts, place)
   write_one(place.out, text, job.options)
 end
 
--- The gnuplot script of each head's average attention, and of the bias that its lines make.
+-- The gnuplot script of each head's average attention, and of the bias from its lines.
 local function picture(parts, title)
   local data, rows = {}, {}
   for _, part in ipairs(parts) do
@@ -198,7 +198,7 @@ local function picture(parts, title)
     panel = 160, settings = heat.SETTINGS, data = data, rows = rows })
 end
 
--- Tables and pictures; the reason why there are no pictures, or nil.
+-- Writes tables and pictures; returns the reason why there are no pictures, or nil.
 local function write_tables(job, trace, parts)
   local out, message = write.below(job.run.dir, "calibration", job.options.tables)
   if not out then
@@ -230,7 +230,7 @@ local function check(run, model)
   end
 end
 
--- Tells how many examples count; few of them are no teacher.
+-- Reports the number of examples that count; a teacher with few of them is refused.
 local function tell_samples(job, trace)
   local say, model = job.options.say, job.resolved.model
   local right, all = (trace.metadata.exact or ""):match("^(%d+)/(%d+)$")

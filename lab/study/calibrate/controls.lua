@@ -4,18 +4,19 @@
 -- columns }, the family's name, `drawing` of inference.lua. Output: the lines of the control, in the same form; the
 -- input lists are not changed.
 --   values    the lines, all with the value 0: the mask alone
---   heads     each head's lines, given to another head, shifted by the same number of heads. Heads of one attention are
+--   heads     each head's lines at another head, shifted by the same number of heads. Heads of one attention are
 --             equivalent before training, so a difference from the calibrated bias is chance; a single head keeps
 --             its own
---   shifted   every line one key to the left; the last key is counted first where columns are aligned right, and in
+--   shifted   every line one key to the left; the last key is counted first with columns aligned right, and in
 --             anti-diagonals
---   random    as many lines in every head and direction, with the same values, sampled from all lines of the matrix
+--   random    the same number of lines in every head and direction, with the same values, sampled from all lines of the
+--             matrix
 
 local lists = require("base.lists")
 
 local M = {}
 
--- The list with each line changed; lines that are the same then are one, of the larger value.
+-- The list with each line changed; lines that become equal are merged, with the larger value.
 local function each(list, change)
   local changed, at = {}, {}
   for _, line in ipairs(list) do
@@ -30,7 +31,7 @@ local function each(list, change)
   return changed
 end
 
--- First and last line of a direction with a cell that the family may open: self-attention sees nothing after itself.
+-- First and last line of a direction with a cell that the family may open: self-attention sees nothing after the query.
 local function range_of(direction, matrix, family)
   if direction == 0 then
     return 0, matrix.columns - 1
@@ -38,7 +39,7 @@ local function range_of(direction, matrix, family)
   return 1 - matrix.rows, direction == 1 and family == "decoder" and 0 or matrix.columns - 1
 end
 
--- Each line in turn in a place that no other of its head and direction has.
+-- Moves each line in turn to a random place that no other line of its head and direction has.
 local function drawn(list, matrix, family, drawing)
   local taken = {}
   return each(list, function(line)

@@ -1,8 +1,8 @@
--- Choices of a calibration: fields with names, defaults and two readings, where the paper's equations, its released
--- code and good sense differ (docs/calibration.md).
+-- Choices of a calibration: fields with names, defaults and two readings, for points on which the paper's equations,
+-- its released code and good practice differ (docs/calibration.md).
 --
 -- Input: the words of --set, FIELD=VALUE, and of --reading. Output: M.read gives { self, cross, scores }, the choices
--- of either family as found_lines.lua takes them; or nil and what is wrong.
+-- of each family in the form of found_lines.lua; or nil and what is wrong.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -47,10 +47,10 @@ local DIRECTIONS = {
   end,
 }
 
-local ALL = {} -- in the place of a number: no limit
+local ALL = {} -- stands for a number: no limit
 
 -- { name, type, default, the released code's, the equations', doc }. A name that ends in .self or .cross is of one
--- family. Where all three agree there is no choice, and no field.
+-- family. A choice on which all three agree has no field.
 M.FIELDS = {
   { "scores", one_of("weights", "logits", "raw"), "weights", "weights", "raw",
     "what is averaged: weights of attention; what the softmax sees; that times the square root of the head's width" },

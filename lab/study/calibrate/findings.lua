@@ -1,7 +1,7 @@
 -- Findings of a calibration, as text and as a table.
 --
--- Input: parts, one for each family: { family, words, rows, columns, choices, heads }, heads being those of lines.find.
--- Output: M.text gives lines of text, M.csv the text of a CSV file with every line of every direction.
+-- Input: parts, one for each family: { family, words, rows, columns, choices, heads }, heads from lines.find. Output:
+-- M.text gives lines of text, M.csv the text of a CSV file with every line of every direction.
 
 local lines = require("lab.study.calibrate.found_lines")
 local lists = require("base.lists")
@@ -27,7 +27,7 @@ local function greatest(found)
   return best
 end
 
--- Why a direction keeps nothing.
+-- The reason why a direction has no selected line.
 local function reason(found, choices)
   local best = greatest(found)
   if found.count == 0 then
@@ -107,7 +107,7 @@ function M.csv(parts)
   return table.concat(out, "\n") .. "\n"
 end
 
--- How many lines heads keep.
+-- The number of selected lines of all heads.
 function M.kept(part)
   return lists.sum(part.heads, function(head) return #head.kept end)
 end

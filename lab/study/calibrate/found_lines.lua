@@ -1,9 +1,9 @@
--- Lines of attention: which diagonals of a mean attention matrix stand out, and the bias that they make (Duan and Shi
+-- Lines of attention: the diagonals of a mean attention matrix that stand out, and the bias from them (Duan and Shi
 -- 2024, attention bias calibration; docs/calibration.md).
 --
 -- Input: a matrix { rows, columns, values }, values row-major, queries by keys; a cell that is not finite is masked and
 -- belongs to no line. Choices: { rows, columns, line, shortest, precision, over, equal, threshold, keep, spread, value,
--- directions, align, corner }, those of fields.lua for one family. Output: see M.find and M.extend.
+-- directions, align, corner }, the fields of fields.lua for one family. Output: see M.find and M.extend.
 --
 -- A line runs in direction (1, D), with rows and columns counted from 0:
 --     D =  1   line = column - row                    0: the main diagonal
@@ -17,7 +17,7 @@ local M = {}
 
 local DIRECTIONS = { 1, -1, 0 }
 
--- The nearest number that 32 bits hold.
+-- The nearest number in 32 bits.
 local function single(value)
   return (string.unpack("f", string.pack("f", value)))
 end
@@ -59,7 +59,7 @@ local function sums(matrix, direction, choices)
   return list
 end
 
--- Lines with their values: { line, value, cells }; those that are too short are left out.
+-- Lines with their values: { line, value, cells }; short lines are left out.
 function M.lines(matrix, direction, choices)
   local shortest = choices.shortest == "half" and (choices.rows or matrix.rows) / 2 or choices.shortest
   return lists.map(sums(matrix, direction, choices), function(entry)
@@ -77,8 +77,8 @@ local function counted(lines, choices)
 end
 
 -- Statistics of one direction of one head: { direction, lines, count, mean, deviation, threshold, largest, alike, kept
--- }: count is the number of values in the statistics; alike means that no line can stand out, because all have one
--- value; kept are { line, value, raw, z }, value being that of the bias. Lines get their z where there is one.
+-- }: count is the number of values in the statistics; alike: no line can stand out, because all have one value; kept
+-- are { line, value, raw, z }, value being that of the bias. Lines get a z if there is one.
 function M.direction(matrix, direction, choices)
   local lines = M.lines(matrix, direction, choices)
   local values = counted(lines, choices)
@@ -112,8 +112,8 @@ function M.out_of_reach(count, threshold)
   return count <= threshold * threshold + 1
 end
 
--- All directions of one head: { directions, kept }, kept being { direction, line, value, raw, z } of those that are
--- searched. Or nil and an error: more rows requested than there are.
+-- All directions of one head: { directions, kept }, kept being { direction, line, value, raw, z } of the searched
+-- directions. Or nil and an error: more rows were requested than exist.
 function M.find(matrix, choices)
   if choices.rows and choices.rows > matrix.rows then
     return nil, ("rows = %d: found a matrix of %d rows\n  expected: at most %d, or all"):format(choices.rows,
@@ -132,9 +132,9 @@ function M.find(matrix, choices)
 end
 
 
--- The bias of a matrix with these rows and columns from its lines: row-major, -inf where none runs, the larger value
--- where two meet. A matrix, or a row, without an open cell is transparent: all 0. causal: keys after a query are always
--- closed.
+-- The bias of a matrix with these rows and columns from its lines: row-major, -inf where no line runs, the larger value
+-- where two lines meet. A matrix, or a row, without an open cell is transparent: all 0. causal: keys after a query are
+-- always closed.
 function M.extend(kept, rows, columns, choices, causal)
   local at, values = { [1] = {}, [-1] = {}, [0] = {} }, {}
   local corner = choices.corner == "all" or choices.corner == "lines" and #kept > 0

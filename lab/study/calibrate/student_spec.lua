@@ -1,16 +1,17 @@
 -- The spec of a student: its teacher's, with the lines that were found and without positions.
 --
--- Input: { base, init, lines, encoding, masks, comment }: the teacher's spec file as seen from the student's
--- ("./name.lua"); the checkpoint that it begins with, in the same form, or nil, or false where its teacher's spec has
--- one and it has none; for the families "decoder" and "cross" { list, choices }, list being { head, direction, line,
--- value }; the teacher's resolved encoding, of which the student leaves out the facets of positions, or nil: it keeps
--- all; that encoding, for the masks that lines replace; lines of text. Output: the text of a spec file.
+-- Input: { base, init, lines, encoding, masks, comment }: base, the teacher's spec file relative to the student's
+-- ("./name.lua"); init, the checkpoint that the student begins with, in the same form, nil, or false if its teacher's
+-- spec has one and it has none; lines, for the families "decoder" and "cross" { list, choices }, list being { head,
+-- direction, line, value }; encoding, the teacher's resolved encoding, whose facets of positions the student leaves
+-- out, or nil to keep all facets; masks, that encoding, for the masks that lines replace; comment, lines of text.
+-- Output: the text of a spec file.
 
 local lists = require("base.lists")
 
 local M = {}
 
-local SIDES = { decoder = "left", cross = "right" } -- that columns are counted from
+local SIDES = { decoder = "left", cross = "right" } -- the side that columns are counted from
 
 -- Facets that encode positions, each with the kind that switches it off.
 local PLACES = {
@@ -27,7 +28,7 @@ local function leave_out(encoding, out, front)
   end
 end
 
--- Fields of `lines` besides its list, where they differ from the defaults.
+-- Fields of `lines` in addition to its list, if they differ from the defaults.
 local function settings(name, part)
   local out, columns = {}, lists.find(part.list, function(line) return line.direction == 0 end)
   if name == "cross" and part.choices.corner ~= "lines" then
@@ -39,7 +40,7 @@ local function settings(name, part)
   return out
 end
 
--- Whether a family has lines, or a corner that is there without any.
+-- Whether a family has lines, or a corner without lines.
 local function opens(name, part)
   return part ~= nil and (#part.list > 0 or name == "cross" and part.choices.corner == "all")
 end
@@ -58,13 +59,13 @@ local function lines_text(out, name, part)
   out[#out + 1] = "      },"
 end
 
--- Whether a family has lines in the place of a mask that its teacher had.
+-- Whether a family has lines instead of a mask that its teacher had.
 local function replaces_mask(name, part, masks)
   local mask = masks[name] and masks[name].mask or masks.mask
   return opens(name, part) and mask ~= nil and mask.kind ~= "full"
 end
 
--- Whether that is so in any family: the model is then another than its teacher's.
+-- Whether lines replace a mask in any family: the student's model then differs from its teacher's.
 function M.replaces_masks(lines, masks)
   for name, part in pairs(lines) do
     if replaces_mask(name, part, masks) then
@@ -77,7 +78,7 @@ end
 local function family(out, name, part, encoding, masks)
   local inner = {}
   leave_out(encoding and encoding[name] or {}, inner, "      ")
-  if replaces_mask(name, part, masks) then -- lines are a mask: the teacher's own mask is dropped
+  if replaces_mask(name, part, masks) then -- the teacher's own mask is dropped
     inner[#inner + 1] = '      mask = { kind = "full" },'
   end
   lines_text(inner, name, part)

@@ -9,7 +9,7 @@ local nodes = require("lab.study.grid.nodes")
 
 local M = {}
 
--- STUDY:CELL or STUDY:SCALE:CELL taken apart: the study, the scale or nil, the text after the last colon.
+-- Splits STUDY:CELL or STUDY:SCALE:CELL: the study, the scale or nil, the text after the last colon.
 function M.split(text)
   local argument, last = text:match("^(.*):([^:]*)$")
   local study, scale = argument:match("^(.*):([^:]*)$")
@@ -20,8 +20,8 @@ local function items_of(text)
   return lists.matches(text .. ",", "([^,]*),")
 end
 
--- Words that name cells of one study as { study, scale, cells }; nil and a message. is_file(path): a colon may be part
--- of a path.
+-- Words that name cells of one study as { study, scale, cells }; nil and a message. is_file(path): a path may contain a
+-- colon.
 function M.words(words, is_file)
   local whole
   for _, word in ipairs(words) do
@@ -58,7 +58,7 @@ local function unknown(d, one, name, kind, legal)
     expected = table.concat(legal, ", "), hint = nearest.hint(name, legal, "%s") })
 end
 
--- The values that are left of each axis: { <axis> = { <value> = true } }. Several choices on one axis add up.
+-- The selected values of each axis: { <axis> = { <value> = true } }. Several choices on one axis add up.
 local function left_of(only, axes, d)
   local by_name, left = {}, {}
   for _, axis in ipairs(axes) do
@@ -82,7 +82,7 @@ local function left_of(only, axes, d)
   return left
 end
 
--- A function of a point of the grid and the id of its cell: whether they are chosen.
+-- A predicate of a point of the grid and the id of its cell: whether they are selected.
 function M.filter(choice, axes, d)
   local left = left_of(choice.only or {}, axes, d)
   return function(point, id)
@@ -90,14 +90,14 @@ function M.filter(choice, axes, d)
   end
 end
 
--- The words that mean these cells of a study: the study's, and flags.
+-- The words that select these cells of a study: the study's, and flags.
 function M.command(choice, study)
   return lists.append({ study .. (choice.cells and ":" .. table.concat(choice.cells, ",") or "") },
     lists.flat(choice.only or {}, function(one) return { "--only", one.word } end))
 end
 
--- Says which cells are not there, and that none is left. ids: of all cells; scales: the names of the study's; count: of
--- cells that are chosen.
+-- Reports cells that do not exist, and an empty selection. ids: of all cells; scales: the names of the study's; count:
+-- of selected cells.
 function M.check(choice, study, ids, count, d)
   for _, id in ipairs(choice.cells or {}) do
     if not lists.has(ids, id) then

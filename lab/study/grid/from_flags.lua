@@ -2,8 +2,8 @@
 --
 -- Input: a project, { spec, axes, seeds, rates, set, out }: words of the command line, the folder of all runs. Output:
 -- { path, text, origin, set }: the study's file in that folder, its text, the flag that a value of it comes from, and
--- --set as seen from there; or nil and the errors as text. The same flags give the same text, and its digest is part of
--- the name. Reads files, writes none: overview.lua leaves the text in the folder.
+-- --set relative to that folder; or nil and the errors as text. The same flags give the same text, and its digest is
+-- part of the name. Reads files, writes none: overview.lua writes the text into the folder.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -24,7 +24,7 @@ local LONGEST_NAME = 120
 local FILES = { source = true, network = true, file = true, checkpoint = true }
 local VALUES = "values such as 64,128 or alibi,rope, a range 1:4 (both included), or tables: {1,40},{1,80}"
 
--- The texts between commas, those in brackets and quotes left alone; nil where one of these is not closed.
+-- The texts between commas, except commas within brackets and quotes; nil if a bracket or quote is not closed.
 local function split(text)
   local parts, from, depth, quote = {}, 1, 0, nil
   for at, c in text:gmatch("()(.)") do
@@ -45,8 +45,8 @@ local function split(text)
   return depth == 0 and not quote and parts or nil
 end
 
--- The integers of "1:4" or "1:9:2", both ends included; an empty list for a text that is no range, nil and what is
--- wrong with one that is.
+-- The integers of "1:4" or "1:9:2", both ends included; an empty list for a text that is no range; nil and a message
+-- for an invalid range.
 local function range_of(text)
   local first, last, step = text:match("^%s*(%-?%d+):(%-?%d+):?(%d*)%s*$")
   local list = {}
@@ -73,7 +73,7 @@ local function name_of(value, text)
   return (word:lower():gsub("[^a-z0-9_.]+", "-"):gsub("^[-_.]+", ""):gsub("%-+$", ""))
 end
 
--- A file that a spec names, as seen from the folder of runs; other values as they are.
+-- A file that a spec names, relative to the folder of runs; other values unchanged.
 local function moved(work, field, value)
   local entry = schema.at[field]
   if type(value) == "string" and entry and FILES[entry.type] and value:sub(1, 1) ~= "/" then
@@ -162,7 +162,7 @@ local function read_axis(work, text)
   return axis
 end
 
--- --set as seen from the folder of runs; it must leave the axes alone, since it lies upon them.
+-- --set relative to the folder of runs; it must not set the axes, since it would override them.
 local function read_set(work, text)
   local field, value = text:match("^%s*([%w_.]+)%s*=(.*)$")
   local covers = field and field:gsub("%.use$", ""):gsub("%.kind$", "")
@@ -201,7 +201,7 @@ local function read_seeds(work, text)
   return ("  seeds = { %s, %s },"):format(first, last or first)
 end
 
--- Calls axes by the last names of their fields, as width; by the whole where two have the same.
+-- Names axes after the last part of their fields, as width; after the whole field if two have the same last part.
 local function name_axes(axes)
   for _, same in ipairs(lists.group(axes, function(axis) return axis.field:match("[^.]*$") end)) do
     for _, axis in ipairs(same) do
@@ -229,7 +229,7 @@ local function text_of(work, flags, id, spec)
   return table.concat(lines, "\n"), names
 end
 
--- The flag that the value at a path of the study comes from.
+-- The flag that gave the value at a path of the study.
 local function origin_of(work, spec)
   return function(path)
     local axis = work.axes[tonumber(path:match("^axes%[(%d+)%]"))]

@@ -5,15 +5,15 @@
 --       warnings, ids (of all cells),
 --       cells = { { key = { <axis> = <value> }, id, spec, learning_rates, seeds, stage, source,
 --                   lost, data, runs = { { seed, learning_rate, dir, fresh, others } } } } }
--- or nil and the errors as text. spec is what project:plan returns of a spec file; dir, below the folder of all runs,
--- is where the trainer puts the run, and fresh its name in another folder, where that differs. data: the file that the
--- cell is trained on, { path, shown, digest, counts }, and others runs that were trained on others, as run_folders.lua
--- has both. stage: the name of the cell's, where it has one. A cell that builds upon another's run has `source` = { id,
--- cell, run, verb, options, file }: that cell, the folder of its run below the folder of all runs, and the spec that
--- the verb makes of it; run and file are nil where that cell waits itself. While there is no such file the cell waits:
--- it has no spec, and its runs no dir. choice: of which cells (chosen_cells.lua); all unless given. given: the text of
--- the study, where flags say it (from_flags.lua). reading: of runs that are there alone; then a checkpoint to begin
--- with that is gone is no error, but `lost` of its cell, a text, and the cell waits. Reads files, writes none.
+-- or nil and the errors as text. spec is the result of project:plan for a spec file; dir, below the folder of all runs,
+-- is the folder of a run, and fresh its name in an empty folder, if that differs. data: the file that the cell is
+-- trained on, { path, shown, digest, counts }, and others: runs that were trained on other files, both as in
+-- run_folders.lua. stage: the name of the cell's stage, if any. A cell that builds upon another's run has `source` = {
+-- id, cell, run, verb, options, file }: that cell, the folder of its run below the folder of all runs, and the spec
+-- that the verb makes of the run; run and file are nil if that cell itself waits. Until the file exists the cell waits:
+-- it has no spec, and its runs no dir. choice: the selected cells (chosen_cells.lua); all unless given. given: the text
+-- of a study from flags (from_flags.lua). reading: only existing runs matter; a missing initial checkpoint is then no
+-- error, but text in the cell's `lost`, and the cell waits. Reads files, writes none.
 
 local canonical = require("base.canonical")
 local choice = require("lab.study.grid.chosen_cells")
@@ -36,7 +36,8 @@ local M = {}
 
 local MOST_CELLS = 4096
 
--- The shortest text of a number that reads back as it, as the names of run folders have it: lh_shortest of the runtime.
+-- The shortest text of a number that reads back as the same number, as in names of run folders: the runtime's
+-- lh_shortest.
 function M.shortest(x)
   for digits = 1, 17 do
     local text = ("%." .. digits .. "g"):format(x)
@@ -56,7 +57,7 @@ local function is_file(path)
   return lfs.attributes(path, "mode") == "file"
 end
 
--- A path, the name of a file in spec/studies, or of one that flags have left in the folder of runs.
+-- A path, the name of a file in spec/studies, or of a file that flags have written to the folder of runs.
 local function find(project, argument, out, d)
   local path = project:path("spec/studies/" .. argument .. ".lua")
   local left = ("%s/%s.lua"):format(out, argument)
@@ -78,7 +79,7 @@ local function is_there(axes, point)
   return not lists.any(point, function(value) return not nodes.has_values(axes, point, value.with or {}) end)
 end
 
--- The points of the grid: lists of values, the last axis fastest, without those of values that do not stand together.
+-- The points of the grid: lists of values, the last axis fastest, without excluded combinations.
 local function points(axes)
   local list = { {} }
   for _, axis in ipairs(axes) do
@@ -89,14 +90,14 @@ local function points(axes)
   return lists.filter(list, function(point) return is_there(axes, point) end)
 end
 
--- The names of the values; the first axis' name is put in front where they alone are no id, such as 16 and 0.5.
+-- The id of a cell from its values; the first axis' name is put in front if values alone are no id, such as 16 and 0.5.
 local function cell_id(axes, point)
   local names = lists.map(point, function(value) return value.name:gsub("[^%w]", "_") end)
   local id = table.concat(names, "_")
   return load_module.is_id(id) and id or axes[1].name:gsub("[^%w]", "_") .. "_" .. id
 end
 
--- The learning rates or seeds of the value on the last axis whose value has any of its own, or those given.
+-- The learning rates or seeds of the value on the last axis whose value has its own, or the given ones.
 local function own_list(point, name, list)
   for _, value in ipairs(point) do
     list = value[name] or list
@@ -104,14 +105,14 @@ local function own_list(point, name, list)
   return list
 end
 
--- The file of examples that a cell is trained on, as run_folders.lua has it; nil where it has none.
+-- The file of examples that a cell is trained on, in the form of run_folders.lua; nil if it has none.
 local function data_of(spec)
   local file = spec and spec.data_files.data
   return file and { path = file.real, shown = file.shown, digest = file_digest.of(file.real),
     counts = spec.resolved.task.loss ~= "all" } or nil
 end
 
--- A cell without a spec has runs, too, although their folders are not known yet.
+-- The runs of a cell. A cell without a spec has runs, too, although their folders are not known yet.
 local function runs_of(work, cell)
   local runs, plan = {}, cell.spec and cell.id .. "/" .. cell.spec.plan.digest
   for _, rate in ipairs(cell.learning_rates) do
@@ -143,7 +144,7 @@ local function words_of(axes, point)
   return table.concat(words, ", ")
 end
 
--- The stage of a point, or nil; second whether that is an error.
+-- The stage of a point, or nil; second whether this is an error.
 local function stage_of(work, point)
   local stage, both = stages.of_point(work.study.stages, work.study.axes, point)
   if both then
@@ -157,7 +158,7 @@ end
 local make_cell
 
 -- The run that a cell of a later stage is made from, with the verb and its options; nil after errors. The folder of the
--- cell's spec stands next to its runs and depends on that run and those options.
+-- cell's spec lies next to its runs and depends on that run and those options.
 local function source_of(work, stage, point, id)
   local study, d = work.study, work.diagnostics
   local there, axis = stages.source_of(stage, study.axes, point)
@@ -185,14 +186,14 @@ local function source_of(work, stage, point, id)
   return source
 end
 
--- The checkpoint that a spec begins with, where it is gone, as messages show it.
+-- The initial checkpoint of a spec, if it does not exist, as messages show it.
 local function lost_init(loaded)
   local node = loaded.tree.fields.init
   local place = node and type(node.value) == "string" and loaded.place(node.origin, node.value)
   return place and not is_file(place.real) and place.shown or nil
 end
 
--- The planned spec of a cell: nil while it waits. second: an error occurred; third: the file that it waits for is lost.
+-- The planned spec of a cell: nil while it waits. Second: an error occurred; third: the missing file.
 local function spec_of(work, point, id, source)
   local study, d = work.study, work.diagnostics
   local name = ("%s:%s%s"):format(study.shown, work.scale and work.scale .. ":" or "", id)

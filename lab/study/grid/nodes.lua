@@ -35,7 +35,7 @@ function M.check_fields(context, node, path, legal)
   end
 end
 
--- Whether node is a table; reports an error otherwise, and for fields that are not legal, where these are given.
+-- Whether node is a table; reports an error otherwise, and for fields that are not in `legal`, if given.
 function M.is_table(context, node, path, expected, legal)
   local is_one = tree.is_table(node)
   if not is_one then
@@ -66,7 +66,7 @@ function M.word(context, node, path, legal, kind)
     nearest.hint(node.value, legal))
 end
 
--- The name of an axis' value: a number is the name that its text is, 16 the same as "16".
+-- The name of an axis' value: a number's name is its text, so 16 equals "16".
 function M.name_of(value)
   return type(value) == "number" and canonical.text(value) or value
 end

@@ -1,7 +1,7 @@
 -- Arguments of `sweep` and `bundle`: a study at a scale, some of its cells, or a grid from flags.
 --
--- Input: the options of the verb, with project. Output: nil; options.study, scale, choice and, of a grid from flags,
--- given and set are what grid.expand takes. Or the errors as text. Reads files, writes none.
+-- Input: the options of the verb, with project. Output: nil; options.study, scale, choice and, for a grid from flags,
+-- given and set have the form that grid.expand takes. Or the errors as text. Reads files, writes none.
 
 local choice = require("lab.study.grid.chosen_cells")
 local from_flags = require("lab.study.grid.from_flags")

@@ -1,7 +1,7 @@
 -- Correlation and cosine of two lists of numbers.
 --
--- Input: two lists of the same length. Output: a number, or nil where it is not defined: fewer than two numbers, or a
--- list that does not vary (for the cosine: that is all 0).
+-- Input: two lists of the same length. Output: a number, or nil if it is not defined: fewer than two numbers, or a list
+-- that does not vary (for the cosine: a list of zeros).
 
 local lists = require("base.lists")
 local statistics = require("lab.study.read.statistics")
@@ -27,7 +27,7 @@ function M.cosine(a, b)
   return both > 0 and M.dot(a, b) / both or nil
 end
 
--- The list less its mean; nil where it does not vary.
+-- The list minus its mean; nil if it does not vary.
 local function centred(values)
   local mean, out, largest = statistics.mean(values), {}, 0.0
   for i, value in ipairs(values) do
@@ -42,14 +42,14 @@ function M.pearson(a, b)
   return x and y and M.cosine(x, y) or nil
 end
 
--- The places of a list's numbers, rising by number, equal ones by place.
+-- The places of a list's numbers in ascending order; equal numbers by place.
 function M.order(values)
   local order = lists.map(values, function(_, i) return i end)
   table.sort(order, function(i, j) return values[i] < values[j] or values[i] == values[j] and i < j end)
   return order
 end
 
--- Ranks from 1 on; equal numbers share the mean of theirs.
+-- Ranks from 1 on; equal numbers share the mean of their ranks.
 function M.ranks(values)
   local order, ranks = M.order(values), {}
   local first = 1

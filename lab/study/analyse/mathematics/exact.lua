@@ -1,5 +1,5 @@
--- Tests that suppose nothing of how scores are spread, for few seeds and for cells where some seeds learn and others do
--- not: an exact interval of a share, Fisher's test of two shares, a permutation test of two means.
+-- Tests that assume nothing about the spread of scores, for few seeds and for cells in which some seeds learn and
+-- others do not: an exact interval of a share, Fisher's test of two shares, a permutation test of two means.
 --
 -- Input: counts, or lists of numbers, which are not changed. Output: see each function; all p are two-sided.
 -- Sources: Clopper and Pearson, Biometrika 26 (1934) 404; Fisher, The Design of Experiments (1935), sections 11 and 21.
@@ -29,7 +29,7 @@ local function log_choose(n, k)
   return log_factorial(n) - log_factorial(k) - log_factorial(n - k)
 end
 
--- In how many ways k of n can be chosen, as a float.
+-- The number of ways to choose k of n, as a float.
 local function choose(n, k)
   local ways = 1.0
   for i = 1, math.min(k, n - k) do
@@ -61,8 +61,8 @@ local function share_of(count, n, probability)
   return (low + high) / 2
 end
 
--- The interval of Clopper and Pearson that holds the true share in all but `error` of samples, of `count` successes of
--- n: low, high.
+-- The interval of Clopper and Pearson from `count` successes of n, which holds the true share in all but `error` of
+-- samples: low, high.
 function M.interval(count, n, error)
   local low = count == 0 and 0.0 or share_of(count, n, error / 2)
   local high = count == n and 1.0 or share_of(count + 1, n, 1 - error / 2)
@@ -84,8 +84,8 @@ function M.fisher(a, n_a, b, n_b)
   return math.min(1.0, sum)
 end
 
--- The least p that a permutation test or Fisher's can have with these numbers of seeds, however far apart they are: one
--- split of all, and for cells of one size its mirror image.
+-- The least p that a permutation test or Fisher's test can have with these numbers of seeds, however far apart the
+-- groups are: one split of all, and for groups of one size its mirror image.
 function M.least(n_a, n_b)
   return (n_a == n_b and 2 or 1) / choose(n_a + n_b, n_a)
 end
@@ -115,10 +115,9 @@ local function drawn_sum(values, count, drawing)
   return sum
 end
 
--- The permutation test of two means: p, the share of all ways to split the scores into two cells of these sizes whose
--- means are at least as far apart as here; the number of splits; the least p that there can be. Where there are more
--- than MOST_SPLITS, the share is of `samples` random ones and the observed one. drawing(n): a random integer from 1 to
--- n.
+-- The permutation test of two means: p, the share of all splits of the scores into groups of these sizes whose means
+-- are at least as far apart as here; the number of splits; the least possible p. With more than MOST_SPLITS splits, p
+-- is the share among `samples` random splits and the observed one. drawing(n): a random integer from 1 to n.
 function M.permutation(a, b, samples, drawing)
   local values, total, largest = lists.join(a, b), 0.0, 0.0
   for _, value in ipairs(values) do

@@ -21,7 +21,7 @@ function M.varies(values)
 end
 
 -- The difference of the means, a - b: { difference, error, freedom, t, p, low, high }: its standard error, Welch's
--- degrees of freedom, the two-sided test against 0 and the interval. Where neither sample varies, there is no test:
+-- degrees of freedom, the two-sided test against 0 and the interval. If neither sample varies, there is no test:
 -- difference and error alone.
 function M.welch(a, b)
   local of_a, of_b = statistics.sd(a) ^ 2 / #a, statistics.sd(b) ^ 2 / #b
@@ -39,7 +39,7 @@ function M.welch(a, b)
 end
 
 -- The test of equivalence: p of the claim that the means are less than `margin` apart, which is the larger p of two
--- one-sided tests. test: as M.welch gives it; nil where that has no test.
+-- one-sided tests. test: the result of M.welch; nil if it has no test.
 function M.equivalence(test, margin)
   if not test.freedom then
     return nil
@@ -59,8 +59,8 @@ function M.holm(values)
   return corrected
 end
 
--- A sequence of random numbers of its own: drawing(n) is an integer from 1 to n. It is Lua's generator, whose state all
--- share: one sequence at a time.
+-- A separate sequence of random numbers: drawing(n) is an integer from 1 to n. It uses Lua's one generator: only one
+-- sequence can be in use at a time.
 function M.random(seed)
   math.randomseed(seed)
   return function(n)
@@ -69,8 +69,8 @@ function M.random(seed)
 end
 
 -- `count` values of statistic(list), each of a list of as many items, sampled from `items` with replacement. Values
--- that belong together form one item: where puzzles are variants of a base, an item is the list of a base's variants.
--- The list is the same table each time.
+-- that belong together form one item: with puzzles that are variants of a base, an item is the list of a base's
+-- variants. All calls get the same table.
 function M.resample(items, statistic, count, drawing)
   local values, list = {}, {}
   for i = 1, count do

@@ -2,8 +2,8 @@
 --
 -- Input: points as a flat list, row-major, and the number of their channels. Output: M.fit gives { mean, components,
 -- variance, total }: components[k] is a unit vector, variance[k] the variance of the points along it (divided by their
--- number), total the sum over all channels; not whitened. The sign of a component is free, so that it is chosen: its
--- entry of the largest size, the first of equals, is positive.
+-- number), total the sum over all channels; not whitened. The sign of a component, which is free, is fixed: its entry
+-- of the largest size, the first of equals, is positive.
 
 local correlation = require("lab.study.analyse.mathematics.correlation")
 local lists = require("base.lists")
@@ -25,7 +25,7 @@ local function mean_of(points, width)
   return mean
 end
 
--- A matrix of zeros with another number on its diagonal: a list of rows.
+-- A matrix with one number on its diagonal and zeros elsewhere: a list of rows.
 local function square(size, diagonal)
   local matrix = {}
   for i = 1, size do
@@ -72,7 +72,7 @@ local function sizes(matrix)
   return rest, all
 end
 
--- One Jacobi rotation: makes matrix[p][q] zero and turns the vectors along. Press et al., Numerical Recipes, 11.1.
+-- One Jacobi rotation: makes matrix[p][q] zero and rotates the vectors. Press et al., Numerical Recipes, 11.1.
 local function rotate(matrix, vectors, p, q)
   local theta = (matrix[q][q] - matrix[p][p]) / (2 * matrix[p][q])
   local t = (theta < 0 and -1 or 1) / (math.abs(theta) + math.sqrt(theta * theta + 1))
@@ -130,7 +130,7 @@ function M.fit(points, width, count)
     variance = { table.unpack(values, 1, count) }, total = lists.sum(values, function(value) return value end) }
 end
 
--- Coordinates of points along the components, less the fitted mean: one list per component.
+-- Coordinates of points along the components, relative to the fitted mean: one list per component.
 function M.project(fitted, points)
   local width, out = #fitted.mean, {}
   for k, component in ipairs(fitted.components) do

@@ -1,10 +1,10 @@
 -- Student's t distribution, for any positive degrees of freedom, whole or not.
 --
--- Input: numbers. Output: a number, within 1e-10 of the true one, relative to it (tests/lua/test_inference.lua holds it
--- against SciPy's).
+-- Input: numbers. Output: a number, within a relative error of 1e-10 (tests/lua/test_inference.lua compares it with
+-- SciPy's).
 -- The tail is a regularised incomplete beta function (DLMF 8.17, https://dlmf.nist.gov/8.17): its continued fraction
--- (8.17.22), summed by Lentz's method as Thompson and Barnett, J. Comput. Phys. 64 (1986) 490, have it, on the side of
--- the mean where it converges fast (8.17.4). The logarithm of the gamma function is Stirling's series (5.11.1) of a
+-- (8.17.22), summed by Lentz's method in the form of Thompson and Barnett, J. Comput. Phys. 64 (1986) 490, on the side
+-- of the mean where it converges fast (8.17.4). The logarithm of the gamma function is Stirling's series (5.11.1) of a
 -- number that the recurrence (5.5.1) has made large enough.
 
 local M = {}
@@ -15,7 +15,7 @@ local MOST_TERMS = 10000  -- far more than it takes: about the root of the large
 
 -- B_2k / (2k (2k - 1)), k from 1, with the Bernoulli numbers B.
 local STIRLING = { 1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156 }
-local LARGE = 15 -- from here on the first term that is left out is below 1e-19
+local LARGE = 15 -- from here on the first omitted term is below 1e-19
 
 -- The logarithm of the gamma function of x > 0.
 local function log_gamma(x)
@@ -58,7 +58,7 @@ local function fraction(a, b, x)
   return 1 / value
 end
 
--- The regularised incomplete beta function at x; rest is 1 - x, which the caller has without rounding it twice.
+-- The regularised incomplete beta function at x; rest is 1 - x, which the caller knows more exactly.
 local function beta(x, rest, a, b)
   if x <= 0 or rest <= 0 then
     return x <= 0 and 0.0 or 1.0
@@ -85,7 +85,7 @@ function M.above(t, freedom)
   return t > 0 and tail or 1 - tail
 end
 
--- The t that a share of all values lies above; 0 < share < 0.5.
+-- The t above which a share of all values lies; 0 < share < 0.5.
 function M.critical(share, freedom)
   local low, high = 0.0, 1.0
   while M.above(high, freedom) > share do

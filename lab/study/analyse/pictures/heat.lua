@@ -1,7 +1,7 @@
 -- Panels (panels.lua) that show a matrix by colours.
 --
--- Input: lines of data to add a block to, its name (letters and digits), the matrix as a flat list, row-major, NaN
--- where there is no number, and how many rows it has. Output: a panel; nothing is run here.
+-- Input: lines of data to add a block to, its name (letters and digits), the matrix as a flat list, row-major, NaN for
+-- gaps, and its number of rows. Output: a panel; nothing is run here.
 
 local lists = require("base.lists")
 local escape = require("base.escape")
@@ -28,7 +28,7 @@ local function image(data, name, values, rows, columns)
   return ("plot $%s matrix with image"):format(name)
 end
 
--- One with gaps is a box for each number.
+-- Draws a matrix with gaps as a box for each number.
 local function boxes(data, name, values, columns)
   local lines = lists.map(values, function(value, i)
     return value == value and ("%d %d %.5g"):format((i - 1) % columns, (i - 1) // columns, value) or nil
@@ -40,7 +40,7 @@ local function boxes(data, name, values, columns)
   return ("plot $%s using 1:2:(0.5):(0.5):3 with boxxyerror fillstyle solid noborder lc palette"):format(name)
 end
 
--- Names as tics at `first`, and one after another from there on; a label of a tic is a format.
+-- Names as consecutive tics from `first` on; the label of a tic is a format.
 function M.tics(names, first)
   return table.concat(lists.map(names, function(name, i)
     return ("%s %d"):format(escape.gnuplot((name:gsub("%%", "%%%%"))), first + i - 1)
@@ -53,8 +53,8 @@ local function named(names)
   return ("set xtics rotate by 90 right (%s)\nset ytics (%s)"):format(list, list)
 end
 
--- range: { from, to } of the colours; nil: from minus to plus the largest value, which the title gives. names: those of
--- rows and columns, which are the same, or nil.
+-- range: { from, to } of the colours; nil: from minus to plus the largest value, which the title states. names: of the
+-- rows, which equal those of the columns, or nil.
 function M.panel(data, name, values, rows, title, range, names)
   local columns, peak, whole = #values // rows, 1e-9, true
   for _, value in ipairs(values) do
@@ -70,7 +70,7 @@ end
 
 local NAN = 0 / 0
 
--- A panel of a matrix { rows, columns, values } with closed cells, -inf, which are not drawn; the title gives the least
+-- A panel of a matrix { rows, columns, values } with closed cells, -inf, which stay white; the title states the least
 -- and the largest of the open ones.
 function M.open_cells(data, name, title, matrix)
   local values, least, largest = {}, math.huge, -math.huge
@@ -92,7 +92,7 @@ local function label(text, place, offset, font, colour)
     place, offset, font, colour)
 end
 
--- A symbol next to a row or below a column; farther out, the cross that marks a wrong one.
+-- A symbol next to a row or below a column; farther out, the cross of a wrong symbol.
 local function add_symbol(lines, symbol, place, offsets, font)
   lines[#lines + 1] = label(symbol.text, place, offsets[1], font, symbol.wrong and WRONG or PLAIN)
   lines[#lines + 1] = symbol.wrong and label(CROSS, place, offsets[2], font, WRONG) or nil

@@ -17,7 +17,7 @@ set palette defined (0 '#440154', 1 '#472d7b', 2 '#3b528b', 3 '#2c728e', 4 '#219
   7 '#addc30', 8 '#fde725')]]
 
 local LEFT, RIGHT, TOP, BOTTOM = 52, 84, 100, 36 -- pixels around all panels
-local ACROSS, DOWN = 42, 74                       -- and between them
+local ACROSS, DOWN = 42, 74                       -- between panels
 
 -- The left and the upper edge of a panel in pixels.
 local function corner(picture, row, column)
@@ -49,8 +49,8 @@ local function draw(picture, lines)
   end
 end
 
--- The script that makes a drawing, lines of gnuplot, into <name>.svg and <name>.png. picture = { name, width, height,
--- data }: the size in pixels of the SVG; lines in front of both.
+-- The script that writes a drawing, lines of gnuplot, into <name>.svg and <name>.png. picture = { name, width, height,
+-- data }: the size in pixels of the SVG; lines before both.
 function M.twice(picture, drawing)
   local lines = { "set encoding utf8" }
   lists.append(lines, picture.data or {})
@@ -64,7 +64,7 @@ function M.twice(picture, drawing)
   return table.concat(lines, "\n") .. "\n"
 end
 
--- Panels in rows of `across`, the first of which has a heading.
+-- Panels in rows of `across`; the first row has a heading.
 function M.rows(list, across, heading)
   local rows = {}
   for i, panel in ipairs(list) do

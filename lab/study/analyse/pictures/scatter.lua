@@ -1,8 +1,8 @@
 -- Panels (panels.lua) of points in groups, each group with a colour of the palette, in their order.
 --
 -- Input: lines of data to add a block to, its name (letters and digits), groups = { { name, x, y } ... } with lists of
--- numbers; more = { style, x, y }: of gnuplot, points unless given; { from, to, step } of an axis, which else fits.
--- Output: a panel; nothing is run here.
+-- numbers; more = { style, x, y }: gnuplot's style, points unless given; { from, to, step } of an axis, which otherwise
+-- fits the numbers. Output: a panel; nothing is run here.
 
 local lists = require("base.lists")
 local scales = require("lab.study.report.figures.scales")
@@ -11,7 +11,7 @@ local M = {}
 
 local MARGIN = 0.06 -- share of the range on either side
 
--- An axis as it is given, or that all numbers fit on.
+-- The given axis, or one that fits all numbers.
 local function axis(letter, groups, given)
   if given then
     return ("set %srange [%g:%g]\nset %stics %g"):format(letter, given[1], given[2], letter, given[3])

@@ -1,7 +1,7 @@
 -- A picture of groups of numbers: every number a point, their mean and its interval a bar below them.
 --
--- Input: { name, title, xlabel, sets }: set = { name, groups }; group = { name, scores, mean, low, high }, the
--- last three absent where there are too few scores. Output: a gnuplot script; nothing is run here.
+-- Input: { name, title, xlabel, sets }: set = { name, groups }; group = { name, scores, mean, low, high }, the last
+-- three absent with too few scores. Output: a gnuplot script; nothing is run here.
 
 local colours = require("lab.study.report.figures.colours")
 local heat = require("lab.study.analyse.pictures.heat")
@@ -13,8 +13,8 @@ local escape = require("base.escape")
 local M = {}
 
 local WIDTH, ROW, FRAME = 760, 24, 104 -- pixels: across; a group; around the groups of a set
-local HEAD = 40                        -- and above all
--- Offsets in a group's row, whose middle is 0 and whose lower end is 0.5: of the first and the last point, and of the
+local HEAD = 40                        -- above all
+-- Offsets in a group's row, with its middle at 0 and its lower end at 0.5: of the first and the last point, and of the
 -- bar.
 local FIRST, LAST, BAR = -0.35, 0.1, 0.28
 
