@@ -1,7 +1,8 @@
-/* Activations and gates, passes over rows of N numbers, forward and backward: what no product has as its finish.
+/* Activations and gates that no matrix product applies to its result: passes over rows of N numbers, forward and
+ * backward.
  *
- * The backward pass reads the input. y may be x, and dx may be dy; of a gate, y is apart, and dx may be x.
- * N is a constant, a multiple of 16: every call is compiled for its own. Reference: lh_ref_activation, lh_ref_gate.
+ * The backward pass reads the input. Activations: y may be x, and dx may be dy. Gates: y must not overlap x, and dx may
+ * be x. N is a constant, a multiple of 16, for which every call is compiled. Reference: lh_ref_activation, lh_ref_gate.
  */
 #ifndef LONGHAND_KERNELS_ACTIVATIONS_H
 #define LONGHAND_KERNELS_ACTIVATIONS_H
@@ -10,14 +11,14 @@
 
 /* ---- one vector: all but ReLU are x times a share of it, P(x); the slope is P(x) + x p(x), p the density of P ---- */
 
-/* The share of normally distributed numbers that are below x. */
+/* The standard normal distribution function of x; density: its derivative. */
 INLINE vector normal_share(vector x, vector *density) {
     vector weight, share = (real)0.5 + (real)0.5 * erf_and_weight(x * (real)0.70710678118654752440, &weight);
     *density = weight * (real)0.39894228040143267794;
     return share;
 }
 
-/* Its approximation (1 + tanh(u)) / 2 = sigmoid(2 u), 2 u = 2 sqrt(2 / pi) (x + 0.044715 x^3). */
+/* The approximation of normal_share (1 + tanh(u)) / 2 = sigmoid(2 u), 2 u = 2 sqrt(2 / pi) (x + 0.044715 x^3). */
 INLINE vector normal_share_tanh(vector x, vector *density) {
     const real linear = (real)1.5957691216057308, cubic = (real)0.07135481627260025;
     vector squared = x * x, share = sigmoid_of(x * (linear + cubic * squared));
@@ -31,7 +32,7 @@ INLINE vector logistic_share(vector x, vector *density) {
     return share;
 }
 
-/* Hendrycks and Gimpel 2016, "Gaussian Error Linear Units", all three. */
+/* GELU, its tanh approximation and SiLU: Hendrycks and Gimpel 2016, "Gaussian Error Linear Units". */
 INLINE vector gelu_of(vector x) {
     vector density;
     return x * normal_share(x, &density);
@@ -68,7 +69,7 @@ INLINE void relu(int rows, const int N, const real *x, real *y) {
     for (int i = 0; i < rows * N; i += LANES) store(y + i, keep_where(load(x + i) > 0, load(x + i)));
 }
 
-/* x: the input or the output. */
+/* x: the input or the output of ReLU. */
 INLINE void relu_grad(int rows, const int N, const real *x, const real *dy, real *dx) {
     for (int i = 0; i < rows * N; i += LANES) store(dx + i, keep_where(load(x + i) > 0, load(dy + i)));
 }

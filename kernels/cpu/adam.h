@@ -29,7 +29,7 @@ typedef struct adam {
 } adam;
 
 /* Updates elements [first, first + count) of u's vectors; clip scales the gradient. 1 - b is rounded once, from double:
- * of a rounded b2 of 0.999 it would be too small by a share of 1.3e-5. */
+ * computed from b2 = 0.999 in float it would have a relative error of 1.3e-5. */
 INLINE void adam_update(const lh_update *u, const adam a, double clip, size_t first, size_t count,
                         lh_update_sums *sums) {
     real *parameter = (real *)u->parameters + first, *gradient = (real *)u->gradient + first;

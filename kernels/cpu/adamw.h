@@ -1,10 +1,10 @@
-/* Clipping by the global norm, then Adam with decoupled weight decay: kernels/cpu/adam.h, and beside it
+/* Clipping by the global norm, then Adam with decoupled weight decay: kernels/cpu/adam.h, and
  *
  *   p -= learning rate * decay * p
  *
- * with p as it was before the step. Source: Loshchilov and Hutter 2019, algorithm 2, in the form of PyTorch's AdamW, where
- * the learning rate scales the decay, too. The share is subtracted with the step's change rather than multiplied by
- * 1 - share, which in float32 would keep few digits of a small one. Reference: lh_ref_adamw_update.
+ * with p before the step. Source: Loshchilov and Hutter 2019, algorithm 2, in the form of PyTorch's AdamW, where the
+ * learning rate also scales the decay. share * p is subtracted together with the step's change; a multiplication by 1 -
+ * share would lose most digits of a small share in float32. Reference: lh_ref_adamw_update.
  */
 #ifndef LONGHAND_KERNELS_ADAMW_H
 #define LONGHAND_KERNELS_ADAMW_H
@@ -28,7 +28,7 @@ INLINE void spread_decay(double share, const element_range *spared, int ranges, 
     }
 }
 
-/* As adam_update; shares: [count] what decay takes of each element. */
+/* As adam_update, with weight decay; shares: [count] learning rate * decay of each element. */
 INLINE void adamw_update(const lh_update *u, const adam a, const real *shares, double clip, size_t first, size_t count,
                          lh_update_sums *sums) {
     real *parameter = (real *)u->parameters + first, *gradient = (real *)u->gradient + first;

@@ -1,9 +1,10 @@
-/* Between rows of tokens and columns of channels: D channels of LANES rows as D vectors, one row per lane.
+/* Transposes between rows of tokens and columns of channels: D channels of LANES rows become D vectors, one row per
+ * lane.
  *
- * LANES rows of D channels fill D vectors in memory order. Where D is a power of two, the index of an element there is
- * (row bits, channel bits), and a transpose rotates those bits. One pass over the vectors that parts even from odd
- * elements rotates by one bit; log2(D) passes are the transpose, and passes that interleave undo it. Every pass is one
- * shuffle per vector, whatever the vector's width. Other head widths go element by element.
+ * LANES rows of D channels fill D vectors in memory order. If D is a power of two, the index of an element in these
+ * vectors is (row bits, channel bits), and a transpose rotates the bits. A pass that separates even and odd elements
+ * rotates by one bit, so log2(D) passes transpose; interleaving passes do the reverse. Each pass takes one shuffle per
+ * vector at any vector width. Other head widths are copied element by element.
  */
 #ifndef LONGHAND_KERNELS_COLUMNS_H
 #define LONGHAND_KERNELS_COLUMNS_H
@@ -63,7 +64,7 @@ INLINE void store_first(real *p, vector x, const int count) {
 #endif
 }
 
-/* D elements of a and b in turn, 2 D of a vector's lanes; and back. */
+/* Interleaves D elements of a and b into 2 D lanes of a vector; store_pair does the reverse. */
 INLINE vector load_pair(const int D, const real *a, const real *b) {
     return interleave_elements(load_first(a, D), load_first(b, D), 0);
 }
@@ -110,7 +111,7 @@ INLINE void columns_to_rows(const int D, vector *x) {
     }
 }
 
-/* LANES rows side by side in D vectors, as they would lie in memory without gaps. */
+/* Reads LANES rows of D channels into D vectors, without gaps between rows. */
 INLINE void read_rows(const int D, int T, int first, int stride, const real *restrict rows, vector *x) {
     const int per_vector = D < LANES ? LANES / D : 1; /* rows in one vector */
     const int per_row = D < LANES ? 1 : D / LANES;    /* vectors in one row */
@@ -141,8 +142,8 @@ INLINE void scatter_columns(const int D, int count, int stride, const vector *co
         for (int i = 0; i < count; i++) rows[(size_t)i * (size_t)stride + d] = column[d][i];
 }
 
-/* column[d][lane] = rows[first + lane][d] * scale. Lanes beyond row T - 1 repeat that row: finite, and never read.
- * Reads up to LANES elements from the start of a row, which may run into what lies behind it. */
+/* column[d][lane] = rows[first + lane][d] * scale. Lanes beyond row T - 1 repeat that row: their values are finite and
+ * never used. Reads up to LANES elements from the start of a row, also past its end. */
 INLINE void load_columns(const int D, int T, int first, int stride, const real *restrict rows, real scale,
                          vector *column) {
     if (is_power_of_two(D)) {
@@ -155,7 +156,7 @@ INLINE void load_columns(const int D, int T, int first, int stride, const real *
     for (int d = 0; d < D; d++) column[d] *= scale;
 }
 
-/* column[d][lane] = rows[offset[lane] + d]. Reads up to LANES elements from every one of these places. */
+/* column[d][lane] = rows[offset[lane] + d]. Reads up to LANES elements from each offset. */
 INLINE void load_scattered(const int D, const real *restrict rows, const int32_t *restrict offset, vector *column) {
     const int per_vector = D < LANES ? LANES / D : 1; /* as in read_rows */
     const int per_row = D < LANES ? 1 : D / LANES;
@@ -176,7 +177,7 @@ INLINE void load_scattered(const int D, const real *restrict rows, const int32_t
     rows_to_columns(D, column);
 }
 
-/* rows[first + lane][d] = column[d][lane] for rows below T; column is used up. */
+/* rows[first + lane][d] = column[d][lane] for rows below T; column is overwritten. */
 INLINE void store_columns(const int D, int T, int first, int stride, vector *column, real *restrict rows) {
     real packed[LANES * WIDEST_HEAD] __attribute__((aligned(64)));
     int count = T - first < LANES ? T - first : LANES;
@@ -191,8 +192,8 @@ INLINE void store_columns(const int D, int T, int first, int stride, vector *col
         memcpy(rows + (size_t)(first + i) * (size_t)stride, packed + i * D, D * sizeof(real));
 }
 
-/* The products of LANES rows, as columns, with each of N rows that lie `stride` apart. A term waits for the one before,
- * so those of several rows stand side by side. */
+/* The products of LANES rows, given as columns, with each of N rows that are `stride` apart. The terms of a product
+ * depend on each other, so products with several rows are interleaved. */
 INLINE void dot_rows(const int D, const int N, const vector *column, int stride, const real *restrict row,
                      vector *sum) {
     UNROLL
@@ -210,11 +211,12 @@ INLINE vector dot_row(const int D, const vector *column, const real *restrict ro
     return sum;
 }
 
-/* Keys and values for queries that come one at a time, in tiles of LANES tokens: [tiles][2][width][LANES], first the
- * keys channel by channel, then [LANES][width] the values row by row. Elements for `count` tokens. */
+/* Number of elements of a cache of keys and values for `count` tokens, for queries that come one at a time. The cache
+ * has tiles of LANES tokens: keys channel by channel [width][LANES], then values row by row [LANES][width]. */
 INLINE size_t tiled_elements(const int width, int count) { return 2 * (size_t)width * (size_t)round_up(count, LANES); }
 
-/* Puts the rows from token `from` to `to` - 1 there; values lie `width`, whole vectors, behind their keys. */
+/* Copies rows of tokens [from, to) to the tiles; a token's value lies `width` elements, a multiple of LANES, after its
+ * key. */
 INLINE void put_in_tiles(const int width, int from, int to, int stride, const real *restrict key,
                          real *restrict tiles) {
     for (int j = from, next; j < to; j = next) {
@@ -234,9 +236,9 @@ INLINE void put_in_tiles(const int width, int from, int to, int stride, const re
     }
 }
 
-/* logits [H]: the products of one query of H heads, each of D channels one behind the other, with the LANES keys of a
- * tile, from the heads' first channel on; terms in the order of dot_row, and the loop unrolled as there: elsewhere
- * compilers contract the first two products in another way. */
+/* logits [H] = the products of one query of H heads, D channels each, with the LANES keys of a tile; columns: the first
+ * channel of the heads. Terms have the order of dot_rows, and the loop is unrolled as in dot_rows, so that the compiler
+ * contracts the first two products in the same way. */
 INLINE void dot_heads(const int D, const int H, const real *query, const real *restrict columns, vector *logits) {
     UNROLL
     for (int h = 0; h < H; h++) logits[h] = load(columns + h * D * LANES) * query[h * D];
@@ -247,8 +249,8 @@ INLINE void dot_heads(const int D, const int H, const real *query, const real *r
     }
 }
 
-/* rows [count][H] of H columns, which are used up: those of the first `count` lanes, in whole vectors. H: a power of
- * two, LANES at most. */
+/* rows [count][H] = the first `count` lanes of H columns, written in whole vectors; columns are overwritten. H: a power
+ * of two, LANES at most. */
 INLINE void store_heads(const int H, int count, vector *columns, real *restrict rows) {
     columns_to_rows(H, columns);
     UNROLL
@@ -256,7 +258,7 @@ INLINE void store_heads(const int H, int count, vector *columns, real *restrict 
         if (k * LANES < count * H) store(rows + k * LANES, columns[k]);
 }
 
-/* sum[d] = what the rows' channels d add up to, each times its weight, for C <= SUM_TILE channels. */
+/* sum[d] = sum over rows of weight * channel d, for C <= SUM_TILE channels. */
 enum { SUM_TILE = 8 };
 INLINE void weighted_channels(const int C, int count, const real *weights, int stride, const real *restrict rows,
                               vector *sum) {
@@ -272,8 +274,8 @@ INLINE void weighted_channels(const int C, int count, const real *weights, int s
     for (int d = 0; d < C; d++) sum[d] = part[d];
 }
 
-/* sum [D] of `count` rows of D channels, weights [count][LANES]: rows in order, as many channels at a time as stay in
- * registers at every level. */
+/* sum [D] = weighted sum of `count` rows of D channels, in the order of rows; weights [count][LANES]. SUM_TILE channels
+ * at a time fit in registers at every level. */
 INLINE void weighted_rows(const int D, int count, const real *weights, int stride, const real *restrict rows,
                           vector *sum) {
     const int whole = D / SUM_TILE * SUM_TILE;
@@ -281,7 +283,8 @@ INLINE void weighted_rows(const int D, int count, const real *weights, int strid
     if (D > whole) weighted_channels(D - whole, count, weights, stride, rows + whole, sum + whole);
 }
 
-/* The products of LANES rows, as columns, each with one of LANES others, whose columns lie `stride` apart. */
+/* The product of each of LANES rows, given as columns, with its counterpart among LANES other rows, whose columns are
+ * `stride` apart. */
 INLINE vector dot_columns(const int D, const vector *x, const real *restrict column, int stride) {
     vector sum = x[0] * load(column);
     UNROLL

@@ -1,7 +1,7 @@
 /* The output layer and softmax cross-entropy of one token.
  *
- * Weights are stored [C][columns], columns being the number of classes rounded up to a whole vector; the extra columns
- * are zero, get a zero gradient and never win. Reference: lh_ref_cross_entropy.
+ * Weights are [C][columns], where columns is the number of classes rounded up to whole vectors; extra columns are zero,
+ * have a zero gradient and are never the arg max. Reference: lh_ref_cross_entropy.
  */
 #ifndef LONGHAND_KERNELS_CROSSENTROPY_H
 #define LONGHAND_KERNELS_CROSSENTROPY_H
@@ -56,7 +56,7 @@ INLINE void class_grad(const int C, const int classes, const int columns, const 
     }
 }
 
-/* Gradients of classes whose rows are vectors of tokens, without a bias: dw_rows [classes][C] += g^T x. */
+/* Gradients of weights that are tied to the token vectors, without a bias: dw_rows [classes][C] += g^T x. */
 INLINE void tied_class_grad(const int C, const int classes, const real *restrict x, const real *restrict g,
                             const real *restrict w_rows, real *restrict dw_rows, real *restrict dx) {
     for (int c = 0; c < C; c += LANES) {

@@ -1,8 +1,8 @@
 /* Dropout masks from Philox, eight blocks at a time.
  *
  * Element e = t * C + c of example b at a site takes 16 bits: piece e % 8 of block e / 8 of the stream at counter
- * (block, site, b, step), low half of each word first. It is kept where the piece >= round(65536 p). Masks are bytes,
- * 0 or -1, so that the backward pass reads what the forward pass drew. Reference: lh_ref_dropout_keeps.
+ * (block, site, b, step), low half of each word first. The element is kept if the piece is at least round(65536 p).
+ * Masks are bytes, 0 or -1; the backward pass reads the masks of the forward pass. Reference: lh_ref_dropout_keeps.
  */
 #ifndef LONGHAND_KERNELS_DROPOUT_H
 #define LONGHAND_KERNELS_DROPOUT_H
@@ -22,8 +22,8 @@ typedef uint16_t unsigned_pieces __attribute__((vector_size(LH_VECTOR_BYTES), al
 typedef int8_t keeps __attribute__((vector_size(LH_VECTOR_BYTES / 2), aligned(1), may_alias));
 typedef int8_t lane_keeps __attribute__((vector_size(LANES), aligned(1), may_alias));
 
-/* Low words times m, full product. gcc 12 turns the portable form into a 64-bit multiply of three operations, so the
- * one instruction that does it is named. */
+/* Low words times m, full product. gcc 12 compiles the portable form to a 64-bit multiply of three operations; the
+ * intrinsic is one instruction. */
 INLINE blocks multiply_low(blocks x, uint32_t m) {
     blocks factor = (blocks){0} + m;
 #if LH_VECTOR_BYTES == 64
@@ -38,7 +38,7 @@ INLINE blocks multiply_low(blocks x, uint32_t m) {
 }
 
 /* BLOCKS Philox blocks from number `first` on; out[0] holds words 0 and 1 of each, out[1] words 2 and 3. High halves
- * are noise between rounds: a product reads low halves only. */
+ * are undefined between rounds: products read only low halves. */
 INLINE void philox_blocks(lh_key key, uint32_t step, uint32_t example, uint32_t site, uint32_t first, blocks out[2]) {
     const blocks zero = {0}, low = zero + 0xffffffffu;
     blocks x0 = zero + first, x1 = zero + site, x2 = zero + example, x3 = zero + step;
@@ -59,7 +59,7 @@ INLINE void philox_blocks(lh_key key, uint32_t step, uint32_t example, uint32_t 
     out[1] = (x2 & low) | x3 << 32;
 }
 
-/* Lanes of a and b in turn, from lane `first` of each on. */
+/* Interleaves lanes of a and b, from lane `first` of each on. */
 INLINE blocks in_turn(blocks a, blocks b, const int first) {
     blocks result = {0};
 #if defined(__clang__)
@@ -101,7 +101,8 @@ typedef struct keep_source {
     uint32_t step, example, site;
 } keep_source;
 
-/* The masks of `count` elements from any one on: where they lie in the room, which has count + KEEP_ROOM bytes. */
+/* The masks of `count` elements from any element on; returns a pointer into the buffer, which has count + KEEP_ROOM
+ * bytes. */
 enum { KEEP_ROOM = 8 + KEEP_PAD };
 INLINE const int8_t *dropout_keep_at(const keep_source *from, size_t element, int count, uint16_t threshold,
                                      int8_t *room) {
@@ -111,19 +112,19 @@ INLINE const int8_t *dropout_keep_at(const keep_source *from, size_t element, in
     return room + before;
 }
 
-/* The masks of LANES rows `stride` apart, of REAL_BYTES neighbours each: a lane has those of its row, the first in its
- * low byte. Reads as many bytes, whether they are masks or not. */
+/* Loads masks of REAL_BYTES adjacent elements from each of LANES rows that are `stride` apart: one lane per row, the
+ * first mask in the low byte. Reads REAL_BYTES bytes per row even past the last mask. */
 INLINE bits keep_columns(const int8_t *keep, int stride) {
     real_bits row[LANES];
     for (int i = 0; i < LANES; i++) memcpy(row + i, keep + (size_t)i * (size_t)stride, REAL_BYTES);
     return *(const bits *)row;
 }
 
-/* The lanes of a comparison from the low bytes. */
+/* Converts the low byte of each lane to a lane mask, 0 or -1. */
 INLINE bits first_keeps(bits columns) { return columns << 8 * (REAL_BYTES - 1) >> (8 * REAL_BYTES - 1); }
 
-/* The lanes of a comparison from LANES mask bytes. gcc 12 takes the portable form apart lane by lane, which doubled the
- * cost of a layer norm, so the one instruction that does it is named for float. */
+/* Converts LANES mask bytes to lane masks, 0 or -1. gcc 12 compiles the portable form lane by lane, which doubled the
+ * cost of a layer norm; for float the intrinsic is one instruction. */
 INLINE bits keep_mask(const int8_t *keep) {
 #if LH_VECTOR_BYTES == 64 && REAL_BYTES == 4
     return (bits)_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)keep));

@@ -3,11 +3,11 @@
  *
  * float: branch-free vector code, for the inner loop of attention. double: lane by lane over longhand/math.h, for
  * gradient checks. NaN in any argument gives NaN; maximum (vector.h) is the exception. Errors below are of the float
- * functions, measured over the range of float; those of double are within 3 ulp (pow_of: 4e-13 relative).
- * ..._real are lane 0 of the vector functions, so a scalar has the bits that a vector's lane would have; only what the
- * compiler computes from constants is rounded without fused multiply-adds.
+ * functions, measured over the range of float; those of double are within 3 ulp (pow_of: 4e-13 relative). Functions
+ * ..._real return lane 0 of the vector functions, so scalar and vector results have the same bits, except that the
+ * compiler folds constants without fused multiply-adds.
  *
- * Coefficients: our own minimax fits, each comment gives the interval and the error of the polynomial.
+ * Coefficients are minimax fits made for this file; each comment gives the interval and the error of the polynomial.
  */
 #ifndef LONGHAND_KERNELS_FUNCTIONS_H
 #define LONGHAND_KERNELS_FUNCTIONS_H
@@ -32,15 +32,15 @@ INLINE bits not_of(bits m) { return ~m; }
 
 INLINE vector minimum(vector a, vector b) { return choose((a < b) | (a != a), a, b); }
 
-/* From `whole` on every number is an integer, and adding it rounds a smaller one to the nearest integer. */
+/* All numbers from `whole` on are integers; adding `whole` to a smaller number rounds it to the nearest integer. */
 INLINE vector floor_of(vector x) {
     const real whole = REAL_BYTES == 8 ? (real)0x1p52 : (real)0x1p23;
     vector size = abs_of(x), nearest = with_sign_of(size + whole - whole, x);
     return choose(size < whole, nearest - keep_where(nearest > x, broadcast(1)), x);
 }
 
-/* a - n floor(a / n), n > 0: exact for integers |a| < 2^23, n < 2^20, since a / n is then at least 1 / n away from the
- * integer above, which is more than its rounding. Other numbers may round to either end of [0, n); both mean 0. */
+/* a - n floor(a / n), n > 0: exact for integers |a| < 2^23, n < 2^20, because a / n is then at least 1 / n below the
+ * next integer, which exceeds its rounding error. For other numbers a remainder near 0 may come out as 0 or as n. */
 INLINE vector mod_of(vector a, vector n) {
     vector rest = a - n * floor_of(a / n);
     return choose((rest < 0) | (rest >= n), broadcast(0), rest);
@@ -54,7 +54,7 @@ INLINE vector counting(real first, real step) {
     return first + step * lane;
 }
 
-/* Lane k is table[index[k]]; the caller keeps the index, an integer, inside. */
+/* Lane k is table[index[k]]; indices must be integers within the table. */
 INLINE vector gather(const real *table, vector index) {
     vector x = {0};
     UNROLL
@@ -76,7 +76,7 @@ INLINE vector sqrt_of(vector x) {
     return x;
 }
 
-/* |x| beyond this has no sine: float's reduction is exact up to here, and NaN is better than a wrong number. */
+/* x if |x| <= 131072, else NaN: for larger arguments the reduction in float is not exact. */
 INLINE vector turnable(vector x) { return choose(abs_of(x) <= (real)131072, x, broadcast((real)__builtin_nanf(""))); }
 
 #if REAL_BYTES == 8
@@ -98,9 +98,9 @@ INLINE vector tanh_of(vector x) {
     return choose(size < (real)0.3, x / fraction, with_sign_of(far, x));
 }
 
-/* erf(x), and exp(-x^2), which it is made of. Below 1.125 Taylor's series 2 / sqrt(pi) x (1 - x^2 / 3 (1 - 3 x^2 / 10
- * (1 - 5 x^2 / 21 (1 - ...)))), farther out 1 less erfc's continued fraction exp(-x^2) / sqrt(pi) / (x + (1/2) / (x +
- * (2/2) / (x + (3/2) / (x + ...)))). */
+/* Returns erf(x); *weight = exp(-x^2). Below 1.125 by Taylor's series 2 / sqrt(pi) x (1 - x^2 / 3 (1 - 3 x^2 / 10 (1 -
+ * 5 x^2 / 21 (1 - ...)))), above by 1 minus erfc's continued fraction exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + (2/2) /
+ * (x + (3/2) / (x + ...)))). */
 INLINE vector erf_and_weight(vector x, vector *weight) {
     const real two_over_root_pi = 0x1.20dd750429b6dp0;
     vector size = abs_of(x), z = size * size, series = broadcast(1), fraction = size + 1;
@@ -148,8 +148,8 @@ INLINE vector polynomial(const real *coefficient, int terms, vector x) {
 }
 
 /* x = k ln 2 + f, |f| <= ln 2 / 2: (exp(f) - 1 - f) / f^2 is a polynomial of degree 4, whose error is 4e-9 of exp(f).
- * Adding 0x1.8p23 rounds to an integer and leaves k in the low bits of the sum. 2^(k-1) and twice exp(f), since 2^128 is
- * no float; it is 0 for k = -126. Within 1.1 ulp; 0 below -87 and infinity above 88.72. */
+ * Adding 0x1.8p23 rounds to an integer and leaves k in the low bits of the sum. The result is 2^(k-1) times 2 exp(f),
+ * because 2^128 is no float; 2^(k-1) is 0 for k = -126. Within 1.1 ulp; 0 below -87 and infinity above 88.72. */
 INLINE vector exp_of(vector x) {
     const real coefficient[] = {0x1.6ac36cp-10f, 0x1.123da6p-7f, 0x1.555858p-5f, 0x1.55548cp-3f, 0x1.fffffcp-2f};
     const real round = 0x1.8p23f, ln2_high = 0x1.62e4p-1f, ln2_low = 0x1.7f7d1cp-20f, log2_e = 0x1.715476p0f;
@@ -187,8 +187,8 @@ INLINE vector tanh_of(vector x) {
     return with_sign_of(choose(size < 0.6f, polynomial(coefficient, 5, z) * z * size + size, far), x);
 }
 
-/* erf(x), and exp(-x^2), which it is made of. On |x| < 1 (erf x - x) / x is a polynomial of degree 6 in x^2, whose error
- * is 6e-9 of erf x; on [1, 4] erf x = 1 - exp(-x^2) p, p of degree 7 in |x| - 1.5, whose error is 2e-8 of erf x. */
+/* Returns erf(x); *weight = exp(-x^2). On |x| < 1 (erf x - x) / x is a polynomial of degree 6 in x^2, whose error is
+ * 6e-9 of erf x; on [1, 4] erf x = 1 - exp(-x^2) p, p of degree 7 in |x| - 1.5, whose error is 2e-8 of erf x. */
 INLINE vector erf_and_weight(vector x, vector *weight) {
     const real near[] = {0x1.499918p-14f, -0x1.a40a3ap-11f, 0x1.5408bap-8f, -0x1.b7f982p-6f,
                          0x1.ce2d00p-4f,  -0x1.81273ep-2f,  0x1.06eba8p-3f};
@@ -196,13 +196,14 @@ INLINE vector erf_and_weight(vector x, vector *weight) {
                         -0x1.0d7b86p-5f,  0x1.37ebcep-4f,  -0x1.4f1a4ep-3f, 0x1.494dacp-2f};
     vector size = abs_of(x), z = size * size;
     *weight = exp_negative(-z);
-    vector rest = keep_where(*weight != 0, *weight * polynomial(far, 8, size - 1.5f)); /* far out p is infinite */
+    vector rest = keep_where(*weight != 0, *weight * polynomial(far, 8, size - 1.5f)); /* p overflows for large |x| */
     return with_sign_of(choose(size < 1, polynomial(near, 7, z) * size + size, 1 - rest), x);
 }
 
-/* x = n pi/2 + r, |r| <= pi/4; sin(x + quarters pi/2), absolute error below 1e-7. The first two parts of pi/2 have 8 and
- * 7 bits, so that n times a part and the differences are exact for |x| <= 2^17. On |r| <= 0.786, (sin r - r) / r^3 is
- * a polynomial of degree 2 in r^2, whose error is 4e-9 of sin r; (cos r - 1 + r^2 / 2) / r^4 one of degree 2, error 2e-10. */
+/* x = n pi/2 + r, |r| <= pi/4; sin(x + quarters pi/2), absolute error below 1e-7. The first two parts of pi/2 have 8
+ * and 7 bits, so their products with n and the differences are exact for |x| <= 2^17. On |r| <= 0.786, (sin r - r) /
+ * r^3 is a polynomial of degree 2 in r^2, whose error is 4e-9 of sin r; (cos r - 1 + r^2 / 2) / r^4 one of degree 2,
+ * error 2e-10. */
 INLINE vector sine_after(vector x, int quarters) {
     const real round = 0x1.8p23f, part1 = 0x1.92p0f, part2 = 0x1.fcp-12f, part3 = -0x1.5777a6p-21f;
     const real sine[] = {-0x1.9951e8p-13f, 0x1.110774p-7f, -0x1.555546p-3f};
@@ -228,8 +229,8 @@ INLINE wide wide_choose(wide_bits mask, wide a, wide b) {
     return (wide)(((wide_bits)a & mask) | ((wide_bits)b & ~mask));
 }
 
-/* log2 of x >= 0, no subnormal: x = 2^k m, m in [2/3, 4/3), log m = 2 atanh(s), s = (m - 1) / (m + 1). The series is cut
- * where 1e-11 is left. k becomes a double as the low bits of 2^52 + k + 1023. */
+/* log2 of x >= 0, no subnormal: x = 2^k m, m in [2/3, 4/3), log m = 2 atanh(s), s = (m - 1) / (m + 1). The truncation
+ * error of the series is 1e-11. k becomes a double as the low bits of 2^52 + k + 1023. */
 INLINE wide wide_log2(wide x) {
     const int64_t one = 0x3ff0000000000000, two_thirds = 0x3fe5555555555555, two52 = 0x4330000000000000;
     const double infinity = __builtin_inf();
@@ -245,9 +246,9 @@ INLINE wide wide_log2(wide x) {
     return wide_choose(x < infinity, y, x);
 }
 
-/* 2^y: y = k + f, |f| <= 1/2; Taylor's series of exp(f ln 2), cut where 2e-10 is left. */
+/* 2^y: y = k + f, |f| <= 1/2; Taylor's series of exp(f ln 2), with a truncation error of 2e-10. */
 INLINE wide wide_exp2(wide y) {
-    const double round = 0x1.8p52, limit = 200; /* past float's range on both sides */
+    const double round = 0x1.8p52, limit = 200; /* limit lies outside the range of float's exponents */
     const double coefficient[] = {1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1, 1};
     y = wide_choose(y > limit, limit - (wide){0}, wide_choose(y < -limit, -limit - (wide){0}, y));
     wide shifted = y + round, f = (y - (shifted - round)) * 0x1.62e42fefa39efp-1;
@@ -275,15 +276,15 @@ INLINE vector power_of_size(vector a, vector b) {
 
 #endif
 
-/* log(1 + x): what rounding 1 + x lost comes back as the first term of log's series there. Within 1.5 ulp. */
+/* log(1 + x): the rounding error of 1 + x is corrected by the first term of the series of log. Within 1.5 ulp. */
 INLINE vector log1p_of(vector x) {
     vector sum = 1 + x, lost = x - (sum - 1);
     bits matters = (sum > 0) & (sum < (real)__builtin_inf());
     return log_of(sum) + keep_where(matters, lost / sum);
 }
 
-/* q / (1 + q) or 1 / (1 + q) with q = exp(-|x|), so that neither sum nor quotient leaves the range. Within 2.4 ulp; 0
- * below -87 (float), 1 above 17. */
+/* q / (1 + q) or 1 / (1 + q) with q = exp(-|x|), so neither sum nor quotient overflows. Within 2.4 ulp; 0 below -87
+ * (float), 1 above 17. */
 INLINE vector sigmoid_of(vector x) {
     vector q = exp_of(-abs_of(x));
     return choose(x < 0, q, broadcast(1)) / (1 + q);

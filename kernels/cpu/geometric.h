@@ -1,10 +1,10 @@
-/* Geometric attention of LANES queries side by side: what it does with rows of chances, one row for each key.
+/* Geometric attention of LANES queries at once, on rows of probabilities ("chances"), one row per key.
  *
- * Query first + a is in lane a; rows are [key][LANES]. On each side of a query keys are tried outwards, so what the
- * keys of one side make is a product, or backwards a sum, along the rows. A pair also needs what the keys of the other
- * side have made that are nearer than its own; that lies in the row of the key across the query, which is another row
- * in every lane: mirror_rows. Rows first .. first + LANES - 1 have keys to the right of some queries and to the left of
- * others: what is called among.
+ * Query first + a is in lane a; rows are [key][LANES]. Each query tries its keys outwards on both sides, so the chance
+ * along one side is a running product over rows, and the gradient a running sum. A pair also needs the product of the
+ * nearer keys on the other side. It lies in the row of the key at the same distance on the other side, which differs by
+ * lane: mirror_rows. Functions named "among" handle rows first .. first + LANES - 1, whose keys lie to the right of
+ * some queries and to the left of others.
  */
 #ifndef LONGHAND_KERNELS_GEOMETRIC_H
 #define LONGHAND_KERNELS_GEOMETRIC_H
@@ -12,16 +12,16 @@
 #include "kernels/cpu/functions.h"
 #include "kernels/cpu/math.h"
 
-/* A chance that is smaller counts as 0. No chance of a pair in float is below 6e-26, so that neither products of these
- * two nor of two that are about as large as this one are subnormal, which is slow. */
+/* Smaller chances count as 0. In float no chance of a pair is below 6e-26, so no product of a pair's chance and this
+ * number, or of two numbers of this size, is subnormal. Subnormal arithmetic is slow. */
 static const real LEAST_CHANCE = REAL_BYTES == 8 ? (real)1e-150 : (real)1e-12;
 
 /* ---- one pair ---- */
 
-/* exp of each of N vectors -|x|, as exp_negative; NaN of any bits stays NaN. float: of no less than -58, and as 2^r
- * 2^f, |f| <= 1/2, with log2 e in one part: an error in x of 1.4e-8 of it, or of half an ulp where a multiply-add
- * rounds twice. On |f| <= 1/2 the polynomial is 2^f within 1e-8. `round` has the exponent's bias, so that the last bits
- * of a sum with it, shifted, are 2^r. */
+/* tail = exp(-|x|) for N vectors, as exp_negative; any NaN stays NaN. In float arguments are limited to -58, and the
+ * result is 2^r 2^f, |f| <= 1/2, with log2 e in one part: the relative error in x is 1.4e-8, or half an ulp where a
+ * multiply-add rounds twice. On |f| <= 1/2 the polynomial equals 2^f within 1e-8. `round` contains the bias of the
+ * exponent, so the shifted last bits of a sum with it are 2^r. */
 INLINE void exp_tails(const int N, const vector *x, vector *tail) {
     const bits sign = (bits)broadcast(-(real)0);
 #if REAL_BYTES == 8
@@ -49,9 +49,8 @@ INLINE void exp_tails(const int N, const vector *x, vector *tail) {
 #endif
 }
 
-/* 1 / (1 + x), 0 <= x <= 1. Of the widest vectors without a division, which takes longer than these multiply-adds: the
- * quadratic polynomial is 1 / (1 + x) within 1/99, the rest of it a geometric series up to the third power. Within
- * 1 ulp. */
+/* 1 / (1 + x), 0 <= x <= 1. The widest vectors use no division, which is slower than these multiply-adds: the quadratic
+ * polynomial is 1 / (1 + x) within 1/99, the rest of it a geometric series up to the third power. Within 1 ulp. */
 INLINE vector inverse_of_one_and(vector x) {
 #if REAL_BYTES == 4 && LH_VECTOR_BYTES == 64
     vector y = (x * (real)(32 / 99.0) - (real)(80 / 99.0)) * x + (real)(98 / 99.0);
@@ -63,7 +62,8 @@ INLINE vector inverse_of_one_and(vector x) {
 #endif
 }
 
-/* By the sign of each lane; of the widest vectors by an instruction that gcc 12 does not find. */
+/* Selects by the sign of each lane. For the widest vectors an intrinsic is needed, because gcc 12 does not generate the
+ * instruction. */
 INLINE vector choose_by_sign(vector sign, vector negative, vector positive) {
 #if LH_VECTOR_BYTES == 64 && REAL_BYTES == 8
     return (vector)_mm512_mask_blend_pd(_mm512_movepi64_mask((__m512i)sign), (__m512d)positive, (__m512d)negative);
@@ -74,8 +74,8 @@ INLINE vector choose_by_sign(vector sign, vector negative, vector positive) {
 #endif
 }
 
-/* Chances from N vectors of logits x: match = sigmoid(x), miss = 1 - match, neither with less precision than the other;
- * and kept, which the gradient needs: the lesser of the two with the sign of x. */
+/* Chances from N vectors of logits x: match = sigmoid(x) and miss = 1 - match, with equal relative precision; kept, for
+ * the gradient: the smaller of the two with the sign of x. */
 INLINE void chances_of(const int N, const vector *x, vector *match, vector *miss, vector *kept) {
     vector tail[SIDE_BY_SIDE];
     exp_tails(N, x, tail);
@@ -90,10 +90,10 @@ INLINE void chances_of(const int N, const vector *x, vector *match, vector *miss
 
 /* ---- outwards: the chance that reaches a key ---- */
 
-/* The chance that is left after a key. A chance that counts as 0 stays about that large: see LEAST_CHANCE. */
+/* The chance that passes a key. A chance that counts as 0 does not shrink further: see LEAST_CHANCE. */
 INLINE vector behind_key(vector chance, vector miss) { return maximum(broadcast(LEAST_CHANCE / 2), chance * miss); }
 
-/* Replaces N rows of logits, one row and then every step'th, by their matches; writes kept and misses. */
+/* Replaces N rows of logits, `step` rows apart, by matches; writes kept and misses. */
 INLINE void write_chances(const int N, const int step, real *weights, real *kept, vector *miss) {
     vector x[SIDE_BY_SIDE], match[SIDE_BY_SIDE], one[SIDE_BY_SIDE];
     UNROLL
@@ -117,8 +117,9 @@ INLINE vector pass_rows(const int N, const int step, vector chance, real *weight
     return chance;
 }
 
-/* `count` keys to one side of all queries, from the nearest outwards, step 1 or -1. Their logits become matches, kept
- * is written, and in passed the chance behind each key, of keys of this side alone; `chance`: before the first one. */
+/* Processes `count` keys on one side of all queries, from the nearest outwards (step 1 or -1). Replaces logits by
+ * matches, writes kept, and writes to passed the chance after each key, counting only keys of this side. chance: the
+ * value before the first key. */
 INLINE void pass_side(int count, const int step, vector chance, real *weights, real *kept, real *passed) {
     int n = 0;
     for (; n + SIDE_BY_SIDE <= count; n += SIDE_BY_SIDE) {
@@ -131,7 +132,7 @@ INLINE void pass_side(int count, const int step, vector chance, real *weights, r
     }
 }
 
-/* N of the rows that pass_among starts with, from row b on: the chances of the queries to the left of these keys. */
+/* Processes N rows for pass_among, from row b on: the chances of the queries to the left of these keys. */
 INLINE vector pass_rows_among(const int N, int b, vector chance, real *weights, real *kept, real *passed, real *room) {
     vector miss[SIDE_BY_SIDE];
     write_chances(N, 1, weights + b * LANES, kept + b * LANES, miss);
@@ -144,8 +145,8 @@ INLINE vector pass_rows_among(const int N, int b, vector chance, real *weights, 
     return chance;
 }
 
-/* The keys among the queries, row b that of the query in lane b, which does not match itself; right and left: the
- * chances behind the last of them on both sides. Room for as many rows. */
+/* Processes the keys among the queries; row b is the key of the query in lane b, which does not match itself. right,
+ * left: the chances after the outermost of these keys on each side. room: workspace of `count` rows. */
 INLINE void pass_among(int count, real *weights, real *kept, real *passed, real *room, vector *right, vector *left) {
     int b = 0;
     *right = *left = broadcast(1);
@@ -162,7 +163,7 @@ INLINE void pass_among(int count, real *weights, real *kept, real *passed, real 
 
 /* ---- across ---- */
 
-/* Lanes whose number has the bit, of b, the others of a. */
+/* Takes lanes whose index has the bit from b, other lanes from a. */
 INLINE vector lanes_with_bit(vector a, vector b, const int bit) {
     bits from;
     UNROLL
@@ -170,9 +171,9 @@ INLINE vector lanes_with_bit(vector a, vector b, const int bit) {
     return shuffle(a, b, from);
 }
 
-enum { MIRROR_BLOCK = LANES / 2 }; /* rows that take a pass together */
+enum { MIRROR_BLOCK = LANES / 2 }; /* rows per pass */
 
-/* Lanes whose number has the bit are that many rows late; late: rows that have yet to come. */
+/* Delays lanes whose index has the bit by `bit` rows; late: rows that are not output yet. */
 INLINE void delay_lanes(const int bit, vector *x, vector *late) {
     vector y[MIRROR_BLOCK];
     UNROLL
@@ -187,10 +188,10 @@ INLINE void fill_rows(int from, int to, const real *row, real *rows) {
     for (int r = from; r < to; r++) store(rows + r * LANES, load(row));
 }
 
-/* mirror_rows for every second one of the rows [from, to), the first included. Down these, lane a is a rows late. */
+/* mirror_rows for rows from, from + 2, ... below to. In this sequence lane a is delayed by a rows. */
 INLINE void mirror_every_second(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
     const ptrdiff_t least = low * LANES, most = high * LANES;
-    vector late[LANES - 1]; /* of the bit b from b - 1 on */
+    vector late[LANES - 1]; /* delayed rows of bit b start at b - 1 */
     UNROLL
     for (int i = 0; i < LANES - 1; i++) late[i] = load(rows + most);
     for (int r = 2 * first - from + 2 < high ? from - 2 * LANES : from; r < to; r += LANES) {
@@ -212,10 +213,10 @@ INLINE void mirror_every_second(int first, int from, int to, int low, int high, 
     }
 }
 
-/* mirrored[r], r in [from, to): lane a has that of row 2 (first + a) - r, which is as far from its query on the other
- * side; of rows below `low` and above `high` those. Up to LANES - 1 rows more are written. */
+/* mirrored[r], r in [from, to): lane a is from row 2 (first + a) - r, which has the same distance from its query on the
+ * other side. Row numbers are clamped to [low, high]. Up to LANES - 1 more rows are written. */
 NOINLINE void mirror_rows(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
-    /* where some lane's row lies between low and high */
+    /* rows for which some lane is not clamped */
     int begin = 2 * first - high + 1, end = 2 * (first + LANES - 1) - low;
     begin = begin < from ? from : begin < to ? begin : to;
     end = end < to ? end : to;
@@ -227,7 +228,7 @@ NOINLINE void mirror_rows(int first, int from, int to, int low, int high, const 
 
 /* ---- weights ---- */
 
-/* The chance that reaches a pair, from those of both sides. */
+/* The chance that reaches a pair, from the chances of both sides. */
 INLINE vector reaching(vector nearer, vector across) {
     vector chance = nearer * across;
     return keep_where(~(chance < LEAST_CHANCE), chance);
@@ -244,8 +245,8 @@ INLINE vector weigh_rows(const int N, const real *nearer, const real *across, re
     return sum;
 }
 
-/* Keys [from, to), all on one side: their matches become weights; the sum of these. nearer and across: passed and
- * mirrored, from where a key's row has the keys before it. */
+/* Replaces matches of keys [from, to), all on one side, by weights; returns the sum of the weights. nearer, across:
+ * passed and mirrored, shifted so that a key's row has the chances of the keys before it. */
 INLINE vector weigh_side(int from, int to, const real *nearer, const real *across, real *weights) {
     vector sum = {0};
     int j = from;
@@ -268,9 +269,9 @@ INLINE vector weigh_among(int count, const real *passed, const real *mirrored, r
     return sum;
 }
 
-/* From logits [T][LANES] of queries from `first` on to weights, not yet divided by their sum, which is returned; kept
- * as they. Room: passed and mirrored, row 0 of each, which has one row before it; behind row T - 1 passed has one and
- * mirrored LANES. */
+/* Replaces logits [T][LANES] of queries from `first` on by weights that are not divided by their sum; returns the sum.
+ * kept is [T][LANES]. passed, mirrored: row 0 of workspaces that also have one row before row 0; after row T - 1 passed
+ * has one more row and mirrored LANES more. */
 INLINE vector weigh_outwards(int T, int first, real *weights, real *kept, real *passed, real *mirrored) {
     const int end = first + LANES < T ? first + LANES : T, at = first * LANES;
     vector right, left;
@@ -286,7 +287,7 @@ INLINE vector weigh_outwards(int T, int first, real *weights, real *kept, real *
     return sum + weigh_side(end, T, passed - LANES, mirrored - LANES, weights);
 }
 
-/* ---- back: what a pair's gradient has from keys farther out ---- */
+/* ---- backward pass: contributions of farther keys to a pair's gradient ---- */
 
 INLINE vector sum_rows(const int N, const int step, vector sum, const real *gains, real *sums) {
     vector part = {0};
@@ -298,7 +299,7 @@ INLINE vector sum_rows(const int N, const int step, vector sum, const real *gain
     return sum + part;
 }
 
-/* Sums of `count` rows with a minus sign, inwards: step 1 or -1. */
+/* Running sums of `count` negated rows, inwards: step 1 or -1. */
 INLINE vector sum_side(int count, const int step, const real *gains, real *sums) {
     vector sum = {0};
     int n = 0;
@@ -308,7 +309,7 @@ INLINE vector sum_side(int count, const int step, const real *gains, real *sums)
     return sum;
 }
 
-/* Sums of the keys among the queries, from the sums of the keys on both sides. */
+/* Running sums over the keys among the queries, starting from the sums of the keys on both sides. */
 INLINE void sum_among(int count, vector right, vector left, const real *gains, real *sums) {
     for (int b = count - 1; b >= 0; b--) {
         right -= keep_where(lanes_before(b), load(gains + b * LANES));
@@ -320,14 +321,14 @@ INLINE void sum_among(int count, vector right, vector left, const real *gains, r
     }
 }
 
-/* A pair's gradient (1 - P) gain - P behind, from the gains of the keys behind it with a minus sign. Of a positive
- * logit kept is 1 - P, of a negative one -P; either way no error is larger than those of the two terms. */
+/* A pair's gradient (1 - P) gain - P behind; minus_behind: the negated gains of farther keys. kept is 1 - P for a
+ * positive logit and -P for a negative one; in both cases the error is at most that of the two terms. */
 INLINE vector dlogit_of(vector kept, vector gain, vector minus_behind) {
     return choose_by_sign(kept, gain, minus_behind) + kept * (gain - minus_behind);
 }
 
-/* Keys [from, to), all on one side: their gains become gradients of logits; the sum of these. farther and across: sums
- * and mirrored, from where a key's row has the keys behind it. */
+/* Replaces gains of keys [from, to), all on one side, by gradients of logits; returns the sum of the gradients.
+ * farther, across: sums and mirrored, shifted so that a key's row has the sums of the keys behind it. */
 INLINE vector share_side(int from, int to, const real *farther, const real *across, const real *kept, real *dlogits) {
     vector sum = {0};
     for (int j = from; j < to; j++) {
@@ -339,7 +340,7 @@ INLINE vector share_side(int from, int to, const real *farther, const real *acro
     return sum;
 }
 
-/* Gradients of the keys among the queries, added to the sums of both sides. */
+/* Gradients of the keys among the queries; adds them to the sums of both sides. */
 INLINE void share_among(int count, const real *sums, const real *mirrored, const real *kept, real *dlogits,
                         vector *right, vector *left) {
     for (int b = 0; b < count; b++) {
@@ -353,9 +354,9 @@ INLINE void share_among(int count, const real *sums, const real *mirrored, const
     }
 }
 
-/* From gains [T][LANES], a weight times the gradient of its own, to the gradients of logits; right and left: sums of
- * these. With l a logit, P its match, G the gains of the keys that are tried behind it: dl = (1 - P) gain - P G. Room:
- * as for weigh_outwards. */
+/* Replaces gains [T][LANES], each a weight times its gradient, by gradients of logits; right, left: their sums on each
+ * side. For a logit l with match P, and G the sum of gains of keys tried later: dl = (1 - P) gain - P G. sums,
+ * mirrored: workspaces as passed and mirrored in weigh_outwards. */
 INLINE void share_inwards(int T, int first, const real *kept, real *dlogits, real *sums, real *mirrored, vector *right,
                           vector *left) {
     const int end = first + LANES < T ? first + LANES : T, at = first * LANES;

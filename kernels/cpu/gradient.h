@@ -1,4 +1,4 @@
-/* The reductions around an update: shards' gradients into one, and what its norm is made of. */
+/* Reductions before an update: the fold of shards' gradients, and the squared norm of the gradient. */
 #ifndef LONGHAND_KERNELS_GRADIENT_H
 #define LONGHAND_KERNELS_GRADIENT_H
 

@@ -1,13 +1,12 @@
-/* exp for vectors, our own: the same bits whatever libm a machine has.
+/* exp for vectors, independent of libm, so results have the same bits on every machine.
  *
- * exp(x) = 2^r exp(f), r = round(x / ln 2), |f| <= ln 2 / 2, ln 2 subtracted in two parts so that f keeps its bits.
- * float: degree 6, relative error below 2e-7 (one and a half ulp); double: degree 12, below 3e-16. Source of the
- * float coefficients: a minimax fit of (exp(f) - 1 - f) / f^2; the double ones are Taylor's, whose remainder at
- * |f| = 0.347 is 2e-16.
- * Adding `round` leaves r in the low bits of the sum; shifted to the exponent's place and added to exp(f) they multiply
- * it by 2^r, exactly, since what comes out is a normal number. Lanes that are gone may hold anything until they become
- * 0; of a NaN those bits would make a number, but the larger of that and x is x. Multiply-adds and products are what
- * attention waits for, so none is spent on scaling.
+ * exp(x) = 2^r exp(f), r = round(x / ln 2), |f| <= ln 2 / 2, ln 2 is subtracted in two parts so that f is exact. float:
+ * degree 6, relative error below 2e-7 (one and a half ulp); double: degree 12, below 3e-16. Source of the float
+ * coefficients: a minimax fit of (exp(f) - 1 - f) / f^2; the double ones are Taylor's, whose remainder at |f| = 0.347
+ * is 2e-16. Adding `round` leaves r in the low bits of the sum. Shifted to the exponent and added to the bits of
+ * exp(f), they multiply it by 2^r exactly, because the result is a normal number. Lanes that underflow hold arbitrary
+ * values until they are set to 0. For a NaN these bits would give a number; maximum(number, x) then returns x, the NaN.
+ * Scaling takes no multiplication, since multiplications limit the speed of attention.
  */
 #ifndef LONGHAND_KERNELS_MATH_H
 #define LONGHAND_KERNELS_MATH_H
@@ -15,8 +14,7 @@
 #include "kernels/cpu/vector.h"
 #include "longhand/laps.h"
 
-/* exp of x <= 0; 0 below the smallest normal number's logarithm: products with a tiny number would be subnormal, which
- * processors compute slowly. */
+/* exp of x <= 0; returns 0 below the logarithm of the smallest normal number, because subnormal products are slow. */
 INLINE vector exp_negative(vector x) {
 #if REAL_BYTES == 8
     const real lowest = -708.0, round = 0x1.8p52, ln2_high = 0x1.62e42fefa0000p-1, ln2_low = 0x1.cf79abc9e3b39p-40;
@@ -37,15 +35,15 @@ INLINE vector exp_negative(vector x) {
     for (int i = 1; i < TERMS; i++) p = p * f + coefficient[i];
     p = p * f * f + f + 1;
     vector scaled = (vector)((unsigned_bits)p + ((unsigned_bits)shifted << EXPONENT_SHIFT));
-    bits gone = x < lowest; /* NaN stays NaN */
+    bits gone = x < lowest; /* false for NaN, which stays NaN */
     return maximum(keep_where(~gone, scaled), x);
 }
 
-/* exp of each of N vectors x <= 0 where it is a weight of a softmax, of which nobody sees more than its share of a sum:
- * as 2^y, y = x / ln 2, from one part of 1 / ln 2, by a polynomial of degree 5 (a minimax fit, double: Taylor's, 12).
- * Relative error below (2.2 - 0.65 x) ulp, about as much as rounding x itself gives; 0 as above. A NaN stays
- * one if the bits that `shifted` moves up are 0 in it, as in every NaN that arithmetic makes of numbers. Each of the
- * operations on a vector waits for the one before, so those of several vectors stand side by side. */
+/* exp of N vectors x <= 0 for softmax weights, of which only shares of a sum matter. Computes 2^y, y = x / ln 2, with 1
+ * / ln 2 in one part, by a polynomial of degree 5 (a minimax fit; double: Taylor's, degree 12). The relative error is
+ * below (2.2 - 0.65 x) ulp, about the effect of rounding x; small results are 0 as in exp_negative. A NaN stays NaN if
+ * its bits that `shifted` moves up are 0, as in every NaN that arithmetic produces. The operations on one vector depend
+ * on each other, so those of several vectors are interleaved. */
 INLINE void exp_for_softmax(const int N, vector *x) {
 #if REAL_BYTES == 8
     const real lowest = -708.0, round = 0x1.8p52, log2_e = 0x1.71547652b82fep0;
@@ -80,7 +78,7 @@ INLINE void exp_for_softmax(const int N, vector *x) {
     }
 }
 
-/* weights [count][LANES]: exp(weight - largest) in the place of each; their sum, in order. */
+/* Replaces weights [count][LANES] by exp(weight - largest); returns their sum, added in order. */
 INLINE vector exp_weights(int count, vector largest, real *weights) {
     LH_TIMED_FINELY(LH_PART_EXPONENTIALS);
     vector sum = {0};
@@ -102,11 +100,11 @@ INLINE vector exp_weights(int count, vector largest, real *weights) {
         store(weights + j * LANES, weight);
         sum += weight;
     }
-    return choose(largest == largest, sum, largest); /* a NaN of whatever bits */
+    return choose(largest == largest, sum, largest); /* any NaN */
 }
 
-/* The weights of exp_weights for one query of H heads, [count][H], in the place of their logits. H: a power of two,
- * LANES at most; whole vectors are written, with zeros behind the last weight. */
+/* Replaces logits [count][H] of one query of H heads by the weights of exp_weights. H: a power of two, LANES at most;
+ * writes whole vectors, with zeros after the last weight. */
 INLINE void exp_heads(const int H, int count, real *weights) {
     LH_TIMED_FINELY(LH_PART_EXPONENTIALS);
     const int whole = round_up(count * H, LANES);

@@ -1,15 +1,14 @@
-/* Matrix products with constant inner sizes: every call is compiled for its own K and N.
+/* Matrix products with constant K and N, for which every call is compiled.
  *
- * Rows are tokens, row-major, without gaps. Row counts are rounded up to TILE_ROWS: buffers hold that many rows, and
- * what the extra rows contain is never read as a result.
- * A tile keeps TILE_ROWS x columns accumulators in registers, columns weights and one activation; weights stream
- * through vectors, activations as broadcasts. A gradient of weights keeps OUTER_ROWS x OUTER_COLUMNS accumulators and
- * OUTER_COLUMNS factors. TILE_... and OUTER_... are tuned.h's, COLUMNS are vectors: they say which sums are made side by
- * side, never the order of one, which runs over k, or over rows. K and N are multiples of 16 (schema.lua enforces it
- * for every width), which OUTER_ROWS divides. Reference: lh_ref_matmul in kernels/ref.
+ * Rows are tokens, row-major, without gaps. Row counts are rounded up to TILE_ROWS: buffers hold this number of rows,
+ * and results in extra rows are never used. A tile keeps TILE_ROWS x columns accumulators, a row of weights and one
+ * broadcast activation in registers. A gradient of weights keeps OUTER_ROWS x OUTER_COLUMNS accumulators and
+ * OUTER_COLUMNS factors. TILE_... and OUTER_... are from tuned.h; COLUMNS counts vectors. Tile sizes determine which
+ * sums are computed together, but not the order within a sum, which runs over k, or over rows. K and N are multiples of
+ * 16 (schema.lua enforces it for every width), which OUTER_ROWS divides. Reference: lh_ref_matmul in kernels/ref.
  *
- * Panels are asked for ahead of their use, slice by slice where K is long. Where both K and N are wide, gradients pass
- * through the caches once for a block of tokens, and rows of either factor lie in few cache sets: they are copied.
+ * Panels are prefetched, slice by slice if K is long. If both K and N are wide, gradients pass through the caches once
+ * per block of tokens, and the rows of both factors would share few cache sets, so they are copied.
  */
 #ifndef LONGHAND_KERNELS_MATMUL_H
 #define LONGHAND_KERNELS_MATMUL_H
@@ -29,10 +28,10 @@ enum finish {
 };
 
 enum {
-    NARROW = 160,             /* K or N of a gradient that stays in the caches, at most */
-    SLICE_BYTES = 128 * 1024, /* of a panel that is read for every tile, beside the next slice in a second cache */
-    GRADIENT_ROWS = 168,      /* a gradient of weights is summed over, at most, before it is added */
-    GRADIENT_DEPTH = 256      /* of K, which it copies together */
+    NARROW = 160,             /* greatest K or N of a gradient that stays in the caches */
+    SLICE_BYTES = 128 * 1024, /* part of a panel that is read for every tile; two of them fit in a second-level cache */
+    GRADIENT_ROWS = 168,      /* most rows that a gradient of weights sums before it is added */
+    GRADIENT_DEPTH = 256      /* rows of K that it copies at once */
 };
 
 INLINE int is_wide(const int K, const int N) { return K > NARROW && N > NARROW; }
@@ -43,11 +42,11 @@ INLINE int widest_divisor(int vectors, int most) {
     return 1;
 }
 
-/* Columns of w that a tile of a product reads side by side. */
+/* The number of adjacent columns of w that a tile of a product reads. */
 INLINE int panel_width(const int N) { return widest_divisor(N / LANES, TILE_COLUMNS) * LANES; }
 
-/* panels = w[K][N], panel_width(N) columns at a time, each panel [K][width] without gaps: a tile walks through memory
- * in order, where rows of w a kilobyte apart would share a few cache sets. */
+/* panels = w[K][N], panel_width(N) columns at a time, each panel [K][width] without gaps: a tile reads memory in order,
+ * whereas rows of w, a kilobyte apart, would share few cache sets. */
 INLINE void pack_weights(const int K, const int N, const real *restrict w, real *restrict panels) {
     const int width = panel_width(N);
     for (int n = 0; n < N; n += width)
@@ -55,7 +54,7 @@ INLINE void pack_weights(const int K, const int N, const real *restrict w, real 
             for (int j = 0; j < width; j += LANES) store(panels + j, load(w + k * N + n + j));
 }
 
-/* Panels of w^T [N][K], w being [K][N]. */
+/* Packs panels of w^T [N][K] from w [K][N]. */
 INLINE void pack_transposed(const int K, const int N, const real *restrict w, real *restrict panels) {
     const int width = panel_width(K);
     for (int k = 0; k < K; k += width)
@@ -64,7 +63,7 @@ INLINE void pack_transposed(const int K, const int N, const real *restrict w, re
                 for (int i = 0; i < 8; i++) panels[(k * N) + (n + i) * width + j] = w[(k + j) * N + n + i];
 }
 
-/* sum = what y[TILE_ROWS][columns] starts from; y, other: at the tile's first element. */
+/* Initialises the sums of a tile y[TILE_ROWS][columns]; y, other: pointers to the tile's first element. */
 INLINE void begin_tile(const int columns, const int N, const enum finish finish, const real *other,
                        vector sum[TILE_ROWS][TILE_COLUMNS]) {
     UNROLL
@@ -92,8 +91,8 @@ INLINE void end_tile(const int columns, const int N, const enum finish finish, c
     }
 }
 
-/* Sums of the next `depth` of K for all rows, finished where they are the last ones; before, they lie in y. a, y,
- * other: at the first row. The slice behind this one is fetched meanwhile, about evenly over all tiles. */
+/* Adds the products of the next `depth` of K for all rows; partial sums lie in y, and the last slice applies the
+ * finish. a, y, other: pointers to the first row. The next slice is prefetched evenly over all tiles. */
 INLINE void multiply_slice(int rows, const int K, const int N, int depth, const real *restrict a,
                            const real *restrict slice, real *y, const enum finish finish, const real *other, bool first,
                            bool last) {
@@ -124,9 +123,9 @@ INLINE void multiply_slice(int rows, const int K, const int N, int depth, const 
     }
 }
 
-/* dw[OUTER_ROWS][columns] += a[rows][OUTER_ROWS]^T dy[rows][columns], rows of a, dy and dw so far apart. Sums run over
- * rows in order and are then added to dw, whose lines are far away by then: with PREFETCH_GRADIENTS those of the
- * tile below are asked for meanwhile, a line with each row. */
+/* dw[OUTER_ROWS][columns] += a[rows][OUTER_ROWS]^T dy[rows][columns]; the steps are the distances of rows. Sums run
+ * over rows in order and are then added to dw. dw is no longer in the caches then, so with PREFETCH_GRADIENTS the lines
+ * of the next tile are prefetched, one with each row. */
 INLINE void gradient_tile(int rows, const int columns, const int a_step, const real *restrict a, const int dy_step,
                           const real *restrict dy, const int N, real *restrict dw) {
     vector sum[OUTER_ROWS][OUTER_COLUMNS];
@@ -157,7 +156,8 @@ INLINE void gradient_tile(int rows, const int columns, const int a_step, const r
     }
 }
 
-/* packed[rows][OUTER_ROWS] = a[rows][OUTER_ROWS], and so on to the right, rows of a K apart. */
+/* Packs `depth` columns of a, OUTER_ROWS at a time: packed[rows][OUTER_ROWS] = a[rows][OUTER_ROWS]; rows of a are K
+ * apart. */
 INLINE void pack_factors(int rows, const int K, int depth, const real *restrict a, real *restrict packed) {
     for (int m = 0; m < rows; m++)
         for (int k = 0; k < depth; k += OUTER_ROWS) {
@@ -166,7 +166,7 @@ INLINE void pack_factors(int rows, const int K, int depth, const real *restrict 
         }
 }
 
-/* Some columns of dw[depth][N] += packed^T dy[rows][N]: packed by pack_factors, dy copied here. */
+/* Adds packed^T dy[rows][N] to some columns of dw[depth][N]; packed is from pack_factors, dy is copied here. */
 INLINE void packed_gradient(int rows, const int columns, int depth, const real *restrict packed, const int N,
                             const real *restrict dy, real *restrict dw) {
     real copy[GRADIENT_ROWS * OUTER_COLUMNS * LANES] __attribute__((aligned(64)));
@@ -179,7 +179,8 @@ INLINE void packed_gradient(int rows, const int columns, int depth, const real *
         gradient_tile(rows, columns, OUTER_ROWS, packed + k * rows, width, copy, N, dw + k * N);
 }
 
-/* matmul_weight_grad where it is wide; rows: at most GRADIENT_ROWS. Copies lie on the stack: 240 KB, of doubles 410. */
+/* matmul_weight_grad for wide K and N; rows: at most GRADIENT_ROWS. The copies take 240 KB of stack (double: 410
+ * KB). */
 INLINE void wide_weight_grad(int rows, const int K, const int N, const real *restrict a, const real *restrict dy,
                              real *restrict dw) {
     real packed[GRADIENT_ROWS * GRADIENT_DEPTH] __attribute__((aligned(64)));
@@ -194,8 +195,8 @@ INLINE void wide_weight_grad(int rows, const int K, const int N, const real *res
     }
 }
 
-/* y[rows][N] = finish(a[rows][K] w[K][N]); panels from pack_weights(w) or pack_transposed(w^T).
- * With FINISH_ADD other may be y, which is then added to: a tile has read its part of other before it stores. */
+/* y[rows][N] = finish(a[rows][K] w[K][N]); panels from pack_weights(w) or pack_transposed(w^T). With FINISH_ADD other
+ * may be y, so that y += a w: a tile reads its part of other before it stores. */
 INLINE void matmul(int rows, const int K, const int N, const real *restrict a, const real *restrict panels, real *y,
                    const enum finish finish, const real *other) {
     LH_TIMED(LH_PART_PRODUCTS);
@@ -207,9 +208,9 @@ INLINE void matmul(int rows, const int K, const int N, const real *restrict a, c
     }
 }
 
-/* dw[K][N] = or += a[rows][K]^T dy[rows][N], rows of a being `stride` apart; exactly `rows` rows are read, TILE at a time
- * of the K, which it divides. Sums run over rows in order and are then added to dw, whose lines may be far away by then:
- * with PREFETCH_GRADIENTS they are asked for before the rows are summed. */
+/* dw[K][N] = or += a[rows][K]^T dy[rows][N]; rows of a are `stride` apart, exactly `rows` rows are read, and TILE, a
+ * divisor of K, is the number of rows of dw per tile. Sums run over rows in order and are then added to dw. dw may have
+ * left the caches by then, so with PREFETCH_GRADIENTS its lines are prefetched before the rows are summed. */
 enum outer { OUTER_STORE, OUTER_ADD };
 INLINE void outer_sums(int rows, const int TILE, int K, int stride, const int N, const real *restrict a,
                        const real *restrict dy, real *restrict dw, const enum outer outer) {

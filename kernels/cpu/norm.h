@@ -1,16 +1,16 @@
 /* Residual connections and norms over rows of C features, each as one pass, forward and backward.
  *
- *   z = residual + branch (dropped out where the model drops out), or the row x alone
+ *   z = residual + branch (with dropout if the model has it), or the row x alone
  *   layer norm: xhat = (z - mean) rstd, rstd = 1 / sqrt(variance + 1e-5), variance biased, y = xhat scale + offset
  *   RMS norm: xhat = z rstd, rstd = 1 / sqrt(mean of z^2 + 1e-5), y = xhat scale
  *
- * Names: layer_norm, rms_norm of rows alone; [rms_]add_[dropout_]norm[_sum] of sums. _sum keeps z as well, for models
- * that norm the stream before a branch. The gradient of each is <name>_grad; those of _sum add to the gradient of z
- * that is there already, the stream's, and <name>_grad_added does so for rows alone.
+ * Names: layer_norm and rms_norm take rows alone; [rms_]add_[dropout_]norm[_sum] take sums. _sum also stores z, for
+ * models with a norm before each branch. The gradient of each function is <name>_grad. Gradients of _sum functions add
+ * to an existing gradient of z, that of the residual stream; <name>_grad_added does so for rows alone.
  *
- * Arrays are [rows][C], but rstd [rows], and [C] scale, offset and their gradients, which are added to. keep is from
+ * Arrays are [rows][C]; rstd is [rows]; scale, offset and their gradients, which are added to, are [C]. keep is from
  * dropout_keep, keep_scale = 1 / (1 - p). Saved for the backward pass: xhat, rstd. Pointers without `restrict` may be
- * the same. C is a constant: every call is compiled for its own. Reference: lh_ref_layer_norm, lh_ref_rms_norm.
+ * the same. C is a constant, for which every call is compiled. Reference: lh_ref_layer_norm, lh_ref_rms_norm.
  */
 #ifndef LONGHAND_KERNELS_NORM_H
 #define LONGHAND_KERNELS_NORM_H
@@ -43,7 +43,7 @@ INLINE void store_row(const int C, const vector *z, real *x) {
     for (int j = 0; j < C / LANES; j++) store(x + j * LANES, z[j]);
 }
 
-/* The gradient of a sum, and what of it goes to a branch that was dropped out. */
+/* Stores the gradient of a sum, and the gradient of its branch through dropout. */
 INLINE void store_dropout_row(const int C, const vector *z, const int8_t *keep, real keep_scale, real *dz,
                               real *dbranch) {
     UNROLL
@@ -53,7 +53,7 @@ INLINE void store_dropout_row(const int C, const vector *z, const int8_t *keep, 
     }
 }
 
-/* z and what lies at x. */
+/* z[] += x. */
 INLINE void take_row(const int C, const real *x, vector *z) {
     UNROLL
     for (int j = 0; j < C / LANES; j++) z[j] += load(x + j * LANES);
@@ -156,7 +156,7 @@ INLINE void add_dropout_branch(int rows, const int C, const real *residual, cons
         store(out + i, load(residual + i) + keep_where(keep_mask(keep + i), load(branch + i) * keep_scale));
 }
 
-/* to = from: a gradient that is handed on, and kept while it changes here. */
+/* Copies rows: a gradient that is used elsewhere while the original changes. */
 INLINE void copy_rows(int rows, const int C, const real *restrict from, real *restrict to) {
     memcpy(to, from, (size_t)(rows * C) * sizeof(real));
 }
@@ -238,7 +238,7 @@ INLINE void layer_norm_grad(int rows, const int C, const real *dy, const real *r
     add_row(C, doffset, doffset_sum);
 }
 
-/* dx has a gradient already, and gets the norm's besides. */
+/* Adds the norm's gradient to dx. */
 INLINE void layer_norm_grad_added(int rows, const int C, const real *dy, const real *restrict xhat,
                                   const real *restrict rstd, const real *scale, real *dx, real *restrict dscale,
                                   real *restrict doffset) {
@@ -252,13 +252,13 @@ INLINE void layer_norm_grad_added(int rows, const int C, const real *dy, const r
     add_row(C, doffset, doffset_sum);
 }
 
-/* dz, the gradient of residual and branch alike; dy may be dz. */
+/* dz is the gradient of both residual and branch; dy may be dz. */
 INLINE void add_norm_grad(int rows, const int C, const real *dy, const real *restrict xhat, const real *restrict rstd,
                           const real *scale, real *dz, real *restrict dscale, real *restrict doffset) {
     layer_norm_grad(rows, C, dy, xhat, rstd, scale, dz, dscale, doffset);
 }
 
-/* dz, the gradient of residual and sum, and dbranch = dz where kept, scaled; dy may be dz. */
+/* dz is the gradient of residual and sum; dbranch = dz where kept, scaled; dy may be dz. */
 INLINE void add_dropout_norm_grad(int rows, const int C, const real *dy, const real *restrict xhat,
                                   const real *restrict rstd, const real *scale, const int8_t *restrict keep,
                                   real keep_scale, real *dz, real *restrict dbranch, real *restrict dscale,
@@ -273,7 +273,7 @@ INLINE void add_dropout_norm_grad(int rows, const int C, const real *dy, const r
     add_row(C, doffset, doffset_sum);
 }
 
-/* dz has the gradient of the sum, and gets the norm's besides: that of residual and branch. */
+/* Adds the norm's gradient to dz, the gradient of the sum; the result is the gradient of both residual and branch. */
 INLINE void add_norm_sum_grad(int rows, const int C, const real *dy, const real *restrict xhat,
                               const real *restrict rstd, const real *scale, real *dz, real *restrict dscale,
                               real *restrict doffset) {

@@ -1,17 +1,17 @@
-/* Rotary position embedding: pairs of channels (2m, 2m + 1) turn by position * theta_m.
+/* Rotary position embedding: pairs of channels (2m, 2m + 1) are rotated by position * theta_m.
  *
  *   y[2m] = x[2m] cos - x[2m+1] sin;  y[2m+1] = x[2m+1] cos + x[2m] sin
  *
  * A table row of one position holds `period` cosines and `period` signed sines (minus at even channels); period is a
- * multiple of the head width and of every vector's lanes, so a row of heads is a repetition of it. Source: Su et al.
- * 2021, section 3.4.2; pairing and base as in Ruoss et al. 2023. Reference: lh_ref_rotate.
+ * multiple of the head width and of LANES at every level, so the angles of a row of heads repeat after `period`
+ * channels. Source: Su et al. 2021, section 3.4.2; pairing and base as in Ruoss et al. 2023. Reference: lh_ref_rotate.
  */
 #ifndef LONGHAND_KERNELS_ROTATION_H
 #define LONGHAND_KERNELS_ROTATION_H
 
 #include "kernels/cpu/vector.h"
 
-/* Every lane's neighbour in its pair. */
+/* Exchanges the two lanes of each pair. */
 INLINE vector swap_pairs(vector x) {
     bits other;
     UNROLL
@@ -19,7 +19,7 @@ INLINE vector swap_pairs(vector x) {
     return shuffle(x, x, other);
 }
 
-/* x[width] turned in place by a table row: direction 1 forward, -1 back. */
+/* Rotates x[width] in place by a table row; direction -1 rotates back. */
 INLINE void rotate_row(const int width, const int period, const real *restrict row, const int direction,
                        real *restrict x) {
     for (int c = 0; c < width; c += period) {

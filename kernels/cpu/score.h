@@ -1,4 +1,4 @@
-/* Parts of generated score code besides the elementary functions: vectors of indices, buckets, and sums that move along
+/* Functions that generated score code uses in addition to functions.h: vectors of indices, buckets, and sums along
  * diagonals.
  */
 #ifndef LONGHAND_KERNELS_SCORE_H
@@ -8,15 +8,15 @@
 
 #include "kernels/cpu/functions.h"
 
-/* first, first + 1, ... by lane, none above most: lanes beyond the last token repeat it. */
+/* first, first + 1, ... by lane, limited to `most`, so that lanes beyond the last token repeat it. */
 INLINE vector ascending(int first, int most) { return minimum(counting((real)first, 1), broadcast((real)most)); }
 
-/* first, first - 1, ... by lane, none below least. */
+/* first, first - 1, ... by lane, limited to `least`. */
 INLINE vector descending(int first, int least) { return maximum(counting((real)first, -1), broadcast((real)least)); }
 
 INLINE bits mask_of(bool truth) { return (bits){0} - (real_bits)truth; }
 
-/* How many of the ascending edges are at most x. */
+/* The number of edges that are at most x; edges ascend. */
 INLINE vector bucket_of(vector x, int count, const real *edge) {
     vector sum = {0};
     for (int e = 0; e < count; e++) sum += keep_where(at_most(broadcast(edge[e]), x), broadcast(1));
@@ -24,7 +24,7 @@ INLINE vector bucket_of(vector x, int count, const real *edge) {
 }
 INLINE real bucket_real(real x, int count, const real *edge) { return bucket_of(broadcast(x), count, edge)[0]; }
 
-/* Every lane takes what its neighbour below (above) had; a zero comes in. */
+/* Moves every lane up (down) by one; the free lane becomes zero. */
 INLINE vector shift_up(vector x) {
     bits from = {0}; /* gcc 14 does not see that the loop sets every lane */
     UNROLL
@@ -38,7 +38,7 @@ INLINE vector shift_down(vector x) {
     return shuffle(x, (vector){0}, from);
 }
 
-/* The last lane first. */
+/* Reverses the order of lanes. */
 INLINE vector reversed(vector x) {
     bits from;
     UNROLL

@@ -3,8 +3,8 @@
  *   g' = g min(1, max_norm / norm);  p -= rate g'
  *   with momentum: s = momentum s + g';  p -= rate s
  *
- * Source: Sutskever et al. 2013, in the form of PyTorch's SGD without dampening: the rate scales the sum s and not what
- * enters it, so that a step with another rate goes along the same sum. References: lh_ref_sgd_update,
+ * Source: Sutskever et al. 2013, in the form of PyTorch's SGD without dampening: the rate scales the sum s and not the
+ * gradients added to s, so a change of the rate does not change s. References: lh_ref_sgd_update,
  * lh_ref_momentum_update.
  */
 #ifndef LONGHAND_KERNELS_SGD_H
@@ -29,7 +29,7 @@ INLINE void sgd_update(const lh_update *u, double clip, size_t first, size_t cou
     sums->update += (double)sum_lanes(changes);
 }
 
-/* The update along the running sum, u's one vector of state. */
+/* Updates along the running sum s, which is u->state[0]. */
 INLINE void momentum_update(const lh_update *u, double momentum, double clip, size_t first, size_t count,
                             lh_update_sums *sums) {
     real *parameter = (real *)u->parameters + first, *gradient = (real *)u->gradient + first;

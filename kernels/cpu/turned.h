@@ -1,8 +1,9 @@
-/* Vectors of differences of positions, without a vector for each pair.
+/* Products with sinusoids of position differences, without a vector per pair.
  *
- * A row of C channels holds the sines and then the cosines of a position times C / 2 frequencies. Those of a difference
- * p - q are sums of products of those of p and of q, so a query that is turned by its position q has with the row of p the
- * product that it would have, as it was, with the row of p - q. D channels of a head come from a row by a weight [C][D].
+ * A row of C channels holds the sines and then the cosines of a position times C / 2 frequencies. Sines and cosines of
+ * p - q are sums of products of those of p and of q. So the product of a query, rotated by its position q, with the row
+ * of p equals the product of the unrotated query with the row of p - q. A weight [C][D] maps a row to the D channels of
+ * a head.
  */
 #ifndef LONGHAND_KERNELS_TURNED_H
 #define LONGHAND_KERNELS_TURNED_H
@@ -11,27 +12,27 @@
 #include "kernels/cpu/matmul.h"
 
 enum {
-    TURNED_KEYS = 8, /* whose products are summed side by side: rows and products have room for whole */
-    TURNED_SIDE = LANES < 8 ? LANES : 8 /* queries whose gradients are */
+    TURNED_KEYS = 8, /* keys whose products are summed at once; rows and products are padded to whole */
+    TURNED_SIDE = LANES < 8 ? LANES : 8 /* queries whose gradients are summed at once */
 };
 
-/* A head of half a vector has the channels of two rows of its weight in turn, so that they fill one. */
+/* Rows of the weight that are interleaved: 2 for a head of half a vector, so that they fill a vector; else 1. */
 INLINE int rows_in_turn(const int D) { return REAL_BYTES == 4 && 2 * D == LANES ? 2 : 1; }
 
-/* The place of channel d of row c. */
+/* The index of channel d of row c in the packed weight. */
 INLINE int weight_at(const int D, int c, int d) {
     const int turns = rows_in_turn(D);
     return (c / turns * D + d) * turns + c % turns;
 }
 
-/* weights[h] = [C][D] of head h, from weight [C][C], whose columns are all heads side by side. */
+/* Packs weights[h] = [C][D] of head h from weight [C][C], whose columns are the channels of all heads. */
 INLINE void pack_heads(const int D, const int C, const real *restrict weight, real *restrict weights) {
     for (int h = 0; h < C / D; h++, weights += C * D)
         for (int c = 0; c < C; c++)
             for (int d = 0; d < D; d++) weights[weight_at(D, c, d)] = weight[c * C + h * D + d];
 }
 
-/* The products of LANES queries with SIDE_BY_SIDE rows of the weight, from the first of `weight` on. */
+/* The products of LANES queries with SIDE_BY_SIDE rows of the weight; weight: the first row. */
 INLINE void dot_weight(const int D, const vector *query, const real *restrict weight, vector *sum) {
     UNROLL
     for (int u = 0; u < SIDE_BY_SIDE; u++) sum[u] = query[0] * weight[weight_at(D, u, 0)];
@@ -42,8 +43,8 @@ INLINE void dot_weight(const int D, const vector *query, const real *restrict we
     }
 }
 
-/* turned [C][LANES]: LANES queries, columns of D channels, times the weight, turned by their positions, whose rows are
- * the columns of `place`, `stride` from one channel to the next. */
+/* turned [C][LANES] = LANES queries (columns of D channels) times the weight, rotated by the queries' positions. place:
+ * sinusoids of the positions, `stride` elements from one channel to the next. */
 INLINE void turn_queries(const int D, const int C, const vector *query, const real *restrict weight,
                          const real *restrict place, int stride, real *restrict turned) {
     for (int m = 0; m < C / 2; m += SIDE_BY_SIDE) {
@@ -59,7 +60,7 @@ INLINE void turn_queries(const int D, const int C, const vector *query, const re
     }
 }
 
-/* products [keys][LANES] of turned queries with rows [keys][C], SIDE keys at a time. */
+/* products [keys][LANES] of rotated queries with rows [keys][C], SIDE keys at a time. */
 INLINE void dot_turned_by(const int C, const int SIDE, int keys, const real *restrict turned, const real *restrict rows,
                           real *restrict products) {
     for (int j = 0; j < keys; j += SIDE, rows += SIDE * C, products += SIDE * LANES) {
@@ -84,14 +85,15 @@ INLINE void dot_turned(const int C, int keys, const real *restrict turned, const
     else dot_turned_by(C, TURNED_KEYS, keys, turned, rows, products);
 }
 
-/* The gradient [queries][C] of turned queries, from those of their products [keys][LANES]; of whole TURNED_SIDES. */
+/* The gradient [queries][C] of rotated queries from the gradients of products [keys][LANES]; queries is rounded up to a
+ * multiple of TURNED_SIDE. */
 INLINE void turned_grad(const int C, int queries, int keys, const real *restrict dproducts, const real *restrict rows,
                         real *restrict dturned) {
     const int tile = widest_divisor(TURNED_SIDE, OUTER_ROWS);
     outer_sums(keys, tile, round_up(queries, TURNED_SIDE), LANES, C, dproducts, rows, dturned, OUTER_STORE);
 }
 
-/* A query's gradient as it was before it was turned by the position of `row`; in place. */
+/* Rotates a query's gradient back by the position of `row`, in place. */
 INLINE void turn_back(const int C, const real *restrict row, real *restrict dquery) {
     real *restrict of_sines = dquery, *restrict of_cosines = dquery + C / 2;
     for (int m = 0; m < C / 2; m++) {
@@ -101,7 +103,7 @@ INLINE void turn_back(const int C, const real *restrict row, real *restrict dque
     }
 }
 
-/* x[0] and x[1] in turn. */
+/* x[0] and x[1] alternate over the lanes. */
 INLINE vector broadcast_both(const real *x) {
     typedef int64_t whole __attribute__((vector_size(LH_VECTOR_BYTES)));
     int64_t both;
@@ -109,7 +111,7 @@ INLINE vector broadcast_both(const real *x) {
     return (vector)(both - (whole){0});
 }
 
-/* Rows of TURNED_SIDE queries through the weight of a head of half a vector. */
+/* Multiplies rows of TURNED_SIDE queries by the weight of a head of half a vector. */
 INLINE void through_rows_in_turn(const int D, const int C, const real *restrict x, const real *restrict weight,
                                  real *restrict back) {
     vector sum[TURNED_SIDE];
@@ -125,7 +127,7 @@ INLINE void through_rows_in_turn(const int D, const int C, const real *restrict 
         store(back + u * D, part_elements(sum[u], sum[u + 1], 0) + part_elements(sum[u], sum[u + 1], 1));
 }
 
-/* `count` <= LANES channels of TURNED_SIDE rows of back, from the first of `weight` and `back` on. */
+/* `count` <= LANES channels of TURNED_SIDE rows of back; weight, back: pointers to the first channel. */
 INLINE void through_channels(const int count, const int D, const int C, const real *restrict x,
                              const real *restrict weight, real *restrict back) {
     vector sum[TURNED_SIDE];
@@ -140,8 +142,8 @@ INLINE void through_channels(const int count, const int D, const int C, const re
     for (int u = 0; u < TURNED_SIDE; u++) memcpy(back + u * D, &sum[u], (size_t)count * sizeof(real));
 }
 
-/* back [LANES][D] = x [LANES][C] times the weight, the first `rows` of them, in whole TURNED_SIDES. Reads LANES elements
- * from the start of the weight's rows on. */
+/* back [LANES][D] = x [LANES][C] times the weight, for the first `rows` rows, rounded up to a multiple of TURNED_SIDE.
+ * Reads LANES elements from the start of each row of the weight. */
 INLINE void through_weight(const int D, const int C, int rows, const real *restrict x, const real *restrict weight,
                            real *restrict back) {
     const int whole = D / LANES * LANES;

@@ -1,5 +1,5 @@
-/* Vectors of `real` in the compiler's own extension: one source for every level and precision. An instruction that
- * gcc 12 does not find is named (`maximum`).
+/* Vectors of `real` by the compiler's vector extension: one source for every level and precision. Intrinsics are used
+ * only where gcc 12 does not generate the instruction (`maximum`).
  *
  * Include after config.h, which defines `real` and REAL_BYTES.
  */
@@ -30,15 +30,15 @@ typedef uint32_t real_unsigned_bits;
 
 enum {
     LANES = LH_VECTOR_BYTES / REAL_BYTES,
-    SIDE_BY_SIDE = 4,                /* chains of operations that hide each other's waiting */
-    WIDEST_ROW = 1024,               /* features of a token, at most; schema.lua enforces it */
-    ROW_VECTORS = WIDEST_ROW / LANES /* room for one row; only the vectors that are used cost anything */
+    SIDE_BY_SIDE = 4,                /* independent chains of operations that hide latency */
+    WIDEST_ROW = 1024,               /* most features of a token; schema.lua enforces it */
+    ROW_VECTORS = WIDEST_ROW / LANES /* vectors of the widest row; unused vectors cost nothing */
 };
 
-/* Unaligned, may alias: loads and stores go through pointers to real. */
+/* Vectors are unaligned and may alias real, because loads and stores use pointers to real. */
 typedef real vector __attribute__((vector_size(LH_VECTOR_BYTES), aligned(REAL_BYTES), may_alias));
 typedef real_bits bits __attribute__((vector_size(LH_VECTOR_BYTES), aligned(REAL_BYTES), may_alias));
-/* For sums that may wrap. */
+/* Unsigned lanes, for sums that may wrap. */
 typedef real_unsigned_bits unsigned_bits __attribute__((vector_size(LH_VECTOR_BYTES), aligned(REAL_BYTES), may_alias));
 
 INLINE vector load(const real *p) { return *(const vector *)p; }
@@ -46,12 +46,12 @@ INLINE void store(real *p, vector x) { *(vector *)p = x; }
 INLINE void add_at(real *p, vector x) { store(p, load(p) + x); }
 INLINE vector broadcast(real x) { return x - (vector){0}; }
 
-/* mask lanes are 0 or -1, as comparisons give them; C has no vector ?: in gcc 12. */
+/* Lanes of a where mask is -1, of b where it is 0; gcc 12 has no vector ?: in C. */
 INLINE vector choose(bits mask, vector a, vector b) { return (vector)(((bits)a & mask) | ((bits)b & ~mask)); }
 INLINE vector keep_where(bits mask, vector a) { return (vector)((bits)a & mask); }
 
-/* a > b ? a : b: b where one is NaN, which is what the processor's own instruction gives. gcc 12 would compare and
- * select, and both steps wait for the result before. */
+/* a > b ? a : b; if one is NaN, the result is b, as the processor's instruction defines. gcc 12 would generate a
+ * comparison and a selection, which have twice the latency. */
 INLINE vector maximum(vector a, vector b) {
 #if LH_VECTOR_BYTES == 64 && REAL_BYTES == 8
     return (vector)_mm512_max_pd((__m512d)a, (__m512d)b);
@@ -70,7 +70,7 @@ INLINE vector maximum(vector a, vector b) {
 #endif
 }
 
-/* -1 in the lanes before `count`. */
+/* Mask with -1 in the lanes below `count`, else 0. */
 INLINE bits lanes_before(int count) {
     bits lane;
     UNROLL
@@ -78,7 +78,7 @@ INLINE bits lanes_before(int count) {
     return lane < (real_bits)count;
 }
 
-/* Lane i of the result is lane from[i] of a and b side by side; from is a constant once inlined. */
+/* Lane i of the result is lane from[i] of the concatenation of a and b; from is a constant after inlining. */
 INLINE vector shuffle(vector a, vector b, bits from) {
 #if defined(__clang__)
     vector result;
@@ -90,7 +90,7 @@ INLINE vector shuffle(vector a, vector b, bits from) {
 #endif
 }
 
-/* In each lane, the one whose number differs in this bit. */
+/* Exchanges lanes whose indices differ in this bit. */
 INLINE vector partner(vector x, int bit) {
     bits from;
     UNROLL
@@ -100,8 +100,8 @@ INLINE vector partner(vector x, int bit) {
 
 INLINE vector add_partner(vector x, int bit) { return x + partner(x, bit); }
 
-/* The sum of all lanes, in every lane. Written out, since gcc 12 unrolls a loop of it too late to see that partners
- * are constants, and puts each together lane by lane. */
+/* The sum of all lanes, in every lane. The loop is unrolled by hand, because gcc 12 would unroll it too late to see
+ * that the shuffles are constant. */
 INLINE vector sum_everywhere(vector x) {
     if (LANES > 8) x = add_partner(x, 8);
     if (LANES > 4) x = add_partner(x, 4);
