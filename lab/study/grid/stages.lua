@@ -14,9 +14,9 @@ local tree = require("spec.reading.tree")
 
 local M = {}
 
--- The verbs that make a spec of a finished run: `options`, the names that each takes, `flags`, those without a value,
--- and `folder`, the option that says where its other files go. The command is `./longhand <verb> RUN --out FILE`, with
--- `--<option> <value>` for each value that an option has; it leaves FILE, a spec, whole or not at all, and says why.
+-- The verbs that make a spec of a finished run: `options`, the names that each takes, `flags`, names without a value,
+-- and `folder`, the option for the place of its other files. The command is `./longhand <verb> RUN --out FILE`, with
+-- `--<option> <value>` for each value of an option; it writes FILE, a spec, whole or not at all, with an error message.
 M.VERBS = {
   calibrate = { options = { "control", "length", "positions", "reading", "samples", "seed", "set" },
     flags = { "init" }, folder = "tables" },
@@ -49,7 +49,7 @@ local function is_list(value)
   return count > 0 and count == #value
 end
 
--- Options of the verb besides the run: numbers and words by name, or lists of them; true for flags.
+-- Options of the verb in addition to the run: numbers and words by name, or lists of them; true for flags.
 local function read_options(context, node, path, verb)
   local options = {}
   if not nodes.is_table(context, node, path, "{ <option> = a number or a word }") then
@@ -112,13 +112,13 @@ function M.read(context, axes, node)
   return list
 end
 
--- The stage that a point of the grid belongs to; nil where none names it. Or nil and a list of several.
+-- The stage that a point of the grid belongs to; nil if it belongs to none. Or nil and a list of several.
 function M.of_point(stages, axes, point)
   local found = lists.filter(stages, function(stage) return nodes.has_values(axes, point, stage.cells) end)
   return not found[2] and found[1] or nil, found[2] and found
 end
 
--- The value of an axis that a stage's cell has, given the one of the cell that takes its run; nil where several fit.
+-- The value of a stage's cell on an axis, given the value of the cell that takes its run; nil if several fit.
 local function value_there(stage, axis, value)
   local values = stage.cells[axis.name]
   if not values or values[value.name] then
@@ -128,8 +128,8 @@ local function value_there(stage, axis, value)
   return #others == 1 and others[1] or nil
 end
 
--- The point whose run a point of `stage` takes: of the stage `from`, and the same on every axis that this leaves open.
--- nil and an axis where there is none, or several.
+-- The point whose run a point of `stage` takes: a point of the stage `from`, equal on every axis that `from` leaves
+-- open. nil and an axis if there is none, or if there are several.
 function M.source_of(stage, axes, point)
   local source = {}
   for i, axis in ipairs(axes) do

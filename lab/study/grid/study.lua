@@ -23,7 +23,7 @@ local M = {}
 
 local NAME = "^[a-z0-9][a-z0-9_.%-]*$"
 local NAME_TEXT = "letters a-z, digits, _, - and ., these three not at the start"
-local NUMBER = "^%-?%d+%.?%d*[e+%-%d]*$" -- as canonical writes it
+local NUMBER = "^%-?%d+%.?%d*[e+%-%d]*$" -- in the form that canonical writes
 local FIELDS = { "title", "base", "axes", "seeds", "learning_rates", "scales", "report", "stages" }
 local AXIS_FIELDS = { "name", "values", "use", "only" }
 local SCALE_FIELDS = { "base", "seeds", "learning_rates", "axes" }
@@ -76,7 +76,7 @@ local function read_title(context, node)
     "one line of text")
 end
 
--- A fragment of a spec; only the lowest may build upon a spec file.
+-- A fragment of a spec; only the lowest fragment may build upon a spec file.
 local function read_fragment(context, source, node, path, is_base)
   if not nodes.is_table(context, node, path, "a fragment of a spec, such as { train = { batch = 32 } }") then
     return nil
@@ -176,7 +176,7 @@ local function read_axis(context, node, path)
   return name and { name = name, values = values }
 end
 
--- The values of other axes that a value stands with: { <axis> = { <value> = true } } in the place of its node.
+-- The values of other axes that a value is combined with: { <axis> = { <value> = true } }, which replaces its node.
 local function read_partners(context, axes)
   for _, axis in ipairs(axes) do
     local others = lists.filter(axes, function(other) return other ~= axis end)
@@ -255,7 +255,7 @@ local function read_scales(context, study, node)
       read_scale(context, study, inner, name)
     end
   end
-  if context.scale and node and node.fields[context.scale] then -- the last, since it narrows the axes
+  if context.scale and node and node.fields[context.scale] then -- the last step, since it narrows the axes
     read_scale(context, study, node.fields[context.scale], context.scale)
   elseif context.scale then
     local names = table.concat(study.scales, ", ")
@@ -264,7 +264,7 @@ local function read_scales(context, study, node)
   end
 end
 
--- The items of a report; nil, which means the default ones, where the report only defines the score.
+-- The items of a report; nil, for the default items, if the report only defines the score.
 local function items_or_default(node)
   local list = lists.map(node.items, function(item) return nodes.plain(item) end)
   return (#list > 0 or not next(node.fields)) and list or nil
@@ -273,7 +273,7 @@ end
 -- Metrics that are shares, so that a percentage can be the criterion of generalisation.
 local SHARES = lists.filter(measures.NAMES, function(name) return measures.of[name].unit == "percent" end)
 
--- { metric, above }: a seed whose score of the metric is higher, in percent, generalises; nil after an error.
+-- { metric, above }: a seed generalises if its score of the metric is higher, in percent; nil after an error.
 local function read_criterion(context, node, path)
   if not nodes.is_table(context, node, path, M.CRITERION, { "metric", "above" }) then
     return nil
@@ -293,8 +293,8 @@ local function read_criterion(context, node, path)
     above = percent }
 end
 
--- { split, select, metric, generalises }: the set and the metric whose mean is a score, the set that chooses between
--- learning rates, the criterion.
+-- { split, select, metric, generalises }: the set and the metric whose mean is a score, the set that selects the
+-- learning rate, the criterion.
 local function read_scored(context, node)
   local scored = { split = "test" }
   for name, inner in tree.each(node) do
@@ -338,7 +338,7 @@ local function read_fields(context)
 end
 
 -- options: root, diagnostics, scale, names(folder, ending) -> base names of the files in a folder, given: a replacement
--- for the file, as load.lua has it.
+-- for the file, in the form of load.lua.
 function M.read(path, options)
   local d = options.diagnostics
   local before = d:count()

@@ -1,11 +1,10 @@
 -- The cells of a study with their runs read, and the statistics of each cell's scores.
 --
--- Input: a study, as grid.expand returns it, or nothing but a folder of runs. Output: study with `cells`, each { key,
--- id, number, runs, summary, spec, lost, anew }; a run is as runs.lua has it, with `score`; a run without a folder has
--- the state "missing", or "waiting" in a cell without a spec. anew: in words, where its runs are of an earlier version
--- (earlier_results.lua), the differences from the current spec. problems: folders that could not be read. left_out: in
--- words, earlier versions that are not shown. summary is described at summarise.
--- whole: the study itself, also in the parts that over and within return.
+-- Input: a study from grid.expand, or only a folder of runs. Output: study with `cells`, each { key, id, number, runs,
+-- summary, spec, lost, anew }; a run is that of runs.lua, with `score`; a run without a folder has the state "missing",
+-- or "waiting" in a cell without a spec. anew: for runs of an earlier version (earlier_results.lua), the differences
+-- from the current spec, in words. problems: unreadable folders. left_out: earlier versions that are not shown, in
+-- words. summary is described at summarise. whole: the whole study, also in the parts that over and within return.
 -- Invariants: scores are in the unit of their metric (metrics.lua), times in hours; only evaluated runs have a score.
 
 local earlier_results = require("lab.study.read.earlier_results")
@@ -36,7 +35,7 @@ local function data(name)
   end
 end
 
--- Facts that all runs of a cell should share, with their names in messages; of_spec: those of one spec should.
+-- Facts that all runs of a cell should share, with their names in messages; of_spec: facts that runs of one spec share.
 local SAME = {
   { "generated sources", fact("source_digest") },
   { "compiler", fact("compiler") },
@@ -66,7 +65,7 @@ local function differences(list, joined)
 end
 
 -- Statistics of runs that have a score: { runs, scores, mean, sd, median, lower, upper (quartiles), least, most, good
--- }; good: the share of runs that generalise, nil where no run has a criterion.
+-- }; good: the share of runs that generalise, nil if no run has a criterion.
 local function spread_of(list)
   local scores = lists.map(list, function(run) return run.score end)
   local judged = lists.map(list, function(run)
@@ -84,7 +83,7 @@ local function scored_of(list)
   return lists.filter(list, function(run) return run.score end)
 end
 
--- The spread of the runs of each learning rate, with rate and asked, in rising order.
+-- The spread of the runs of each learning rate, with rate and asked, in ascending order.
 local function by_rate(list)
   local groups = lists.group(list, function(run) return run.learning_rate or 0 end)
   table.sort(groups, function(a, b) return a.key < b.key end)
@@ -102,10 +101,10 @@ local function hours_of(list)
     machines = lists.distinct(lists.map(list, function(run) return run.facts.machine or "not recorded" end)) }
 end
 
--- The spread of the cell's evaluated runs, and: asked: runs the study wants; states: how many of each; rates: see
--- by_rate; best: the chosen rate, by choice (chosen_rate.lua); max and its run; hours = { mean, sd, count, machines };
--- differences of the runs; grid: the lengths or conditions that most scores are means of; decoding: that of the scored
--- answers, of generative models. scored: the study's `scored`; max is the best.
+-- The spread of the cell's evaluated runs, with asked: the number of requested runs; states: their counts by state;
+-- rates: see by_rate; best: the chosen rate, with choice (chosen_rate.lua); max and its run; hours = { mean, sd, count,
+-- machines }; differences of the runs; grid: the lengths or conditions of most scores; decoding: that of the scored
+-- answers, for generative models. scored: the study's `scored`; max is the best score.
 local function summarise(cell, scored)
   local evaluated, states, top = scored_of(cell.runs), {}, nil
   for _, run in ipairs(cell.runs) do
@@ -125,13 +124,13 @@ local function summarise(cell, scored)
   return summary
 end
 
--- Whether the scores of a cell are means of something else than those of most runs.
+-- Marks a cell whose scores are means over other conditions than the scores of most runs.
 local function mark_grid(cell, usual)
   local grid = cell.summary.grid
   cell.summary.other_grid = grid ~= nil and grid.key ~= usual.key
 end
 
--- The study without an axis: cells that differ on it alone are one, with the runs of all of them.
+-- The study without an axis: cells that differ on this axis alone are merged, with the runs of all of them.
 function M.over(study, axis)
   local function key_of(cell)
     local key = lists.copy(cell.key)
@@ -170,8 +169,8 @@ function M.fits(cell, where, only)
   return true
 end
 
--- The study with the cells alone that have the values of `where` and some of each list in `only`, and of each axis the
--- values that these cells have.
+-- The part of a study whose cells have the values of `where` and some of each list in `only`; its axes have the values
+-- of these cells.
 function M.within(study, where, only)
   local kept = lists.filter(study.cells, function(cell) return M.fits(cell, where or {}, only or {}) end)
   local axes = lists.map(study.axes, function(axis)
@@ -181,8 +180,8 @@ function M.within(study, where, only)
   return setmetatable({ cells = kept, axes = axes }, { __index = study })
 end
 
--- The decoding that counts for a cell whose runs were decoded in both ways: the one that its spec sets, or greedy. The
--- number of runs with the other decoding comes second.
+-- The decoding that counts for a cell whose runs were decoded in both ways: the one that its spec sets, or greedy.
+-- Second: the number of runs with the other decoding.
 local function decoding_of(cell)
   local count = {}
   for _, run in ipairs(cell.runs) do
@@ -193,7 +192,7 @@ local function decoding_of(cell)
   return count[wanted] and count[other] and wanted or nil, count[other]
 end
 
--- Takes the evaluations away from runs that were decoded in another way than those that count.
+-- Removes the evaluations of runs that were decoded in another way than the one that counts.
 local function drop_other_decodings(cell)
   local wanted, count = decoding_of(cell)
   cell.other_decoding = wanted and count or nil
@@ -207,7 +206,7 @@ local function drop_other_decodings(cell)
   end
 end
 
--- A run has a score where it was evaluated on the set that is scored.
+-- Sets the scores: a run has a score if it was evaluated on the scored set.
 local function finish(study, metric)
   study.scored = metrics.scored(study, study.scored, metric)
   local scored, evaluated = study.scored, {}
@@ -230,7 +229,7 @@ local function finish(study, metric)
   return study
 end
 
--- The spec of a group's runs, which is that of any of them that is not damaged.
+-- The spec of a group's runs, from any run that is not damaged.
 local function spec_of(runs_of)
   return lists.map(runs_of, function(run) return run.facts.spec end)[1]
 end
@@ -246,7 +245,7 @@ local function own_runs(cell, root)
   return list
 end
 
--- Reads the runs of an expanded study below `root`. metric: that of scores, in the place of the study's, or nil.
+-- Reads the runs of an expanded study below `root`. metric: of scores, replaces the study's, or nil.
 function M.of_study(study, root, metric)
   local cells, left = {}, {}
   local lost, strange = earlier_results.lost_cells(study)
@@ -266,8 +265,8 @@ function M.of_study(study, root, metric)
     cells = cells, left_out = left }, metric)
 end
 
--- The name of a run's task: its kind, or of examples from a file the task's name, by default the spec's, `id`; nil
--- where its spec has none. The file's name identifies no task: there are many train.jsonl.
+-- The name of a run's task: its kind; for examples from a file the task's name, by default the spec's, `id`; nil if its
+-- spec has none. The file's name identifies no task: train.jsonl is a common name.
 function M.task_of(spec, id)
   local task = spec and spec.task or {}
   return task.kind or task.data and (task.name or id) or nil
@@ -299,7 +298,7 @@ local function name_of(group)
   return group.key.task .. "/" .. group.key.encoding
 end
 
--- Tells groups of the same task and encoding apart, in the key, by a word of each where these differ.
+-- Distinguishes groups of the same task and encoding, in the key, by a word of each if these differ.
 local function tell_apart(order, word_of)
   for _, same in ipairs(lists.group(order, name_of)) do
     local differ = #lists.distinct(lists.map(same, word_of)) > 1
@@ -315,7 +314,7 @@ local function key_of(group, spec)
   return { task = name, encoding = encoding_of(group.id, name) }, spec and spec.task.data ~= nil and name == group.id
 end
 
--- The axes of groups of runs, by their keys. nameless: tasks have only the names of specs, so that there is no axis of
+-- The axes of groups of runs, by their keys. nameless: tasks have only the names of specs, so there is no axis of
 -- encodings.
 local function axes_of(groups, nameless)
   local axes = lists.map({ "task", not nameless and "encoding" or nil }, function(name)
@@ -327,10 +326,10 @@ local function axes_of(groups, nameless)
   return axes
 end
 
--- A study of the runs found below a folder: a cell for each id, digest and training file, by task and encoding. Where
--- two have the same of both, the digest is added to the name, and the file's where that is the same, too. Where all are
--- of files of examples without names of their own, the specs' names are those of the tasks, and there is no other axis.
--- metric: that of scores, in the place of the usual one, or nil.
+-- A study of the runs found below a folder: a cell for each id, digest and training file, by task and encoding. If two
+-- cells agree in both, their names get the digest, and if that is the same the file's digest. If all are of files of
+-- examples without names of their own, specs name the tasks, and there is no other axis. metric: of scores, replaces
+-- the usual one, or nil.
 function M.of_folder(root, metric)
   local order, problems = groups_of(root)
   local known, nameless = {}, true

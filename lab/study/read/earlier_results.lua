@@ -1,8 +1,8 @@
 -- Earlier results of a study whose spec has changed since it was swept: a report still shows them.
 --
--- Input: a study as grid.lua expands it, or M.whole of a sweep's notes (snapshots.lua); the folder of all runs.
--- Output: for a cell without evaluated runs of its own the newest earlier version that has some; cells that the study
--- has no more; omissions, as texts. A cell never holds runs of two versions.
+-- Input: a study from grid.lua, or M.whole of a sweep's notes (snapshots.lua); the folder of all runs. Output: for a
+-- cell without evaluated runs of its own the newest earlier version with evaluated runs; cells that the study no longer
+-- has; omissions, as texts. A cell never holds runs of two versions.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -18,7 +18,7 @@ local function is_any_evaluated(list)
   return lists.find(list, function(run) return run.state == "evaluated" end) ~= nil
 end
 
--- How many of a cell's own runs there are, by state: "2 failed"; nil of none.
+-- The number of a cell's own runs by state: "2 failed"; nil without any.
 local function own_text(list)
   local parts = lists.map(runs.UNSCORED, function(state)
     local count = lists.count(list, function(run) return run.state == state end)
@@ -28,7 +28,7 @@ local function own_text(list)
 end
 
 -- The runs to show of a cell; whether they are of an earlier version; and the differences from the current spec, in
--- words, where there is one. list: its own runs. left: texts about versions that are not shown, which are added here.
+-- words, if there is one. list: its own runs. left: texts about versions that are not shown, which grows.
 function M.choose(root, study, cell, list, left)
   local shown, anew = list, nil
   local is_settled = is_any_evaluated(list)
@@ -55,8 +55,8 @@ local function fits(entry, axes)
   return #names == #axes and not lists.find(names, function(name) return not lists.has(axes, name) end)
 end
 
--- The cells that a sweep noted, and that the study has no more: { id, key, runs }, each once; how many others of these
--- have other axes.
+-- The cells that a sweep noted and the study no longer has: { id, key, runs }, each once; the number of other such
+-- cells, which have other axes.
 function M.lost_cells(study)
   local known, names = lists.set(study.ids or {}), lists.names(study.axes)
   local lost = lists.filter(study.snapshot and study.snapshot.cells or {}, function(entry)

@@ -19,8 +19,8 @@ local SPLITS = { during = true, test = true, train = true, validation = true, in
   beyond = true }
 local OLDER = { train = true, test = true }
 
--- Plain lines as the runtime writes them are taken apart by patterns; all others, and those that are damaged, go
--- through the JSON decoder.
+-- Patterns take plain lines apart as the runtime writes them; all others, and damaged ones, go through the JSON
+-- decoder.
 local FRONT = '^{"step":(%d+),"split":"([%a_]+)","by":{"length":(%d+)},()'
 local PAIR = '^"([%a_][%w_]*)":(-?%d[%d.eE+-]*)([,}])()'
 local WORD_PAIR = '^"([%a_]+)":"([%a_]+)"([,}])()'
@@ -33,8 +33,8 @@ local function fits(value, shape)
     and (shape.type ~= "integer" or math.type(value) == "integer")
 end
 
--- A row from the pairs of a line after a byte, each of which must be a number that fits a shape, or a known word, and
--- be there once; nil of any other line. texts: names of numbers that are kept as texts.
+-- A row from the pairs of a line after a byte: each must occur once and be a number that fits a shape, or a known word;
+-- nil for any other line. texts: names of numbers that stay texts.
 function M.pairs(line, at, shape, texts)
   local row = {}
   repeat
@@ -79,8 +79,8 @@ local function take_any(line)
   return row
 end
 
--- The split of a length of a sampled task, as trainers name it (runtime/eval/evaluate.h), as a function; lengths: those
--- of training.
+-- A function that gives the split of a length of a sampled task, as trainers name it (runtime/eval/evaluate.h);
+-- lengths: the training lengths.
 function M.splits(lengths)
   local trained, longest = {}, 0
   for _, n in ipairs(lengths) do
@@ -99,7 +99,7 @@ local function splits_of(facts)
   return lengths and #lengths > 0 and M.splits(lengths) or nil
 end
 
--- A function that gives a row of a run the names of today.
+-- A function that gives a row of a run its current names.
 local function renaming(facts)
   local split_of, generative = splits_of(facts), measures.is_generative(facts.spec)
   return function(row)
@@ -114,8 +114,8 @@ local function renaming(facts)
 end
 
 -- A function of a line that returns its row, or nil and what is damaged. A row has the fields of its line, length,
--- which is that of `by`, and exact_match and loss as texts, "" where the line has none; `by` is nil where there is
--- nothing else in it and the line is plain. facts: the content of run.json, nil where it is unknown.
+-- which is that of `by`, and exact_match and loss as texts, "" if the line lacks them; `by` is nil if it has nothing
+-- else and the line is plain. facts: the content of run.json, nil if it is unknown.
 function M.reader(facts)
   local rename = facts and renaming(facts)
   return function(line)

@@ -1,14 +1,13 @@
 -- Evaluations: the lines of eval.jsonl of one set, put together.
 --
--- Input: rows as evaluation_lines.lua gives them. Output: an evaluation { split, step, examples, draws, lengths,
--- counts, decoding, data, mixed, conditions, weighted, parts, uncounted } with a list for each of M.MEASURES that some
--- line has, in the order of lengths, "" where a line has none, exact_match and loss as text; counts are the examples of
--- each, totals, where a cap took fewer than there are, how many there are; uncounted is true of those without anything
--- that counts. Where the evaluation went by other axes than length, lengths are the numbers on the first, conditions
--- has { by, examples, beyond, trained } and the measures of each line, and the lists are the means over those that
--- share a number on the first axis, or what a condition of that number alone has. weighted: a score is the mean over
--- examples, not over lengths.
--- Invariants: the last step counts, and of a condition the last line.
+-- Input: rows from evaluation_lines.lua. Output: an evaluation { split, step, examples, draws, lengths, counts,
+-- decoding, data, mixed, conditions, weighted, parts, uncounted } with a list for each of M.MEASURES that some line
+-- has, in the order of lengths, "" for lines without it, exact_match and loss as text; counts are the evaluated
+-- examples of each length, totals the existing examples, if a cap took fewer; uncounted is true for lengths without any
+-- counted label. If the evaluation went by other axes than length, lengths are the numbers on the first axis,
+-- conditions has { by, examples, beyond, trained } and the measures of each line, and the lists are the means over
+-- lines that share a number on the first axis, or the values of the condition with that number alone. weighted: a score
+-- is the mean over examples, not over lengths. Invariants: the last step counts, and of a condition the last line.
 
 local axes = require("spec.task.axes")
 local canonical = require("base.canonical")
@@ -28,12 +27,12 @@ local function is_alone(by)
   return next(by, next(by)) == nil
 end
 
--- Adds one line to of[split], whose lines are then a list of { n, place, by, row }; by is nil of a plain one. of.axis:
--- the first axis that the run's evaluations go by.
+-- Adds one line to of[split], whose lines are then a list of { n, place, by, row }; by is nil for a plain line.
+-- of.axis: the first axis of the run's evaluations.
 function M.add(of, row)
   local evaluation, n = of[row.split], row.by and row.by[of.axis] or of.axis == "length" and row.length
   if not n and row.length then
-    return -- evaluation by length, on request, of a run that goes by other axes
+    return -- an evaluation by length, on request, of a run that goes by other axes
   elseif not evaluation or row.step > evaluation.step then
     evaluation = { step = row.step, examples = row.examples, draws = row.draws, decoding = row.decoding, places = {},
       lines = {} }
@@ -49,12 +48,12 @@ function M.add(of, row)
   evaluation.lines[place] = { n = n or 0, place = place, by = by, row = row }
 end
 
--- The number of examples that a line represents: all there are, even if a cap has taken fewer.
+-- The number of examples that a line represents: all existing ones, even if a cap has taken fewer.
 function M.weight(evaluation, place)
   return evaluation.totals and evaluation.totals[place] or evaluation.counts[place]
 end
 
--- The mean of the lines of a number, as one: over the examples of those that are its own.
+-- The mean of the lines of a number, as one line: over the examples of lines that is_own accepts.
 local function mean_of(group, is_own)
   local row, sums, weights = { examples = 0, of = 0, counted = 0 }, {}, {}
   for _, line in ipairs(group) do
@@ -76,7 +75,7 @@ local function mean_of(group, is_own)
   return { n = group.key, row = row }
 end
 
--- Lines that share a number on the first axis as one. Conditions of another frame than that of training are reported
+-- Merges lines that share a number on the first axis. Conditions of another frame than that of training are reported
 -- separately, and count nowhere else. If a number has a condition of its own, finer conditions have other examples, and
 -- are not part of its mean.
 local function join(lines, axis)
@@ -98,7 +97,7 @@ local function condition_of(line, axis)
     exact_match = row.exact_match }
 end
 
--- Some lines of an evaluation as one of their own.
+-- An evaluation of some lines of another one.
 local function of_lines(evaluation, split, lines, axis)
   local has, made = evaluation.has, { split = split }
   for _, name in ipairs(FACTS) do
@@ -120,8 +119,8 @@ local function of_lines(evaluation, split, lines, axis)
   return made
 end
 
--- The axes on which a line is beyond training, as a text: "length", "digits and width"; false where it is on none.
--- reach: the longest training length, of lines that are older than the list of these axes.
+-- The axes on which a line is beyond training, as a text: "length", "digits and width"; false if there are none. reach:
+-- the longest training length, for old lines without a list of these axes.
 local function beyond_text(evaluation, line, reach)
   local names = line.row.beyond
   if not evaluation.has.conditions then
@@ -134,8 +133,8 @@ local function beyond_text(evaluation, line, reach)
   return table.concat(names, " and ")
 end
 
--- The parts of an evaluation of finite data: { in_distribution, beyond, axes = { { name, evaluation }, ... } }, axes by
--- those on which they are beyond, where they are several.
+-- The parts of an evaluation of dataset files: { in_distribution, beyond, axes = { { name, evaluation }, ... } }, axes
+-- for each set of axes on which lines are beyond, if there are several.
 local function parts_of(evaluation, axis, reach)
   local within, beyond = {}, {}
   for _, line in ipairs(evaluation.lines) do
@@ -153,7 +152,7 @@ local function parts_of(evaluation, axis, reach)
     axes = #several > 1 and several or nil }
 end
 
--- Names of the lists that an evaluation has: those for which some line has a value.
+-- Names of the lists that an evaluation has: those with a value in some line.
 local function lists_there(lines)
   local has = { accuracy = true, exact_match = true, loss = true }
   for _, line in ipairs(lines) do
@@ -166,9 +165,9 @@ local function lists_there(lines)
   return has
 end
 
--- Finishes the evaluations of a run, or of one loudness of its noise, once all lines were added. finite: its splits are
--- the sets of dataset files, { reach, weighted, known }: the longest training length, nil where lines state which axes
--- are beyond it; whether scores are means over examples; whether either is known. Their parts are then in `parts`.
+-- Finishes the evaluations of a run, or of one level of its noise, after all lines were added. finite: its splits are
+-- the sets of dataset files, { reach, weighted, known }: the longest training length, nil if lines state which axes are
+-- beyond it; whether scores are means over examples; whether either is known. Their parts are then in `parts`.
 function M.close(of, finite)
   for _, split in ipairs(M.SPLITS) do
     local evaluation = of[split]

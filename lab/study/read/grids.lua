@@ -10,7 +10,7 @@ local wording = require("base.wording")
 
 local M = {}
 
--- How many numbers of an axis: "9 lengths 60..500", "length 60", "3 values of digits 6..50".
+-- The numbers of an axis, in words: "9 lengths 60..500", "length 60", "3 values of digits 6..50".
 local function numbers_text(axis, lengths)
   local first, last = lengths[1], lengths[#lengths]
   if #lengths == 1 then
@@ -37,7 +37,7 @@ function M.of(run, evaluation)
   return { text = text, key = ("%s %s"):format(run.axis, table.concat(evaluation.lengths, ",")) }
 end
 
--- The grid of most runs of a list on a set; of equally many the first. nil of no run.
+-- The grid of most runs of a list on a set; among equally frequent ones the first. nil for no run.
 function M.usual(list, set)
   local grids = lists.map(list, function(run)
     local evaluation = runs.evaluation(run, set)

@@ -1,9 +1,9 @@
 -- Human accuracies, puzzle by puzzle: a table with a row for each puzzle, and trials of participants.
 --
--- Input: the path of a CSV file and the puzzles of the runs: { count, vectors, run }, how many puzzles there are, the
--- vectors of each, and a run that has these numbers. Output: lists by puzzle, from 1 on; or nil and a message with
--- file, line and column.
--- Invariants: a puzzle is there once; shares are from 0 to 1; files with another number of puzzles are refused.
+-- Input: the path of a CSV file and the puzzles of the runs: { count, vectors, run }: the number of puzzles, the
+-- vectors of each, and a run with these numbers. Output: lists by puzzle, from 1 on; or nil and a message with file,
+-- line and column.
+-- Invariants: each puzzle occurs once; shares are from 0 to 1; files with another number of puzzles are refused.
 
 local diagnostics = require("base.diagnostics")
 local input = require("base.input")
@@ -35,7 +35,7 @@ local function wrong(path, row, column, found, expected)
   return ("%s: line %d: %s: found %s; expected %s"):format(path, row + 1, column, diagnostics.show(found), expected)
 end
 
--- The number of each row's puzzle, from 1 on: by its id, which counts from 0 or from 1, or by its place.
+-- The number of each row's puzzle, from 1 on: by its id, which counts from 0 or from 1, or by the row's place.
 local function numbers_of(file, path, count)
   local numbers, seen, first = {}, {}, nil
   for i, row in ipairs(file.rows) do
@@ -56,7 +56,7 @@ local function numbers_of(file, path, count)
   return numbers
 end
 
--- The share that people got right of every puzzle. column: its name; nil: the last column.
+-- The share of correct human answers for every puzzle. column: its name; nil: the last column.
 function M.accuracy(path, column, puzzles)
   local file, message = read(path)
   if not file then
@@ -88,7 +88,7 @@ function M.accuracy(path, column, puzzles)
   return accuracy
 end
 
--- The mean of values, { number, value }, by their numbers.
+-- The mean of values, { number, value }, for each number.
 local function means_by_number(list)
   local means = {}
   for _, of in ipairs(lists.group(list, function(one) return one.number end)) do
@@ -97,8 +97,8 @@ local function means_by_number(list)
   return means
 end
 
--- Trials as a list of participants { name, share }, share[puzzle] being nil where one has not seen it. Items count from
--- 1; those beyond the puzzles are other trials, and left out.
+-- Trials as a list of participants { name, share }; share[puzzle] is nil for a puzzle that a participant has not seen.
+-- Items count from 1; items beyond the puzzles are other trials, and left out.
 function M.trials(path, puzzles)
   local file, message = read(path)
   if not file then
@@ -129,7 +129,7 @@ function M.trials(path, puzzles)
   return people
 end
 
--- Means over participants of each puzzle's share, nil where no participant has seen it.
+-- Means over participants of each puzzle's share, nil if no participant has seen it.
 function M.means(people, count)
   local means = {}
   for number = 1, count do

@@ -8,13 +8,13 @@ local measures = require("spec.measures")
 
 local M = { of = measures.of, NAMES = measures.NAMES }
 
--- How answers of generative models come about, before "evaluations" and "accuracy".
+-- The decodings of generative models, in words before "evaluations" and "accuracy".
 M.decodings = { greedy = "greedy", teacher_forced = "teacher-forced" }
 
 -- Percentages above which a seed generalises: for the metric of a paper, and for exact match.
 local PAPERS, EXACT = 90, 99
 
--- The resolved specs that are known of a cell: its own, or those in the folders of its runs.
+-- The known resolved specs of a cell: its own, or those in the folders of its runs.
 local function is_generative(cell)
   if cell.spec and cell.spec.resolved then
     return measures.is_generative(cell.spec.resolved)
@@ -22,14 +22,14 @@ local function is_generative(cell)
   return lists.find(cell.runs, function(run) return measures.is_generative(run.facts.spec) end) ~= nil
 end
 
--- Whether a study shows numbers that a paper prints, or its setting.
+-- Whether a study shows numbers from a paper, or its setting.
 local function is_of_paper(study)
   return lists.find(study.report or {}, function(item)
     return type(item) == "table" and (item.published or item.setting)
   end) ~= nil
 end
 
--- The criterion of a study that names none: 90% of the metric that a paper prints, 99% exact match otherwise.
+-- The default criterion of a study: 90% of the metric that a paper prints, 99% exact match otherwise.
 local function default_criterion(study, metric)
   if is_of_paper(study) and M.of[metric].unit == "percent" then
     return { metric = metric, above = PAPERS }
@@ -37,11 +37,11 @@ local function default_criterion(study, metric)
   return { metric = "exact_match", above = EXACT }
 end
 
--- The study's `scored`, { split, select, metric, generalises }, completed by defaults; select is nil where no set is
--- named (chosen_rate.lua). asked: a metric that replaces the study's, whose criterion is kept; nil for its own.
+-- The study's `scored`, { split, select, metric, generalises }, completed by defaults; select is nil if no set is named
+-- (chosen_rate.lua). asked: a metric that replaces the study's, whose criterion stays; nil for its own.
 function M.scored(study, given, asked)
   local scored = { split = given.split or "test", select = given.select, metric = given.metric }
-  -- Papers print accuracy; otherwise exact match counts where a model answers token by token.
+  -- Papers print accuracy; otherwise exact match counts for a model that answers token by token.
   scored.metric = scored.metric
     or not is_of_paper(study) and lists.find(study.cells, is_generative) and "exact_match" or "accuracy"
   scored.generalises = given.generalises or default_criterion(study, scored.metric)
@@ -54,7 +54,7 @@ function M.criterion_text(criterion)
   return ("%s above %g%%"):format(M.of[criterion.metric].title, criterion.above)
 end
 
--- Whether a score of the criterion's metric, in percent, generalises; nil of none.
+-- Whether a score of the criterion's metric, in percent, generalises; nil without a score.
 function M.generalises(score, criterion)
   return score and score > criterion.above
 end

@@ -1,4 +1,4 @@
--- Numbers that papers print: CSV files under spec/published, and the settings they were measured in.
+-- Numbers that papers print: CSV files under spec/published, and the settings of their measurements.
 --
 -- Input: a project and a name such as "ruoss_2023/table1". Output: { name, path, columns, rows }, rows as maps from
 -- column to text; or nil and a message.
@@ -10,7 +10,7 @@ local M = {}
 
 local FOLDER = "spec/published/"
 
--- The field in quotes that starts at `at`, and where it ends; nil where its end is missing.
+-- The field in quotes that starts at `at`, and its end; nil if the end is missing.
 local function quoted_field(line, at)
   local text, after = "", at + 1
   while true do
@@ -26,7 +26,7 @@ local function quoted_field(line, at)
   end
 end
 
--- One line of CSV as a list; nil where a quote is not closed. A field in quotes may hold commas, and quotes twice.
+-- One line of CSV as a list; nil if a quote is not closed. A field in quotes may hold commas, and doubled quotes.
 function M.fields(line)
   local fields, at = {}, 1
   repeat
@@ -83,7 +83,7 @@ function M.read(project, name)
   return parsed
 end
 
--- Whether the columns of a row have the values of key, as text; columns that the file lacks are not compared.
+-- Whether the columns of a row have the values of key, as text; columns that the file lacks are ignored.
 function M.fits(row, key)
   for name, value in pairs(key) do
     if row[name] ~= nil and row[name] ~= tostring(value) then
@@ -93,8 +93,8 @@ function M.fits(row, key)
   return true
 end
 
--- A number of the row whose columns have the values of key, compared as text; columns that the file lacks are not
--- compared. nil where the paper has none; and how many rows fit: with more than one, the first is taken.
+-- A number of the row whose columns have the values of key, compared as text; columns that the file lacks are ignored.
+-- nil if the paper has none; second the number of rows that fit: the first of them counts.
 function M.lookup(published, key, column)
   local rows = lists.filter(published.rows, function(row) return M.fits(row, key) end)
   return rows[1] and tonumber(rows[1][column]), #rows

@@ -1,7 +1,7 @@
 -- Readings that a run used, where a paper and its released code differ or a paper leaves a choice open.
 --
--- Input: a run (runs.lua). Output: a list of { question, answer }, in a fixed order, of those that its spec decides; a
--- field that an older run lacks counts as its default. docs/reports.md explains each.
+-- Input: a run (runs.lua). Output: a list of { question, answer }, in a fixed order, for the readings that its spec
+-- decides; a field that an older run lacks has its default. docs/reports.md explains each reading.
 
 local lists = require("base.lists")
 
@@ -11,7 +11,7 @@ local M = {}
 
 M.TITLE = "Readings (interpretations) that the runs used, where papers leave a choice open or code differs"
 
--- A field that may be false, or its default where it is absent.
+-- A field that may be false, or its default if it is absent.
 local function flag(spec, path, default)
   local parent, name = path:match("^(.*)%.([^.]+)$")
   local at = get(spec, parent)
@@ -58,7 +58,7 @@ end
 
 local LOSSES = { all = "all, masked ones, too", counted = "those that count (mask 1)" }
 
--- Each returns the answer, or nil where the spec and the other facts of run.json do not raise the question.
+-- Each function returns the answer, or nil if the spec and the other facts of run.json do not raise the question.
 local QUESTIONS = {
   { "randomized distances", function(spec)
     if is_randomized(spec) and (kind_of(get(spec, "encoding.relative")) ~= "none" or get(spec, "encoding.score")) then
@@ -113,7 +113,7 @@ local QUESTIONS = {
   end },
 }
 
--- Steps come from where the run ended: flags go over the spec.
+-- The readings of a run. Its end gives the steps, since flags override the spec.
 function M.of(run)
   local spec = run.facts.spec
   return lists.map(spec and QUESTIONS or {}, function(question)

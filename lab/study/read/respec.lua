@@ -1,8 +1,8 @@
--- The text of a spec file from a resolved spec, as run.json has it.
+-- The text of a spec file from the resolved spec in a run.json.
 --
--- Input: the table as run_files.lua reads it. Output: Lua text that resolves to the same table, so that a run can be
--- planned and built long after its spec was changed; or nil and the reason, where the spec names files of the user's
--- own, or has fields that no spec of this version has. The caller compares the plan digests to see that it is the same.
+-- Input: the table from run_files.lua. Output: Lua text that resolves to the same table, so that a run can be planned
+-- and built long after its spec was changed; or nil and the reason, if the spec names files of the user's own, or has
+-- fields that no spec of this version has. The caller compares the plan digests to verify that the plan is the same.
 -- Invariant: the text is one table of known fields, whatever the strings of the input contain.
 
 local canonical = require("base.canonical")
@@ -19,7 +19,7 @@ local LEFT_OUT = { id = true, source = true }
 
 local write_value
 
--- The fields of a table, by their names.
+-- Writes the fields of a table, in the order of their names.
 local function write_fields(from, write)
   local parts = lists.map(canonical.sorted_keys(from), function(name)
     return ("%s = %s"):format(name, (write or write_value)(from[name]))
@@ -44,8 +44,8 @@ function write_value(value)
   return write_fields(value)
 end
 
--- "sum(8, i: term)" of a printed formula as a spec writes it, in one walk over its brackets. A formula with unclosed
--- brackets is left as it is: the spec is no valid Lua then.
+-- A printed formula with "sum(8, i: term)" in the form of a spec, in one walk over its brackets. A formula with
+-- unclosed brackets is unchanged: the spec is then no valid Lua.
 local function write_sums(text)
   local parts, closers, at = {}, {}, 1
   for bracket, behind in text:gmatch("([()])()") do
@@ -62,8 +62,8 @@ local function write_sums(text)
   return table.concat(parts) .. text:sub(at)
 end
 
--- A formula as expression/text.lua prints it, as the function that it was traced from might have been. Constants that
--- have become numbers of the formula are read, too: a parameter that is not is an error.
+-- A formula from expression/text.lua as a function from which it can be traced. Constants that became numbers of the
+-- formula are read, too: an unread parameter is an error.
 local function write_score(formula, parameters)
   local lines = {}
   for _, name in ipairs(canonical.sorted_keys(parameters or {})) do
@@ -92,8 +92,8 @@ local function write_parameter(p)
   return "{ " .. table.concat(out, ", ") .. " }"
 end
 
--- A facet of a family with the fields that the resolved spec leaves out at their defaults: it is laid upon that of all
--- families, which may have other values there.
+-- A facet of a family with the fields that the resolved spec leaves out at their defaults: the facet of all families
+-- may have other values there, and this one is laid upon it.
 local function whole(facet, value)
   if value.kind == "none" then
     return value
@@ -141,11 +141,11 @@ local function foreign(from, path)
   return strange and ("its %sscore is no formula"):format(path) or nil
 end
 
--- Files of the user's own, and fields without a text: they keep the values of the other spec.
+-- Files of the user's own, and fields without a text form: they keep the values of the other spec.
 local STAYS = { id = true, source = true, init = true, ["task.source"] = true, ["task.data"] = true,
   ["task.validation"] = true, ["model.source"] = true, ["encoding.score"] = true, ["encoding.parameters"] = true }
 
--- The value that a missing field stands for: the one that resolved specs leave out, or nil.
+-- The value of a missing field: the one that resolved specs leave out, or nil.
 local function absent(path)
   local field = schema.at[path]
   local value = field and field.left_out ~= "empty" and field.left_out or nil
@@ -168,7 +168,7 @@ local function add_sets(list, want, have, path)
   end
 end
 
--- The words of --set that make a resolved spec of another one, as far as they can.
+-- The words of --set that turn one resolved spec into another, as far as possible.
 function M.sets(want, have)
   local list = {}
   add_sets(list, want, have, "")

@@ -1,9 +1,8 @@
 -- The one reader of run folders: run.json, eval.jsonl and metrics.jsonl, and the notes of sweep next to them.
 --
 -- Input: folders. Output: values that fit run_shapes.lua, or nil and a line on the damage: file, field, the value found
--- and the one expected. nil alone: there is no such file.
--- Invariants: writes nothing; opens regular files alone, of bounded size; a torn last line, as a killed trainer leaves
--- it, is no damage: it is skipped and noted.
+-- and the one expected. nil alone: the file does not exist. Invariants: writes nothing; opens only regular files of
+-- bounded size; a torn last line, as a killed trainer leaves it, is no damage: it is skipped and noted.
 
 local diagnostics = require("base.diagnostics")
 local evaluation_lines = require("lab.study.read.evaluation_lines")
@@ -29,7 +28,7 @@ function M.line_of(name, problem, number)
     field and field .. ": " or "", problem.found, problem.expected))
 end
 
--- A resolved spec is long, and all runs of a digest have the same: each text is decoded and compared once.
+-- Decoded specs by text: a resolved spec is long, and all runs of a digest have the same.
 local specs = {}
 
 local function spec_of(text)
@@ -40,7 +39,7 @@ local function spec_of(text)
   return specs[text]
 end
 
--- Decoded facts; known: their spec is one that fits.
+-- Decodes the facts of a run.json; known: their spec fits.
 local function decode_facts(text)
   local _, front = text:find('"spec":', 1, true)
   local spec = front and text:match("^%b{}", front + 1)
@@ -61,8 +60,8 @@ function M.place(dir)
   return { id = id, digest = digest, name = name }
 end
 
--- Parts of the name of a run's folder, as texts: { rate, seed, data }; data: the first digits of the SHA-256 of the
--- file that it was trained on, absent for other runs and for those of older versions.
+-- Parts of the name of a run's folder, as texts: { rate, seed, data }; data: the first digits of the SHA-256 of its
+-- training file, absent for runs without a file and for runs of older versions.
 function M.named(name)
   local rate, seed, rest = name:match("^lr(.-)%-seed(%d+)(.*)$")
   return { rate = rate, seed = seed, data = rest and rest:match("^%-data(" .. ("[0-9a-f]"):rep(M.DATA_DIGITS) .. ")") }
@@ -89,7 +88,7 @@ local function misplaced(facts, place)
     and problem("data.train_sha256", digest, named.data .. "..., as its folder is called") or nil
 end
 
--- run.json of a folder. place: as M.place gives it; absent where the folder may be called anything.
+-- run.json of a folder. place: from M.place; absent if the folder may have any name.
 function M.facts(dir, place)
   local name = "run.json"
   local text, problem = input.read(dir .. "/" .. name, run_shapes.LARGEST[name])
@@ -113,7 +112,7 @@ function M.facts(dir, place)
   return facts
 end
 
--- Whether a run ended in an error: neither well nor by a signal.
+-- Whether a run ended in an error: neither with success nor by a signal.
 function M.has_failed(exit)
   return exit ~= nil and exit ~= 0 and exit ~= STOPPED
 end
@@ -135,7 +134,7 @@ local function each_line(dir, name, notes, take)
   return damage or problem and M.line_of(name, problem)
 end
 
--- Calls take(row) for each line of which read(line) makes a row; read returns nil and a problem otherwise.
+-- Calls take(row) for each line that read(line) turns into a row; read returns nil and a problem for damaged lines.
 local function each_row(dir, name, notes, take, read)
   return each_line(dir, name, notes, function(line)
     local row, problem = read(line)
@@ -162,8 +161,8 @@ function M.evaluations(dir, notes, take, facts)
   return each_row(dir, "eval.jsonl", notes, take, evaluation_lines.reader(facts))
 end
 
--- Calls take(row) for every line of metrics.jsonl: numbers by name, with `step` always there. Older lines of generative
--- models call their teacher-forced accuracy accuracy. Returns nil, or what is damaged.
+-- Calls take(row) for every line of metrics.jsonl: numbers by name, always with `step`. Older lines of generative
+-- models name their teacher-forced accuracy accuracy. Returns nil, or what is damaged.
 function M.metrics(dir, notes, take, facts)
   local generative = facts and measures.is_generative(facts.spec)
   return each_row(dir, "metrics.jsonl", notes, take, function(line)
@@ -178,7 +177,7 @@ function M.metrics(dir, notes, take, facts)
   end)
 end
 
--- The last whole line of a file, decoded. It is looked for from the end: a pattern would try every byte before it.
+-- The last whole line of a file, decoded. The search runs from the end: a pattern would try every byte before it.
 local function last_line(path, shape)
   local text = (input.tail(path, TAIL) or ""):reverse()
   local close = text:find("\n", 1, true)
@@ -186,13 +185,13 @@ local function last_line(path, shape)
   return line and (decode_line(line, shape)) or nil
 end
 
--- The last whole line of metrics.jsonl, decoded; nil where there is none.
+-- The last whole line of metrics.jsonl, decoded; nil if there is none.
 function M.last_metrics(dir)
   return last_line(dir .. "/metrics.jsonl", run_shapes.metrics)
 end
 
--- The last whole line of eval.jsonl; nil where there is none. split_of: as M.splits gives it for a sampled task, whose
--- older lines get the splits of today; nil for others.
+-- The last whole line of eval.jsonl; nil if there is none. split_of: from M.splits for a sampled task, whose older
+-- lines get the current splits; nil for other tasks.
 function M.last_evaluation(dir, split_of)
   local row = last_line(dir .. "/eval.jsonl", run_shapes.evaluation)
   if row and split_of and row.by.length and (row.split == "train" or row.split == "test") then
@@ -230,7 +229,7 @@ function M.find(root)
   return lists.filter(below(below(below({ root }, problems), problems), problems), has_run), problems
 end
 
--- The folder of runs that a folder lies in, be that of an id, of a digest or of a run; nil where it is none of these.
+-- The folder of runs around the folder of an id, of a digest or of a run; nil for any other folder.
 function M.around(dir)
   local level = { dir }
   for up = 3, 1, -1 do
@@ -243,7 +242,7 @@ function M.around(dir)
 end
 
 -- Notes of sweep on the studies that ran in a folder: a list of { study, path, scale, set }, by name; and messages on
--- damaged ones. The folder may hold other JSON files: one without `study` is no note.
+-- damaged notes. The folder may hold other JSON files: a file without `study` is no note.
 function M.records(root)
   local list, problems = {}, {}
   for _, name in ipairs(names_in(root)) do

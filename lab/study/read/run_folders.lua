@@ -1,11 +1,11 @@
--- The folder of a run among those of its plan. Runs that were trained on a file are called after its bytes, but for
--- those of versions before: "lr0.001-seed0-data1a2b3c4d", "lr0.001-seed0".
+-- The folder of a run among those of its plan. Names of runs that were trained on a file contain its digest, except in
+-- earlier versions: "lr0.001-seed0-data1a2b3c4d", "lr0.001-seed0".
 --
 -- Input: the folder of all runs, that of a plan below it ("<id>/<digest>"), the name of a run without its data
--- ("lr0.001-seed0"), and data, nil for a run without a file, else { path, digest (nil where there is no such file),
--- counts (masked labels leave the loss) }. Output: where the trainer puts the run, below the folder of all runs; and
--- others, runs of that name that it leaves alone: a list of { dir, digest, masked }, or nil. masked: it was trained on
--- the same file, and on labels with mask 0, too. Writes nothing.
+-- ("lr0.001-seed0"), and data, nil for a run without a file, else { path, digest (nil if the file does not exist),
+-- counts (masked labels leave the loss) }. Output: the folder that the trainer takes, below the folder of all runs; and
+-- others, runs of that name that the trainer does not use: a list of { dir, digest, masked }, or nil. masked: the run
+-- was trained on the same file, but also on labels with mask 0. Writes nothing.
 
 local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")
@@ -25,7 +25,7 @@ local function has_masks(data)
   return masked[data.digest]
 end
 
--- Existing runs of that name: { name, facts }. seen: the names in folders that were listed before.
+-- Existing runs of that name: { name, facts }. seen: the names in folders that were listed earlier.
 local function find(root, plan, name, seen)
   local folder, pattern = root .. "/" .. plan, "^%-data" .. ("[0-9a-f]"):rep(run_files.DATA_DIGITS) .. "$"
   seen[folder] = seen[folder] or write.names(folder)
@@ -50,7 +50,7 @@ local function newest(list)
   return last
 end
 
--- The name of a run's folder where there is none yet.
+-- The name of a new run's folder.
 function M.fresh_name(name, data)
   return data and data.digest and ("%s-data%s"):format(name, data.digest:sub(1, run_files.DATA_DIGITS)) or name
 end
@@ -64,14 +64,15 @@ local function own_name(list, name, data)
   local own, found = M.fresh_name(name, data), nil
   for _, one in ipairs(list) do
     local is_older = one.name == name and digest_of(one.facts) == data.digest
-    -- Earlier versions did not record what a loss is over: labels that are masked now may have been trained on.
+    -- Earlier versions did not record which labels the loss covers: they may have trained on labels that are masked
+    -- now.
     local is_masked = is_older and data.counts and one.facts.loss == nil and has_masks(data)
     found = (one.name == own or is_older and not is_masked) and one.name or found
   end
   return found or own -- if both exist, the later one, whose name holds its data
 end
 
--- seen: a table that lives as long as one look at all runs.
+-- seen: a cache of folders' contents for one pass over all runs.
 function M.of_run(root, plan, name, data, seen)
   if not data then
     return plan .. "/" .. name

@@ -1,8 +1,9 @@
 -- THE table of valid contents of a run's files: types, ranges and patterns of every field.
 --
--- Input: none; the fields of a spec come from schema.lua. Output: shapes (shapes.lua): facts (run.json), evaluation and
+-- Input: none; schema.lua gives the fields of a spec. Output: shapes (shapes.lua): facts (run.json), evaluation and
 -- metrics (a line of eval.jsonl and of metrics.jsonl), record (the note of sweep next to the runs); and the largest
--- sizes of the files. A field that is not here is one of a later version: it is shown where all are, and never read.
+-- sizes of the files. A field that is not listed here comes from a later version: it is shown with the others, and
+-- never read.
 
 local axes = require("spec.task.axes")
 local attention_lines = require("spec.attention_lines")
@@ -126,10 +127,10 @@ local OF_FACTS = { required = { "id", "digest", "spec", "seed", "learning_rate" 
 
 M.facts = shapes.object(FACTS, OF_FACTS)
 
--- The shape of run.json where its spec was compared already.
+-- The shape of a run.json whose spec was compared already.
 M.facts_beside_spec = shapes.object(setmetatable({ spec = shapes.object({}) }, { __index = FACTS }), OF_FACTS)
 
--- The accuracy that a line lacks, although some examples were counted; nil where nothing is missing.
+-- The accuracy that a line lacks although it counts examples; nil if nothing is missing.
 function M.unmeasured(line)
   if line.accuracy or line.counted == 0 then
     return nil

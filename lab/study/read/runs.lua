@@ -1,18 +1,18 @@
--- Runs: what run_files.lua reads of a folder, put together.
+-- Runs: the contents of their folders, which run_files.lua reads.
 --
 -- Input: a folder. Output: run = { dir, id, digest, seed, learning_rate, facts, state, exit, in_distribution, between,
--- beyond, train, test, validation, axis, decoding, during, notes, damaged }: facts is run.json; the six are the last
--- evaluations (evaluations.lua), of sampled tasks the first three by length and that of the validation stream, of
--- finite data those of its sets. test is always what is scored unless somebody says otherwise: of sampled tasks beyond,
--- or else between; and train of sampled tasks is in_distribution. axis says what the numbers of evaluations are:
--- "length", or the first axis that they went by. parts: of finite data, what of test is in_distribution and beyond
--- (evaluations.lua). decoding, of generative models: "greedy" or "teacher_forced", that of all evaluations of the run;
--- other_decoding: there are lines of the other, too, or there are no others where greedy was wanted. during: see
--- evaluations_in_training.lua; notes says what could not be read. novel: examples that were trained on were left out of
--- what is held out. state is "evaluated" or one of UNSCORED. within: nothing was to be evaluated beyond training, and
--- test is what was within; seen: on the very examples of training. noisy: where embeddings had noise, { [deviation] = {
--- axis, test, ... } }, each an evaluation as above; those of the run itself are of the least deviation.
--- Invariants: writes nothing; a damaged run has no facts and no numbers, and `damaged` is true.
+-- beyond, train, test, validation, axis, decoding, during, notes, damaged }: facts is run.json. The six sets are the
+-- last evaluations (evaluations.lua): for sampled tasks the first three by length, and the validation stream; for
+-- dataset files those of their sets. test is the scored evaluation by default: for sampled tasks beyond, or else
+-- between; train of sampled tasks is in_distribution. axis names the numbers of evaluations: "length", or the first
+-- axis that they went by. parts: for dataset files, the parts of test that are in_distribution and beyond
+-- (evaluations.lua). decoding, for generative models: "greedy" or "teacher_forced", that of all evaluations of the run;
+-- other_decoding: there are lines of the other decoding, too, or greedy was requested and there are only others.
+-- during: see evaluations_in_training.lua. notes: what could not be read. novel: held-out sets exclude examples of
+-- training. state is "evaluated" or one of UNSCORED. within: no evaluation beyond training was requested, and test is
+-- within; seen: test has the very examples of training. noisy: with noise on embeddings, { [deviation] = { axis, test,
+-- ... } }, each an evaluation as above; those of the run itself have the least deviation. Invariants: writes nothing; a
+-- damaged run has no facts and no numbers, and `damaged` is true.
 
 local axes = require("spec.task.axes")
 local evaluations_in_training = require("lab.study.read.evaluations_in_training")
@@ -24,15 +24,15 @@ local tasks = require("spec.task.tasks")
 
 local M = {}
 
--- The states of a run besides "evaluated", which means: it ended and has accuracies beyond the training lengths.
--- missing: it has no folder; waiting: its cell is made from another cell's run, which has not ended or is gone; failed:
--- it ended in an error; unfinished: it still runs, or was stopped or killed; not evaluated: it ended without
--- accuracies; damaged: its files are not as trainers write them.
+-- The states of a run other than "evaluated" (it ended and has accuracies beyond the training lengths). missing: it has
+-- no folder; waiting: its cell is made from another cell's run, which has not ended or is gone; failed: it ended in an
+-- error; unfinished: it still runs, or was stopped or killed; not evaluated: it ended without accuracies; damaged: its
+-- files have invalid contents.
 M.UNSCORED = { "missing", "waiting", "failed", "unfinished", "not evaluated", "damaged" }
 
 M.FRAME = axes.FRAME
 
--- A line whose embeddings had noise, as if there were none, with the deviation; of others themselves.
+-- A line with noise on embeddings, as if without noise, and the deviation; other lines unchanged.
 local function without_noise(row)
   local noise = row.by and row.by[axes.NOISE]
   if not noise then
@@ -46,7 +46,8 @@ local function without_noise(row)
   return quiet, noise
 end
 
--- Adds one line to `of`: evaluations with noise are kept apart; those with the least deviation are also the run's own.
+-- Adds one line to `of`: evaluations with noise are stored apart; those with the least deviation are also the run's
+-- own.
 local function take(run, of, row, least)
   local quiet, noise = without_noise(row)
   if row.split == "during" then
@@ -64,7 +65,7 @@ end
 local DIGESTS = { train = { "train_sha256" }, test = { "eval_sha256" }, validation = { "validation_sha256" } }
 local ALL_DIGESTS = { "train_sha256", "eval_sha256", "validation_sha256" }
 
--- Whether a line is of the files that run.json names; one that names no file is.
+-- Whether a line is of the files that run.json names; a line that names no file counts as one.
 local function is_of_its_data(run, row)
   local data, set = run.facts.data, row.set or row.split
   return not row.data or not data or lists.find(DIGESTS[set] or ALL_DIGESTS, function(key)
@@ -76,8 +77,8 @@ local function has_evaluation(of)
   return of ~= nil and lists.find(evaluations.SPLITS, function(split) return of[split] end) ~= nil
 end
 
--- Evaluations of a generative model are either on its own answers or with the target given (teacher-forced): a run has
--- those of the decoding that its spec sets, or the others if there are none. by: lines by decoding, "" of other models.
+-- Chooses the evaluations of a generative model, which are either on its own answers or teacher-forced: those of the
+-- decoding that its spec sets, or the others if there are none. by: lines by decoding, "" for other models.
 local function choose_decoding(run, by)
   local wanted = lists.at(run.facts, "spec.eval.decoding") or "greedy"
   local other = wanted == "greedy" and "teacher_forced" or "greedy"
@@ -90,7 +91,7 @@ local function choose_decoding(run, by)
   return by[run.decoding]
 end
 
--- Reads eval.jsonl without lines of other evaluation seeds than the standard one, of other files than run.json names,
+-- Reads eval.jsonl, except lines of other evaluation seeds than the standard one, of other files than run.json names,
 -- and of another choice about trained examples than the spec's. Returns the evaluations, and what is damaged, or nil.
 local function read_evaluations(run)
   local by, novel = {}, lists.at(run.facts, "spec.eval.novel") ~= false
@@ -106,13 +107,13 @@ local function read_evaluations(run)
   return choose_decoding(run, by) or { axis = run.axis, during = {} }, damage
 end
 
--- Whether a run was trained on examples of a file. Its lengths are then in run.json, not in the spec.
+-- Whether a run was trained on examples of a file; run.json, not the spec, then has its lengths.
 local function has_data(run)
   return lists.at(run.facts, "spec.task.data") ~= nil
 end
 
--- The lengths of section.lengths of a run's spec as a list; of examples of a file, those that the trainer met there.
--- Empty where there are none, or none are recorded.
+-- The lengths of section.lengths of a run's spec as a list; for examples of a file, the lengths in training. Empty if
+-- there are none, or none are recorded.
 function M.lengths(run, section)
   if has_data(run) then
     return section == "train" and run.facts.train_lengths or {}
@@ -120,7 +121,7 @@ function M.lengths(run, section)
   return tasks.lengths(lists.at(run.facts, "spec." .. section .. ".lengths"))
 end
 
--- Whether the splits of a run's lines are the sets of finite data.
+-- Whether the splits of a run's lines are the sets of dataset files.
 local function is_finite(run)
   return run.facts.data ~= nil or has_data(run)
 end
@@ -131,7 +132,7 @@ local function count_untrained_lengths(run)
   return lists.count(M.lengths(run, "eval"), function(n) return not trained[n] end)
 end
 
--- Facts of dataset files for evaluations.close; nil of sampled tasks.
+-- Facts of dataset files for evaluations.close; nil for sampled tasks.
 local function finite_of(run)
   if not is_finite(run) then
     return nil
@@ -141,7 +142,7 @@ local function finite_of(run)
     known = #lengths > 0 or run.facts.data ~= nil and run.facts.data.by ~= nil }
 end
 
--- Copies the evaluations into the run, or into one loudness of its noise, with the scored one in `test`.
+-- Copies the evaluations into the run, or into one level of its noise, with the scored one in `test`.
 local function settle(run, of, finite)
   evaluations.close(of, finite)
   of.test, of.train = of.test or of.beyond or of.between, of.train or of.in_distribution
@@ -150,7 +151,7 @@ local function settle(run, of, finite)
   end
 end
 
--- A run that is to be evaluated at nothing but training lengths is scored there; one on a third set alone, on that.
+-- Sets the score of a run that was evaluated at training lengths only, or on a third set alone.
 local function score_within(run)
   local finite = is_finite(run)
   run.test = run.test or finite and run.validation or nil
@@ -179,13 +180,13 @@ local function state_of(run)
   return whole and "evaluated" or exit == 0 and "not evaluated" or "unfinished"
 end
 
--- A run whose files are damaged: only the damage is shown.
+-- A run whose files are damaged: it shows only the damage.
 local function damaged(dir, damage)
   return { dir = dir, notes = { damage }, during = {}, facts = {}, state = "damaged", damaged = true }
 end
 
--- Reads one folder; nil where it has no run.json. place: the names of the folders it lies in, as run_files.place gives
--- them; nil where they may have any names.
+-- Reads one folder; nil if it has no run.json. place: the names of its parent folders, from run_files.place; nil if
+-- they may have any names.
 function M.read(dir, place)
   local facts, damage = run_files.facts(dir, place)
   if not facts then
@@ -218,7 +219,7 @@ local function note_damage(run, damage)
   end
 end
 
--- metrics.jsonl as a list of rows, numbers by name; empty where it is damaged, which is noted.
+-- metrics.jsonl as a list of rows, numbers by name; empty if it is damaged, which is noted.
 function M.metrics(run)
   local rows = {}
   local damage = run_files.metrics(run.dir, run.notes, function(row) table.insert(rows, row) end, run.facts)
@@ -226,8 +227,8 @@ function M.metrics(run)
   return damage and {} or rows
 end
 
--- Seconds of training after steps, { { step, seconds }, ... }; empty where metrics.jsonl does not have them, or is
--- damaged, which is noted.
+-- Seconds of training after steps, { { step, seconds }, ... }; empty if metrics.jsonl lacks them, or is damaged, which
+-- is noted.
 function M.clock(run)
   local marks = {}
   local damage = run_files.metrics(run.dir, run.notes, function(row)
@@ -241,14 +242,14 @@ function M.clock(run)
   return damage and {} or marks
 end
 
--- The axis of a run's evaluation in words: significant digits are no length, and stand with the width of their frame.
+-- The axis of a run's evaluation in words: for significant digits the words include the width of their frame.
 function M.axis_text(run)
   local width = run.axis == "digits" and lists.at(run.facts, "spec.task.options.width")
   return width and ("significant digits, in a frame of %d"):format(width) or run.axis
 end
 
--- The evaluation of a run by its name: a field of the run, or of finite data a part of its test, "in_distribution",
--- "beyond" or, of several axes, "beyond" with their names. nil where it has none.
+-- The evaluation of a run by its name: a field of the run, or for dataset files a part of its test, "in_distribution",
+-- "beyond" or, with several axes, "beyond" with their names. nil if it has none.
 function M.evaluation(run, name)
   local own, parts = run[name], run.parts
   if own or not parts then
@@ -259,7 +260,7 @@ function M.evaluation(run, name)
   return (lists.find(parts.axes or {}, function(part) return part.name == name end) or {}).evaluation
 end
 
--- The evaluations by length that make up a curve: of sampled tasks all of the last step, of dataset files the one of
+-- The evaluations by length that make up a curve: for sampled tasks all of the last step, for dataset files the one of
 -- this name, test unless given.
 function M.curve(run, name)
   local last = M.evaluation(run, name or "test")
@@ -278,14 +279,14 @@ function M.is_beyond(run, name)
     and evaluation.parts.beyond ~= nil)
 end
 
--- The score of an evaluated run in the unit of its metric: the mean over the lengths of an evaluation (M.percent), that
--- in `test` unless named. Others have none, and none where it was not evaluated there.
+-- The score of an evaluated run in the unit of its metric: the mean over the lengths of an evaluation (M.percent),
+-- `test` unless named. A run that was not evaluated there has none.
 function M.score(run, name, metric)
   return run.state == "evaluated" and M.percent(M.evaluation(run, name or "test"), metric) or nil
 end
 
--- The mean of an evaluation, shares in percent: the plain one over its lengths, or over all examples that there are
--- (weighted). nil of none, or where a line does not have the metric; lines without anything that counts are left out.
+-- The mean of an evaluation, shares in percent: unweighted over its lengths, or weighted over all existing examples.
+-- nil without an evaluation, or if a line lacks the metric; lines without counted labels are left out.
 function M.percent(evaluation, metric)
   metric = metric or "accuracy"
   local list = evaluation and evaluation[metric]
@@ -301,16 +302,16 @@ function M.percent(evaluation, metric)
   return weights > 0 and metrics.of[metric].factor * sum / weights or nil
 end
 
--- The evaluation of a set by its name, under noise: that of a run's `noisy`.
+-- The evaluation of a set by its name under a level of noise: from a run's `noisy`.
 function M.under_noise(run, noise, split)
   local of = run.noisy and run.noisy[noise]
   return of and (of[split] or split == "test" and (of.validation or of.train)) or nil
 end
 
--- A name that score_on takes besides those of sets: the accuracy of the last epoch's training batches.
+-- A name for score_on in addition to those of sets: the accuracy of the last epoch's training batches.
 M.EPOCH = "epoch"
 
--- The score on a set by its name alone: nil where the run was not evaluated on it. Batches of an epoch have no exact
+-- The score on a set by its name alone: nil if the run was not evaluated on it. Batches of an epoch have no exact
 -- matches.
 function M.score_on(run, split, metric)
   if split == M.EPOCH then
@@ -319,7 +320,7 @@ function M.score_on(run, split, metric)
   end
   local evaluation = M.evaluation(run, split)
   if split == "test" and run.within and not is_finite(run) then
-    return nil -- there is nothing but training lengths
+    return nil -- it has only training lengths
   elseif not evaluation and run.test and run.test.split == split then
     evaluation = run.test
   elseif is_finite(run) and evaluation and evaluation.split ~= split then
@@ -328,7 +329,7 @@ function M.score_on(run, split, metric)
   return run.state == "evaluated" and M.percent(evaluation, metric) or nil
 end
 
--- The runs at the learning rate that was chosen for a cell; none where there is no such rate, or no cell.
+-- The runs at the chosen learning rate of a cell; none without such a rate, or without a cell.
 function M.chosen(cell)
   return cell and cell.summary.best and cell.summary.best.runs or {}
 end

@@ -1,8 +1,8 @@
 -- Shapes of decoded JSON: one function compares a value with a description of it.
 --
--- Input: a value as input.decode gives it, and a shape: { type, ... } as the makers below return it. Output: nil where
--- it fits, or { field, found, expected }, the first of them. Fields that are null count as absent, and are taken away.
--- Invariants: numbers are finite, integers are integers of Lua's, nothing nests deeper than DEEPEST.
+-- Input: a value from input.decode, and a shape: { type, ... } from the makers below. Output: nil if it fits, or the
+-- first problem { field, found, expected }. Fields that are null count as absent, and are removed. Invariants: numbers
+-- are finite, integers are Lua integers, nothing nests deeper than DEEPEST.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -108,7 +108,7 @@ function judges.object(value, shape, path, depth)
   if not is_object then
     return wrong(path, value, shape)
   end
-  for _, name in ipairs(canonical.sorted_keys(value)) do -- so that the first problem is always the same one
+  for _, name in ipairs(canonical.sorted_keys(value)) do -- makes the first problem always the same one
     local of = (not shape.names or name:find(shape.names)) and (shape.fields[name] or shape.others)
     if value[name] == input.NULL then
       value[name] = nil
@@ -124,7 +124,7 @@ function judges.object(value, shape, path, depth)
   return missing(value, shape, path) or shape.more and shape.more(value, path)
 end
 
--- Whatever a later version of Longhand may write.
+-- Any value: a later version of Longhand may write it.
 function judges.any(value, shape, path, depth)
   if type(value) ~= "table" then
     return nil
@@ -136,7 +136,7 @@ function M.integer(min, max)
   return { type = "integer", min = min, max = max, expected = ("an integer from %d to %d"):format(min, max) }
 end
 
--- range: { min, max, above, below }, each where there is one.
+-- range: { min, max, above, below }, each optional.
 function M.number(range)
   local words = lists.map({ "min", "above", "max", "below" }, function(name)
     return range[name] and ("%s %s"):format(({ min = "from", max = "to" })[name] or name,

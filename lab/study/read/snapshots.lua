@@ -1,11 +1,11 @@
--- Snapshots of studies that were swept into a folder of runs: their cells as they were, whatever a spec holds now.
+-- Snapshots of studies that were swept into a folder of runs: their cells at that time, whatever a spec holds now.
 --
 --     RUNS/.studies/<study>.json         of a scale <study>@<scale>.json: title, axes, cells with their resolved specs
 --     RUNS/.studies/sources/<digest>.c   samplers, and networks (.lua), of users' own, by the digest of their bytes
 --
 -- Input: the folder of all runs, a study's name and scale. Output: M.read gives { study, path, scale, title, axes,
--- scored, cells = { { id, key, digest, swept, spec, files } } }, files by the field that names them as M.files_of has
--- them, a cell once for each plan that it had; nil where there is none, and what is damaged. Reads files, writes none.
+-- scored, cells = { { id, key, digest, swept, spec, files } } }, files from M.files_of, by the field that names them, a
+-- cell once for each of its plans; nil if there is none, and what is damaged. Reads files, writes none.
 
 local input = require("base.input")
 local run_files = require("lab.study.read.run_files")
@@ -33,14 +33,14 @@ local SHAPE = shapes.object({ study = TEXT, path = TEXT, scale = TEXT, title = T
   scored = shapes.object({}, { others = shapes.any }), cells = shapes.list(CELL, MOST_CELLS),
 }, { required = { "study", "path", "title", "axes", "cells" }, others = shapes.any })
 
--- The folder's file of a study, below the folder of all runs.
+-- The path of a study's snapshot, below the folder of all runs.
 function M.name(study, scale)
   return ("%s/%s%s.json"):format(M.FOLDER, study, scale and "@" .. scale or "")
 end
 
 local ENDINGS = { ["task.source"] = ".c", ["model.source"] = ".lua" }
 
--- The path of a copy of the file that a field names; nil where such files are not copied.
+-- The path of a copy of the file that a field names; nil for files that are not copied.
 function M.source(field, digest)
   return ENDINGS[field] and ("%s/sources/%s%s"):format(M.FOLDER, digest, ENDINGS[field])
 end
@@ -59,7 +59,7 @@ function M.read(root, study, scale)
   return value
 end
 
--- Files that are part of a spec's plan by their bytes: by field { name, digest, text (of those that are kept) }.
+-- Files whose bytes are part of a spec's plan: by field { name, digest, text (of copied files) }.
 function M.files_of(spec)
   local resolved, plan, files = spec.resolved, spec.plan, {}
   local function add(field, name, digest, text)

@@ -1,9 +1,9 @@
 -- A trained run: its folder, its checkpoint, and the trainer and the spec that belong to it.
 --
--- Input: a run's folder, or a checkpoint in one. Output: M.open gives { dir, checkpoint, info }, info being run.json as
--- run_files.lua reads it; M.with_spec the spec as project:plan returns it; M.trainer the path of a trainer of the same
--- plan digest, built where there is none. nil and a message where that is not possible.
--- Invariant: no program is started but one that was built here from a plan of that digest, or that the user names.
+-- Input: a run's folder, or a checkpoint in one. Output: M.open gives { dir, checkpoint, info }, info being run.json
+-- from run_files.lua; M.with_spec the spec from project:plan; M.trainer the path of a trainer of the same plan digest,
+-- built if there is none. nil and a message on failure. Invariant: every started program was built here from a plan of
+-- that digest, or is named by the user.
 
 local build = require("render.builds.build")
 local input = require("base.input")
@@ -17,7 +17,7 @@ local write = require("base.write")
 
 local M = {}
 
--- run.json; the folder of a run may have been moved, and be called anything.
+-- Reads run.json; the folder of a run may have been moved and renamed.
 local function read_info(dir)
   local info, damage = run_files.facts(dir)
   if not info then
@@ -54,7 +54,7 @@ function M.labels(runs)
   end)
 end
 
--- A spec of the run's digest, unchanged or with the values of run.json where they differ, and the words of --set for
+-- A spec of the run's digest, unchanged or with the values of run.json if they differ, and the words of --set for
 -- these.
 local function plan_of(project, path, info)
   local spec, message = project:find(path, {})
@@ -89,7 +89,7 @@ local function with_own_spec(project, info, use)
     end
     local data = spec and spec.plan.task.data
     if spec and (spec.plan.task.text or data and not data.made) then
-      return nil, "it names a file of its own" -- code that the user has not requested
+      return nil, "it names a file of its own" -- the user has not requested this code
     elseif not spec then
       return nil, why
     end
@@ -102,16 +102,16 @@ local function with_own_spec(project, info, use)
   return table.unpack(results, 2, results.n)
 end
 
--- The plan of run.json's spec; nil where it cannot be planned any more, or names files of the user's own.
+-- The plan of run.json's spec; nil if it can no longer be planned, or names files of the user's own.
 function M.plan(project, info)
   local text = respec.text(info.spec)
   local spec = text and project:plan_text(text, info.id, "run.json")
   return spec and spec.plan.digest == info.digest and spec.plan or nil
 end
 
--- Calls use(spec, path, sets) with the run's spec: `given`, a spec or a cell of a study, with what --set had changed
--- of it; or that of spec/runs where it is still the same, else run.json's in a temporary file. Returns what use
--- returns, or nil and a message.
+-- Calls use(spec, path, sets) with the run's spec: `given`, a spec or a cell of a study, with the changes of its --set;
+-- or the spec in spec/runs if it is still the same, else run.json's in a temporary file. Returns the results of use, or
+-- nil and a message.
 function M.with_spec(project, run, given, use)
   local info = run.info
   local path, spec, more = given or project:path("spec/runs/" .. info.id .. ".lua"), nil, nil
@@ -132,15 +132,15 @@ local function digest_of(trainer)
   return type(info) == "table" and info.digest or nil
 end
 
--- The trainer in a folder, as a shell takes it.
+-- The path of the trainer in a folder, for a shell.
 function M.program(dir)
   return (dir:sub(1, 1) == "/" and dir or "./" .. dir) .. "/trainer"
 end
 
--- A trainer for the run: `given`, which must be of its digest; one that was built before; or a new one by
--- provide(path of a spec, sets) -> folder or nil and an exit code. sets: further settings, which do not change the
--- model; a trainer with any is another one, and always provided. own: the run's spec, where the user names one. Returns
--- its path; or nil, an exit code and a message.
+-- A trainer for the run: `given`, which must be of its digest; an existing one; or a new one by provide(path of a spec,
+-- sets) -> folder or nil and an exit code. sets: further settings, which do not change the model; with settings, a new
+-- trainer is always provided. own: the run's spec, if the user names one. Returns its path; or nil, an exit code and a
+-- message.
 function M.trainer(project, run, given, provide, sets, own)
   local digest = run.info.digest
   if given then

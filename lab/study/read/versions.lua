@@ -1,9 +1,9 @@
--- Runs of a study's cell that are not of its spec as it is now: of another plan, or trained on other data.
+-- Runs of a study's cell that do not have its current spec: they have another plan, or were trained on other data.
 --
--- Input: the folder of all runs; a study { name, scale, snapshot (snapshots.lua, or nil) }; a cell as grid.lua gives
--- it, or { id } of one that is not there now. Output: M.find gives a list, the newest first, of { digest, data (SHA-256
--- of the training file, or nil), masked, dirs, facts, started }; M.words what differs from now, a list of texts. A run
--- of another plan is of the cell where the snapshot says so, or where run.json names the study and the cell. Writes
+-- Input: the folder of all runs; a study { name, scale, snapshot (snapshots.lua, or nil) }; a cell from grid.lua, or
+-- { id } of a former one. Output: M.find gives a list, the newest first, of { digest, data (SHA-256 of the training
+-- file, or nil), masked, dirs, facts, started }; M.words the differences from the current spec, a list of texts. A run
+-- of another plan belongs to the cell if the snapshot says so, or if run.json names the study and the cell. Writes
 -- nothing.
 
 local canonical = require("base.canonical")
@@ -25,7 +25,7 @@ local OUTSIDE = { id = true, source = true, eval = true, init = true, ["train.le
   ["task.eval"] = true, ["task.validation"] = true, ["task.longest"] = true, ["task.axes"] = true,
   ["task.name"] = true, ["model.source"] = true }
 
--- Fields below OUTSIDE that are part of a plan after all: those of evaluation, and the steps that a rate falls over.
+-- Fields below OUTSIDE that are part of a plan nevertheless: those of evaluation, and the steps that a rate falls over.
 local function inside(resolved)
   local falls = features.falls_over(resolved) or {}
   return { ["eval.dropout"] = resolved.eval.dropout, ["eval.noise"] = features.noise(resolved),
@@ -80,8 +80,8 @@ local function noted(study, id, digest)
   end)
 end
 
--- Adds the files of the plan whose bytes differ. If nothing else differs, one
--- whose earlier bytes are unknown is added.
+-- Adds the files of the plan whose bytes differ. If nothing else differs, a file whose earlier bytes are unknown is
+-- added.
 local function compare_files(list, study, cell, version)
   local entry, unknown = noted(study, cell.id, version.digest), nil
   local files = snapshots.files_of(cell.spec)
@@ -135,7 +135,7 @@ local function names_study(facts, study, id)
   return front:match("([^/]*)%.lua$") == study.name
 end
 
--- A cell's runs as they should be: by folder, and which of the others are of masked labels.
+-- A cell's expected runs, by folder; and those of the others that were trained on masked labels.
 local function folders_of(cell)
   local own, masked = {}, {}
   for _, run in ipairs(cell.runs or {}) do
@@ -147,7 +147,7 @@ local function folders_of(cell)
   return own, masked
 end
 
--- Whether a run has the cell's current plan and data; its seed or rate may be other than the requested ones.
+-- Whether a run has the cell's current plan and data; its seed or rate may differ from the requested ones.
 local function is_current(cell, digest, data)
   return cell.spec ~= nil and digest == cell.spec.plan.digest
     and (not cell.data or not cell.data.digest or data == cell.data.digest)
@@ -157,7 +157,7 @@ local function names_in(path, pattern)
   return lists.filter(write.names(path), function(name) return name:find(pattern) end)
 end
 
--- The runs of a cell that are not as they should be now: { dir, facts, digest, data, masked }.
+-- The runs of a cell that differ from its expected runs: { dir, facts, digest, data, masked }.
 local function strays(root, study, cell)
   local list, own, masked = {}, folders_of(cell)
   for _, digest in ipairs(names_in(root .. "/" .. cell.id, "^" .. ("%x"):rep(16) .. "$")) do
