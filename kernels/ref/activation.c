@@ -5,7 +5,7 @@
 
 static const double PI = 3.14159265358979323846;
 
-/* The argument of tanh in GELU's approximation, and in its slope. */
+/* The argument of tanh in GELU's tanh approximation and its derivative. */
 static double tanh_argument(double x) { return sqrt(2 / PI) * (x + 0.044715 * x * x * x); }
 static double tanh_argument_slope(double x) { return sqrt(2 / PI) * (1 + 3 * 0.044715 * x * x); }
 

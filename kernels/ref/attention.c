@@ -17,7 +17,7 @@ static turns key_turns(const lh_ref_attention *shape) {
     return shape->key_cosine ? (turns){shape->key_cosine, shape->key_sine} : query_turns(shape);
 }
 
-/* A copy of x[tokens][heads][head_width], rotated where the shape says so; the caller frees it. */
+/* A copy of x[tokens][heads][head_width], rotated if the shape has a rotation; the caller frees it. */
 static double *rotated(const lh_ref_attention *shape, int tokens, turns by, const double *x) {
     size_t count = (size_t)tokens * shape->heads * shape->head_width;
     double *copy = malloc(count * sizeof *copy);
@@ -33,7 +33,7 @@ static double dot(int count, const double *a, const double *b) {
     return sum;
 }
 
-/* In place; the largest score is subtracted first, so that exp cannot overflow. */
+/* Softmax in place; subtracts the largest score first, so that exp cannot overflow. */
 static void softmax(int count, double *x) {
     double largest = x[0], sum = 0;
     for (int i = 1; i < count; i++) largest = fmax(largest, x[i]);
@@ -48,7 +48,7 @@ static double at(const double *x, int i) { return x ? x[i] : 0; }
 
 static double temperature_of(const lh_ref_attention *shape) { return shape->temperature > 0 ? shape->temperature : 1; }
 
-/* The factor of a pair's weight after the softmax. */
+/* The dropout factor of a pair's weight. */
 static double kept(const lh_ref_attention *shape, int h, int i, int j) {
     return shape->keep ? shape->keep[((size_t)h * shape->tokens + i) * keys_of(shape) + j] : 1;
 }
@@ -89,7 +89,8 @@ void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double 
     free(turned_k);
 }
 
-/* From the gradient of one pair's logit, already divided by sqrt(D). dq: of the turned query. */
+/* Adds the gradients of a pair from the gradient of its logit, already divided by sqrt(D). dq: gradient of the rotated
+ * query. */
 static void pair_grad(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j,
                       double dlogit, double *dq, double *dk, const lh_ref_pair_grad *dpair) {
     int S = keys_of(shape), D = shape->head_width, C = shape->heads * D;

@@ -1,4 +1,4 @@
-/* Reference geometric attention of one sequence, from its formulas rather than by a walk; see ref.h. */
+/* Reference geometric attention of one sequence, computed directly from the formulas; see ref.h. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static double *doubles(size_t count) {
 
 static double sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
 
-/* Whether query i tries key k before key j: it is nearer, or as far and to the right. */
+/* Whether query i tries key k before key j: k is nearer, or equally far and to the right. */
 static bool is_tried_before(int i, int k, int j) {
     return k != i && (abs(i - k) < abs(i - j) || (j < i && k == 2 * i - j));
 }
@@ -62,7 +62,7 @@ static double match(const lh_ref_geometric *shape, const double *q, const double
     return dot(D, q + i * C + h * D, key) + dot(D, shape->content_bias + h * D, key);
 }
 
-/* The logits of one query; its own is -infinity. */
+/* The logits of one query; that of the query with itself is -infinity. */
 static void logits_of(const lh_ref_geometric *shape, const double *q, const double *k, int h, int i, double *logit) {
     for (int j = 0; j < shape->tokens; j++)
         logit[j] = j == i ? -INFINITY
@@ -95,8 +95,8 @@ void lh_ref_geometric_attend(const lh_ref_geometric *shape, const double *q, con
     free(logit);
 }
 
-/* Gradients of the weights of query i, as lh_ref_geometric_row makes them, from that of what it attends to; through
- * the divisor only where it is their sum. */
+/* Gradients of the weights of query i (of lh_ref_geometric_row) from the gradient of the attention output. The divisor
+ * has a gradient only where it is the sum of weights. */
 static void weights_grad(const lh_ref_geometric *shape, int h, int i, const double *row, double total, const double *v,
                          const double *dout, double *dweight) {
     int T = shape->tokens, D = shape->head_width, C = shape->heads * D;

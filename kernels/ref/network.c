@@ -1,5 +1,5 @@
-/* Reference networks: models and the walk through them; see network.h. One sequence at a time, every intermediate
- * result kept. */
+/* Reference networks: models and their execution; see network.h. Runs one sequence at a time and stores every
+ * intermediate result. */
 #include <string.h>
 
 #include "kernels/ref/tape.h"
@@ -56,7 +56,7 @@ static node *new_node(run *r, int rows, int width) {
     return r->nodes[r->node_count++] = n;
 }
 
-/* Values of a scope at one repetition: those of the network around it where they come from outside. */
+/* The values of a scope in one repetition; values from outside are those of the enclosing network. */
 static node **new_frame(run *r, const lh_ref_scope *scope, node **outside, node *entry) {
     node **frame = room((size_t)scope->value_count, sizeof *frame);
     for (int i = 0; i < scope->value_count; i++) {
@@ -81,7 +81,7 @@ static void show(const run *r, int layer, const node *input, const node *output,
     r->batch->observer->see(r->batch->observer->context, r->sequence, layer, &seen);
 }
 
-/* The first member of every record of a scope's repetition. */
+/* The first members of every record in one repetition of a scope. */
 typedef struct place_in_network {
     node **values;
     lh_ref_tensor *tensors;
@@ -105,8 +105,8 @@ static void execute(run *r, const lh_ref_operation *op, const place_in_network *
     lh_ref_forward[op->kind](r, at);
 }
 
-/* The input goes through all repetitions, each loop through the same tensors. The last result is the value of the
- * network; a node is shared by the one that gives and the one that takes. */
+/* Runs all repetitions of a block; loops use the same tensors. The last result is the value of the block in the
+ * network. Output and next input share one node. */
 static void run_block(run *r, const lh_ref_operation *op, node **values) {
     const lh_ref_scope *block = &r->model->network->scopes[op->block];
     node *input = values[op->x[0]];

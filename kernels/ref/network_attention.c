@@ -8,18 +8,18 @@ static const lh_ref_family *family_of(const run *r, const record *at) {
     return &r->model->network->families[at->op->family];
 }
 
-/* Keys that the queries look at. */
+/* The number of keys. */
 static int keys_of(const record *at) { return read(at, 1)->rows; }
 
-/* NULL where the batch has positions for all. */
+/* The positions of the attention's family; NULL: the batch has positions for all families. */
 static const lh_ref_places *places_of(const run *r, const record *at) {
     return r->batch->places ? &r->batch->places[at->op->family] : NULL;
 }
 
-/* The row of places that is an attention's. */
+/* The row of `places` for an attention. */
 static int row_of(const lh_ref_places *places, const record *at) { return places->layers > 1 ? at->use : 0; }
 
-/* [query][key], or NULL: key - query. */
+/* Distances [query][key]; NULL: key - query. */
 static const int32_t *distances_of(const run *r, const record *at) {
     const lh_ref_places *places = places_of(r, at);
     if (!places) return r->batch->distances;
@@ -38,7 +38,7 @@ static int table_row(const run *r, const record *at, int query, int key) {
     return (int)fmin(fmax(distance, -clip), farthest) + clip;
 }
 
-/* kept.relative: the vector of every pair. */
+/* Sets kept.relative, the vector of every pair. */
 static void make_relative(const run *r, record *at) {
     const lh_ref_family *family = family_of(r, at);
     int T = out_of(at)->rows, S = keys_of(at), C = out_of(at)->width, D = C / family->heads;
@@ -57,7 +57,7 @@ static void make_relative(const run *r, record *at) {
     free(sinusoid);
 }
 
-/* From the gradients of all pairs' vectors to those of the map or the table. */
+/* Converts the gradients of all pairs' vectors to gradients of the map or the table. */
 static void relative_grad(const run *r, const record *at, const double *drelative) {
     const lh_ref_family *family = family_of(r, at);
     int T = out_of(at)->rows, S = keys_of(at), C = out_of(at)->width, D = C / family->heads;
@@ -96,12 +96,12 @@ static bool has_corner(const lh_ref_family *family, int head) {
     return family->corner == LH_REF_ALL_HEADS || (family->corner == LH_REF_WITH_LINES && own > 0);
 }
 
-/* Whether a query sees what lines or a corner open. */
+/* Whether the family's mask consists of lines or a corner. */
 static bool has_lines(const lh_ref_family *family) {
     return family->line_count > 0 || family->corner == LH_REF_ALL_HEADS;
 }
 
-/* The term of the lines in the logit of a pair, minus infinity where none opens it. */
+/* The value that lines add to the logit of a pair; minus infinity: no line opens the pair. */
 static double line_value(const lh_ref_family *family, int head, int query, int key, int S) {
     double value = -INFINITY;
     if (query == 0 && key == S - 1 && has_corner(family, head)) return 0;
@@ -112,14 +112,14 @@ static double line_value(const lh_ref_family *family, int head, int query, int k
     return value;
 }
 
-/* Whether a pair is there for a mask that may leave a query without a key. */
+/* Whether the mask opens a pair, before a query without open keys gets all keys. */
 static bool opened(const lh_ref_family *family, int head, int query, int key, int S) {
     return in_window(family, query, key) && near_antidiagonal(family, query, key, S) &&
            !(family->causal && key > query) &&
            !(has_lines(family) && line_value(family, head, query, key, S) == -INFINITY);
 }
 
-/* The term of the mask in the logit of a pair: a query sees keys that are open to it, or all where none is. */
+/* The value that the mask adds to the logit of a pair: a query sees its open keys, or all keys if none is open. */
 static double hidden_or(const lh_ref_family *family, int head, int query, int key, int S) {
     int there = 0;
     for (int j = 0; j < S; j++) there += opened(family, head, query, j, S);
@@ -136,7 +136,7 @@ static const double *given_score(const run *r, const record *at) {
     return r->batch->scores ? r->batch->scores[at->op->family] : r->batch->score;
 }
 
-/* kept.score: the batch's score, and which keys the mask hides. */
+/* Sets kept.score: the batch's score, and -infinity where the mask hides a key. */
 static void make_score(const run *r, record *at) {
     const lh_ref_family *family = family_of(r, at);
     int T = out_of(at)->rows, S = keys_of(at);
@@ -148,7 +148,7 @@ static void make_score(const run *r, record *at) {
         at->kept.score[pair] = hidden_or(family, pair / S / T, pair / S % T, pair % S, S) + (score ? score[pair] : 0);
 }
 
-/* kept.keep, where weights are dropped out: the element of a head's query and key is where they stand. */
+/* Sets kept.keep if weights have dropout; the element of a head's query and key is its index in [heads][query][key]. */
 static void make_keep(const run *r, record *at, size_t pairs) {
     if (at->op->rate <= 0) return;
     at->kept.keep = doubles(pairs);
@@ -191,7 +191,7 @@ static lh_ref_geometric geometric_of(const run *r, const record *at) {
                               .logits = at->kept.logits};
 }
 
-/* The start of the keys in rows, which they may share with the queries. */
+/* The offset of the keys in rows that may also hold the queries. */
 static int first_key(const record *at) { return at->op->x[0] == at->op->x[1] ? out_of(at)->width : 0; }
 
 static void turns_at(const run *r, const record *at, int rows, const int32_t *positions, double **cosine,

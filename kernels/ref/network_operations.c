@@ -21,7 +21,7 @@ void lh_ref_drop_at(const run *r, const record *at, size_t count, const double *
 
 /* ---- tokens and positions ---- */
 
-/* Sines and cosines of a number, in every other channel: as a sinusoid, in another order. */
+/* Reorders a sinusoid so that sines and cosines alternate. */
 static void interleave(int width, double *vector) {
     double *halves = doubles((size_t)width);
     memcpy(halves, vector, (size_t)width * sizeof *vector);
@@ -239,12 +239,12 @@ static void sum_backward(run *r, record *at) {
 
 /* ---- logits and loss ---- */
 
-/* The place of the weight of class v for channel c: in a tensor [width][classes], or in rows of the tied table. */
+/* The index of the weight of class v for channel c: in a tensor [width][classes], or in rows of the tied table. */
 static int weight_place(const run *r, const record *at, int c, int v) {
     return at->op->tied ? (at->op->first_class + v) * read(at, 0)->width + c : c * r->model->network->classes + v;
 }
 
-/* The weight of the logits [width][classes]; for free. */
+/* The weight of the logits [width][classes]; the caller frees it. */
 static double *output_weight(const run *r, const record *at) {
     const lh_ref_tensor *weight = tensor_of(at, LH_REF_WEIGHT);
     int C = read(at, 0)->width, V = r->model->network->classes;
@@ -261,7 +261,7 @@ static void output_weight_grad(const run *r, const record *at, const double *dwe
         for (int v = 0; v < V; v++) gradient[weight_place(r, at, c, v)] += dweight[c * V + v];
 }
 
-/* The row of x that label i of the sequence is asked for at. */
+/* The row of x from which label i of the sequence is predicted. */
 static size_t labelled_row(const run *r, const node *x, int i) {
     const uint16_t *place = r->batch->place;
     return place ? place[r->sequence * r->batch->labels + i] : (size_t)(x->rows - r->batch->labels + i);
@@ -310,7 +310,7 @@ static void classify_backward(run *r, record *at) {
     free(dx);
 }
 
-/* By kind; blocks are their operations. */
+/* Forward functions by kind of operation; a block runs its own operations. */
 operation *const lh_ref_forward[] = {
     [LH_REF_EMBED] = embed_forward,       [LH_REF_PLACE] = place_forward,
     [LH_REF_PRODUCT] = product_forward,   [LH_REF_ACTIVATION] = activation_forward,

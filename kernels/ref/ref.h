@@ -1,4 +1,4 @@
-/* Slow double-precision twins of every operation, for tests only: the plainest loops that say what an operation means.
+/* Slow double-precision versions of every operation, for tests only: simple loops that define the operations.
  *
  * All arrays are dense, row-major, caller-owned double; "rows" are tokens of one or more sequences. An output array is
  * written, and may not overlap an input unless it says so; gradients of inputs are written, gradients of parameters
@@ -45,12 +45,12 @@ void lh_ref_rms_norm(int rows, int width, const double *x, const double *scale, 
 void lh_ref_rms_norm_grad(int rows, int width, const double *x, const double *scale, const double *dy, double *dx,
                           double *dscale);
 
-/* The function of a feed-forward network's hidden numbers. */
+/* The nonlinearity of a feed-forward network. */
 typedef enum lh_ref_nonlinearity {
     LH_REF_RELU, /* max(x, 0); slope 0 at 0 */
     LH_REF_GELU, /* x Phi(x), Phi the normal distribution: Hendrycks and Gimpel 2016, "Gaussian Error Linear Units" */
-    LH_REF_GELU_TANH, /* x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2: their approximation of it */
-    LH_REF_SILU       /* x / (1 + exp(-x)): the same paper; Elfwing et al. 2017 */
+    LH_REF_GELU_TANH, /* x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2: the tanh approximation of GELU */
+    LH_REF_SILU       /* x / (1 + exp(-x)): Hendrycks and Gimpel 2016; Elfwing et al. 2017 */
 } lh_ref_nonlinearity;
 
 /* y = f(x), count elements; y may be x. */
@@ -59,8 +59,8 @@ void lh_ref_activation(lh_ref_nonlinearity f, int count, const double *x, double
 /* dx = dy f'(x), from the input x; dx may be dy. */
 void lh_ref_activation_grad(lh_ref_nonlinearity f, int count, const double *x, const double *dy, double *dx);
 
-/* y[rows][width] = f(gate) up, x[rows][2 width] being gate and up side by side in each row.
- * Source: Shazeer 2020, "GLU Variants Improve Transformer", equation 5: SwiGLU with SiLU, GEGLU with GELU. */
+/* y[rows][width] = f(gate) up, where each row of x[rows][2 width] holds gate, then up. Source: Shazeer 2020, "GLU
+ * Variants Improve Transformer", equation 5: SwiGLU with SiLU, GEGLU with GELU. */
 void lh_ref_gate(lh_ref_nonlinearity f, int rows, int width, const double *x, double *y);
 
 /* dx[rows][2 width] from dy[rows][width] and the gate's input x. */
@@ -70,7 +70,7 @@ void lh_ref_gate_grad(lh_ref_nonlinearity f, int rows, int width, const double *
  * Sines in the first half, cosines in the second (Ruoss's code; Vaswani's interleave). */
 void lh_ref_sinusoid(int width, double position, double *out);
 
-/* How a rotation is squeezed to reach `factor` times the positions of training. */
+/* The scaling of a rotation for `factor` times the positions of training. */
 typedef enum lh_ref_scaling {
     LH_REF_UNSCALED,
     LH_REF_LINEAR, /* positions divided by factor: Chen et al. 2023, "position interpolation" */
@@ -82,43 +82,44 @@ typedef struct lh_ref_rope {
     double base;
     lh_ref_scaling scaling;
     double factor;
-    /* YaRN: pairs with at most beta_slow turns within original_length positions are slowed, those with beta_fast and
-     * more are not; queries and keys grow by attention_factor, 0.1 ln(factor) + 1 in the paper. */
+    /* YaRN: pairs with at most beta_slow turns within original_length positions are slowed, pairs with at least
+     * beta_fast turns are not; queries and keys are multiplied by attention_factor, 0.1 ln(factor) + 1 in the paper. */
     double original_length, beta_slow, beta_fast, attention_factor;
 } lh_ref_rope;
 
-/* Radians per position by which pair m of a head turns: base^(-2m/head_width) without scaling.
- * Source: Su et al. 2021, "RoFormer", equation 15; base 10000 there. */
+/* Rotation of pair m of a head in radians per position: base^(-2m/head_width) without scaling. Source: Su et al. 2021,
+ * "RoFormer", equation 15; base 10000 there. */
 double lh_ref_turn(const lh_ref_rope *rope, int head_width, int m);
 
-/* cosine, sine [tokens][head_width/2] of positions[t] times the pair's turn, times YaRN's attention_factor. */
+/* cosine, sine [tokens][head_width/2] of positions[t] * lh_ref_turn, times YaRN's attention_factor. */
 void lh_ref_rotation(int tokens, int head_width, const lh_ref_rope *rope, const int32_t *positions, double *cosine,
                      double *sine);
 
-/* Turns the adjacent pairs (2m, 2m + 1) of every head of x[tokens][heads][head_width] by the table's angles, in place;
- * unrotate turns them the other way, which is the gradient of rotate, and without YaRN's factor its inverse. */
+/* Rotates the adjacent pairs (2m, 2m + 1) of every head of x[tokens][heads][head_width] by the table's angles, in
+ * place. unrotate rotates in the other direction: it is the gradient of rotate and, without YaRN's factor, its
+ * inverse. */
 void lh_ref_rotate(int tokens, int heads, int head_width, const double *cosine, const double *sine, double *x);
 void lh_ref_unrotate(int tokens, int heads, int head_width, const double *cosine, const double *sine, double *x);
 
 /* Attention of one sequence: every query sees every key whose score is not -infinity. */
 typedef struct lh_ref_attention {
     int tokens, heads, head_width; /* tokens: queries */
-    int keys;                      /* 0: as many as queries. Queries and keys turn by one table */
-    const double *cosine, *sine;   /* [tokens][head_width/2] turn q and k before the product; NULL: they do not turn */
-    const double *key_cosine, *key_sine; /* [keys][head_width/2] turn k in their place; NULL: those */
+    int keys;                      /* number of keys; 0: as many as queries, with the same rotation table */
+    const double *cosine, *sine; /* [tokens][head_width/2] rotation of q and k before the product; NULL: no rotation */
+    const double *key_cosine, *key_sine; /* [keys][head_width/2] rotation of k; NULL: that of q */
     const double *relative;      /* [query][key][heads][head_width] r_ij, the vector of the pair's distance; or NULL */
     const double *content_bias;  /* [heads][head_width] u, or NULL: 0 */
     const double *position_bias; /* [heads][head_width] v, or NULL: 0 */
     const double *score;         /* [heads][query][key] added to the scaled logit, or NULL */
-    double temperature;          /* what all that is divided by; 0: 1 */
-    const double *keep;          /* [heads][query][key] what weights are multiplied by behind the softmax, or NULL: 1 */
-    double *logits;              /* [heads][query][key] written: what the softmax sees; NULL: not wanted */
+    double temperature;          /* divisor of the logits; 0 means 1 */
+    const double *keep;          /* [heads][query][key] factors of the weights after the softmax; NULL: 1 */
+    double *logits;              /* [heads][query][key] inputs of the softmax, written; NULL: not requested */
 } lh_ref_attention;
 
 /* weight_ij = softmax over j of (((q_i + u) . k_j + (q_i + v) . r_ij) / sqrt(head_width) + score_ij) / temperature;
- * out_i = sum over j of keep_ij weight_ij v_j. Without r_ij, q_i . k_j is all of the product.
- * Source: Dai et al. 2019, "Transformer-XL", section 3.3; Shaw et al. 2018, equation 4: u = v = 0; Press et al. 2022,
- * "Train Short, Test Long": score.
+ * out_i = sum over j of keep_ij weight_ij v_j. Without r_ij the product is q_i . k_j alone. Source: Dai et al. 2019,
+ * "Transformer-XL", section 3.3; Shaw et al. 2018, equation 4: u = v = 0; Press et al. 2022, "Train Short, Test Long":
+ * score.
  *
  *   q, k, v, out  [tokens][heads][head_width]   q and k not yet rotated; k, v [keys][..]
  *   weights       [heads][tokens][keys]         written, for the backward pass
@@ -126,12 +127,12 @@ typedef struct lh_ref_attention {
 void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double *k, const double *v, double *weights,
                    double *out);
 
-/* Gradients of what belongs to pairs; each is added to. NULL where the input is; score also where nobody asks. */
+/* Gradients of inputs by pair, which are added to. NULL where the input is NULL; score may be NULL in any case. */
 typedef struct lh_ref_pair_grad {
     double *relative, *content_bias, *position_bias, *score;
 } lh_ref_pair_grad;
 
-/* Writes dq, dk, dv from dout, adds to what dpair has; q, k, v and weights as in the forward pass. */
+/* Writes dq, dk, dv from dout and adds to the gradients in dpair; q, k, v and weights as in the forward pass. */
 void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const double *k, const double *v,
                         const double *weights, const double *dout, double *dq, double *dk, double *dv,
                         const lh_ref_pair_grad *dpair);
@@ -143,7 +144,7 @@ typedef struct lh_ref_geometric {
     const double *content_bias; /* [heads][head_width] b */
     const double *direction;    /* [tokens][heads][right, left], or NULL: 0 */
     double scale, direction_scale, offset;
-    double *logits; /* [heads][query][key] written, a query's own -infinity; NULL: not wanted */
+    double *logits; /* [heads][query][key] written, -infinity where key = query; NULL: not requested */
 } lh_ref_geometric;
 
 /* weight_j = P_j times the product of 1 - P_k over the keys k that query i tries before j; P = sigmoid(logit), P_i = 0.
@@ -156,16 +157,16 @@ void lh_ref_geometric_row_grad(int tokens, int query, const double *logit, const
 
 #define LH_REF_LEAST_TOTAL 1e-12
 
-/* logit_ij = scale (q_i + b) . k_j + direction_scale direction_i(right where j > i, left where j < i) + offset;
- * out_i = sum over j of weight_ij v_j, the weights divided by their sum where normalised; a sum below
- * LH_REF_LEAST_TOTAL counts as that, as in the authors' code.
- * weights [heads][tokens][tokens] written as they multiply v; q, k, v, out as in lh_ref_attend, which do not turn. */
+/* logit_ij = scale (q_i + b) . k_j + direction_scale direction_i(right where j > i, left where j < i) + offset; out_i =
+ * sum over j of weight_ij v_j, the weights divided by their sum where normalised; a smaller sum is replaced by
+ * LH_REF_LEAST_TOTAL, as in the authors' code. weights [heads][tokens][tokens]: written, after the division; q, k, v,
+ * out as in lh_ref_attend, without rotation. */
 void lh_ref_geometric_attend(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
                              double *weights, double *out);
 
-/* Each is added to. */
+/* Gradients, which are added to. */
 typedef struct lh_ref_geometric_grad {
-    double *content_bias, *direction; /* direction: NULL where the input is */
+    double *content_bias, *direction; /* direction: NULL where the input is NULL */
     double scale, direction_scale, offset;
 } lh_ref_geometric_grad;
 
@@ -173,7 +174,8 @@ typedef struct lh_ref_geometric_grad {
 void lh_ref_geometric_attend_grad(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
                                   const double *dout, double *dq, double *dk, double *dv, lh_ref_geometric_grad *grad);
 
-/* One entry of the attention matrix of one head. What follows gives the bias that a scheme adds to its scaled logit. */
+/* One entry of the attention matrix of one head. The functions below return the bias that a scheme adds to its scaled
+ * logit. */
 typedef struct lh_ref_pair {
     int head, heads;
     int query, key; /* indices i and j, from 0 */
@@ -184,15 +186,16 @@ typedef struct lh_ref_pair {
  * Source: Press et al. 2022, "Train Short, Test Long", section 3 and its code. */
 double lh_ref_alibi_slope(int head, int heads);
 
-/* -m |i - j|; Press et al. look at j <= i only. */
+/* -m |i - j|; Press et al. have j <= i only. */
 double lh_ref_alibi(lh_ref_pair at);
 
-/* m (-|i - j| + (1/2 where j < i)): both sides, told apart by half a step. Source: Ruoss et al. 2023, official code. */
+/* m (-|i - j| + (1/2 if j < i)): the sides differ by half a step. Source: Ruoss et al. 2023, official code. */
 double lh_ref_alibi_half_step(lh_ref_pair at);
 
-/* The bucket, 0 to buckets - 1, whose learned scalar is the bias: half of them for j > i, in each half the first half
- * for one distance each and the others growing by a constant factor up to max_distance, the last open-ended.
- * Source: Raffel et al. 2020, "Exploring the Limits of Transfer Learning", 2.1 and its code; 32 buckets, 128 there. */
+/* The bucket, 0 to buckets - 1, whose learned scalar is the bias: half of the buckets are for j > i; in each half, the
+ * first half has one distance per bucket, and the others grow by a constant factor up to max_distance; the last one is
+ * unbounded. Source: Raffel et al. 2020, "Exploring the Limits of Transfer Learning", 2.1 and its code; 32 buckets, 128
+ * there. */
 int lh_ref_t5_bucket(lh_ref_pair at, int buckets, int max_distance);
 
 /* -r1 log(1 + r2 |i - j|) and -r1 |i - j|^r2; r1, r2 > 0, learned per head, r2 <= 2 in the second.
@@ -212,9 +215,9 @@ typedef struct lh_ref_fire_parameters {
 } lh_ref_fire_parameters;
 double lh_ref_fire(lh_ref_pair at, const lh_ref_fire_parameters *parameters);
 
-/* Sum over m = 1..width/2 of cos(|i - j| / 10000^(2m/width)); by head: (that - width/2) / (8 (head + 1) / heads), which
- * is 0 on the diagonal.
- * Source: Chi et al. 2023, "Dissecting Transformer Length Extrapolation via the Lens of Receptive Field Analysis". */
+/* Sum over m = 1..width/2 of cos(|i - j| / 10000^(2m/width)); by head: (sum - width/2) / (8 (head + 1) / heads), which
+ * is 0 on the diagonal. Source: Chi et al. 2023, "Dissecting Transformer Length Extrapolation via the Lens of Receptive
+ * Field Analysis". */
 double lh_ref_sandwich(lh_ref_pair at, int width);
 double lh_ref_sandwich_by_head(lh_ref_pair at, int width);
 
@@ -238,15 +241,15 @@ int lh_ref_dropout_keeps(const lh_ref_dropout *site, uint32_t example, uint32_t 
 void lh_ref_drop(const lh_ref_dropout *site, uint32_t example, int count, const double *x, double *y);
 
 /* A standard normal number for element e (= token * width + feature) of an example, of the noise on embeddings; site:
- * lh_site(LH_DOMAIN_EVAL_NOISE, draw, embedding). Of each block's four words two make two numbers, sqrt(-2 ln u) times
- * cos and sin of 2 pi v; u and v are (upper 23 bits of a word + 1/2) / 2^23. Source: Box and Muller 1958. */
+ * lh_site(LH_DOMAIN_EVAL_NOISE, draw, embedding). Two words of a block give two numbers, sqrt(-2 ln u) times cos and
+ * sin of 2 pi v; u and v are (upper 23 bits of a word + 1/2) / 2^23. Source: Box and Muller 1958. */
 double lh_ref_normal(lh_key key, uint32_t step, uint32_t site, uint32_t example, uint32_t element);
 
-/* The factor that brings a gradient of this global L2 norm down to clip_norm; 1 where it is no longer, or clip_norm is 0:
- * no clipping. Source: Pascanu et al. 2013, algorithm 1. */
+/* The factor that reduces a gradient of this global L2 norm to clip_norm; 1 if the norm is not greater, or clip_norm is
+ * 0 (no clipping). Source: Pascanu et al. 2013, algorithm 1. */
 double lh_ref_clip(double clip_norm, double gradient_norm);
 
-/* Adam with clipping of the gradient by its global L2 norm first. */
+/* Adam after clipping of the gradient by its global L2 norm. */
 typedef struct lh_ref_adam {
     double learning_rate, beta1, beta2, epsilon;
     double clip_norm; /* 0: no clipping */
@@ -265,17 +268,18 @@ void lh_ref_adam_update(const lh_ref_adam *settings, int64_t step, double gradie
 void lh_ref_adamw_update(const lh_ref_adam *settings, double decay, int64_t step, double gradient_norm, int count,
                          const double *gradient, double *parameter, double *first, double *second);
 
-/* Gradient descent, clipping first. */
+/* Gradient descent after clipping. */
 typedef struct lh_ref_sgd {
     double learning_rate;
     double clip_norm; /* 0: no clipping */
 } lh_ref_sgd;
 
-/* parameter -= learning_rate g, with g as above. */
+/* parameter -= learning_rate g, with g as in lh_ref_adam_update. */
 void lh_ref_sgd_update(const lh_ref_sgd *settings, double gradient_norm, int count, const double *gradient,
                        double *parameter);
 
-/* running = momentum running + g; parameter -= learning_rate running. Source: PyTorch's SGD without dampening. */
+/* running = momentum running + g; parameter -= learning_rate running, with g as in lh_ref_adam_update. Source:
+ * PyTorch's SGD without dampening. */
 void lh_ref_momentum_update(const lh_ref_sgd *settings, double momentum, double gradient_norm, int count,
                             const double *gradient, double *parameter, double *running);
 

@@ -11,7 +11,7 @@ void lh_ref_sinusoid(int width, double position, double *out) {
     }
 }
 
-/* Share of its unscaled speed that a pair keeps: 0 slow, 1 fast. */
+/* Share of the unscaled speed in a pair's speed: 0 for slow pairs, 1 for fast pairs. */
 static double yarn_ramp(const lh_ref_rope *rope, double turn) {
     double wavelength = 2 * acos(-1.0) / turn, turns = rope->original_length / wavelength;
     if (turns < rope->beta_slow) return 0;
@@ -43,7 +43,7 @@ void lh_ref_rotation(int tokens, int head_width, const lh_ref_rope *rope, const 
     }
 }
 
-/* direction: 1 turns, -1 turns back. */
+/* direction: 1 rotates, -1 rotates back. */
 static void turn(int tokens, int heads, int head_width, const double *cosine, const double *sine, double direction,
                  double *x) {
     int pairs = head_width / 2;

@@ -1,5 +1,4 @@
-/* The record of what a network computed for one sequence: what the files of the interpreter (network.h) share. For them
- * alone.
+/* The record of a network's operations for one sequence; internal declarations of the interpreter's files (network.h).
  */
 #ifndef LONGHAND_KERNELS_REF_TAPE_H
 #define LONGHAND_KERNELS_REF_TAPE_H
@@ -26,39 +25,39 @@ typedef struct node {
     double *x, *d;
 } node;
 
-/* Values that attention keeps for its backward pass, [rows][width] each unless noted. */
+/* Values that attention stores for its backward pass, [rows][width] unless noted. */
 typedef struct attended {
     double *q, *k, *v;
     double *weights, *logits;      /* [heads][queries][keys] */
-    double *cosine, *sine;         /* [queries or keys, the more][head width / 2] */
-    double *key_cosine, *key_sine; /* [keys][head width / 2] where keys have positions of their own, or NULL */
+    double *cosine, *sine;         /* [max(queries, keys)][head width / 2] */
+    double *key_cosine, *key_sine; /* [keys][head width / 2] if keys have separate positions, or NULL */
     double *relative;              /* [queries][keys][width], or NULL */
-    double *score; /* [heads][queries][keys]: the batch's, -infinity where the mask hides a key; or NULL */
-    double *keep;  /* [heads][queries][keys]: what dropout multiplies weights by, or NULL */
+    double *score; /* [heads][queries][keys]: the batch's score, -infinity where the mask hides a key; or NULL */
+    double *keep;  /* [heads][queries][keys]: dropout factors of weights, or NULL */
 } attended;
 
-/* One operation that was executed. */
+/* One executed operation. */
 typedef struct record {
     const lh_ref_operation *op;
-    node **values;          /* of its scope and repetition */
-    lh_ref_tensor *tensors; /* likewise */
-    int layer;              /* repetitions of blocks before it; the network itself: 0 */
-    int use;                /* of its block, from 0 */
-    uint32_t site;          /* the layer in dropout's counter */
+    node **values;          /* values of the scope in this repetition */
+    lh_ref_tensor *tensors; /* tensors of the scope in this repetition */
+    int layer;              /* number of earlier repetitions of blocks; 0 for the network itself */
+    int use;                /* repetition of the block, from 0 */
+    uint32_t site;          /* layer in dropout's counter */
     attended kept;
 } record;
 
 typedef struct run {
     lh_ref_model *model;
     const lh_ref_batch *batch;
-    int sequence, layers; /* repetitions so far */
+    int sequence, layers; /* index of the sequence; repetitions so far */
     record *tape;
     int length, capacity;
-    node **nodes; /* all of them, to be freed */
+    node **nodes; /* all nodes, for freeing */
     int node_count, node_room;
-    node ***frames; /* likewise the lists of scopes' values */
+    node ***frames; /* all lists of scopes' values, for freeing */
     int frame_count;
-    double *logits; /* of the batch, or NULL */
+    double *logits; /* logits of the batch, or NULL */
     double loss;
 } run;
 
@@ -66,7 +65,7 @@ static inline int tokens_of(const run *r, int stream) { return stream ? r->batch
 
 static inline size_t count_of(const node *n) { return (size_t)n->rows * (size_t)n->width; }
 
-/* The tensor of a record in this role, NULL: none. */
+/* The tensor of a record in a role; NULL: none. */
 static inline lh_ref_tensor *tensor_of(const record *at, int role) {
     int number = at->op->tensor[role];
     return number < 0 ? NULL : &at->tensors[number];
@@ -88,7 +87,7 @@ static inline node *read(const record *at, int role) {
 
 static inline node *out_of(const record *at) { return at->values[at->op->out]; }
 
-/* Columns [first, first + width) of rows of `of` channels: out of them, and added to them. */
+/* Copy columns [first, first + width) out of rows of `of` channels, or add to these columns. */
 static inline double *take_columns(int rows, int of, int first, int width, const double *x) {
     double *part = doubles((size_t)rows * (size_t)width);
     for (int t = 0; t < rows; t++)
@@ -101,13 +100,13 @@ static inline void add_columns(int rows, int of, int first, int width, const dou
         for (int c = 0; c < width; c++) x[t * of + first + c] += part[t * width + c];
 }
 
-/* y = x dropped out at the record's site; y may be x. The same on activations and on their gradients. */
+/* y = x with dropout at the record's site; y may be x. Used for activations and for their gradients. */
 void lh_ref_drop_at(const run *r, const record *at, size_t count, const double *x, double *y);
 
-/* An operation at work: what a record says, forward or backward. */
+/* Executes the operation of a record, forward or backward. */
 typedef void operation(run *r, record *at);
 
-/* By kind, forward, and backward: adds to the gradients of what was read. */
+/* Functions by kind of operation; backward functions add to the gradients of the inputs. */
 extern operation *const lh_ref_forward[], *const lh_ref_backward[];
 operation lh_ref_attention_forward, lh_ref_attention_backward;
 
