@@ -1,7 +1,7 @@
 -- Comparison of two runs: their differences, the first step that differs, their curves.
 --
--- Input: { runs, other, out, say }, two folders of runs or files in them. Output: an exit code, and a message where it
--- is not 0. Writes only below `out`, and nothing without it.
+-- Input: { runs, other, out, say }, two folders of runs or files in them. Output: an exit code, and a message if it is
+-- not 0. Writes only below `out`, and nothing without it.
 
 local canonical = require("base.canonical")
 local draw = require("lab.study.report.figures.draw")
@@ -89,7 +89,8 @@ local function differences(a, b)
   return list
 end
 
--- The first step that both logged with different numbers, but times: { step, keys, a, b }; how many steps both logged.
+-- The first step for which both logged different numbers, times excluded: { step, keys, a, b }; the number of steps
+-- that both logged.
 local function first_difference(a, b)
   local others, common = {}, 0
   for _, row in ipairs(b.metrics) do
@@ -110,7 +111,7 @@ local function first_difference(a, b)
   return nil, common
 end
 
--- Two values with four digits, or with all of them where four are equal.
+-- Two values with four digits, or with all digits if four are equal.
 local function show_both(a, b)
   for _, form in ipairs(math.type(a) == "float" and math.type(b) == "float" and { "%.4g", "%.9g" } or {}) do
     if form:format(a) ~= form:format(b) then
@@ -149,7 +150,7 @@ local function sparkline(points, low, high)
   return table.concat(parts)
 end
 
--- A table of the curves of a pair at some of the places that both have.
+-- A table of the curves of a pair at some of their common places.
 local function samples(pair)
   local others, rows = {}, {}
   for _, point in ipairs(pair.b) do
@@ -167,7 +168,7 @@ local function samples(pair)
     rows = rows, notes = {} }
 end
 
--- A metric by length of the last evaluation, in its unit; along another axis of what is held out.
+-- A metric by length of the last evaluation, in its unit; along another axis for held-out examples.
 local function by_length(run, metric)
   return figures.points(run, nil, measures.of[metric].factor, metric)
 end
@@ -176,8 +177,8 @@ local function title_of(metric)
   return (measures.of[metric].title:gsub("^%l", string.upper))
 end
 
--- The curves to show: { name, title, corner, a, b, form, percent }; those that neither run has are left out. metric: of
--- this one alone; nil: of all.
+-- The curves to show: { name, title, corner, a, b, form, percent }, without those that neither run has. metric: the
+-- only metric; nil: all.
 local function pairs_of_curves(a, b, metric)
   local list = {}
   local function add(name, title, corner, form, percent, points_a, points_b)
@@ -221,7 +222,7 @@ local function differences_model(list)
     rows = lists.map(list, function(item) return entries.row(item.field, { item.a, item.b }) end) }
 end
 
--- Two values that are too long for a table stand below their field.
+-- Two values that are too long for a table are printed below their field.
 local function differences_text(list)
   local lines = { "What differs" }
   for _, item in ipairs(list) do
@@ -287,7 +288,7 @@ local function write_all(options, result)
   return problem and ENVIRONMENT or 0, problem and "longhand report: " .. problem
 end
 
--- The comparison of two runs, or nil and a message. metric: whose curves; nil: those of all.
+-- The comparison of two runs, or nil and a message. metric: of the curves; nil: all metrics.
 function M.result(path_a, path_b, metric)
   local a, message = read(path_a)
   local b

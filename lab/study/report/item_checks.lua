@@ -1,8 +1,8 @@
 -- Checks of the fields of an item of a report, by the kind of the field (items.lua).
 --
--- Input: the study, the item, a field's value. Output: M.checks by kind: what is wrong with the value, what was
--- expected, a hint or nil, the name of what is at fault within it or nil; nothing where it is right. With them what
--- they share with items.lua.
+-- Input: the study, the item, a field's value. Output: M.checks by kind: the problem with the value, the expected
+-- value, a hint or nil, the name at fault within the value or nil; nothing for a valid value. It also holds functions
+-- that items.lua shares.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -180,7 +180,7 @@ function M.place_problem(study, name, values)
   end
 end
 
--- Lists of names by axis: those that the item is about.
+-- Lists of names by axis, which an item is restricted to.
 function checks.only(study, _, only)
   if not is_named(only) then
     return ("is %s"):format(diagnostics.show(only)), "{ AXIS = { names of its values } }"

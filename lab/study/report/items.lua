@@ -35,13 +35,13 @@ local KINDS = {
 }
 -- Fields of items of every kind; `where`, `pages` and `over` are checked together, since they share the axes.
 local COMMON = { kind = "", where = "", pages = "", over = "", title = "title?", setting = "setting?", only = "only?" }
-local AXES = { axis = true, numbers = true } -- kinds of fields that name one
+local AXES = { axis = true, numbers = true } -- kinds of fields that name an axis
 
 local function common(names, values)
   return lists.filter(names, function(name) return lists.has(values, name) end)
 end
 
--- The use of each axis by an item: field by axis. Or nil, the field at fault, what is wrong and what was expected.
+-- The use of each axis by an item: field by axis. Or nil, the field at fault, the problem and the expected value.
 local function spread_of(study, item)
   local uses, spread = {}, {}
   for _, field in ipairs(keys(KINDS[item.kind])) do
@@ -90,7 +90,7 @@ local function check_where(study, item, spread)
   end
 end
 
--- The field at fault, what is wrong, what was expected, a hint; nothing where the item is right.
+-- The field at fault, the problem, the expected value, a hint; nothing for a valid item.
 local function problem_of(study, item)
   local fields = type(item) == "table" and KINDS[item.kind]
   if fields and not is_named(item) then
@@ -126,9 +126,9 @@ local function are_numbers(axis)
   return #axis.values > 1 and not lists.find(axis.values, function(value) return not tonumber(value) end)
 end
 
--- Items of a study that lists none: medians, and with `max` the best of all runs, in a table whose rows and columns are
--- the first two axes with several values; every value of the other axes has a page. Then curves by length and during
--- training, and the score along an axis of numbers.
+-- Default items: medians, and with `max` the best of all runs, in a table whose rows and columns are the first two axes
+-- with several values; every value of the other axes has a page. Then curves by length and during training, and the
+-- score along an axis of numbers.
 local function defaults(study, max)
   local chosen, pages = {}, {}
   for _, several in ipairs({ true, false }) do
@@ -164,7 +164,7 @@ local function defaults(study, max)
   return list
 end
 
--- Names of values as the axes have them, which may be given as numbers.
+-- Names of values as in the axes; a study may give them as numbers.
 local function named(value)
   if type(value) ~= "table" then
     return nodes.name_of(value)
@@ -189,7 +189,7 @@ end
 
 local NAMED = { where = true, of = true, against = true, slow = true, fast = true }
 
--- The items with names as the axes have them. A scale may leave values of an axis out: those names then do not count.
+-- The items with names as in the axes. A scale may leave values of an axis out: those names then do not count.
 local function fitting(study, list)
   local fitted = {}
   for i, item in ipairs(type(list) == "table" and list or {}) do
@@ -209,7 +209,7 @@ local function fitting(study, list)
   return fitted
 end
 
--- An item for each value of the axes that are its pages.
+-- An item for each value of its page axes.
 local function pages_of(study, item)
   local list = { item }
   for _, name in ipairs(item.pages) do
@@ -224,7 +224,7 @@ local function pages_of(study, item)
   return list
 end
 
--- max: where the study lists nothing, with the best of all seeds and learning rates.
+-- max: without listed items, adds the best of all seeds and learning rates.
 function M.check(study, max)
   local list, whole = fitting(study, study.report or defaults(study, max)), {}
   if #list == 0 then

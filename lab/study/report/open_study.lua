@@ -1,8 +1,8 @@
--- A folder of runs as the study whose runs they are.
+-- Opens a folder of runs as the study of these runs.
 --
--- Input: { project, runs, study, scale, metric } as the verbs have them, runs a folder. Output: the study with its
--- cells read (cells.lua), and path, set, plan_of, problems: what is damaged besides runs; or nil and a message, which
--- begins with `front` where it is not about a line of a file.
+-- Input: { project, runs, study, scale, metric } of the verbs, runs a folder. Output: the study with its cells read
+-- (cells.lua), and path, set, plan_of, problems: damage other than that of runs; or nil and a message, which begins
+-- with `front` unless it is about a line of a file.
 
 local earlier_results = require("lab.study.read.earlier_results")
 local cells = require("lab.study.read.cells")
@@ -23,8 +23,8 @@ local function base_name(path)
   return (path:match("([^/]*)$"):gsub("%.lua$", ""))
 end
 
--- The substitute for a study that cannot be read: the snapshot of its sweep. Without a snapshot it is nil and a message
--- where the user named the study, or else nothing, so that the runs are shown as the folder has them.
+-- The substitute for a study that cannot be read: the snapshot of its sweep. Without a snapshot, nil and a message if
+-- the user named the study; otherwise nothing, so that the runs are shown as found.
 local function without_study(options, name, scale, message, problems)
   local snapshot, problem = snapshots.read(options.runs, base_name(name), scale)
   local why = ("the study %s cannot be read now: %s"):format(name, (message:match("error: ([^\n]*)")
@@ -41,14 +41,14 @@ local function without_study(options, name, scale, message, problems)
   return nil, nil, problems
 end
 
--- The file of a study that was swept: where it lay then, or as it was called there; its name where it is gone.
+-- The file of a swept study: at its former path, or with its former name; its name if it is gone.
 local function file_of(record)
   return lists.find({ record.absolute or record.path, record.path }, function(path)
     return lfs.attributes(path, "mode") == "file"
   end) or record.study
 end
 
--- The study to show: given, or the only one that was swept here; nil where there is none. Or nil and a message.
+-- The study to show: the given one, or the only one that was swept here; nil if there is none. Or nil and a message.
 -- Messages on damaged records come third.
 local function expand(options, front)
   local found, problems = run_files.records(options.runs)
@@ -73,7 +73,7 @@ local function expand(options, front)
   return study, nil, problems
 end
 
--- Whether any run of a study is there.
+-- Whether any run of a study exists.
 local function has_runs(study)
   for _, run in lists.nested(study.cells, "runs") do
     if run.state ~= "missing" and run.state ~= "waiting" then
@@ -97,7 +97,7 @@ local function read(options, expanded)
   return study
 end
 
--- A function that gives the plan of a cell; for runs found in a folder, that of their own spec; nil where it is
+-- A function that gives the plan of a cell; for runs found in a folder, the plan of their own spec; nil if it is
 -- unknown.
 local function planner(project)
   local known = {}
@@ -146,7 +146,7 @@ function M.study(options, front)
   return study
 end
 
--- The first of some texts in one sentence each, and how many more there are.
+-- The first of some texts in one sentence each, and the number of the others.
 local function first_of(texts)
   local shown = table.concat(texts, ". ", 1, math.min(#texts, MOST_REMARKS)) .. "."
   return #texts > MOST_REMARKS and ("%s And %d more."):format(shown, #texts - MOST_REMARKS) or shown
@@ -166,7 +166,7 @@ function M.remarks(study)
   return list
 end
 
--- Messages on all cells and runs: notes, failures, lost checkpoints; and those among them that are on damage.
+-- Messages on all cells and runs: notes, failures, lost checkpoints; and those among them about damage.
 function M.problems(study)
   local list, damaged = lists.join(study.problems, {}), lists.join(study.problems, {})
   for _, cell in ipairs(study.cells) do
@@ -184,7 +184,7 @@ function M.problems(study)
   return list, damaged
 end
 
--- Texts, the first ones where there may be but `most`, each in a line of its own below another text.
+-- Texts, each on its own line below another text; only the first ones if there are more than `most`.
 function M.listed(texts, most)
   return table.concat(lists.map(table.move(texts, 1, math.min(most or #texts, #texts), 1, {}), function(text)
     return "\n  " .. escape.plain(text)

@@ -1,8 +1,8 @@
 -- The verb `report`: tables and curves of a study's runs, or of any runs, as text, CSV, LaTeX, pictures and one page;
 -- for two runs, their differences (compare.lua).
 --
--- Input: { project, runs, other, study, scale, metric, max, out, say }. Output: an exit code, and a message where it is
--- not 0. Writes only below `out`; the runs are read and left alone.
+-- Input: { project, runs, other, study, scale, metric, max, out, say }. Output: an exit code, and a message if it is
+-- not 0. Writes only below `out`; the runs are only read.
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local canonical = require("base.canonical")
@@ -47,11 +47,11 @@ local MOST_CELLS_ON_SCREEN, MOST_NOTES_ON_SCREEN, MOST_DAMAGED_ON_SCREEN = 40, 1
 
 local INPUT, ENVIRONMENT = 1, 4
 
--- A cell that several rows of the paper's table fit, so that its number is ambiguous; nil where there is none.
+-- A cell that several rows of the paper's table fit, so that its number is ambiguous; nil if there is none.
 local function ambiguous(study, item, file)
   local axis = item.at and numbers.axis(study)
   if item.at and not axis then
-    return nil -- nothing has a score, so that the meaning of the numbers is unknown
+    return nil -- nothing has a score, so the meaning of the numbers is unknown
   end
   local place = item.at and { [axis] = item.at[1] } or {}
   local cell = lists.find(study.cells, function(one)
@@ -104,7 +104,7 @@ local function cut_out(study, item)
   return cells.within(item.over and cells.over(shown, item.over) or shown, item.where)
 end
 
--- Sentences on items that no cell fits on any of their pages.
+-- Sentences on items that fit no cell on any of their pages.
 local function unfitted(list, fitted)
   local items_of = lists.group(list, function(item) return item.place end)
   return lists.map(items_of, function(pages)
@@ -114,7 +114,8 @@ local function unfitted(list, fitted)
   end)
 end
 
--- Tables and figures in the order of the items, each with a name for its files; and a sentence on each item without.
+-- Tables and figures in the order of the items, each with a name for its files; and a sentence on each item without
+-- one.
 local function make_parts(study, list, papers)
   local parts, fitted = {}, {}
   for i, item in ipairs(list) do
@@ -143,7 +144,7 @@ local function make_parts(study, list, papers)
   end)), unfitted(list, fitted)
 end
 
--- Tables with a row for every cell of the study, however many there are.
+-- Tables with a row for every cell of the study, without a limit.
 local function every_cell(study)
   local scores = lists.append({ all_metrics.table(study) }, { score_tables.distribution(study) })
   return lists.append(scores, { cost.table(study) })
@@ -157,7 +158,7 @@ local function sweep_words(options, study)
   return lists.append(words, { "--out", options.runs })
 end
 
--- How the runs of a cell are made.
+-- The command that makes the runs of a cell.
 local function command_of(options, study)
   local sweep = not study.found and shell.line(sweep_words(options, study))
   return function(cell)
@@ -171,7 +172,7 @@ local function command_of(options, study)
   end
 end
 
--- The heading's sentences: what is there, and how far it can be compared.
+-- The heading's sentences: the number of runs, and limits to their comparison.
 local function lead_of(report, study)
   local function count(state)
     return lists.sum(study.cells, function(cell) return cell.summary.states[state] or 0 end)
@@ -243,7 +244,7 @@ local function tables_of(report)
   return lists.map(report.parts, function(part) return part.table end)
 end
 
--- The report as text; whole: with all cells and notes however many there are.
+-- The report as text; whole: with all cells and notes, without a limit.
 local function text_of(report, whole)
   local most = not whole and MOST_NOTES_ON_SCREEN or nil
   local title = escape.plain(report.title)
@@ -283,7 +284,7 @@ local function damage_text(report, out)
     open_study.listed(report.damaged, MOST_DAMAGED_ON_SCREEN)) or nil
 end
 
--- Draws, and writes everything or nothing; an exit code and a message, and the files where no picture is missing.
+-- Draws, and writes everything or nothing; an exit code and a message, and the files if no picture is missing.
 local function write_report(options, report, out)
   local files, names = files_of(report)
   local problem = draw.add(files, names)
@@ -301,7 +302,7 @@ local function write_report(options, report, out)
     or damage or problem, not problem and files or nil
 end
 
--- Reads everything that a report is made of; nil and a message where it cannot be made.
+-- Reads everything for a report; nil and a message on failure.
 local function read_report(options)
   local study, message = open_study.study(options, "longhand report: ")
   if not study then
@@ -318,13 +319,13 @@ local function read_report(options)
   return make_report(options, study, list, papers)
 end
 
--- The key of a remembered report: all that it depends on, except for files.
+-- The key of a cached report: everything that it depends on, except for files.
 local function question(options)
   return canonical.text({ folder = lfs.currentdir(), runs = options.runs, study = options.study,
     scale = options.scale, out = options.out, metric = options.metric, max = options.max })
 end
 
--- Makes the report and remembers it where it is whole.
+-- Makes the report, and caches it if it is complete.
 local function make(options, asked)
   local began, said = os.time(), {}
   local function say(text)

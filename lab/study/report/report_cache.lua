@@ -1,10 +1,9 @@
--- A cache of reports in the user's own folder: the files that one read and wrote, and its messages.
+-- A cache of reports in the user's own folder: the files that a report read and wrote, and its messages.
 --
--- Input: the question, a text with all options. Output: M.recall gives { said, code, message } of a report that would
--- be the same again, else nil. M.keep remembers one. docs/reports.md explains it to users.
--- Invariants: a record is trusted where it is whole, of this version, of this very question, and every file that it
--- names, read or written, has the state it had. It is written under another name first. Where it cannot be written,
--- nothing is remembered, and no message is printed.
+-- Input: the key, a text with all options. Output: M.recall gives { said, code, message } of a cached report that is
+-- still valid, else nil. M.keep stores one. docs/reports.md explains the cache to users. Invariants: a record is valid
+-- if it is whole, of this version and of this key, and if every file that it names, read or written, is unchanged. It
+-- is written under another name first. If it cannot be written, nothing is stored, and no message is printed.
 
 local canonical = require("base.canonical")
 local dependencies = require("base.dependencies")
@@ -22,13 +21,13 @@ local VERSION = "longhand report 1"
 local LARGEST = 256 << 20 -- bytes of a record
 local MOST_RECORDS = 64
 
--- The path of a question's record, and its folder; nil where the user has no cache.
+-- The path of a key's record, and its folder; nil if the user has no cache.
 local function place_of(asked)
   local folder = paths.cache("reports")
   return folder and ("%s/%s"):format(folder, sha256.digest(asked)), folder
 end
 
--- A sum over the words of a text, in which each word's place counts.
+-- A checksum over the words of a text, which depends on their order.
 local function checksum(text)
   local sum, at = #text, 1
   while at + 63 <= #text do
@@ -43,7 +42,7 @@ local function checksum(text)
   return ("%016x"):format(sum)
 end
 
--- The body as text; nil where a path cannot stand in a line.
+-- The body as text; nil if a path cannot be written in a line.
 local function text_of(asked, report, states)
   local lines = { VERSION, json.encode({ asked = asked, code = report.code, message = report.message,
     said = report.said, own = canonical.sorted_keys(report.own) }) }
@@ -81,7 +80,7 @@ function M.recall(asked)
   return record and dependencies.hold(record.states, lists.set(record.own)) and record or nil
 end
 
--- The least recently used go where there are many.
+-- Removes the least recently used records if there are many.
 local function tidy(folder)
   local records = {}
   for name in lfs.dir(folder) do
@@ -96,7 +95,7 @@ local function tidy(folder)
   end
 end
 
--- Seconds by which the clock of the folder's file system is behind this machine's; 0 where it is not.
+-- The delay, in seconds, of the file system's clock in a folder behind this machine's clock; 0 if there is none.
 local function behind(path)
   lfs.touch(path)
   return math.max(0, os.time() - (lfs.attributes(path, "modification") or 0))
@@ -109,7 +108,7 @@ local function holds(out, files)
   end)
 end
 
--- The states of what was written. Their time becomes that of the reading: whoever changes one later gives it another.
+-- The states of the written files. Sets their times to that of the reading: a later change gives a file another time.
 local function written(report)
   local states = {}
   for _, file in ipairs(report.files) do
@@ -120,8 +119,8 @@ local function written(report)
   return states
 end
 
--- report: { said, code, message, began, out, files }, files as write.files took them; read: the dependencies. Files
--- that changed shortly before they were read, or since, are reason enough to remember nothing.
+-- report: { said, code, message, began, out, files }, files as for write.files; read: the dependencies. Nothing is
+-- stored if a file changed shortly before it was read, or since.
 function M.keep(asked, report, read)
   local place, folder = place_of(asked)
   if not place then

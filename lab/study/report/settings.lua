@@ -1,7 +1,7 @@
 -- Settings of the runs, compared with those of a paper.
 --
 -- Input: a study with its cells read, and the paper's setting, a file of spec/published with the columns setting and
--- value. Output: a list of { what, ours, paper, differs }; differs only where both are known.
+-- value. Output: a list of { what, ours, paper, differs }; differs is true only if both are known.
 
 local canonical = require("base.canonical")
 local cells = require("lab.study.read.cells")
@@ -14,7 +14,7 @@ local M = {}
 
 local NOTHING = "nothing evaluated yet"
 
--- The different texts, numbers by their value.
+-- The different texts, with numbers ordered by value.
 local function sorted_texts(texts)
   local list = lists.distinct(texts)
   table.sort(list, function(a, b)
@@ -27,7 +27,7 @@ local function sorted_texts(texts)
   return list
 end
 
--- Lengths as they are listed; nil where there are none.
+-- Lengths as a text; nil if there are none.
 local function listed(lengths)
   if #lengths == 0 then
     return nil
@@ -37,13 +37,13 @@ local function listed(lengths)
     or ("%d of %d to %d"):format(#lengths, first, last)
 end
 
--- A field of a run's spec; nil where it is not recorded.
+-- A field of a run's spec; nil if it is not recorded.
 local function field(run, section, name)
   local at = run.facts.spec and run.facts.spec[section]
   return type(at) == "table" and at[name] or nil
 end
 
--- "base = 10, width = 61"; nil where the task has no options.
+-- "base = 10, width = 61"; nil if the task has no options.
 local function options_text(run)
   local options = field(run, "task", "options")
   local names = type(options) == "table" and canonical.sorted_keys(options) or {}
@@ -52,7 +52,7 @@ local function options_text(run)
   end), ", ") or nil
 end
 
--- Settings of evaluated runs. optional: left out where a run has none; unless: left out where an axis has that name.
+-- Settings of evaluated runs. optional: left out if a run lacks it; unless: left out if an axis has that name.
 local PICKS = {
   { "task", function(run) return cells.task_of(run.facts.spec, run.id) end, unless = "task" },
   { "task options", options_text, optional = true },
@@ -80,7 +80,7 @@ local PICKS = {
   end },
 }
 
--- Learning rates are written in several ways.
+-- Learning rates in one notation, since texts write them in several.
 local function rates_text(text)
   local rates = lists.map(lists.matches(text or "", "%S+"), function(word)
     return ("%g"):format(tonumber(word) or 0)

@@ -1,10 +1,11 @@
 -- The colour, dash and point of each encoding: the same in every picture.
 --
--- Input: an encoding's name. Output: { colour = "#rrggbb", dash, point }, as gnuplot has dashes and points.
--- A randomized form is the stronger shade of its plain form's hue, and dashed; every hue has a point of its own, so
--- that no two curves differ in hue alone. Points are filled or of strokes: in a hollow one the curve is seen, but at
--- its ends, which then seem to mean something. The thirteen are at least 13 apart in CIE Lab for normal sight and for
--- the three dichromacies, and at least 2.4 to 1 in contrast against white and near black; M.against makes it 3 to 1.
+-- Input: an encoding's name. Output: { colour = "#rrggbb", dash, point }, with gnuplot's numbers of dashes and points.
+-- A randomized form has the stronger shade of its plain form's hue, and is dashed; every hue has its own point, so that
+-- no two curves differ in hue alone. Points are filled or made of strokes: a hollow point shows the curve inside,
+-- except at its ends, which would look like a statement. The thirteen colours are at least 13 apart in CIE Lab for
+-- normal sight and for the three dichromacies, and have at least 2.4 to 1 contrast with white and near black; M.against
+-- makes it 3 to 1.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -29,19 +30,19 @@ local TABLE = {
   ["rand-sincos-unsorted"] = { "#797544", "(2,3)", 3 },
 }
 
--- For names that the table lacks; a name always gets the same.
+-- Colours of names that the table lacks; a name always gets the same.
 local FURTHER = { "#5b6fd6", "#2f9e9e", "#a3663f", "#c2558a", "#5d8f3c", "#8a7bc8", "#b0852c", "#4c7f99", "#cc6b4e",
   "#6f9a6b" }
 local POINTS = { 1, 2, 3, 5, 7, 9, 11, 13 }
 local DASHES = { "(4,2)", "(12,3,2,3)", "(2,2)", SOLID }
 local MOST_STYLES = #FURTHER * #POINTS * #DASHES
 
--- Viridis, without its lightest end, which is not seen on white.
+-- Viridis, without its lightest end, which is invisible on white.
 local SHADES = { "#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962" }
 
 local ALIASES = { sinusoid = "sincos" }
 
--- rand_sinusoid -> rand-sincos; a number at the end, as in relative-500, is no part of the encoding.
+-- The table's name of an encoding: rand_sinusoid -> rand-sincos; a number at the end, as in relative-500, is dropped.
 local function usual(name)
   name = name:gsub("_", "-"):gsub("%-%d+$", "")
   local prefix, base = name:match("^(rand%-)(.*)$")
@@ -95,8 +96,8 @@ local function place_of(list, value)
   return 0
 end
 
--- The style that comes `step` after that of a name: first all colours, then all again with the next dash and point; of
--- these no pair comes twice.
+-- The style that comes `step` after that of a name: first all colours, then all again with the next dash and point; no
+-- pair of these repeats.
 local function after(style, name, step)
   local round = (step - 1) // #FURTHER
   local shifted = { colour = FURTHER[(hash(name) + step) % #FURTHER + 1], dash = style.dash, point = style.point }
@@ -111,8 +112,8 @@ local function text_of(style)
   return ("%s %s %d"):format(style.colour, style.dash, style.point)
 end
 
--- Styles of names that stand in one figure, by name: one whose colour is taken gets the next that is free, and where
--- no colour is free, the next that differs from all others in colour, dash or point.
+-- Styles of names in one figure, by name: a name whose colour is taken gets the next free colour, and without a free
+-- colour the next style that differs from all others in colour, dash or point.
 function M.all(names)
   local styles, taken = {}, {}
   for _, name in ipairs(names) do
@@ -127,7 +128,7 @@ function M.all(names)
   return styles
 end
 
--- The names of an axis: where all are numbers, shades from dark to light in their order.
+-- Styles of the names of an axis: if all are numbers, shades from dark to light in their order.
 function M.along(names)
   local order, styles = lists.map(names, function(name) return tonumber(name) end), {}
   if #names < 2 or #order < #names then
@@ -147,7 +148,7 @@ end
 
 -- ---- on a ground ----
 
-M.LIGHT, M.DARK = "#eef1f6", "#262a33" -- shaded parts of the page, nearer to the curves than its ground
+M.LIGHT, M.DARK = "#eef1f6", "#262a33" -- shaded parts of the page, whose brightness is nearer to the curves'
 
 local CONTRAST = 3.05 -- contrast of a graphical object: WCAG 2.2 (1.4.11) and a margin for rounding
 local STEPS = 64
@@ -168,7 +169,7 @@ function M.contrast(one, other)
   return (math.max(a, b) + 0.05) / (math.min(a, b) + 0.05)
 end
 
--- A colour as near to this one as can be that is seen on a ground: darker on a light one, lighter on a dark one.
+-- The colour nearest to this one with enough contrast on a ground: darker on a light one, lighter on a dark one.
 function M.against(colour, ground)
   local aim = luminance(channels_of(ground)) > 0.5 and { 0, 0, 0 } or { 255, 255, 255 }
   local from, found, step = channels_of(colour), colour, 0

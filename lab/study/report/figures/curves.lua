@@ -1,12 +1,11 @@
 -- A figure as a gnuplot script that draws an SVG and a PNG.
 --
 -- Input: figure = { name, title, panels, legend }; panel = { title, xlabel, ylabel, x, y, percent, curves, levels,
--- marks, shade, labels }: x and y are axes as scales.lua has them; curves = { { points = { { x, y }, ... }, style,
--- faint, title, line, band } }, style as colours.lua has it, line the name of what the curve belongs to, band = { { x,
--- low, high }, ... } around it; levels = { { y, text, shift } } are flat lines, named on the right, shift lines of
--- text higher; marks = { { x } } dashed vertical ones, shade = { from, to } a range of x, labels = { { x, y, text,
--- align } }. legend = { { title, style } } stands in a place of its own behind several panels. Output: text; nothing is
--- run here.
+-- marks, shade, labels }: x and y are axes as in scales.lua; curves = { { points = { { x, y }, ... }, style, faint,
+-- title, line, band } }, style as in colours.lua, line the name of the line that the curve belongs to, band = { { x,
+-- low, high }, ... } around it; levels = { { y, text, shift } } are flat lines, named on the right, shift lines of text
+-- higher; marks = { { x } } dashed vertical ones, shade = { from, to } a range of x, labels = { { x, y, text, align }
+-- }. legend = { { title, style } } is in a separate place after several panels. Output: text; nothing is run here.
 
 local lists = require("base.lists")
 local scales = require("lab.study.report.figures.scales")
@@ -30,7 +29,8 @@ local function number(value)
   return ("%.6g"):format(value)
 end
 
--- Neighbours averaged until a curve, or a band, has at most M.POINTS points; and how many went into one.
+-- Averages neighbours until a curve, or a band, has at most M.POINTS points; also returns the number of points in an
+-- average.
 function M.thin(points)
   local group = math.ceil(#points / M.POINTS)
   if group <= 1 then
@@ -54,7 +54,7 @@ local function add_block(lines, name, points)
   lines[#lines + 1] = "EOD"
 end
 
--- The points of all curves and bands, as blocks of data. Names count through all panels.
+-- The points of all curves and bands, as blocks of data. The numbers in names continue through all panels.
 local function data(figure)
   local lines, count = {}, 0
   for _, curve in lists.nested(figure.panels, "curves") do
@@ -68,14 +68,14 @@ local function data(figure)
   return table.concat(lines, "\n")
 end
 
--- Transparency goes in front of red, green and blue.
+-- A gnuplot colour; transparency precedes red, green and blue.
 local function with(style, faint)
   local colour = faint and "#a8" .. style.colour:sub(2) or style.colour
   return ("with %s lw %s dt %s%s lc rgb '%s'"):format(faint and "lines" or "linespoints", faint and "1" or "2.2",
     style.dash, faint and "" or (" pt %d ps 0.8 pn 8"):format(style.point), colour)
 end
 
--- The scale of the y axis: gnuplot keeps it from panel to panel.
+-- The scale of the y axis: gnuplot retains it from panel to panel, so every panel sets it.
 local function y_scale(axis)
   if axis.zoom then
     local beyond = number(100 + scales.REST)
@@ -98,7 +98,7 @@ local function ranges(panel)
   return table.concat(lines, "\n")
 end
 
--- Commands of gnuplot for the marks behind the curves and the levels' names next to them.
+-- Gnuplot commands for the marks behind the curves and the levels' names next to them.
 local function marks(panel)
   local lines = { "unset object\nunset arrow\nunset label" }
   if panel.shade then
@@ -148,7 +148,7 @@ local function panel_text(panel)
   }, "\n")
 end
 
--- The names of the curves in a place of their own.
+-- The list of the curves' names in a separate place.
 local function legend_text(legend)
   local parts = lists.map(legend, function(entry)
     return ("2 title %s %s"):format(quote(entry.title), with(entry.style))

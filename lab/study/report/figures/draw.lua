@@ -1,4 +1,4 @@
--- Runs gnuplot on scripts, in a temporary folder: in the folder of results a link may lead elsewhere.
+-- Runs gnuplot on scripts, in a temporary folder: a link in the folder of results may lead elsewhere.
 --
 -- Input: files { path, text }, the scripts and their data, and the names of the scripts without .gnuplot. Output: the
 -- pictures as files; or nil and an error.
@@ -16,7 +16,7 @@ local function draw(folder, files, names)
   end
   local drawn = {}
   for _, name in ipairs(names) do
-    -- -d: the user's own settings, and a .gnuplot that lies about, are no part of a report.
+    -- -d: a report ignores the user's own settings and any .gnuplot file.
     local code = shell.run({ "sh", "-c", 'cd "$1" && LC_ALL=C.UTF-8 gnuplot -d "$2.gnuplot"', "sh", folder, name })
     local svg = code == 0 and write.read(("%s/%s.svg"):format(folder, name))
     local png = svg and write.read(("%s/%s.png"):format(folder, name))

@@ -1,7 +1,7 @@
 -- Figures of a report, from the cells of a study: accuracy by length, over training time and epochs, along an axis.
 --
--- Input: a study with its cells read, an item (items.lua). Output: figure = { title, caption, panels, legend }, as
--- curves.lua draws it, and for times a table, as score_tables.lua makes them; nil where nothing was measured.
+-- Input: a study with its cells read, an item (items.lua). Output: figure = { title, caption, panels, legend } for
+-- curves.lua, and for times a table as in score_tables.lua; nil if nothing was measured.
 
 local captions = require("lab.study.report.tables.captions")
 local colours = require("lab.study.report.figures.colours")
@@ -29,8 +29,8 @@ local function by_x(a, b)
   return a[1] < b[1]
 end
 
--- The last evaluation of a run, by length: a list of { length, number ... }, by the names of the measures, in percent
--- where these are shares; without lengths that lack one.
+-- The last evaluation of a run, by length: a list of { length, number ... }, by the names of the measures, shares in
+-- percent; without lengths that lack a measure.
 function M.points(run, split, factor, ...)
   local points, names = {}, { ... }
   for _, evaluation in ipairs(runs.curve(run, split)) do
@@ -46,7 +46,7 @@ function M.points(run, split, factor, ...)
   return points
 end
 
--- At each x of several lists of points { x, values of statistics }, each of all the points there; by x.
+-- The values of statistics at each x of several lists of points { x, values }, each over all points at that x; by x.
 local function at_each(curves_of, ...)
   local points, of = {}, { ... }
   for _, list in ipairs(curves_of) do
@@ -65,14 +65,14 @@ local function mean_curve(curves_of)
   return at_each(curves_of, statistics.mean)
 end
 
--- The interval of one run's exact match over the examples, as points { x, low, high }; nil where its lines have none.
+-- The interval of one run's exact match over the examples, as points { x, low, high }; nil if its lines have none.
 local function sample_band(run, scored)
   local band = scored.metric == "exact_match"
     and M.points(run, scored.split, 100, "exact_match_low", "exact_match_high") or {}
   return #band > 0 and band or nil
 end
 
--- Quartiles over the seeds, as points { x, first, third }; nil where there are fewer than FEWEST_SEEDS.
+-- Quartiles over the seeds, as points { x, first, third }; nil with fewer than FEWEST_SEEDS.
 local function quartiles(curves_of)
   local band = #curves_of >= FEWEST_SEEDS and at_each(curves_of,
     function(values) return statistics.quantile(values, 0.25) end,
@@ -80,7 +80,7 @@ local function quartiles(curves_of)
   return #band > 0 and band or nil
 end
 
--- A bold curve and faint ones for its seeds. more: further fields of the bold one.
+-- Adds a bold curve and faint ones for its seeds. more: further fields of the bold one.
 local function add_curves(panel, curves_of, style, mean, title, more)
   for _, points in ipairs(#curves_of > 1 and curves_of or {}) do
     panel.curves[#panel.curves + 1] = { points = points, style = style, faint = true, line = title }
@@ -91,7 +91,7 @@ local function add_curves(panel, curves_of, style, mean, title, more)
   end
 end
 
--- Chance and the analytic baseline of a task, their names apart where the values are close; of accuracies alone.
+-- Chance and the analytic baseline of a task, with separated names if the values are close; only for accuracies.
 function M.levels_of(task, metric)
   if not task or not task.chance or not metrics.of[metric or "accuracy"].guessed then
     return {}
@@ -106,8 +106,8 @@ function M.levels_of(task, metric)
   return levels
 end
 
--- The training lengths of a run: its longest gets a line, and the range on which all runs of the panel were trained is
--- shaded. None where they are not recorded, or the curve is along another axis.
+-- Adds the training lengths of a run: the longest gets a line, and the range on which all runs of the panel were
+-- trained is shaded. Nothing if they are not recorded, or if the curve is along another axis.
 local function add_training(panel, run)
   local lengths = run.axis == "length" and runs.lengths(run, "train") or {}
   if #lengths == 0 then
@@ -141,7 +141,7 @@ local function legend_of(axis, names, styles)
   return lists.map(names, function(name) return { title = score_tables.label(axis, name), style = styles[name] } end)
 end
 
--- By the names of the whole axis, so that a value looks the same in every figure and on every page.
+-- Styles by the names of the whole axis, so that a value looks the same in every figure and on every page.
 local function styles_along(study, axis)
   return colours.along(score_tables.axis(study.whole, axis))
 end
@@ -199,7 +199,7 @@ local function timed(run, metric)
   end)
 end
 
--- The mean at equal places of the lists, in seconds and in accuracy, up to the end of the shortest.
+-- The mean of the lists at equal positions, in seconds and in accuracy, up to the end of the shortest.
 local function mean_timed(timed_of)
   local mean = {}
   while timed_of[1] and not lists.find(timed_of, function(points) return not points[#mean + 1] end) do
@@ -210,7 +210,7 @@ local function mean_timed(timed_of)
   return mean
 end
 
--- The median, where runs that never get there count as longer than any.
+-- The median, where runs that never reach the threshold count as longer than any.
 local function median_time(times, runs_made)
   local padded = lists.join(times, {})
   for i = #times + 1, runs_made do
@@ -329,7 +329,7 @@ local function add_along(panel, line, style, item)
   end))
 end
 
--- A range from the lowest to the highest place with a margin; in powers of two where all are positive.
+-- A range from the lowest to the highest place with a margin; in powers of two if all are positive.
 local function range_of(ticks)
   local low, high = math.min(table.unpack(ticks)), math.max(table.unpack(ticks))
   if low > 0 then
@@ -339,8 +339,8 @@ local function range_of(ticks)
   return { low - room, high + room, ticks = ticks }
 end
 
--- Scores along an axis whose values are numbers: the median at the chosen learning rate between the least and the most,
--- and where `show` is "max" the best of all runs, and the mean at the chosen learning rate.
+-- Scores along an axis whose values are numbers: the median at the chosen learning rate with the least and the largest
+-- score; if `show` is "max", the best of all runs, and the mean at the chosen learning rate.
 function M.along_axis(study, item)
   local values = score_tables.axis(study, item.x)
   local ticks = lists.map(values, score_tables.number)
@@ -357,7 +357,7 @@ function M.along_axis(study, item)
     entries.metric(study), item.x)), caption = captions.before(what, captions.details(study, true)) } or nil
 end
 
--- Loss and accuracy while models train, a panel for each set and value of an axis.
+-- Loss and accuracy during training, a panel for each set and value of an axis.
 function M.by_epoch(study, item)
   local names = score_tables.axis(study, item.lines)
   local styles = styles_along(study, item.lines)

@@ -1,10 +1,10 @@
--- Loss and accuracy while models train, set by set: a figure of a report.
+-- Loss and accuracy during training, set by set: a figure of a report.
 --
 -- Input: a study with its cells read, an item { lines, panels, splits }, the bold and faint curves of figures.lua.
--- Output: panels as curves.lua draws them, none where nothing was measured on the way. A panel for each set, and for
--- every value of the axis `panels`: "loss" is that of the batches of training, "epoch" their running accuracy
--- (metrics.jsonl), all others are evaluations on the way (eval.during). The axis counts epochs where all runs say how
--- many steps one has, else steps.
+-- Output: panels for curves.lua, none if nothing was measured during training. There is a panel for each set and for
+-- every value of the axis `panels`: "loss" is the loss of training batches, "epoch" their running accuracy
+-- (metrics.jsonl), all others are evaluations during training (eval.during). The axis counts epochs if all runs record
+-- the steps of an epoch, else steps.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -22,13 +22,13 @@ M.SPLITS = { M.LOSS, "epoch", "train", "test", "validation" }
 
 local TITLES = { [M.LOSS] = "loss of training", epoch = "batches of training", train = "training, evaluated" }
 
--- Steps of an epoch of a run; nil where it does not record them.
+-- Steps of an epoch of a run; nil if it does not record them.
 local function epoch_of(run)
   return run.facts.data and run.facts.data.epoch_batches
 end
 
 -- Curves of metrics.jsonl, which is read once: { loss, epoch }, lists of { step, value }: the logged loss, in nats per
--- token, and the running accuracy in percent, of whole epochs or, where there are none, of windows of steps.
+-- token, and the running accuracy in percent, of whole epochs or, without epochs, of windows of steps.
 local function logged(run)
   local loss, running, last, epoch = {}, {}, 0, epoch_of(run)
   for _, row in ipairs(runs.metrics(run)) do
@@ -43,8 +43,8 @@ local function logged(run)
   return { [M.LOSS] = loss, epoch = running }
 end
 
--- Curves of the runs of a cell at its chosen learning rate, those that have points. read: results of `logged` by run,
--- which is called once for each.
+-- Curves with points of the runs of a cell at its chosen learning rate. read: results of `logged` by run, which is
+-- called once for each run.
 local function lists_of(cell, split, in_epochs, metric, read)
   return lists.map(runs.chosen(cell), function(run)
     local points
@@ -61,14 +61,14 @@ local function lists_of(cell, split, in_epochs, metric, read)
   end)
 end
 
--- Whether all runs that are shown record how many steps an epoch has.
+-- Whether all shown runs record the number of steps of an epoch.
 local function all_have_epochs(cells)
   return not lists.find(cells, function(cell)
     return lists.find(runs.chosen(cell), function(run) return not epoch_of(run) end)
   end)
 end
 
--- { name, cell } of the item's lines in the panel of a value; false: there is no axis of panels.
+-- { name, cell } of the item's lines in the panel of a value; false: the item has no axis of panels.
 local function lines_of(study, item, value)
   return lists.map(score_tables.axis(study, item.lines), function(name)
     local cell = score_tables.find(study, score_tables.with(item.where,
@@ -85,7 +85,7 @@ local function panel_of(split, title, in_epochs, study)
     marks = {} }
 end
 
--- The panels of a value of the axis of panels, by set, without those where nothing was measured.
+-- The panels of a value of the axis of panels, by set, without sets that were not measured.
 local function panels_of(study, item, value, splits, context)
   local lines, panels = lines_of(study, item, value), {}
   local in_epochs = all_have_epochs(lists.map(lines, function(line) return line.cell end))
@@ -95,7 +95,7 @@ local function panels_of(study, item, value, splits, context)
     panels[split] = panel_of(split, title, in_epochs, study)
   end
   for _, entry in ipairs(lines) do
-    local read = {} -- metrics of one cell: those of a whole study are more than memory holds
+    local read = {} -- metrics of one cell: memory cannot hold those of a whole study
     for _, split in ipairs(splits) do
       local panel, found = panels[split], lists_of(entry.cell, split, in_epochs, study.scored.metric, read)
       for _, points in ipairs(found) do
@@ -114,8 +114,8 @@ local function panels_of(study, item, value, splits, context)
   return panels
 end
 
--- styles: by name; add(panel, lists, style, title, cell): bold and faint curves. Second comes whether they show
--- { loss, other }.
+-- styles: by name; add(panel, lists, style, title, cell): adds bold and faint curves. Second: whether they show { loss,
+-- other }.
 function M.panels(study, item, styles, add)
   local context, splits = { styles = styles, add = add }, item.splits or M.SPLITS
   local by_value = lists.map(item.panels and score_tables.axis(study, item.panels) or { false }, function(value)

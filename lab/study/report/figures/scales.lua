@@ -1,9 +1,9 @@
 -- The scales of a panel's axes: the place of a number, the numbers written along the axis, and the choice of an axis
 -- that is not linear.
 --
--- Input: a panel as curves.lua has it; of its axes x and y, { from, to, log, ticks, step, zoom }. Output: places from
--- 0 to 1, tics, texts. log is a base, ticks a list, step the distance between two of them. A zoomed axis is of
--- percents and has the logarithm of the distance from REST beyond 100.
+-- Input: a panel of curves.lua; of its axes x and y, { from, to, log, ticks, step, zoom }. Output: places from 0 to 1,
+-- tics, texts. log is a base, ticks a list, step the distance between two tics. A zoomed axis is in percent and has the
+-- logarithm of the distance to 100 + REST.
 
 local lists = require("base.lists")
 
@@ -11,7 +11,7 @@ local M = {}
 
 M.REST = 0.1 -- so that 100% has a place
 
-local NEAR, APART = 95, 0.1 -- percent: what is close to 100, and by how much curves there must differ
+local NEAR, APART = 95, 0.1 -- percent: the limit of "close to 100", and the least difference of curves there
 local WIDE = 20 -- a ratio of values beyond which a logarithm shows more
 local ZOOMED = { 0, 50, 80, 90, 95, 98, 99, 99.5, 100 }
 
@@ -22,7 +22,7 @@ local function transformed(axis, value)
   return axis.log and math.log(value) or value
 end
 
--- 0 at the axis's beginning, 1 at its end.
+-- The place of a value: 0 at the axis's beginning, 1 at its end.
 function M.place(axis, value)
   local from, to = transformed(axis, axis[1]), transformed(axis, axis[2])
   local place = to > from and (transformed(axis, value) - from) / (to - from) or 0.5
@@ -36,7 +36,7 @@ function M.step(span)
   return power * (rough < 2 * power and 2 or rough < 5 * power and 5 or 10)
 end
 
--- Powers of ten, and where they are fewer than three, twice and five times of them.
+-- Powers of ten; with fewer than three of them, also twice and five times each.
 local function decades(axis)
   local all, tens = {}, {}
   for power = math.floor(math.log(axis[1], 10)), math.ceil(math.log(axis[2], 10)) do
@@ -51,7 +51,7 @@ local function decades(axis)
   return #tens >= 3 and tens or all
 end
 
--- The numbers that are written along an axis, in rising order.
+-- The numbers along an axis, in ascending order.
 function M.tics(axis)
   local list = {}
   if axis.ticks then
@@ -75,7 +75,7 @@ function M.label(text, axis)
   return text .. (axis.zoom and ", zoomed towards 100%" or axis.log and ", logarithmic" or "")
 end
 
--- Whether most points of the curves that are no single seeds are close to 100, and not all the same there.
+-- Whether most points of the bold curves are close to 100, and not all equal.
 local function crowds(curves)
   local near, far, low, high = 0, 0, 100, 0
   for _, curve in ipairs(curves) do
@@ -90,8 +90,8 @@ local function crowds(curves)
   return near > far and high - low > APART
 end
 
--- The least and the largest of several lists; of: what number an item has, itself unless given. math.huge and
--- -math.huge where all are empty.
+-- The least and the largest number of several lists; of: an item's number, the item itself unless given. math.huge and
+-- -math.huge if all are empty.
 function M.range(several, of)
   local low, high = math.huge, -math.huge
   for _, list in ipairs(several) do

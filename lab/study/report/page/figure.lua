@@ -1,10 +1,9 @@
 -- A figure on the page: the names of its lines, a picture of each panel, and the numbers of each as a table.
 --
--- Input: a figure as figures.lua and compare.lua make them; of its curves that are no single seeds `cell` is the number
--- of the cell that all of it is of, `cells` by x where each point is of another. Output: HTML that is XML too. A script
--- (page_script.lua) hides lines by their names, and reads the numbers from the tables. Colours of the pictures, SVG,
--- are properties that the page sets for its light and its dark ground; whatever belongs to a line is in a group that
--- says which, so that it can be hidden.
+-- Input: a figure from figures.lua or compare.lua; a bold curve has `cell`, the number of its cell, or `cells` by x if
+-- each point has its own cell. Output: HTML that is XML too. A script (page_script.lua) hides lines by their names, and
+-- reads the numbers from the tables. Colours of the pictures, SVG, are properties that the page sets for its light and
+-- its dark ground; all parts of a line are in a group with its name, so that the script can hide them.
 
 local canonical = require("base.canonical")
 local colours = require("lab.study.report.figures.colours")
@@ -21,8 +20,8 @@ local M = {}
 
 local WIDTH, HEIGHT = 460, 300
 local LEFT, RIGHT, TOP, BOTTOM = 48, 14, 30, 44
-local LEVELS = 66 -- on the right, in the place of RIGHT, for names of levels
-local TIC_WIDTH, TIC_HEIGHT = 34, 15 -- tics that are closer have no number
+local LEVELS = 66 -- pixels on the right for names of levels, which replaces RIGHT
+local TIC_WIDTH, TIC_HEIGHT = 34, 15 -- closer tics have no number
 local LEVEL_HEIGHT = 28 -- pixels of a level's name, two lines
 local MARKS = 8 -- markers on a curve
 
@@ -38,7 +37,7 @@ local function dashes(style)
   return numbers and (' stroke-dasharray="%s"'):format(numbers) or ""
 end
 
--- The properties that the page's rules of colours go by.
+-- The properties that the page's colour rules read.
 local function properties(style)
   return ('style="--light:%s;--dark:%s"'):format(colours.against(style.colour, colours.LIGHT),
     colours.against(style.colour, colours.DARK))
@@ -49,7 +48,7 @@ local function path(class, points, more)
   return ('<path class="%s" d="M%s"%s/>'):format(class, table.concat(parts, "L"), more or "")
 end
 
--- The coordinates of a panel's numbers in the picture. beside: names of levels have space on the right.
+-- The coordinates of a panel's numbers in the picture. beside: leave space on the right for names of levels.
 local function frame_of(panel)
   local right = WIDTH - (panel.beside and LEVELS or RIGHT)
   local bottom = HEIGHT - BOTTOM
@@ -62,7 +61,7 @@ local function frame_of(panel)
     end }
 end
 
--- How far from the picture's left a value of the x axis stands.
+-- The distance of a value of the x axis from the picture's left edge.
 local function x_of(panel, value)
   return frame_of(panel).x(value)
 end
@@ -94,7 +93,7 @@ local function axes(panel, frame)
   return table.concat(parts)
 end
 
--- Names of flat lines, next to them and apart from each other: the number in a line of its own.
+-- Names of flat lines, next to the lines and apart from each other, with the number on its own line.
 local function level_names(panel, frame)
   local order = lists.map(panel.levels, function(level) return { y = frame.y(level[1]), name = level[2] } end)
   table.sort(order, function(a, b) return a.y > b.y end)
@@ -124,7 +123,7 @@ local function behind(panel, frame)
   end)))
 end
 
--- Up along the upper quartiles and back along the lower ones.
+-- A path along the upper quartiles and back along the lower ones.
 local function band_path(points, frame)
   local places, thin = {}, curves.thin(points)
   for i, point in ipairs(thin) do
@@ -153,7 +152,7 @@ local function curve_text(curve, frame, number)
     .. marks(places, curve.style, number)
 end
 
--- Curves in groups by their line, single seeds behind the mean.
+-- Curves grouped by line, single seeds behind the mean.
 local function lines_drawn(panel, frame, numbers)
   local groups = lists.group(panel.curves, function(curve) return numbers[curve.line] end)
   return table.concat(lists.map(groups, function(group)
@@ -162,7 +161,7 @@ local function lines_drawn(panel, frame, numbers)
   end))
 end
 
--- numbers: of lines by name.
+-- Draws a panel. numbers: of lines by name.
 local function drawing(panel, numbers, alternative)
   local frame = frame_of(panel)
   return ('<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="%s" viewBox="0 0 %d %d">%s%s%s%s'
@@ -216,7 +215,7 @@ local function number_text(panel, value)
   return (panel.percent and (panel.y.zoom and "%.2f" or "%.1f") or "%.4g"):format(value)
 end
 
--- The bold curves of a panel by their line's number, each with its points by x; and all x, rising.
+-- The bold curves of a panel by their line's number, each with its points by x; and all x, in ascending order.
 local function series_of(panel, numbers)
   local at_xs = {}
   local series = lists.map(panel.curves, function(curve)
@@ -242,7 +241,7 @@ local function value_cell(panel, one, x)
     and (" <small>(%s to %s)</small>"):format(number_text(panel, band[2]), number_text(panel, band[3])) or "")
 end
 
--- The numbers of a panel; columns lead to the runs that they are made of.
+-- The numbers of a panel; columns link to their runs.
 local function values(panel, series, xs)
   local heads = lists.map(series, function(one)
     local title, cell = escape(one.curve.line), one.curve.cell
@@ -283,7 +282,7 @@ function M.body(figure)
   local lines, numbers = lines_of(figure)
   local beside = curves.has_levels(figure)
   local panels = lists.map(figure.panels, function(panel)
-    panel.beside = beside -- all panels are of one width
+    panel.beside = beside -- gives all panels one width
     return panel_body(panel, numbers)
   end)
   return ('<figure class="curves">%s<div class="panels">\n%s\n</div>%s</figure>'):format(legend(figure, lines),

@@ -114,7 +114,7 @@ summary { cursor: pointer; }
 }
 ]]):gsub("LIGHT", colours.LIGHT):gsub("DARK", colours.DARK)
 
--- Nothing is loaded but pictures that are in the page, and nothing is run but the one script.
+-- The policy loads only pictures within the page, and runs only the one script.
 local POLICY = ("default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-%s'; "
   .. "base-uri 'none'; form-action 'none'"):format(study_analyses.base64((sha256.hex(script):gsub("%x%x", function(byte)
     return string.char(tonumber(byte, 16))

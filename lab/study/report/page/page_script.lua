@@ -1,5 +1,5 @@
 -- Interaction of a page's figures with pointer and keyboard: names of curves become buttons that hide and show them,
--- and the values at a place of the axis are shown next to it. Without this script the page holds the same numbers.
+-- and the values at a place of the axis appear next to it. Without this script the page holds the same numbers.
 --
 -- The text is a module of JavaScript that is valid in XML as it is, without < and &.
 

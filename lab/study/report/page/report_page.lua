@@ -1,7 +1,7 @@
 -- The HTML page of a report.
 --
 -- Input: report = { study, title, lead, settings, differing, parts, beside, readings, problems, command, command_of },
--- as report.lua makes it. Output: the page's text. Every number of a table leads to the runs it is made of.
+-- from report.lua. Output: the page's text. Every number of a table links to its runs.
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local figure = require("lab.study.report.page.figure")
@@ -56,7 +56,7 @@ local function run_row(run)
     escape(flags))
 end
 
--- One cell: its runs, and how they are made.
+-- One cell: its runs, and the command for them.
 local function cell_body(report, cell)
   local rows, s = lists.map(cell.runs, run_row), cell.summary
   local facts = lists.map(s.differences, function(difference)

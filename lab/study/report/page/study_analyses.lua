@@ -1,8 +1,8 @@
 -- Analyses next to a study's runs: the output of `analyze`, for the page of a report.
 --
 -- Input: RUNS, the study's name or nil. Output: M.folder names the folder of an analysis in RUNS; M.find gives a list
--- of { what, text, png }, in a fixed order: the text of the analysis, and its picture, nil where there is none.
--- Invariants: reads regular files of bounded size; a file that is no PNG counts as no picture.
+-- of { what, text, png }, in a fixed order: the text of the analysis, and its picture, nil if there is none.
+-- Invariants: reads regular files of bounded size; a file that is no PNG is ignored.
 
 local input = require("base.input")
 local lists = require("base.lists")

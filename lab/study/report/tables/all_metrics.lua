@@ -1,8 +1,8 @@
 -- Every cell on every set that it was evaluated on, in all metrics: a table of a report.
 --
--- Input: a study with its cells read (cells.lua). Output: a table as score_tables.lua makes them: rows are cells,
--- columns sets, and the values in each cell the metrics, medians over the seeds at the chosen learning rate; nil where
--- nothing has a score.
+-- Input: a study with its cells read (cells.lua). Output: a table as in score_tables.lua: rows are cells, columns sets,
+-- and the values in each cell the metrics, medians over the seeds at the chosen learning rate; nil if nothing has a
+-- score.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -19,13 +19,13 @@ local SETS = { "validation", "train", "test", "in_distribution", "between", "bey
 local NAMES = { "exact_match", "accuracy", "accuracy_teacher_forced" }
 local SHORT = { accuracy_teacher_forced = "teacher-forced" } -- in addition to accuracy
 
--- The evaluation of a run by the name of a set; a name of a role is none of a set.
+-- The evaluation of a run by the name of a set; names of roles do not count.
 local function evaluation_of(run, set)
   local evaluation = runs.evaluation(run, set)
   return evaluation and evaluation.split == set and evaluation or nil
 end
 
--- Names of sets that any run was evaluated on, those beyond single axes last; and whether some are parts of the set
+-- Names of sets that any run was evaluated on, sets beyond single axes last; and whether some are parts of the set
 -- test.
 local function sets_of(study)
   local seen, further, parts = {}, {}, false
@@ -43,7 +43,7 @@ local function sets_of(study)
   return lists.append(lists.map(SETS, function(set) return seen[set] and set or nil end), further), parts
 end
 
--- The median of the scores that the runs of a cell have on a set of this very name; nil where none has one.
+-- The median of the scores of a cell's runs on the set of this very name; nil if none has one.
 local function median(cell, set, metric)
   return statistics.quantile(lists.map(runs.chosen(cell), function(run)
     local evaluation = run.state == "evaluated" and evaluation_of(run, set)

@@ -38,7 +38,7 @@ local function of_scored(study, text)
   return texts[1] and table.concat(lists.distinct(texts), " or ") or nil
 end
 
--- "mean over 9 lengths 60..500, beyond training"; nil where nothing has a score. Cells of another grid are marked.
+-- "mean over 9 lengths 60..500, beyond training"; nil if nothing has a score. Cells of another grid are marked.
 function M.grid(study)
   local usual, others = study.grid, false
   local place = of_scored(study, function(run, cell)
@@ -102,13 +102,12 @@ local function sentences(list)
   return #parts > 0 and table.concat(parts, " ") or nil
 end
 
--- How rates were chosen, as a sentence; nil where nothing has a score.
+-- The choice of learning rates, as a sentence; nil if nothing has a score.
 function M.rates_sentence(study)
   return sentences({ M.rates(study) or false })
 end
 
--- Everything that a table of scores says of them; rated: at the learning rate that was chosen. nil where nothing has a
--- score.
+-- All details for a table of scores; rated: scores at the chosen learning rate. nil if nothing has a score.
 function M.details(study, rated)
   return sentences({ M.grid(study) or false, M.answers(study) or false, rated and M.rates(study) or false })
 end
@@ -123,7 +122,7 @@ function M.before(text, details)
   return M.join(text and sentences({ text }), details)
 end
 
--- The caption of curves by length: how answers came about, how rates were chosen.
+-- The caption of curves by length: the decoding of answers, the choice of rates.
 function M.curves(study)
   return sentences({ M.answers(study) or false, M.rates(study) or false })
 end

@@ -1,4 +1,4 @@
--- Costs of a study's runs: rates tried and how one was chosen, parameters, tokens, operations, hours.
+-- Costs of a study's runs: the number of rates and their choice, parameters, tokens, operations, hours.
 --
 -- Input: a study with its cells read (cells.lua) and plan_of (open_study.lua). Output: M.of gives the cost of one run,
 -- { parameters, tokens, flops }, numbers or nil where unknown; M.table a table as score_tables.lua makes them. Tokens
@@ -14,7 +14,7 @@ local wording = require("base.wording")
 
 local M = {}
 
-local MOST_RATES = 4 -- that are listed one by one
+local MOST_RATES = 4 -- rates that are listed one by one
 
 function M.of(study, cell, run)
   local plan, steps = study.plan_of and study.plan_of(cell), run.test and run.test.step or run.facts.step

@@ -1,8 +1,8 @@
 -- Tables on held-out examples, in addition to the score: the share that was trained on; accuracies of finer conditions
 -- with examples of their own, such as carries within counts of digits; and the fall of accuracy under noise.
 --
--- Input: a study with its cells read (cells.lua). Output: tables as score_tables.lua makes them, none where runs have
--- no such numbers. Numbers are of the runs at the chosen learning rate.
+-- Input: a study with its cells read (cells.lua). Output: tables as in score_tables.lua, none if runs lack such
+-- numbers. Numbers are of the runs at the chosen learning rate.
 
 local canonical = require("base.canonical")
 local entries = require("lab.study.report.tables.table_entries")
@@ -89,8 +89,8 @@ local function finer_axes(study)
   return lists.distinct(names)
 end
 
--- Whether the table by an axis takes a condition: one of this frame, nil that of training. That of frames is
--- of numbers as they come, without another axis besides.
+-- Whether a table by an axis takes a condition: one of this frame; nil is the frame of training. A table by frames
+-- takes conditions without further axes.
 local function belongs(condition, run, axis, frame)
   if axis ~= runs.FRAME then
     return condition.by[runs.FRAME] == frame

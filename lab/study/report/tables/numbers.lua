@@ -1,9 +1,9 @@
 -- Scores at single lengths, or at numbers of another axis of the evaluation: a table of a report.
 --
--- Input: a study with its cells read, an item { rows, at }, the paper's numbers (published.lua). Output: a table as
--- score_tables.lua makes them, a row for each value of an axis and a column for each number. The paper's file has these
--- numbers in a column of the axis' name, and the values in one of the metric's. Rows with a text in `quoted` are
--- results that the paper quotes from another one: they stand below, with a note.
+-- Input: a study with its cells read, an item { rows, at }, the paper's numbers (published.lua). Output: a table as in
+-- score_tables.lua, a row for each value of an axis and a column for each number. The paper's file has these numbers in
+-- a column of the axis' name, and the values in one of the metric's. Rows with a text in `quoted` are results that the
+-- paper quotes from another one: the table lists them at its end, with a note.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -23,8 +23,8 @@ local function axis_of(study)
   end
 end
 
--- The axis of the evaluations' numbers: that of the first run that has any, of the whole study where a page has no such
--- run; nil where none has.
+-- The axis of the evaluations' numbers: that of the first run that has any, of the whole study if a page has no such
+-- run; nil if no run has one.
 function M.axis(study)
   return axis_of(study) or axis_of(study.whole)
 end
@@ -40,7 +40,7 @@ local function at_number(run, scored, n)
   end
 end
 
--- An entry of ours with the paper's, which may have left it out.
+-- An entry of ours with the paper's, which may be absent.
 local function theirs(entry, paper)
   entry.texts[3], entry.texts[2] = nil, nil
   return entries.add_paper(entry, paper, paper and entries.number_text("%.1f", paper) or "", "%.1f")
@@ -86,7 +86,7 @@ end
 function M.table(study, item, published)
   local known = M.axis(study)
   local axis = known or "length"
-  published = known and published -- whose numbers are by an axis that some run has to tell
+  published = known and published -- the paper's numbers need an axis that some run names
   local columns = entries.columns(lists.map(item.at, function(n) return score_tables.label(axis, n) end))
   local rows = lists.map(score_tables.axis(study, item.rows), function(name)
     local key = score_tables.with(item.where, { [item.rows] = name })

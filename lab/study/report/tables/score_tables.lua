@@ -24,12 +24,12 @@ function M.axis(study, name)
   return found and found.values or {}
 end
 
--- The name of a value where its axis is not named next to it: a number is preceded by the axis.
+-- The name of a value without its axis next to it: a number is preceded by the axis.
 function M.label(axis, value)
   return tonumber(value) and ("%s %s"):format(axis, value) or value
 end
 
--- The number that a value of an axis stands for; nil where there is none in its name.
+-- The number in the name of an axis' value; nil if there is none.
 function M.number(value)
   return tonumber(value) or tonumber(value:match("%d+"))
 end
@@ -52,7 +52,7 @@ local function where_text(where)
   return #parts > 0 and (" (%s)"):format(table.concat(parts, ", ")) or ""
 end
 
--- The text under a title: a description of the numbers, where the item has a title of its own, and details.
+-- The text under a title: a description of the numbers, if the item has its own title, and details.
 function M.about(item, what, details)
   return captions.before(item.title and what or nil, details)
 end
@@ -103,7 +103,7 @@ function M.table(study, item, published)
   return M.model(item, measure.title, details_of(study, item), published, columns, rows, notes)
 end
 
--- Scores on sets side by side, of a value of an axis in each row.
+-- Scores on several sets, with a row for each value of an axis.
 function M.splits(study, item, published)
   local columns = entries.columns(lists.map(item.splits, function(split) return M.SETS[split] end))
   local rows = lists.map(M.axis(study, item.rows), function(name)
@@ -122,7 +122,7 @@ function M.splits(study, item, published)
   return model
 end
 
--- The best of a side in one row: ours with its cell, and the paper's.
+-- The best result of a side in one row: ours with its cell, and the paper's.
 local function side(study, item, measure, published, row, which)
   local best, paper, paper_sd, first
   local columns = measure.columns
@@ -173,7 +173,7 @@ local function gain_entry(of, against, published)
   return published and entries.add_paper(made, paper, entries.number_text("%+.1f", paper), "%.1f") or made
 end
 
--- The gain's mean and its largest, over the rows that have one; a mean needs all of them.
+-- The gain's mean and its largest value, over the rows with a gain; a mean needs all rows.
 local function summary_rows(rows, published)
   local mean = { title = "mean", cells = {}, last = true }
   local largest = { title = "largest", cells = {}, last = true }
@@ -205,7 +205,7 @@ function M.best(study, item, published)
   return M.model(item, measure.title, details_of(study, item), published, columns, rows, notes)
 end
 
--- A cell's values on the axes that have several; the cell's id if there is no such axis.
+-- A cell's values on the axes with several values; the cell's id if there is no such axis.
 function M.key_text(study, cell)
   local parts = lists.map(study.axes, function(axis)
     return #axis.values > 1 and M.label(axis.name, cell.key[axis.name]) or nil
@@ -213,7 +213,7 @@ function M.key_text(study, cell)
   return #parts > 0 and table.concat(parts, ", ") or cell.id
 end
 
--- The texts of a cell: runs, the chosen rate, and how its seeds come out there; the best of all rates.
+-- The texts of a cell: runs, the chosen rate, the spread of its seeds at this rate; the best of all rates.
 local function texts_of(cell, form)
   local s, best = cell.summary, cell.summary.best
   local range = form .. " to " .. form
@@ -226,7 +226,7 @@ local function texts_of(cell, form)
     entries.number_text(form, s.max) }
 end
 
--- A table of every cell: how many runs have a score, the rate that was chosen, and how its seeds come out.
+-- A table of every cell: the number of runs with a score, the chosen rate, and the spread of its seeds.
 function M.distribution(study)
   local notes, metric = {}, metrics.of[study.scored.metric]
   local rows = lists.map(study.cells, function(cell)

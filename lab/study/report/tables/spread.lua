@@ -1,11 +1,10 @@
--- Variation within the values of an axis, between seeds, and between these values, such as over the students of several
--- teachers; a table of a report.
+-- The spread within the values of an axis, between seeds, and between these values, such as over the students of
+-- several teachers; a table of a report.
 --
--- Input: a study with its cells read, an item { rows, of }. Output: a table as score_tables.lua makes them, a row for
--- each value of the axis `rows`. Within is the root of the pooled variance of scores around the means of `of`; between
--- is the root of the variance that these means have beyond what it explains, by the method of moments for one random
--- effect (mean squares between less mean squares within, over the effective number of runs of each); 0 where they have
--- no more.
+-- Input: a study with its cells read, an item { rows, of }. Output: a table as in score_tables.lua, a row for each
+-- value of the axis `rows`. Within is the root of the pooled variance of scores around the means of `of`; between is
+-- the root of the additional variance of these means, by the method of moments for one random effect (mean squares
+-- between minus mean squares within, over the effective number of runs of each); 0 if there is no additional variance.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -16,7 +15,7 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- { mean, within, between, groups, runs } of lists of scores; within and between are nil where they are not defined.
+-- { mean, within, between, groups, runs } of lists of scores; within and between are nil if they are not defined.
 function M.of_groups(of_scores)
   local groups, all, squares, within = {}, {}, 0, 0
   for _, list in ipairs(of_scores) do

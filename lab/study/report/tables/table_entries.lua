@@ -1,9 +1,8 @@
 -- One number of a report's tables: a cell's measurement, with a paper's number next to it.
 --
--- Input: cells as cells.lua has them, an item (items.lua), the paper's numbers (published.lua). Output: an entry
--- { texts, missing, best, number, about, value, paper }: texts as the table's `subs` name them; number leads to a cell
--- of the study, about is a caution for readers of this number.
--- Invariants: a value that is not there is "missing", never a number.
+-- Input: cells of cells.lua, an item (items.lua), the paper's numbers (published.lua). Output: an entry { texts,
+-- missing, best, number, about, value, paper }: texts in the order of the table's `subs`; number links to a cell of the
+-- study, about is a caution about this number. Invariants: an absent value is "missing", never a number.
 
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
@@ -26,14 +25,14 @@ local VALUES = {
     form = "%.2f", columns = { "hours_mean", "hours_sd" } },
 }
 
-local SHORT = 0.1 -- times below it are shown with two digits however small
+local SHORT = 0.1 -- shorter times are shown with two digits
 
 -- The title of the metric that a study scores.
 function M.metric(study)
   return metrics.of[study.scored.metric].title
 end
 
--- The form of an item's value: an entry of VALUES, for times with a unit that fits. A paper's are in hours.
+-- The form of an item's value: an entry of VALUES; times get a fitting unit. A paper's times are in hours.
 function M.measure(study, item, published)
   local value, metric = VALUES[item.value], metrics.of[study.scored.metric]
   if item.value ~= "hours" then
@@ -51,8 +50,8 @@ function M.measure(study, item, published)
     per_hour = 3600 // length }
 end
 
--- A cell's value of a kind, in the unit of `measure`: { value, sd, least, most, count, asked }; value is nil where
--- nothing was measured, least and most of other kinds than medians.
+-- A cell's value of a kind, in the unit of `measure`: { value, sd, least, most, count, asked }; value is nil if nothing
+-- was measured, least and most are nil for kinds other than medians.
 function M.value(cell, kind, measure)
   local s = cell and cell.summary
   if not s then
@@ -100,7 +99,7 @@ function M.difference_text(form, ours, paper)
   return (text:gsub("^[+-](0%.?0*)$", "%1"))
 end
 
--- A key in the paper's names; a name of ours may stand for values of several of its columns.
+-- A key in the paper's names; a name of ours may cover values of several of its columns.
 function M.translate(key, names)
   local translated = {}
   for axis, value in pairs(key) do
@@ -127,7 +126,7 @@ function M.paper(published, key, names, columns)
   return value, sd
 end
 
--- How many runs of a cell there are where not all are evaluated: "3 of 30 runs: 26 missing, 1 failed".
+-- The number of a cell's runs if not all are evaluated: "3 of 30 runs: 26 missing, 1 failed".
 function M.count_text(cell)
   local s = cell.summary
   if s.evaluated == s.asked then
@@ -189,7 +188,7 @@ function M.add_paper(entry, paper, text, form)
   return entry
 end
 
--- One cell of the table: ours, and the paper's with the difference where there is a paper.
+-- One cell of the table: our value; with a paper, its value and the difference.
 function M.of(cell, item, measure, published, key)
   local form, got = measure.form, M.value(cell, item.value, measure)
   local made = M.entry(cell, got.value, M.about(cell, item.value, got), M.text(form, got))
@@ -206,7 +205,7 @@ function M.over_runs(cell, score)
   return { value = statistics.mean(scores), sd = statistics.sd(scores), count = #scores }
 end
 
--- A cell on one set: ours with its standard error, and the paper's, which need not have printed it.
+-- A cell on one set: our value with its standard error, and the paper's, which may be absent.
 function M.of_set(cell, item, split, published, key, metric)
   local got = M.over_runs(cell, function(run) return runs.score_on(run, split, metric) end)
   local form = metrics.of[metric].form
@@ -220,8 +219,8 @@ function M.of_set(cell, item, split, published, key, metric)
   return made
 end
 
--- An entry with the statistic `of` over a column's numbers, and with that over the paper's. It is empty where a row has
--- no number, unless `some` is true.
+-- An entry with the statistic `of` over a column's numbers, and over the paper's numbers. It is empty if a row has no
+-- number, unless `some` is true.
 function M.summary(rows, column, of, some, form, published, difference_form)
   local function take(name)
     local values = lists.map(rows, function(row) return row.cells[column][name] end)
@@ -232,7 +231,7 @@ function M.summary(rows, column, of, some, form, published, difference_form)
   return published and M.add_paper(made, paper, M.number_text(form, paper), difference_form or form) or made
 end
 
--- A row of texts, which lead to a cell of the study.
+-- A row of texts, which link to a cell of the study.
 function M.row(title, texts, cell)
   return { title = title, cells = lists.map(texts, function(text)
     return { texts = { text }, number = cell and cell.number, missing = text == M.MISSING }
@@ -244,7 +243,7 @@ function M.columns(titles)
   return lists.map(titles, function(title) return { title = title } end)
 end
 
--- Marks the best of some cells by a metric; where one has no number, none.
+-- Marks the best of some cells by a metric; marks none if one has no number.
 function M.mark_best(cells, metric)
   local best
   local all = not lists.find(cells, function(cell) return cell.value == nil end)

@@ -1,7 +1,6 @@
--- A table (score_tables.lua) as LaTeX with the rules of the booktabs package, in pieces of a few columns below each
--- other.
+-- A table (score_tables.lua) as LaTeX with the rules of the booktabs package, in consecutive pieces of a few columns.
 --
--- Input: a table. Output: text: one `table` environment; \usepackage{booktabs} is all it needs.
+-- Input: a table. Output: text: one `table` environment, which needs only \usepackage{booktabs}.
 
 local lists = require("base.lists")
 local escape = require("base.escape")
@@ -11,7 +10,7 @@ local M = {}
 local MOST_VALUES = 12 -- columns of numbers that fit a page
 local MOST_NOTES = 10
 
--- A number; a minus sign is one.
+-- A number as LaTeX; in math mode its hyphen is a minus sign.
 local function number(text)
   return (escape.latex(text):gsub("^([+-]%d[%d.]*)$", "$%1$"))
 end

@@ -21,7 +21,7 @@ local function left(text, width)
   return escape.plain(text) .. (" "):rep(width - width_of(text))
 end
 
--- Breaks a text at blanks into lines of at most `width`; all but the first are set in by `indent`, which does not
+-- Breaks a text at blanks into lines of at most `width`; all but the first are indented by `indent`, which does not
 -- count.
 function M.wrap(text, width, indent)
   local lines, line = {}, nil
@@ -54,7 +54,7 @@ local function measure(model, column)
   return widths, sum
 end
 
--- Columns that fit side by side: lists of { column, widths, width }.
+-- Groups of columns that fit in one line: lists of { column, widths, width }.
 local function pieces(model, first, page)
   local list, used = { {} }, first
   for column in ipairs(model.columns) do
@@ -111,7 +111,7 @@ local function notes_text(model, page, most)
   return #notes > 0 and table.concat(notes, "\n") or nil
 end
 
--- most: how many notes there may be; all where it is absent.
+-- most: the largest number of notes; all if it is absent.
 function M.render(model, page, most)
   local first = math.max(width_of(model.corner), lists.most(model.rows, function(row) return width_of(row.title) end))
   local parts = { M.wrap(model.title, page) }
