@@ -1,8 +1,8 @@
 -- Trainers that differ in their choices, and the speed of one relative to another.
 --
--- Input: a project; of a spec its plan and the level it is compiled for; { seconds, threads, lengths, files } for
--- `bench`. Output: trainers; ratios of rates. Variants share a folder, so that only the differing files are compiled
--- again. Rates are steps by processor time, which other jobs on the machine disturb least.
+-- Input: a project; a spec's plan and the level to compile it for; { seconds, threads, lengths, files } for `bench`.
+-- Output: trainers; ratios of rates. Variants share a folder, so that only the differing files are compiled again.
+-- Rates are steps by processor time, which other jobs on the machine disturb least.
 
 local build = require("render.builds.build")
 local lfs = require("lfs")
@@ -26,7 +26,8 @@ end
 
 local INTERRUPTED = { [75] = true, [130] = true, [143] = true } -- a trainer that was stopped, SIGINT, SIGTERM
 
--- Ends the search where a command failed; passed: exit codes that are the user's to mend, and ours then.
+-- Ends the search if a command failed; passed: exit codes of errors that the user must mend, which tune returns
+-- unchanged.
 local function check(code, what, passed)
   if INTERRUPTED[code] then
     error("interrupted!", 0)
@@ -63,7 +64,7 @@ end
 local function rates(trainer, modes, options)
   local list = {}
   for _, mode in ipairs(modes) do
-    -- A level set in the environment is not the one that is tuned.
+    -- A level from the environment would replace the one that is tuned.
     local words = { "env", "-u", "LONGHAND_ISA", trainer, "bench", "--json", "--mode", mode, "--windows", "3",
       "--seconds", options.seconds, "--threads", options.threads }
     lists.append(words, options.lengths and { "--lengths", options.lengths } or {})
@@ -84,8 +85,7 @@ local function ratio(from, to)
   return math.exp(sum / #from)
 end
 
--- One trainer against another, in alternation, until a time (os.time): { gain, noise, rounds }; nil where there was no
--- time for it.
+-- Compares two trainers, in alternation, until a time (os.time): { gain, noise, rounds }; nil if there was no time.
 function M.compare(from, to, modes, options, stop)
   local ratios = {}
   while #ratios < MOST_ROUNDS and (os.time() < stop or #ratios > 0 and #ratios < LEAST_ROUNDS) do

@@ -1,8 +1,8 @@
--- The search: one choice after the other, each value against the best so far, until nothing gets better or time is out.
+-- The search: one choice after another, each value against the best so far, until nothing improves or time is over.
 --
 -- Input: { start = { name = value }, choices = { { name, values, modes } }, floor, compare, accepted, tell, is_over }.
--- compare(best, candidate, modes, left) measures two sets of values, `left` being how many candidates share the
--- remaining time: { gain, noise }, or nil where time is out. accepted(values) is called for every new best one,
+-- compare(best, candidate, modes, left) measures two sets of values, `left` being the number of candidates that share
+-- the remaining time: { gain, noise }, or nil if time is over. accepted(values) is called for every new best set,
 -- tell(choice, best, value, result) for every candidate; floor: a gain that does not count. Output: the best values.
 -- Nothing is measured here.
 
@@ -28,7 +28,7 @@ end
 function M.result(ratios)
   local gain = M.median(ratios)
   local far = lists.map(ratios, function(ratio) return math.abs(ratio - gain) end)
-  -- 1.4826 turns a median distance into a standard deviation, 1.2533 the error of a mean into that of a median.
+  -- 1.4826 converts a median distance to a standard deviation, 1.2533 the error of a mean to that of a median.
   return { gain = gain, noise = 1.4826 * 1.2533 * M.median(far) / math.sqrt(#ratios), rounds = #ratios }
 end
 

@@ -31,7 +31,7 @@ local function duration(seconds)
   return ("%d:%02d"):format(seconds // 60, seconds % 60)
 end
 
--- The middle and the last of the training lengths; nil with finite data, which has lengths of its own.
+-- The middle and the last of the training lengths; nil for dataset files, which have their own lengths.
 local function usual_lengths(spec)
   local lengths = not spec.plan.task.data and spec.resolved.train.lengths
   local all = lengths and tasks.lengths(lengths)
@@ -42,7 +42,7 @@ local function line_of(result)
   return ("%.3f +- %.3f  (%s)"):format(result.gain, result.noise, wording.count(result.rounds, "round"))
 end
 
--- Choices as the search takes them, each with the values that it may have at the level.
+-- Choices in the form that the search takes, each with its possible values at the level.
 local function candidates(plan, level)
   local values = tuning.values(plan, level)
   return lists.map(tuning.CHOICES, function(choice)
@@ -50,8 +50,8 @@ local function candidates(plan, level)
   end)
 end
 
--- Remembers values as an entry of today. An entry with the same values is kept with its date: a build depends on it, so
--- that a new date would rebuild every trainer.
+-- Stores values as an entry of today. An entry with the same values keeps its date: a build depends on it, so that a
+-- new date would rebuild every trainer.
 local function remember(job, values, gain)
   local earlier = job.earlier
   if earlier and tuning.text(earlier.values) == tuning.text(values) then
@@ -68,7 +68,7 @@ local function keep(job, why)
   job.say(why .. (earlier and ("; what was found on %s stays"):format(earlier.date) or "; nothing is written"))
 end
 
--- The model's choices against themselves: a gain of no more than that is none.
+-- Measures the model's choices against themselves: a gain that is no larger does not count.
 local function take_floor(job)
   local trainer = measure.trainer(job.work, job.model)
   local same = measure.compare(trainer, trainer, BOTH, job.options, os.time() + (job.stop - os.time()) // 10)
@@ -87,7 +87,7 @@ local function search_choices(job)
       if os.time() >= stop then
         return nil
       end
-      -- Compiling is no part of a candidate's share: a long one would leave it none.
+      -- Compiling does not count in a candidate's share of time: a long one would leave nothing.
       local from, to = measure.trainer(job.work, best), measure.trainer(job.work, candidate)
       local now = os.time()
       return now < stop and measure.compare(from, to, modes, job.options,
@@ -102,7 +102,7 @@ local function search_choices(job)
   })
 end
 
--- Compares the best values with the model's, in training and in evaluation apart; returns the values that are kept.
+-- Compares the best values with the model's, in training and in evaluation apart; returns the values to keep.
 local function confirm(job, best)
   if tuning.text(best) == tuning.text(job.model) then
     keep(job, "the model's choices are the best that were tried")
@@ -137,7 +137,7 @@ local function proposals(plan)
     lists.map(shards, function(count) return ("train.shards=%d"):format(count) end))
 end
 
--- Values for another plan: its model's replace those that it cannot have.
+-- Values for another plan: defaults of its model replace values that it cannot have.
 local function legal(work, values, level)
   local all, own = tuning.values(work.spec.plan, level), tuning.defaults(work.spec.plan, level, tuned.machine())
   for name in pairs(own) do

@@ -7,7 +7,7 @@ local shell = require("base.shell")
 local M = {}
 
 -- Runs `bench --json` with more words: its rows, { mode = "train" or "eval", length, tokens, steps_per_second, ... };
--- or nil and the exit code where it fails.
+-- or nil and the exit code of a failure.
 function M.rows(trainer, words)
   local text, code = shell.capture(lists.append({ trainer, "bench", "--json" }, words))
   if code ~= 0 then

@@ -1,9 +1,9 @@
--- Work of training on a file of examples and of its evaluation, by the lengths of the examples. A step on them is far
--- from one at task.longest, which is all that a plan knows.
+-- The work of training on a file of examples and of its evaluation, by the lengths of the examples. A step on them
+-- differs much from one at task.longest, the only length that a plan knows.
 --
--- Input: a planned cell. Output: M.of gives { steps, train, passes, eval }, for a run: steps, operations of all of
--- them, and batches and operations of evaluations, during training and at the end; nil where the examples are in no
--- file, or the file does not exist. Counts are those of costs.lua.
+-- Input: a planned cell. Output: M.of gives { steps, train, passes, eval }, for a run: steps and their operations, and
+-- batches and operations of evaluations, during training and at the end; nil if the examples are in no file, or the
+-- file does not exist. Counts are those of costs.lua.
 
 local axes_module = require("spec.task.axes")
 local canonical = require("base.canonical")
@@ -20,7 +20,7 @@ local function forward(cell, shape)
   return costs.forward(cell.spec.plan, tasks.streams_of(cell.spec.task, shape.input, shape.output))
 end
 
--- Batches of an epoch, and operations of their steps: no batch has examples of two shapes.
+-- Batches of an epoch, and operations of their steps: all examples of a batch have one shape.
 local function epoch_of(cell, found)
   local batch, batches, sum = cell.spec.resolved.train.batch, 0, 0
   for _, shape in ipairs(found.shapes) do
@@ -46,7 +46,7 @@ local function sets_of(splits, files)
   return files.eval and list or { files.validation and "validation" or "train" }
 end
 
--- Batches and operations of one evaluation of these examples, of at most `most` of each condition.
+-- Batches and operations of one evaluation of these examples, with at most `most` of each condition.
 local function evaluation_of(cell, found, most)
   local of_group, passes, sum = {}, 0, 0
   for _, shape in ipairs(found.groups) do

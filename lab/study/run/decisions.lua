@@ -1,6 +1,6 @@
--- Decisions of a sweep on the runs that it finds, in plain words: it trains, evaluates or leaves them alone, and why.
+-- Decisions of a sweep on existing runs, in plain words: it trains, evaluates or skips them, and why.
 --
--- Input: a study as ledger.survey leaves it. Output: lines of text, one for equal decisions in several cells. Pure.
+-- Input: a study from ledger.survey. Output: lines of text, one for equal decisions in several cells. Pure.
 
 local lists = require("base.lists")
 local versions = require("lab.study.read.versions")
@@ -10,7 +10,7 @@ local M = {}
 
 local MOST_NAMES = 3 -- names of cells in one line
 
--- Words for runs that are kept as they are: those of a state, and those of other data.
+-- Words for runs that stay unchanged: those of a state, and those of other data.
 local STAYS = { ["trained further"] = "%s; they stay as they are" }
 
 local function others_words(cell, other)
@@ -24,7 +24,7 @@ local function others_words(cell, other)
     versions.short(cell.data.digest))
 end
 
--- Decisions on the runs of a cell: a list of { state, words, cell, runs (how many) }.
+-- Decisions on the runs of a cell: a list of { state, words, cell, runs (their number) }.
 local function of_cell(cell)
   local list = {}
   local function add(state, words, count)

@@ -1,6 +1,6 @@
--- A place that text is shown in: redrawn on a terminal, plain lines elsewhere.
+-- A display of text: redrawn on a terminal, plain lines elsewhere.
 --
--- Input: a stream, lines. A terminal is one that can move its cursor: TERM=dumb has plain lines. No colours.
+-- Input: a stream, lines. A terminal is a stream that can move its cursor: TERM=dumb has plain lines. No colours.
 
 local shell = require("base.shell")
 
@@ -9,20 +9,20 @@ local M = {}
 local Display = {}
 Display.__index = Display
 
-local PLAIN_SECONDS = 30 -- between two lines where there is no terminal
+local PLAIN_SECONDS = 30 -- between two lines without a terminal
 
 local function is_terminal(descriptor)
   local kind = os.getenv("TERM") or "dumb"
   return kind ~= "dumb" and kind ~= "" and shell.run({ "test", "-t", descriptor }) == 0
 end
 
--- For stdout (1) or stderr (2). live: it is redrawn.
+-- Opens a display on stdout (1) or stderr (2). live: it is redrawn.
 function M.open(descriptor)
   return setmetatable({ stream = descriptor == 1 and io.stdout or io.stderr, live = is_terminal(descriptor),
     height = 0, shown = os.time() }, Display)
 end
 
--- Lines and columns that there are, which may change; nil where nothing is redrawn.
+-- The present number of lines and columns; nil if nothing is redrawn.
 function Display:size()
   if not self.live then
     return nil

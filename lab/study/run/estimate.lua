@@ -1,11 +1,11 @@
 -- Estimated time of a study's missing work on this machine, from short measurements of built trainers.
 --
 -- Input: the study after ledger.survey, trainers.list of its cells, threads. Output: lines of text. Cells of one
--- encoding and model share a measurement; those that have none are scaled by their operations from the mean of the
--- others. Nothing is measured for cells trained for epochs of examples that a task makes: the trainer alone knows how
--- many steps these have, and a measurement would make the examples, which takes minutes. For dataset files, a step
--- costs a constant time and a time for its operations, as measured at two lengths; steps and operations are counted
--- from the lengths in the files.
+-- encoding and model share a measurement; cells without one are scaled by their operations from the mean of the others.
+-- Nothing is measured for cells trained for epochs of examples that a task makes: only the trainer knows their number
+-- of steps, and a measurement would make the examples, which takes minutes. For dataset files, a step costs a constant
+-- time and a time for its operations, as measured at two lengths; steps and operations are counted from the lengths in
+-- the files.
 
 local bench_rows = require("lab.study.run.bench_rows")
 local canonical = require("base.canonical")
@@ -51,7 +51,7 @@ local function fit(points)
   return { step = math.max(0, long.seconds - slope * long.operations), operation = slope }
 end
 
--- Operations per second of all runs side by side, in training and in evaluation; nil where bench fails.
+-- Operations per second of all concurrent runs, in training and in evaluation; nil if bench fails.
 local function measure(item, options)
   local resolved, plan = item.cell.spec.resolved, item.cell.spec.plan
   local train, eval = middle(resolved.train.lengths), middle(resolved.eval.lengths)
@@ -125,7 +125,7 @@ local function seconds_on_files(cell, runs, lines)
   return train, eval
 end
 
--- Seconds that are left of runs of a cell: training, evaluation.
+-- Remaining seconds of runs of a cell: training, evaluation.
 local function seconds_of(cell, runs, rates)
   local train, eval, wanted = 0, 0, cell.wanted
   if cell.data_work then
@@ -188,9 +188,9 @@ local function without_waiting(study)
   return setmetatable({ cells = cells }, { __index = study })
 end
 
--- A function of a cell and some of its runs: the seconds that these would take in one process where at most
--- options.slots train at the same time, and here at most options.slots_here; nil where the steps of the cell are not
--- known. The other options as below. nil where no trainer could be measured.
+-- A function of a cell and some of its runs: their seconds in one process, with at most options.slots runs at a time,
+-- and here at most options.slots_here; nil if the steps of the cell are unknown. The other options as below. nil if no
+-- trainer could be measured.
 function M.timer(items, options)
   local known, list = measure_groups(items, options)
   local mean = mean_of(list)
@@ -205,8 +205,8 @@ function M.timer(items, options)
   end or nil
 end
 
--- options: threads, replicas (at most this many runs side by side), device. nil where times can be known, and no
--- trainer could be measured.
+-- options: threads, replicas (at most this many concurrent runs), device. nil if times can be estimated but no trainer
+-- could be measured.
 function M.lines(study, items, options)
   study = without_waiting(study)
   local known, list = measure_groups(items, options)

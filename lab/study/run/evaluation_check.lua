@@ -1,8 +1,8 @@
 -- Whether a run's evaluation of files of examples is the one that its cell requests.
 --
--- Input: a cell, planned; the folder of a run, its run.json. Output: M.wanted gives the request, nil for tasks without
--- such a file; M.problem the missing part, in words, or nil. Reads files, writes none. Which conditions a file has only
--- the trainer knows: it evaluates all of them before a run ends well.
+-- Input: a planned cell; the folder of a run, its run.json. Output: M.wanted gives the request, nil for tasks without
+-- such a file; M.problem the missing part, in words, or nil. Reads files, writes none. Only the trainer knows the
+-- conditions of a file: it evaluates all of them before a run ends well.
 
 local canonical = require("base.canonical")
 local file_digest = require("base.file_digest")
@@ -27,7 +27,7 @@ local function requested_sets(eval, files)
 end
 
 -- { sets = list of { split, key, shown, digest }, most, order, draws, axes = { [name] = true }, decoding }; decoding:
--- how the answers of a generative model come about, nil of others.
+-- that of a generative model's answers, nil for other models.
 function M.wanted(cell, decoding)
   local eval, files = cell.spec.resolved.eval, cell.spec.data_files
   if not files.data then
@@ -52,15 +52,15 @@ local function fits(line, wanted)
   return line.examples <= wanted.most
 end
 
--- Whether a line is of the requested file and examples. recorded: data of run.json.
+-- Whether a line is of the requested file and examples. recorded: `data` of run.json.
 local function is_wanted(line, wanted, set, recorded)
   local digest = line.data or (recorded[set.key .. "_sha256"] or ""):sub(1, DIGITS)
   return (not set.digest or digest == set.digest:sub(1, DIGITS)) and fits(line, wanted)
 end
 
--- Lines at the last step, by split and condition: the last line that is as requested, or else the last one:
--- { [split] = { [condition] = line } }. Or nil and what is damaged. A trainer takes over lines that are there already,
--- so that the lines of a restored file need not be the last ones.
+-- Lines at the last step, by split and condition: the last line that is as requested, or else the last one: { [split] =
+-- { [condition] = line } }. Or nil and what is damaged. A trainer keeps existing lines, so that the lines of a restored
+-- file need not be the last ones.
 local function read_lines(dir, wanted, facts, step)
   local lines, sets = {}, {}
   for _, set in ipairs(wanted.sets) do
@@ -82,8 +82,8 @@ local function read_lines(dir, wanted, facts, step)
   return not damage and lines or nil, damage
 end
 
--- Whether older lines, which do not record how many examples there are, are of all of them. most: the cap on the run's
--- examples.
+-- Whether older lines, which do not record the number of existing examples, cover all of them. most: the cap on the
+-- run's examples.
 local function are_whole(lines, most, count)
   local sum, is_full = 0, false
   for _, line in pairs(lines) do
@@ -99,7 +99,7 @@ local function problem_of_set(set, lines, wanted, facts)
   if not lines then
     return ("%s is not evaluated as requested"):format(set.shown)
   elseif set.digest and recorded and recorded ~= set.digest then
-    return other -- also where lines of the file are there: readers of runs depend on run.json
+    return other -- even if lines of the file exist: readers of runs depend on run.json
   end
   for _, line in pairs(lines) do
     local digest = line.data or (recorded or ""):sub(1, DIGITS)
@@ -114,7 +114,8 @@ local function problem_of_set(set, lines, wanted, facts)
     and ("a version before evaluated the shortest examples of %s"):format(set.shown) or nil
 end
 
--- step: the last one. For a set whose file is gone, the facts in its lines count. A message on damage comes second.
+-- The problem with an evaluation. step: the last one. For a set whose file is gone, the facts in its lines count.
+-- Second: damage.
 function M.problem(dir, wanted, facts, step)
   local lines, damage = read_lines(dir, wanted, facts, step)
   return lists.map(lines and wanted.sets or {}, function(set)

@@ -1,8 +1,8 @@
 -- Makes the specs of waiting cells from the runs that they wait for.
 --
--- Input: a study as grid.expand and ledger.survey leave it, the folder of all runs. Output: the file of a cell's
--- source, by its verb, for each cell whose source has ended; the verb's output in a log next to it. A cell whose verb
--- failed keeps waiting, and is not tried again within a sweep. Nothing else is written.
+-- Input: a study from grid.expand and ledger.survey, the folder of all runs. Output: the file of a cell's source, by
+-- its verb, for each cell whose source has ended; the verb's output in a log next to it. A cell whose verb failed keeps
+-- waiting, and is not tried again within a sweep. Nothing else is written.
 
 local build = require("render.builds.build")
 local canonical = require("base.canonical")
@@ -39,7 +39,7 @@ local function is_there(path)
   return lfs.attributes(path, "mode") == "file"
 end
 
--- Whether the run that a cell is made of is done; its cell may be none of those that are meant.
+-- Whether the source run of a cell is done; its own cell may not be selected.
 local function is_done(options, states, source)
   if source.run and states[source.run] == nil then
     states[source.run] = ledger.state(options.out .. "/" .. source.run, ledger.wanted(source.cell), ledger.locks())
@@ -47,7 +47,7 @@ local function is_done(options, states, source)
   return source.run and states[source.run] == "done"
 end
 
--- The cells whose source has ended, one for each file; how many of them have it by now, from another sweep.
+-- The cells whose source has ended, one for each file; the number of cells whose file another sweep has made meanwhile.
 local function ready(options, study, refused)
   local list, states, known, there = {}, states_of(study), {}, 0
   for _, cell in ipairs(study.cells) do
@@ -93,8 +93,8 @@ local function tail(path)
   return table.concat(lines, "\n", math.max(1, #lines - LOG_LINES + 1))
 end
 
--- refused: files whose verb failed in this sweep, which grows here. Returns what jobs.run returns, an exit code, and
--- whether there is a cell that waits no longer.
+-- refused: files whose verb failed in this sweep, which grows here. Returns the result of jobs.run, an exit code, and
+-- whether a cell has stopped waiting.
 function M.run(options, study, refused)
   local cells, made = ready(options, study, refused)
   local lines, logs, code = {}, {}, DONE
@@ -110,7 +110,7 @@ function M.run(options, study, refused)
   local how = #lines == 0 and "done" or jobs.run(options.project, lines, build.processors(), {
     finish = function(i, status, runner)
       local cell = cells[i]
-      if is_there(options.out .. "/" .. cell.source.file) then -- it may have failed at a picture, or come second
+      if is_there(options.out .. "/" .. cell.source.file) then -- the verb may have failed at a picture, or come second
         made = made + 1
         overview.say(("%s: %s of %s"):format(cell.id, cell.source.verb, cell.source.run))
       elseif not runner.stopped then
@@ -124,8 +124,8 @@ function M.run(options, study, refused)
   return how, code, made > 0 and how == "done"
 end
 
--- The study with its runs looked at, once no more specs come of them, and the worst exit code of the verbs: AGAIN where
--- they were stopped. nil and a message after errors.
+-- The study with the states of its runs, after all possible specs were made, and the worst exit code of the verbs:
+-- AGAIN if they were stopped. nil and a message after errors.
 function M.expand(options)
   local refused, worst = {}, DONE
   local study, message, how, code, again

@@ -1,8 +1,8 @@
 -- Runs commands, some at a time, and reports the end of each as it happens.
 --
--- Input: a project, lines of shell, how many at a time, functions to call. Output: "done", "stopped" after Ctrl-C,
--- "drained" if some commands were not begun for another reason, "lost" if the runner died. runner.sh does the work; it
--- gets a Ctrl-C as well, and running commands are waited for.
+-- Input: a project, lines of shell, the number of concurrent commands, callbacks. Output: "done", "stopped" after
+-- Ctrl-C, "drained" if some commands were not begun for another reason, "lost" if the runner died. runner.sh does the
+-- work; it gets a Ctrl-C as well, and running commands are waited for.
 
 local lists = require("base.lists")
 local shell = require("base.shell")
@@ -14,7 +14,7 @@ Jobs.__index = Jobs
 
 local function write_lines(commands)
   local path = os.tmpname()
-  -- runner.sh turns such lines back: a name in a command may hold the end of a line.
+  -- runner.sh reverses this escape: a name in a command may contain a newline.
   local lines = lists.map(commands, function(command) return (command:gsub("\\", "\\\\"):gsub("\n", "\\n")) end)
   local file, message = io.open(path, "wb")
   if not file then
@@ -31,7 +31,7 @@ end
 
 local function signal(pid, name)
   if pid then
-    shell.run({ "sh", "-c", 'kill "-$1" "$2"', "sh", name, pid }) -- the shell's own: there may be no such program
+    shell.run({ "sh", "-c", 'kill "-$1" "$2"', "sh", name, pid }) -- the shell's own kill: there may be no such program
   end
 end
 
@@ -76,8 +76,8 @@ function Jobs:pump()
   end
 end
 
--- lines: commands; on = { start(i), finish(i, status, jobs), tick(jobs) }, each where there is one; jobs.stopped:
--- a Ctrl-C was received.
+-- lines: commands; on = { start(i), finish(i, status, jobs), tick(jobs) }, each optional; jobs.stopped: a Ctrl-C was
+-- received.
 function M.run(project, lines, most, on)
   local path, problem = write_lines(lines)
   if not path then

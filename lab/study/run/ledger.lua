@@ -1,7 +1,7 @@
 -- Progress of a study, as the folders of its runs record it; a sweep keeps no other record.
 --
 -- Input: the folder of all runs, cells of a study (grid.lua). Output: for a cell the requirements on its runs, for a
--- run how far it is. Reads files, writes none; a file that a trainer is writing is read up to its last complete line.
+-- run its progress. Reads files, writes none; a file that a trainer is writing is read up to its last complete line.
 
 local canonical = require("base.canonical")
 local costs = require("plan.deriving.costs")
@@ -33,8 +33,8 @@ local function count_steps(wanted, cell, steps)
 end
 
 -- Requirements on a complete run of this cell: { steps (nil for epochs), total (steps; nil while the length of an epoch
--- is unknown), conditions = { [text] = true }, lengths, split_of (a length's split; nil of dataset files), log_every
--- (in steps, the most where the spec sets it in epochs), train_work, eval_work, work, epochs, files
+-- is unknown), conditions = { [text] = true }, lengths, split_of (a length's split; nil for dataset files), log_every
+-- (in steps, an upper bound if the spec sets it in epochs), train_work, eval_work, work, epochs, files
 -- (evaluations.wanted), decoding (of a generative model) }; work is in operations, that of evaluation a list of sums up
 -- to each length.
 function M.wanted(cell)
@@ -61,13 +61,13 @@ function M.wanted(cell)
   return wanted
 end
 
--- The number of steps that a run must have; nil where the run itself does not record how many an epoch has.
+-- The number of steps that a run must have; nil if the run itself does not record the steps of an epoch.
 local function total_of(wanted, facts)
   local batches = facts.data and facts.data.epoch_batches
   return wanted.steps or wanted.epochs and batches and wanted.epochs * batches or wanted.total
 end
 
--- Reads the number of steps of an epoch from a run in `dir`, where it is unknown.
+-- Reads the number of steps of an epoch from a run in `dir`, if it is unknown.
 function M.learn(cell, dir)
   local facts = not cell.wanted.total and run_files.facts(dir)
   local total = facts and total_of(cell.wanted, facts)
@@ -83,8 +83,8 @@ function M.locks()
   return lists.set(lists.map(inodes, function(inode) return math.tointeger(tonumber(inode)) end))
 end
 
--- How many of the wanted conditions eval.jsonl lacks at the last step, and whether all its lines there are of another
--- decoding. Or nil and what is damaged.
+-- The number of requested conditions that eval.jsonl lacks at the last step, and whether all its lines there have
+-- another decoding. Or nil and what is damaged.
 local function count_missing(dir, wanted, facts)
   local missing, others, is_there, is_so = lists.copy(wanted.conditions), {}, false, false
   local damage = run_files.evaluations(dir, {}, function(row)
@@ -105,8 +105,8 @@ local function count_missing(dir, wanted, facts)
   return not damage and #left, damage or is_there and not is_so
 end
 
--- Missing evaluations of a run that has all steps, in words, or nil; whether an earlier version made those that are
--- there. A message on damaged files, or nil, is third.
+-- Missing evaluations of a run that has all steps, in words, or nil; whether an earlier version made the existing ones.
+-- A message on damaged files, or nil, is third.
 local function missing_of(dir, wanted, facts)
   if wanted.files then
     local problem, damage = evaluations.problem(dir, wanted.files, facts, facts.step)
@@ -122,8 +122,8 @@ local function missing_of(dir, wanted, facts)
     and " is" or " are")) or nil, false
 end
 
--- The step from which an unfinished run continues: that of its last checkpoint, which is read only where the last line
--- is of a step after `total`.
+-- The step from which an unfinished run continues: that of its last checkpoint, which is read only if the last line is
+-- of a step after `total`.
 local function step_of(dir, facts, total)
   if facts.step then
     return facts.step
@@ -163,7 +163,7 @@ local function state_by_evaluation(dir, wanted, facts)
   return problem and "to evaluate" or "done", problem
 end
 
--- The state of a run that no process trains, by its files, with a message on damage or on the work that is left.
+-- The state of a run that no process trains, by its files, with a message on damage or on the remaining work.
 local function recorded(dir, wanted)
   local facts, damage = run_files.facts(dir, run_files.place(dir))
   if not facts then
@@ -179,14 +179,14 @@ local function recorded(dir, wanted)
   return state_by_evaluation(dir, wanted, facts)
 end
 
--- The states of runs besides "done", in the order in which they are reported. running: a process has its lock; queued:
--- a task of a cluster has it; to train on: it ended well, and the spec has more steps; to evaluate: it has all steps,
--- but not the requested evaluation; trained further: it has more steps than the spec, and is left alone; stopped: by a
--- signal or a kill; damaged: its files are not as trainers write them; waiting: for another cell's run.
+-- The states of runs other than "done", in the order of reports. running: a process has its lock; queued: a task of a
+-- cluster has it; to train on: it ended well, and the spec has more steps; to evaluate: it has all steps, but not the
+-- requested evaluation; trained further: it has more steps than the spec, and is skipped; stopped: by a signal or a
+-- kill; damaged: its files have invalid contents; waiting: for another cell's run.
 M.STATES = { "running", "queued", "to train on", "to evaluate", "trained further", "stopped", "failed", "damaged",
   "absent", "waiting" }
 
--- The state of a run, and a text: the damage of a damaged run, or the work that is left for one that has ended.
+-- The state of a run, and a text: the damage of a damaged run, or the remaining work of an ended one.
 function M.state(dir, wanted, locks)
   local state, words = recorded(dir, wanted)
   if state ~= "done" and locks[lfs.attributes(dir .. "/lock", "ino") or false] then
@@ -195,7 +195,7 @@ function M.state(dir, wanted, locks)
   return state, words
 end
 
--- How many lengths are evaluated up to the last line of eval.jsonl; 0 where it has no line of the last step.
+-- The number of lengths evaluated up to the last line of eval.jsonl; 0 without a line of the last step.
 local function count_evaluated(dir, wanted)
   local row = run_files.last_evaluation(dir, wanted.split_of)
   local final = row and row.split ~= "during" and row.split ~= "validation" and row.step == wanted.total
@@ -234,7 +234,7 @@ function M.progress(dir, wanted)
   return far
 end
 
--- The files of a cell's task that are not there, as { field, shown }: no trainer starts without them.
+-- The missing files of a cell's task, as { field, shown }: no trainer starts without them.
 local function lost_files(cell)
   return lists.map({ "data", "eval", "validation" }, function(name)
     local file = cell.spec.data_files[name]

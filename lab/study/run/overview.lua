@@ -1,8 +1,8 @@
--- Beginning and end that all ways to sweep a study share: its cells with the state of their runs, counts, the note on
+-- The common begin and end of all ways to sweep a study: its cells with the state of their runs, counts, the note on
 -- the folder's content, the lines of `sweep status`.
 --
--- Input: the options of sweep.lua. Output: studies as ledger.survey leaves them, counts, text; messages go to stderr,
--- requested output to stdout.
+-- Input: the options of sweep.lua. Output: studies from ledger.survey, counts, text; messages go to stderr, requested
+-- output to stdout.
 
 local grid = require("lab.study.grid.grid")
 local json = require("dkjson")
@@ -31,8 +31,8 @@ function M.warn(text)
   M.say("warning: ", text)
 end
 
--- The values; where the first is nil or false, an error that ends the command with this exit code, and a message. A
--- message that ends with a newline is printed as it is.
+-- Returns the values; if the first is nil or false, raises an error that ends the command with this exit code, and a
+-- message. A message that ends with a newline is printed unchanged.
 function M.must(code, value, message, ...)
   if not value then
     error({ code = code, text = message:find("\n$") and message:sub(1, -2) or "longhand: " .. message }, 0)
@@ -40,19 +40,19 @@ function M.must(code, value, message, ...)
   return value, message, ...
 end
 
--- The runs of all cells of a study, or of those that have a spec.
+-- The runs of all cells of a study, or of cells that have a spec.
 function M.runs(study, planned)
   return lists.flat(study.cells, function(cell) return (cell.spec or not planned) and cell.runs or {} end)
 end
 
--- The study with those of its cells that are meant; nil and a message.
+-- The study with its selected cells; nil and a message.
 function M.cells(options)
   return grid.expand(options.project, options.study, { scale = options.scale, set = options.set, out = options.out,
     choice = options.choice, given = options.given })
 end
 
--- Sets cell.earlier = { runs, words } for cells with absent runs that have runs of another plan: how many, and how that
--- plan differs.
+-- Sets cell.earlier = { runs, words } for cells with absent runs that have runs of another plan: their number, and the
+-- differences of that plan.
 local function find_earlier_runs(study, out)
   study.snapshot = snapshots.read(out, study.name, study.scale)
   for _, cell in ipairs(study.cells) do
@@ -77,7 +77,7 @@ function M.title(study)
   return study.name .. (study.scale and (" (%s)"):format(study.scale) or "")
 end
 
--- { cells, runs, done, and one for each state, left (not done, and not trained further than asked) }.
+-- { cells, runs, done, a count for each state, left (not done, and not trained further than requested) }.
 function M.counts(study)
   local runs = M.runs(study)
   local counts = { cells = #study.cells, runs = #runs, done = 0 }
@@ -98,7 +98,7 @@ function M.rest_text(pairs_of)
   end))
 end
 
--- "4 cells", or "2 of 4 cells" where not all are meant.
+-- "4 cells", or "2 of 4 cells" if not all are selected.
 function M.count_cells(study)
   local part = #study.cells < #study.ids and ("%d of "):format(#study.cells) or ""
   return part .. wording.count(#study.ids, "cell")
@@ -140,7 +140,7 @@ function M.say_states(study)
   end
 end
 
--- Prints a line for each cell, the decisions on runs, and their totals; whether nothing is damaged.
+-- Prints a line for each cell, the decisions on runs, and their totals; returns whether nothing is damaged.
 function M.print_status(options, study)
   for _, cell in ipairs(study.cells) do
     local counts = M.counts({ cells = { cell } })

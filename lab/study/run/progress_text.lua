@@ -1,7 +1,7 @@
 -- A study that is being swept, as text: its totals, a line for each group of cells, failures and their reasons.
 --
--- Input: the study, sums (progress_totals.lua), the seconds that are left, failures { name, why }; lines and columns of
--- a terminal, or nil for text without end. Output: lines. Pure.
+-- Input: the study, sums (progress_totals.lua), the remaining seconds, failures { name, why }; lines and columns of a
+-- terminal, or nil for unlimited text. Output: lines. Pure.
 
 local progress_totals = require("lab.study.run.progress_totals")
 local lists = require("base.lists")
@@ -11,7 +11,7 @@ local wording = require("base.wording")
 local M = {}
 
 local COLUMNS, WIDEST = 80, 120
-local FAILURES = 4 -- lines of them, at most
+local FAILURES = 4 -- lines of failures, at most
 local BAR = 8
 local COUNTS = "%9s %7s %6s %8s %6s %6s" -- done, running, failed, steps/s, best, left
 
@@ -22,7 +22,7 @@ function M.bar(share, width)
   return "[" .. ("#"):rep(full) .. ("."):rep(width - full) .. "]"
 end
 
--- "45s", "12m30", "3h05", "240h"; "" where it is not known.
+-- "45s", "12m30", "3h05", "240h"; "" if the duration is unknown.
 local function short(seconds)
   if not (seconds and seconds >= 0 and seconds < 3.6e7) then
     return ""
@@ -63,8 +63,8 @@ function M.total_line(total, seconds_left)
   return ("%s %s; %s"):format(M.bar(total.share), counts_text(total), pace_text(total, seconds_left))
 end
 
--- A function that estimates the remaining seconds from the current sums and the time: by the work done since it was
--- first called, or, before there is any, by the pace of running runs. nil where neither is known.
+-- A function that estimates the remaining seconds from the current sums and the time: by the work since its first call,
+-- or, before there is any, by the pace of running runs. nil if neither is known.
 function M.clock()
   local first, since, unknown
   return function(total, now)
@@ -95,7 +95,7 @@ local function header(study, depth, width)
     (" "):rep(BAR + 2), "done", "running", "failed", "steps/s", "best", "left")
 end
 
--- Groups that something happens in come first where not all fit; those that are left out in one line.
+-- Orders groups: if not all fit, groups with activity come first, and one line stands for the omitted ones.
 local function shorten(groups, most)
   local ranked = {}
   for i, group in ipairs(groups) do

@@ -1,10 +1,10 @@
 -- Progress of runs from the ends of their files, which are read repeatedly while others write them.
 --
--- Input: a cell with the requirements on its runs (ledger.wanted), one of its runs, the folder where that is. Output:
--- run.state as ledger.lua has it, and run.progress = { step, accuracy, rate (steps per second, as the trainer prints
--- it), work, evaluated (lengths; nil before the first) }. A file is read where its size, time or number has changed. A
--- run that has not ended is "running" while some process here has its lock, or its files have grown lately by our own
--- clock; at the first look their times count, with a margin for clocks that differ. Writes nothing.
+-- Input: a cell with the requirements on its runs (ledger.wanted), one of its runs, the folder of the run. Output:
+-- run.state as in ledger.lua, and run.progress = { step, accuracy, rate (steps per second, as the trainer prints it),
+-- work, evaluated (lengths; nil before the first) }. A file is read if its size, time or inode has changed. A run that
+-- has not ended is "running" while some process here has its lock, or if its files have grown lately by our own clock;
+-- at the first read their times count, with a margin for clocks that differ. Writes nothing.
 
 local input = require("base.input")
 local ledger = require("lab.study.run.ledger")
@@ -13,8 +13,8 @@ local run_files = require("lab.study.read.run_files")
 
 local M = {}
 
-local END = 512 -- bytes of run.json that say how it ended
-local QUIET, QUIET_AT_FIRST = 120, 900 -- seconds without a sign of life, after which a run does not count as running
+local END = 512 -- bytes of run.json that record the end of a run
+local QUIET, QUIET_AT_FIRST = 120, 900 -- seconds without a change, after which a run does not count as running
 local LINES = 3 -- lines of metrics.jsonl that may be late
 
 local function mark(path)
@@ -31,7 +31,7 @@ local function changed(seen, path, name)
   return now ~= (before or nil), now and time
 end
 
--- The end of a run by run.json: { exit, step }; exit is nil while it has not ended; nil where the file does not exist.
+-- The end of a run by run.json: { exit, step }; exit is nil while it has not ended; nil if the file does not exist.
 local function ending_of(dir)
   local text = input.tail(dir .. "/run.json", END)
   if not text or text == "" then
@@ -41,8 +41,8 @@ local function ending_of(dir)
     step = math.tointeger(tonumber(text:match('"step":(%d+),"train_seconds":'))) }
 end
 
--- The state of a run that ended well. Evaluation takes its conditions in order: where the last one is there, all are,
--- unless the study has changed, which ledger.lua then finds out.
+-- The state of a run that ended well. Evaluation takes its conditions in order: if the last one exists, all exist,
+-- unless the study has changed, which ledger.lua finds out later.
 local function settled(cell, dir, ending)
   local wanted = cell.wanted
   if wanted.steps and ending.step and ending.step ~= wanted.steps then
@@ -69,7 +69,7 @@ local function state_of(cell, run, seen, dir, locks, now)
   return (held or now - seen.sign <= room) and "running" or "stopped"
 end
 
--- Looks at a run. locks: as ledger.locks gives them; now: seconds of a clock of ours.
+-- Reads the progress of a run. locks: from ledger.locks; now: seconds of our clock.
 function M.read(cell, run, dir, locks, now)
   local seen = run.seen
   if not seen or seen.dir ~= dir then

@@ -1,11 +1,11 @@
--- Sets damaged runs aside, so that they can be trained anew: OUT/<id>/<digest>/.damaged/<run>-<n>. Nothing of them is
--- lost, and no reader of run folders looks there.
+-- Sets damaged runs aside, so that they can be trained anew: OUT/<id>/<digest>/.damaged/<run>-<n>. None of their files
+-- is lost, and readers of run folders ignore that folder.
 --
--- Input: the folder of all runs; a cell and some of its runs, as ledger.survey leaves them. Output: runs that were
--- moved are "absent" and know where they are, run.aside; what was done goes to stderr. true, or nil and a message where
--- one cannot be moved. put_back undoes it, for a caller that does not train them after all.
--- Trainers are built between the survey and this: another sweep may have set a run aside meanwhile, and be training it
--- anew. So each is looked at once more.
+-- Input: the folder of all runs; a cell and some of its runs, from ledger.survey. Output: moved runs are "absent" and
+-- have their new place in run.aside; messages on stderr. true, or nil and a message if one cannot be moved. put_back
+-- reverses it, for a caller that does not train them after all.
+-- Trainers are built between the survey and this call: another sweep may have set a run aside meanwhile, and be
+-- training it anew. So each run is examined once more.
 
 local inside = require("base.inside")
 local ledger = require("lab.study.run.ledger")

@@ -35,13 +35,13 @@ local title_of, warn = overview.title, overview.warn
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local LOG_LINES = 8
 
--- The cells that something is missing of; tried, by id, are those that a sweep has had before.
+-- The cells with missing runs; tried: cells, by id, that this sweep has tried already.
 local function cells_to_do(study, tried)
   return lists.filter(study.cells, function(cell) return #cell.missing > 0 and not tried[cell.id] end)
 end
 
--- Cells at a time and threads of each. Runs of a cell train side by side, one thread each; where there are fewer of
--- them than processors, several cells train at a time.
+-- The number of concurrent cells and the threads of each. Runs of a cell train side by side, one thread each; if they
+-- are fewer than processors, several cells train at a time.
 local function shares(options, cells)
   local processors, most = build.processors(), math.max(1, lists.most(cells, function(cell) return #cell.missing end))
   if options.device ~= "cpu" then
@@ -53,7 +53,7 @@ local function shares(options, cells)
   return math.max(1, processors // threads), threads
 end
 
--- The words that make a cell's trainer do something, with the cell's defaults.
+-- The words of a command of a cell's trainer, with the cell's defaults.
 local function words_of(item, ...)
   return { "env", defaults.environment(item.job.defaults), item.dir .. "/trainer", ... }
 end
@@ -109,7 +109,7 @@ end
 local Sweep = {}
 Sweep.__index = Sweep
 
--- Reads how far runs of earlier sweeps are: the progress table needs their accuracies, and the steps of an epoch.
+-- Reads the progress of runs of earlier sweeps: the progress table needs their accuracies, and the steps of an epoch.
 function Sweep:read_earlier_progress()
   for _, cell in ipairs(self.study.cells) do
     for _, run in ipairs(cell.wanted and cell.runs or {}) do
@@ -229,7 +229,7 @@ function Sweep:train(items, most, threads)
   return how
 end
 
--- How many runs are not done and cannot be: since files of their tasks are gone; since a link is in their way.
+-- The number of runs that cannot be done: because files of their tasks are gone; because a link is in their way.
 local function count_barred(study)
   local lost = lists.filter(study.cells, function(cell) return cell.spec and cell.lost_files[1] end)
   local function is_left(run)
@@ -286,8 +286,8 @@ local function announce(study, counts, options, most, threads)
   overview.say_states(study)
 end
 
--- Builds and trains the runs that can be trained now. Returns the result of jobs.run, the worst exit code and how many
--- runs failed.
+-- Builds and trains the runs that can be trained now. Returns the result of jobs.run, the worst exit code and the
+-- number of failed runs.
 local function train_round(options, study, tried)
   local cells = cells_to_do(study, tried)
   local most, threads = shares(options, cells)
@@ -311,7 +311,8 @@ local function train_round(options, study, tried)
   return how, sweep.code, sweep.failed
 end
 
--- Trains the runs that can be trained, then makes the specs of cells that waited for them, until there is nothing more.
+-- Trains the runs that can be trained, then makes the specs of cells that waited for them, and repeats until none is
+-- left.
 local function go(options, study)
   local begun, worst, failed, tried, refused = os.time(), DONE, 0, {}, {}
   options.deadline = options.hours and begun + 3600 * options.hours

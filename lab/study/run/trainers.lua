@@ -1,8 +1,8 @@
 -- The trainers of a study's cells: lists the built ones and builds the others, several at once.
 --
--- Input: a project, cells, their targets. Output: for each cell { cell, dir, job, linking (where it must be that),
--- fresh, compiled }. A trainer that another study has left with its own defaults is compiled, not fresh, and is given
--- those of the cell. Of those that are not compiled, the first is built alone, because all share the runtime's objects.
+-- Input: a project, cells, their targets. Output: for each cell { cell, dir, job, linking (if it is required), fresh,
+-- compiled }. A trainer with the defaults of another study is compiled, not fresh, and gets those of the cell. Of those
+-- that are not compiled, the first is built alone, because all share the runtime's objects.
 
 local build = require("render.builds.build")
 local jobs = require("lab.study.run.jobs")
@@ -17,8 +17,8 @@ local M = {}
 
 local INPUT, ENVIRONMENT = 1, 4
 
--- request: { target, arch, jit, cuda_root } as the verb train has it, levels as build has them or nil, linking where it
--- must be "static"; warn(text) hears of each strange file of tuned choices once.
+-- request: { target, arch, jit, cuda_root } as in the verb train, levels as in build or nil, linking "static" if it is
+-- required; warn(text) is called once for each invalid file of tuned choices.
 function M.list(project, cells, request, warn)
   local levels = must(ENVIRONMENT, build.levels(project, request.levels or "best"))
   local with_cuda, words, items = request.target == "cpu,cuda", {}, {}
@@ -87,7 +87,7 @@ local function build_these(project, items, state, threads)
   return how
 end
 
--- Gives trainers that are not fresh their defaults where that is enough. Returns the items that must be compiled.
+-- Gives trainers that are not fresh their defaults if that is enough. Returns the items that must be compiled.
 local function renew(project, items, say)
   local stale, renewed = {}, 0
   for _, item in ipairs(items) do
@@ -121,7 +121,7 @@ function M.build(project, items, say)
   return how == "done" and #stale > 0 and build_these(project, stale, state, 1) or how
 end
 
--- Builds the first trainer, for measurements, unless one is built already. true, or nil and an exit code.
+-- Builds the first trainer, for measurements, unless one exists. true, or nil and an exit code.
 function M.ensure_one(project, items, say)
   if #items == 0 or lists.find(items, function(item) return item.fresh end) then
     return true

@@ -1,9 +1,9 @@
--- A study that others sweep: reads the files of its runs repeatedly, and shows their state.
+-- Watches a study that other processes sweep: reads the files of its runs repeatedly, and shows their state.
 --
--- Input: the options of the verb sweep with seconds and once; of runs that are not in their place: place(out, run), the
--- attempt at one that got furthest, { dir } or nil, and words(out, run, dir), its failure by the log. Output: an exit
--- code; the view on stdout. Only files are read: processes and clocks of other machines are not known. A finished run
--- is not read again.
+-- Input: the options of the verb sweep with seconds and once; for runs that are not in their own folder: place(out,
+-- run), the attempt at a run that got furthest, { dir } or nil, and words(out, run, dir), its failure by the log.
+-- Output: an exit code; the view on stdout. Only files are read: processes and clocks of other machines are not known.
+-- A finished run is not read again.
 
 local display_module = require("lab.study.run.display")
 local failures = require("lab.study.run.failures")
@@ -21,9 +21,9 @@ local M = {}
 
 local DONE, INPUT = 0, 1
 local SECONDS = 5
-local SIGNAL = 128 -- exit codes from here on are of signals
+local SIGNAL = 128 -- exit codes from here on denote signals
 
--- Sets scale and settings to those of the study's sweep into this folder, unless the options give some.
+-- Sets scale and settings to those of the study's sweep into this folder, unless the options set them.
 local function as_swept(options)
   if options.scale or #options.set > 0 or options.given then
     return
@@ -58,7 +58,7 @@ local function has_more(options, study)
   end) ~= nil
 end
 
--- The folder of a run: its place, or, as long as there is nothing, an attempt's.
+-- The folder of a run: its own, or, until it exists, an attempt's.
 local function folder_of(options, run, others)
   local dir = options.out .. "/" .. run.dir
   local attempt = others and not is_there(dir .. "/run.json") and others(options.out, run)
@@ -74,7 +74,7 @@ local function look_at_cell(options, cell, hooks, locks, now)
   end
 end
 
--- The reason why a run failed, from the logs; looked up once for each failure.
+-- The reason for a run's failure, from the logs; read once for each failure.
 local function why_of(options, run, hooks, logs)
   local seen = run.seen
   if seen.told ~= seen["run.json"] then
@@ -141,7 +141,7 @@ function M.run(options, hooks)
       return DONE
     end
     local code = shell.run({ "sleep", options.seconds or SECONDS })
-    if code >= SIGNAL then -- a Ctrl-C meets the one that sleeps
+    if code >= SIGNAL then -- a Ctrl-C ends the sleeping process
       return code
     end
   end

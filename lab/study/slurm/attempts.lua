@@ -1,8 +1,8 @@
 -- Unfinished runs in the folders of attempts, which task.sh makes:
 -- OUT/<id>/<digest>/.attempts/<job>_<task>-<n>/<id>/<digest>/<run>.
 --
--- Input: the folder of all runs, runs of cells. Output: which attempt got furthest, and how it ended; on request the
--- furthest that a trainer without Slurm goes on from, in the run's own place. A run with a folder there is left alone.
+-- Input: the folder of all runs, runs of cells. Output: the attempt that got furthest, and its end; on request, moves
+-- the furthest one that a trainer without Slurm can continue to the run's own folder. An existing folder there stays.
 
 local failures = require("lab.study.run.failures")
 local input = require("base.input")
@@ -20,9 +20,9 @@ local M = {}
 
 local TAIL = 65536 -- bytes that hold the last line of window.jsonl
 local OWN = { ["metrics.jsonl"] = true, ["eval.jsonl"] = true, ["window.jsonl"] = true, ["run.json"] = true,
-  lock = true } -- and checkpoints: what trainers write into the folder of a run
+  lock = true } -- and checkpoints: files of trainers in the folder of a run
 
--- The step of the last checkpoint in a folder; nil where there is none.
+-- The step of the last checkpoint in a folder; nil if there is none.
 local function step_of(dir)
   if not ledger.has_checkpoint(dir) then
     return nil
@@ -35,8 +35,8 @@ local function visible(folder)
   return lists.filter(write.names(folder), function(name) return not name:find("^%.") end)
 end
 
--- Folders of a run in attempts: a list of { dir, step (nil before the first checkpoint) }. Folders behind a link do not
--- count.
+-- Folders of a run in attempts: a list of { dir, step (nil before the first checkpoint) }. Folders behind a link are
+-- ignored.
 local function all(out, run)
   local attempts = ("%s/%s/.attempts"):format(out, run.dir:match("^(.*)/"))
   return lists.flat(visible(attempts), function(name)
@@ -56,16 +56,16 @@ function M.best(out, run)
   return best
 end
 
--- The state of a run that has nothing but attempts: "failed" where the one that got furthest ended in an error, else
--- "stopped"; nil without any.
+-- The state of a run that has only attempts: "failed" if the one that got furthest ended in an error, else "stopped";
+-- nil without any.
 function M.state(out, run)
   local best = M.best(out, run)
   local facts = best and run_files.facts(best.dir, {})
   return best and (facts and run_files.has_failed(facts.exit) and "failed" or "stopped")
 end
 
--- The lines that a group of runs has written, from the end of a task's log: those before the task's message that not
--- all of them are done, or, while it still runs, the last ones.
+-- The lines that a group of runs has written, from the end of a task's log: the lines before the task's message that
+-- some runs are not done, or, while it still runs, the last lines.
 local function lines_of_group(lines, run)
   local id, name = run.dir:match("^([^/]+)/.*/([^/]+)$")
   local list, found = {}, false
@@ -82,7 +82,7 @@ local function lines_of_group(lines, run)
   return list
 end
 
--- The last error of a run in the log of its attempt's task, in one line; nil where there is none.
+-- The last error of a run in the log of its attempt's task, in one line; nil if there is none.
 function M.words(out, run, dir)
   local task = dir:match("/%.attempts/%d+_(%d+)%-%d+/")
   local list = task and records.list(out) or {}
@@ -95,7 +95,8 @@ function M.words(out, run, dir)
   end
 end
 
--- Moves files that no trainer has written, as task.sh lists them, to the run's place, unless it has one of that name.
+-- Moves files that no trainer has written, listed as in task.sh, to the run's own folder, unless it has one of that
+-- name.
 local function carry(out, from, to)
   for _, name in ipairs(visible(from)) do
     if not OWN[name] and not name:find("^checkpoint") and not lfs.attributes(to .. "/" .. name, "mode") then
@@ -104,8 +105,8 @@ local function carry(out, from, to)
   end
 end
 
--- Facts that a trainer and a checkpoint must share, so that the trainer goes on from it; a GPU's level and compiler are
--- known only once it trains.
+-- Facts that a trainer and a checkpoint must share, so that the trainer can continue from it; a GPU's level and
+-- compiler are known only once it trains.
 local ORIGIN = { cpu = { "source_digest", "level", "compiler" }, cuda = { "source_digest" } }
 
 -- Metadata of the newest undamaged checkpoint in a folder; nil without one.
@@ -136,7 +137,7 @@ local function prune(out, dir)
   until not inside.remove_empty(out, dir) or dir:find("/%.attempts$")
 end
 
--- Removes folders of attempts at a run that is in its place; files of others in them are moved there.
+-- Removes folders of attempts at a run that has its own folder, after moving files of others there.
 local function drop(out, list, place)
   for _, attempt in ipairs(list) do
     carry(out, attempt.dir, place)
@@ -145,9 +146,9 @@ local function drop(out, list, place)
   end
 end
 
--- Moves to their places the unfinished runs of attempts that are absent there and that a trainer can continue. trainer:
--- the command that prints its facts; device: where it computes. Returns their number, and the number of other runs
--- whose attempts it cannot continue, which are kept. Only for a folder that no task works in.
+-- Moves unfinished runs of attempts that a trainer can continue to their own folders, if these do not exist. trainer:
+-- the command that prints its facts; device: where it computes. Returns their number, and the number of other runs,
+-- whose attempts stay. Call it only for a folder that no task works in.
 function M.adopt(out, runs, trainer, device)
   local own, adopted, strange = nil, 0, 0
   for _, run in ipairs(runs) do

@@ -11,9 +11,9 @@ local wording = require("base.wording")
 
 local M = { NEXT = "-next" } -- appended to the array's name
 
-local SIGNAL_SECONDS = 120 -- before the end of a task; the controller looks every 30 s
+local SIGNAL_SECONDS = 120 -- before the end of a task; the controller checks every 30 s
 
--- job.tasks: of an array; nil: a job that trains nothing.
+-- job.tasks: the number of tasks of an array; nil: a job that trains nothing.
 local function sbatch_lines(site, job)
   local lines, trains = {}, job.tasks ~= nil
   local function add(option, value)
@@ -50,7 +50,7 @@ local function scratch_lines(scratch)
   } or {}
 end
 
--- The interpreter: with a prologue a login shell, which knows what the cluster's profile defines, `module` among it.
+-- The interpreter: with a prologue a login shell, which has definitions of the cluster's profile, such as `module`.
 local function interpreter(site)
   return site.prologue and "#!/bin/bash -l" or "#!/bin/sh"
 end
@@ -61,8 +61,8 @@ local function prologue_lines(site)
   return site.prologue and lists.append(lists.join({ trap }, site.prologue), { "trap - ERR", "" }) or {}
 end
 
--- job: { name, tasks (how many), folder, runs, trainers, directory (where the sweep was called), study, groups (how
--- many), count (of runs) }; body: the text of task.sh.
+-- job: { name, tasks (their number), folder, runs, trainers, directory (where the sweep was called), study, groups
+-- (their number), count (of runs) }; body: the text of task.sh.
 function M.text(site, job, body)
   local about = ("# %s: %s in %s of training, %s. What is done: ./longhand sweep status"):format(
     escape.plain(job.study), wording.count(job.count, "run"),
@@ -92,7 +92,8 @@ local function group_line(task, group, site)
   return shell.line(lists.append(lists.append(words, grid.flags_of(group, device)), group.flags))
 end
 
--- runs.txt. Each group has `defaults`, the digest of its trainer's, `trainer`, the name of that, and `flags`.
+-- The text of runs.txt. Each group has `defaults`, the digest of its trainer's defaults, `trainer`, its name, and
+-- `flags`.
 function M.list(site, tasks)
   local lines = {}
   for task, groups in ipairs(tasks) do

@@ -1,9 +1,9 @@
 -- Packs the missing runs of a study into tasks of a job array.
 --
 -- Input: cells with their missing runs, limits. Output: groups { cell, learning_rates, seeds = { first, last }, runs,
--- again, seconds }, which are one process each whose runs train side by side, and tasks, lists of groups. again: the
--- runs had a folder before, which the new ones replace; it is equal for all runs of a group.
--- Invariants: pure; every run is in one group and every group in one task; the same input gives the same tasks.
+-- again, seconds }, each one process whose runs train side by side, and tasks, lists of groups. again: the runs had a
+-- folder before, which the new ones replace; it is equal for all runs of a group. Invariants: pure; every run is in one
+-- group and every group in one task; the same input gives the same tasks.
 
 local lists = require("base.lists")
 
@@ -28,7 +28,7 @@ local function rectangles(cell, again)
   end)
 end
 
--- The places of a list, cut into stretches of at most `most`, and where `breaks` says that one does not go on.
+-- The places of a list, cut into stretches of at most `most`, and where `breaks` holds.
 local function stretches(count, most, breaks)
   local list, first = {}, 1
   for i = 1, count do
@@ -70,7 +70,7 @@ function M.groups(cells, replicas)
   return groups
 end
 
--- The longest groups first, each into the task that has least to do so far.
+-- Distributes groups, the longest first, each to the task with the least work so far.
 local function spread(groups, count, weight)
   local tasks, loads, heaviest = {}, {}, 0
   for i = 1, count do
@@ -88,9 +88,9 @@ local function spread(groups, count, weight)
   return tasks, heaviest
 end
 
--- As few tasks as fit into limits.seconds each, from limits.least to limits.most where there are groups enough. Where
--- the seconds of a group are not known, the runs are spread evenly over limits.most. Second, the seconds of the longest
--- task, where they are known.
+-- As few tasks as fit into limits.seconds each, from limits.least to limits.most if there are enough groups. If the
+-- seconds of a group are unknown, the runs are spread evenly over limits.most. Second, the seconds of the longest task,
+-- if they are known.
 function M.tasks(groups, limits)
   local sorted, total, longest, place = {}, 0, 0, {}
   local known = not lists.find(groups, function(group) return not group.seconds end)

@@ -27,7 +27,7 @@ local function ask(...)
   return text
 end
 
--- How many tasks an array may have; nil, a message, and whether there is no Slurm here at all.
+-- The largest number of tasks of an array; nil, a message, and whether Slurm is missing here.
 function M.most_tasks()
   local text, message, absent = ask("scontrol", "show", "config")
   if not text then
@@ -50,7 +50,7 @@ function M.parse(text)
   return tasks
 end
 
--- The user's tasks that run or wait; nil, a message, and whether there is no Slurm here at all.
+-- The user's tasks that run or wait; nil, a message, and whether Slurm is missing here.
 function M.tasks()
   local user = shell.capture({ "id", "-un" }):gsub("%s+$", "")
   local text, message, absent = ask("squeue", "--noheader", "--array", "--user=" .. user,
@@ -61,7 +61,7 @@ function M.tasks()
   return M.parse(text)
 end
 
--- Variables of the environment that overrule fields of the script; and SBATCH_WAIT, which makes sbatch wait until all
+-- Variables of the environment that override fields of the script; and SBATCH_WAIT, which makes sbatch wait until all
 -- tasks have ended.
 local OVERRULING = { "SBATCH_ACCOUNT", "SBATCH_ARRAY_INX", "SBATCH_CPUS_PER_TASK", "SBATCH_GRES", "SBATCH_JOB_NAME",
   "SBATCH_MEM_PER_CPU", "SBATCH_MEM_PER_GPU", "SBATCH_MEM_PER_NODE", "SBATCH_NO_REQUEUE", "SBATCH_OPEN_MODE",
@@ -79,8 +79,8 @@ local function submitted(words)
   return nil, (failure("sbatch", code, (out or text) .. (said or "")))
 end
 
--- The number of the job that a script has become. after: an array all of whose tasks must have ended well before; if
--- one has not, Slurm removes the job.
+-- Submits a script and returns the number of its job. after: an array all of whose tasks must have ended well before;
+-- if one has failed, Slurm removes the job.
 function M.submit(script, after)
   local words = { "env" }
   for _, name in ipairs(OVERRULING) do

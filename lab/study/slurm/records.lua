@@ -1,13 +1,13 @@
 -- Records of submissions into a folder of runs: OUT/.slurm/<n>, a folder for each job array.
 --
---     job.sh, runs.txt       the script, and which task has which runs (job_script.lua)
---     record.json            study, path, scale, set, site, and the name that the job has in the queue
+--     job.sh, runs.txt       the script, and the runs of each task (job_script.lua)
+--     record.json            study, path, scale, set, site, and the name of the job in the queue
 --     logs/                  output of tasks and trainers
 --     cancelled              exists once the job array was cancelled
 --
--- They lie next to trainers/, which all share, and submitting/, which exists while a sweep prepares one
--- (base/claim.lua). mkdir makes each numbered folder for one caller alone. Only the queue knows whether a job is still
--- in it, by that name.
+-- The folder also holds trainers/, which all arrays share, and submitting/, which exists while a sweep prepares an
+-- array (base/claim.lua). mkdir makes each numbered folder for one caller alone. Only the queue knows whether a job is
+-- still in it, by that name.
 
 local claim = require("base.claim")
 local input = require("base.input")
@@ -33,13 +33,13 @@ function M.folder(out)
   return out .. "/.slurm"
 end
 
--- The name of the n-th job of a folder in the queue, which no other job has.
+-- The name of a folder's n-th job in the queue, which no other job has.
 function M.job_name(out, study, n)
   return ("%s-%s"):format(study.name:gsub("[^%w_.-]", "_"), sha256.digest(("%s %d"):format(paths.absolute(out), n)))
 end
 
--- All there are, by number: { n, folder, study, path, scale, set, site, name, cancelled }. One without a record was
--- never submitted, and what a link leads to is somebody else's.
+-- All records, by number: { n, folder, study, path, scale, set, site, name, cancelled }. A folder without a record was
+-- never submitted; links are ignored, since they lead to files of others.
 function M.list(out)
   local list, folder = {}, M.folder(out)
   for _, name in ipairs(write.names(folder)) do
@@ -66,8 +66,8 @@ function M.is_own(record, out)
   return record.name == M.job_name(out, { name = record.study }, record.n)
 end
 
--- The runs that tasks in the queue have: { [folder of a run] = { record, task (of the queue) } }. A record that has
--- tasks there has them as `tasks`.
+-- The runs of tasks in the queue: { [folder of a run] = { record, task (of the queue) } }. A record with tasks in the
+-- queue gets them as `tasks`.
 function M.in_queue(list, tasks)
   local live = {}
   for _, record in ipairs(list) do
@@ -85,7 +85,7 @@ function M.in_queue(list, tasks)
   return live
 end
 
--- A new folder, the next in number: its path and number; nil and a message.
+-- Makes the folder of the next number: its path and number; nil and a message.
 function M.open(out)
   local list = M.list(out)
   local n = list[1] and list[#list].n or 0
@@ -110,7 +110,7 @@ function M.text(study, site, name)
     keyorder = ORDER }) .. "\n"
 end
 
--- Takes the folder for a while: a function that gives it back; nil and a message where another sweep has it.
+-- Claims the folder: a function that gives it back; nil and a message if another sweep has it.
 function M.take(out)
   local path = M.folder(out) .. "/submitting"
   local made, message = inside.make_directory(out, M.folder(out))

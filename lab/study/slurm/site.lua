@@ -17,7 +17,7 @@ local values = require("spec.values")
 
 local M = {}
 
-local LEAST_SECONDS = 300 -- a signal comes two minutes before the end, and the controller looks every 30 s
+local LEAST_SECONDS = 300 -- a signal comes two minutes before the end, and the controller checks every 30 s
 
 -- Options that job_script.lua sets itself.
 local OWN = { "--array", "--chdir", "--cpus-per-task", "--gres", "--job-name", "--mem", "--nodes", "--ntasks",
@@ -25,8 +25,8 @@ local OWN = { "--array", "--chdir", "--cpus-per-task", "--gres", "--job-name", "
 
 local WORD, NAME = "^[%w_.,:@+=-]+$", "a name: letters, digits and _ . , : @ + = - alone"
 
--- Fields in the form of the entries of spec/schema.lua; docs/cluster.md describes each. Those of the types integer and
--- names are read as a spec's are; word and lines are read here.
+-- Fields in the form of the entries of spec/schema.lua; docs/cluster.md describes each. Fields of the types integer and
+-- names are read as in a spec; word and lines are read here.
 M.FIELDS = {
   { path = "partition", type = "word", pattern = WORD, expected = NAME },
   { path = "account", type = "word", pattern = WORD, expected = NAME },
@@ -51,7 +51,7 @@ M.FIELDS = {
     expected = 'an absolute path, or a variable such as "$SLURM_TMPDIR"' },
 }
 
--- "1-02:03:04" in seconds; nil where it is no such time.
+-- "1-02:03:04" in seconds; nil for an invalid time.
 function M.seconds(text)
   local days, rest = text:match("^(%d+)%-(.*)$")
   local hours, minutes, seconds = (rest or text):match("^(%d%d?%d?):(%d%d):(%d%d)$")
@@ -84,7 +84,7 @@ function readers.lines(context, field, node)
     else
       own = field.path == "options" and item.value:match("^%-%-[%w-]+")
     end
-    -- A beginning of an option's name is enough for sbatch.
+    -- sbatch accepts a prefix of an option's name.
     local meant = own and lists.find(OWN, function(one) return one:sub(1, #own) == own end)
     if meant then
       nodes.add(context, item, path, (own == meant and own or own .. ", short for " .. meant .. ",")

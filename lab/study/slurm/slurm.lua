@@ -1,7 +1,7 @@
 -- A study on a Slurm cluster, from the words of the command to an exit code: submit, resubmit, status, watch, cancel.
 --
 -- Input: the options of the verb sweep. Output: an exit code. Run folders record finished work, squeue lists running
--- and waiting tasks; where they differ, the folders are right.
+-- and waiting tasks; if they differ, the folders are right.
 
 local attempts = require("lab.study.slurm.attempts")
 local canonical = require("base.canonical")
@@ -27,7 +27,7 @@ function M.is_used(options)
   return lfs.attributes(records.folder(options.out), "mode") == "directory"
 end
 
--- Records of the study, and of all studies that were submitted into this folder; an error names the latter.
+-- Records of the study, and of all studies that were submitted into this folder; an error names all of these.
 local function own_records(options)
   local list = records.list(options.out)
   local own = records.of_study(list, (options.study:match("([^/]*)$"):gsub("%.lua$", "")))
@@ -70,7 +70,7 @@ local function refine(study, out, live)
   end
 end
 
--- Runs of this study's tasks in the queue that the study has no more.
+-- Reports runs of the study's tasks in the queue that the study no longer has.
 local function tell_strangers(study, live)
   local known, jobs, count = lists.set(lists.map(overview.runs(study), function(run) return run.dir end)), {}, 0
   for dir, at in pairs(live) do
@@ -124,7 +124,7 @@ function M.watch(options)
   return watch.run(options, { place = attempts.best, words = attempts.words })
 end
 
--- The study as it was submitted last, on that site unless another is named.
+-- Resubmits the study as it was submitted last, on that site unless another is named.
 local function resubmit(options)
   local own = own_records(options)
   local last = own[#own]
@@ -141,7 +141,7 @@ local function resubmit(options)
   return submit.run(options)
 end
 
--- Records without those whose jobs this folder has not named, which are reported; whether there are such in the queue.
+-- Records without those whose jobs have foreign names, which are reported; whether such jobs are in the queue.
 local function without_foreign(options, own)
   local list, any = {}, false
   for _, record in ipairs(own) do
@@ -170,7 +170,7 @@ local function cancel(options)
       if not written then
         say("longhand: ", message, "; the job is cancelled all the same")
       end
-      -- Jobs of the array, and of its script where that was submitted by hand.
+      -- Jobs of the array, and of its script if it was submitted by hand.
       lists.append(jobs, lists.distinct(lists.map(record.tasks, function(task) return task.job end)))
       count = count + #record.tasks
     end
@@ -217,7 +217,7 @@ local function what_tasks_left(options)
   }
 end
 
--- Before a sweep on this machine: an error where tasks in the queue work in the folder of runs. The sweep gets the
+-- Prepares a sweep on this machine: an error if tasks in the queue work in the folder of runs. The sweep gets the
 -- unfinished runs of tasks in options.left.
 function M.make_way(options)
   local tasks, message, absent = queue.tasks()

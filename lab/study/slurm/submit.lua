@@ -31,7 +31,7 @@ local write = require("base.write")
 local M = {}
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
-local DEFAULT_MOST = 1000 -- tasks, where no cluster says
+local DEFAULT_MOST = 1000 -- tasks, if the cluster sets no limit
 local FULL = 0.9 -- share of a task's time that runs are packed into, since their times are estimates
 
 local must, say, warn = overview.must, overview.say, overview.warn
@@ -41,8 +41,8 @@ local function is_plain(path)
   return escape.make(path) ~= nil and not path:find("[\x80-\xFF]")
 end
 
--- Cells with the runs that could be submitted, in `missing`, with run.again where there is a folder that is kept; and
--- counts { runs, queued, running }: those runs, runs of tasks in the queue, and runs of processes here.
+-- Cells with the runs that could be submitted, in `missing`, with run.again if their folder exists; and counts { runs,
+-- queued, running }: those runs, runs of tasks in the queue, and runs of processes here.
 local function to_do(study, live)
   local cells, count = {}, { runs = 0, queued = 0, running = 0 }
   for _, cell in ipairs(study.cells) do
@@ -63,11 +63,11 @@ local function request_of(options, site)
     device = site.gpus > 0 and "cuda" or "cpu" }
 end
 
--- The seconds of each group, by measurements here, where such can be made.
+-- Estimates the seconds of each group by measurements here, if they are possible.
 local function estimate_groups(groups, items, request, site)
   local here, on_gpu = math.min(site.cpus, build.processors()), site.gpus > 0
   if on_gpu and shell.run({ "sh", "-c", "nvidia-smi -L >/dev/null 2>&1" }) ~= 0 then
-    return -- there is none here to measure with
+    return -- nothing can be measured here
   end
   local timer = estimate.timer(items, { threads = here, replicas = on_gpu and site.replicas or here,
     device = request.device, slots = on_gpu and site.replicas or math.min(site.replicas, site.cpus),
@@ -103,13 +103,13 @@ local function equip(groups, items)
   return true
 end
 
--- Copies a file, mode and all, unless the target has the same bytes; anything else there is replaced.
+-- A command that copies a file with its mode, unless the target has the same bytes; any other target is replaced.
 local COPY = [[{ [ -f "$2" ] && [ ! -L "$2" ] && [ -x "$2" ] && cmp -s -- "$1" "$2"; } ||
   { rm -f -- "$2.partial" && cp -- "$1" "$2.partial" && sync "$2.partial" && mv -T -- "$2.partial" "$2"; } 2>&1 ||
   { code=$?; rm -f -- "$2.partial"; exit "$code"; }]]
 
--- Copies the trainers next to the runs, each under a name that only these bytes have; nil and a message. A file that
--- has the name already is reused only if its bytes are the same.
+-- Copies the trainers next to the runs, each under a name for exactly these bytes; nil and a message. An existing file
+-- of that name is reused only if its bytes are the same.
 local function stage(groups, items, folder)
   local dirs = {}
   for _, item in ipairs(items) do
@@ -125,7 +125,7 @@ local function stage(groups, items, folder)
   return true
 end
 
--- The texts of an array: job.sh and runs.txt as a list of files. folder: its own.
+-- The texts of an array: job.sh and runs.txt as a list of files. folder: of the array.
 local function texts_of(options, study, site, plan)
   local out = paths.absolute(options.out)
   local job = { name = plan.name, tasks = #plan.tasks, folder = plan.folder, runs = out,
@@ -190,7 +190,7 @@ local function print_script(options, study, site, plan, most)
   return DONE
 end
 
--- Submits, after the array, a job that submits the cells waiting for its runs, where the study has stages.
+-- Submits, after the array, a job that submits the cells waiting for its runs, if the study has stages.
 local function submit_next(options, study, site, plan, job)
   local words = { paths.absolute(options.project:path("longhand")), "sweep", "resubmit", "--out",
     paths.absolute(options.out) }
@@ -212,7 +212,8 @@ local function submit_next(options, study, site, plan, job)
   end
 end
 
--- A job of this name that the controller has accepted although sbatch failed, such as when its answer came too late.
+-- A job of this name that the controller has accepted although sbatch failed, for example because its answer came too
+-- late.
 local function accepted(name)
   local task = lists.find(queue.tasks() or {}, function(task) return task.name == name end)
   if task then
@@ -226,7 +227,7 @@ local function take_back(options, plan, folder)
     set_aside.put_back(options.out, group.runs, "nothing was submitted")
   end
   inside.remove(options.out, folder)
-  lfs.mkdir(folder) -- so that no other array is given its number and name
+  lfs.mkdir(folder) -- no other array then gets its number and name
 end
 
 local function submit(options, study, site, plan, most)
