@@ -28,7 +28,7 @@ enum {
     TOKENS = 7, /* rows of the embedding: input symbols, one that is never used, the empty output */
     CLASSES = 5,
     CLASS_COLUMNS = 16, /* classes, rounded up to a whole vector */
-    BLOCK_TOKENS = 84 /* about as many go through all layers while they are hot in cache */
+    BLOCK_TOKENS = 84 /* approximate tokens of a block, which stays in cache through all layers */
 };
 
 /* Parameters, and in the same places their gradients and moments. Weights are [in][out]. */

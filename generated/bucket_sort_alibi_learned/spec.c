@@ -11,7 +11,7 @@
 
 #include "defaults.inc"
 
-/* First values of tensors that begin with given numbers, one after another. */
+/* Initial values of tensors with given values, one tensor after another. */
 static const double initial_values[] = {0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.00390625};
 
 static const lh_tensor tensors[] = {
@@ -172,7 +172,7 @@ extern const lh_cpu_program longhand_aarch64_bucket_sort_alibi_learned;
 extern const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned;
 #endif
 
-/* The instruction-set levels that were compiled, plainest first. */
+/* The compiled instruction-set levels, lowest first. */
 static const lh_cpu_program *const levels[] = {
 #if defined(LH_HAVE_X86_64)
         &longhand_x8664_bucket_sort_alibi_learned,

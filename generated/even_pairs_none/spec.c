@@ -166,7 +166,7 @@ extern const lh_cpu_program longhand_aarch64_even_pairs_none;
 extern const lh_cuda_program longhand_cuda_even_pairs_none;
 #endif
 
-/* The instruction-set levels that were compiled, plainest first. */
+/* The compiled instruction-set levels, lowest first. */
 static const lh_cpu_program *const levels[] = {
 #if defined(LH_HAVE_X86_64)
         &longhand_x8664_even_pairs_none,

@@ -21,7 +21,7 @@ static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */
 static const real BRANCH_KEEP_SCALE = 1.11111111f; /* 1 / (1 - p), p = 0.1 */
 enum { BRANCH_DROP_BELOW = 6554 }; /* of 65536 */
 
-enum { VOCABULARY = TOKENS }; /* symbols: rows of the first layer until a token looks at others */
+enum { VOCABULARY = TOKENS }; /* symbols; rows of the first layer before its attention */
 
 /* The weights of a layer as panels (kernels/cpu/matmul.h), and transposed for the backward pass. */
 typedef struct layer_panels {
@@ -37,20 +37,20 @@ typedef struct shared {
     real output_rows[CLASS_COLUMNS * WIDTH];
 } shared;
 
-/* Hands out the next `bytes`, on cache-line boundaries; memory NULL only counts. */
+/* Returns the next `bytes` bytes at a cache-line boundary; memory NULL: only counts. */
 static void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
     return memory ? memory + start : NULL;
 }
 
-/* How the heads of the self-attention lie in vectors, and how far its rows are apart. */
+/* The layout of heads of the self-attention in vectors, and the distances between rows. */
 enum {
-    HEAD_PART = 8 < LANES ? 8 : LANES, /* channels of a head in one vector, keys side by side */
+    HEAD_PART = 8 < LANES ? 8 : LANES, /* channels of a head in one vector */
     HEAD_PARTS = HEAD_WIDTH / HEAD_PART,
-    KEYS = KEY_TILE / HEAD_PARTS > 0 ? KEY_TILE / HEAD_PARTS : 1, /* whose gradients are summed together */
-    PAIRED = 2 * HEAD_WIDTH <= LANES, /* a vector has room for a key and its value */
-    QUERY_STRIDE = 3 * WIDTH /* keys and values lie WIDTH and 2 WIDTH behind their queries */
+    KEYS = KEY_TILE / HEAD_PARTS > 0 ? KEY_TILE / HEAD_PARTS : 1, /* keys whose gradients are summed together */
+    PAIRED = 2 * HEAD_WIDTH <= LANES, /* a key and its value fit in one vector */
+    QUERY_STRIDE = 3 * WIDTH /* keys and values lie WIDTH and 2 WIDTH after their queries */
 };
 typedef real self_part __attribute__((vector_size(HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
 static const real LOGIT_SCALE = 0.35355339f; /* 1 / sqrt(HEAD_WIDTH) */
@@ -58,7 +58,7 @@ static const real LOGIT_SCALE = 0.35355339f; /* 1 / sqrt(HEAD_WIDTH) */
 /* Elements of the weights of one head of one group of queries: [keys][LANES]. */
 INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LANES; }
 
-/* Values of its self-attention that a layer keeps. */
+/* Values of the self-attention that a layer keeps for the backward pass. */
 typedef struct self_kept {
     /* [sequences][HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
     real *weights;
@@ -108,13 +108,13 @@ typedef struct layer_state {
     int8_t *attention_keep, *feedforward_keep; /* [tokens][WIDTH] 0 or -1 */
 } layer_state;
 
-/* The tokens of each sequence that have rows, one sequence after the other. */
+/* A set of tokens of each sequence that have rows, one sequence after the other. */
 typedef struct row_set {
-    int count; /* of each sequence */
+    int count; /* tokens of each sequence */
     int tokens, rows; /* of all sequences; rounded up to whole tiles */
 } row_set;
 
-/* A block of sequences on its way through the network. */
+/* The workspace of a block of sequences. */
 typedef struct workspace {
     const lh_cpu_step *step;
     const lh_cpu_block *block;
@@ -136,7 +136,7 @@ typedef struct workspace {
     self_scratch self;
 } workspace;
 
-/* Bytes of a channel of all tokens, or of all symbols where these are more. */
+/* Bytes of one channel of all tokens, or of all symbols if these are more. */
 static size_t row_of(const workspace *w) {
     return (size_t)(w->rows > w->vocabulary.rows ? w->rows : w->vocabulary.rows) * sizeof(real);
 }
@@ -188,7 +188,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     return used;
 }
 
-/* A workspace in memory for one block of a step. */
+/* Makes a workspace in memory for one block of a step. */
 static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_mode mode) {
     lh_shape shape = step->shape;
     shape.sequences = block->sequences;
@@ -202,7 +202,7 @@ static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_bloc
 /* The first of the part's tokens of every sequence. */
 INLINE int part_start(const workspace *w, const row_set *part) { return w->all.count - part->count; }
 
-/* The part's rows of x [all tokens][width]: x itself where they are all, else copies in `rows`. */
+/* The part's rows of x [all tokens][width]: x itself if the part is all tokens, else copies in `rows`. */
 static const real *part_of(const workspace *w, const row_set *part, int width, const real *x, real *rows) {
     if (part->count == w->all.count) return x;
     const int size = part->count * width;
@@ -211,7 +211,7 @@ static const real *part_of(const workspace *w, const row_set *part, int width, c
     return rows;
 }
 
-/* Gradients of the part's rows become those of all tokens, in place; zero elsewhere. */
+/* Expands gradients of the part's rows to those of all tokens, in place; other tokens get zero. */
 static void spread(const workspace *w, const row_set *part, int width, real *gradient) {
     const int size = part->count * width, all = w->all.count * width;
     if (size == all) return;
@@ -224,7 +224,7 @@ static void spread(const workspace *w, const row_set *part, int width, real *gra
     }
 }
 
-/* Rows of symbols become those of the block's tokens, in place: x [VOCABULARY][width] becomes [tokens][width]. */
+/* Expands rows of symbols to rows of the block's tokens, in place: x [VOCABULARY][width] becomes [tokens][width]. */
 static void repeat_rows(const workspace *w, const row_set *distinct, int width, real *x) {
     if (distinct == &w->all) return;
     const size_t row = (size_t)width * sizeof(real);
@@ -232,7 +232,7 @@ static void repeat_rows(const workspace *w, const row_set *distinct, int width, 
     for (int m = 0; m < w->tokens; m++) memcpy(x + m * width, w->token_scratch + w->block->tokens[0][m] * width, row);
 }
 
-/* Gradients of the block's tokens [tokens][width] become their sums by symbol [VOCABULARY][width], in place. */
+/* Sums the gradients of the block's tokens [tokens][width] by symbol [VOCABULARY][width], in place. */
 static void sum_by_symbol(const workspace *w, const row_set *distinct, int width, real *gradient) {
     if (distinct == &w->all) return;
     const size_t size = (size_t)VOCABULARY * (size_t)width * sizeof(real);
@@ -282,7 +282,7 @@ static size_t shared_bytes(const lh_shape *longest) {
     return sizeof(shared);
 }
 
-/* Sequences that have about so many tokens. */
+/* The number of sequences with about `most` tokens together. */
 static int sequences_of(int most, const int length[LH_MAX_STREAMS]) {
     int sequences = (most + length[0] / 2) / length[0];
     return sequences > 0 ? sequences : 1;
@@ -292,7 +292,7 @@ static int sequences_of(int most, const int length[LH_MAX_STREAMS]) {
 static int block_sequences(const int length[LH_MAX_STREAMS]) { return sequences_of(BLOCK_TOKENS, length); }
 static int forward_sequences(const int length[LH_MAX_STREAMS]) { return sequences_of(EVALUATION_TOKENS, length); }
 
-/* About as many tokens go through all layers together, at most. */
+/* The approximate greatest number of tokens in a block. */
 static int most_tokens(lh_mode mode) {
     const int block = BLOCK_TOKENS, evaluation = EVALUATION_TOKENS;
     return mode == LH_MODE_EVALUATE && evaluation > block ? evaluation : block;
@@ -344,7 +344,7 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
     const int T = shape->length[0], unread = T - shape->labels;
-    const int left_out = unread / LANES * LANES; /* of queries: those of groups that nobody reads one of */
+    const int left_out = unread / LANES * LANES; /* queries of groups without any used query */
     double forward = 73728.0 * unread + 256.0 * T * left_out;
     const int most = mode == LH_MODE_TRAIN ? block_sequences(shape->length) : forward_sequences(shape->length);
     const double together = most < shape->sequences ? most : shape->sequences;

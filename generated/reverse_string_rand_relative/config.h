@@ -29,8 +29,8 @@ enum {
     CLASSES = 2,
     CLASS_COLUMNS = 16, /* classes, rounded up to a whole vector */
     MAX_POSITION = 2048,
-    DISTANCE_DRAWS = 5, /* of distances, from 1 .. MAX_POSITION - 1 */
-    BLOCK_TOKENS = 84 /* about as many go through all layers while they are hot in cache */
+    DISTANCE_DRAWS = 5, /* draws of distances, from 1 .. MAX_POSITION - 1 */
+    BLOCK_TOKENS = 84 /* approximate tokens of a block, which stays in cache through all layers */
 };
 
 /* Parameters, and in the same places their gradients and moments. Weights are [in][out]. */

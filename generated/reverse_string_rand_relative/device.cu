@@ -138,7 +138,7 @@ enum {
     CLASSES = 2,
     CLASS_COLUMNS = 16, /* classes, rounded up to a whole vector */
     MAX_POSITION = 2048,
-    DISTANCE_DRAWS = 5, /* of distances, from 1 .. MAX_POSITION - 1 */
+    DISTANCE_DRAWS = 5, /* draws of distances, from 1 .. MAX_POSITION - 1 */
     QUERY_STRIDE = 3 * WIDTH,
     BLOCK_STATE = 1024 /* bytes of shared memory behind what products stage */
 };

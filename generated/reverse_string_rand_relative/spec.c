@@ -186,7 +186,7 @@ extern const lh_cpu_program longhand_aarch64_reverse_string_rand_relative;
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_relative;
 #endif
 
-/* The instruction-set levels that were compiled, plainest first. */
+/* The compiled instruction-set levels, lowest first. */
 static const lh_cpu_program *const levels[] = {
 #if defined(LH_HAVE_X86_64)
         &longhand_x8664_reverse_string_rand_relative,

@@ -23,7 +23,7 @@ static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */
 static const real BRANCH_KEEP_SCALE = 1.11111111f; /* 1 / (1 - p), p = 0.1 */
 enum { BRANCH_DROP_BELOW = 6554 }; /* of 65536 */
 
-enum { VOCABULARY = TOKENS }; /* symbols: rows of the first layer until a token looks at others */
+enum { VOCABULARY = TOKENS }; /* symbols; rows of the first layer before its attention */
 
 /* The contribution of a position, made once for every position that can occur. */
 typedef struct position_row {
@@ -73,20 +73,20 @@ typedef struct shared {
     int32_t distance_scratch[DISTANCE_DRAWS][MAX_POSITION];
 } shared;
 
-/* Hands out the next `bytes`, on cache-line boundaries; memory NULL only counts. */
+/* Returns the next `bytes` bytes at a cache-line boundary; memory NULL: only counts. */
 static void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
     return memory ? memory + start : NULL;
 }
 
-/* How the heads of the self-attention lie in vectors, and how far its rows are apart. */
+/* The layout of heads of the self-attention in vectors, and the distances between rows. */
 enum {
-    HEAD_PART = 8 < LANES ? 8 : LANES, /* channels of a head in one vector, keys side by side */
+    HEAD_PART = 8 < LANES ? 8 : LANES, /* channels of a head in one vector */
     HEAD_PARTS = HEAD_WIDTH / HEAD_PART,
-    KEYS = KEY_TILE / HEAD_PARTS > 0 ? KEY_TILE / HEAD_PARTS : 1, /* whose gradients are summed together */
-    PAIRED = 2 * HEAD_WIDTH <= LANES, /* a vector has room for a key and its value */
-    QUERY_STRIDE = 3 * WIDTH /* keys and values lie WIDTH and 2 WIDTH behind their queries */
+    KEYS = KEY_TILE / HEAD_PARTS > 0 ? KEY_TILE / HEAD_PARTS : 1, /* keys whose gradients are summed together */
+    PAIRED = 2 * HEAD_WIDTH <= LANES, /* a key and its value fit in one vector */
+    QUERY_STRIDE = 3 * WIDTH /* keys and values lie WIDTH and 2 WIDTH after their queries */
 };
 typedef real self_part __attribute__((vector_size(HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
 static const real LOGIT_SCALE = 0.35355339f; /* 1 / sqrt(HEAD_WIDTH) */
@@ -103,12 +103,12 @@ INLINE size_t self_start(void) {
 
 enum { RELATIVE_WIDTH = WIDTH }; /* channels of a row: all heads side by side */
 
-/* A row for every query - key, from -(T - 1) on: row x is that of the distance T - 1 - x. For one key, queries side
- * by side have rows side by side. */
+/* A row for every query - key, from -(T - 1) on: row x is that of the distance T - 1 - x. For one key, adjacent
+ * queries have adjacent rows. */
 INLINE int self_distance_count(int T) { return 2 * T - 1; }
 
-/* Rows lie channel by channel, so many elements from one channel to the next: an odd number of vectors, to spread over
- * the sets of a cache, with LANES queries from every row on. Behind the last row are zeros. */
+/* Rows are stored channel by channel. The stride between channels is an odd number of vectors, which spreads channels
+ * over the sets of a cache, and covers LANES queries from every row on. Zeros follow the last row. */
 INLINE int self_row_stride(int T) { return (round_up(2 * T + LANES - 2, LANES) / LANES | 1) * LANES; }
 
 /* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
@@ -150,7 +150,7 @@ INLINE size_t self_end(const lh_shape *shape) {
 /* Sums of the self-attentions over the blocks of a shard, for its end. */
 typedef struct self_sums {
     real *rows[LAYERS]; /* [rows][RELATIVE_WIDTH] gradients of the rows of distances */
-    real *biases[LAYERS]; /* [HEADS][content, position][HEAD_WIDTH][LANES] of the biases, lanes not yet summed */
+    real *biases[LAYERS]; /* [HEADS][content, position][HEAD_WIDTH][LANES] gradients of the biases by lane */
 } self_sums;
 
 static void lay_out_self_sums(self_sums *sums, char *memory, size_t *used, int T) {
@@ -162,10 +162,10 @@ static void lay_out_self_sums(self_sums *sums, char *memory, size_t *used, int T
 /* Elements of the weights of one head of one group of queries: [keys][LANES]. */
 INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LANES; }
 
-/* Elements of a group's gradients of logits: KEYS zeros after the keys are also those before the next group's. */
+/* Elements of a group's gradients of logits: the KEYS zeros after the keys also precede the next group. */
 INLINE size_t self_group_dlogits(int T) { return (size_t)(T + KEYS) * LANES; }
 
-/* Values of its self-attention that a layer keeps. */
+/* Values of the self-attention that a layer keeps for the backward pass. */
 typedef struct self_kept {
     /* [sequences][HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
     real *weights;
@@ -191,7 +191,7 @@ typedef struct self_scratch {
     real *rows;
     /* where PAIRED, [groups][keys][LANES][2] weights before the gradients of their logits */
     real *pairs;
-    /* with them, [queries][HEAD_WIDTH][2] the first two vectors of each of rows, channel by channel */
+    /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of each row, interleaved by channel */
     real *pair_rows;
 } self_scratch;
 
@@ -234,13 +234,13 @@ typedef struct layer_state {
     int8_t *attention_keep, *feedforward_keep; /* [tokens][WIDTH] 0 or -1 */
 } layer_state;
 
-/* The tokens of each sequence that have rows, one sequence after the other. */
+/* A set of tokens of each sequence that have rows, one sequence after the other. */
 typedef struct row_set {
-    int count; /* of each sequence */
+    int count; /* tokens of each sequence */
     int tokens, rows; /* of all sequences; rounded up to whole tiles */
 } row_set;
 
-/* A block of sequences on its way through the network. */
+/* The workspace of a block of sequences. */
 typedef struct workspace {
     const lh_cpu_step *step;
     const lh_cpu_block *block;
@@ -263,7 +263,7 @@ typedef struct workspace {
     shard_sums sums;
 } workspace;
 
-/* Bytes of a channel of all tokens, or of all symbols where these are more. */
+/* Bytes of one channel of all tokens, or of all symbols if these are more. */
 static size_t row_of(const workspace *w) {
     return (size_t)(w->rows > w->vocabulary.rows ? w->rows : w->vocabulary.rows) * sizeof(real);
 }
@@ -316,7 +316,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     return used;
 }
 
-/* A workspace in memory for one block of a step. */
+/* Makes a workspace in memory for one block of a step. */
 static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_mode mode) {
     lh_shape shape = step->shape;
     shape.sequences = block->sequences;
@@ -330,7 +330,7 @@ static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_bloc
 /* The first of the part's tokens of every sequence. */
 INLINE int part_start(const workspace *w, const row_set *part) { return w->all.count - part->count; }
 
-/* The part's rows of x [all tokens][width]: x itself where they are all, else copies in `rows`. */
+/* The part's rows of x [all tokens][width]: x itself if the part is all tokens, else copies in `rows`. */
 static const real *part_of(const workspace *w, const row_set *part, int width, const real *x, real *rows) {
     if (part->count == w->all.count) return x;
     const int size = part->count * width;
@@ -339,7 +339,7 @@ static const real *part_of(const workspace *w, const row_set *part, int width, c
     return rows;
 }
 
-/* Gradients of the part's rows become those of all tokens, in place; zero elsewhere. */
+/* Expands gradients of the part's rows to those of all tokens, in place; other tokens get zero. */
 static void spread(const workspace *w, const row_set *part, int width, real *gradient) {
     const int size = part->count * width, all = w->all.count * width;
     if (size == all) return;
@@ -352,7 +352,7 @@ static void spread(const workspace *w, const row_set *part, int width, real *gra
     }
 }
 
-/* Rows of symbols become those of the block's tokens, in place: x [VOCABULARY][width] becomes [tokens][width]. */
+/* Expands rows of symbols to rows of the block's tokens, in place: x [VOCABULARY][width] becomes [tokens][width]. */
 static void repeat_rows(const workspace *w, const row_set *distinct, int width, real *x) {
     if (distinct == &w->all) return;
     const size_t row = (size_t)width * sizeof(real);
@@ -360,7 +360,7 @@ static void repeat_rows(const workspace *w, const row_set *distinct, int width, 
     for (int m = 0; m < w->tokens; m++) memcpy(x + m * width, w->token_scratch + w->block->tokens[0][m] * width, row);
 }
 
-/* Gradients of the block's tokens [tokens][width] become their sums by symbol [VOCABULARY][width], in place. */
+/* Sums the gradients of the block's tokens [tokens][width] by symbol [VOCABULARY][width], in place. */
 static void sum_by_symbol(const workspace *w, const row_set *distinct, int width, real *gradient) {
     if (distinct == &w->all) return;
     const size_t size = (size_t)VOCABULARY * (size_t)width * sizeof(real);
@@ -416,7 +416,7 @@ static void make_self_rows(const lh_cpu_step *step, int l, int count, const real
     }
 }
 
-/* The rows of the layers that share a set of distances. */
+/* Makes the rows of distances of all layers that share a set of distances. */
 static void make_self_relative(const lh_cpu_step *step, int set) {
     int count = make_self_codes(step, set);
     make_self_rows(step, set, count, self_codes(step, set));
@@ -471,7 +471,7 @@ static void end_self_relative(const lh_cpu_step *step, int l, const self_sums *s
     }
 }
 
-/* Takes what a shard's self-attentions have added up to the gradient. */
+/* Adds the sums of a shard's self-attentions to the gradient. */
 static void end_self_sums(const lh_cpu_step *step, const self_sums *sums, parameters *g) {
     for (int l = 0; l < LAYERS; l++) end_self_relative(step, l, sums, &g->layer[l]);
 }
@@ -491,7 +491,7 @@ static size_t shared_bytes(const lh_shape *longest) {
     return self_end(longest);
 }
 
-/* Sequences that have about so many tokens. */
+/* The number of sequences with about `most` tokens together. */
 static int sequences_of(int most, const int length[LH_MAX_STREAMS]) {
     int sequences = (most + length[0] / 2) / length[0];
     return sequences > 0 ? sequences : 1;
@@ -501,7 +501,7 @@ static int sequences_of(int most, const int length[LH_MAX_STREAMS]) {
 static int block_sequences(const int length[LH_MAX_STREAMS]) { return sequences_of(BLOCK_TOKENS, length); }
 static int forward_sequences(const int length[LH_MAX_STREAMS]) { return sequences_of(EVALUATION_TOKENS, length); }
 
-/* About as many tokens go through all layers together, at most. */
+/* The approximate greatest number of tokens in a block. */
 static int most_tokens(lh_mode mode) {
     const int block = BLOCK_TOKENS, evaluation = EVALUATION_TOKENS;
     return mode == LH_MODE_EVALUATE && evaluation > block ? evaluation : block;
@@ -553,7 +553,7 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
     const int T = shape->length[0], unread = T - shape->labels;
-    const int left_out = unread / LANES * LANES; /* of queries: those of groups that nobody reads one of */
+    const int left_out = unread / LANES * LANES; /* queries of groups without any used query */
     double forward = 73728.0 * unread + 384.0 * T * left_out;
     const int most = mode == LH_MODE_TRAIN ? block_sequences(shape->length) : forward_sequences(shape->length);
     const double together = most < shape->sequences ? most : shape->sequences;

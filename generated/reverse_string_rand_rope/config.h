@@ -30,7 +30,7 @@ enum {
     CLASS_COLUMNS = 16, /* classes, rounded up to a whole vector */
     MAX_POSITION = 2048, /* positions are drawn from 0 .. MAX_POSITION - 1 */
     DRAWS = 5, /* independent draws of one pass */
-    BLOCK_TOKENS = 84 /* about as many go through all layers while they are hot in cache */
+    BLOCK_TOKENS = 84 /* approximate tokens of a block, which stays in cache through all layers */
 };
 
 /* Parameters, and in the same places their gradients and moments. Weights are [in][out]. */

@@ -18,7 +18,7 @@ typedef float real;
 
 enum {
     % include("parts/dimensions.tpl")
-    BLOCK_TOKENS = ${block_tokens} /* about as many go through all layers while they are hot in cache */
+    BLOCK_TOKENS = ${block_tokens} /* approximate tokens of a block, which stays in cache through all layers */
 };
 
 % include("parts/parameters.tpl")

@@ -4,7 +4,7 @@
 #include "defaults.inc"
 
 % if initial_values then
-/* First values of tensors that begin with given numbers, one after another. */
+/* Initial values of tensors with given values, one tensor after another. */
 static const double initial_values[] = {${initial_values}};
 
 % end
@@ -144,7 +144,7 @@ enum { FIRST_OUTPUT = ${decoder.first_output}, SEPARATOR = ${decoder.separator} 
 enum { COMPUTATION_TOKEN = ${computation.token} };
 % end
 % elseif readout == "probe" then
-/* The encoder reads the input; the answer is read at the token that is asked for. */
+/* The encoder reads the input; the answer is read at the probe token. */
 enum { PROBE = ${task.probe} };
 % elseif readout == "last" then
 /* The encoder reads the input; the answer is read at its last token. */
@@ -323,7 +323,7 @@ extern const lh_cpu_program longhand_aarch64_${symbol};
 extern const lh_cuda_program longhand_cuda_${symbol};
 #endif
 
-/* The instruction-set levels that were compiled, plainest first. */
+/* The compiled instruction-set levels, lowest first. */
 static const lh_cpu_program *const levels[] = {
 #if defined(LH_HAVE_X86_64)
         &longhand_x8664_${symbol},

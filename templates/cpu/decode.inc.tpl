@@ -5,8 +5,8 @@
 % local weight, bias = cpu.tied and "w->shared->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/decode.inc.tpl", about = about.decode })
 
-/* The operations are evaluation's own, and so are the functions that they call: a logit has the bits that a pass over
- * the whole sequence gives it. What a sum over keys does not have yet are exact zeros there. */
+/* Decoding calls the same functions as evaluation, so a logit has the same bits as in a pass over the whole sequence.
+ * Terms of later keys, which a sum over keys lacks here, are exact zeros in that pass. */
 
 % for _, block in ipairs(decoding.blocks) do
 % if block.cached then
@@ -19,7 +19,7 @@ typedef struct ${block.name}_cache {
     real *${cache.name}; /* [${cache.of}rows][${cache.width}] keys and values */
 % end
 % if cache.tiles then
-    real *${cache.name}_tiles; /* [sequences][tiled_elements(${cache.of}length)] the same, for queries that come one at a time */
+    real *${cache.name}_tiles; /* [sequences][tiled_elements(${cache.of}length)] the same values in tiles, for single queries */
 % end
 % end
 } ${block.name}_cache;
@@ -34,7 +34,7 @@ typedef struct caches {
 % end
 } caches;
 
-/* A workspace for some tokens of each sequence at a time, and the caches. */
+/* Lays out a workspace for some tokens of each sequence, and the caches. */
 static size_t lay_out_decoding(workspace *w, caches *c, char *memory, const lh_shape *shape) {
     const int length = shape->length[${decoding.stream}], most = length < LH_DECODE_TOKENS ? length : LH_DECODE_TOKENS;
     size_t used = lay_out(w, memory, shape, most, LH_MODE_EVALUATE);
@@ -71,7 +71,7 @@ static void start_decoding(workspace *w, caches *c, const lh_cpu_step *step, con
     w->sequences = block->sequences;
 }
 
-/* Logits of the labels that are of the tokens there; x [tokens][WIDTH]. */
+/* Writes logits of the labels that belong to the current tokens; x [tokens][WIDTH]. */
 static void read_out(const workspace *w, const real *x) {
 % if not cpu.tied then
     const parameters *p = w->parameters;
@@ -134,7 +134,7 @@ static void decode_step(const lh_cpu_step *step, const lh_cpu_block *block, int 
 % end
 }
 
-/* Sequence `from` of x [sequences][size] becomes sequence `to`. */
+/* Copies sequence `from` of x [sequences][size] to sequence `to`. */
 static void move_rows(real *x, int to, int from, size_t size) {
     memcpy(x + (size_t)to * size, x + (size_t)from * size, size * sizeof(real));
 }

@@ -25,20 +25,20 @@ static void add_sequence(const answer *a, int labels, lh_sums *sums) {
     sums->counted += a->counted;
     sums->correct += a->correct;
 % if task.loss then
-    if (a->counted == 0) return; /* all are masked: there is nothing to be right */
+    if (a->counted == 0) return; /* all labels are masked */
 % end
     sums->sequences++;
     sums->exact += a->correct == a->counted;
 }
 
 % if places then
-/* The row of x [${tokens}] that label i of sequence s is asked for at. */
+/* The row of x [${tokens}] from which label i of sequence s is predicted. */
 INLINE int labelled_row(const workspace *w, int s, int i) {
 % if cpu.part and readout == "probe" then
     const int labels = w->step->shape.labels, count = w->read.count;
     return s * count + (count < w->all.count ? i : w->block->place[s * labels + i]);
 % elseif cpu.part then
-    const int count = w->read.count; /* the last ones have the labels */
+    const int count = w->read.count; /* the last tokens have the labels */
     return s * count + count - w->step->shape.labels + i;
 % else
     return s * w->${cpu.labelled}length + w->block->place[s * w->step->shape.labels + i];
@@ -93,7 +93,7 @@ INLINE void label_logits(const workspace *w, const real *x, int s, int i, real *
 }
 
 % if cpu.decoding then
-/* Logits [CLASS_COLUMNS] of a label from those [CLASSES] that were kept of it. */
+/* Logits [CLASS_COLUMNS] of a label from its stored logits [CLASSES]. */
 INLINE void given_logits(const real *from, real *logits) {
     memcpy(logits, from, CLASSES * sizeof(real));
     for (int v = CLASSES; v < CLASS_COLUMNS; v++) logits[v] = logits[0];
@@ -141,7 +141,7 @@ static void classify(const workspace *w, const real *x, lh_sums *sums) {
 }
 % if cpu.decoding then
 
-/* Loss, counts, answers and sums from logits that are there. */
+/* Computes loss, counts, answers and sums from block->logits. */
 static void score_block(const lh_cpu_step *step, const lh_cpu_block *block, lh_sums *sums) {
     const workspace w = {.step = step, .block = block};
     classify(&w, NULL, sums);

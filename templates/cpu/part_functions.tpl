@@ -9,7 +9,7 @@ INLINE int part_start(const workspace *w, const row_set *part, int s) {
 INLINE int part_start(const workspace *w, const row_set *part) { return ${decoded}w->all.count - part->count; }
 % end
 
-/* The part's rows of x [all tokens][width]: x itself where they are all, else copies in `rows`. */
+/* The part's rows of x [all tokens][width]: x itself if the part is all tokens, else copies in `rows`. */
 static const real *part_of(const workspace *w, const row_set *part, int width, const real *x, real *rows) {
     if (part->count == w->all.count) return x;
     const int size = part->count * width;
@@ -18,7 +18,7 @@ static const real *part_of(const workspace *w, const row_set *part, int width, c
     return rows;
 }
 
-/* Gradients of the part's rows become those of all tokens, in place; zero elsewhere. */
+/* Expands gradients of the part's rows to those of all tokens, in place; other tokens get zero. */
 static void spread(const workspace *w, const row_set *part, int width, real *gradient) {
     const int size = part->count * width, all = w->all.count * width;
     if (size == all) return;

@@ -13,7 +13,7 @@
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % if part then
     const int T = shape->length[0], unread = T - shape->labels;
-    const int left_out = unread / LANES * LANES; /* of queries: those of groups that nobody reads one of */
+    const int left_out = unread / LANES * LANES; /* queries of groups without any used query */
     double forward = ${f64(part.per_token)} * unread + ${f64(part.per_pair)} * T * left_out;
 % else
     double forward = 0;

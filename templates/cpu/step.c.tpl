@@ -28,7 +28,7 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
 
 % if cpu.vocabulary then
 % local symbols = linear and (task.blanks > 0 and "BLANKS + INPUTS" or "INPUTS") or "TOKENS"
-enum { VOCABULARY = ${symbols} }; /* symbols: rows of the first layer until a token looks at others */
+enum { VOCABULARY = ${symbols} }; /* symbols; rows of the first layer before its attention */
 
 % end
 % include("cpu/positions.tpl")
@@ -79,7 +79,7 @@ static size_t shared_bytes(const lh_shape *longest) {
 % end
 }
 
-/* Sequences that have about so many tokens. */
+/* The number of sequences with about `most` tokens together. */
 static int sequences_of(int most, const int length[LH_MAX_STREAMS]) {
 % if streams[2] then
     int tokens = length[0] + length[1], sequences = (most + tokens / 2) / tokens;
@@ -93,7 +93,7 @@ static int sequences_of(int most, const int length[LH_MAX_STREAMS]) {
 static int block_sequences(const int length[LH_MAX_STREAMS]) { return sequences_of(BLOCK_TOKENS, length); }
 static int forward_sequences(const int length[LH_MAX_STREAMS]) { return sequences_of(EVALUATION_TOKENS, length); }
 
-/* About as many tokens go through all layers together, at most. */
+/* The approximate greatest number of tokens in a block. */
 static int most_tokens(lh_mode mode) {
     const int block = BLOCK_TOKENS, evaluation = EVALUATION_TOKENS;
     return mode == LH_MODE_EVALUATE && evaluation > block ? evaluation : block;
@@ -112,8 +112,8 @@ static size_t bytes_at(const lh_shape *longest, int source, int target, lh_mode 
 % end
 }
 
-/* Among blocks of equally many sequences those of the most tokens need most; from twice most_tokens on a block is one
- * sequence. */
+/* Among blocks with equal numbers of sequences, the one with the most tokens needs the most memory. A sequence longer
+ * than most_tokens is a block alone. */
 static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     size_t most = bytes_at(longest, longest->length[0], longest->length[1], mode);
     for (int tokens = 2; tokens <= 2 * most_tokens(mode); tokens++) {

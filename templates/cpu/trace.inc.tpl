@@ -1,7 +1,7 @@
 % include("parts/banner.tpl", { template = "cpu/trace.inc.tpl", about = about.trace })
 
-/* The pass is evaluation's own, so its results are. Behind each layer its queries and keys still lie in the workspace,
- * and the functions that made their logits make them again, to be kept this time. */
+/* The pass is the same as in evaluation, so its results are equal. After each layer its queries and keys are still in
+ * the workspace, and the same functions compute their logits again, to be stored. */
 
 % for _, family in ipairs(attentions) do
 % include("attention/cpu/trace.tpl", family)
@@ -29,7 +29,7 @@ static void trace_block(const lh_cpu_step *step, const lh_cpu_block *block, void
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_EVALUATE);
 % if cpu.part then
-    w.read = w.all; /* all queries and outputs are shown */
+    w.read = w.all; /* all queries and outputs are traced */
 % end
 % for _, op in ipairs(cpu.pass.trace) do
     % include(op.template, op)

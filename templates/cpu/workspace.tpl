@@ -12,7 +12,7 @@ typedef struct ${block.name}_state {
 
 % end
 % if streams[2] then
-/* How much of a stream there is in a block of sequences; rows: tokens rounded up to whole tiles. */
+/* The size of a stream in a block of sequences; rows: tokens rounded up to whole tiles. */
 typedef struct stream_size {
     int length, tokens, rows;
 % if cpu.decoding then
@@ -25,9 +25,9 @@ typedef struct stream_size {
 
 % end
 % if cpu.part then
-/* The tokens of each sequence that have rows, one sequence after the other. */
+/* A set of tokens of each sequence that have rows, one sequence after the other. */
 typedef struct row_set {
-    int count; /* of each sequence */
+    int count; /* tokens of each sequence */
     int tokens, rows; /* of all sequences; rounded up to whole tiles */
 } row_set;
 
@@ -38,7 +38,7 @@ typedef struct row_set {
 } row_set;
 
 % end
-/* A block of sequences on its way through the network. */
+/* The workspace of a block of sequences. */
 typedef struct workspace {
     const lh_cpu_step *step;
     const lh_cpu_block *block;
@@ -83,7 +83,7 @@ typedef struct workspace {
 } workspace;
 
 % if cpu.vocabulary then
-/* Bytes of a channel of all tokens, or of all symbols where these are more. */
+/* Bytes of one channel of all tokens, or of all symbols if these are more. */
 static size_t row_of(const workspace *w) {
     return (size_t)(w->rows > w->vocabulary.rows ? w->rows : w->vocabulary.rows) * sizeof(real);
 }
@@ -139,7 +139,7 @@ static stream_size size_of(int sequences, int length) {
 % end
 }
 
-/* The token of the block that row m is. */
+/* The token of row m. */
 INLINE int token_at(const ${streams[2] and "stream_size *s" or "workspace *w"}, int m) {
     const int count = ${name}->to - ${name}->from;
     return m / count * ${name}->length + ${name}->from + m % count;
@@ -223,7 +223,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     return used;
 }
 
-/* A workspace in memory for one block of a step. */
+/* Makes a workspace in memory for one block of a step. */
 static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_mode mode) {
     lh_shape shape = step->shape;
     shape.sequences = block->sequences;

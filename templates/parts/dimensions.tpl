@@ -18,7 +18,7 @@ INPUTS = ${inputs}, /* rows of the embedding: ${tokens_words} */
 TOKENS = ${tokens}, /* rows of the embedding: ${tokens_words} */
 % end
 % if cpu.tied then
-OUTPUT_TOKEN = ${decoder.first_output}, /* the first of the output's symbols */
+OUTPUT_TOKEN = ${decoder.first_output}, /* token of the first output symbol */
 % end
 CLASSES = ${classes},
 CLASS_COLUMNS = ${class_columns}, /* classes, rounded up to a whole vector */
@@ -33,7 +33,7 @@ GRID_WIDTH = ${additive.grid}, /* tokens of a row of the grid */
 FIRST_POSITION = 1,
 % end
 % local first = input_draw.first == 1 and "FIRST_POSITION" or "0"
-MAX_POSITION = ${input_draw.max_position}, /* of what is added to tokens: from ${first} .. MAX_POSITION - 1 */
+MAX_POSITION = ${input_draw.max_position}, /* positions of added vectors: ${first} .. MAX_POSITION - 1 */
 % end
 % for _, family in ipairs(attentions) do
 % include("parts/family_dimensions.tpl", family)

@@ -9,7 +9,7 @@ INLINE int ${prefix}drawn_distance(const int32_t *distance, int offset) {
 }
 % elseif positions.distance.kind == "clamped" then
 /* The distance of a pair, offset = key - query, from a draw, as Ruoss et al.'s released code reads its table: keys to
- * the right and the query itself are all alike. */
+ * the right and the query itself have equal distances. */
 INLINE int ${prefix}drawn_distance(const int32_t *distance, int offset) {
     return offset < 0 ? ${PREFIX}MAX_POSITION - distance[-offset] : ${PREFIX}MAX_POSITION - 1;
 }

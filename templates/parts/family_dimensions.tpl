@@ -10,10 +10,10 @@ ${PREFIX}MAX_POSITION = ${positions.distance.max_position},
 ${PREFIX}DRAWS = ${positions.draws}, /* independent draws of one pass */
 % end
 % if positions.distance.draws then
-${PREFIX}DISTANCE_DRAWS = ${positions.distance.draws}, /* of distances, from 1 .. ${PREFIX}MAX_POSITION - 1 */
+${PREFIX}DISTANCE_DRAWS = ${positions.distance.draws}, /* draws of distances, from 1 .. ${PREFIX}MAX_POSITION - 1 */
 % end
 % if score.per_layer then
-${PREFIX}SCORE_SETS = ${score.sets}, /* of tables that the score reads, one for each layer */
+${PREFIX}SCORE_SETS = ${score.sets}, /* sets of tables that the score reads, one for each layer */
 % end
 % if asks then
 ${PREFIX}${asks.constant} = ${asks.width}, /* ${asks.about}, rounded up to a whole vector */

@@ -21,7 +21,7 @@ static void make_place(int position, real *row) {
     make_waves(position / GRID_WIDTH, WIDTH / 2, row + WIDTH / 2);
 }
 % elseif additive.period then
-/* The vector that is added to a token at a position: that of the cyclic position. */
+/* The vector that is added to a token at a position: the vector of the cyclic position. */
 static void make_place(int position, real *row) { make_waves(position % ${additive.period}, WIDTH, row); }
 % else
 /* The vector that is added to a token at a position. */

@@ -1,5 +1,5 @@
 % if normaliser.kind == "geometric" then
-/* Numbers of the logits of geometric attention, filled up to a whole vector. */
+/* Learned numbers of the logits of geometric attention, padded to a whole vector. */
 typedef struct geometric_numbers {
     real scale, offset${normaliser.directional and ", direction_scale" or ""}, fill[${normaliser.fill}];
 } geometric_numbers;

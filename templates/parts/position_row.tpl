@@ -1,7 +1,7 @@
 /* The contribution of a position, made once for every position that can occur. */
 % for _, family in ipairs(attentions) do
 % if family.rotation.kind == "rope" then
-enum { ${family.PREFIX}ROTATION_PERIOD = ${family.rotation.period} }; /* channels after which a row of heads repeats its angles */
+enum { ${family.PREFIX}ROTATION_PERIOD = ${family.rotation.period} }; /* number of channels after which the angles of a row of heads repeat */
 % end
 % end
 typedef struct position_row {

@@ -1,17 +1,17 @@
 % local real = precision == "float64" and f64 or f32
 % local stop = seen.causal and "S && j <= i" or "S"
-/* Lines that open keys to the queries of a head: key keys * S + first + step * i of S keys to query i. The largest
- * value counts where they meet; a query without an open key sees all: Duan and Shi 2024. */
+/* Lines that open keys to the queries of a head: key keys * S + first + step * i of S keys to query i. Where lines
+ * meet, the largest value counts; a query without an open key sees all: Duan and Shi 2024. */
 typedef struct ${stem}line {
     int step, keys, first;
-    real value; /* what the score of the pair gains */
+    real value; /* term added to the score of the pair */
 } ${stem}line;
 static ${device}const ${stem}line ${PREFIX}LINES[] = {
 % for _, line in ipairs(seen.flat) do
     {${line.step}, ${line.keys}, ${line.first}, ${real(line.value)}},
 % end
 };
-static ${device}const int ${PREFIX}FIRST_LINE[] = {${seen.starts_text}}; /* of each head; and the end */
+static ${device}const int ${PREFIX}FIRST_LINE[] = {${seen.starts_text}}; /* first line of each head, then the end */
 % if seen.any_corner then
 static ${device}const bool ${PREFIX}CORNER[] = {${seen.corners_text}}; /* the first query sees the last key at 0 */
 % end

@@ -16,7 +16,7 @@
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, const real *restrict key,
         real *restrict out, ${name}_kept kept) {
 % if cached then
-    const int T = head->to; /* the last query sees no key behind it */
+    const int T = head->to; /* no query sees keys from `to` on */
 % else
     const int ${of_head};
 % end

@@ -9,11 +9,11 @@
 % local of_one_head = terms.scaled or terms.by_head
 % local of_pair = score and invoke(score, of_one_head and "&of_head" or "head", "&group", at_j, "broadcast(weight[u])")
 % local row_score = by_row and invoke(name .. "_score_row", "head->scores", "first + u", "head->from", at_j, "logits[u]")
-enum { ${PREFIX}ONE_HEADS = ${together} < LANES ? ${together} : LANES }; /* side by side for one query */
+enum { ${PREFIX}ONE_HEADS = ${together} < LANES ? ${together} : LANES }; /* heads that are computed together for one query */
 
-/* One query alone, as decoding has it: logits and weights of some heads lie side by side, and so do their sums over keys,
- * none of which waits for another. Products and sums have the order that they have among other queries, and so the same
- * bits. head: the first; weights: room for a vector per key. */
+/* Attention of a single query, for decoding. Logits, weights and sums over keys of several heads lie in one vector, so
+ * that these sums are independent. Products and sums have the same order as with several queries, and so the same bits.
+ * head: the first head; weights: workspace of one vector per key. */
 NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict query,
         const real *restrict tiles, real *restrict out, real *restrict weights) {
     enum { H = ${PREFIX}ONE_HEADS, D = ${PREFIX}HEAD_WIDTH };
@@ -34,13 +34,13 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
     for (int h = 0; h < ${PREFIX}HEADS; h += H) {
         const int first = h + H <= ${PREFIX}HEADS ? h : ${PREFIX}HEADS - H, at = first * D;
 % if by_row and partly then
-        int scored = 0; /* keys whose logits are scores */
+        int scored = 0; /* number of keys whose logits include the score */
 % end
         for (int j = 0; j < count; j += LANES) {
             vector logits[H];
             dot_heads(D, H, scaled + at, tiles + tiled_elements(WIDTH, j) + at * LANES, logits);
 % if by_row and partly then
-            if (${at_j} + LANES - head->from <= head->${S}) { /* else a vector of a table by distance begins before it */
+            if (${at_j} + LANES - head->from <= head->${S}) { /* otherwise a vector would begin before the table by distance */
                 UNROLL
                 for (int u = 0; u < H; u++)
                     logits[u] = ${row_score};
@@ -69,7 +69,7 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
 % end
         exp_heads(H, count, weights);
         vector total = {0};
-        for (int j = 0; j < count; j++) total += load(weights + j * H); /* lanes from H on are of others */
+        for (int j = 0; j < count; j++) total += load(weights + j * H); /* lanes from H on belong to other keys */
         for (int part = at; part < at + D; part += ${PREFIX}HEAD_PART) {
             ${name}_part sum[H];
             UNROLL

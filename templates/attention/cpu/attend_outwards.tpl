@@ -1,8 +1,8 @@
 % local least = (precision == "float64" and f64 or f32)(1e-12)
-/* Every query tries its keys outwards, at each distance the one to the right, then the one to the left; chances are
- * multiplied by kernels/cpu/geometric.h. */
+/* Every query tries its keys outwards, at each distance the key to the right, then the key to the left.
+ * kernels/cpu/geometric.h multiplies the chances. */
 
-/* logits [keys][LANES] of the keys [from, to); more: what they have besides. */
+/* logits [keys][LANES] of keys [from, to); more: a term added to them. */
 INLINE void write_${name}_logits(const ${name}_queries *group, const real *restrict key, int from, int to, vector more,
         real *restrict logits) {
     int j = from;
@@ -15,7 +15,7 @@ INLINE void write_${name}_logits(const ${name}_queries *group, const real *restr
     for (; j < to; j++) store(logits + j * LANES, ${name}_logit(group, key, j) + more);
 }
 
-/* All logits of the queries from `first` on; that of a query with itself means nothing. */
+/* All logits of the queries from `first` on; the logit of a query with itself is not used. */
 INLINE void write_${name}_group(const ${name}_head *head, int first, const real *restrict query,
         const real *restrict key, real *restrict logits) {
     ${name}_queries group;
@@ -33,9 +33,10 @@ INLINE void write_${name}_group(const ${name}_head *head, int first, const real 
 }
 % if terms.normalised then
 
-static const real ${PREFIX}LEAST_TOTAL = ${least}; /* a smaller sum of weights counts as this one */
+static const real ${PREFIX}LEAST_TOTAL = ${least}; /* least divisor of the weights */
 
-/* A query that matches next to nothing stays with little, one without another key with 0. */
+/* The inverse of the divisor of a group's weights. A query with a tiny sum of weights keeps small weights; a query
+ * without other keys keeps 0. */
 INLINE vector ${name}_inverse_of(vector total) { return 1 / maximum(total, broadcast(${PREFIX}LEAST_TOTAL)); }
 % end
 

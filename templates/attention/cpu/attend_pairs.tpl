@@ -1,5 +1,5 @@
-/* attend_${name}_keys where a vector has room for both: lanes are channels of a value and its key in turn, weights stand
- * beside the gradients of their logits, and one product does both. */
+/* attend_${name}_keys for heads whose key and value fit in one vector. Lanes alternate between channels of the value
+ * and of the key, and weights alternate with gradients of their logits, so that one product computes both. */
 INLINE void attend_${name}_pairs(const ${name}_head *head, ${length_words}, int j, const ${name}_scratch *scratch,
         bool more, real *restrict dkey, real *restrict dvalue) {
     vector sum[${PREFIX}KEYS];

@@ -7,8 +7,8 @@
 % elseif opens then
 % parts = { { to = "shut", through = open }, { to = to_key, through = shown } }
 % end
-/* weights [keys][LANES] of the queries from `first` on and the keys that they see: exp(logit - largest), not yet divided
- * by their sum, which is returned. */
+/* weights [keys][LANES] = exp(logit - largest) of the queries from `first` on and the keys that they see; returns the
+ * sum of weights, by which they are not divided yet. */
 INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_words}, const real *restrict query,
         const real *restrict key, real *restrict weights) {
     ${name}_queries queries;
@@ -18,7 +18,7 @@ INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_words}
     int open, shut;
     ${name}_open_span(head, first, begin, end, &open, &shut);
 % elseif opens then
-    const int shut = first + 1 < end ? first + 1 : end; /* keys before it are open to all of the queries */
+    const int shut = first + 1 < end ? first + 1 : end; /* all queries see the keys before it */
 % end
     % slot("far", { from = from_key, to = to_key })
     vector largest = broadcast(-(real)__builtin_inf());

@@ -6,12 +6,11 @@
  *   attention_${name}            from rows of queries, keys and values to attended; keeps what the backward pass needs
  *   attention_${name}_backward   from the gradient of attended to those of these rows
  *
- * Of the workspace they use step, sequences, ${queries.at}length, sums and the room in its member ${name};
- * ${name}_kept is the layer's; l counts the layers of the stack.
+ * They use the members step, sequences, ${queries.at}length, sums and ${name} of the workspace. ${name}_kept belongs to
+ * the layer; l is the index of the layer in the stack.
  *
- * One head of one sequence at a time; LANES queries side by side, keys one after another, so that sums over keys need
- * none across lanes and any head width fills the registers. T is a loop bound, nothing is padded but the last group of
- * queries. */
+ * One head of one sequence at a time, with LANES queries in a vector and keys one after another: sums over keys need no
+ * sums across lanes, and any head width fills the registers. Only the last group of queries is padded. */
 
 % include("attention/cpu/head.tpl")
 
@@ -42,7 +41,7 @@
 % include("attention/cpu/attend_backward.tpl")
 
 % end
-/* From what is kept of a head to that of the next. */
+/* Advances the kept values to the next head. */
 INLINE void skip_${name}_head(${name}_kept *kept, int T) {
     int groups = round_up(T, LANES) / LANES;
     if (kept->step) kept->weights += (size_t)groups * kept->step;

@@ -23,7 +23,7 @@
     const int from = w->${queries.at}from, count = w->${queries.at}to - from;
     ${name}_kept of_head = *kept;
 % if remade then
-    if (!of_head.weights) of_head.weights = w->${name}.weights; /* they are recomputed in the backward pass */
+    if (!of_head.weights) of_head.weights = w->${name}.weights; /* weights are recomputed in the backward pass */
 % end
     % slot("heads")
     for (int s = 0; s < w->sequences; s++) {

@@ -1,1 +1,1 @@
-real *biases[${stack.count}]; /* [HEADS][content, position][HEAD_WIDTH][LANES] of the biases, lanes not yet summed */
+real *biases[${stack.count}]; /* [HEADS][content, position][HEAD_WIDTH][LANES] gradients of the biases by lane */

@@ -1,7 +1,7 @@
 % slot("domain")
 % if terms.spans then
 
-/* Pairs that the groups of the first so many queries of a head leave out. */
+/* The number of pairs that the groups of a head's first `queries` queries skip. */
 static double ${name}_skipped_pairs(const ${name}_head *head, int queries) {
     double pairs = 0;
     for (int first = 0; first < queries; first += LANES) {

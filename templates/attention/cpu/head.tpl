@@ -1,12 +1,12 @@
 % local of_S = cross and ", .S = w->" .. keys.at .. "length" or ""
-/* Arguments of a head's functions in addition to its rows; for the backward pass also the places of its gradients. */
+/* Arguments of a head's functions in addition to its rows; for the backward pass also pointers to its gradients. */
 typedef struct ${name}_head {
     int ${cross and "T, S; /* queries, keys */" or "T; /* queries, and keys */"}
 % if ranged then
-    int from, to; /* queries that are asked for: their rows alone are there */
+    int from, to; /* requested queries; only these have rows */
 % end
 % if bounded then
-    int first_query, end_query; /* queries that are computed; the rows of all are there */
+    int first_query, end_query; /* computed queries; all queries have rows */
 % end
     % slot("members")
 % if terms.numbered then
@@ -43,7 +43,7 @@ INLINE int ${name}_first_group(const ${name}_head *head) {
 % slot("functions")
 % if terms.sums then
 
-/* Sets the places where the gradients of a head are added up. */
+/* Sets the pointers to the sums of a head's gradients. */
 INLINE void ${name}_head_grad(const workspace *w, int l, int h, ${name}_head *head) {
     % slot("head_grad")
 }

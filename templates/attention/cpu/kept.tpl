@@ -7,22 +7,22 @@
 INLINE size_t ${name}_group_weights(int ${S}) { return (size_t)round_up(${S}, ${PREFIX}KEYS) * LANES; }
 % if terms.by_offset then
 
-/* Elements of a group's gradients of logits: KEYS zeros after the keys are also those before the next group's. */
+/* Elements of a group's gradients of logits: the KEYS zeros after the keys also precede the next group. */
 INLINE size_t ${name}_group_dlogits(int ${S}) { return (size_t)(${S} + ${PREFIX}KEYS) * LANES; }
 % end
 
 % if always then
-enum { ${PREFIX}REMADE_QUERIES = ${remade.queries} }; /* whose weights are recomputed together */
+enum { ${PREFIX}REMADE_QUERIES = ${remade.queries} }; /* queries whose weights are recomputed together */
 
 % elseif remade then
 enum {
-    ${PREFIX}KEPT_PAIRS = ${remade.pairs}, /* of a sequence, at most, whose weights are kept for the backward pass */
-    ${PREFIX}REMADE_QUERIES = ${remade.queries} /* whose weights are else recomputed together */
+    ${PREFIX}KEPT_PAIRS = ${remade.pairs}, /* most pairs of a sequence whose weights are kept for the backward pass */
+    ${PREFIX}REMADE_QUERIES = ${remade.queries} /* queries whose weights are otherwise recomputed together */
 };
 INLINE bool ${name}_remakes(int T) { return (int64_t)T * T > ${PREFIX}KEPT_PAIRS; }
 
 % end
-/* Values of its ${name}-attention that a layer keeps. */
+/* Values of the ${name}-attention that a layer keeps for the backward pass. */
 typedef struct ${name}_kept {
     /* [sequences][${PREFIX}HEADS][groups][keys][LANES] ${elements}${undivided}${more} */
     real *weights;

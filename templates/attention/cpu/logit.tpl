@@ -1,6 +1,6 @@
 % local scale = terms.outwards and "1" or PREFIX .. "LOGIT_SCALE"
 % local row_of_first = ranged and "first - head->from" or "first"
-/* LANES queries of one head, ready for their logits with any key; lanes beyond the last query repeat it. */
+/* LANES queries of one head, prepared for logits with any key; lanes beyond the last query repeat it. */
 typedef struct ${name}_queries {
 % if not terms.biases then
     vector query[${PREFIX}HEAD_WIDTH]; /* scaled */

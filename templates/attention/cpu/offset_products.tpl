@@ -22,7 +22,7 @@ static void make_${name}_rows(const lh_cpu_step *step, int l, int count, const r
     }
 }
 
-/* The rows of the layers that share a set of distances. */
+/* Makes the rows of distances of all layers that share a set of distances. */
 static void make_${name}_relative(const lh_cpu_step *step, int set) {
     int count = make_${name}_codes(step, set);
 % local every = rows.sets == 1 and ("for (int l = 0; l < %s; l++) "):format(stack.count) or ""

@@ -1,5 +1,5 @@
 % local shared, of_set = rows.sets == 1, rows.sets == 1 and "0" or "l"
-/* The rows of layer l. */
+/* Makes the rows of distances of layer l. */
 static void make_${name}_${shared and "rows" or "relative"}(const lh_cpu_step *step, int l) {
     const parameters *p = step->parameters;
     const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];

@@ -1,6 +1,6 @@
 % local normalised = terms.normalised
-/* From a group's sums to the gradients of its queries and of what the layer has learned. right and left: sums of dlogits;
- * dq [HEAD_WIDTH] is used up. */
+/* Converts a group's sums to gradients of its queries and of the layer's parameters. right, left: sums of dlogits; dq
+ * [HEAD_WIDTH] is overwritten. */
 INLINE void end_${name}_queries(const ${name}_head *head, int first, const real *restrict query, vector right,
         vector left, vector *dq, real *restrict dquery) {
     const int T = head->T;
@@ -25,7 +25,7 @@ INLINE void end_${name}_queries(const ${name}_head *head, int first, const real 
 }
 
 % local of_many = normalised and "(dweight[u] - mean)" or "dweight[u]"
-/* gains [keys][LANES]: a weight times the gradient of its own. */
+/* gains [keys][LANES] = weight times the gradient of the weight. */
 INLINE void write_${name}_gains(int T, const vector *g, vector mean, const real *restrict value,
         const real *restrict weights, real *restrict gains) {
     int j = 0;
@@ -46,7 +46,7 @@ INLINE void write_${name}_gains(int T, const vector *g, vector mean, const real 
 % end
 }
 
-/* Gradients of queries${terms.directional and " and directions" or ""}, and the rows that the keys' pass reads. */
+/* Gradients of queries${terms.directional and " and directions" or ""}, and the rows that the pass over keys reads. */
 INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query, const real *restrict key,
         const real *restrict out, const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch,
         real *restrict dquery) {
@@ -64,7 +64,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
             g[d] *= inverse;
             mean += g[d] * o[d];
         }
-        /* below LEAST_TOTAL the divisor is constant */
+        /* sums below LEAST_TOTAL have a constant divisor */
         mean = keep_where(inverse < 1 / ${PREFIX}LEAST_TOTAL, mean);
 % end
         write_${name}_gains(T, g, mean, key + WIDTH, kept.weights, dlogits);

@@ -7,7 +7,7 @@
 % local of_layer = scalar.per_layer and (" + (size_t)l * %s_score_bytes(%s)"):format(name, T_S) or ""
 % local start = terms.made and name .. "_score_start" or name .. "_start"
 % if terms.made then
-/* The sets lie behind what vectors of distances need. */
+/* The start of the sets of tables, after the memory of vectors of distances. */
 INLINE size_t ${start}(const lh_shape *shape) {
     return (${name}_start(shape) + ${name}_relative_bytes(${of_shape}) + 63) / 64 * 64;
 }
@@ -20,7 +20,7 @@ static void ${name}_score_tables_of(const lh_cpu_step *step, int l, ${name}_scor
 }
 
 % if scalar.uses.distance or scalar.end_uses.distance then
-/* LANES signed distances, of query - key = o, o + 1, ... */
+/* LANES signed distances, for query - key = o, o + 1, ... */
 static vector ${prefix}distances_from(const int32_t *drawn, int o, int T) {
     vector x = {0};
     for (int k = 0; k < LANES; k++) x[k] = (real)${prefix}drawn_distance(drawn, o + k < T ? -o - k : 1 - T);
@@ -44,13 +44,13 @@ static void make_${name}_score_set(const lh_cpu_step *step, int l) {
 }
 
 % end
-/* The score of LANES queries, from i on, with key j. */
+/* The logits of LANES queries, from i on, with key j, after the score. */
 INLINE vector ${name}_score_pair(const ${name}_score_tables *s, int h, int i, int j, vector logit) {
     % include("parts/statements.tpl", { list = scalar.pair })
 }
 % if scalar.row and tiles then
 
-/* The score of query i with LANES keys, from j on. */
+/* The logits of query i with LANES keys, from j on, after the score. */
 INLINE vector ${name}_score_row(const ${name}_score_tables *s, int h, int i, int j, vector logit) {
     % include("parts/statements.tpl", { list = scalar.row })
 }

@@ -3,7 +3,7 @@
 % local and_begin, less_begin = terms.spans and " + begin" or "", terms.spans and " - begin" or ""
 
 % if scalar.gathers then
-/* Sums of one group's gradients on their way to the tables; diagonals move on by a lane per key. */
+/* Sums of one group's gradients of tables; diagonals move by one lane per key. */
 typedef struct ${name}_score_group {
 % for _, t in ipairs(scalar.gathered) do
     vector ${t.name};
@@ -11,14 +11,14 @@ typedef struct ${name}_score_group {
 } ${name}_score_group;
 
 % end
-/* From the gradient of the score that of the logit, both without the factor inverse_sum.${weighted} */
+/* Returns the gradient of the logit from the gradient of the score, both without the factor inverse_sum.${weighted} */
 INLINE vector ${name}_score_pair_grad(const ${name}_score_tables *s, const ${name}_score_tables *d, int h,
         ${name}_score_group *group, int i, int j, vector logit, vector weighted, vector dscore) {
     % include("parts/statements.tpl", { list = scalar.pair_gradient })
 }
 % if scalar.gathers then
 
-/* Adds what a group of queries, from i on, has gathered to the tables' gradients. */
+/* Adds the sums of a group of queries, from i on, to the tables' gradients. */
 INLINE void end_${name}_score_group(const ${name}_score_tables *d, int h, const ${name}_score_group *group,
         ${span_words}, int i) {
 % for _, t in ipairs(scalar.gathered) do
@@ -39,7 +39,7 @@ INLINE void end_${name}_score_group(const ${name}_score_tables *d, int h, const 
 % end
 % if scalar.trains then
 
-/* Takes the gradients of a set of tables back to the parameters. */
+/* Adds the gradients of the parameters, from the gradients of a set of tables. */
 static void end_${name}_score(const lh_cpu_step *step, int l, const ${name}_score_tables *s,
         const ${name}_score_tables *d, parameters *g) {
     % include("attention/cpu/scalar_reads.tpl")

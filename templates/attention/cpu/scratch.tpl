@@ -7,7 +7,7 @@
 /* Workspace of one head. */
 typedef struct ${name}_scratch {
 % if remade then
-    real *weights; /* [groups of a block][keys][LANES] that are recomputed */
+    real *weights; /* [groups of a block][keys][LANES] recomputed weights */
 % end
     % slot("scratch")
 % if terms.by_offset then
@@ -24,7 +24,7 @@ typedef struct ${name}_scratch {
 % if beside then
     /* where PAIRED, [groups][keys][LANES][2] weights before the gradients of their logits */
     real *pairs;
-    /* with them, [queries][HEAD_WIDTH][2] the first two vectors of each of rows, channel by channel */
+    /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of each row, interleaved by channel */
     real *pair_rows;
 % end
     % slot("scratch_behind")

@@ -1,7 +1,7 @@
 % if positions.kind == "randomized" then
-int32_t ${prefix}position[${PREFIX}DRAWS][${PREFIX}MAX_POSITION]; /* the first T of each draw are in use */
+int32_t ${prefix}position[${PREFIX}DRAWS][${PREFIX}MAX_POSITION]; /* the first T of each draw are used */
 % if cross then
-int32_t ${prefix}key_position[${PREFIX}DRAWS][${PREFIX}MAX_POSITION]; /* the first S */
+int32_t ${prefix}key_position[${PREFIX}DRAWS][${PREFIX}MAX_POSITION]; /* the first S of each draw are used */
 % end
 int32_t ${prefix}scratch[${PREFIX}DRAWS][${PREFIX}MAX_POSITION];
 % end

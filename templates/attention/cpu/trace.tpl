@@ -11,7 +11,7 @@ static void write_${name}_rows(const ${name}_head *head, int first, const real *
 
 % slot("trace_head")
 
-/* All heads of all sequences of the layer that went through the workspace last. */
+/* Traces all heads of all sequences for the last layer that used the workspace. */
 static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *state, const lh_trace *to) {
     const real *query = state->${of.queries}, *key = ${cross and of_keys or "query + WIDTH"};
     const int T = w->${queries.at}length, S = w->${keys.at}length;

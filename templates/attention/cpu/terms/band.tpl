@@ -15,8 +15,8 @@ INLINE bits ${name}_visible(int T, int S, int i, int j) {
 % end
 }
 
-/* The keys that queries from `first` on see: from *begin to *end - 1, whole runs of 8. Of the others nothing
- * is stored or read. */
+/* The keys that queries from `first` on see: from *begin to *end - 1, in runs of 8. Other keys have no stored
+ * values. */
 INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
     const int S = head->${S}, last = (first + LANES < head->T ? first + LANES : head->T) - 1;
     const int low = first - ${left}, high = round_up(last + ${behind}, 8);
@@ -26,7 +26,7 @@ INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
 }
 % if seen.left then
 
-/* The keys, from *open to *shut - 1, that all of the queries see. */
+/* The keys, from *open to *shut - 1, that all queries see. */
 INLINE void ${name}_open_span(const ${name}_head *head, int first, int begin, int end, int *open, int *shut) {
     const int last = (first + LANES < head->T ? first + LANES : head->T) - 1;
     const int low = last - ${seen.left} > begin ? last - ${seen.left} : begin;

@@ -1,16 +1,16 @@
 % section("members")
 const real *direction; /* [T] rows, ${PREFIX}DIRECTION_WIDTH apart: right, left */
-real *ddirection; /* likewise, written */
+real *ddirection; /* gradients, in the same layout, written */
 % section("head")
 head.direction = direction + 2 * h;
 % section("head_back")
 head.ddirection = ddirection + 2 * h;
 % section("clear")
 % if wider then
-/* unused columns stay so */
+/* unused columns stay zero */
 memset(ddirection, 0, (size_t)(w->sequences * T) * ${PREFIX}DIRECTION_WIDTH * sizeof(real));
 % elseif partial then
-/* queries that nobody reads have none */
+/* unused queries have zero gradients */
 if (part->count < T) memset(ddirection, 0, (size_t)(w->sequences * T) * ${PREFIX}DIRECTION_WIDTH * sizeof(real));
 % end
 % section("advance")

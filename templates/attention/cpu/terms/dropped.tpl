@@ -1,9 +1,9 @@
 % section("members_behind")
-keep_source masks; /* of the weights: element (h * T + query) * ${S} + key */
-int8_t *keep; /* room for those of a group; NULL: nothing is dropped out */
+keep_source masks; /* masks of the weights: element (h * T + query) * ${S} + key */
+int8_t *keep; /* buffer for the masks of a group; NULL: no dropout */
 % section("functions")
 
-/* The weights of this head are dropped out, in the masks of a sequence and a layer. */
+/* Sets the dropout masks of a head, from those of a sequence and a layer. */
 INLINE void drop_${name}_weights(const workspace *w, uint32_t layer, int sequence, ${name}_head *head) {
     const lh_cpu_step *step = w->step;
     % include("cpu/drop_site.tpl", { place = site })

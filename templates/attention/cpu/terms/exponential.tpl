@@ -19,7 +19,7 @@ static const real ${PREFIX}LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(${PRE
 % score = inline("gained", score, { room = "columns", key = "j" })
 /* One head of one sequence, query and key rows as in attend_${name}; kept serves as workspace.
  *
- *   scores, attention   [queries][keys] written; NULL: not wanted
+ *   scores, attention   [queries][keys] written; NULL: not requested
  */
 static void trace_${name}_head(const ${name}_head *head, const real *query, const real *key, const ${name}_kept *kept,
         real *scores, real *attention) {

@@ -1,9 +1,9 @@
 % section("members")
-real *along, *across; /* workspace: row 0 of those of the scratch */
+real *along, *across; /* workspace: row 0 of along and across in the scratch */
 const real *content_bias; /* [${PREFIX}HEAD_WIDTH] */
 geometric_numbers numbers;
-${name}_number_sums *sums; /* the layer's */
-vector *dcontent_bias; /* [${PREFIX}HEAD_WIDTH] of the sums */
+${name}_number_sums *sums; /* gradients of the layer's numbers */
+vector *dcontent_bias; /* [${PREFIX}HEAD_WIDTH] in sums */
 % section("head")
 const ${stack.parameters} *p = &((const parameters *)w->step->parameters)->${stack.member}[l];
 head.along = w->${name}.along + LANES;
@@ -15,9 +15,9 @@ head->sums = w->sums.${name}.numbers[l];
 head->dcontent_bias = head->sums->content_bias + h * ${PREFIX}HEAD_WIDTH;
 % section("queries")
 % if terms.directional then
-vector right, left; /* what the logits of keys on that side have besides */
+vector right, left; /* terms added to the logits of keys on each side */
 % else
-vector offset; /* what logits have besides */
+vector offset; /* a term added to all logits */
 % end
 % section("load")
 UNROLL
@@ -36,18 +36,18 @@ group->offset = broadcast(head->numbers.offset);
 % section("back_to_queries")
 % include("attention/cpu/outwards_queries.tpl")
 % section("kept_members")
-real *chances; /* likewise, the lesser of a pair's P and 1 - P with the sign of its logit */
+real *chances; /* same layout: the smaller of a pair's P and 1 - P with the sign of the logit */
 % section("kept_room")
 kept->chances = take(memory, used, (train ? heads * groups : 1) * ${name}_group_weights(T) * sizeof(real));
 % section("skip_kept")
 if (kept->step) kept->chances += (size_t)groups * kept->step;
 % section("scratch")
-real *along, *across; /* [keys and rows before and behind][LANES]: passed or sums, and mirrored, of geometric.h */
+real *along, *across; /* [keys and rows before and after][LANES]: passed or sums, and mirrored, of geometric.h */
 % section("room")
 scratch->along = take(memory, used, (size_t)(T + 2) * LANES * sizeof(real));
 scratch->across = take(memory, used, (size_t)(T + 1 + LANES) * LANES * sizeof(real));
 % section("sums_types")
-/* Gradients of the learned numbers of a layer's attention, lanes not yet summed. */
+/* Gradients of the learned numbers of a layer's attention, by lane. */
 typedef struct ${name}_number_sums {
     vector content_bias[WIDTH], scale, offset;
 % if terms.directional then

@@ -18,7 +18,7 @@ head.rows = ${name}_rows(w->step, l)${of_head};
 % section("head_grad")
 head->drows = w->sums.${name}.rows[l]${dof_head};
 % section("queries")
-const real *rows; /* the first query's with key 0 */
+const real *rows; /* the row of the first query with key 0 */
 int stride;
 % section("load")
 group->rows = head->rows + first + head->${S} - 1;
@@ -49,7 +49,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}
 % if terms.spans then
         int from, to;
         ${name}_span(head, first, &from, &to);
-        const int seen = to - key + ${PREFIX}KEYS - 1; /* what is behind it has none of these keys */
+        const int seen = to - key + ${PREFIX}KEYS - 1; /* later rows have none of these keys */
         if (i < from - key) i = from - key;
         for (; i < stop && i < seen; i++) {
 % else
@@ -75,7 +75,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}
     }
 }
 
-/* Adds to dq, without its factors still, what a group's queries get through the rows${of_biases}. */
+/* Adds to dq, before its factors are applied, the gradients of a group's queries through the rows${of_biases}. */
 INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, vector inverse, vector *dq) {
     const int T = head->T, S = head->${S};
@@ -120,12 +120,12 @@ for (int l = 0; l < ${stack.count}; l++) sums->rows[l] = take(memory, used,
 % section("tables")
 enum { ${PREFIX}RELATIVE_WIDTH = ${row_width} }; /* channels of a row: ${rows.width_words} */
 
-/* A row for every query - key, from -(${S} - 1) on: row x is that of the distance ${S} - 1 - x. For one key, queries side
- * by side have rows side by side. */
+/* A row for every query - key, from -(${S} - 1) on: row x is that of the distance ${S} - 1 - x. For one key, adjacent
+ * queries have adjacent rows. */
 INLINE int ${name}_distance_count(${length_words}) { return ${cross and "T + S" or "2 * T"} - 1; }
 
-/* Rows lie channel by channel, so many elements from one channel to the next: an odd number of vectors, to spread over
- * the sets of a cache, with LANES queries from every row on. Behind the last row are zeros. */
+/* Rows are stored channel by channel. The stride between channels is an odd number of vectors, which spreads channels
+ * over the sets of a cache, and covers LANES queries from every row on. Zeros follow the last row. */
 INLINE int ${name}_row_stride(${length_words}) { return (round_up(${cross and "T + S" or "2 * T"} + LANES - 2, LANES) / LANES | 1) * LANES; }
 
 /* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */

@@ -1,9 +1,9 @@
 % section("members")
 const real *rows; /* the vectors of distances */
 % if cross then
-const int32_t *position, *key_position; /* of every query, of every key */
+const int32_t *position, *key_position; /* positions of queries, positions of keys */
 % else
-const int32_t *position; /* of every token */
+const int32_t *position; /* positions of tokens */
 % end
 real *drows; /* [rows], RELATIVE_WIDTH apart */
 % section("head")
@@ -44,13 +44,13 @@ INLINE vector ${name}_logit(const ${name}_queries *group, const real *restrict k
     return sum;
 }
 
-/* With N keys, from j on. */
+/* The scaled logits of a group with N keys, from j on. */
 INLINE void ${name}_logits(const int N, const ${name}_queries *group, const real *restrict key, int j, vector *sum) {
     for (int u = 0; u < N; u++) sum[u] = ${name}_logit(group, key, j + u);
 }
 % section("queries_grad")
 
-/* Adds to dq, without its factors still, what a group's queries get through the rows. */
+/* Adds to dq, before its factors are applied, the gradients of a group's queries through the rows. */
 INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, vector *dq) {
     const int ${of_head};

@@ -2,11 +2,11 @@
 % section("members")
 const real *weight; /* [WIDTH][HEAD_WIDTH] from a sinusoid to the head's channels */
 const real *codes; /* [keys][WIDTH] sinusoids of the keys' positions */
-const real *places; /* of the queries', channel by channel */
+const real *places; /* sinusoids of the queries' positions, channel by channel */
 int place_stride;
-const position_row *table; /* by position */
-const int32_t *position; /* of every query */
-real *turned, *far; /* room: a group's turned queries, their products with the keys */
+const position_row *table; /* sinusoids by position */
+const int32_t *position; /* positions of queries */
+real *turned, *far; /* workspace: a group's rotated queries, and their products with the keys */
 % include("attention/cpu/bias_members.tpl")
 real *dweight; /* [HEAD_WIDTH][WIDTH] */
 % section("head")
@@ -23,8 +23,8 @@ head.far = w->${name}.far;
 head->dweight = w->sums.${name}.weights[l] + h * ${PREFIX}HEAD_WIDTH * WIDTH;
 head->dbiases = w->sums.${name}.biases[l] + h * 2 * ${PREFIX}HEAD_WIDTH * LANES;
 % section("queries")
-vector content[${PREFIX}HEAD_WIDTH]; /* with its bias, times ${PREFIX}LOGIT_SCALE */
-const real *far; /* [keys][LANES] what the logits gain by the keys' distances */
+vector content[${PREFIX}HEAD_WIDTH]; /* query with its bias, times ${PREFIX}LOGIT_SCALE */
+const real *far; /* [keys][LANES] terms of distances in the logits */
 % section("load_room")
 vector position[${PREFIX}HEAD_WIDTH];
 % section("load")
@@ -53,8 +53,8 @@ ${name}_far_logits(head, ${from}, ${to});
 % local before = bounded and " + before" or ""
 % local dlogits = terms.spans and "dlogits + begin * LANES" or "dlogits"
 % local codes = terms.spans and "head->codes + begin * WIDTH" or "head->codes"
-/* Adds to dq, without its factors still, what a group's queries get through their distances; the biases get the sums over
- * queries, and the weight its gradient. */
+/* Adds to dq, before its factors are applied, the gradients of a group's queries through their distances. Adds the
+ * gradients of the biases and of the weight. */
 INLINE void ${name}_turned_queries(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, const ${name}_scratch *scratch, vector inverse, vector *dq) {
     const int ${terms.spans and "T = head->T" or of_head}, queries = ${to_query} - first < LANES ? ${to_query} - first : LANES;
@@ -74,18 +74,18 @@ INLINE void ${name}_turned_queries(const ${name}_head *head, int first, int begi
 ${name}_turned_queries(head, first, begin, end, dlogits, scratch, inverse, dq);
 % section("scratch_behind")
 real *turned; /* [WIDTH][LANES] a group's queries for the sinusoids of keys; in the backward pass [LANES][WIDTH] */
-real *far; /* [keys][LANES] their products */
+real *far; /* [keys][LANES] products with the sinusoids of keys */
 % section("room")
 scratch->turned = take(memory, used, WIDTH * LANES * sizeof(real));
 scratch->far = take(memory, used, (size_t)round_up(${S}, TURNED_KEYS) * LANES * sizeof(real));
 % section("tables")
 enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of positions in one pass${rows.sets_words} */
 
-/* Rows of the sinusoids of keys: whole runs of keys. */
+/* Elements of the sinusoids of keys, with the number of keys rounded up. */
 INLINE size_t ${name}_code_elements(int ${S}) { return (size_t)round_up(${S}, TURNED_KEYS) * WIDTH; }
 
-/* Elements from one channel of the queries' rows to the next: an odd number of vectors, to spread
- * over the sets of a cache, with LANES queries from every one on. */
+/* Elements from one channel of the queries' rows to the next: an odd number of vectors, which spreads channels over the
+ * sets of a cache, and covers LANES queries from every query on. */
 INLINE int ${name}_place_stride(int T) { return (round_up(T + LANES - 1, LANES) / LANES | 1) * LANES; }
 
 /* Behind the struct shared, by length: ${rows.behind_words}. */
@@ -105,8 +105,8 @@ static size_t ${name}_relative_bytes(${length_words}) {
 
 % section("step_functions")
 % local of_keys = cross and "key_position" or "position"
-/* Sinusoids of the positions of a set, of the keys and, channel by channel, of the queries; the weights of the layers
- * that share it, head by head. */
+/* Makes the sinusoids of a set of positions, for keys and, channel by channel, for queries; also packs, head by head,
+ * the weights of the layers that share the set. */
 static void make_${name}_relative(const lh_cpu_step *step, int set) {
     const parameters *p = step->parameters;
     shared *s = step->shared;

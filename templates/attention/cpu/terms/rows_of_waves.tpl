@@ -13,7 +13,7 @@ for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
     group->content[d] += head->content_bias[d] * ${PREFIX}LOGIT_SCALE;
 }
 % section("logits_room")
-vector far[SIDE_BY_SIDE]; /* chains of their own, so that they do not wait for the others */
+vector far[SIDE_BY_SIDE]; /* sums of their own, independent of the others */
 % section("logits")
 dot_rows(${PREFIX}HEAD_WIDTH, N, group->content, ${K}, key, sum);
 UNROLL

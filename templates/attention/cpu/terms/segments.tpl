@@ -2,8 +2,8 @@
 % section("domain")
 % include("parts/segments.tpl", { stem = name .. "_", device = "" })
 
-/* The keys that queries from `first` on see: from *begin to *end - 1, whole runs of 8. Of the others nothing
- * is stored or read. */
+/* The keys that queries from `first` on see: from *begin to *end - 1, in runs of 8. Other keys have no stored
+ * values. */
 static void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
     const int S = head->${S}, last = first + LANES < head->T ? first + LANES : head->T;
     int low = S, high = 0;
@@ -31,8 +31,8 @@ static void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
     *end = high < S ? high : S;
 }
 
-/* Terms of the lines in the scores of LANES queries, from `first` on, with the keys from `begin` to end - 1, key after
- * key; minus infinity where a query does not see a key. Lanes beyond the last query repeat it. */
+/* gain [keys][LANES]: values that lines add to the scores of LANES queries, from `first` on, with keys from `begin` to
+ * end - 1; minus infinity where a query does not see a key. Lanes beyond the last query repeat it. */
 static void open_${name}_lines(const ${name}_head *head, int first, int begin, int end, real *gain) {
     const int S = head->${S};
     for (int j = begin; j < end; j++) store(gain + j * LANES, broadcast(-(real)__builtin_inf()));

@@ -12,8 +12,8 @@ INLINE bits ${name}_visible(int T, int S, int i, int j) {
     return near | at_most(broadcast((real)(${seen.beyond_text})), along);
 }
 
-/* The keys that queries from `first` on see: from *begin to *end - 1, whole runs of 8. Of the others nothing
- * is stored or read. */
+/* The keys that queries from `first` on see: from *begin to *end - 1, in runs of 8. Other keys have no stored
+ * values. */
 INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
     const int S = head->${S}, last = (first + LANES < head->T ? first + LANES : head->T) - 1;
     const int low = ${seen.low_text} - ${line}last, high = round_up(${seen.beyond_text} - ${line}first, 8);
