@@ -1,9 +1,9 @@
 /* Whole files, or none; see files.h.
  *
- * New content goes to a temporary file beside its target, is forced to the disk, read back and compared, and only then
- * renamed. The temporary's name is short and this process's own, so that a target's name may be as long as the file
- * system allows. It tells which process made it, and which start of which machine: what a killed one leaves behind is
- * swept by the next one that takes the directory's lock, and what may be in use elsewhere stays.
+ * New content goes to a temporary file in the folder of its target, is synced to disk, read back and compared, and only
+ * then renamed. The temporary's name is short, so a target's name may be as long as the file system allows. The name
+ * contains the process id and an id of the machine's start: the next process that locks the folder removes files of
+ * killed processes, and keeps files that may be in use elsewhere.
  */
 #define _GNU_SOURCE
 #include "base/files.h"
@@ -46,10 +46,10 @@ static const char *kind_of(const struct stat *found) {
     return S_ISDIR(found->st_mode) ? "directory" : S_ISFIFO(found->st_mode) ? "pipe" : "device";
 }
 
-/* A pipe would make its reader wait for a writer, and a device may never end: open must not wait, and what was opened
- * is looked at before it is used. What is written to is no link to somewhere else. */
-/* Whose fault it is that a file cannot be read: the machine's, which may have what it lacks the next time, or the
- * file's, as far as is known. */
+/* A reader of a pipe would wait for a writer, and a device may never end: files are opened without blocking, and their
+ * type is checked before use. Files for writing must not be symbolic links. */
+/* The status for a failed read: LH_ERR_ENVIRONMENT if the machine lacks a resource, which may be available later, else
+ * LH_ERR_INPUT. */
 static lh_status blame(int number) {
     bool passing = number == EMFILE || number == ENFILE || number == ENOMEM || number == ESTALE;
     return passing ? LH_ERR_ENVIRONMENT : LH_ERR_INPUT;
@@ -74,7 +74,7 @@ static lh_status sync_directory(const char *directory, lh_error *error) {
     int handle = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (handle < 0) return system_failure(directory, "cannot open", error);
     lh_status status = LH_OK;
-    if (fsync(handle) != 0 && errno != EINVAL) /* EINVAL: a file system that has no such notion */
+    if (fsync(handle) != 0 && errno != EINVAL) /* EINVAL: the file system does not support fsync here */
         status = system_failure(directory, "cannot force to the disk", error);
     close(handle);
     return status;
@@ -130,13 +130,13 @@ static lh_status write_all(int file, const char *path, const void *data, size_t 
 
 enum { BUFFER = 16384 };
 
-/* The way through pieces. */
+/* A position in a list of pieces. */
 typedef struct walk {
     const lh_piece *next;
-    size_t left, at; /* pieces from the next on; bytes of it that are behind */
+    size_t left, at; /* remaining pieces, the current one included; bytes of the current one that were consumed */
 } walk;
 
-/* Copies the next bytes into buffer, as many as there are and fit; 0: there are none. */
+/* Copies the next bytes into buffer, at most BUFFER; returns their number, 0 at the end. */
 static size_t copy_next(walk *w, char buffer[BUFFER]) {
     size_t used = 0;
     while (w->left > 0 && used < BUFFER) {
@@ -152,7 +152,7 @@ static size_t copy_next(walk *w, char buffer[BUFFER]) {
     return used;
 }
 
-/* Compares the next bytes of the file with what was written. */
+/* Compares the next bytes of the file with the written data. */
 static lh_status check_next(int file, const char *path, const char *data, size_t bytes, lh_error *error) {
     char read_back[BUFFER];
     while (bytes > 0) {
@@ -251,7 +251,7 @@ lh_status lh_replace_file_by(const char *path, const lh_piece *pieces, size_t co
     } else {
         status = fill_temporary(file, path, pieces, count, error);
         if (status == LH_OK) status = lh_rename_file(name, path, error);
-        if (status != LH_OK) unlink(name); /* gone already where only the last fsync failed */
+        if (status != LH_OK) unlink(name); /* no effect if only the last fsync failed */
     }
     free(name);
     free(directory);
@@ -349,8 +349,8 @@ static bool is_temporary(const char *name) {
            strcmp(name + length - end, TEMPORARY_END) == 0;
 }
 
-/* Whether only this machine can write to the directory: its lock then speaks for everybody. On other file systems, such
- * as NFS with local_lock, it may speak for this machine alone. */
+/* Whether only this machine can write to the directory, so that a lock excludes all other processes. On other file
+ * systems, such as NFS with local_lock, a lock may exclude only processes of this machine. */
 static bool is_local(int directory) {
     static const unsigned local[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
                                      F2FS_SUPER_MAGIC, TMPFS_MAGIC,     OVERLAYFS_SUPER_MAGIC};
@@ -361,8 +361,8 @@ static bool is_local(int directory) {
     return false;
 }
 
-/* Whether the process that made a temporary file is gone. One of this process's number is an earlier one's: here
- * nothing is written before the lock is had. */
+/* Whether the process that made a temporary file has ended. A file with this process's id is from an earlier process,
+ * because this process writes nothing here before it has the lock. */
 static bool is_abandoned(const char *name, bool local) {
     const char *made_in = name + strlen(TEMPORARY_START);
     size_t bytes = strlen(this_boot());
@@ -371,7 +371,7 @@ static bool is_abandoned(const char *name, bool local) {
     return maker <= 0 || maker == getpid() || (kill(maker, 0) != 0 && errno == ESRCH);
 }
 
-/* Removes what killed processes left, by whoever has the lock. */
+/* Removes temporary files of killed processes; the caller has the lock. */
 static void sweep(const char *directory) {
     DIR *list = opendir(directory);
     if (!list) return;
@@ -382,8 +382,8 @@ static void sweep(const char *directory) {
     closedir(list);
 }
 
-/* A file system that locks for nobody (Lustre without flock, NFS without its daemon): who shares a folder there keeps
- * others out in another way, as tasks of a cluster do, each with a folder of its own. */
+/* Whether the file system has no locks (Lustre without flock, NFS without its daemon). Processes that share such a file
+ * system must exclude each other in another way, as cluster tasks do with one folder each. */
 static bool knows_no_locks(int reason) { return reason == ENOSYS || reason == EOPNOTSUPP || reason == ENOLCK; }
 
 static lh_status lock(const char *path, int *handle, bool *alone, lh_error *error) {

@@ -21,7 +21,7 @@ static lh_status system_failure(const char *path, const char *what, lh_error *er
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s: %s", path, what, strerror(errno));
 }
 
-/* Reads bytes that are there. */
+/* Reads `bytes` bytes at offset `at`, which must exist. */
 static lh_status read_at(int file, const char *path, off_t at, char *to, size_t bytes, lh_error *error) {
     while (bytes > 0) {
         ssize_t got = pread(file, to, bytes, at);
@@ -35,7 +35,7 @@ static lh_status read_at(int file, const char *path, off_t at, char *to, size_t 
     return LH_OK;
 }
 
-/* The start of the line that has no end; `size` where the last one has an end. */
+/* Finds the start of a last line without newline; *tail = size: there is none. */
 static lh_status find_tail(int file, const char *path, off_t size, off_t *tail, lh_error *error) {
     char piece[4096];
     for (off_t end = size; end > 0;) {
@@ -50,7 +50,7 @@ static lh_status find_tail(int file, const char *path, off_t size, off_t *tail, 
     return LH_OK;
 }
 
-/* Whether the line without an end lacks nothing else: an object is no object without its last byte. */
+/* Whether the last line lacks only its newline: a truncated line does not parse as an object. */
 static lh_status is_whole(int file, const char *path, off_t tail, off_t size, bool *whole, lh_error *error) {
     size_t bytes = (size_t)(size - tail);
     char *text = malloc(bytes);
@@ -63,7 +63,7 @@ static lh_status is_whole(int file, const char *path, off_t tail, off_t size, bo
     return status;
 }
 
-/* Makes the file end with a line: cuts a torn one off. *size: of the file; *unended: the last line wants a newline. */
+/* Cuts off a torn last line. *size: the new size; *unended: the last line needs a newline. */
 static lh_status mend(int file, const char *path, off_t *size, bool *unended, lh_error *error) {
     off_t tail = *size;
     *unended = false;
@@ -76,7 +76,7 @@ static lh_status mend(int file, const char *path, off_t *size, bool *unended, lh
     return LH_OK;
 }
 
-/* One write; what a short one left is taken back. */
+/* Appends by one write; a short write is undone. */
 static lh_status append(int file, const char *path, const char *line, lh_error *error) {
     struct stat found;
     bool unended;
@@ -109,7 +109,7 @@ lh_status lh_append_line(const char *path, const char *line, lh_error *error) {
     return status;
 }
 
-/* 1: the line stays, 0: its key is past last, -1: it is no JSON object with this integer. */
+/* Returns 1: keep the line, 0: its key exceeds last, -1: no JSON object with this integer. */
 static int judge_line(const char *line, size_t bytes, const char *key, int64_t last) {
     json_t *object = json_loadb(line, bytes, JSON_REJECT_DUPLICATES, NULL);
     json_t *value = json_object_get(object, key);
@@ -118,7 +118,7 @@ static int judge_line(const char *line, size_t bytes, const char *key, int64_t l
     return verdict;
 }
 
-/* Copies the lines that stay; returns the bytes written. kept has room for one byte more than text. */
+/* Copies the kept lines; returns the bytes written. kept: buffer of bytes + 1. */
 static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_t last, char *kept, lh_cut *cut) {
     size_t used = 0;
     for (size_t at = 0; at < bytes;) {

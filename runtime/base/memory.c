@@ -1,4 +1,5 @@
-/* See memory.h. Linux tells in /proc and, of the process's control group as a container sees it, in /sys/fs/cgroup. */
+/* See memory.h. Linux reports memory in /proc, and limits of the process's control group, as a container sees it, in
+ * /sys/fs/cgroup. */
 #include "base/memory.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* The number behind `key` in the first line that starts with it; INFINITY: no such file, line or number ("max"). */
+/* The number after `key` in the first line that starts with `key`; INFINITY: no such file, line or number ("max"). */
 static double number_in(const char *path, const char *key) {
     char line[256];
     double number = INFINITY;

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Control characters of names and values from files of anybody's, which a terminal would obey. */
+/* Replaces control characters, which a terminal would execute, in names and values from files. */
 static void tame(char *text) {
     for (; *text; text++)
         if (((unsigned char)*text < ' ' && *text != '\n' && *text != '\t') || *text == 0x7f) *text = '?';

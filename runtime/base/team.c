@@ -1,9 +1,9 @@
 /* A team of threads; see team.h.
  *
- * Compiled with OpenMP, the threads are its own; compiled without, they are POSIX threads, which the thread sanitizer
- * understands. The barrier is ours in both: it spins for some 50 microseconds, the usual difference between threads,
- * and then sleeps in the kernel. A team larger than the processors never spins, so that a waiting thread does not take
- * the processor from the one it waits for.
+ * Compiled with OpenMP, threads are OpenMP's; otherwise they are POSIX threads, which the thread sanitizer supports.
+ * The barrier is implemented here for both: it spins for about 50 microseconds, the usual difference between threads,
+ * and then sleeps in the kernel. A team with more threads than processors never spins, so a waiting thread does not
+ * occupy the processor of a working one.
  *
  * Between two calls of lh_team_run the OpenMP library decides how idle threads wait. GNU's spins for milliseconds; on a
  * processor shared with other jobs that was measured at 1 to 20 ms lost per call, against 0.04 ms when they sleep. The
@@ -49,7 +49,7 @@ static void relax(void) {
 #endif
 }
 
-/* Sleeps unless generation has left `seen`; may return early. */
+/* Sleeps while generation equals `seen`; may return early. */
 static void sleep_in(team *t, unsigned seen) {
 #ifdef __linux__
     syscall(SYS_futex, (unsigned *)&t->generation, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
@@ -130,7 +130,7 @@ typedef struct worker {
     int index;
 } worker;
 
-/* Threads start work only when it is known how many there are. */
+/* A gate that threads pass when their number is known. */
 typedef struct start_gate {
     pthread_mutex_t mutex;
     pthread_cond_t ready;
@@ -171,7 +171,7 @@ static void run(team *t, int threads, lh_team_work *work, void *argument) {
 
 #endif
 
-/* Found once, since a step asks. */
+/* The number of spins; computed once, because every step needs it. */
 static int spins_of(int threads) {
     static atomic_int known;
     int processors = atomic_load(&known);
@@ -205,7 +205,7 @@ static int affinity_processors(void) {
     return count > 0 ? count : 1;
 }
 
-/* Processors' worth of time that one control group may use, rounded up; limit where it says nothing. */
+/* The processors that one control group may use, from its time limit, rounded up; `limit` if it has none. */
 static int group_processors(const char *directory, int limit) {
     char path[4200];
     snprintf(path, sizeof path, "%s/cpu.max", directory);

@@ -1,4 +1,5 @@
-/* See bench.h. Machines are noisy and change their clock: steps and peak are measured in turn, and medians compared. */
+/* See bench.h. Machines are noisy and change their clock, so windows of steps and of the peak alternate, and medians
+ * are compared. */
 #include "bench/bench.h"
 
 #include <math.h>
@@ -10,12 +11,12 @@
 #include "bench/replica_set.h"
 #include "bench/peak.h"
 
-static const double PEAK_SHARE = 0.2, PARTS_SHARE = 0.2; /* of a window's time; steps that are counted have the rest */
+static const double PEAK_SHARE = 0.2, PARTS_SHARE = 0.2; /* shares of a window's time; measured steps have the rest */
 
 typedef struct peak_job {
     lh_peak_function *function;
     int64_t rounds;
-    int threads;  /* that really ran */
+    int threads;  /* actual number of threads */
     double flops; /* of one thread */
 } peak_job;
 
@@ -55,7 +56,7 @@ static lh_status measure_steps(lh_replica_set *set, int64_t steps, window *w, lh
     return status;
 }
 
-/* Steps that take about `seconds`, as the last window went. */
+/* The number of steps that take about `seconds`, from the rate of the last window. */
 static int64_t steps_for(const window *last, double seconds) {
     double steps = (double)last->steps * seconds / (last->seconds > 1e-9 ? last->seconds : 1e-9);
     return steps < 1 ? 1 : (int64_t)(steps + 0.5);
@@ -71,7 +72,7 @@ static double median(double *values, int count) {
     return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
-/* Shares of the ticks that all workers had, of what they booked in each part. What nobody booked is waiting too: a team
+/* Converts the ticks of each part to shares of all workers' ticks. Ticks outside all parts count as waiting: a team
  * starts or ends, or one thread works alone. */
 static void share_out(double ticks, double parts[LH_PARTS]) {
     double booked = 0;
@@ -81,7 +82,7 @@ static void share_out(double ticks, double parts[LH_PARTS]) {
     for (int part = 0; part < LH_PARTS; part++) parts[part] /= ticks;
 }
 
-/* Adds what each part takes of about `seconds` of steps, with fine laps, whose cost is in no rate. */
+/* Adds the time of each part over steps of about `seconds`, with lh_laps_fine set; these steps are not in the rates. */
 static lh_status measure_parts(lh_replica_set *set, double seconds, const window *last, double *ticks,
                                double parts[LH_PARTS], lh_error *error) {
     uint64_t before[LH_PARTS], after[LH_PARTS];
@@ -105,7 +106,7 @@ static lh_status measure(lh_replica_set *set, double seconds, lh_bench_result *r
                     .rounds = 100000};
     window w;
     lh_status status = measure_steps(set, 1, &w, error);            /* fills caches, starts threads */
-    if (status == LH_OK) status = measure_steps(set, 1, &w, error); /* says how long a step takes */
+    if (status == LH_OK) status = measure_steps(set, 1, &w, error); /* measures the duration of a step */
     if (job.function != NULL) measure_peak(&job, set->workers, PEAK_SHARE * whole);
     for (int i = 0; status == LH_OK && i < windows; i++) {
         if (job.function != NULL) peaks[i] = measure_peak(&job, set->workers, PEAK_SHARE * whole);

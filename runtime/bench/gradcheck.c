@@ -1,8 +1,8 @@
 /* See gradcheck.h.
  *
- * A check compares the slope that the gradient gives along a direction with differences of losses. The loss has kinks,
- * where a ReLU's input or a bound of a score crosses zero, and a difference across one is the slope of neither side. So
- * where the difference over both sides disagrees, each side of the point is looked at by itself:
+ * A check compares the slope of the loss along a direction, from the gradient, with differences of losses. The loss has
+ * kinks, where a ReLU's input or a bound of a score crosses zero, and a difference across a kink is the slope of
+ * neither side. So if the two-sided difference disagrees, the two one-sided differences are computed:
  *   - one side agrees: a kink lies on the other;
  *   - all three agree with each other and not with the gradient: there is no kink, the gradient is wrong;
  *   - anything else, such as kinks on both sides: the same check again a little further along the direction, with the
@@ -18,17 +18,18 @@
 enum {
     SEQUENCES = 3,
     SHARDS = 2,  /* of the CPU's step, one of them with two sequences */
-    LARGEST = 3, /* elements with the largest gradient that are checked alone */
-    RANDOM = 3,  /* and others at random */
-    POINTS = 6   /* along a direction, each with half the step of the one before */
+    LARGEST = 3, /* elements with the largest gradient that are checked individually */
+    RANDOM = 3,  /* random elements that are checked individually */
+    POINTS = 6   /* points along a direction, each with half the step of the previous one */
 };
 /* Along a direction of length 1 a difference is off by rounding, about 4e-16 / H = 4e-11, and by H^2 times the third
  * derivative, 1e-10; at the last point rounding has grown to some 3e-9. */
 static const double H = 1e-5;
-static const double SPACING = 1e-3;   /* of points: far beyond all kinks that a difference saw */
-static const double TOLERANCE = 1e-5; /* relative to the largest product of an element of gradient and direction */
-static const double FLOOR = 1e-4;     /* added to that product */
-static const double NOISE = 0.1;      /* of the parameters: away from zeros and ones, where mistakes hide */
+static const double SPACING = 1e-3; /* of points: far beyond all kinks that a difference saw */
+static const double TOLERANCE =
+    1e-5; /* tolerance relative to the largest product of an element of gradient and direction */
+static const double FLOOR = 1e-4; /* added to that product */
+static const double NOISE = 0.1;  /* of the parameters: away from zeros and ones, where mistakes hide */
 
 typedef struct check {
     const lh_spec *spec;
@@ -143,7 +144,8 @@ static lh_status check_direction(check *c, const lh_tensor *tensor, lh_gradcheck
     return status;
 }
 
-/* Up or down by the same in every element: of length 1, and a mistake in a single element shows as much as it can. */
+/* A direction of length 1 with equal magnitudes and random signs, which is most sensitive to an error in a single
+ * element. */
 static void random_signs(check *c, const lh_tensor *tensor) {
     double size = 1.0 / sqrt((double)elements_of(tensor));
     for (int64_t e = 0; e < elements_of(tensor); e++) c->direction[e] = uniform(c) < 0 ? -size : size;
@@ -196,7 +198,7 @@ static lh_status open_vectors(check *c, lh_error *error) {
     return status;
 }
 
-/* The engine's initial parameters, moved a little, and the gradient there. */
+/* Sets the base point: the engine's initial parameters with small random changes, and the gradient there. */
 static lh_status prepare(check *c, lh_error *error) {
     const lh_spec *spec = c->spec;
     lh_status status = open_vectors(c, error);

@@ -16,7 +16,7 @@ static const lh_option options[] = {
 };
 enum { OPTIONS = LH_SETS }; /* in the order of sets */
 
-/* A task that makes its examples takes a file for validation at most. */
+/* The first option of a spec: a task that makes its examples takes only a validation file. */
 static int first_option(const lh_spec *spec) { return spec->task->collect != NULL ? LH_SET_VALIDATION : LH_SET_TRAIN; }
 
 static bool asks_for_help(const lh_cli *cli) {
@@ -57,7 +57,7 @@ static const char *find_checkpoint(const lh_cli *cli) {
     return NULL;
 }
 
-/* Files that no flag names, as the spec has them or where the run of a checkpoint had them. */
+/* Finds the files that no flag names, by the paths in the spec or those of the checkpoint's run. */
 static lh_status find_paths(lh_data_files *files, const lh_cli *cli, const char *paths[OPTIONS], lh_error *error) {
     const lh_data *data = cli->spec->data;
     const char *const given[LH_SETS] = {data->train, data->eval, data->validation};

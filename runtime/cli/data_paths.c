@@ -10,7 +10,7 @@
 #include "base/sha256.h"
 #include "eval/eval_data.h"
 
-enum { MOST_FOLDERS = 8 }; /* searched: that of the training, and those that the checkpoint lies in */
+enum { MOST_FOLDERS = 8 }; /* most searched folders: that of the training, and those that contain the checkpoint */
 
 typedef struct search {
     const char *path, *name; /* as the spec has it; its last part */
@@ -19,7 +19,7 @@ typedef struct search {
     char folders[2048];      /* that were searched, for the message */
 } search;
 
-/* The file at found, if there is one, has the bytes of the run. */
+/* Whether the file at `found` exists and has the digest of the run. */
 static bool is_wanted(const search *s) {
     char *text, digest[LH_SHA256_TEXT];
     size_t bytes;
@@ -41,7 +41,7 @@ static bool is_in(search *s, const char *folder) {
     return false;
 }
 
-/* The folder that the run was trained in, for free(); NULL: run.json does not say. */
+/* The folder where the run was trained, for free(); NULL: run.json has none. */
 static char *training_folder(const char *facts_path) {
     char *text, *folder = NULL;
     size_t bytes;
@@ -79,7 +79,7 @@ lh_status lh_find_data(const char *path, lh_set set, const char *checkpoint, cha
         return LH_OK;
     lh_read_recorded_data(facts, &recorded);
     search s = {.path = path, .name = name != NULL ? name + 1 : path, .digest = recorded.digest[set], .found = found};
-    if (s.digest[0] == 0) return LH_OK; /* no run says which bytes it had */
+    if (s.digest[0] == 0) return LH_OK; /* no run has a digest of the file */
     char *trained = training_folder(facts);
     bool is_found = (trained != NULL && is_in(&s, trained)) || is_above(&s, checkpoint);
     free(trained);

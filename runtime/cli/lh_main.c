@@ -1,4 +1,4 @@
-/* The program of a trainer: its verbs, and what becomes of their exit codes. */
+/* The program of a trainer: its verbs and their exit codes. */
 #include "longhand/main.h"
 
 #include <signal.h>
@@ -17,7 +17,7 @@ static const struct {
     lh_verb_function *run;
     const char *summary;
     reading data;      /* of files, where the spec has finite data */
-    const char *going; /* how it goes on after a signal; NULL: the signal ends it at once */
+    const char *going; /* how a user continues after a signal; NULL: a signal ends the verb at once */
 } verbs[] = {
     {"info", lh_verb_info, "what this trainer was built for, and what it uses here", NOTHING, NULL},
     {"train", lh_verb_train, "train, then evaluate", EXAMPLES, "the same command with --resume goes on"},

@@ -96,8 +96,8 @@ void lh_print_guessing(const lh_spec *spec) {
     printf("\n");
 }
 
-/* The columns of numbers: of a generative model exact match first, and the accuracy of its own answers apart from that
- * of the teacher-forced pass. decoding: lh_eval_result's. */
+/* Prints the titles of columns. A generative model has exact match first, and separate columns for the accuracy of its
+ * own answers and of the teacher-forced pass. decoding: lh_eval_result.decoding. */
 static void print_titles(const char *decoding) {
     if (decoding == NULL) printf(" %10s %12s", "accuracy", "exact match");
     else printf(" %12s", "exact match");
@@ -144,7 +144,7 @@ static void print_examples(const lh_eval_result *results, int count) {
     putchar('\n');
 }
 
-/* Behind a row: how many of its conditions have no label that counts, and so no accuracy. */
+/* Prints after a row the number of its conditions that have no counted label, and so no accuracy. */
 static void print_uncounted(const lh_eval_result *results, int count) {
     int none = 0;
     for (int i = 0; i < count; i++) none += results[i].counted == 0;
@@ -152,7 +152,7 @@ static void print_uncounted(const lh_eval_result *results, int count) {
     else if (none > 0) printf("  no label counts in %d of them", none);
 }
 
-/* How many results from the first on are of the same split and the same length, or value on the first axis. */
+/* The number of results from the first on with the same split and the same length, or value on the first axis. */
 static int alike(const lh_eval_result *results, int count) {
     int same = 1;
     while (same < count && results[same].n == results[0].n && results[same].noise == results[0].noise &&
@@ -195,7 +195,7 @@ static void print_results(int wide, const lh_eval_result *results, int count) {
     print_splits(wide, results, count);
 }
 
-/* How many results in front are of the validation stream of a sampled task. */
+/* The number of results at the start that belong to the validation stream of a sampled task. */
 static int count_validation(const lh_eval_result *results, int count) {
     int first = 0;
     while (first < count && results[first].groups == NULL && strcmp(results[first].split, "validation") == 0) first++;

@@ -1,4 +1,4 @@
-/* An orderly stop, and a line of progress that is ended before anything else is written behind it. */
+/* Signal handlers: a clean stop, and the end of a live progress line before other output. */
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 
 static volatile sig_atomic_t stop, interrupted;
-static volatile sig_atomic_t line_is_open; /* a live line stands on the screen, the cursor behind it */
+static volatile sig_atomic_t line_is_open; /* a live line is on the screen, with the cursor at its end */
 
 void lh_line_is_open(bool open) { line_is_open = open; }
 
@@ -24,7 +24,7 @@ static void die_of(int number) {
 
 /* A reader of the output that the same signal ended, such as tee, must not end this process before its checkpoint. */
 static void on_signal(int number) {
-    int before = errno; /* what was interrupted may be about to read it, and a terminal that is gone sets another */
+    int before = errno; /* the interrupted code may read errno, and writing to a closed terminal changes it */
     if (number == SIGINT && interrupted) die_of(number);
     interrupted = interrupted || number == SIGINT;
     stop = 1;
@@ -48,7 +48,7 @@ static bool has_handler(int number, void (*handler)(int)) {
 const volatile sig_atomic_t *lh_catch_signals(void) {
     stop = interrupted = 0;
     handle(SIGTERM, on_signal);
-    handle(SIGUSR1, on_signal); /* what schedulers are often told to send ahead of the end */
+    handle(SIGUSR1, on_signal); /* schedulers are often configured to send it before the end */
     handle(SIGINT, on_signal);
     if (!has_handler(SIGHUP, SIG_IGN)) handle(SIGHUP, on_signal);
     return &stop;

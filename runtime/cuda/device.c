@@ -161,8 +161,9 @@ static lh_status set_attribute(const lh_cuda_device *device, CUfunction kernel, 
     return check(device, result, "cuFuncSetAttribute", error);
 }
 
-/* Shared memory and the first cache have one memory: asks for no more of it than the kernel's resident blocks use, so
- * that activations find the rest. A hint in percent, which is taken back where it would cost a block. */
+/* Requests only the shared memory that the kernel's resident blocks use: shared memory and the first-level cache are
+ * one memory, and activations use the rest. The request is a hint in percent; it is undone if it would reduce the
+ * resident blocks. */
 static lh_status carve_out(const lh_cuda_device *device, CUfunction kernel, int blocks, lh_error *error) {
     size_t all = device->block_memory + RESERVED, used = (size_t)blocks * (device->program->block_memory + RESERVED);
     int percent = (int)((100 * used + all - 1) / all), left = 0;

@@ -68,7 +68,7 @@ static const struct {
 typedef struct method {
     int rows, columns, inner; /* rows 0: none yet */
     bool turned_a, turned_b;
-    uint32_t wanted, epilogue;              /* what is to be done with the sums; and what the library does */
+    uint32_t wanted, epilogue;              /* requested epilogue; epilogue of the library */
     void *operation, *first, *second, *out; /* first: b */
     lh_lt_algorithm algorithm;
 } method;
@@ -221,8 +221,9 @@ static lh_status set_bias(lh_cuda_library *library, const method *m, const void 
     return check(library, result, "cublasLtMatmulDescSetAttribute", error);
 }
 
-/* The algorithm with this epilogue that the library thinks best; *found: whether it knows any. It reads a bias'
- * alignment from its address: one that has no more than all have makes the choice the same wherever things lie. */
+/* Asks the library for its best algorithm with this epilogue; *found: whether there is one. The library reads the
+ * alignment of a bias from its address; the address passed here has only the common alignment, so the choice does not
+ * depend on addresses. */
 static lh_status ask(lh_cuda_library *library, method *m, uint32_t epilogue, void *preference, bool *found,
                      lh_error *error) {
     const functions *call = &library->call;
@@ -242,7 +243,7 @@ static lh_status ask(lh_cuda_library *library, method *m, uint32_t epilogue, voi
     return result == LH_LT_NOT_SUPPORTED ? LH_OK : check(library, result, "cublasLtMatmulAlgoGetHeuristic", error);
 }
 
-/* With the epilogue that is wanted, or without. */
+/* Chooses an algorithm with the wanted epilogue, or without one. */
 static lh_status choose(lh_cuda_library *library, method *m, lh_error *error) {
     void *preference = NULL;
     bool found = false;
@@ -266,7 +267,7 @@ static unsigned place_of(const lh_cuda_product *p) {
     return (hash >> 16) % REMEMBERED;
 }
 
-/* How products of this shape are made; a shape that has the same place in the table is forgotten. */
+/* Finds or chooses the method for this shape; replaces another shape with the same index in the table. */
 static lh_status method_of(lh_cuda_library *library, const lh_cuda_product *p, const method **found, lh_error *error) {
     method *m = &library->methods[place_of(p)];
     *found = m;

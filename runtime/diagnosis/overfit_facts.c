@@ -1,4 +1,4 @@
-/* See overfit.h: what can be measured after a training on fixed examples. */
+/* See overfit.h: facts measured after training on fixed examples. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -105,8 +105,8 @@ lh_status lh_overfit_read_metrics(const char *path, lh_overfit_facts *facts, lh_
 
 static int compare_labels(const void *a, const void *b) { return *(const uint16_t *)a - *(const uint16_t *)b; }
 
-/* Members that are equal to one another get one answer, so at best the most frequent label among them is right: how
- * many are. Sorts labels, [count]. */
+/* The number of examples in a group of equal ones that can be right: they get one answer, so at best the most frequent
+ * label. Sorts labels, [count]. */
 static int64_t best_of_group(uint16_t *labels, int64_t count) {
     int64_t best = 0, run = 0;
     qsort(labels, (size_t)count, sizeof *labels, compare_labels);

@@ -1,6 +1,6 @@
-/* Decoding on the CPU: blocks of sequences, token after token, by the keys and values that the program keeps of the
- * tokens before. Sequences that have ended leave their block. In an evaluation a pass over the targets comes first, by
- * the same functions: each sequence goes on from its first wrong answer, by what the pass kept. */
+/* Decoding on the CPU: blocks of sequences, token by token, with cached keys and values of earlier tokens. Ended
+ * sequences leave their block. In an evaluation the same functions first run a pass over the targets; each sequence
+ * then continues at its first wrong answer with the cache of that pass. */
 #include "engine/cpu_decode.h"
 
 #include <stdlib.h>
@@ -9,21 +9,21 @@
 #include "base/real.h"
 #include "base/team.h"
 
-/* Sequences of a block, at most: weights are read once for so many rows. Fewer where they would take more memory than
- * this: long sequences have work enough of their own. One more row is spare. */
+/* Most sequences of a block, which share one reading of the weights, and most bytes of their memory: blocks of long
+ * sequences are smaller. One additional row is spare. */
 enum { BLOCK = 16, BLOCK_BYTES = 64 << 20 };
 
-/* A row waits for no fewer tokens: to decode some again takes less than to move the row. */
+/* Least number of tokens that a row waits: for fewer, decoding some tokens again costs less than moving the row. */
 enum { SHORTEST_WAIT = 16 };
 
 /* The result for a row of a block. */
 typedef struct decoded_row {
     int sequence;     /* of the query */
-    int known, until; /* answers that are there, and in the end, unless the sequence ends itself */
+    int known, until; /* number of answers so far; number at the end, unless the sequence ends earlier */
     bool waits;       /* for the token behind its last known answer */
 } decoded_row;
 
-/* The rows before block.sequences are decoded; behind them are those that wait and those that nothing is awaited of. */
+/* Rows before block.sequences are being decoded; later rows wait or are finished. */
 struct lh_decode_lane {
     const lh_cpu_engine *cpu;
     lh_cpu_step step; /* its shape: of all rows */
@@ -92,7 +92,7 @@ static bool take_answer(const lh_decode_lane *l, int row, int label) {
     return lh_ends_at(spec, &l->query, at, best) || label + 1 == l->rows[row].until;
 }
 
-/* Behind its end a sequence has that symbol again. */
+/* Ends a sequence: fills the remaining answers with the last one. */
 static void end_sequence(const lh_decode_lane *l, int sequence, int length) {
     uint16_t *answers = l->to.answers + (size_t)sequence * (size_t)l->labels;
     for (int i = length; i < l->labels; i++) answers[i] = length > 0 ? answers[length - 1] : 0;
@@ -114,7 +114,7 @@ static void take_answers(lh_decode_lane *l, lh_cpu_block *block, int t) {
     }
 }
 
-/* The token that a waiting row goes on with: what the pass kept of it and those behind it is of the target's tokens. */
+/* The token at which a waiting row continues: from there on the cache of the pass is for the target's tokens. */
 static int next_token(const lh_decode_lane *l, int row) { return token_of(l, row, l->rows[row].known - 1) + 1; }
 
 /* The next token of a row that waits, among `rows`; -1: none waits. */
@@ -125,7 +125,7 @@ static int earliest(const lh_decode_lane *l, const lh_cpu_block *block, int rows
     return first;
 }
 
-/* Rows whose turn comes with token t, or soon after it, are decoded from here on. */
+/* Starts decoding of waiting rows whose next token is t or soon after t. */
 static void let_in(lh_decode_lane *l, lh_cpu_block *block, int rows, int t) {
     int spare = l->sequences;
     for (int row = block->sequences; row < rows; row++) {
@@ -140,7 +140,7 @@ static void let_in(lh_decode_lane *l, lh_cpu_block *block, int rows, int t) {
     }
 }
 
-/* From token t on until all have ended; whether it came to that. */
+/* Decodes from token t until all rows have ended; false: stopped. */
 static bool decode_on(lh_decode_lane *l, lh_cpu_block *block, int rows, int t) {
     for (;; t++) {
         if (lh_is_stopped(&l->cpu->engine)) return false;
@@ -153,7 +153,7 @@ static bool decode_on(lh_decode_lane *l, lh_cpu_block *block, int rows, int t) {
     }
 }
 
-/* Tokens before `end` of all rows; whether it came to that. */
+/* Processes the tokens before `end` of all rows; false: stopped. */
 static bool read_tokens(lh_decode_lane *l, const lh_cpu_block *block, int end) {
     const lh_cpu_program *program = l->cpu->program;
     if (program->decode_begin != NULL) program->decode_begin(&l->step, block, l->memory);
@@ -203,7 +203,7 @@ static lh_status fill_rows(lh_decode_lane *l, const lh_condition *condition, int
     return LH_OK;
 }
 
-/* A sequence's own answers as far as the pass has them; it waits where it misses some. */
+/* Takes a sequence's answers from the pass up to the first error; the row waits if answers are missing. */
 static void begin_row(lh_decode_lane *l, int i) {
     size_t at = (size_t)i * (size_t)l->labels;
     decoded_row *r = &l->rows[i];

@@ -65,7 +65,7 @@ static void name_vectors(lh_cpu_engine *cpu) {
     cpu->engine.own = &cpu->own;
 }
 
-/* Vectors lie in one piece: each alone would take whole large pages. */
+/* Allocates all vectors in one piece, because separate ones would each occupy whole large pages. */
 static lh_status open_vectors(lh_cpu_engine *cpu, lh_error *error) {
     const lh_spec *spec = cpu->engine.spec;
     size_t bytes = (size_t)spec->parameter_storage * (size_t)cpu->engine.real_bytes;
@@ -93,8 +93,8 @@ void lh_cpu_leave(lh_cpu_engine *cpu, bool clean) {
     cpu->workspace = NULL;
 }
 
-/* The workspaces of the engine that is open before, or new ones; one of them is made now, so that a model
- * for which there is no memory says so before it starts. */
+/* Shares the workspaces of an open engine, or creates new ones; one workspace is allocated now, so that a lack of
+ * memory is reported before training starts. */
 static lh_status open_rooms(lh_cpu_engine *cpu, const lh_cpu_train_needs *needs, lh_cpu_engine *before,
                             lh_error *error) {
     const lh_engine *engine = &cpu->engine;

@@ -1,7 +1,7 @@
 /* Evaluation on the CPU: threads take parts of a condition as they come.
  *
- * Sums are those of the plan's blocks, added in their order, however many sequences go through the layers together: a
- * part is some such blocks in one call, or one of them in several calls that add to the same sums.
+ * Sums are made over the blocks of the plan, in order, independent of the number of sequences per call: a part is
+ * several blocks in one call, or one block in several calls that add to the same sums.
  */
 #include <math.h>
 #include <string.h>
@@ -16,12 +16,12 @@ static int more(int a, int b) { return a > b ? a : b; }
 
 static int less(int a, int b) { return a < b ? a : b; }
 
-/* How many sequences have sums together, go through the layers together, and are a thread's at a time. */
+/* Numbers of sequences that share sums, that one call takes, and that a thread takes at a time. */
 typedef struct cut {
     int summed, together, part;
 } cut;
 
-enum { PARTS = 4 }; /* of a thread, where there are blocks enough: so that none waits for long for the last one */
+enum { PARTS = 4 }; /* parts per thread if there are enough blocks, so that threads finish at about the same time */
 
 static cut cut_of(const lh_cpu_engine *cpu, const int length[LH_MAX_STREAMS], int examples) {
     int summed = cpu->program->block_sequences(length), together = summed;

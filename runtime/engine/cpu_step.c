@@ -1,10 +1,10 @@
-/* The training step on the CPU: one parallel region, four meetings of its threads.
+/* The training step on the CPU: one parallel region with four barriers.
  *
  * A batch is cut into spec->train.shards shards. Threads take whole shards in order; the gradient is a left fold over
  * shards 0, 1, 2, ..., whoever computed them: before a thread adds a piece of its shard's gradient to the total it
- * waits until the shard before has added the same piece. Shards are taken in order, so the shard that all wait for is
- * always being worked on. Every other sum is taken over shards or chunks in index order. So the bits do not depend on
- * the number of threads or on who was fast.
+ * waits until the shard before has added the same piece. Shards are taken in order, so a thread is always working on
+ * the shard for which others wait. Every other sum is taken over shards or chunks in index order. So the bits do not
+ * depend on the number or the speed of threads.
  */
 #include <math.h>
 #include <sched.h>
@@ -25,8 +25,7 @@ static void relax(void) {
 #endif
 }
 
-/* Spins until *turn is shard; gives the processor away when that takes long, as it does with more threads than
- * processors. */
+/* Spins until *turn is shard; yields the processor after a while, which matters with more threads than processors. */
 static void wait_turn(atomic_int *turn, int shard) {
     if (atomic_load_explicit(turn, memory_order_acquire) == shard) return;
     LH_TIMED(LH_PART_WAITING);
@@ -150,7 +149,7 @@ static void norm_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     }
 }
 
-/* A step without any label in the loss: parameters and optimiser stay as they are. */
+/* Finishes a step without labels in the loss: parameters and optimiser state do not change. */
 static void keep_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;
     for (int64_t chunk = first; chunk < end; chunk++)

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sequences that go on together, by passes. What stands behind a sequence's answers is a guess, of the caller or of the
- * pass before, and read as their continuation: the next answer is right whatever the guess is, and where it is what was
- * guessed, so is the one behind it. */
+/* Sequences that are decoded together by passes. The tokens after a sequence's answers are guesses, from the caller or
+ * the previous pass. The pass gives the next answer whatever the guesses are; if the answer equals the guess, the
+ * following answer is valid, too. */
 typedef struct decoding {
     lh_engine *engine;
     const lh_query *query;
@@ -33,7 +33,7 @@ static void end(decoding *d, int i) {
     if (d->to->lengths != NULL) d->to->lengths[i] = length;
 }
 
-/* A guess of what comes behind the answers of sequence i, [labels]; what is given is known. */
+/* Sets the tokens after the answers of sequence i to guesses [labels]; given tokens are known. */
 static void guess(decoding *d, int i, const uint16_t *guesses) {
     size_t first = (size_t)i * d->labels;
     for (size_t label = (size_t)d->length[i]; label < d->labels; label++) {
@@ -42,7 +42,7 @@ static void guess(decoding *d, int i, const uint16_t *guesses) {
     }
 }
 
-/* Tokens that are given stand where no answer is asked for; ends a sequence that misses nothing. */
+/* Takes given tokens where no answer is requested; ends a sequence that needs no more answers. */
 static void settle(decoding *d, int i) {
     const lh_query *query = d->query;
     size_t first = (size_t)i * d->labels;
@@ -67,8 +67,8 @@ static void begin(decoding *d) {
     }
 }
 
-/* The sequences of the next pass: those that miss an answer. Where a pass depends on their numbers, all from the first to
- * the last of them. Returns how many there are. */
+/* Chooses the sequences of the next pass, those that need answers; if results depend on a sequence's index, all from
+ * the first to the last of them. Returns their number. */
 static int choose_rows(decoding *d) {
     bool by_number = lh_depends_on_number(d->engine->spec, d->query->noise);
     int rows = 0, last = d->count - 1;
@@ -87,7 +87,7 @@ static void put_rows(decoding *d, int rows) {
     }
 }
 
-/* The answers of a pass to sequence i that are its own; those behind them are the next guess. */
+/* Takes the valid answers of a pass to sequence i; later answers are the next guesses. */
 static void take_row(decoding *d, int i, const uint16_t *of_pass) {
     uint16_t *answers = d->to->answers + (size_t)i * d->labels;
     for (bool guessed = true; guessed && !d->ended[i];) {
@@ -144,7 +144,7 @@ static lh_status decode_by_passes(decoding *d, lh_error *error) {
     return status;
 }
 
-/* An encoder's: one pass over each sequence. */
+/* Answers of an encoder: one pass over each sequence. */
 static lh_status answer_at_once(decoding *d, lh_error *error) {
     lh_status status = LH_OK;
     for (int i = 0; i < d->count && d->to->lengths != NULL; i++) d->to->lengths[i] = (int)d->labels;

@@ -1,4 +1,4 @@
-/* See trace.h: the passes, and the file. What there is to compute is decided in trace_plan.c. */
+/* See trace.h: runs the passes and writes the file. trace_plan.c decides what to compute. */
 #include "eval/trace.h"
 
 #include <inttypes.h>
@@ -211,7 +211,7 @@ static const void *source_of(const lh_trace *to, lh_trace_kind kind) {
     return kind == LH_TRACE_ACTIVATIONS ? to->activation : kind == LH_TRACE_SCORES ? to->scores : to->attention;
 }
 
-/* From what the pass wrote to what is kept of it. */
+/* Adds the output of a pass to a tensor of the file. */
 static void take(const pass *p, lh_traced *t) {
     if (t->kind >= LH_TRACE_TOKENS) {
         (t->kind == LH_TRACE_TOKENS ? take_tokens : t->kind == LH_TRACE_ANSWERS ? take_answers : take_targets)(p, t);

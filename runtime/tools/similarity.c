@@ -1,4 +1,4 @@
-/* How alike attention is: every map of one model against the same map of another, for all pairs of models.
+/* Similarity of attention: compares every map of one model with the same map of another, for all pairs of models.
  *
  *     similarity LIST
  *

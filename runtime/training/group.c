@@ -1,5 +1,5 @@
 /* See group.h. Jobs wait in a queue; a thread takes the first, does a piece of it and puts it back at the end. A thread
- * that finds the queue empty is done: every job left is in the hands of another. */
+ * that finds the queue empty ends: other threads have all remaining jobs. */
 #include "training/group.h"
 
 #include <pthread.h>

@@ -19,7 +19,7 @@
 
 enum {
     STEPS_AT_ONCE = 256,
-    CHANCE_WINDOWS = 10 /* windows near chance before it is said */
+    CHANCE_WINDOWS = 10 /* windows near chance before it is reported */
 };
 static const double SECONDS_AT_ONCE = 0.1;
 static const double ABOVE_CHANCE = 0.02; /* accuracy that counts as more than guessing */
@@ -100,7 +100,7 @@ static lh_status explain_failure(const lh_loop *l, lh_status status, int done, l
                    suspect ? "\n  it was written after the warning of a runaway" : "");
 }
 
-/* Says once that the training may be running away. */
+/* Warns once that the training may diverge. */
 static void warn(lh_loop *l) {
     lh_error warning;
     lh_alarm_tell(&l->alarm, l->engine, l->training.run->directory, l->training.run->checkpoint_step, &warning);
@@ -153,7 +153,7 @@ static lh_status log_window(lh_loop *l, lh_error *error) {
     return status;
 }
 
-/* The split that an evaluation on the way is told by. */
+/* The split under which an evaluation during training is reported. */
 static const char *split_during(const lh_spec *spec, const lh_eval_result *result) {
     if (result->group != NULL) return lh_set_name[result->group->set];
     const char *split = lh_split_of_length(spec, result->n);
@@ -228,12 +228,12 @@ static bool checkpoint_due(const lh_loop *l) {
            (minutes > 0 && lh_clock() - l->checkpoint_time >= 60.0 * minutes);
 }
 
-/* A checkpoint of this very step, unless there is one. */
+/* Writes a checkpoint of this step, unless it exists. */
 static lh_status secure_step(lh_loop *l, lh_error *error) {
     return l->training.run->checkpoint_step == l->engine->step ? LH_OK : write_checkpoint(l, false, error);
 }
 
-/* Everything that happens after some steps. A signal ends an evaluation, but not what makes the step safe. */
+/* Does everything that is due after some steps. A signal ends an evaluation, but not the checkpoint. */
 static lh_status after_steps(lh_loop *l, lh_error *error) {
     int64_t step = l->engine->step;
     bool logged = divides(l->training.log_every, step), stopped = false;

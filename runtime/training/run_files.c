@@ -200,7 +200,7 @@ static const char *training_digest(const lh_run *run) {
     return is_file ? spec->corpus->train.digest : NULL;
 }
 
-/* digest: to be called after; NULL: it is not. */
+/* digest: becomes part of the folder's name; NULL: it does not. */
 static lh_status name_directory(lh_run *run, const char *digest, lh_error *error) {
     char rate[LH_NUMBER_TEXT], data[32] = "", overfit[32] = "";
     size_t size = sizeof run->directory;
@@ -214,8 +214,8 @@ static lh_status name_directory(lh_run *run, const char *digest, lh_error *error
     return LH_OK;
 }
 
-/* Whether the run's folder is one of an older version, which is not called after its training file, of this very file;
- * not where masked labels leave the loss, on which older versions trained. */
+/* Whether the run's folder is one of an older version, without a digest in its name, for the same training file. False
+ * if masked labels are not in the loss, because older versions trained on them. */
 static bool is_older_folder(const lh_run *run, const char *digest) {
     char path[LH_PATH_MAX + 64];
     const lh_spec *spec = run->spec;
@@ -411,8 +411,8 @@ lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool 
     return status;
 }
 
-/* Lines first: a checkpoint must not be on the disk before what it counts on. The logs' entries in the folder get there
- * with the checkpoint's own, at the latest before it takes its name. */
+/* Syncs the logs before a checkpoint, which relies on their lines. Their directory entries are synced with the
+ * checkpoint's, at the latest before its rename. */
 static lh_status sync_logs(const lh_run *run, lh_error *error) {
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < LOGS; i++) status = lh_sync_file(log_path(run, i), error);

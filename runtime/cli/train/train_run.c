@@ -8,7 +8,8 @@
 #include "diagnosis/overfit.h"
 #include "eval/eval_data.h"
 
-static const double SECONDS_AT_ONCE = 0.5; /* of one run before another takes its thread: caches fill anew */
+static const double SECONDS_AT_ONCE =
+    0.5; /* time of one run before another uses its thread; each change refills the caches */
 
 static lh_run_start start_of(const lh_train_flags *flags) {
     if (flags->overfit > 0) return LH_RUN_OVERWRITE;
@@ -57,11 +58,11 @@ static lh_overfit_run overfit_of(const lh_train_run *m) {
     };
 }
 
-/* --overfit: whether the model without dropout gets all of its examples right. */
+/* --overfit: whether the model without dropout answers all its examples correctly. */
 static bool is_perfect(void *context, lh_engine *engine) {
     lh_overfit_run run = overfit_of(context);
     lh_sums sums;
-    lh_error ignored; /* a device that was lost says so at the next step */
+    lh_error ignored; /* a failed device is reported by the next step */
     return lh_overfit_evaluate(&run, engine, &sums, &ignored) == LH_OK && sums.counted > 0 &&
            sums.correct == sums.counted;
 }
@@ -203,7 +204,7 @@ static lh_status finish(lh_train_run *m, lh_error *error) {
     return evaluates(m) ? evaluate(m, error) : LH_OK;
 }
 
-/* Trains for a while, or until the engine waits for those of other runs. */
+/* Trains for about `seconds`, or until the engine waits for engines of other runs. */
 static lh_status train_for(lh_train_run *m, double seconds, bool *done, lh_error *error) {
     double start = lh_clock();
     lh_status status = LH_OK;
@@ -217,7 +218,7 @@ static lh_status train_for(lh_train_run *m, double seconds, bool *done, lh_error
     return status;
 }
 
-/* A run whose checkpoint was refused leaves the files as they are. */
+/* Ends a run; if its checkpoint was refused, the files do not change. */
 static void end(lh_train_run *m, lh_status status) {
     lh_error closing = {""};
     lh_status closed = m->begun ? lh_run_close(&m->run, status, &m->window, &closing) : LH_OK;

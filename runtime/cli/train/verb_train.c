@@ -130,8 +130,8 @@ static void name_members(lh_train_run *train_runs, lh_train_screen *screen, cons
         }
 }
 
-/* --missing: claims the runs that are neither finished nor in the hands of another process nor behind a link, and keeps
- * those alone. */
+/* --missing: claims the runs that are not finished, not locked by another process and not behind a symbolic link, and
+ * drops the others. */
 static lh_status keep_missing(lh_train_run *train_runs, int *count, lh_error *error) {
     int kept = 0, finished = 0, all = *count;
     lh_status status = LH_OK;
@@ -156,7 +156,7 @@ static lh_status keep_missing(lh_train_run *train_runs, int *count, lh_error *er
     return status;
 }
 
-/* Says how the steps come about with finite data; refuses more examples for --overfit than there are. */
+/* Reports how epochs give steps with finite data; refuses more examples for --overfit than the data has. */
 static lh_status check_data(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
     if (corpus == NULL) return LH_OK;
@@ -174,7 +174,7 @@ static lh_status check_data(const lh_spec *spec, const lh_train_flags *flags, lh
     return lh_data_files_compare(spec, error);
 }
 
-/* Refuses steps that the schedule has no rate for; says where a run stops on the way. */
+/* Refuses steps beyond the schedule; reports if a run stops before the schedule's last step. */
 static lh_status check_schedule(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     lh_status status = lh_schedule_check(&spec->train, flags->steps, error);
     if (status == LH_OK && spec->train.schedule.kind != LH_SCHEDULE_CONSTANT && flags->steps < spec->train.steps)
@@ -183,7 +183,7 @@ static lh_status check_schedule(const lh_spec *spec, const lh_train_flags *flags
     return status;
 }
 
-/* Before any folder is made. A run that goes on needs no such file. */
+/* Checks the init file before any folder is created. A resumed run does not need it. */
 static lh_status check_init(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     if (flags->init == NULL || flags->resume) return LH_OK;
     return lh_checkpoint_read_init(flags->init, spec, 0, NULL, error);
@@ -237,7 +237,7 @@ static lh_status open_members(const lh_target *target, lh_train_run *train_runs,
     return status;
 }
 
-/* The status of the command as a whole: a broken machine before a signal before a run that failed. */
+/* The status of the whole command, by priority: environment errors, signals, failed runs. */
 static lh_status verdict(const lh_train_run *train_runs, int count, lh_error *error) {
     if (count == 1) {
         *error = train_runs[0].error;

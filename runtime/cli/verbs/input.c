@@ -40,7 +40,7 @@ static label label_of(const lh_spec *spec, const char *name, int stream) {
     return of;
 }
 
-/* Whether the lists that the line may have are as long as their streams. */
+/* Checks that each list of the line has the length of its stream. */
 static lh_status check_counts(const lh_spec *spec, const char *name, const lh_input_list *lists, const lh_shape *shape,
                               int64_t line, lh_error *error) {
     for (int s = 0; s < spec->format->streams; s++)
@@ -66,7 +66,7 @@ void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec) {
     if (spec->data != NULL) lines->spec.corpus = &lines->corpus;
 }
 
-/* Lengths of the line become shape 1. */
+/* Sets shape 1 to the lengths of the line. */
 static void put_shape(lh_input *input, const lh_spec *spec) {
     lh_sizes *now = &spec->corpus->sizes[0], *most = &spec->corpus->sizes[1];
     *now = (lh_sizes){input->input_length, input->outputs > 0 ? input->outputs : 1};
@@ -85,7 +85,7 @@ static lh_status set_shape(lh_input *input, const lh_spec *spec, int64_t line, l
     return LH_OK;
 }
 
-/* Whether the input says where its answer is read. */
+/* Checks that the input determines the token of its answer. */
 static lh_status check_place(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     if (spec->format->locate == NULL) return LH_OK;
     lh_example example = {
@@ -148,7 +148,7 @@ static int stream_of(const lh_format *format, const char *name) {
     return s;
 }
 
-/* Values that may be given in place of samples, from least on, below range, by stream; range 0: none are sampled. */
+/* Values that may replace random ones, from least on, below range, by stream; range 0: nothing is random. */
 typedef struct given {
     const char *name;
     const int *least, *range;
@@ -290,8 +290,8 @@ static lh_literal literal_of(const lh_task *task, const uint16_t *tokens, int co
     return (lh_literal){tokens, count, task->input_symbol, task->options, frame};
 }
 
-/* The task's answer to an input that stands as its examples do, with as many outputs as are asked for; of another one
- * nothing is known. */
+/* Sets the task's answer to an input in the form of the task's examples, with the requested number of outputs; other
+ * inputs get no answer. */
 static void solve_as_it_stands(lh_input *input, const lh_spec *spec) {
     lh_input solved = {.input = NULL};
     lh_error ignored;
@@ -377,7 +377,7 @@ lh_status lh_input_read_symbols(lh_input *input, const lh_spec *spec, int64_t li
     return status == LH_OK ? find_length(input, spec, line, error) : status;
 }
 
-/* A frame of its own may be longer than what is trained on, as far as the encoding goes. */
+/* Checks the length of an input: its frame may be wider than in training, up to the limit of the encoding. */
 static lh_status check_room(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     lh_shape shape = lh_shape_at(spec, input->n, 1);
     for (int s = 0; spec->limit.tokens > 0 && s < spec->format->streams; s++)

@@ -1,4 +1,4 @@
-/* trainer predict: logits for inputs of one's own, one JSON line each. */
+/* trainer predict: logits for a user's inputs, one JSON line each. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ typedef struct prediction {
     const lh_spec *spec;
     lh_engine *engine;
     int64_t line, seed;
-    uint32_t example; /* lines before that were answered: what is drawn for each sequence is that of its line */
+    uint32_t example; /* number of answered lines before, which selects the random draws of the sequence */
     lh_input in;
     double *logits;
     uint16_t *answers;
@@ -38,7 +38,7 @@ static lh_status forward(prediction *p, lh_error *error) {
                      &(lh_answers){.answers = p->answers, .lengths = &p->length, .logits = p->logits}, error);
 }
 
-/* JSON has no word for what is no number, and an answer that comes of it means nothing. */
+/* Refuses logits that are NaN or infinite: JSON cannot represent them, and the answers are meaningless. */
 static lh_status check_finite(const prediction *p, lh_error *error) {
     for (int i = 0; i < p->length; i++)
         for (int c = 0; c < p->spec->classes; c++)
@@ -51,7 +51,7 @@ static lh_status check_finite(const prediction *p, lh_error *error) {
     return LH_OK;
 }
 
-/* The places of counted target tokens that the model does not answer with, or does not get to. */
+/* Prints the places of counted target tokens with a wrong or missing answer. */
 static void print_wrong(const prediction *p) {
     const char *before = "";
     printf(",\"wrong\":[");

@@ -112,7 +112,7 @@ static bool has_frames(const lh_task *task) {
     return false;
 }
 
-/* --input, --text and --frame beside what they do not go with. */
+/* Refuses --input, --text and --frame together with flags that exclude them. */
 static lh_status check_inputs(const lh_spec *spec, const flags *f, lh_error *error) {
     const char *inputs = inputs_flag(f);
     if (f->input != NULL && f->texts.count > 0)
@@ -129,7 +129,7 @@ static lh_status check_inputs(const lh_spec *spec, const flags *f, lh_error *err
     return LH_OK;
 }
 
-/* --exact and --shuffle where they mean nothing. */
+/* Refuses --exact and --shuffle where they have no meaning. */
 static lh_status check_means(const lh_spec *spec, const flags *f, const bool *wanted, lh_error *error) {
     bool kept = wanted[LH_TRACE_ATTENTION] || wanted[LH_TRACE_SCORES] || wanted[LH_TRACE_ACTIVATIONS];
     const char *inputs = inputs_flag(f);
@@ -144,7 +144,7 @@ static lh_status check_means(const lh_spec *spec, const flags *f, const bool *wa
     return LH_OK;
 }
 
-/* Flags that contradict each other, and what they ask for. */
+/* Makes the request from flags; refuses contradictory ones. */
 static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_request *request, lh_error *error) {
     *request = (lh_trace_request){.average = f->average,
                                   .exact = f->exact,
@@ -172,7 +172,7 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
     return f->out != NULL ? lh_can_replace(f->out, error) : LH_OK;
 }
 
-/* The lengths that there are, and whether the task's examples can be had. */
+/* Sets the lengths that exist, and checks that the task's examples can be made. */
 static lh_status settle_lengths(const lh_spec *spec, lh_trace_request *request, lh_error *error) {
     lh_status status = lh_data_files_select(spec, request->set, &request->lengths, error);
     if (status != LH_OK) return status;

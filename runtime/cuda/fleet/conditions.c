@@ -1,5 +1,5 @@
-/* Conditions of an evaluation on a CUDA device, each for all replicas that will ask for it (early_answers.c); sums are
- * added on the host, in the order of the examples. */
+/* Conditions of an evaluation on a CUDA device, each for all replicas that are expected to request it
+ * (early_answers.c); the host adds sums in the order of the examples. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ typedef struct filling {
     const lh_condition *condition;
     lh_cuda_layout layout;
     int pieces;
-    atomic_int next, failed; /* failed: the first piece whose examples could not be had */
+    atomic_int next, failed; /* failed: the first piece whose examples could not be made */
     const lh_engine *engine;
 } filling;
 

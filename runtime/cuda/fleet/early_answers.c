@@ -1,4 +1,4 @@
-/* Evaluations that are made ahead of their time; see fleet_parts.h. */
+/* Evaluation results that are computed before they are requested; see fleet_parts.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 static const size_t MOST_KEPT = (size_t)256 << 20; /* bytes of all engines */
 enum { IN_VAIN = 2 };
 
-/* The step of the parameters, which steps that are not handed out yet have changed already. */
+/* The step of the parameters, which includes finished steps whose metrics were not returned yet. */
 static int64_t state_of(const lh_cuda_engine *engine) { return engine->engine.step + engine->engine.ready; }
 
 static bool is_same_key(lh_key a, lh_key b) { return memcmp(&a, &b, sizeof a) == 0; }

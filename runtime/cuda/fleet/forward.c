@@ -1,5 +1,5 @@
-/* Passes forward on a CUDA device: one launch for a batch and the replicas that it is for, or several where a watchdog
- * ends long ones or a signal may come. */
+/* Forward passes on a CUDA device: one launch for a batch and its replicas, or several launches if a watchdog ends long
+ * ones or a signal may stop the pass. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -27,11 +27,10 @@ typedef struct cut {
     size_t workspace;  /* bytes of one; a block has one, a wide model one for all */
 } cut;
 
-/* Groups of so many sequences; or sequences of so many groups. */
+/* The number of groups of `group` sequences; also the sequences per group for `group` groups. */
 static int groups_of(const lh_shape *shape, int group) { return (shape->sequences + group - 1) / group; }
 
-/* Groups are as even as blocks take them, and smaller where blocks would be idle: a sequence's bits depend on no other
- * in its group. */
+/* Chooses equal groups, smaller ones if blocks would be idle; the bits of a sequence do not depend on its group. */
 static cut cut_of(const lh_cuda_fleet *fleet, const lh_shape *shape, int replicas) {
     int group = fleet->program->evaluation_group(shape), most = fleet->device->evaluate_blocks;
     int at_once = replicas < most ? replicas : most, blocks = most / at_once;
@@ -236,8 +235,8 @@ static lh_status wait(const lh_cuda_fleet *fleet, lh_error *error) {
 
 static const double SHORT_LAUNCH = 0.25; /* seconds: what follows one may be twice as long */
 
-/* One launch; where a watchdog ends what takes seconds, one for each group that every block takes. Where a signal may
- * ask for an end, launches that begin with so much and grow until they take a noticeable time, each waited for. */
+/* Starts one launch; with a watchdog, one launch per group of every block; with a stop flag, launches that begin with
+ * one group per block and grow until they take a noticeable time, each waited for. */
 static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *shape, int replicas,
                                 lh_cuda_evaluate *evaluate, lh_error *error) {
     const lh_cuda_fleet *fleet = engine->fleet;

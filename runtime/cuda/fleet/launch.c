@@ -1,9 +1,9 @@
 /* Steps of a fleet: one launch makes a number of steps of every replica that still trains; of a wide model it is as
  * many launches as the steps have phases and products, put into the stream together.
  *
- * What a loop looks at between steps (parameters, metrics) must be that of the step it is at. So a launch makes at most
- * as many steps as the most modest of the engines was asked for, and none starts before every engine has handed out the
- * steps of the one before and was asked again.
+ * A training loop that reads parameters and metrics between steps must see those of its own step. So a launch makes the
+ * least number of steps that any engine requested, and starts only after every engine has returned all steps of the
+ * previous launch and was called again.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,13 +15,14 @@
 
 static const double LAUNCH_SECONDS = 0.2; /* about, at most */
 
-/* Launches of wide models in the stream at once: about as many as a driver takes before it blocks its caller, who has
- * batches to make meanwhile. */
+/* Most launches of wide models in the stream at once, about the number at which a driver blocks its caller; the caller
+ * makes batches meanwhile. */
 enum { MOST_LAUNCHES = 1024 };
 
 /* --- failures --------------------------------------------------------------------------------------------------- */
 
-/* The step after those that are ready has failed: `failed` and `why` are written. The others go on without. */
+/* Records that the step after the finished ones has failed, whose `failed` and `why` are set, and removes the engine
+ * from training. */
 static void fail_engine(lh_cuda_engine *engine, lh_status status) {
     engine->failure = status;
     lh_cuda_leave(engine);
@@ -193,8 +194,8 @@ static lh_step_metrics metrics_of(const lh_cuda_fleet *fleet, const lh_cuda_prep
     };
 }
 
-/* Makes the gradient of a step that failed again, where products of a wide model's later steps have overwritten it;
- * parameters are still those that it had. */
+/* Recomputes the gradient of a failed step of a wide model, which products of later steps have overwritten; the
+ * parameters are still those of the failed step. */
 static lh_status make_again(lh_cuda_fleet *fleet, int column, int count, int index, lh_error *error) {
     if (fleet->library == NULL || index + 1 == count) return LH_OK;
     return start_wide_step(fleet, column, count, index, error);
@@ -243,8 +244,8 @@ static lh_status take_all(lh_cuda_fleet *fleet, int count, double seconds, lh_er
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-/* Steps of the next launch, as far as time and room go. The times of steps differ with their lengths: where a watchdog
- * ends a launch of seconds, the slowest so far counts, and launches at most double. */
+/* The number of steps of the next launch, limited by time and memory. Steps of different lengths take different times:
+ * with a watchdog the slowest step so far counts, and launches at most double. */
 static int steps_at_once(const lh_cuda_fleet *fleet) {
     int room = fleet->ring.capacity / 2;
     if (fleet->library != NULL)
@@ -273,7 +274,7 @@ static lh_status launch(lh_cuda_fleet *fleet, lh_error *error) {
     return status == LH_OK ? take_all(fleet, count, seconds, error) : status;
 }
 
-/* From the end: engines are asked in turn, and the last ones are those that were not. */
+/* Whether all engines wait for steps; searches from the end, because engines are called in turn. */
 static bool all_ask(const lh_cuda_fleet *fleet) {
     for (int i = fleet->active_count - 1; i >= 0; i--)
         if (fleet->active[i]->engine.ready > 0 || fleet->active[i]->wish == 0) return false;

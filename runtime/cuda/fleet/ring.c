@@ -1,5 +1,5 @@
-/* Batches of the steps to come, made by threads of the host while a launch runs. Everything in a batch is a pure
- * function of seed and step, so what was made too early or for nothing is thrown away without a trace. */
+/* Batches of future steps, made by host threads while a launch runs. A batch is a pure function of seed and step, so
+ * unused batches can be dropped without effect on results. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,7 +176,7 @@ void lh_cuda_ring_clear(lh_cuda_fleet *fleet) {
     ring->columns = fleet->active_count;
 }
 
-/* Task length and examples of a step, and its description for the device. */
+/* Chooses the task length and examples of a step, and describes the step for the device. */
 static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
     const lh_spec *spec = fleet->spec;
     lh_cuda_ring *ring = &fleet->ring;
