@@ -1,8 +1,8 @@
--- The lines of an attention: pairs of a query and a key that lie on a straight line, and what their scores gain.
+-- The lines of an attention: pairs of a query and a key on a straight line, and the gain of their scores.
 --
--- Input: a node of the spec; the model's heads, nil where they are wrong; report(node, field, what, expected). Output:
--- M.read's list of { head, direction, line, value }, sorted by the first three, the same for the same lines in any
--- order; or nil after errors. Invariants: no line stands twice; integers but for the value, a float up to LARGEST.
+-- Input: a node of the spec; the model's heads, nil if they are invalid; report(node, field, what, expected). Output:
+-- M.read's list of { head, direction, line, value }, sorted by the first three, so that equal lines in any order give
+-- equal lists; or nil after errors. Invariants: no line occurs twice; integers except the value, a float up to LARGEST.
 
 local LARGEST = require("facets.lines").LARGEST
 local lists = require("base.lists")

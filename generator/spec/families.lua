@@ -1,8 +1,9 @@
--- Families of attentions: which ones a model has, and what holds for each.
+-- Families of attentions: the families of a model, and the settings of each.
 --
--- In the resolved spec, facets that stand directly in `encoding` hold for all families of a model; encoding.<family>
--- has those alone that differ, each whole; one that is off there says so: the kind that stays out elsewhere, a score
--- "none". What is added to the embedding is no attention's. In a spec they hold for fewer: inherit.lua.
+-- In the resolved spec, facets directly in `encoding` hold for all families of a model; encoding.<family> has only the
+-- facets that differ, each whole. A facet that is off only there states the kind that is left out elsewhere; a score
+-- states "none". The encoding added to the embedding belongs to no attention. In a spec they hold for fewer:
+-- inherit.lua.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -22,7 +23,7 @@ function M.kinds(name)
   return lists.map(MODELS, function(kind) return lists.has(kind.families, name) and kind.name or nil end)
 end
 
--- The families of a model's section, by their names, in order; nil where it is not known what it is.
+-- The families of a model's section, by their names, in order; nil if the kind is unknown.
 function M.of(model)
   local kind = model and lists.find(MODELS, function(one) return one.name == model.kind end)
   return kind and lists.map(kind.families, function(name)
@@ -30,14 +31,14 @@ function M.of(model)
   end)
 end
 
--- The path of what a family has of all.
+-- The path of a family's field in the facets of all families.
 function M.of_all(path)
   local name, below = path:match("^encoding%.(%l+)%.(.*)$")
   return M.is_name[name] and "encoding." .. below or path
 end
 
--- Whether no query of the family sees a key at a positive distance, by the mask of this encoding or by what the family
--- is. Differences of unsorted positions have both signs.
+-- Whether no query of the family sees a key at a positive distance, by the mask of this encoding or by the family's
+-- nature. Differences of unsorted positions have both signs.
 function M.is_causal(model, name, encoding)
   local mask, positions = encoding.mask, encoding.positions or {}
   if positions.reading == "difference" and positions.sorted == false then
@@ -51,7 +52,7 @@ function M.layers(model, name)
   return name == "encoder" and model.encoder_layers or name ~= "self" and model.decoder_layers or model.layers
 end
 
--- Whether a facet is off, and therefore left out: it holds nothing but the kind that means off.
+-- Whether a facet is off, and therefore left out: it holds only the kind that means off.
 local function is_off(facet, value)
   local page = pages.at[facet] or {}
   if page.is_off then
@@ -60,7 +61,7 @@ local function is_off(facet, value)
   return page.off ~= nil and canonical.text(value) == canonical.text(page.off)
 end
 
--- The facets of one family, and what the embedding adds.
+-- The facets of one family, and the encoding added to the embedding.
 function M.encoding(encoding, name)
   local own, given = lists.merged(encoding), M.is_name[name] and encoding[name] or {}
   for _, family in ipairs(M.NAMES) do
@@ -83,7 +84,7 @@ local function same(a, b)
   return canonical.text({ a }) == canonical.text({ b })
 end
 
--- The facets of a family's whole encoding that differ from those that hold for all; nil where none do.
+-- The facets of a family's whole encoding that differ from the shared ones; nil if none do.
 local function differing(encoding, own)
   local differs = {}
   for _, facet in ipairs(M.FACETS) do
@@ -98,9 +99,9 @@ local function differing(encoding, own)
   return next(differs) and differs or nil
 end
 
--- Leaves in encoding.<family>, which has every facet of the family, those that differ. shared: by the names of families
--- that have no table there, what became of the score that holds for all, and positions that are read in another way.
--- given: the names of families with a table in the spec; the score of all is that of the first other one.
+-- Removes from encoding.<family>, which has every facet of the family, all that do not differ. shared: by the names of
+-- families without a table there, the form that the shared score took, and positions with another reading. given: the
+-- names of families with a table in the spec; the shared score is that of the first other family.
 function M.settle(encoding, names, shared, given)
   local first = lists.any(names, function(name)
     local made = shared[name] or not given[name] and encoding[name]

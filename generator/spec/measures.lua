@@ -1,6 +1,6 @@
--- Metrics: what lines of eval.jsonl measure of a model's answers, and what a score of each is called.
+-- Metrics: the measures of a model's answers in lines of eval.jsonl, and the names of their scores.
 --
--- M.of: by name { title, many, unit, factor, form, higher, guessed }: title, and that of many, in the middle of a
+-- M.of: by name { title, many, unit, factor, form, higher, guessed }: title, and its plural, in the middle of a
 -- sentence; unit of a score, which is the mean of the lines times factor; form, of string.format; higher: more is
 -- better; guessed: a task's chance and baseline are numbers of this metric. M.NAMES are all names, the first the score
 -- of generative models.

@@ -1,4 +1,4 @@
-"""Longhand from Python: what to train, training it, and what came of it.
+"""Longhand from Python: write specs, train models, read the results.
 
     import longhand
     from longhand import functions as f
@@ -17,7 +17,8 @@
     with longhand.Tensors("checkpoint.safetensors") as tensors:
         weight = tensors["output.weight"]                  # [width][classes]
 
-Python 3.9 or later and nothing else. Reading needs no Longhand: this folder can be copied. docs/python.md is the guide.
+The package needs only Python 3.9 or later. Reading runs needs no Longhand: a copy of this folder is enough.
+docs/python.md is the guide.
 """
 
 from .commands import Report, Trainer, build, compare, estimate, plan, report, sweep, train

@@ -36,7 +36,7 @@ def _flags(given):
 
 
 class Trainer:
-    """A trainer that was built: one file, which needs nothing of Longhand or Python."""
+    """A compiled trainer: one file, which needs neither Longhand nor Python."""
 
     def __init__(self, path):
         self.path = pathlib.Path(path).absolute()
@@ -48,7 +48,7 @@ class Trainer:
         return f"Trainer({str(self.path)!r})"
 
     def run(self, verb, *, progress=None, **flags):
-        """Runs a verb of it and returns what it printed: run("eval", checkpoint=FILE, lengths=range(41, 81))."""
+        """Runs a verb of the trainer and returns its output: run("eval", checkpoint=FILE, lengths=range(41, 81))."""
         return launcher.run([self, verb, *_flags(flags)], progress)
 
     def info(self):
@@ -71,7 +71,7 @@ def build(spec, *, set=None, progress=None, **flags):
 
 
 def _states(folder):
-    """Times and inodes of run.json files by path: they change when a run is worked on."""
+    """Times and inodes of run.json files by path: they change when a trainer works on a run."""
     return {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in pathlib.Path(folder).glob("*/run.json")}
 
 
@@ -106,13 +106,13 @@ def sweep(study, *, scale=None, out="runs", set=None, progress=None, **flags):
 
 
 def estimate(study, *, scale=None, out="runs", set=None, progress=None, **flags):
-    """The text of `sweep --dry-run`: how long the missing runs of a study would take here."""
+    """The text of `sweep --dry-run`: the time that the missing runs of a study would take here."""
     return launcher.call(["sweep", specs.word(study), *_flags({"scale": scale, "out": out}), *specs.sets(set),
                           *_flags(flags), "--dry-run"], progress)
 
 
 class Report:
-    """A report that was written.
+    """A written report.
 
     text    its tables, as on a terminal
     folder  where its files are
@@ -132,7 +132,7 @@ class Report:
 
 
 def report(root, *, study=None, scale=None, out=None, progress=None):
-    """Tables and curves of a folder of runs: a Report. What could not be read or drawn is told in a warning."""
+    """Tables and curves of a folder of runs: a Report. A warning lists what could not be read or drawn."""
     words = ["report", root, *_flags({"study": study and specs.word(study), "scale": scale, "out": out})]
     try:
         return Report(launcher.call(words, progress))

@@ -2,11 +2,11 @@
 
 
 class LonghandError(Exception):
-    """A file is missing, damaged, or not what it should be; or what was asked for cannot be done."""
+    """A file is missing, damaged or invalid; or a request cannot be fulfilled."""
 
 
 class LonghandWarning(UserWarning):
-    """Something was left out, and the rest goes on."""
+    """Something was left out, and the call continues."""
 
 
 class CommandError(LonghandError):
@@ -14,8 +14,8 @@ class CommandError(LonghandError):
 
     command  its words
     code     its exit code; below 0 the signal that ended it
-    output   what it printed
-    said     what it wrote to stderr
+    output   its standard output
+    said     its standard error
     """
 
     def __init__(self, message, command=(), code=None, output="", said=""):
@@ -32,17 +32,17 @@ class UsageError(CommandError):
 
 
 class MachineError(CommandError):
-    """Exit code 4: something is missing here: a compiler, a package, a GPU, room on the disk."""
+    """Exit code 4: something is missing here: a compiler, a package, a GPU, space on the disk."""
 
 
 class StoppedError(CommandError):
-    """Exit code 75: stopped by a signal, with what is done on the disk; the same call with resume=True goes on."""
+    """Exit code 75: stopped by a signal. Finished work is on the disk; the same call with resume=True continues."""
 
 
 class SpecError(InputError):
     """Errors that `longhand check` finds in a spec.
 
-    errors  each a dict: what; and where they apply field, path, line, col, expected, hint, notes
+    errors  a dict for each: what; and, if they apply, field, path, line, col, expected, hint, notes
     field, hint     of the first error, or None
     """
 

@@ -38,7 +38,7 @@ def _measures(line):
 
 
 def _clock(run):
-    """When a line was written: seconds of training behind the start of the run; None where it does not say."""
+    """The time of a line: seconds of training after the start of the run; None if the line has none."""
     try:
         text = str(run.info["started"]).replace("Z", "+00:00")
         started = datetime.datetime.fromisoformat(text).timestamp()

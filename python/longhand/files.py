@@ -1,5 +1,5 @@
-"""Files of runs, which somebody else may have written, as far as ./longhand itself believes them: regular files of
-bounded size, and lines of JSON that have what they must. Nothing is written or deleted through a link.
+"""Files of runs, which somebody else may have written. The checks are those of ./longhand: regular files of bounded
+size, and lines of JSON with valid fields. Nothing is written or deleted through a link.
 """
 
 import json
@@ -16,7 +16,7 @@ LONGEST_LINE = 65536
 
 
 def open_file(path, largest=None):
-    """A regular file, open to be read as bytes: no pipe, which would be waited for, and no device."""
+    """Opens a regular file to read bytes. A pipe, which could block, and a device are refused."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
@@ -32,7 +32,7 @@ def open_file(path, largest=None):
 
 
 def decode(text):
-    """JSON of somebody else's; a ValueError where it is none, or nested too deep to be read."""
+    """Decodes JSON of unknown origin; raises ValueError if it is invalid or nested too deep."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -55,7 +55,7 @@ def _numbers(value):
     return isinstance(value, dict) and all(map(_number, value.values()))
 
 
-# Types of the fields of lines that are used here. Other fields may hold anything.
+# Types of the used fields of lines. Other fields may hold anything.
 FIELDS = {"step": (_is(int), "a whole number"), "split": (_is(str), "a text"), "set": (_is(str), "a text"),
           "decoding": (_is(str), "a text"), "by": (_numbers, "numbers by name"), "beyond": (_texts, "a list of texts"),
           "novel": (_is(bool), "true or false"), "seed": (_is(int), "a whole number"), "seconds": (_number, "a number")}

@@ -22,7 +22,7 @@ LAST_LINES = 200  # lines of stderr that an exception shows
 
 
 def _installed_from():
-    """The folder that pip was given, as it records it (PEP 610)."""
+    """The folder that pip installed from, as pip records it (PEP 610)."""
     try:
         record = importlib.metadata.distribution("longhand").read_text("direct_url.json")
         url = urllib.parse.urlsplit(json.loads(record or "{}").get("url", ""))
@@ -32,7 +32,7 @@ def _installed_from():
 
 
 def root():
-    """The folder of Longhand, where ./longhand lies."""
+    """The folder of Longhand, which contains ./longhand."""
     given = os.environ.get("LONGHAND_ROOT")
     package, installed = pathlib.Path(__file__).resolve().parents[1], _installed_from()
     places = [pathlib.Path(given)] if given else [package.parent, *([installed.parent] if installed else [])]
@@ -44,12 +44,12 @@ def root():
 
 
 def show(line):
-    """A line of progress, to stderr: what is done with it unless told otherwise."""
+    """Prints a line of progress to stderr: the default."""
     print(line, file=sys.stderr, flush=True)
 
 
 def quiet(_):
-    """Does nothing with a line of progress."""
+    """Ignores a line of progress."""
 
 
 def _pass_on(process, progress, last):
@@ -77,7 +77,7 @@ def _end(process, progress, last):
 
 
 def _start(command, output):
-    """A session of its own: Ctrl-C reaches the command once, through us."""
+    """Starts a command in a new session: Ctrl-C reaches it once, through us."""
     try:
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE,
                                 start_new_session=True, encoding="utf-8", errors="replace")

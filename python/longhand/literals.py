@@ -1,4 +1,4 @@
-"""Names, numbers and texts of Lua: what values (lua.py) and formulas (tracing.py) are both written with."""
+"""Names, numbers and texts of Lua, for values (lua.py) and formulas (tracing.py)."""
 
 import math
 import numbers
@@ -35,7 +35,7 @@ def number(n):
 
 
 def literal(given):
-    """The text of a number, a truth value or a string; None for what is none of these."""
+    """The text of a number, a truth value or a string; None for other values."""
     if isinstance(given, str):
         return text(given)
     return number(given) if isinstance(given, (bool, numbers.Real)) else None

@@ -1,11 +1,11 @@
-"""Python's values as Lua text, laid out as a person would.
+"""Python's values as Lua text, in a readable layout.
 
     None                        an error: a field that is absent is left out
     bool, int, float, str       themselves; numpy's numbers, too
     list, tuple, numpy arrays   { 1, 2 }
     dict                        { name = value }
     Table(1, 40, step=3)        { 1, 40, step = 3 }
-    range(1, 41)                { 1, 40 }: the lengths that it goes over; range(20, 201, 20) is { 20, 200, step = 20 }
+    range(1, 41)                { 1, 40 }: the lengths in the range; range(20, 201, 20) is { 20, 200, step = 20 }
     a function                  a formula, traced (tracing.py)
 """
 
@@ -25,7 +25,7 @@ class Table:
 
 
 def table_of(given, path):
-    """A value that stands for a table as a Table, else None."""
+    """The Table of a value that represents a table, else None."""
     if isinstance(given, Table):
         return given
     if isinstance(given, range):
@@ -40,7 +40,7 @@ def table_of(given, path):
 
 
 def value(given, path="", indent=0, used=0):
-    """The text of a value; `path` names it in messages, `used` are the columns of its line that are taken."""
+    """The text of a value; `path` names it in messages, `used` counts the columns before it in its line."""
     if hasattr(given, "tolist"):
         given = given.tolist()
     written = literal(given)
@@ -68,7 +68,7 @@ def _parts(table, path, indent):
 
 
 def _table(table, path, indent, used):
-    """In one line where there is room, else a field per line."""
+    """The text of a table: one line if it fits, else a field per line."""
     parts = _parts(table, path, indent + 2)
     if not parts:
         return "{}"
@@ -82,7 +82,7 @@ def _table(table, path, indent, used):
 
 
 def _filled(words, indent):
-    """A list as lines that are full."""
+    """The items of a list, in filled lines."""
     lines, line = [], " " * indent
     for word in words:
         if len(line) + len(word) + 1 > WIDTH and line.strip():

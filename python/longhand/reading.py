@@ -83,7 +83,7 @@ class Run:
 
         Splits of sampled tasks are in_distribution (a training length), between (none, but shorter than the longest)
         and beyond, also in lines of trainers that still called them train and test; validation is a stream of its own.
-        Of finite data a split is a set: train, test or validation."""
+        With dataset files a split is a set: train, test or validation."""
         lines = self._with_new_splits(read_run_lines(self.path, "eval.jsonl"))
         for line in lines if self.generative else []:
             if "decoding" not in line:
@@ -101,12 +101,12 @@ class Run:
 
     @property
     def generative(self):
-        """Whether the model answers token by token: a decoder, an encoder-decoder, a network of one's own like them."""
+        """Whether the model answers token by token: a decoder, an encoder-decoder, or a user's similar network."""
         model = self.spec.get("model") if isinstance(self.spec, dict) else None
         return isinstance(model, dict) and model.get("kind", "encoder") != "encoder"
 
     def _decoding(self, lines):
-        """The decoding whose lines count; None of models that are no generative ones."""
+        """The decoding whose lines count; None for models that are not generative."""
         if not self.generative:
             return None
         wanted = (self.spec.get("eval") or {}).get("decoding") or "greedy"
@@ -132,7 +132,7 @@ class Run:
 
 
 def _call_teacher_forced(line):
-    """Older lines of generative models call that accuracy."""
+    """Renames the teacher-forced accuracy, which older lines of generative models call accuracy."""
     if "accuracy_teacher_forced" not in line and "accuracy" in line:
         line["accuracy_teacher_forced"] = line.pop("accuracy")
 
@@ -161,7 +161,7 @@ class Rows(list):
     """A table: flat dicts, one per row. Rows of different runs may have different keys."""
 
     def columns(self):
-        """Keys of all rows, in the order in which they first come."""
+        """Keys of all rows, in the order of their first occurrence."""
         return list(dict.fromkeys(key for row in self for key in row))
 
     def where(self, **values):
@@ -266,7 +266,7 @@ def runs(root, study=None, scale=None):
 
 
 def _numbers(names):
-    """Names of an axis' values as numbers, where all of them are such as they stand."""
+    """Names of an axis' values as numbers, if all of them are numbers in their usual form."""
     for kind, text in (int, str), (float, "{:.14g}".format):
         try:
             numbers = [kind(name) for name in names]
@@ -278,7 +278,7 @@ def _numbers(names):
 
 
 def _of_study(found, root, study, scale):
-    """The runs that a study has, told their axes. `export csv` knows them: the generator expands studies."""
+    """The runs of a study, with their axes, from `export csv`: only the generator expands studies."""
     words = ["export", "csv", root, "--study", specs.word(study)] + (["--scale", scale] if scale else [])
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "runs.csv")
@@ -303,7 +303,7 @@ def _of_study(found, root, study, scale):
 
 
 def place_of(path):
-    """The name of a run that no other run has: (id, digest, run)."""
+    """The unique name of a run: (id, digest, run)."""
     return tuple(os.path.abspath(path).split(os.sep)[-3:])
 
 

@@ -1,4 +1,4 @@
-"""An experiment, written in Python and kept as the Lua file that a person would have written."""
+"""An experiment, written in Python and stored as a readable Lua file."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from .lua import Table
 
 
 class File:
-    """A table that is kept as a Lua file: what Spec and Study have in common."""
+    """A table that is stored as a Lua file: the common base of Spec and Study."""
 
     kind = "file"
 
@@ -73,7 +73,7 @@ SECTIONS = {"task": "kind", "encoding": "use", "model": "use", "train": "use", "
 
 
 def _fragment(field, given):
-    """A fragment of a spec where a field has a value; a text for a whole section is the preset of that name."""
+    """A fragment of a spec that sets a field; a text for a whole section is the preset of that name."""
     if field in SECTIONS and isinstance(given, str):
         given = {SECTIONS[field]: given}
     for name in reversed(field.split(".")):
@@ -82,7 +82,7 @@ def _fragment(field, given):
 
 
 def _axis(name, values):
-    """An axis as a study's file has it."""
+    """An axis in the form of a study's file."""
     if isinstance(values, dict):
         return {"name": name, "values": [{"name": value, "spec": spec} for value, spec in values.items()]}
     if not isinstance(values, (list, tuple, range)) and not hasattr(values, "tolist"):

@@ -71,7 +71,7 @@ class Tensors(Mapping):
         return header
 
     def _check(self, name):
-        """The last byte of a tensor whose entry makes sense."""
+        """The last byte of a tensor, after a check of its entry."""
         try:
             entry = self._entries[name]
             kind, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
@@ -114,11 +114,11 @@ class Tensors(Mapping):
         return tuple(self._entries[name]["shape"])
 
     def dtype(self, name):
-        """Type of a tensor's elements, as safetensors calls it: "F32"."""
+        """Type of a tensor's elements, as named by safetensors: "F32"."""
         return self._entries[name]["dtype"]
 
     def close(self):
-        """Lets go of the file once no tensor of it is in use."""
+        """Closes the file once none of its tensors is in use."""
         self._bytes = memoryview(b"")
         self._entries = {}
         self._map = None
@@ -162,7 +162,7 @@ class Trace(Tensors):
         return name, "tokens" if "tokens" in (name, site) else "activations"
 
     def _at(self, length, site, kind, outputs):
-        """A tensor by its site, or by the number of it among those of its kind."""
+        """A tensor by its site, or by its number among the sites of its kind."""
         if isinstance(site, int):
             sites = self.sites(length, kind, outputs)
             if not 0 <= site < len(sites):
@@ -181,7 +181,7 @@ class Trace(Tensors):
         return self._named(length, outputs, "answers")
 
     def targets(self, length, outputs=None):
-        """Right answers, [examples][outputs], -1 where the answer is not known or does not count."""
+        """Right answers, [examples][outputs], -1 for answers that are unknown or do not count."""
         return self._named(length, outputs, "targets")
 
     def attention(self, length, layer, outputs=None):
@@ -193,6 +193,6 @@ class Trace(Tensors):
         return self._at(length, layer, "scores", outputs)
 
     def activations(self, length, layer=None, outputs=None):
-        """Output of a layer, without one the embedding: [examples][T][width]; or that of a site, by its name."""
+        """Output of a layer, or of a site by its name: [examples][T][width]; without a layer the embedding."""
         site = 0 if layer is None else layer + 1 if isinstance(layer, int) else layer
         return self._at(length, site, "activations", outputs)

@@ -1,4 +1,4 @@
-"""A score written as a Python function, as the Lua function that stands in a spec.
+"""Converts a score from a Python function to the Lua function of a spec.
 
 The function is called once, with an object that holds symbols in the place of numbers; operators and the functions of
 longhand.functions make nodes of them, and what comes back is written as Lua. Names of Python's local variables become
@@ -113,7 +113,7 @@ class Symbols:
 
 
 class Body:
-    """A function that a sum was given: its index, what it returns, and the names of its local variables."""
+    """The function of a sum: its index, its result, and the names of its local variables."""
 
     def __init__(self, f):
         self.index = Traced("index", _parameter(f, "m"), ())
@@ -168,7 +168,7 @@ def _below(node):
 
 
 def _inner_first(root):
-    """Every node below the root once, behind all that it is made of."""
+    """Every node below the root once, after all its parts."""
     order, seen, stack = [], set(), [(root, False)]
     while stack:
         node, done = stack.pop()
@@ -182,7 +182,7 @@ def _inner_first(root):
 
 
 class Writer:
-    """Writes what a function returned as Lua: its local variables, then the expression."""
+    """Writes the result of a function as Lua: its local variables, then the expression."""
 
     def __init__(self, root, symbols, names):
         self.symbols, self.names = symbols, names
@@ -192,7 +192,7 @@ class Writer:
             self._look(node)
 
     def _look(self, node):
-        """Counts who uses the parts of a node, and which indices it is in terms of."""
+        """Counts the uses of a node's parts, and records the indices that it depends on."""
         free = {id(node)} if isinstance(node, Traced) and node.kind == "index" else set()
         for inner in _below(node):
             self.uses[id(inner)] = self.uses.get(id(inner), 0) + 1
@@ -215,7 +215,7 @@ class Writer:
         return free
 
     def body(self, index, name, result):
-        """The lines of a function; name: of its argument."""
+        """The lines of a function; name: the name of its argument."""
         self.scopes.append((index, []))
         text = "nil" if result is None else self.text(result, 0, whole=True)
         return [*self.scopes.pop()[1], f"return {text}"]
@@ -226,7 +226,7 @@ class Writer:
                 and (id(node) in self.names or self.uses.get(id(node), 0) > 1))
 
     def text(self, node, level, whole=False):
-        """An expression, in parentheses where it binds less tightly than level; whole: all that is returned."""
+        """An expression, in parentheses if it binds less tightly than level; whole: it is the whole result."""
         if self.is_local(node) and not (whole and self.uses.get(id(node), 0) == 0):
             return self.known.get(id(node)) or self._declare(node)
         text, binds = self._bare(node)
@@ -242,7 +242,7 @@ class Writer:
         return name
 
     def _bare(self, node):
-        """Text, and how tightly it binds."""
+        """The text of a node, and how tightly it binds."""
         if isinstance(node, Body):
             return self._function(node), PRIMARY
         if hasattr(node, "tolist"):
@@ -292,7 +292,7 @@ class Writer:
 
 
 def _filled(pieces):
-    """The pieces of a chain side by side, in lines of some length."""
+    """The pieces of a chain, filled into lines."""
     lines = pieces[:1]
     for piece in pieces[1:]:
         if len(lines[-1].rpartition("\n")[2]) + len(piece.partition("\n")[0]) < LONGEST:

@@ -1,7 +1,8 @@
 -- Predicates of a resolved spec in addition to those of facets (facets/placement.lua), for conditions on more than one
 -- field.
 --
--- Input: the resolved spec; defaults of fields ask while it is being resolved, when a later section may be missing.
+-- Input: the resolved spec. Defaults of fields call these predicates during resolution, when a later section may be
+-- missing.
 
 local lists = require("base.lists")
 
@@ -9,7 +10,7 @@ local at = lists.at
 
 local M = {}
 
--- Whether the model has attention in which no query may see what is behind it, whatever the encoding's mask says.
+-- Whether the model has attention in which no query may see keys behind it, whatever the encoding's mask.
 function M.is_causal(resolved)
   local kind = at(resolved, "model.kind")
   return kind == "decoder" or kind == "encoder_decoder"
@@ -20,7 +21,7 @@ function M.decays(resolved)
   return (at(resolved, "train.optimizer.weight_decay") or 0) > 0
 end
 
--- How long the learning rate falls, as the spec counts it: { steps } or { epochs }; nil where it does not.
+-- The duration of the learning rate's fall, as the spec counts it: { steps } or { epochs }; nil if it is constant.
 function M.falls_over(resolved)
   local train = resolved.train
   if not train.schedule or train.schedule.kind == "constant" then
@@ -29,7 +30,7 @@ function M.falls_over(resolved)
   return { steps = train.steps, epochs = train.epochs }
 end
 
--- The rates at which something is dropped out in training, each with its field; the embedding has one, in two fields.
+-- The dropout rates in training, each with its field; the embedding has one rate, in two fields.
 function M.dropouts(resolved)
   local model, additive = resolved.model, resolved.encoding.additive
   local of_model = model.embedding_dropout ~= nil
@@ -42,7 +43,7 @@ function M.dropouts(resolved)
   }
 end
 
--- How much the standard deviations of eval.by.noise are: "absolute", "relative"; nil: embeddings have no noise.
+-- The unit of the standard deviations in eval.by.noise: "absolute", "relative"; nil: embeddings have no noise.
 function M.noise(resolved)
   return at(resolved, "eval.by.noise") and (resolved.eval.noise or "absolute") or nil
 end

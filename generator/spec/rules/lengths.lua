@@ -1,6 +1,6 @@
--- Sequences of training and evaluation: how long they are, and what is not made for the longest.
+-- Sequences of training and evaluation: their lengths, and limits on the longest.
 --
--- Input: the context of validate.lua, of which fields may be missing; say (say.lua). Output: M.limit's errors;
+-- Input: the context of validate.lua, in which fields may be missing; say (say.lua). Output: M.limit's errors;
 -- M.longest_tokens and M.longest_streams of a context without errors.
 
 local lists = require("base.lists")
@@ -39,7 +39,7 @@ local function tokens_text(hit)
     or ("length %d, a sequence of %d tokens,"):format(hit.n, hit.tokens)
 end
 
--- All places in a spec that give lengths: { { path, lengths }, ... }; those that were wrong are left out.
+-- All lengths in a spec: { { path, lengths }, ... }; invalid ones are left out.
 local function all_lengths(resolved)
   return lists.map({ "train.lengths", "eval.lengths", "eval.during.lengths" }, function(path)
     local lengths = lists.at(resolved, path)
@@ -47,8 +47,8 @@ local function all_lengths(resolved)
   end)
 end
 
--- Every sequence of training and evaluation fits the limit at `path`: its value, and `beyond` tokens more. what: has
--- the limit; why; and the way out.
+-- Checks that every sequence of training and evaluation fits the limit at `path`: `value` tokens and `beyond` more.
+-- what: the object of the limit; why: its reason; way_out: a remedy.
 function M.limit(context, say, path, value, what, why, way_out, beyond)
   local facts = context.task
   if not facts or not value then
@@ -98,7 +98,7 @@ function M.longest_streams(context)
   return longest
 end
 
--- Tokens of the longest sequence that a spec names; 0 where files have them.
+-- Tokens of the longest sequence that a spec names; 0 if files have the lengths.
 function M.longest_tokens(context)
   return not context.task.data and math.max(table.unpack(M.longest_streams(context))) or 0
 end

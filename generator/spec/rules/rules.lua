@@ -1,8 +1,8 @@
--- The rules between fields: what no single field can know.
+-- The rules between fields, which no single field can check.
 --
--- Input: the context of validate.lua: resolved (fields that were wrong are nil), origins by path, task, diagnostics.
--- Output: errors in diagnostics; a list of warnings as text. Invariants: changes nothing; a rule whose fields are
--- missing or wrong is silent, since that has been said.
+-- Input: the context of validate.lua: resolved (invalid fields are nil), origins by path, task, diagnostics. Output:
+-- errors in diagnostics; a list of warnings as text. Invariants: changes nothing; a rule whose fields are missing or
+-- invalid is silent, since these have been reported.
 
 local axes = require("spec.task.axes")
 local decoding = require("spec.rules.decoding_rules")
@@ -83,7 +83,7 @@ local function device_products(context, say)
   end
 end
 
--- Distances that are drawn are those of one sequence.
+-- Refuses drawn distances in cross-attention: they are those of one sequence.
 local function cross_reading(context, say)
   local wanted = context.read_otherwise
   if wanted then
@@ -100,7 +100,7 @@ local STREAMS = { encoder = { "source" }, decoder = { "target" }, cross = { "tar
 
 local SHARED_BY_SEQUENCE = { "max_position", "range", "sorted" }
 
--- A sequence of a stream has one draw of its own, whoever reads it. readers: of each stream, { path, positions }.
+-- Checks that a sequence of a stream has one draw for all its readers. readers: of each stream, { path, positions }.
 local function one_draw(say, readers)
   for _, stream in ipairs({ "source", "target" }) do
     local first
@@ -146,7 +146,7 @@ local function readout(context, say)
   end
 end
 
--- Rows of a linear embedding are no vectors of tokens.
+-- Refuses tied weights with a linear embedding, whose rows are no vectors of tokens.
 local function tied(context, say)
   local model = context.resolved.model
   if model.tied and model.embedding == "linear" then
@@ -155,7 +155,7 @@ local function tied(context, say)
   end
 end
 
--- Whoever takes the draw that a sequence has for itself, by stream: { path, positions }.
+-- The readers of a sequence's own draw, by stream: { path, positions }.
 local function takers(context)
   local resolved = context.resolved
   local by_stream = { source = {}, target = {} }
@@ -175,7 +175,8 @@ local function takers(context)
   return by_stream
 end
 
--- A rate that falls does so behind its warm-up. How many steps epochs have, the trainer finds out, and says the same.
+-- Checks that a rate falls after its warm-up. With epochs only the trainer knows the number of steps, and makes the
+-- same check.
 local function schedule(context, say)
   local train = context.resolved.train
   local warmup, steps = train.schedule and train.schedule.warmup, train.steps

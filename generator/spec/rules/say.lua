@@ -1,14 +1,14 @@
--- How rules speak: errors, notes and warnings about the fields of those for whom a facet stands.
+-- Reporting functions of rules: errors, notes and warnings about the fields of the families that use a facet.
 --
--- Input: a context of family_facets.lua, or of validate.lua; warnings, a list that warnings go to, where rules warn.
+-- Input: a context of family_facets.lua, or of validate.lua; warnings, a list that gets warnings, for rules that warn.
 -- Output of M.of, the functions
 --   named(path), place(path)   as in family_facets.lua
---   add(paths, record)         an error at the first of the paths that was written somewhere; the first names the field
---   note(path, value)          a note on what a field is, for a record's notes
+--   add(paths, record)         an error at the first of the paths that the user wrote; the first path names the field
+--   note(path, value)          a note on a field's value, for a record's notes
 --   refuse(path, other, value, record)   an error at `path` with a note on the other field, which has the value
 --   warn(text)                 a warning, once
---   is_inherited(path)         whether a family has what it has there from what stands directly in encoding, of which
---                              enough is said
+--   is_inherited(path)         whether a family inherits a field from the facets directly in encoding, which are
+--                              reported already
 --   limit, longest_tokens, longest_streams   lengths.lua
 
 local family_facets = require("spec.rules.family_facets")
@@ -24,7 +24,7 @@ local function add_reports(say, context)
       record.at = say.place(paths[i]) or record.at
     end
     if record.notes and record.notes[1].at == record.at then
-      record.notes = nil -- the error stands at the value that the note would point to
+      record.notes = nil -- the error is at the value that the note would name
     end
     context.diagnostics:add(record)
   end

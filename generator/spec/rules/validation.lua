@@ -1,7 +1,7 @@
 -- The validation stream of a sampled task: examples and draws of their own, at training lengths (eval.validation).
 --
--- Input: a resolved spec; the facts of its task. Output: what is evaluated after training, and how many of its inputs
--- are expected to occur elsewhere since there are few of them.
+-- Input: a resolved spec; the facts of its task. Output: the evaluation after training, and the expected number of its
+-- inputs that also occur elsewhere, since there are few of them.
 
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
@@ -12,7 +12,7 @@ local M = {}
 M.EXAMPLES = 128 -- per condition, unless given
 local MOST_LENGTHS = 16 -- unless given
 
--- At most MOST_LENGTHS of a rising list, spread evenly, the first and the last among them.
+-- At most MOST_LENGTHS of an ascending list, evenly spread, including the first and the last.
 local function spread(list)
   local count = #list
   if count <= MOST_LENGTHS then
@@ -25,7 +25,7 @@ local function spread(list)
   return chosen
 end
 
--- { lengths, examples }: a rising list, and examples of each; nil where there is none, as with finite data.
+-- { lengths, examples }: an ascending list, and examples of each; nil without validation, as with dataset files.
 function M.of(resolved)
   local given, train = resolved.eval.validation or {}, resolved.train.lengths
   local examples = given.examples or M.EXAMPLES
@@ -36,14 +36,14 @@ function M.of(resolved)
     examples = examples }
 end
 
--- The share of inputs that are expected among `others` more of them, where all are as likely: of inputs that differ in
--- how likely they are it is larger.
+-- The expected share of inputs that occur among `others` more inputs, if all are equally likely; otherwise it is
+-- larger.
 local function expected_share(inputs, others)
   return others / inputs < 1e-6 and others / inputs or 1 - (1 - 1 / inputs) ^ others
 end
 
--- The least shares of validation inputs that training and the evaluation at the end are expected to have as
--- well, means over its lengths: { training, evaluation }. facts: of the task.
+-- The least expected shares of validation inputs that also occur in training and in the final evaluation, means over
+-- its lengths: { training, evaluation }. facts: of the task.
 function M.coincide(resolved, facts)
   local validation, eval = M.of(resolved), lists.set(tasks.lengths(resolved.eval.lengths))
   local seen = resolved.train.batch * resolved.train.steps / #tasks.lengths(resolved.train.lengths)

@@ -23,7 +23,7 @@ local function warn_cadence(resolved, warn)
   local unit = train.cadence == "epochs" and "epoch" or "step"
   local last = train[unit .. "s"]
   if not last then
-    return -- the trainer alone knows how many of them there are
+    return -- only the trainer knows their number
   end
   if train.log_every > last then
     warn(("train.log_every: %d is past the last %s, %d: no metrics will be written"):format(train.log_every, unit,
@@ -41,7 +41,7 @@ end
 
 local MASK_OF_DECODER = { decoder = "encoding.mask", encoder_decoder = "encoding.decoder.mask" }
 
--- A window's right side where nothing to the right is seen.
+-- Warns of a window's right side if nothing to the right is visible.
 local function warn_mask(context, warn)
   local path = MASK_OF_DECODER[context.resolved.model.kind]
   local mask = path and lists.at(context.resolved, path)
@@ -81,7 +81,7 @@ local function warn_dropout(resolved, warn)
   end
 end
 
--- Learned numbers of each attention that no gradient can reach. known: the warnings that say.warn was given.
+-- Warns of learned numbers of each attention that no gradient can reach. known: the warnings of say.warn so far.
 local function warn_unreached(context, own, known)
   local score, model = context.score or {}, context.resolved.model
   for _, name in ipairs(context.holds_for) do

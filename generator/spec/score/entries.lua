@@ -1,10 +1,10 @@
--- The score of an encoding as a spec may write it, brought into one form; and how an encoding is laid upon its parent.
+-- The score of an encoding in the forms that a spec may use, converted to one form; and how an encoding is laid upon
+-- its parent.
 --
 -- Input: tree nodes (tree.lua) of an encoding's table; open(node, field) -> the resolved encoding that a `use` names;
 -- report(node, field, what, expected, hint). Output: an encoding's table whose `score` is a function with `parameters`
--- next to it, or a list of two or more tables { score, parameters }; errors have been reported, and their entries left
--- out.
--- Invariants: changes no node that it is given.
+-- next to it, or a list of two or more tables { score, parameters }; errors are reported, and their entries left out.
+-- Invariants: changes no node of its input.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -26,7 +26,7 @@ local function is_function(node)
   return node ~= nil and type(node.value) == "function"
 end
 
--- A parameter in its long form: a number, a name or a list is short for its values.
+-- A parameter in its long form; a number, a name or a list alone gives its values.
 function M.long_form(node)
   if tree.is_record(node) then
     return node
@@ -41,7 +41,7 @@ local DISPLACES = {
   shape = { "index", "by_distance" }, index = { "shape" },
 }
 
--- One parameter laid upon an inherited one: new values take the place of what it started from.
+-- Lays one parameter upon an inherited one: new values replace the inherited initial values.
 local function lay_parameter(base, over)
   over = M.long_form(over)
   local merged = tree.copy(M.long_form(base))
@@ -121,12 +121,12 @@ local function with_constants(context, node, path, parameters)
   return lay_parameters(parameters, given)
 end
 
--- A table whose one field is called so.
+-- Whether a table has this one field and no other.
 local function has_alone(node, name)
   return tree.is_record(node) and node.fields[name] ~= nil and not tree.strangers(node, { name })()
 end
 
--- The entries that { use = preset, ... } stands for; nil after an error.
+-- The entries of { use = preset, ... }; nil after an error.
 local function open_preset(context, node, path)
   local use = node.fields.use
   local base = context.open(use, path .. ".use")
@@ -154,8 +154,7 @@ local function open_preset(context, node, path)
   return { entry }
 end
 
--- The entries { score, parameters } that one item of a list, or a table in the place of the list, stands for; nil after
--- an error.
+-- The entries { score, parameters } of one item of a list, or of a table that replaces the list; nil after an error.
 local function entries_of(context, node, path)
   if is_function(node) then
     local entry = tree.table(node.origin)
@@ -181,14 +180,14 @@ local function entries_of(context, node, path)
   return { node }
 end
 
--- An encoding's own table with its score in one of the two forms; path: of it.
+-- An encoding's own table with its score in one of the two forms; path: of the table.
 function M.expand(own, context)
   local score = tree.is_table(own) and own.fields.score or nil
   if not tree.is_table(score) then
     return own
   end
   local list, path = {}, context.path .. ".score"
-  if has_alone(score, "kind") and score.fields.kind.value == "none" then -- no score, whatever there was
+  if has_alone(score, "kind") and score.fields.kind.value == "none" then -- no score, whatever it replaces
     local new = tree.copy(own)
     new.fields.score = { origin = score.origin, none = true }
     return new

@@ -1,6 +1,6 @@
 -- The score of an encoding: from the functions of a spec to one formula.
 --
--- Input: the context of validate.lua, after the schema has been applied; the texts of the files; and of what:
+-- Input: the context of validate.lua, after the schema has been applied; the texts of the files; and the owner `of`:
 --   path        "encoding", or of one family of attentions "encoding.cross"
 --   encoding    its table in the resolved spec; layers: of the family; cross: its queries look at another sequence;
 --               causal: they see no key behind them
@@ -140,7 +140,7 @@ local function parameters_in(root)
   return found
 end
 
--- Reports parameters that the formula does not need; those inherited with another score are dropped.
+-- Reports parameters that the formula does not need; unneeded parameters inherited with another score are dropped.
 local function check_used(state, entry, list, node, session)
   local needed = parameters_in(node)
   for _, name in ipairs(canonical.sorted_keys(list)) do
@@ -157,7 +157,7 @@ local function check_used(state, entry, list, node, session)
   end
 end
 
--- One function after the other; false after an error.
+-- Applies one function after another; false after an error.
 local function apply_entries(state, list)
   local good = true
   for _, entry in ipairs(list) do
@@ -192,14 +192,14 @@ local function finish(state, of)
   return formula
 end
 
--- Whether everything is known that a formula needs.
+-- Whether everything that a formula needs is known.
 local function is_ready(resolved, of)
   local positions = of.encoding.positions
   return resolved.model.heads and of.layers and positions and positions.kind
     and (positions.kind ~= "randomized" or positions.max_position)
 end
 
--- Traces the score of a spec: the formula, or nil where there is none or an error.
+-- Traces the score of a spec: the formula, or nil without a score or after an error.
 function M.resolve(context, texts, of)
   local resolved = context.resolved
   local function report(node, path, what, expected, hint)

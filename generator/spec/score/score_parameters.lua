@@ -1,9 +1,9 @@
--- The parameters of a score: from a spec's table to what expression/ir.lua takes.
+-- The parameters of a score: converts a spec's table to the parameters of expression/ir.lua.
 --
 -- Input: a tree node per parameter, and a context: report(node, field, what, expected, hint), which returns nil; heads;
--- causal: no key stands behind its query; largest: number of the precision; room = { values = how many more there may
--- be }. Output: the parameter { name, per, size, first, init, values, learned, outside }, or nil after errors. `values`
--- is complete: one number per (head, index) as far as the parameter has them, row-major, the same in every layer.
+-- causal: no key is behind its query; largest: the largest number of the precision; room = { values = the remaining
+-- number }. Output: the parameter { name, per, size, first, init, values, learned, outside }, or nil after errors.
+-- values is complete: one number per (head, index) as far as the parameter has them, row-major, the same in every layer.
 
 local INIT_TEXT = require("facets.score").INIT_TEXT
 local diagnostics = require("base.diagnostics")
@@ -33,8 +33,8 @@ local function misfit(context, node, path, expected, hint)
   return context.report(node, path, tree.show(node) .. " does not fit here", expected, hint)
 end
 
--- Slopes of ALiBi for any number of heads (Press et al. 2022): 2^(-8 (h + 1) / H) where H is a power of two; else those
--- of the power of two below, then every other one of the next.
+-- Slopes of ALiBi for any number of heads (Press et al. 2022): 2^(-8 (h + 1) / H) if H is a power of two; else those of
+-- the next smaller power of two, then every other one of the next larger.
 function M.alibi_slopes(heads)
   local whole = 1
   while 2 * whole <= heads do
@@ -64,8 +64,8 @@ local function range_of(index)
   end
 end
 
--- Size and first index of what has more than a single value; nil after an error. The third is the size that the spec
--- says, which has more distances than queries see.
+-- Size and first index of a parameter with several values; nil after an error. The third is the size in the spec, which
+-- can include distances that queries do not see.
 local function read_extent(context, fields, path)
   local shape, index, by_distance = fields.shape, fields.index, fields.by_distance
   if by_distance and (by_distance.value ~= true or not index) then
@@ -111,8 +111,8 @@ local function lengths_text(p, whole, heads)
   return "a list of " .. table.concat(words, ", ", 1, #words - 1) .. (#words > 1 and " or " or "") .. words[#words]
 end
 
--- One number per (head, index) from a list of any legal length for rows of `whole` values, of which each has the first
--- p.size; nil if it has none.
+-- One number per (head, index) from a list of any legal length for rows of `whole` values, of which each uses the first
+-- p.size; nil for other lengths.
 local function expand(list, p, whole, heads)
   local rows = has_head(p) and heads or 1
   local count, full = #list, {}
@@ -166,7 +166,7 @@ local function read_spread(context, node, path)
   return { kind = kind, sigma = sigma.value + 0.0 }
 end
 
--- Fills p.init or p.values from the node of either; returns what it filled, nil after an error.
+-- Fills p.init or p.values from the node of either; returns the filled field, nil after an error.
 local function read_start(context, node, path, p, whole)
   if type(node.value) == "number" and p.learned then
     p.init = node.value + 0.0
@@ -207,7 +207,7 @@ local function check_name(context, name, node, path)
   return true
 end
 
--- Whether it is learned: as it says, else as init or values stand; nil after an error.
+-- Whether a parameter is learned: as stated, else by its init or values; nil after an error.
 local function read_learned(context, node, fields, path)
   if fields.init and fields.values then
     return context.report(fields.values, path .. ".values", "conflicts with init",
@@ -233,7 +233,7 @@ local function check_size(context, node, path, numbers)
   return not large or context.report(node, path, ("%s is too large"):format(diagnostics.number(large)), M.LARGEST_TEXT)
 end
 
--- Takes the values of a parameter from what is left of all.
+-- Subtracts a parameter's values from the remaining number of all.
 local function take_room(context, node, path, p)
   local room = context.room
   room.values = room.values - (p.size or 1) * (has_head(p) and context.heads or 1)
@@ -275,7 +275,7 @@ function M.read(context, name, node, path)
     and p or nil
 end
 
--- The part of a parameter that enters the resolved spec.
+-- The fields of a parameter in the resolved spec.
 function M.data(p)
   return { per = p.per, size = p.size, first = p.first, init = p.init, values = p.values, learned = p.learned,
     outside = p.outside }

@@ -1,8 +1,8 @@
--- Finite data: a file of examples, or a task that makes all of its examples when a run begins.
+-- Dataset files: a file of examples, or a task that makes all of its examples when a run begins.
 --
 -- Input: the context of validate.lua with the resolved task, the node of that section. Output: the facts of the task
--- with `data` = { train, eval, validation, validation_digest, longest, seed, made }, paths as they are shown, made: by
--- the task, whose examples depend on the bytes of a file; settings of samplers that finite data does not have are
+-- with `data` = { train, eval, validation, validation_digest, longest, seed, made }, paths in display form; made: the
+-- task makes the examples, which depend on the bytes of a file. Settings of samplers that dataset files lack are
 -- removed from the resolved spec. Errors go to the diagnostics.
 
 local axes = require("spec.task.axes")
@@ -16,7 +16,7 @@ local values = require("spec.values")
 
 local M = {}
 
--- Takes the lengths out of all sections: the examples have their own. Those that were given are an error.
+-- Removes the lengths from all sections, since the examples have their own; given lengths are an error.
 local function drop_lengths(context, what)
   for _, path in ipairs({ "train", "eval", "eval.during" }) do
     local section, origin = lists.at(context.resolved, path), context.origins[path .. ".lengths"]
@@ -30,7 +30,7 @@ local function drop_lengths(context, what)
   end
 end
 
--- The facts of a task whose examples are in files; the trainer reads them.
+-- The facts of a task with examples in files, which the trainer reads.
 function M.of_files(context, given, task)
   for _, name in ipairs({ "input_symbols", "output_symbols" }) do
     if not given.fields[name] then
@@ -53,7 +53,7 @@ end
 
 local LARGEST = 1 << 20 -- bytes of a file for validation, as in runtime/data/datasets/collect.c
 
--- The digest of the bytes of the file for validation, on which the task's examples depend; nil where there is none.
+-- The digest of the validation file's bytes, on which the task's examples depend; nil without such a file.
 local function validation_digest(context, given)
   local file = context.files.validation
   if not file then
@@ -77,7 +77,7 @@ function M.made(context, given, facts, task)
     validation_digest = validation_digest(context, given) } })
 end
 
--- Refuses what the choice `what` of a task does not have: { field = what has it }.
+-- Refuses fields that the task choice `what` lacks: { field = the choice that has it }.
 function M.refuse(context, given, what, fields)
   for name, expected in next, fields do
     local node = given.fields[name]
@@ -89,7 +89,7 @@ function M.refuse(context, given, what, fields)
   end
 end
 
--- Epochs take the place of steps; what happens every so many epochs needs some.
+-- Settles epochs, which replace steps; settings that count epochs need a number of epochs.
 function M.settle_steps(context, facts)
   local section, train = context.root.fields.train, context.resolved.train
   local given, sampled = tree.is_table(section) and section.fields or {}, facts and not facts.data

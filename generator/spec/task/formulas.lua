@@ -1,7 +1,7 @@
 -- Formulas in the header of a task: integers, n, names of the task's options, + - * / ( ) and blanks; / rounds down.
 --
 -- Input: the text of a formula; numbers of options by name. Output: values, or nil and what is wrong.
--- Invariant: what `with` gives for all names of a formula has n and numbers alone, and is C.
+-- Invariant: the result of `with` for all names of a formula has only n and numbers, and is C.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -28,7 +28,7 @@ function M.compile(formula)
   return chunk
 end
 
--- The value of a formula at task length n. nil and a message where it has none.
+-- The value of a formula at task length n; nil and a message if it has none.
 function M.value(formula, n)
   local chunk, message = M.compile(formula)
   if not chunk then
@@ -41,7 +41,7 @@ function M.value(formula, n)
   return value
 end
 
--- The formula with numbers, by name, in the place of options.
+-- The formula with options replaced by numbers, by name.
 function M.with(formula, numbers)
   return (formula:gsub("%l[%l%d_]*", function(name)
     local value = name ~= "n" and numbers[name]
@@ -49,7 +49,7 @@ function M.with(formula, numbers)
   end))
 end
 
--- The number that a choice of an option is: a word by its place from 0.
+-- The number of a choice of an option: a word's is its place from 0.
 function M.number(option, choice)
   for place, name in ipairs(option.choices or {}) do
     if name == choice then
@@ -59,7 +59,7 @@ function M.number(option, choice)
   return choice
 end
 
--- The options that a formula names, in the order in which it does.
+-- The options that a formula names, in the order of the formula.
 local function named(formula, options)
   local list = {}
   for name in formula:gmatch("%l[%l%d_]*") do

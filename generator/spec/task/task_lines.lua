@@ -1,7 +1,7 @@
--- The lines in the header of a task, one by one, and what they say together.
+-- The lines in the header of a task, one by one, and checks between them.
 --
--- Input: key and value of a line; facts so far. Output: into the facts, as tasks.lua gives them; nil, what is wrong and
--- what was expected after an error.
+-- Input: key and value of a line; facts so far. Output: facts in the form of tasks.lua; after an error nil, what is
+-- wrong and what was expected.
 
 local axes = require("spec.task.axes")
 local diagnostics = require("base.diagnostics")
@@ -36,7 +36,7 @@ local function read_symbols(value)
 end
 
 local function read_formula(value)
-  return value -- the options that it may name may stand below
+  return value -- options that it names may follow below
 end
 
 -- "base + 5, at least 15"
@@ -51,7 +51,7 @@ local function read_share(value)
     show(value:match("^%S*")) .. " is no accuracy", "a number from 0 to 1"
 end
 
--- An accuracy, or "1 / base": that of guessing one of so many.
+-- An accuracy, or "1 / base": that of a guess among `base` symbols.
 local function read_chance(value)
   local formula = value:match("^1%s*/%s*(.+)$")
   if not formula then
@@ -69,7 +69,7 @@ local function read_probe(value)
   return symbols and symbols[1], what, expected
 end
 
--- The labels that the loss is of, by what masked labels leave: with an encoder, with any other model.
+-- The labels in the loss, by the header's words on masked labels: with an encoder, with any other model.
 local MASKS = {
   ["loss"] = { encoder = "counted", other = "counted" },
   ["accuracy"] = { encoder = "all", other = "all" },
@@ -81,7 +81,7 @@ local function read_mask(value)
     "loss (and accuracy), or accuracy (the loss keeps them)"
 end
 
--- Cells of a row of the input, where that is a grid.
+-- Cells of a row of the input, if it is a grid.
 local function read_grid(value)
   local width = math.tointeger(tonumber(value:match("^%d+$")))
   return width and width >= 2 and width <= WIDEST_GRID and width or nil, show(value) .. " is no width of a grid",
@@ -109,7 +109,7 @@ local function read_choices(text)
   return { choices = choices }
 end
 
--- "30 to 1000", or "30..1000", as { first, last }, with what follows; nil where it is something else.
+-- The range "30 to 1000", or "30..1000", as { first, last }, with the following text; nil for other text.
 local function read_range(text)
   local first, last, rest = text:gsub("^(%d+)%s*%.%.%s*", "%1 to "):match("^(%d+) to (%d+)%s*(.-)%s*$")
   first, last = math.tointeger(tonumber(first)), math.tointeger(tonumber(last))
@@ -118,7 +118,7 @@ local function read_range(text)
   end
 end
 
--- The range of an option, "2 to 4096 = 61"; nil where it is none.
+-- The range of an option, "2 to 4096 = 61"; nil for other text.
 local function read_ranged(text)
   local range, rest = read_range(text)
   local default = range and math.tointeger(tonumber(rest:match("^= *(%d+)$")))
@@ -128,7 +128,7 @@ local function read_ranged(text)
   end
 end
 
--- The range of an axis whose ends are formulas, "1 to width - 1"; nil where it is none.
+-- The range of an axis whose ends are formulas, "1 to width - 1"; nil for other text.
 local function read_formulas(text)
   local first, last = text:match("^(.-%S) to (%S.-)%s*$")
   local named = first and (first .. last):find("%l")
@@ -280,7 +280,8 @@ local function check_end(facts, key, side, report, expected)
   end
 end
 
--- Blanks stand ahead of the other input symbols, so that these are numbered without them; the probe is one of these.
+-- Checks that blanks precede the other input symbols, which are numbered without them, and that the probe is one of
+-- these.
 local function check_marks(facts, report)
   local symbols, blanks, count = facts.input_symbols or {}, facts.blank or {}, facts.input_symbol_count
   for _, symbol in ipairs(blanks) do
@@ -337,7 +338,7 @@ local function check_chance(facts, report)
   end
 end
 
--- Checks the lines against each other, once all are read: errors are passed to report(key, what, expected).
+-- Checks the lines against each other, after all are read: errors are passed to report(key, what, expected).
 function M.finish(facts, report)
   for _, key in ipairs({ "input length", "output length" }) do
     check_length(facts, key, report)
@@ -365,16 +366,16 @@ function M.finish(facts, report)
   end
 end
 
--- Whether every example has one output: of facts with lengths in n alone.
+-- Whether every example has one output, for facts with lengths in n alone.
 function M.has_one_output(facts)
   return facts.output_length ~= nil and not lists.any(LENGTHS_TRIED, function(n)
     return formulas.value(facts.output_length, n) ~= 1
   end)
 end
 
--- ---- what a spec's options make of them ----
+-- ---- options of a spec ----
 
--- The first symbols, as many as there are; nil where there cannot be so many.
+-- The first `count` symbols; nil if there cannot be so many.
 local function cut(symbols, count, numbers)
   local value = count and formulas.value(formulas.with(count.formula, numbers))
   local most = value and math.max(count.least, value)
@@ -384,8 +385,8 @@ local function cut(symbols, count, numbers)
   return count and table.move(symbols, 1, most, 1, {}) or symbols
 end
 
--- Returns the problem with the facts that options settled: when formulas are read, they are tried only at the ends of
--- ranges.
+-- Returns the problem with the facts after options are settled: when formulas are read, only the ends of ranges are
+-- tried.
 local function problem_of(own)
   for _, name in ipairs({ "input_length", "output_length" }) do
     for _, n in ipairs(LENGTHS_TRIED) do
@@ -414,8 +415,8 @@ local function settle_axis(axis, numbers)
     hint = option and ("the greatest is %s, and task.options.%s is %s"):format(axis.last, option, numbers[option]) }
 end
 
--- The facts with the options that a spec chooses: lengths in n alone, symbols, chance and axes as they then are; or nil
--- and what they cannot be.
+-- The facts with a spec's options: lengths in n alone, symbols, chance and axes for these options; or nil and the
+-- problem.
 function M.settle(facts, chosen)
   local own, numbers = lists.merged(facts), {}
   for _, option in ipairs(facts.options or {}) do

@@ -38,7 +38,7 @@ local TAKEN = { sample = true, collect = true, expand = true, solve = true }
 -- task length n, the facts with the options that a spec chooses, whether every example has one output.
 M.length, M.settle, M.has_one_output = formulas.value, task_lines.settle, task_lines.has_one_output
 
--- The task lengths of a field, { first, last, step } or { list }, as a list; empty where files have them.
+-- The task lengths of a field, { first, last, step } or { list }, as a list; empty if files have the lengths.
 function M.lengths(field)
   if not field then
     return {}
@@ -53,13 +53,13 @@ function M.lengths(field)
 end
 
 -- Tokens of the streams of a sequence at task length n, one or two: the input and computation tokens, then one token
--- per output, unless answers are read at tokens of the input; a decoder's are the separator and all of the target but
--- its last token. facts.apart: they are two.
+-- per output, unless answers are read at tokens of the input; a decoder's output tokens are the separator and the
+-- target without its last token. facts.apart: there are two streams.
 function M.streams(facts, n)
   return M.streams_of(facts, M.length(facts.input_length, n), facts.readout and 0 or M.length(facts.output_length, n))
 end
 
--- Tokens of the streams of an example with so many tokens of input and target.
+-- Tokens of the streams of an example with these numbers of input and target tokens.
 function M.streams_of(facts, inputs, outputs)
   local input, output = (1 + (facts.computation or 0)) * inputs, facts.readout and 0 or outputs
   return facts.apart and { input, output } or { input + output }
@@ -70,8 +70,8 @@ function M.tokens(facts, n)
   return math.max(table.unpack(M.streams(facts, n)))
 end
 
--- The most tokens that the streams of finite data can have: as the task says that makes it; of files all but one of
--- task.longest are input, or output.
+-- The most tokens of the streams of dataset files: as stated by a task that makes them; for files, task.longest minus
+-- one are input, or output.
 function M.most_streams(facts)
   if facts.data.made then
     return M.streams(facts, 1)
@@ -130,7 +130,7 @@ local function read_task(kind, path, text, d)
   d:source(path, text)
   local whole = { line = 1, col = 1 }
   local function report(entry, what, expected, hint)
-    failed = true -- also where the error is known, of another cell with the same file
+    failed = true -- although the error may have been reported for another cell with the same file
     d:add({ path = path, line = entry.line, col = entry.col, what = what, expected = expected, hint = hint })
   end
   local lines = header(text)
