@@ -1,10 +1,10 @@
--- Text of C as far as compiling it depends on it, for digests of sources: whoever words a comment better, breaks a line
--- elsewhere or renames a static function computes the same bits.
+-- Text of C as far as its compilation depends on it, for digests of sources: a better comment, another line break or a
+-- new name of a static function changes no bit.
 --
 -- Input: a text of C or device code. Output of M.text: the text without comments, blank lines and blanks that separate
--- nothing; a line for each directive of the preprocessor, one for what stands between two of them. Output of M.unnamed:
--- such a text with the names of its static functions and tables replaced by numbers, in the order of their definitions;
--- `names` has those of texts before it and gains its own. Pure.
+-- nothing; a line for each directive of the preprocessor, and a line for the text between two directives. Output of
+-- M.unnamed: such a text with the names of its static functions and tables replaced by numbers, in the order of their
+-- definitions; `names` has those of earlier texts and gains its own. Pure.
 
 local lists = require("base.lists")
 

@@ -1,5 +1,5 @@
--- Leaves out the functions of a device text that nothing in it calls: files of kernels/ have more than an experiment
--- uses.
+-- Removes the functions of a device text that nothing in it calls: files of kernels/ have more functions than an
+-- experiment uses.
 --
 -- Input: the lines of a text and the map of each to its source (render.lua). Output: both without those functions and
 -- the comments above them. A function begins with INLINE or NOINLINE at the start of a line; text outside of functions,
@@ -9,7 +9,7 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Lines of comments that begin at the start of a line: of each the first line of its comment.
+-- Lines of comments at the start of a line: for each the first line of its comment.
 local function comments_of(lines)
   local comments, first = {}, nil
   for at, line in ipairs(lines) do
@@ -22,7 +22,7 @@ local function comments_of(lines)
   return comments
 end
 
--- Adds what lines call: names with a parenthesis behind them, since a member of a struct may be called as well.
+-- Adds the functions that lines call: names before a parenthesis, since a member of a struct may be called as well.
 local function add_calls(calls, lines, first, last)
   for word in table.concat(lines, "\n", first, last):gmatch("([%a_][%w_]*)%s*%(") do
     calls[word] = true
@@ -30,7 +30,7 @@ local function add_calls(calls, lines, first, last)
   return calls
 end
 
--- The text's functions in their order: { name, from, to, calls }, and what is called outside of them.
+-- The text's functions in their order: { name, from, to, calls }, and the calls outside of functions.
 local function functions_of(lines, comments)
   local functions, outside, at = {}, {}, 1
   while lines[at] do
@@ -58,8 +58,8 @@ local function mark_used(functions, calls)
   end
 end
 
--- Marks the lines to leave out: a function, the comment above it unless the next function is under it too, and the
--- empty line behind it where there is one above as well.
+-- Marks the lines to remove: a function, the comment above it unless the next function shares it, and the empty line
+-- after it if one is above as well.
 local function mark_lines(lines, functions, comments)
   local out = {}
   for i, f in ipairs(functions) do
@@ -78,7 +78,7 @@ local function mark_lines(lines, functions, comments)
   return out
 end
 
--- Marks the whole of a file that has lost functions, where nothing is left of it but comments.
+-- Marks whole files of which only comments are left after functions were removed.
 local function mark_files(lines, map, comments, out)
   local first = 1
   while lines[first] do

@@ -1,13 +1,12 @@
--- The template engine: a template and a plan become text, with the template line of every line of it.
+-- The template engine: a template and a plan become text, with the template line of every line.
 --
--- Input: the template's name (relative to templates/), the plan, and read(name, folder) -> text or nil; folder is
--- that of a hand-written file that is spliced in, "kernels" or as the template says, else nil; extras, names that
--- templates see before the plan's.
--- Output: text, map; or nil and an error { path, line, col, what, hint, notes }. map[i] is the include chain of line
--- i, innermost first: { { name, line, folder }, ... }; M.place says one in words.
--- Invariants: no input or output; the same plan gives the same text; a text line gives exactly one line each time it
--- runs, but for those of C that are too long (wrap.lua); a template sees the plan's fields, what its include hands
--- over, and the helpers below, nothing else.
+-- Input: the template's name (relative to templates/), the plan, and read(name, folder) -> text or nil; folder is that
+-- of an inserted hand-written file, "kernels" or as the template states, else nil; extras, names that templates see
+-- before the plan's. Output: text, map; or nil and an error { path, line, col, what, hint, notes }. map[i] is the
+-- include chain of line i, innermost first: { { name, line, folder }, ... }; M.place puts one in words. Invariants: no
+-- input or output; the same plan gives the same text; a text line gives exactly one line each time it runs, except
+-- lines of C that are too long (wrap.lua); a template sees the plan's fields, the arguments of its include, and the
+-- helpers below, nothing else.
 
 local lists = require("base.lists")
 local literals = require("base.literals")
@@ -58,7 +57,7 @@ local function text_helper(language)
   end
 end
 
--- A question for the name in these tables that is nearest to one, or nil.
+-- A question about the nearest name in these tables, or nil.
 local function did_you_mean(name, ...)
   local names = {}
   for _, scope in ipairs({ ... }) do
@@ -70,7 +69,7 @@ local function did_you_mean(name, ...)
   return nearest.hint(name, names, "%q")
 end
 
--- The line that runs now, from Lua's own call stack: text lines and include say it themselves, other Lua does not.
+-- The line that runs now, from Lua's call stack: text lines and include record it, other Lua does not.
 local function locate(run)
   local here = run.stack[#run.stack]
   for level = 2, 30 do
@@ -126,7 +125,8 @@ local function hole_text(run, expression, parent, value)
   fail(run, ("%s is %s"):format(expression, value == nil and "nil" or "a " .. type(value)), near or TAKES)
 end
 
--- Helpers return nil and a reason; in a template that is an error at the place of the call.
+-- Makes a helper of a function that returns nil and a reason on failure, which becomes an error at the place of the
+-- call.
 local function helper(run, name, convert)
   return function(...)
     local text, reason = convert(...)
@@ -159,7 +159,7 @@ local function include(run, name, extra, section)
   run.indent = indent
 end
 
--- Adds a line of text; depth frames of the stack include the place that it comes from.
+-- Adds a line of text; depth: the number of stack frames that include its place.
 local function add_line(run, text, place, depth)
   run.lines[#run.lines + 1] = text
   local chain = { place }
@@ -176,8 +176,8 @@ local function finish_line(run, line)
   add_line(run, text, { run.stack[#run.stack].name, line }, #run.stack - 1)
 end
 
--- A call of a function, or its head: words are text or integers; those that are false are left out, so that what is off
--- is absent; a list may stand for them. signatures.lua leaves out what the function has no use for.
+-- A call of a function, or its head: words are text or integers; false words are left out, as those of features that
+-- are off; a list counts as its words. signatures.lua removes arguments that the function does not use.
 local function call_of(run, head, ...)
   local words, kept = ..., {}
   words = type(words) == "table" and { n = #words, table.unpack(words) } or table.pack(...)
@@ -213,7 +213,7 @@ local function invoke(run, ...)
   return call_of(run, ...)
 end
 
--- A hand-written file of kernels/, or of another folder, as it is: no holes, no Lua, no indentation.
+-- Inserts a hand-written file of kernels/, or of another folder, unchanged: no holes, no Lua, no indentation.
 local function splice(run, name, folder)
   folder = folder or KERNELS
   if type(name) ~= "string" or type(folder) ~= "string" then
@@ -303,7 +303,7 @@ run_template = function(run, name, section)
   table.remove(run.stack)
 end
 
--- A mistake that Lua found, such as indexing nil: put it into the form of the others. A Ctrl-C is none.
+-- Converts a mistake that Lua found, such as indexing nil, to the form of the others. A Ctrl-C is no mistake.
 local function on_error(run, err)
   if type(err) == "table" or #run.stack == 0 or err:find("interrupted!", 1, true) then
     return err
@@ -318,15 +318,15 @@ function M.place(entry)
   return ("%s/%s:%d"):format(entry[3] or "templates", entry[1], entry[2])
 end
 
--- `finish`, if there is one, takes the lines and the map and gives what becomes of them; extras, if there are any, are
--- what the whole template is handed, as by an include; known, if it is there, the functions of files rendered before
--- (signatures.lua), to which this one, which is then C, adds its own.
+-- Renders a template. `finish`, if given, converts the lines and the map; extras, if given, are names for the whole
+-- template, as an include's; known, if given, has the functions of files rendered before (signatures.lua), to which
+-- this C file adds its own.
 function M.render(name, plan, read, finish, extras, known)
   local in_c = known ~= nil or OF_C[name:match("%.(%w+)%.tpl$")]
   local run = {
     plan = plan, read = read, parsed = {}, sections = {}, stack = {}, extras = { extras }, indent = "", pieces = {},
     lines = {}, map = {},
-    include = include, fail = fail, lookup = lookup, -- slots.lua asks for these
+    include = include, fail = fail, lookup = lookup, -- slots.lua uses these
   }
   run.environment = environment(run)
   local ok, err = xpcall(function()

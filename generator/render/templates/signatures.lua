@@ -1,30 +1,29 @@
--- Parameters and constants of generated functions: a function has those that its body mentions, and is called with the
--- arguments of these alone.
+-- Parameters and constants of generated functions: a function has those that its body mentions, and calls pass only the
+-- arguments of these.
 --
--- Input: the lines of a text in C and what is known of each (render.lua's map), functions of files that were rendered
--- before. Output of M.fit: both with functions that fit. A function is one that begins with static, INLINE or NOINLINE
--- at the start of a line and ends with a "}" there; those of spliced files, and those that are called above or
--- whose addresses are taken, stay as they are. Constants are declarations
--- `const type name = ...;` of one line in it. Names in comments and of members mention nothing. A function is defined
--- before it is called, in one file or in one that was rendered before; what is defined again holds for what stands
--- below. Heads become one line: wrap.lua breaks them.
+-- Input: the lines of a text in C and their origins (render.lua's map), functions of files that were rendered before.
+-- Output of M.fit: both with fitted functions. A function begins with static, INLINE or NOINLINE at the start of a line
+-- and ends with a "}" there. Functions of inserted files stay unchanged, and so do functions that are called above or
+-- whose addresses are taken. Constants are declarations `const type name = ...;` of one line within a function. Names
+-- in comments and of members mention nothing. A function is defined before it is called, in one file or in one that was
+-- rendered before; a second definition holds for the text below. Heads become one line: wrap.lua breaks them.
 
 local lists = require("base.lists")
 
 local M = {}
 
--- A record of functions: those that have lost parameters, by name a list that says of every one whether it stays; and
--- the names of all that are called.
+-- A record of functions: for those that have lost parameters, by name a list that states for every parameter whether it
+-- stays; and the names of all called functions.
 function M.new()
   return { kept = {}, called = {} }
 end
 
--- As long a text in which nothing parts anything.
+-- A text of the same length in which nothing separates words.
 local function closed(text)
   return ("_"):rep(#text)
 end
 
--- Words with one parameter or argument each: commas in brackets and strings part nothing.
+-- Splits words into one parameter or argument each: commas in brackets and strings separate nothing.
 function M.split(text)
   local list = {}
   local masked = text:gsub("\\.", "__"):gsub('"[^"]*"', closed):gsub("%b()", closed):gsub("%b[]", closed)
@@ -35,7 +34,7 @@ function M.split(text)
   return list
 end
 
--- Text without what mentions no name: comments, and members of structs.
+-- Text without comments and members of structs, which mention no name.
 local function bare(text)
   if text:find("/", 1, true) then
     text = text:gsub("/%*.-%*/", " "):gsub("//[^\n]*", "")
@@ -43,14 +42,14 @@ local function bare(text)
   return (text:gsub("%->%s*[%a_][%w_]*", ""):gsub("%.[%a_][%w_]*", ""))
 end
 
--- Adds to counts how often names stand in a text.
+-- Adds to counts the number of names in a text.
 local function count(counts, text, step)
   for name in bare(text):gmatch("[%a_][%w_]*") do
     counts[name] = (counts[name] or 0) + step
   end
 end
 
--- The lines from first on as one, until what they open is closed again; and the last of them.
+-- The lines from first on as one, until their brackets are closed; and the last of them.
 local function joined(lines, first, from)
   local line, last = lines[first], first
   while not line:find("^%b()", from) and lines[last + 1] do
@@ -60,7 +59,7 @@ local function joined(lines, first, from)
   return line, last
 end
 
--- Puts `line` in the place of the lines from first to last.
+-- Replaces the lines from first to last by `line`.
 local function replace(text, first, last, line)
   text.lines[first] = line
   for _ = first + 1, last do
@@ -69,12 +68,12 @@ local function replace(text, first, last, line)
   end
 end
 
--- A list without what does not stay.
+-- The items of a list that stay.
 local function kept_of(list, stays)
   return table.concat(lists.map(list, function(word, i) return stays[i] and word or nil end), ", ")
 end
 
--- Leaves out arguments that functions no longer take in the calls of a line, which may go on in those below it.
+-- Removes arguments that functions no longer take from the calls in a line, which may continue below.
 local function fit_calls(functions, text, at, from)
   from = text.lines[at]:find("^%s*/?%* ") and #text.lines[at] or from or 1 -- calls in comments are words
   while true do
@@ -97,7 +96,7 @@ local function fit_calls(functions, text, at, from)
   end
 end
 
--- A declaration of constants without those that nothing else mentions; nil where it has none.
+-- A declaration of constants without those that nothing else mentions; nil if none is left.
 local function fit_constants(counts, line)
   local head, list = line:match("^(%s+const [%w_]+ )([^{]*);$")
   if not head then
@@ -115,7 +114,8 @@ local function fit_constants(counts, line)
   return kept[1] and ("%s%s;"):format(head, table.concat(kept, ", "))
 end
 
--- The lines of a function's body, from first on, without such constants. Gives what they mention, and their end.
+-- The lines of a function's body, from first on, without unused constants. Returns the names that they mention, and
+-- their end.
 local function fit_body(text, first)
   local last, counts = first, {}
   while text.lines[last] ~= "}" do
@@ -148,7 +148,7 @@ local function is_value(text, name)
   return text.values[name]
 end
 
--- Gives a function whose head is at a line the parameters that its body mentions.
+-- Gives a function, whose head is at a line, the parameters that its body mentions.
 local function fit_head(functions, text, at, name, counts)
   local line = text.lines[at]
   local open = line:find("(", 1, true)
@@ -169,12 +169,12 @@ local function fit_head(functions, text, at, name, counts)
   text.defined[name] = true
 end
 
--- The name of a function whose head begins with a line.
+-- The name of the function whose head begins with a line.
 local function head_of(line)
   return (line:find("^static ") or line:find("^N?O?INLINE ")) and line:match("^[%w_ *]-([%a_][%w_]*)%(")
 end
 
--- Gives the function whose head begins at a line what it mentions, and calls of others what these take; and its end.
+-- Fits the function whose head begins at a line, and the calls in it; returns its end.
 local function fit_function(functions, text, at, name)
   local line, last = joined(text.lines, at, text.lines[at]:find("(", 1, true))
   local rest = line:match("%b()(.*)$")
@@ -198,8 +198,8 @@ local function fit_function(functions, text, at, name)
   return stop
 end
 
--- Fits a text; functions gains those that have lost parameters. Or nil, a problem and its line, where one is called
--- with another number of arguments than it has parameters.
+-- Fits a text; functions gains those that have lost parameters. Or nil, a problem and its line, if a call has another
+-- number of arguments than its function has parameters.
 function M.fit(functions, lines, map)
   local text, at = { lines = lines, map = map, defined = {} }, 1
   local ok, err = pcall(function()

@@ -1,9 +1,9 @@
--- Slots: what the terms of an attention have for one place of a skeleton.
+-- Slots: the text of an attention's terms for one place of a skeleton.
 --
 -- A term is a table of names for its template, and `page`: terms/<page>.tpl next to the skeleton is a file of sections
--- (template.lua). A section has the name of the slot that it is for; a term whose page has no such section has nothing
--- for that slot. Terms are those in scope, in the order of their list, which is that of their contributions. Called by
--- render.lua, whose functions a run has.
+-- (template.lua). A section has the name of its slot; a term whose page lacks this section adds nothing to the slot.
+-- Terms in scope are in the order of their list, which is that of their contributions. render.lua, whose functions a
+-- run has, calls this module.
 
 local template = require("render.templates.template")
 
@@ -41,7 +41,7 @@ local function terms_of(run, call, section, extra)
   return terms, terms.folder or run.stack[#run.stack].name:match("^(.-)[^/]*$"):gsub("terms/$", "")
 end
 
--- Adds the lines of each term; extra: names of the slot's own.
+-- Adds the lines of each term; extra: names for this slot alone.
 function M.fill(run, section, extra)
   local terms, folder = terms_of(run, "slot", section, extra)
   for _, term in ipairs(terms) do
@@ -49,8 +49,8 @@ function M.fill(run, section, extra)
   end
 end
 
--- An expression that terms wrap one after the other, each with one line in which `inner` is what those before have made
--- of it: it stands in a hole.
+-- An expression that terms wrap in turn, each with one line in which `inner` is the expression so far. It is the value
+-- of a hole.
 function M.inline(run, section, inner, extra)
   local terms, folder = terms_of(run, "inline", section, extra)
   local here = run.stack[#run.stack]

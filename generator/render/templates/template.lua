@@ -5,8 +5,8 @@
 -- Lines whose first non-blank character is % are Lua, all others are output with ${...} holes. Checked here, before
 -- anything runs: blocks are balanced, every line of Lua is complete by itself (brackets may span lines), holes hold a
 -- name, a field or one helper call. The code calls __text, __hole, __at and __end, which render.lua provides.
--- A file may have sections, each below a line `% section("name")`: it is then read one section at a time, with what
--- stands ahead of the first.
+-- A file may have sections, each below a line `% section("name")`: it is then read one section at a time, with the text
+-- before the first section.
 
 local lists = require("base.lists")
 
@@ -18,7 +18,7 @@ local FORBIDDEN = {
   ["return"] = "a template runs to its end",
   ["goto"] = "use if",
 }
--- Calls that give lines of output; they stand alone.
+-- Calls that give lines of output; each has its own line.
 local LINES = { include = true, splice = true, call = true, define = true, slot = true }
 local CLOSING = { [")"] = "(", ["]"] = "[", ["}"] = "{" }
 
@@ -80,7 +80,8 @@ local function keyword(reader, token, line)
   end
 end
 
--- The whole must compile. A statement begins with ";", so that one which is not complete has its mistake there.
+-- Checks the syntax of the whole. A statement begins with ";", so that the mistake of an incomplete one is at its own
+-- place.
 local function check_syntax(reader)
   local _, message = load(table.concat(reader.code, "\n"), "=line", "t", {})
   if message then
@@ -107,7 +108,7 @@ local function check_brackets(reader, tokens, line)
   end
 end
 
--- A statement is complete: its keywords, and what stands before its code.
+-- Checks that a statement is complete: its keywords, and the text before its code.
 local function statement(reader)
   local pending = reader.pending
   local tokens, first = pending.tokens, pending.tokens[1]
@@ -152,7 +153,7 @@ local function control_line(reader, source, line)
   end
 end
 
--- The end of the hole whose "${" is at `from`: braces balance, strings are skipped.
+-- The end of the hole whose "${" is at `from`: braces are balanced, strings are skipped.
 local function hole_end(source, from)
   local masked = source:sub(from + 1):gsub("()([\"']).-%2()", function(first, _, behind)
     return ("_"):rep(behind - first)
@@ -211,7 +212,7 @@ function M.has_section(text, section)
   return ("\n" .. text):find(('\n%% section("%s")\n'):format(section), 1, true) ~= nil
 end
 
--- Whether a line is of no section but the one that is read; a head of a section is of none.
+-- Whether a line belongs to no section other than the one that is read; a section's head belongs to none.
 local function is_read(reader, source, line)
   local head = source:match(SECTION)
   if head and not reader.section then
@@ -263,9 +264,9 @@ local function read(name, path, text, section)
   return { name = name, path = path, source = reader.source, code = table.concat(reader.code, "\n") }
 end
 
-local known = {} -- by path and section, what was read of which text: half the time of rendering goes into reading
+local known = {} -- parsed text by path and section: parsing takes half the time of rendering
 
--- Reads a template, or one section of it; path is how errors name it.
+-- Reads a template, or one section of it; path is its name in errors.
 function M.parse(name, path, text, section)
   local key = path .. "#" .. (section or "")
   local before = known[key]

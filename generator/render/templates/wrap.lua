@@ -1,10 +1,10 @@
--- Lines of C that names of varying length have made too long, broken as a person would.
+-- Breaks lines of C that names of varying length have made too long, as a person would.
 --
--- Input: lines and what is known of each (render.lua's map). Output: both, with lines of at most COLUMNS where a line
--- can be broken. A comment behind code goes above it; what the head of a loop or of a condition stands before goes
--- below it, and so does the body of a function that stands on its line; else code is broken in the outermost brackets,
--- behind a comma or an operator, with CONTINUED blanks before the rest. What a line of a comment has too much goes to
--- the next. Rows of tables, directives and the banner's command stay as they are.
+-- Input: lines and their origins (render.lua's map). Output: both, with lines of at most COLUMNS if a line can be
+-- broken. A comment after code moves above it; the statement after the head of a loop or condition moves below it, and
+-- so does the body of a function on one line; other code is broken in the outermost brackets, after a comma or an
+-- operator, with CONTINUED blanks before the rest. The excess of a comment's line moves to the next line. Rows of
+-- tables, directives and the banner's command stay unchanged.
 
 local append = require("base.lists").append
 
@@ -12,7 +12,7 @@ local M = {}
 
 M.COLUMNS, M.CONTINUED = 120, 8
 local INDENT = 4
-local SHORTEST = 12 -- a rest, where there is another way
+local SHORTEST = 12 -- a rest, if there is another way
 
 -- Costs of a break at a token, besides the depth of brackets; before: the token moves to the next line.
 local ASSIGNS, WORST, DEEPER = 5, 6, 10
@@ -25,7 +25,7 @@ local OPENS = { ["("] = true, ["["] = true, ["{"] = true }
 
 local fit
 
--- The cost of a break behind the first `at` characters, ahead of a blank; nil: there is none.
+-- The cost of a break after the first `at` characters, before a blank; nil if it is impossible.
 local function cost_at(text, at)
   for _, entry in ipairs(BREAKS) do
     local token = entry[1]
@@ -37,7 +37,7 @@ local function cost_at(text, at)
   return nil
 end
 
--- The last of the best places to break a line of code, behind its indent; most: columns of a rest.
+-- The last of the best places to break a line of code, after its indent; most: columns of a rest.
 local function best_break(text, indent, most)
   local depth, quoted, best, least = 0, false, nil, math.huge
   for place, c in text:sub(1, M.COLUMNS + 1):gmatch('()([][(){}" ])') do
@@ -61,7 +61,7 @@ local function best_break(text, indent, most)
   return best
 end
 
--- Code without comments, whose rests are continued.
+-- Code without comments, broken into continued lines.
 local function broken(line, indent)
   local at = #line > M.COLUMNS and best_break(line, line:match("^%s*"), M.COLUMNS - M.CONTINUED - #indent)
   if not at then
@@ -71,7 +71,7 @@ local function broken(line, indent)
   return append({ line:sub(1, at) }, #rest < #line and broken(rest, indent) or { rest })
 end
 
--- The head of a loop or a condition and what it stands before, or nil.
+-- The head of a loop or a condition and the statement after it, or nil.
 local function headed(indent, code)
   local head, body = code:match("^(for %b()) (.*)$")
   if not head then
@@ -108,7 +108,7 @@ local function closes(line)
   return line:find("*/", 1, true) ~= nil
 end
 
--- The last line of the comment that begins with a line and has it for itself; nil: there is none.
+-- The last line of the comment that begins with a line and shares it with no code; nil without one.
 local function end_of_comment(lines, first)
   if not lines[first]:find("^%s*/%*") or closes(lines[first]) and not lines[first]:find("%*/$") then
     return nil
@@ -120,7 +120,7 @@ local function end_of_comment(lines, first)
   return last
 end
 
--- A line of a comment as it fits and what it has too much, or the line alone.
+-- A line of a comment that fits and its excess, or the line alone.
 local function parted(line)
   local at = M.COLUMNS + 1
   while at > 0 and (line:sub(at, at) ~= " " or line:sub(at + 1) == "*/") do
@@ -138,7 +138,7 @@ local function star(line)
   return line:match("^%s*") .. (line:find("^%s*/") and " * " or "* ")
 end
 
--- Lines of a comment, { line, from }, each of which takes in what the one before it had too much.
+-- Lines of a comment, { line, from }, each of which takes the excess of the line before.
 local function fit_comment(list)
   for i, entry in ipairs(list) do
     local line, rest, following = entry.line, nil, list[i + 1] and list[i + 1].line:match("^%s*%* (%w.*)$")
@@ -156,13 +156,13 @@ end
 
 -- ---- the whole ----
 
--- Whether the next line is the rest of a line of code. Labels end as a choice does, and lists keep their lines.
+-- Whether the next line continues a line of code. Labels end like choices, and lists keep their lines.
 local function is_continued(line, following)
   return line:find("[,(&|+*?:=-]$") and #following:match("^%s*") > #line:match("^%s*")
     and (#line > M.COLUMNS or not line:find("[:=]$"))
 end
 
--- A line with what continues it, and the last line of that. What is spliced in is as it was written.
+-- A line with its continuation, and the last line of that. Inserted files stay as they are.
 local function whole(lines, map, first)
   local line, last = lines[first], first
   while lines[last + 1] and (#line > M.COLUMNS or not map[first][1][3]) and is_continued(line, lines[last + 1]) do

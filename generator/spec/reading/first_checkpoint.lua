@@ -1,9 +1,9 @@
 -- The checkpoint whose parameters a run begins with (`init`), as far as its header describes it.
 --
 -- Input: the context of validate.lua with the places of files, the node of the field. Output: { shown, checksum,
--- model_digest, id, entries }: what the file is called, the sum that its trainer wrote over all that is in it, which
--- stands for its bytes, the model that it is of and its tensors, as safetensors.lua has them; nil where there is none,
--- or after an error. The data behind the header is for the trainer to read, and to compare with that sum.
+-- model_digest, id, entries }: the file's displayed name, the trainer's checksum of its contents, which identifies its
+-- bytes, the digest of its model, its tensors from safetensors.lua; nil if there is none, or after an error. Only the
+-- trainer reads the data behind the header, and compares it with the checksum.
 
 local safetensors = require("base.safetensors")
 local escape = require("base.escape")

@@ -62,7 +62,7 @@ local function asks(own, facet)
   return fields[facet] ~= nil
 end
 
--- Whether a facet without kinds is said to be left out; fields that it had before are `unstated` (tree.merge).
+-- Whether a facet without kinds is stated as left out; fields that it had before are `unstated` (tree.merge).
 local function is_left_out(facet, node)
   if not (pages.at[facet] or {}).without_kinds or value_of(node, "kind") ~= "none" then
     return false
@@ -75,7 +75,7 @@ local function is_left_out(facet, node)
   return true
 end
 
--- An encoding's table, or a family's, without the facets that it says are left out.
+-- An encoding's table, or a family's, without the facets that it states as left out.
 local function stated(own)
   if not tree.is_table(own) then
     return own
@@ -87,7 +87,7 @@ local function stated(own)
   return new
 end
 
--- The facets given for all that a family takes over in addition to its own table or nil; whether it leaves some out.
+-- The facets given for all that a family takes over in addition to its own table, or nil; whether it leaves some out.
 local function inherited(direct, name, own)
   local new, less = tree.table(direct.origin), false
   for facet, node in next, direct.fields do
@@ -100,7 +100,8 @@ local function inherited(direct, name, own)
   return new, less
 end
 
--- Whether the decoder has fewer vectors of distances than all, since it sees one side alone (settle_encoding.lua).
+-- Whether the decoder has fewer vectors of distances than the others, since it sees one side alone
+-- (settle_encoding.lua).
 local function is_narrowed(direct, name)
   local relative = direct.fields.relative
   return name == "decoder" and value_of(relative, "kind") == "shaw" and relative.fields.sides == nil
@@ -156,8 +157,8 @@ local function spelled(encoding, name, page)
   return table_of(own).kind ~= (table_of(page.off).kind or "none") and own or nil
 end
 
--- Learned vectors of distances to both sides are said to be that, unless the decoder has the same to the left: this is
--- what comes of none of the two being said.
+-- Learned vectors of distances to both sides state their side, unless the decoder has the same vectors to the left,
+-- which is the result of leaving the side out in both.
 local function spell_sides(new)
   local own, all = table_of(table_of(new.decoder).relative), table_of(new.relative)
   if all.kind ~= "shaw" or all.sides then

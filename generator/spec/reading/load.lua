@@ -4,7 +4,8 @@
 -- and display path, the root, a tree (tree.lua) in which every `use` is replaced by what it names, the texts of the
 -- files by display path, and functions that find and read a file which the spec names. Nothing is checked against the
 -- schema here.
--- A table whose preset there is not is marked `partial`, and reading goes on, so that its mistakes are reported too.
+-- A table whose preset does not exist is marked `partial`, and reading continues, so that its mistakes are reported
+-- too.
 -- Invariants: reads files, writes none; errors go to diagnostics; no file uses itself, directly or through others.
 --
 -- How tables meet. A section has one parent: the preset or spec its own `use` names; else that section of the spec
@@ -34,7 +35,7 @@ local ID = "^[a-z][a-z0-9_]+$"
 M.ID_LONGEST = 64
 M.ID_TEXT = "a letter a-z, then 1 to 63 of a-z, 0-9 and _"
 
--- Folder of each section's presets, below spec/.
+-- The folder of each section's presets, below spec/.
 M.FOLDERS = { task = "tasks", encoding = "encodings", model = "models", train = "training", eval = "evaluation" }
 
 local LARGEST = 512 * 1024 -- bytes of a file
@@ -43,13 +44,13 @@ function M.is_id(text)
   return #text <= M.ID_LONGEST and text:find(ID) ~= nil
 end
 
--- A path as messages and generated files show it: below the root relative to it, else relative to the main spec.
+-- A path in messages and generated files: relative to the root if it is below it, else relative to the main spec.
 local function display(state, real, relative)
   local prefix = state.root == "/" and "/" or state.root .. "/"
   return real:sub(1, #prefix) == prefix and real:sub(#prefix + 1) or relative
 end
 
--- Adds an error about what stands at a node.
+-- Adds an error about the value of a node.
 local function refuse(state, node, field, what, expected, hint)
   state.diagnostics:add({ at = node.origin, field = field, what = what, expected = expected, hint = hint })
 end
@@ -159,7 +160,7 @@ local function open_use(state, file, section, node, field)
   return open_file(state, real, relative, node.origin), false
 end
 
--- Whether file is already in the chain of files being resolved; says so.
+-- Whether file is already in the chain of files being resolved; reports the cycle.
 local function closes_cycle(state, chain, file, node, field)
   local names
   for _, earlier in ipairs(chain) do
@@ -193,12 +194,12 @@ end
 
 local resolve_section, resolve_own
 
--- Lays a section upon its parent; what the parent's facets are made for, those that are added are not.
+-- Lays a section upon its parent; facets of the parent keep made_for, added facets have none.
 local function lay(section, base, over)
   return sections.lay(section, section == "encoding" and inherit.mark(base) or base, over)
 end
 
--- A section of what its `use` names, standing in `file`; nil after an error, and where that has none.
+-- A section of the file that a `use` in `file` names; nil after an error, and if that file lacks the section.
 local function resolve_use(state, file, section, use, field, chain)
   local parent, whole = open_use(state, file, section, use, field)
   if not parent or closes_cycle(state, chain, parent, use, field) then
@@ -259,7 +260,7 @@ local function parent_spec(state, file, chain)
   return file.parent or nil
 end
 
--- One top-level field of a spec file, resolved; nil where neither the file nor its parents give it.
+-- One top-level field of a spec file, resolved; nil if neither the file nor its parents have it.
 function resolve_section(state, file, section, chain)
   local own = file.tree.fields[section]
   local node, has_use = own, false
@@ -317,7 +318,7 @@ end
 -- missing presets: the tables that such a preset would have filled are then marked `partial`.
 local function finish(state, file, id, before)
   local unknown = state.unknown
-  state.partial = {} -- sections that a preset which is not there was to give a part of
+  state.partial = {} -- sections that a missing preset is part of
   local root = resolve_file(state, file)
   if state.diagnostics:count() - before > state.unknown - unknown then
     return nil
@@ -331,7 +332,7 @@ local function finish(state, file, id, before)
     read_file = read_file }
 end
 
--- Says that a file is a study. Only that: as a spec it would be full of mistakes.
+-- Reports that a file is a study, and nothing else: as a spec it would be full of mistakes.
 local function refuse_study(d, file)
   refuse({ diagnostics = d }, file.tree.fields.axes, "axes", "this is a study, a grid of specs",
     "a spec, or one cell of the study: FILE:CELL",
@@ -363,8 +364,8 @@ function M.spec(path, options)
 end
 
 -- Opens a file that is no spec but holds fragments of specs: { state, shown, tree, file }, or nil after an error.
--- options.given: what stands in its place, as in open_file. `from`: what this returned of another file, if that names
--- this one at `origin`.
+-- options.given: text that replaces the file, as in open_file. `from`: the result of this function for another file, if
+-- that file names this one at `origin`.
 function M.open(path, options, from, origin)
   local state = from and from.state or new_state(options)
   local real = paths.absolute(path)
@@ -372,8 +373,8 @@ function M.open(path, options, from, origin)
   return file and { state = state, shown = file.shown, tree = file.tree, file = file }
 end
 
--- A spec of fragments { { source = what M.open returned, tree }, ... }, each laid upon those before it; `name` is shown
--- as the place where it stands. The rest as in M.spec.
+-- A spec of fragments { { source = result of M.open, tree }, ... }, each laid upon those before it; `name` is shown as
+-- its place. The rest as in M.spec.
 function M.join(id, name, fragments, sets)
   local state = fragments[1].source.state
   local before, top = state.diagnostics:count(), nil

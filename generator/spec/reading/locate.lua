@@ -1,9 +1,9 @@
--- Finds things in the text of a spec file: where a field stands, where a word stands, and what is not allowed.
+-- Finds places in the text of a spec file: of a field, of a word, and of anything that is not allowed.
 --
 -- Input: the text of a Lua file. Output: lines and columns, both from 1, columns in bytes.
--- Invariants: never runs the text; never fails, whatever the text (a file with a syntax error gives what it can).
--- Limits: follows the table constructor after the file's `return`; a value built any other way is found by its
--- nearest field that is written there.
+-- Invariants: never runs the text; never fails, whatever the text (a file with a syntax error gives partial results).
+-- Limits: follows the table constructor after the file's `return`; a value built in another way is found by its nearest
+-- written field.
 
 local words = require("base.lists").words
 
@@ -80,7 +80,7 @@ local function scan(text, i)
   return "symbol", i + length - 1
 end
 
-local read = setmetatable({}, { __mode = "v" }) -- tokens of texts by text: one is asked about many times
+local read = setmetatable({}, { __mode = "v" }) -- tokens of texts, cached because callers ask repeatedly
 
 -- All tokens of a text: { type, text, line, col }, type one of keyword, name, number, string, symbol.
 function M.tokens(text)
@@ -169,7 +169,7 @@ local function read_table(tokens, i, path, places)
     if is(tokens[i], ",") or is(tokens[i], ";") then
       i = i + 1
     elseif tokens[i] and not is(tokens[i], "}") then
-      return -- no valid Lua; what was found so far stands
+      return -- no valid Lua; results so far stay
     end
   end
 end
@@ -222,8 +222,8 @@ function M.forbidden(text)
   return found
 end
 
--- Line on which the last statement `name = ...` before the end of `line` begins; `line` where there is none. Lua blames
--- the last line of the value.
+-- The line where the last statement `name = ...` before the end of `line` begins; `line` without such a statement. Lua
+-- reports the last line of the value.
 function M.assignment(text, line, name)
   local tokens, found = M.tokens(text), line
   for i, token in ipairs(tokens) do

@@ -10,7 +10,7 @@ local tree = require("spec.reading.tree")
 
 local M = {}
 
--- The value that the text behind a field stands for, as in --set; or nil and what is wrong.
+-- The value of the text after a field, as in --set; or nil and what is wrong.
 function M.constant(text)
   text = text:match("^%s*(.-)%s*$")
   if text == "" then
@@ -26,7 +26,7 @@ function M.constant(text)
   return text
 end
 
--- The tree that one override stands for: nested tables down to its value. nil after an error.
+-- The tree of one override: nested tables down to its value. nil after an error.
 local function parse_set(d, set)
   local origin = { set = ("--set %s=%s"):format(set.path, set.text) }
   local function refuse(what, expected)

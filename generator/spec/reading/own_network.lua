@@ -1,9 +1,9 @@
 -- A network of a user's own: a Lua file that returns function(net, model), run where specs run (sandbox.lua).
 --
--- Input: the text of the file, line ends "\n". Output: its function; what it gives, or nil and what went wrong as
--- { what, line, col, expected, hint }. What `net` and `model` are is handles.lua.
--- Invariants: every call compiles the text anew, so that nothing of one network is left for the next; a description
--- can reach nothing but what it is given and the functions below.
+-- Input: the text of the file, line ends "\n". Output: its function; the function's result, or nil and the problem as {
+-- what, line, col, expected, hint }. handles.lua makes the arguments `net` and `model`. Invariants: every call compiles
+-- the text anew, so that nothing of one network is left for the next; a description can reach only its arguments and
+-- the functions below.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -60,7 +60,7 @@ function M.run(text, build)
   end), nil, nil, DIALECT)
 end
 
--- f, for a method of ours that a description calls.
+-- Wraps a method of ours that a description calls.
 M.method = sandbox.ours
 
 return M

@@ -18,9 +18,9 @@ local M = {}
 
 M.INSTRUCTIONS = 5000000    -- of one budget; a spec is data, and tracing a score of ours takes less than a hundredth
 M.MEMORY = 128 * 1024       -- KiB; the launcher's address-space limit stands behind it
-local SAFE_JOINS = 4        -- of texts in a file; by more all memory may be multiplied in one instruction
-local STEP = 1000           -- instructions between two looks at what was used
-local COLLECTION = 100000   -- what it counts for when all memory is looked through for what is not used any more
+local SAFE_JOINS = 4        -- of texts in a file; more joins could multiply all memory in one instruction
+local STEP = 1000           -- instructions between two checks of usage
+local COLLECTION = 100000   -- instructions that a full garbage collection counts for
 local KB_OF_WORK = 4        -- KiB that count as one instruction where one can go over all memory
 
 local CHUNK = "spec"
@@ -77,8 +77,8 @@ local function describe_syntax(text, message)
     syntax = true }
 end
 
--- The line of the spec that a coroutine which failed was at. nil where a function of ours was called in the place of
--- its caller (return log(x.a)): the caller is gone from the stack.
+-- The line of the spec that a failed coroutine was at. nil if a function of ours was called in its caller's place
+-- (return log(x.a)): the caller is no longer on the stack.
 local function failure_line(co)
   for level = 0, math.huge do
     local frame = debug.getinfo(co, level, "Slt")
@@ -113,7 +113,7 @@ local function describe_failure(err, co, dialect)
     expected = loops and "plain numbers, known before the run; x.heads and x.layers are such" or nil }
 end
 
--- Strings have no methods where these are made.
+-- The message of the limit on work; strings have no methods while the limits run.
 local function too_long()
   return { problem = true, what = string.format("still running after %d instructions", M.INSTRUCTIONS),
     expected = LITTLE, hint = "is there a loop that never ends?" }
@@ -131,22 +131,23 @@ function M.budget()
   return { instructions = M.INSTRUCTIONS }
 end
 
--- How often to look, and how much memory may be in use then. Joining strings is the one instruction that can multiply
--- it, by as many as it joins, or go over all of it: where a text may join some, we look after each, and each counts for
--- as much as it may have gone over; where it may join many at once, less memory may be in use before.
+-- The number of instructions between checks, and the memory limit at a check. Joining strings is the one instruction
+-- that can multiply memory, by the number of strings, or scan all of it. If a text may join some strings, there is a
+-- check after each instruction, and each counts for the memory that it may have scanned; if it may join many at once,
+-- the memory limit is lower.
 local function limits_of(text)
   local _, joins = text:gsub("%.%.", "")
   return { step = joins > 0 and 1 or STEP, joins = joins,
     memory = M.MEMORY * SAFE_JOINS // math.max(joins, SAFE_JOINS) }
 end
 
-local ours = false -- whether code of ours runs, called by what is limited: it joins no strings of theirs
+local ours = false -- whether code of ours runs, called by limited code: it joins none of its strings
 
--- A hook that stops what is too long or too large. What ends before the first look has counted as one.
+-- A hook that stops code that runs too long or uses too much. Code that ends before the first check has counted as one.
 local function limiter(budget, limits)
   local memory, most, step = collectgarbage, limits.memory, limits.step
   if step == 1 or memory("count") > most then
-    memory("collect") -- what others left behind is not the spec's
+    memory("collect") -- garbage of earlier code does not count
   end
   local before = memory("count")
   budget.instructions = budget.instructions - step
@@ -177,7 +178,7 @@ local function resume(f, argument, hook, mask, step)
   return ok, value, co
 end
 
--- The line of the spec that ran last before f fails: runs it again and watches.
+-- The line of the spec that ran last before f fails: runs it again with a line hook.
 local function watched_line(f, argument, limits)
   local limit, last = limiter(M.budget(), limits), nil
   resume(f, argument, function(event, line)
@@ -249,7 +250,7 @@ local function call_as(own, f, ...)
   return table.unpack(results, 1, results.n)
 end
 
--- f, for code of ours that such a function calls.
+-- Wraps f, code of ours that a function of a spec calls.
 function M.ours(f)
   return function(...) return call_as(true, f, ...) end
 end

@@ -1,7 +1,7 @@
--- How a section of a spec is laid upon its parent, or what --set gives upon the section.
+-- How a section of a spec is laid upon its parent, or --set upon the section.
 --
--- Input: the section's name, two trees. Output: a new tree, as tree.merge makes it, but for what fields say together: a
--- task that is chosen in another way (kind, source, data) replaces the parent's, or by --set keeps its fields, marked
+-- Input: the section's name, two trees. Output: a new tree from tree.merge, except for fields that depend on each
+-- other: another choice of a task (kind, source, data) replaces the parent's task, or by --set keeps its fields, marked
 -- `unstated`, so that validation can drop those that do not fit (settle.lua); steps replace epochs and the other way
 -- round, and a score replaces the parent's with its parameters (spec/score/entries.lua).
 
@@ -11,7 +11,7 @@ local tree = require("spec.reading.tree")
 
 local M = {}
 
--- Fields of which a task has one.
+-- Fields that choose a task, which has one of them.
 M.TASK_CHOICES = { "kind", "source", "data" }
 
 -- The field that chooses the task; nil: none.
@@ -21,7 +21,7 @@ function M.task_choice(task)
   end)
 end
 
--- All fields of a table marked, and those of its options.
+-- Marks all fields of a table, and those of its options.
 local function unstated(task, mark)
   local new = tree.copy(task)
   for name, node in next, task.fields do
@@ -31,13 +31,13 @@ local function unstated(task, mark)
   return new
 end
 
--- Options of a parent that chooses no task stay: a scale of a study may say them for tasks that an axis has.
+-- Options of a parent that chooses no task stay: a scale of a study may give them for tasks of an axis.
 local function lay_task(base, over)
   local before, now = M.task_choice(base), M.task_choice(over)
   local kind, other = base.fields.kind, over.fields.kind
   if before and now and (before ~= now or kind and kind.value ~= other.value) then
     local set = over.fields[now].origin.set
-    return set and tree.merge(unstated(base, set), over) or over -- options are another task's
+    return set and tree.merge(unstated(base, set), over) or over -- options belong to another task
   end
   return tree.merge(base, over)
 end

@@ -30,7 +30,7 @@ end
 
 local build
 
--- Adds an error that would repeat without end: nothing is built after it.
+-- Adds an error that would repeat endlessly: nothing is built after it.
 local function give_up(context, path, what, expected)
   context.failed = true
   return context.report(path, what, expected)
@@ -99,7 +99,7 @@ function M.is_list(node)
   return M.is_table(node) and #node.items > 0 and next(node.fields) == nil
 end
 
--- The integer that a node is, from low to high; nil where it is none.
+-- The integer of a node, from low to high; nil for other nodes.
 function M.integer(node, low, high)
   local whole = node and type(node.value) == "number" and math.tointeger(node.value)
   return whole and whole >= low and whole <= high and whole or nil
@@ -120,7 +120,7 @@ function M.each(node)
   end
 end
 
--- Fields of a table node that have none of these names, in the order of their own.
+-- Fields of a table node with other names than these, in the order of their names.
 function M.strangers(node, names)
   local others = lists.merged(node.fields)
   for _, name in ipairs(names) do
@@ -148,10 +148,10 @@ function M.unstated(node, mark)
   return lists.merged(node, { unstated = mark })
 end
 
--- Lays the tree `over` upon `base`, field by field, depth first; returns a new tree. Lists and scalars replace. A kind
--- that differs drops the other fields of that table; where base leaves its kind to the default, or --set says the new
--- one, they are marked `unstated`, so that validation can drop those which the new kind does not have: true, or the
--- text of the --set, for it to be told.
+-- Lays the tree `over` upon `base`, field by field, depth first; returns a new tree. Lists and scalars replace. Another
+-- kind drops the other fields of that table; if base leaves its kind to the default, or --set gives the new one, they
+-- are marked `unstated`, so that validation can drop those which the new kind lacks: true, or the text of the --set,
+-- for messages.
 function M.merge(base, over)
   if not M.is_table(base) or not M.is_table(over) or #base.items > 0 or #over.items > 0 then
     return over

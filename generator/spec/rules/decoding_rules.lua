@@ -10,7 +10,7 @@ local M = {}
 
 local FIELD = "eval.decoding"
 
--- An encoder answers all at once.
+-- Refuses settings of decoding for an encoder, which answers all at once.
 function M.check(context, say)
   local kind = context.resolved.model.kind
   if say.place(FIELD) and kind and not is_causal(context.resolved) then
@@ -23,7 +23,8 @@ end
 -- The streams of an attention's queries and keys that hold the target.
 local TARGET_SIDES = { decoder = { query = true, key = true }, cross = { query = true }, encoder = {} }
 
--- The sides of those that a view holds for; what is added to the embedding is added to the target, too.
+-- The sides that hold the target, for the families of a view; the encoding added to the embedding is added to the
+-- target, too.
 local function sides_of(seen)
   if seen.resolved.model.kind == "decoder" then
     return { query = true, key = true }
@@ -33,7 +34,7 @@ local function sides_of(seen)
   return sides
 end
 
--- A model has to find out the number of tokens itself where its target has an end symbol.
+-- Warns if a model must find the number of tokens itself, since its target has an end symbol.
 function M.warn(seen, say)
   if not (seen.task and seen.task.end_symbol and is_causal(seen.resolved)) then
     return

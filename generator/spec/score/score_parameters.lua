@@ -3,7 +3,7 @@
 -- Input: a tree node per parameter, and a context: report(node, field, what, expected, hint), which returns nil; heads;
 -- causal: no key is behind its query; largest: the largest number of the precision; room = { values = the remaining
 -- number }. Output: the parameter { name, per, size, first, init, values, learned, outside }, or nil after errors.
--- values is complete: one number per (head, index) as far as the parameter has them, row-major, the same in every layer.
+-- values is complete: one number per (head, index) as far as the parameter has them, row-major, equal in every layer.
 
 local INIT_TEXT = require("facets.score").INIT_TEXT
 local diagnostics = require("base.diagnostics")
