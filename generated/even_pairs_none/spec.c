@@ -101,7 +101,7 @@ static const lh_task task = {
         .chance = 0.5,
 };
 
-/* The encoder reads the input, then one empty token per output; the answers are read at those. */
+/* The encoder reads the input, then one empty token per output; the answers are read at the empty tokens. */
 enum { EMPTY_TOKEN = 3 };
 
 static int source_length(int n) { return input_length(n) + output_length(n); }

@@ -338,9 +338,9 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 
 #include "trace.inc"
 
-/* Operations that are left out, the backward pass twice the forward pass:
- *   on rows that nobody reads in the last layer
- *   on tokens in the first layer, where a block of sequences has a row of every symbol
+/* Operations that are skipped; the backward pass counts as two forward passes. They belong to
+ *   unused rows of the last layer
+ *   tokens in the first layer, where a block of sequences has one row per symbol
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
     const int T = shape->length[0], unread = T - shape->labels;

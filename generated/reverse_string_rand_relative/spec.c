@@ -118,7 +118,7 @@ static const lh_task task = {
         .baseline_name = "majority bit of the sequence, everywhere",
 };
 
-/* The encoder reads the input, then one empty token per output; the answers are read at those. */
+/* The encoder reads the input, then one empty token per output; the answers are read at the empty tokens. */
 enum { EMPTY_TOKEN = 3 };
 
 static int source_length(int n) { return input_length(n) + output_length(n); }

@@ -126,7 +126,7 @@ static size_t tables_bytes(const int longest[LH_MAX_STREAMS]) {
     return (size_t)position_rows() * sizeof(position_row);
 }
 
-/* Pairs (2m, 2m + 1) of a head turn by position * 10000^(-2m / HEAD_WIDTH). */
+/* Pairs (2m, 2m + 1) of a head are rotated by position * 10000^(-2m / HEAD_WIDTH). */
 static void make_rotation(int position, real *row) {
     const double step = lh_log(10000.0) * 2 / HEAD_WIDTH;
     for (int c = 0; c < ROTATION_PERIOD; c++) {

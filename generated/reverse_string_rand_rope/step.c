@@ -39,7 +39,7 @@ static size_t tables_bytes(const int longest[LH_MAX_STREAMS]) {
     return (size_t)position_rows() * sizeof(position_row);
 }
 
-/* Pairs (2m, 2m + 1) of a head turn by position * 10000^(-2m / HEAD_WIDTH). */
+/* Pairs (2m, 2m + 1) of a head are rotated by position * 10000^(-2m / HEAD_WIDTH). */
 static void make_rotation(int position, real *row) {
     const double step = lh_log(10000.0) * 2 / HEAD_WIDTH;
     for (int c = 0; c < ROTATION_PERIOD; c++) {
@@ -384,9 +384,9 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 
 #include "trace.inc"
 
-/* Operations that are left out, the backward pass twice the forward pass:
- *   on rows that nobody reads in the last layer
- *   on tokens in the first layer, where a block of sequences has a row of every symbol
+/* Operations that are skipped; the backward pass counts as two forward passes. They belong to
+ *   unused rows of the last layer
+ *   tokens in the first layer, where a block of sequences has one row per symbol
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
     const int T = shape->length[0], unread = T - shape->labels;

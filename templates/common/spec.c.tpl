@@ -129,14 +129,14 @@ static const lh_data data = {
 % if decoder and streams[2] then
 % if computation then
 /* The encoder reads the input and ${computation.words} for each of its tokens, the decoder ${decoder.words}
- * without its last token. From the separator on each token is asked for the next of the target. */
+ * without its last token. Each token from the separator on predicts the next token of the target. */
 % else
-/* The encoder reads the input, the decoder ${decoder.words} without its last token. From the
- * separator on each token is asked for the next of the target. */
+/* The encoder reads the input, the decoder ${decoder.words} without its last token. Each token
+ * from the separator on predicts the next token of the target. */
 % end
 % elseif decoder then
 /* The decoder reads ${decoder.words} without its
- * last token. From the separator on each token is asked for the next of the target. */
+ * last token. Each token from the separator on predicts the next token of the target. */
 % end
 % if decoder then
 enum { FIRST_OUTPUT = ${decoder.first_output}, SEPARATOR = ${decoder.separator} };
@@ -150,10 +150,10 @@ enum { PROBE = ${task.probe} };
 /* The encoder reads the input; the answer is read at its last token. */
 % elseif computation then
 /* The encoder reads the input, ${computation.words} for each of its tokens, then one empty token per output; the
- * answers are read at those. */
+ * answers are read at the empty tokens. */
 enum { COMPUTATION_TOKEN = ${computation.token}, EMPTY_TOKEN = ${empty_token} };
 % else
-/* The encoder reads the input, then one empty token per output; the answers are read at those. */
+/* The encoder reads the input, then one empty token per output; the answers are read at the empty tokens. */
 enum { EMPTY_TOKEN = ${empty_token} };
 % end
 

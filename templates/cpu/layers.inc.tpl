@@ -3,8 +3,8 @@
 % if cpu.masks then
 
 % if cpu.part then
-/* Masks of `width` channels for the part's tokens of every sequence of the block at one site: those that they have
- * among all tokens. */
+/* Draws masks of `width` channels at one site for the part's tokens of every sequence of the block. A token's mask does
+ * not depend on the part. */
 static void draw_masks(const workspace *w, const row_set *part, uint32_t layer, uint32_t place, uint16_t drop_below,
         int width, int8_t *keep) {
     const lh_cpu_step *step = w->step;
@@ -19,7 +19,7 @@ static void draw_masks(const workspace *w, const row_set *part, uint32_t layer, 
                 (uint32_t)(${part_start} * width / 8), count, drop_below, keep + (size_t)s * (size_t)count);
 }
 % else
-/* Masks of `width` channels for every sequence of the block at one site. */
+/* Draws masks of `width` channels at one site for every sequence of the block. */
 % if streams[2] then
 static void draw_masks(const workspace *w, uint32_t layer, uint32_t place, uint16_t drop_below, int length, int width,
         int8_t *keep) {

@@ -99,11 +99,11 @@ INLINE void given_logits(const real *from, real *logits) {
     for (int v = CLASSES; v < CLASS_COLUMNS; v++) logits[v] = logits[0];
 }
 
-/* Loss, counts and, where asked for, answers and sums of single sequences. Logits [sequences][labels][CLASSES] are
- * written where asked for, from x [${tokens}][WIDTH]; without x they are there. */
+/* Computes loss, counts and, if requested, answers and sums of single sequences from x [${tokens}][WIDTH], and writes
+ * requested logits [sequences][labels][CLASSES]; x NULL: reads block->logits instead. */
 % else
-/* Loss, counts and, where asked for, logits [sequences][labels][CLASSES], answers and sums of single sequences, from
- * x [${tokens}][WIDTH]. */
+/* Computes loss, counts and, if requested, logits [sequences][labels][CLASSES], answers and sums of single sequences,
+ * from x [${tokens}][WIDTH]. */
 % end
 static void classify(const workspace *w, const real *x, lh_sums *sums) {
     const lh_cpu_block *block = w->block;

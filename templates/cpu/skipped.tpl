@@ -1,13 +1,13 @@
 % local part, vocabulary = cpu.part, cpu.vocabulary
-/* Operations that are left out, the backward pass twice the forward pass:
+/* Operations that are skipped; the backward pass counts as two forward passes. They belong to
 % if flops.masked[1] then
- *   on pairs that masks hide from all queries of a group
+ *   pairs that masks hide from all queries of a group
 % end
 % if part then
- *   on rows that nobody reads in the last layer
+ *   unused rows of the last layer
 % end
 % if vocabulary then
- *   on tokens in the first layer, where a block of sequences has a row of every symbol
+ *   tokens in the first layer, where a block of sequences has one row per symbol
 % end
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {

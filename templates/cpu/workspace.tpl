@@ -145,8 +145,8 @@ INLINE int token_at(const ${streams[2] and "stream_size *s" or "workspace *w"}, 
     return m / count * ${name}->length + ${name}->from + m % count;
 }
 
-/* Places everything a block needs into memory and returns the bytes used. most: tokens of each sequence${of_decoded}, at
- * most, that are there at a time. */
+/* Places everything a block needs into memory and returns the bytes used. most: greatest number of tokens of each
+ * sequence${of_decoded} that are processed at a time. */
 static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, int most, lh_mode mode) {
 % else
 /* Places everything a block needs into memory and returns the bytes used. */

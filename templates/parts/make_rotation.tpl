@@ -1,9 +1,9 @@
 % local scaling = rotation.scaling
 % local turns = positions.period and "cyclic" or "position"
 % if scaling.kind == "yarn" then
-/* The changed speed of a pair, in radians per position. Within the ${scaling.original_length} positions of training, a pair with
- * ${scaling.fast_text} turns or more keeps it, one with ${scaling.slow_text} or less gets ${scaling.factor_text} times slower;
- * between the two it is a mixture. Source: Peng et al. 2024, "YaRN", section 3.2. */
+/* The scaled speed of a pair, in radians per position. Within the ${scaling.original_length} positions of training, a pair with
+ * ${scaling.fast_text} turns or more keeps its speed, a pair with ${scaling.slow_text} or less is ${scaling.factor_text} times slower;
+ * pairs between them have a mixture of both speeds. Source: Peng et al. 2024, "YaRN", section 3.2. */
 static double ${prefix}slowed(double speed) {
     const double turns = ${f64(scaling.original_length)} * speed / (2 * 3.14159265358979323846);
     double kept = (turns - ${f64(scaling.beta_slow)}) / (${f64(scaling.beta_fast)} - ${f64(scaling.beta_slow)});
@@ -13,17 +13,17 @@ static double ${prefix}slowed(double speed) {
 
 % end
 % if scaling.kind == "linear" then
-/* Pairs (2m, 2m + 1) of a head turn by position / ${scaling.factor_text} * ${rotation.base_text}^(-2m / ${PREFIX}HEAD_WIDTH).
+/* Pairs (2m, 2m + 1) of a head are rotated by position / ${scaling.factor_text} * ${rotation.base_text}^(-2m / ${PREFIX}HEAD_WIDTH).
  * Source: Chen et al. 2023, "Extending Context Window of Large Language Models via Positional Interpolation". */
 % elseif scaling.kind == "ntk" then
-/* Pairs (2m, 2m + 1) of a head turn by position * base^(-2m / ${PREFIX}HEAD_WIDTH), where base is
- * ${rotation.base_text} * ${scaling.factor_text}^(${PREFIX}HEAD_WIDTH / (${PREFIX}HEAD_WIDTH - 2)): the last pair turns ${scaling.factor_text} times slower, the first as ever.
+/* Pairs (2m, 2m + 1) of a head are rotated by position * base^(-2m / ${PREFIX}HEAD_WIDTH), where base is
+ * ${rotation.base_text} * ${scaling.factor_text}^(${PREFIX}HEAD_WIDTH / (${PREFIX}HEAD_WIDTH - 2)): the last pair is ${scaling.factor_text} times slower, the first is unchanged.
  * Source: "NTK-aware" scaling, bloc97 2023; Peng et al. 2024, "YaRN", section 3.1. */
 % elseif scaling.kind == "yarn" then
-/* Pairs (2m, 2m + 1) of a head turn by position * ${prefix}slowed(${rotation.base_text}^(-2m / ${PREFIX}HEAD_WIDTH)) and grow by `growth`, in
+/* Pairs (2m, 2m + 1) of a head are rotated by position * ${prefix}slowed(${rotation.base_text}^(-2m / ${PREFIX}HEAD_WIDTH)) and multiplied by `growth`, in
  * queries and in keys: the softmax's temperature is divided by its square (section 3.4). */
 % else
-/* Pairs (2m, 2m + 1) of a head turn by position * ${rotation.base_text}^(-2m / ${PREFIX}HEAD_WIDTH). */
+/* Pairs (2m, 2m + 1) of a head are rotated by position * ${rotation.base_text}^(-2m / ${PREFIX}HEAD_WIDTH). */
 % end
 static void make_${prefix}rotation(int position, real *row) {
 % if positions.period then
