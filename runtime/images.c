@@ -1,4 +1,4 @@
-/* Linked into trainers with a CUDA half only: the device code that was compiled for them, byte by byte.
+/* The compiled device code, linked only into trainers with a CUDA half.
  *
  * LH_CUDA_IMAGES: what there is, if anything, as IMAGE(sm_80) IMAGE(compute_80); each is a file of that name in the
  * folder LH_CUDA_FOLDER. LH_CUDA_TEXT: the path of the device code's text where the trainer is to carry it, too.
@@ -6,7 +6,7 @@
  */
 #include "longhand/cuda.h"
 
-/* Code for the driver is aligned; a 0 behind it ends what is text. The names are the assembler's, of this object alone. */
+/* Embeds a file, aligned for the driver, with a 0 after it that ends a text. The labels are local to this object. */
 #define EMBED(label, path) \
     __asm__(".pushsection .rodata\n" \
             ".balign 16\n" label ":\n" \

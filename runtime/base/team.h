@@ -6,7 +6,7 @@
 /* index: 0..count - 1; count: actual number of threads in the region. */
 typedef void lh_team_work(void *argument, int index, int count);
 
-/* Runs work on `threads` threads, or fewer where the system gives fewer; returns when all are done. A team started
+/* Runs work on `threads` threads, or fewer if the system provides fewer; returns when all are done. A team started
  * inside a team has one thread unless OpenMP allows nesting. */
 void lh_team_run(int threads, lh_team_work *work, void *argument);
 

@@ -17,7 +17,7 @@ static lh_engine_config config_of(const lh_bench_request *request, int index) {
                               .fixed_length = request->length};
 }
 
-/* configs, engines: room for all. */
+/* configs, engines: buffers of set->count elements. */
 static lh_status open_replicas(lh_replica_set *set, lh_engine_config *configs, lh_engine **engines, lh_error *error) {
     const lh_bench_request *request = set->request;
     lh_lengths lengths = {NULL, 0, request->length, request->length, 1};
@@ -74,7 +74,7 @@ static lh_status evaluate(lh_replica *replica, int *done) {
     return replica->engine->ops->evaluate(replica->engine, &condition, &sums, NULL, &replica->error);
 }
 
-/* An lh_group_advance: all steps of a round at once, or those that can be made before others must make theirs. */
+/* An lh_group_advance: makes all steps of a round, or as many as the engine makes before other engines must step. */
 static bool step_replica(void *job) {
     lh_replica *replica = job;
     int done = 1;

@@ -1,5 +1,5 @@
-/* See arithmetic.h. Streams of chance: for what is split, step 0 with the purpose as example; for a drawn number, a step
- * for its digits and the chain with the number as example. */
+/* See arithmetic.h. Random streams: a split uses step 0 with its purpose as example; a drawn number uses a step by
+ * digits and chain, with its index as example. */
 #include "data/arithmetic.h"
 
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static uint64_t number_of(int base, const uint8_t *x, int digits) {
     return number <= UINT32_MAX ? number : UINT64_MAX;
 }
 
-/* A number of exactly so many digits, uniformly. */
+/* Draws a number with exactly `digits` digits, uniformly. */
 static void draw_number(lh_rng *rng, int base, int digits, uint8_t *x) {
     for (int i = 0; i + 1 < digits; i++) x[i] = (uint8_t)lh_rng_below(rng, (uint32_t)base);
     x[digits - 1] = (uint8_t)(1 + lh_rng_below(rng, (uint32_t)base - 1));
@@ -76,7 +76,7 @@ static int chain_of(const lh_operation *o, const lh_frame *f, int digits, const 
     return chain;
 }
 
-/* A number with so many digits base - 1 at its end, and no more; false: there is none. */
+/* Draws a number that ends in exactly `chain` digits base - 1; false: there is none. */
 static bool draw_trailing(int base, lh_rng *rng, int digits, int chain, uint8_t *x) {
     memset(x, base - 1, (size_t)chain);
     for (int i = chain; i < digits; i++) {
@@ -154,9 +154,9 @@ void lh_arithmetic_expand(const lh_operation *o, uint64_t seed, const uint16_t *
     o->write(own.options, x, y, example);
 }
 
-/* ---- what was trained on ---- */
+/* ---- training pairs ---- */
 
-/* Pairs of numbers, in open addressing; room is a power of 2. */
+/* A hash table of pairs of numbers with open addressing; its size is a power of 2. */
 typedef struct pairs {
     uint64_t *pair; /* + 1; 0: free */
     uint64_t room;
@@ -214,7 +214,7 @@ static void shuffle(lh_rng rng, uint32_t *list, int count) {
     }
 }
 
-/* The released code's operands: of every count of digits as many, whole where there are fewer; the rest is drawn. */
+/* Draws operands as the released code does: equally many, or all, of every count of digits; the rest is random. */
 static void draw_strata(making *m, int purpose, uint32_t *list) {
     int count = m->f.numbers, share = count / STRATA, used = 0;
     lh_rng rng = stream(m->c->seed, 0, (uint32_t)purpose);
@@ -239,7 +239,7 @@ static void draw_stratified(making *m) {
     for (int i = 0; i < m->f.numbers; i++) m->second[i] = 1 + lh_rng_below(&rng, (uint32_t)m->f.base - 1);
 }
 
-/* Pairs first .. end - 1, of numbers that the random order has there. */
+/* Draws pairs of the numbers at places first .. end - 1 of the random order. */
 static void draw_pairs(making *m, const uint32_t *order, lh_rng *rng, int first, int end) {
     uint32_t count = (uint32_t)(end - first);
     for (int i = first; i < end; i++) {
@@ -248,7 +248,7 @@ static void draw_pairs(making *m, const uint32_t *order, lh_rng *rng, int first,
     }
 }
 
-/* One random order of the first numbers is split; pairs are drawn from each part. */
+/* Splits a random order of the first numbers, and draws pairs from each part. */
 static bool draw_permuted(making *m, int trained) {
     int count = m->f.numbers;
     for (int i = 0; i < count; i++) m->first[i] = (uint32_t)i;
@@ -295,7 +295,7 @@ static lh_status keep_whole(making *m, int digits, uint32_t count) {
     return status;
 }
 
-/* As many as there are numbers of so many digits, or 10000: the paper's protocol. */
+/* Adds test numbers of one count of digits: all numbers there are, or 10000, as in the paper. */
 static lh_status keep_digits(making *m, int digits) {
     uint64_t there =
         power(m->f.base, digits) == UINT64_MAX ? UINT64_MAX : power(m->f.base, digits) - power(m->f.base, digits - 1);
@@ -309,12 +309,12 @@ static lh_status keep_digits(making *m, int digits) {
     return status;
 }
 
-/* Whether the test has numbers of so many digits. */
+/* Whether the test set has numbers with `digits` digits. */
 static bool wants_digits(const making *m, int digits) {
     return !m->c->goes_by(m->c, DIGITS) || m->c->asks(m->c, DIGITS, digits);
 }
 
-/* The most digits that numbers may have in the frame at hand, 0 if no count of them is wanted. */
+/* The most digits of numbers in the current frame; 0: no count of digits is requested. */
 static int most_digits(const making *m) {
     int most = m->f.digits;
     if (m->by_frame > 0) most = lh_with_width(m->o, m->c->options, m->by_frame).frame.digits;
@@ -323,7 +323,7 @@ static int most_digits(const making *m) {
     return most;
 }
 
-/* Numbers of so many digits come next, in the frame at hand. */
+/* Sets the width for the next numbers, of `digits` digits, in the current frame. */
 static void set_width(making *m, int digits) {
     m->width = m->by_frame;
     if (m->by_frame == LH_NO_VALUE) m->width = 0;
@@ -372,7 +372,7 @@ static lh_status keep_chains(making *m) {
     return status;
 }
 
-/* The test in the frame at hand. */
+/* Adds the test numbers in the current frame. */
 static lh_status keep_numbers(making *m, int most) {
     bool by_carry = m->o->operands != LH_ONE_NUMBER && m->c->goes_by(m->c, CARRY);
     lh_status status = LH_OK;
@@ -384,7 +384,7 @@ static lh_status keep_numbers(making *m, int most) {
     return status == LH_OK && by_carry ? keep_chains(m) : status;
 }
 
-/* The numbers of the test once more, in a frame of so many places, as far as they fit; 0: each in the least. */
+/* Adds the test numbers that fit again in a frame of `frame` places; 0: each in its least frame. */
 static lh_status keep_frame(making *m, int frame) {
     m->by_frame = frame;
     int most = most_digits(m);
@@ -426,7 +426,7 @@ static lh_status check_frame(const making *m) {
                    m->f.stratified ? "" : ", or a smaller task.options.numbers");
 }
 
-/* About how many examples there will be: in every frame those of the task's. */
+/* The approximate number of examples, counting every frame like the task's. */
 static int64_t count_examples(const making *m) {
     int64_t count = m->f.numbers, tests = 0, cells = 0, frames = 1;
     bool by_carry = m->o->operands != LH_ONE_NUMBER && m->c->goes_by(m->c, CARRY);

@@ -1,4 +1,4 @@
-/* Inputs of arithmetic as people write them; see arithmetic.h. */
+/* Arithmetic inputs as users write them; see arithmetic.h. */
 #include <stddef.h>
 
 #include "data/arithmetic.h"
@@ -42,7 +42,7 @@ static int digit_of(const reading *r, uint16_t token) {
     return digit < r->base ? digit : -1;
 }
 
-/* The number at *at, up to what is no digit; *at moves there. Zeros in front count for nothing. */
+/* Reads the number at *at up to the first token that is no digit, and moves *at there. Leading zeros are ignored. */
 static lh_status read_number(reading *r, int *at, uint8_t *x, int *digits) {
     const uint16_t *token = r->literal->token;
     int first = *at, end = first;

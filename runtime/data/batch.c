@@ -54,8 +54,8 @@ size_t lh_batch_words(const lh_spec *spec, int n) {
     return (size_t)lh_shape_tokens(&shape) + (size_t)shape.labels + (size_t)lh_input_length(spec, n);
 }
 
-/* The largest of each size over all task lengths up to longest_n: a formula need not grow with n. LH_ERR_INPUT where
- * there are more labels than tokens that they could be of. */
+/* The largest of each size over all task lengths up to longest_n: a formula need not grow with n. LH_ERR_INPUT: the
+ * labelled stream has fewer tokens than labels. */
 static lh_status find_largest(const lh_spec *spec, int longest_n, lh_shape *largest, int *input, lh_error *error) {
     const lh_format *format = spec->format;
     *input = 0;
@@ -137,7 +137,7 @@ static lh_status make_example(lh_batch *batch, const lh_spec *spec, const lh_sou
     return LH_OK;
 }
 
-/* Whether it is known where the example's labels are asked for. */
+/* Writes tokens and label places of a row; false: the example does not determine the places. */
 static bool assemble_row(lh_batch *batch, const lh_spec *spec, const lh_example *example, int row) {
     const lh_format *format = spec->format;
     uint16_t *tokens[LH_MAX_STREAMS] = {NULL};

@@ -19,7 +19,7 @@ void lh_alarm_open(lh_alarm *alarm, const lh_spec *spec) {
     };
 }
 
-/* The mean of logarithms, so that one wild step does not change what is usual. */
+/* Updates the running mean of logarithms, on which a single extreme step has little effect. */
 static void add_usual(lh_alarm *alarm, double norm) {
     if (!(norm > 0)) return;
     if (alarm->steps < USUAL_STEPS) alarm->steps++;
@@ -61,7 +61,7 @@ static void put_finding(const lh_alarm *alarm, char *text, size_t size) {
                  lh_mean_loss(&m->sums), LOSS_STEPS, alarm->guess_loss);
 }
 
-/* The largest of the parameters now; empty where they cannot be had. */
+/* Writes the largest of the current parameters; empty if they cannot be read. */
 static void put_largest(lh_engine *engine, char *text, size_t size) {
     lh_state state;
     lh_error ignored;

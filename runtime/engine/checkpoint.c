@@ -55,7 +55,7 @@ static lh_status check_sum(const char *path, const lh_st_file *file, const char 
     return lh_fail(error, LH_ERR_INPUT, "%s: damaged: its checksum is %s, expected %.40s", path, text, want);
 }
 
-/* Whether a trainer wrote the file. It tells by two entries, so that no single one that is damaged hides it. */
+/* Whether a trainer wrote the file. Two entries are checked, so that one damaged entry does not hide it. */
 static bool is_checkpoint(const lh_st_file *file) {
     const char *format = lh_st_metadata(file, "format");
     return lh_st_metadata(file, LH_CHECKSUM_KEY) != NULL ||
@@ -184,7 +184,8 @@ lh_status lh_checkpoint_read_parameters(const char *path, const lh_spec *spec, i
     return status;
 }
 
-/* The plan hangs on these parameters, so that a folder of runs has those of one file. */
+/* Checks the file's checksum against the plan, which depends on these parameters: all runs of a folder use the same
+ * file. */
 static lh_status check_planned(const char *path, const lh_st_file *file, const lh_spec *spec, lh_error *error) {
     const char *planned = spec->train.init_checksum, *found = lh_st_metadata(file, LH_CHECKSUM_KEY);
     if (planned == NULL || (found != NULL && strcmp(found, planned) == 0)) return LH_OK;
@@ -209,7 +210,7 @@ lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int rea
 
 /* ---- resuming ---- */
 
-/* How a file turned out: good, of another plan or build, or not to be trusted. */
+/* The result of reading a file: valid, of another plan or build, damaged, unreadable, or absent. */
 typedef enum outcome { GOOD, REFUSED, DAMAGED, UNREADABLE, ABSENT } outcome;
 
 static lh_status check_same(const char *path, const lh_st_file *file, const char *key, const char *want,
@@ -220,7 +221,7 @@ static lh_status check_same(const char *path, const lh_st_file *file, const char
                    got ? got : "", want);
 }
 
-/* Said before the plan's digest, which differs too and tells less. */
+/* Checks the optimiser before the plan's digest, because the message is more specific. */
 static lh_status check_optimizer(const char *path, const lh_st_file *file, const lh_spec *spec, lh_error *error) {
     const char *got = lh_st_metadata(file, LH_OPTIMIZER_KEY), *want = spec->optimizer.kind;
     if (got == NULL) got = "adam";

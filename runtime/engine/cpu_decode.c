@@ -70,8 +70,8 @@ static void move_row(lh_decode_lane *l, int to, int from) {
     put_row(l, to);
 }
 
-/* Takes the answer of a label from the logits, or the target's token where none is asked for; whether the sequence ends
- * with it. */
+/* Takes the answer of a label from the logits, or the target's token if no answer is requested; returns whether the
+ * sequence ends there. */
 static bool take_answer(const lh_decode_lane *l, int row, int label) {
     const lh_spec *spec = l->cpu->engine.spec;
     size_t labels = (size_t)l->labels, classes = (size_t)spec->classes;
@@ -338,6 +338,6 @@ lh_status lh_cpu_decode(lh_engine *engine, const lh_query *query, int count, con
     lh_status status = lh_cpu_enter(cpu, error);
     if (status != LH_OK) return status;
     status = decode(cpu, query, count, to, error);
-    lh_cpu_leave(cpu, true); /* activations are in lanes of its own */
+    lh_cpu_leave(cpu, true); /* the workspace holds no activations of decoding */
     return status;
 }

@@ -38,8 +38,8 @@ bool lh_is_of_data(const json_t *line, const lh_eval_result *result, const lh_re
     return strcmp(recorded->digest[result->group->set], result->data) == 0;
 }
 
-/* The set that a line is of. One that was written on the way names it where there are several: else it is the one that is
- * held out, or training examples. */
+/* The set of a line. Lines of evaluations during training name the set if there are several; otherwise it is the
+ * held-out set, or the training set. */
 static lh_set set_of(const json_t *line, const lh_recorded_data *recorded) {
     const char *name = json_string_value(json_object_get(line, "set"));
     if (name == NULL) name = json_string_value(json_object_get(line, "split"));

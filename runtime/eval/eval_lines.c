@@ -58,14 +58,14 @@ static void put_known(lh_json *line, const char *key, double value) {
     if (!isnan(value)) lh_json_number(line, key, value);
 }
 
-/* How many answers are right, and of a generative model whose answers. */
+/* Writes the numbers of right answers, and for a generative model the way of decoding. */
 static void write_answers(lh_json *line, const lh_eval_result *result) {
     bool greedy = result->decoding == lh_greedy;
     if (result->decoding != NULL) lh_json_string(line, "decoding", result->decoding);
     if (greedy && result->greedy_examples < result->examples)
         lh_json_integer(line, "greedy_examples", result->greedy_examples);
     if (result->counted == 0) {
-        lh_json_integer(line, "counted", 0); /* nothing was asked */
+        lh_json_integer(line, "counted", 0); /* no label counts */
         return;
     }
     if (greedy || result->decoding == NULL) lh_json_number(line, "accuracy", result->accuracy);
@@ -138,8 +138,8 @@ static uint64_t seed_of(const json_t *line) {
     return seed != NULL ? (uint64_t)json_integer_value(seed) : LH_EVAL_SEED;
 }
 
-/* Whether the answers of a line are those that count for the result; a line without `decoding`, of a generative model,
- * is an older one and of the teacher-forced pass. */
+/* Whether the line has the result's way of decoding. A generative model's line without `decoding` is from an older
+ * version and of the teacher-forced pass. */
 static bool is_decoded_so(const json_t *line, const lh_eval_result *result) {
     const char *decoding = json_string_value(json_object_get(line, "decoding"));
     const json_t *examples = json_object_get(line, "greedy_examples");
@@ -183,7 +183,7 @@ static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_
 static void take_answers(const json_t *line, lh_eval_result *result) {
     const json_t *counted = json_object_get(line, "counted");
     bool older = result->decoding != NULL && json_object_get(line, "decoding") == NULL;
-    result->counted = counted != NULL ? json_integer_value(counted) : 1; /* at least: only 0 is told */
+    result->counted = counted != NULL ? json_integer_value(counted) : 1; /* lower bound: the file records only 0 */
     result->teacher_forced = number_of(line, older ? "accuracy" : "accuracy_teacher_forced");
     result->accuracy = result->decoding == lh_teacher_forced ? result->teacher_forced : number_of(line, "accuracy");
     result->exact_match = number_of(line, "exact_match");

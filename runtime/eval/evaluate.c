@@ -108,7 +108,7 @@ typedef struct draw_sums {
     int wrong;                            /* examples that lines say the answers of */
 } draw_sums;
 
-/* The examples of a condition one by one; answers and lengths are NULL where nobody wants them. */
+/* Results of a condition by example; answers and lengths are NULL if not requested. */
 typedef struct one_by_one {
     lh_sums *sums;     /* [examples] */
     lh_by_sequence by; /* those whose answers count, over all draws */
@@ -143,7 +143,7 @@ static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, 
     return LH_OK;
 }
 
-/* Adds the sums of one batch, which has the draw of its own index. before: how many of the result's examples came. */
+/* Adds the sums of one batch, which uses the draw with its index. before: number of earlier examples of the result. */
 static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *request, one_by_one *each,
                                 const lh_eval_result *result, lh_condition *condition, int draw, int before,
                                 draw_sums *sums, lh_error *error) {
@@ -254,7 +254,7 @@ static void settle(lh_eval_result *result, const condition_sums *sums) {
     result->sd_over_draws = result->draws > 1 ? sqrt(squares / (result->draws - 1)) : 0.0;
 }
 
-/* How sure that is: n of exact match is the number of sequences of one draw that have a label which counts. */
+/* Sets deviations and intervals: n of exact match is the number of sequences of one draw with a counted label. */
 static void settle_errors(lh_eval_result *result, const condition_sums *sums, const lh_by_sequence *by) {
     double count = (double)sums->all.sequences / result->draws;
     result->exact_match_low = result->exact_match_high = NAN;
@@ -282,7 +282,7 @@ static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *re
     return LH_OK;
 }
 
-/* file: may be NULL. What could not be written before is tried again, and says why. */
+/* Writes buffered data of a file, which may be NULL, and reports why it fails. */
 static lh_status flush(FILE *file, const char *path, lh_error *error) {
     errno = 0;
     if (file == NULL || (fflush(file) == 0 && !ferror(file))) return LH_OK;
@@ -293,7 +293,7 @@ static lh_status flush(FILE *file, const char *path, lh_error *error) {
 /* The start of a condition's lines; -1: there is no file, or it cannot be cut. */
 static off_t place_in(FILE *file) { return file != NULL ? ftello(file) : -1; }
 
-/* Takes back the lines of a condition that did not come to its end, those that were not written yet, too. */
+/* Removes the lines of an incomplete condition, buffered lines included. */
 static void take_back(FILE *file, off_t place) {
     if (place < 0) return;
     __fpurge(file);
@@ -386,7 +386,7 @@ static void name_results(const lh_spec *spec, const lh_eval_request *request, lh
     }
 }
 
-/* Memory for what an evaluation wants one by one, at any of these lengths; closed whatever the outcome. */
+/* Allocates the results by example for any of these lengths; the caller closes them also after an error. */
 static lh_status open_each(const lh_spec *spec, const lh_eval_request *request, const lh_lengths *lengths,
                            one_by_one *each, lh_error *error) {
     size_t examples = (size_t)most_examples(request), labels = 0;

@@ -29,7 +29,7 @@ typedef struct pass {
     lh_batch batch;    /* one sequence */
     lh_trace *to;      /* [sites] */
     double *logits;    /* [labels][classes], where answers are read off them */
-    uint16_t *answers; /* [labels], of inputs of one's own */
+    uint16_t *answers; /* [labels], for a user's own inputs */
     int answered;      /* how many up to the end */
     int input;         /* of those of the request */
     uint32_t *pick;    /* the shape's examples in the order of a shuffle, or NULL */
@@ -61,7 +61,7 @@ static lh_status open_site(const pass *p, int site, lh_trace *to, lh_error *erro
     return LH_OK;
 }
 
-/* Room for logits and answers, where the request reads them. */
+/* Allocates logits and answers if the request needs them. */
 static lh_status open_answers(pass *p, lh_error *error) {
     const lh_spec *spec = p->traces->spec;
     const lh_trace_request *request = &p->traces->request;
@@ -122,7 +122,7 @@ static void close_pass(pass *p) {
 
 /* ---- one pass ---- */
 
-/* An input of one's own in p->batch; where a stream holds the target, with the model's answers for it. */
+/* Writes a user's own input to p->batch; a stream that holds the target gets the model's answers. */
 static lh_status put_input(pass *p, lh_query *query, lh_error *error) {
     lh_status status = LH_OK;
     if (p->traces->spec->format->teacher_forced) {

@@ -149,7 +149,7 @@ static lh_status make_groups(lh_traces *traces, lh_error *error) {
 
 static bool is_integers(const lh_traced *t) { return t->kind >= LH_TRACE_TOKENS; }
 
-/* Dimensions of one pass behind those of draws and examples; returns their number. */
+/* Writes the dimensions of one pass, which follow those of draws and examples; returns their number. */
 static int pass_shape(const lh_traces *traces, const lh_traced *t, int64_t *shape) {
     lh_shape lengths = lh_shape_at(traces->spec, t->n, 1);
     if (t->kind == LH_TRACE_TOKENS) {
@@ -185,14 +185,14 @@ static void name_tensor(const lh_traces *traces, lh_traced *t) {
     else snprintf(t->name, sizeof t->name, "%s.%s.%s", label, spec->sites[t->site].name, lh_trace_kind_name(t->kind));
 }
 
-/* Whether draws change it: of what is read the answers alone, where a stream holds them. */
+/* Whether draws change a tensor; tokens change only in a stream that holds answers. */
 static bool is_drawn(const lh_traces *traces, const lh_traced *t) {
     const lh_format *format = traces->spec->format;
     bool decoded = traces->request.inputs != NULL && format->teacher_forced && t->stream == format->label_stream;
     return t->kind != LH_TRACE_TARGETS && (t->kind != LH_TRACE_TOKENS || decoded);
 }
 
-/* Adds a tensor of the group and what it takes. */
+/* Adds a tensor of the group and its memory. */
 static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_traced made) {
     const lh_trace_request *request = &traces->request;
     lh_traced *t = &traces->tensors[traces->count++];

@@ -1,4 +1,4 @@
-/* The orthogonal Procrustes problem: how far tables lie from a reference when they may be turned and mirrored freely.
+/* The orthogonal Procrustes problem: the distance of tables from a reference after the best rotation and reflection.
  *
  *     procrustes TABLES [ROTATED]
  *

@@ -60,7 +60,7 @@ static lh_status damaged(lh_error *error, const lh_spec *spec, const char *found
                    shown < 80 ? shown : 80, found, expected, spec->id);
 }
 
-/* The integer at *at, from 0 to most, and what stands behind it; false where there is none. */
+/* Reads an integer from 0 to `most` at *at, and moves *at behind it; false: there is none. */
 static bool take_integer(char **at, int64_t most, int64_t *value) {
     if (**at < '0' || **at > '9') return false;
     errno = 0;
@@ -112,7 +112,7 @@ static bool find_axis(const lh_spec *spec, const char *name, int *axis) {
     return strcmp(name, lh_trained_axis) == 0 && spec->data != NULL && spec->data->train != NULL;
 }
 
-/* "vectors=*;digits=1:50:1", in any order; they come to stand in the task's. */
+/* Parses "vectors=*;digits=1:50:1" in any order; axes are stored in the task's order. */
 static bool take_by(lh_defaults *d, char *text, lh_by *by) {
     for (char *one; (one = strsep(&text, ";")) != NULL;) {
         char *value = strchr(one, '=');
@@ -190,7 +190,7 @@ static bool take_line(lh_defaults *d, char *line) {
     return false;
 }
 
-/* Who started this trainer may say which defaults it was built with. */
+/* Compares the digest with LONGHAND_DEFAULTS, by which the caller states the expected defaults. */
 static lh_status check_asked(const char *digest, lh_error *error) {
     const char *asked = getenv("LONGHAND_DEFAULTS");
     if (asked == NULL || strncmp(asked, digest, DIGEST) == 0) return LH_OK;
@@ -200,7 +200,7 @@ static lh_status check_asked(const char *digest, lh_error *error) {
                    asked, digest);
 }
 
-/* Compares the first line with what it must be for those behind it, which are *body. */
+/* Compares the first line with the version, size and digest of the following lines, *body. */
 static lh_status check_head(lh_defaults *d, const lh_spec *spec, char **body, lh_error *error) {
     char digest[LH_SHA256_TEXT], head[HEAD];
     *body = d->text + strcspn(d->text, "\n");

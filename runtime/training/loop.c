@@ -1,8 +1,7 @@
 /* See loop.h.
  *
- * The engine is asked for as many steps at once as pass before the next event (a metrics line, an evaluation, a
- * checkpoint, the end) and take about a tenth of a second, so that a signal is noticed soon and an engine may keep
- * many steps in flight.
+ * Each call of the engine requests the steps up to the next event (a metrics line, an evaluation, a checkpoint, the
+ * end), but at most about 0.1 seconds of steps. So a signal is noticed soon, and an engine may run many steps at once.
  */
 #include "training/loop.h"
 

@@ -32,7 +32,7 @@ typedef struct lh_training {
     int64_t steps;                       /* last step */
     int64_t log_every, checkpoint_every; /* in steps; checkpoint_every 0: no checkpoints by steps */
     double checkpoint_minutes;           /* 0: no checkpoints by time */
-    void (*watch)(void *context, const lh_training_view *view); /* NULL: nobody */
+    void (*watch)(void *context, const lh_training_view *view); /* progress callback; NULL: none */
     bool (*perfect)(void *context, lh_engine *engine); /* called at each metrics line; true ends training; NULL: none */
     void *context;
 } lh_training;

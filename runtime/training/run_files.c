@@ -348,7 +348,7 @@ static void note_lost_lines(const lh_run *run, int log, const lh_cut *cut, int64
              (long long)step);
 }
 
-/* Loads the window of the checkpoint, and compares the logs that were found with those that it counts on. */
+/* Loads the window of the checkpoint, and compares the number of lines in the logs with the recorded numbers. */
 static lh_status load_window(const lh_run *run, lh_window *window, int64_t step, const lh_cut cuts[LOGS],
                              lh_error *note, lh_error *error) {
     bool found;

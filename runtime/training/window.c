@@ -25,7 +25,7 @@ static const struct {
     {"update_norm", offsetof(lh_window, update_norm)},
     {"seconds", offsetof(lh_window, seconds)},
 };
-enum { OF_LABELS = 3 /* of the fields: steps without a label that counts have none */ };
+enum { OF_LABELS = 3 /* number of fields that steps without a counted label do not have */ };
 enum { FIELDS = sizeof fields / sizeof *fields, MEANS = FIELDS - 1 /* the seconds are no sum over the window */ };
 
 static double *field(lh_window *window, int index) { return (double *)(void *)((char *)window + fields[index].offset); }
@@ -57,7 +57,7 @@ void lh_window_add_to_epoch(lh_window *window, const lh_step_metrics *metrics, i
     epoch->sum += share(metrics->sums.correct, metrics->sums.counted);
     if (step % batches != 0) return;
     if (epoch->steps == batches &&
-        epoch->masked < batches) { /* else its beginning was not recorded, or nothing counts */
+        epoch->masked < batches) { /* else the start of the epoch was not recorded, or no label counts */
         epoch->last = step / batches;
         epoch->accuracy = epoch->sum / (double)(batches - epoch->masked);
     }
@@ -143,7 +143,7 @@ static int64_t count_of(const json_t *line, const char *key) {
     return json_is_integer(value) && json_integer_value(value) >= 0 ? json_integer_value(value) : -1;
 }
 
-/* How many of so many steps have no label that counts; lines without the key: none. */
+/* The number of steps without a counted label; 0 if the line lacks the key. */
 static int64_t masked_of(const json_t *line, const char *key, int64_t steps) {
     int64_t masked = count_of(line, key);
     return masked > 0 && masked <= steps ? masked : 0;
@@ -161,7 +161,7 @@ static lh_window_epoch epoch_of(const json_t *line) {
     return epoch;
 }
 
-/* A line of this step that is whole takes the place of what was found before. */
+/* Takes the window of a complete line of this step; a later line replaces an earlier one. */
 static bool take_line(lh_window *window, const char *text, int64_t step) {
     lh_window read = {0};
     json_t *line = json_loads(text, JSON_REJECT_DUPLICATES, NULL);

@@ -74,7 +74,7 @@ static int list_folders(const char *path, bool (*fits)(const char *name), const 
 
 typedef struct comparison {
     int fields;
-    char path[LONGEST_FIELD]; /* of what is being compared */
+    char path[LONGEST_FIELD]; /* path of the compared field */
 } comparison;
 
 static void show_value(const json_t *value) {
@@ -126,7 +126,7 @@ static const char **keys_of(json_t *there, json_t *here, size_t *count) {
     return keys;
 }
 
-/* Shows the fields that differ. Jansson reads nothing deeper than 2048, so that this ends. */
+/* Prints the fields that differ. Recursion ends, because jansson parses at most 2048 levels. */
 static void compare(comparison *c, json_t *there, json_t *here) {
     size_t count;
     if (json_equal(there, here)) return;
@@ -158,9 +158,9 @@ static void compare_specs(json_t *facts, const lh_spec *spec) {
     json_decref(here);
 }
 
-/* ---- what there is ---- */
+/* ---- other runs ---- */
 
-/* The newest run of another plan, and how its spec differs. */
+/* Prints the newest run of another plan and the differences of its spec. */
 static bool print_plan(const lh_run *run, const char *digest) {
     static folder runs[MOST_LISTED];
     char path[LH_PATH_MAX], name[LH_PATH_MAX], *text = NULL;
@@ -205,7 +205,7 @@ static const char *shown(const json_t *data, const char *key, char text[LONGEST_
     return text;
 }
 
-/* A run with the same rate and seed that was trained on another file; whether there is one. */
+/* Prints a run with the same rate and seed that was trained on another file; returns whether there is one. */
 static bool print_data(const lh_run *run, const char *path, const folder *runs, int count) {
     char own[64], name[LH_PATH_MAX], rate[LH_NUMBER_TEXT], file[LONGEST_FIELD], digest[LONGEST_FIELD], *text;
     const lh_dataset *train = run->spec->data != NULL ? &run->spec->corpus->train : NULL;
@@ -230,7 +230,7 @@ static bool print_data(const lh_run *run, const char *path, const folder *runs, 
     return false;
 }
 
-/* A run of this plan with other data, or else with another rate or seed. */
+/* Prints a run of this plan with other data, or else with another rate or seed. */
 static void print_runs(const lh_run *run) {
     static folder runs[MOST_LISTED];
     char path[LH_PATH_MAX];

@@ -67,7 +67,7 @@ static bool is_perfect(void *context, lh_engine *engine) {
            sums.correct == sums.counted;
 }
 
-/* Whether the run, whose folder is claimed, starts from a checkpoint of its own. */
+/* Whether the run, whose folder is claimed, resumes a checkpoint. */
 static bool goes_on(const lh_train_run *m) {
     return start_of(m->flags) == LH_RUN_RESUME && lh_run_has_checkpoint(&m->run);
 }

@@ -81,8 +81,8 @@ static void show_one(lh_train_screen *screen, const lh_training_view *view) {
 
 /* A group, summed up. */
 typedef struct overview {
-    int64_t least, most;         /* steps of those that train */
-    int64_t done, to_do;         /* steps of all in this process: done, and still to come */
+    int64_t least, most;         /* least and greatest step of runs in training */
+    int64_t done, to_do;         /* steps of all runs in this process: finished, and remaining */
     double loss[2], accuracy[2]; /* least and greatest */
     int over, failed, chance;    /* runs */
     int evaluating, conditions;  /* runs, and their evaluated conditions */
@@ -186,7 +186,7 @@ void lh_screen_watch_evaluation(void *context, const lh_eval_result *result, int
     pthread_mutex_unlock(&screen->mutex);
 }
 
-/* ", 36.1 MB of memory"; nothing where the system does not tell. */
+/* ", 36.1 MB of memory"; empty if the system does not report it. */
 static const char *memory_so_far(char text[64]) {
     double bytes = lh_memory_peak();
     text[0] = 0;

@@ -42,7 +42,8 @@ static lh_status check_flags(const lh_train_flags *f, bool seed, bool seeds, lh_
 }
 
 /* The generator reads the names and kinds of this table, so that it can refuse a wrong flag before it builds anything:
- * every row begins a line, as {"--name", LH_OPTION_KIND, ...}. Those of finite data are in data_files.c, likewise. */
+ * every row begins a line, as {"--name", LH_OPTION_KIND, ...}. The flags of finite data are in a similar table in
+ * data_files.c. */
 static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh_error *error) {
     const lh_train_defaults *train = &cli->spec->train;
     int64_t seed = 0;

@@ -8,16 +8,16 @@
 #include "data/batch.h"
 #include "data/symbols/symbols.h"
 
-/* One input and what the model made of it under one draw. */
+/* One input with the model's answer under one draw. */
 typedef struct answered {
     const lh_task *task;
     const lh_query *query;
     const lh_right_answer *right;
-    int index, draw, draws;     /* of the inputs of the request; draws: how many there are */
-    int inputs, labels, length; /* tokens; of the answer up to its end */
+    int index, draw, draws;     /* index of the input; index of the draw; number of draws */
+    int inputs, labels, length; /* input tokens; labels; answers up to the end */
     const int32_t *answer;      /* [labels] */
     bool known;
-    int wrong; /* answers that are, or are missing */
+    int wrong; /* number of wrong or missing answers */
 } answered;
 
 /* Input, answer and right answer in symbols; the last where the answer is wrong. */
@@ -51,7 +51,7 @@ static answered look_at(const lh_traces *traces, const lh_trace_group *group, in
     return a;
 }
 
-/* Names of so many tokens, for free(). One that does not count is in parentheses. */
+/* Names of `count` tokens, for free(). Tokens that do not count are in parentheses. */
 static lh_status names_of(const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask, int count,
                           char **out, lh_error *error) {
     lh_text text;

@@ -106,7 +106,7 @@ static lh_status open_groups(const flags *f, const lh_spec *spec, lh_groups *gro
     return status == LH_OK ? lh_pick_examples(groups, spec->corpus, &choice, error) : status;
 }
 
-/* files: per_example, wrong; NULL where they are not asked for. */
+/* files: per_example, wrong; NULL: not requested. */
 static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *engine, const char *path,
                           FILE *const files[2], lh_error *error) {
     lh_progress progress;

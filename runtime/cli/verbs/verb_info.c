@@ -1,4 +1,4 @@
-/* trainer info: what this trainer was built for, and what it uses here. */
+/* trainer info: the build targets of this trainer, and its choices on this machine. */
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,7 +164,7 @@ lh_status lh_verb_info(const lh_cli *cli, lh_error *error) {
     if (status != LH_OK || done) return status;
     const lh_cpu_program *program = NULL;
     if (lh_cli_program(cli->spec, &program, error) == LH_ERR_USAGE) return LH_ERR_USAGE;
-    error->text[0] = 0; /* a processor that runs none of the levels can still be told which they are */
+    error->text[0] = 0; /* the levels are printed even if the processor runs none of them */
     (json ? print_json : print_text)(cli->spec, program != NULL ? program->level : "none");
     return LH_OK;
 }

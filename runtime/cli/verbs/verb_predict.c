@@ -9,7 +9,7 @@
 #include "data/symbols/symbols.h"
 #include "eval/decode.h"
 
-/* One line on its way from stdin to stdout. */
+/* The state of prediction for one line of standard input. */
 typedef struct prediction {
     const lh_spec *spec;
     lh_engine *engine;

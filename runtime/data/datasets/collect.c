@@ -9,7 +9,7 @@
 
 enum { LARGEST_FILE = 1 << 20, DIGEST = 16 }; /* bytes for validation; digits */
 
-/* The task sees the first member alone. */
+/* The state of a collection. The task sees only the first member. */
 typedef struct collecting {
     lh_collection task;
     const lh_spec *spec;
@@ -87,7 +87,7 @@ static lh_status keep(lh_collection *c, lh_set set, const lh_item *item, const i
     return LH_OK;
 }
 
-/* Whether one of the two evaluations goes by an axis and, unless it is NULL, asks for this value of it. */
+/* Whether an evaluation is grouped by an axis and, unless value is NULL, requests this value. */
 static bool any_by(const lh_collection *c, int axis, const int *value) {
     const lh_eval_defaults *eval = &((const collecting *)c)->spec->eval;
     const lh_by *const both[] = {&eval->by, &eval->during_by};

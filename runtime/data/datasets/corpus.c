@@ -1,5 +1,4 @@
-/* See corpus.h. Lines are read in corpus_read.c, examples of a task's taken in collect.c; corpus_sets.c looks into
- * what is there. */
+/* See corpus.h. corpus_read.c reads lines, collect.c collects a task's examples, and corpus_sets.c queries a corpus. */
 #include "data/datasets/corpus.h"
 
 #include <stdlib.h>
@@ -28,7 +27,7 @@ static int compare_sizes(const void *a, const void *b) {
     return x->output != y->output ? x->output < y->output ? -1 : 1 : 0;
 }
 
-/* The shapes of sorted lists of records, each once and in order; room for all is there. */
+/* Merges the shapes of sorted lists of records, each once and in order; sizes must hold all. */
 static int merge_sizes(lh_sizes *sizes, const lh_reading readings[LH_SETS]) {
     int count = 0, shapes = 0;
     for (int set = 0; set < LH_SETS; set++)
@@ -44,7 +43,7 @@ static int merge_sizes(lh_sizes *sizes, const lh_reading readings[LH_SETS]) {
 
 static lh_status no_memory(lh_error *error) { return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the examples"); }
 
-/* Takes over what was read; the records must be sorted. */
+/* Moves the examples of a reading to a set; the records must be sorted. */
 static lh_status fill_set(lh_dataset *set, const char *path, lh_reading *reading, const lh_corpus *corpus, int axes,
                           lh_error *error) {
     const lh_sizes *sizes = corpus->sizes;
@@ -110,7 +109,7 @@ static int64_t count_all(const lh_reading readings[LH_SETS]) {
     return count;
 }
 
-/* Shapes and sets from what was read. */
+/* Builds shapes and sets from the readings. */
 static lh_status build(lh_corpus *c, int axes, const char *const paths[LH_SETS], lh_reading readings[LH_SETS],
                        lh_error *error) {
     lh_dataset *const sets[LH_SETS] = {&c->train, &c->eval, &c->validation};
@@ -179,7 +178,7 @@ static void count_in_steps(const lh_corpus *corpus, lh_spec *spec) {
 
 static bool goes_by_trained(const lh_by *by) { return by->count > 0 && by->of[by->count - 1].axis == LH_BY_TRAINED; }
 
-/* Marks held-out examples that are among those of training, where an evaluation goes by that. */
+/* Marks held-out examples that are also training examples, if an evaluation needs it. */
 static lh_status mark_trained(lh_corpus *corpus, const lh_spec *spec, lh_error *error) {
     lh_dataset *const sets[LH_SETS] = {NULL, corpus->separate ? &corpus->eval : NULL, &corpus->validation};
     lh_overlap overlap;

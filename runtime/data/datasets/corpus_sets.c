@@ -1,4 +1,4 @@
-/* See corpus.h: what is in a corpus that was read. */
+/* See corpus.h: queries of a corpus. */
 #include <string.h>
 
 #include "data/datasets/corpus.h"

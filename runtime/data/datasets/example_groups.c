@@ -11,7 +11,7 @@
 const char lh_trained_axis[] = "trained";
 const char *const lh_set_name[LH_SETS] = {"train", "test", "validation"};
 
-/* An example that is asked for, and where it stands. */
+/* A requested example and its place. */
 typedef struct candidate {
     lh_set set;
     int32_t value[LH_MOST_AXES];
@@ -56,7 +56,7 @@ static int32_t value_of(const gathering *g, const lh_dataset *set, int n, int64_
     return set->values[place * g->task->axes + axis];
 }
 
-/* The values of an example, and whether it is asked for: what says nothing on an axis is. */
+/* Reads the values of an example; returns whether it is requested. An example without a value on an axis is. */
 static bool is_wanted(gathering *g, const lh_dataset *set, int n, int64_t place, int32_t value[LH_MOST_AXES]) {
     bool wanted = true;
     for (int i = 0; i < g->by->count; i++) {
@@ -96,7 +96,7 @@ static void gather_set(gathering *g, lh_set which) {
         }
 }
 
-/* Groups of the candidates, which are sorted. A group of which nothing is left gives its place to the next. */
+/* Divides the sorted candidates into groups, and drops empty groups. */
 static void cut(gathering *g) {
     lh_groups *groups = g->groups;
     int64_t taken = 0;

@@ -61,7 +61,7 @@ static lh_status put_ahead(const lh_dataset *set, const lh_pick *choice, uint32_
     return LH_OK;
 }
 
-/* The chosen ones come first in the group's part of place and pick, what is left out behind them. */
+/* Moves the chosen examples to the front of the group's part of place and pick, and the others behind them. */
 static lh_status choose_of_group(const lh_corpus *corpus, const lh_pick *choice, const lh_groups *groups,
                                  lh_group *group, lh_error *error) {
     const lh_dataset *set = lh_corpus_set(corpus, group->set);
