@@ -334,7 +334,7 @@ static int sequences_of(int most, const int length[LH_MAX_STREAMS]) {
     return sequences > 0 ? sequences : 1;
 }
 
-/* Sequences that go through all layers together, and those of an evaluation. */
+/* The number of sequences in a block, and in one call of forward_block. */
 static int block_sequences(const int length[LH_MAX_STREAMS]) { return sequences_of(BLOCK_TOKENS, length); }
 static int forward_sequences(const int length[LH_MAX_STREAMS]) { return sequences_of(EVALUATION_TOKENS, length); }
 

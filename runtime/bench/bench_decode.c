@@ -1,5 +1,5 @@
-/* See bench_decode.h. A round decodes the batch, one sequence of it, and that sequence by passes: machines change their
- * clock, and medians over rounds compare what ran side by side. */
+/* See bench_decode.h. A round decodes the batch, one sequence of the batch, and this sequence again by passes. Medians
+ * over rounds compare rates at the same clock of the processor. */
 #include "bench/bench_decode.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum { FEWEST = 3, MOST = 101 }; /* rounds */
 /* An engine for forward passes, and the batch. */
 typedef struct decoder {
     lh_spec spec;
-    lh_task task; /* without an end: all answers are made */
+    lh_task task; /* without an end symbol, so that all answers are decoded */
     lh_engine *all, *one;
     lh_query query;
     uint16_t *input, *answers;

@@ -47,7 +47,7 @@ typedef struct check {
 /* Along the direction, at one point. */
 typedef struct slopes {
     double analytic, centre, left, right;
-    double size; /* that errors are relative to */
+    double size; /* reference size of relative errors */
 } slopes;
 
 static double uniform(check *c) { return (lh_rng_word(&c->rng) + 0.5) / 4294967296.0 - 0.5; }

@@ -180,7 +180,7 @@ typedef struct making {
     pairs trained;
     uint32_t *first, *second; /* [numbers] */
     int64_t done, all;        /* examples, for the bar; all is a guess */
-    int width, by_frame; /* of a test in another frame: its width, and its value on that axis; else 0, LH_NO_VALUE */
+    int width, by_frame;      /* width and axis value of a test in another frame; else 0, LH_NO_VALUE */
     uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES];
 } making;
 

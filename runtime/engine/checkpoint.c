@@ -103,7 +103,7 @@ static void scatter(const lh_tensor *tensor, const lh_st_tensor *found, int real
     }
 }
 
-/* The file's tensor for this one of the model, under `name`; NULL and a message where it does not fit. */
+/* The file's tensor `name`, if type and shape match the model's tensor; otherwise NULL and a message. */
 static const lh_st_tensor *fitting(const char *path, const lh_st_file *file, const lh_tensor *tensor, const char *name,
                                    lh_error *error) {
     const lh_st_tensor *found = lh_st_find(file, name);
@@ -293,7 +293,7 @@ static void read_state(const lh_st_file *file, const lh_spec *spec, lh_state *st
     }
 }
 
-/* Nothing is written to state or facts unless the file is good. */
+/* Reads one file; state and facts change only if the file is valid. */
 static outcome try_file(const char *path, const lh_spec *spec, lh_state *state, lh_run_facts *facts, lh_error *error) {
     struct stat there;
     lh_st_file *file;

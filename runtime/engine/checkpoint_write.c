@@ -29,7 +29,7 @@ static size_t elements_of(const lh_tensor *tensor) {
     return elements;
 }
 
-/* Everything one file needs: the list and its names. Data stays where the state has it. */
+/* The content of one file: the list of tensors and their names. Data is not copied from the state. */
 typedef struct content {
     lh_st_tensor *tensors;
     int count;
@@ -135,7 +135,7 @@ static bool is_sound(const char *path) {
     return true;
 }
 
-/* Gives current the name previous, too. Where the file system knows no links, current moves there. */
+/* Links current as previous; renames it if the file system has no hard links. */
 static lh_status keep_previous(const char *directory, const char *current, lh_error *error) {
     char old[PATH_MAX], previous[PATH_MAX];
     lh_status status = lh_checkpoint_path(old, directory, ".old", error);
@@ -144,7 +144,7 @@ static lh_status keep_previous(const char *directory, const char *current, lh_er
     unlink(old);
     if (link(current, old) != 0) return lh_rename_file(current, previous, error);
     status = lh_rename_file(old, previous, error);
-    unlink(old); /* still there where previous was current already: renaming a file to itself does nothing */
+    unlink(old); /* still exists if previous was a link to current: such a rename does nothing */
     return status;
 }
 

@@ -48,7 +48,8 @@ static void fold_shard(lh_cpu_engine *cpu, void *gradient, int shard) {
     }
 }
 
-/* Shards have equal sizes; the first ones take what is left over, one each. In a short batch some may be empty. */
+/* The first example of a shard. Shards have equal sizes; the first shards take one of the remaining examples each. In a
+ * short batch some shards may be empty. */
 static int shard_start(const lh_cpu_engine *cpu, int shard) {
     int shards = cpu->engine.spec->train.shards, sequences = cpu->job.shape.sequences;
     int size = sequences / shards, rest = sequences % shards;
@@ -61,14 +62,14 @@ static lh_source training_source(const lh_cpu_engine *cpu) {
     return source;
 }
 
-/* The index of a batch's example. With a number of distinct ones a batch begins where the one before ended. */
+/* The index of an example of the batch. With `distinct` examples a batch begins where the previous one ended. */
 static uint32_t example_at(const lh_cpu_engine *cpu, int row) {
     uint64_t distinct = (uint64_t)cpu->config.distinct;
     uint64_t before = (uint64_t)cpu->job.step * (uint64_t)cpu->engine.spec->train.batch;
     return distinct > 0 ? (uint32_t)((before + (uint64_t)row) % distinct) : (uint32_t)row;
 }
 
-/* The shard's examples; false: there are none, and the lane knows why. */
+/* Makes the shard's examples; false: it failed, and the lane has the failure. */
 static bool fill_shard(const lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, int first, int count) {
     lh_source source = training_source(cpu);
     lh_error error;
@@ -126,8 +127,8 @@ static void clear_constants(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     }
 }
 
-/* The factor from the folded gradient to that of the mean over the labels that count, of the whole batch: shards divide
- * by all labels. Exactly 1 where none is masked; without any that counts the gradient is 0. */
+/* The factor that turns the folded gradient, which shards divide by all labels, into the gradient of the mean over the
+ * batch's counted labels. Exactly 1 if no label is masked; without a counted label the gradient is 0. */
 static double mask_factor(const lh_cpu_engine *cpu) {
     int64_t counted = 0;
     if (cpu->program->scale == NULL) return 1;
@@ -242,7 +243,7 @@ static void measure_step(const lh_cpu_engine *cpu, lh_step_metrics *metrics) {
     metrics->length = lh_reported_length(cpu->engine.spec, cpu->length);
 }
 
-/* The failure of the first shard that had none of its examples. */
+/* Returns the failure of the first shard whose examples could not be made. */
 static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
     lh_cpu_failure first = {.status = LH_OK};
     for (int i = 0; i < cpu->engine.threads; i++) lh_cpu_take_failure(&first, &cpu->workspace->lanes[i].failure);
@@ -250,7 +251,8 @@ static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
     return first.status;
 }
 
-/* Refuses a step whose loss, gradient or outcome is not finite. Without an update the gradient is still in total. */
+/* Refuses a step whose loss, gradient or new parameters are not finite. If no update was made, `total` still has the
+ * gradient. */
 static lh_status check_step(const lh_cpu_engine *cpu, const lh_step_metrics *now, lh_error *error) {
     bool updated = isfinite(now->sums.loss) && isfinite(now->gradient_norm);
     lh_status status = lh_check_step(now, cpu->engine.step + 1, updated, error);

@@ -17,7 +17,7 @@ void lh_eval_write_place(lh_json *line, const lh_eval_result *result);
 /* Appends a result. Writes the seed if it is not LH_EVAL_SEED. */
 lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh_eval_result *result, lh_error *error);
 
-/* Looks in path for results of this step and seed with the same split, condition, examples and draws as results[i]; For
+/* Looks in path for results of this step and seed with the same split, condition, examples and draws as results[i]. For
  * each match sets found[i] and fills in results[i]. With data files, the file and the choice of examples must match
  * too; a line without a digest belongs to the file in run.json. A missing file has no lines; a torn line is skipped. */
 lh_status lh_eval_find(const char *path, int64_t step, uint64_t seed, lh_eval_result *results, bool *found, int count,

@@ -66,7 +66,7 @@ const char *lh_eval_name(const lh_eval_result *result, char text[LH_EVAL_NAME]) 
     return text;
 }
 
-/* first: how many of the result's examples came before. */
+/* first: number of the result's earlier examples. */
 static void write_examples(FILE *out, const lh_eval_result *result, const lh_condition *condition, int draw, int first,
                            const lh_sums *each) {
     for (int i = 0; i < condition->examples; i++) {
@@ -98,20 +98,20 @@ static void spread_add(spread *s, double x, int index) {
     s->squares += off * (x - s->mean);
 }
 
-/* Sums of one sample of a length. */
+/* Sums of one draw of a condition. */
 typedef struct draw_sums {
     lh_sums all;
     lh_greedy_sums greedy;
-    double accuracies, greedy_accuracies; /* of the batches, added up */
-    int batches, asked, greedy_batches;   /* asked: batches with a label that counts, which have an accuracy; of them
-                                           * those that were decoded */
-    int wrong;                            /* examples that lines say the answers of */
+    double accuracies, greedy_accuracies; /* sums over batches */
+    int batches, asked,
+        greedy_batches; /* asked: batches with a counted label, which have an accuracy; greedy_batches: decoded ones */
+    int wrong;          /* examples written to the file of wrong answers */
 } draw_sums;
 
 /* Results of a condition by example; answers and lengths are NULL if not requested. */
 typedef struct one_by_one {
     lh_sums *sums;     /* [examples] */
-    lh_by_sequence by; /* those whose answers count, over all draws */
+    lh_by_sequence by; /* shares by sequence, over all draws */
     uint16_t *answers; /* [examples][labels] */
     int *lengths;      /* [examples] answers of each */
 } one_by_one;
@@ -124,13 +124,13 @@ static int batches_of(const lh_spec *spec, const lh_eval_result *result) {
     return spec->corpus != NULL && result->batch > 0 ? whole + spec->corpus->shapes : whole; /* at most */
 }
 
-/* The examples of a batch whose own answers are wanted. */
+/* The number of examples of a batch to decode. */
 static int greedy_examples(const lh_eval_result *result, int before, int examples) {
     int left = result->decoding == lh_greedy ? result->greedy_examples - before : 0;
     return left < 0 ? 0 : left < examples ? left : examples;
 }
 
-/* The model's own answers to the first examples of a batch, in the place of the pass's. */
+/* Replaces the answers of the pass to the first examples of a batch by the model's own answers. */
 static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, int count, const one_by_one *each,
                               draw_sums *sums, lh_error *error) {
     lh_greedy_sums part;
@@ -172,7 +172,7 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
     return LH_OK;
 }
 
-/* The first `count` examples of a condition, batch by batch. */
+/* Evaluates the first `count` examples of a condition, batch by batch. */
 static lh_status evaluate_batches(lh_engine *engine, const lh_eval_request *request, one_by_one *each,
                                   const lh_eval_result *result, lh_condition *condition, int draw, int before,
                                   draw_sums *sums, lh_error *error) {
@@ -190,7 +190,7 @@ static bool is_shape(const lh_dataset *set, int n, int64_t place) {
     return place >= set->first[n - 1] && place < set->first[n];
 }
 
-/* The examples of a group, one shape after the other. */
+/* Evaluates the examples of a group, one shape after the other. */
 static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *request, one_by_one *each,
                                 const lh_eval_result *result, int draw, draw_sums *sums, lh_error *error) {
     const lh_corpus *corpus = engine->spec->corpus;
@@ -202,7 +202,7 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
         int n = lh_dataset_shape(set, corpus->shapes, groups->place[at]);
         for (next = at + 1; next < end && is_shape(set, n, groups->place[next]);) next++;
         lh_condition condition = lh_condition_at(n, (int)(next - at), request->seed, draw);
-        condition.draw.step = lh_group_number(groups, result->group); /* whatever other shapes there are */
+        condition.draw.step = lh_group_number(groups, result->group); /* independent of other shapes */
         condition.noise = result->noise;
         condition.source.set = set;
         condition.source.pick = groups->pick + at;
@@ -220,7 +220,7 @@ static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request
     return evaluate_batches(engine, request, each, result, &condition, draw, 0, sums, error);
 }
 
-/* Over all draws of a condition. */
+/* Sums over all draws of a condition. */
 typedef struct condition_sums {
     lh_sums all;
     lh_greedy_sums greedy;

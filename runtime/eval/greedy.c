@@ -6,7 +6,7 @@
 
 #include "eval/decode.h"
 
-/* The examples of a condition and how far their answers are. */
+/* The examples of a condition and the state of their answers. */
 typedef struct answering {
     lh_engine *engine;
     const lh_condition *condition;
@@ -14,7 +14,7 @@ typedef struct answering {
     size_t labels, inputs;
     uint16_t *input, *target; /* [count][inputs], [count][labels] */
     uint8_t *mask;            /* [count][labels] */
-    int *known, *until;       /* [count] answers that are there, and that are wanted */
+    int *known, *until;       /* [count] number of answers so far; most answers */
     int *lengths;             /* [count] */
 } answering;
 
@@ -47,21 +47,21 @@ static lh_status fill(answering *a, lh_error *error) {
     return status;
 }
 
-/* Takes the pass's answers up to its first error, which is the model's own answer, too. */
+/* Takes the answers of the pass up to and including its first error. */
 static void take_pass(answering *a, int i) {
     size_t first = (size_t)i * a->labels;
     a->known[i] = lh_answers_of_pass(a->target + first, a->mask + first, a->until[i], a->condition->answers + first);
     a->lengths[i] = a->known[i];
 }
 
-/* Whether a sequence misses answers. */
+/* Whether a sequence needs more answers. */
 static bool is_open(const answering *a, int i) {
     lh_query query = {.target = a->target};
     return lh_misses_answers(a->engine->spec, &query, (size_t)i * a->labels, a->known[i], a->until[i],
                              a->condition->answers);
 }
 
-/* The open sequences of the condition, side by side; where a pass depends on a sequence's number, all. */
+/* The open sequences of the condition, side by side; all sequences if results depend on a sequence's index. */
 typedef struct chosen {
     answering of;
     int *example; /* [of.count] */

@@ -229,7 +229,7 @@ static void take(const pass *p, lh_traced *t) {
     }
 }
 
-/* In place, from sums in double to means of the file's type. */
+/* Converts sums in double to means of the file's type, in place. */
 static void finish_mean(lh_traced *t, double passes) {
     char *data = t->data;
     int bytes = lh_st_element_bytes(t->file.dtype);

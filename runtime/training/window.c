@@ -149,7 +149,7 @@ static int64_t masked_of(const json_t *line, const char *key, int64_t steps) {
     return masked > 0 && masked <= steps ? masked : 0;
 }
 
-/* A line's numbers of epochs; none where it has none. */
+/* The epoch fields of a line; all 0 if the line has none. */
 static lh_window_epoch epoch_of(const json_t *line) {
     const json_t *accuracy = json_object_get(line, "epoch_accuracy"), *sum = json_object_get(line, "epoch_sum");
     lh_window_epoch epoch = {.steps = count_of(line, "epoch_steps"), .last = count_of(line, "epoch")};

@@ -12,7 +12,7 @@
 #include "runtime/cuda/fleet/fleet_parts.h"
 #include "runtime/cuda/device_memory.h"
 
-enum { ARRIVALS_BYTES = 128 /* of one team, so that teams do not share a line */ };
+enum { ARRIVALS_BYTES = 128 /* bytes per team, so that teams do not share a cache line */ };
 
 /* --- room to step ----------------------------------------------------------------------------------------------- */
 
@@ -78,7 +78,7 @@ static lh_status open_tables(lh_cuda_fleet *fleet, lh_error *error) {
     return status;
 }
 
-/* The number of replicas falls as they end; the largest grid is not always that of all of them. */
+/* Allocates memory of steps for the largest grid over all numbers of replicas, which decreases as replicas end. */
 static lh_status open_room(lh_cuda_fleet *fleet, lh_error *error) {
     lh_cuda_room *room = &fleet->room;
     room->shards = fleet->variant->shards;

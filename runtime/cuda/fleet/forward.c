@@ -86,7 +86,8 @@ void lh_cuda_forward_close(lh_cuda_fleet *fleet) {
     memset(forward, 0, sizeof *forward);
 }
 
-/* The step's description, behind it the counters of arrivals, and where the replicas have their parameters. */
+/* Offsets in device_step: the step's description, then counters of arrivals, then pointers to the replicas'
+ * parameters. */
 enum { ARRIVALS_AT = 256 };
 
 static size_t parameters_at(const lh_cuda_fleet *fleet) {
@@ -233,7 +234,7 @@ static lh_status wait(const lh_cuda_fleet *fleet, lh_error *error) {
     return check(fleet, fleet->driver->cuStreamSynchronize(fleet->stream), "the evaluation", error);
 }
 
-static const double SHORT_LAUNCH = 0.25; /* seconds: what follows one may be twice as long */
+static const double SHORT_LAUNCH = 0.25; /* seconds; the next launch may be twice as long */
 
 /* Starts one launch; with a watchdog, one launch per group of every block; with a stop flag, launches that begin with
  * one group per block and grow until they take a noticeable time, each waited for. */
@@ -257,7 +258,8 @@ static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *sh
     return status;
 }
 
-/* Sequences of `replicas` of fleet->together, the first of whom asked: as many replicas at once as there are blocks. */
+/* Runs the sequences through `replicas` models of fleet->together, as many models at once as blocks allow; the first
+ * one is the requesting engine. */
 static lh_status launch(const lh_cuda_engine *engine, const lh_shape *shape, int replicas, lh_cuda_output wanted,
                         lh_error *error) {
     const lh_cuda_fleet *fleet = engine->fleet;

@@ -51,7 +51,8 @@ static lh_status no_token(const lh_alphabet *alphabet, const json_t *item, const
                        "%s: %s[%zu] is no integer and no name\n  expected: 0 to %d, or a symbol's name in quotes",
                        where, key, i, last);
     lh_list_symbols(alphabet->names, alphabet->count, names);
-    char *text = json_dumps(item, JSON_ENCODE_ANY | JSON_ENSURE_ASCII); /* nothing that a terminal would obey */
+    char *text = json_dumps(
+        item, JSON_ENCODE_ANY | JSON_ENSURE_ASCII); /* escapes control characters, which a terminal would execute */
     lh_fail(error, LH_ERR_INPUT,
             "%s: %s[%zu] is %.60s, which is no symbol\n  expected: one of %s; or a number, 0 to %d", where, key, i,
             text != NULL ? text : "a name", names, last);
