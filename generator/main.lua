@@ -312,7 +312,7 @@ local function on_trained(module, project, arguments)
 end
 
 function verbs.analyze(...)
-  return on_trained(require("lab.study.analyse.analyze"), ...)
+  return on_trained(require("lab.study.analyze.analyze"), ...)
 end
 
 function verbs.calibrate(...)

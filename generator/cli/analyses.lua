@@ -67,7 +67,7 @@ end
 local SETS = { "test", "train", "validation" }
 local SPLITS = { "test", "in_distribution", "between", "beyond", "train", "validation" }
 
--- Adds an analysis of all runs in a folder. splits: the splits that it can analyse, SETS unless given.
+-- Adds an analysis of all runs in a folder. splits: the splits that it can analyze, SETS unless given.
 local function add_study_analysis(analyze, name, summary, split, splits)
   local command = analyze:command(name):summary(summary)
   command:argument("runs", "a folder of runs"):argname("RUNS")

@@ -2,11 +2,11 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local attention = require("lab.study.analyse.analyze_attention")
-local decoding = require("lab.study.analyse.analyze_decoding")
+local attention = require("lab.study.analyze.analyze_attention")
+local decoding = require("lab.study.analyze.analyze_decoding")
 local lu = require("luaunit")
-local panels = require("lab.study.analyse.pictures.panels")
-local pca = require("lab.study.analyse.mathematics.pca")
+local panels = require("lab.study.analyze.pictures.panels")
+local pca = require("lab.study.analyze.mathematics.pca")
 local respec = require("lab.study.read.respec")
 
 TestPca = {}

@@ -2,12 +2,12 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local analyze = require("lab.study.analyse.analyze")
-local comparisons = require("lab.study.analyse.analyze_compare")
+local analyze = require("lab.study.analyze.analyze")
+local comparisons = require("lab.study.analyze.analyze_compare")
 local hostile = require("hostile")
 local lu = require("luaunit")
 local reports = require("reports")
-local strips = require("lab.study.analyse.pictures.strips")
+local strips = require("lab.study.analyze.pictures.strips")
 
 local function options(more)
   local given = { split = "test", resamples = 500, seed = 1 }

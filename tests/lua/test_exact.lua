@@ -3,8 +3,8 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local exact = require("lab.study.analyse.mathematics.exact")
-local inference = require("lab.study.analyse.mathematics.inference")
+local exact = require("lab.study.analyze.mathematics.exact")
+local inference = require("lab.study.analyze.mathematics.inference")
 local json = require("dkjson")
 local lu = require("luaunit")
 

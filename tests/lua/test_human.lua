@@ -2,9 +2,9 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local analyze = require("lab.study.analyse.analyze")
+local analyze = require("lab.study.analyze.analyze")
 local cli = require("cli.cli")
-local correlation = require("lab.study.analyse.mathematics.correlation")
+local correlation = require("lab.study.analyze.mathematics.correlation")
 local lu = require("luaunit")
 local human_data = require("lab.study.read.human_data")
 local reports = require("reports")

@@ -3,11 +3,11 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local inference = require("lab.study.analyse.mathematics.inference")
+local inference = require("lab.study.analyze.mathematics.inference")
 local json = require("dkjson")
 local lu = require("luaunit")
 local statistics = require("lab.study.read.statistics")
-local student = require("lab.study.analyse.mathematics.t_distribution")
+local student = require("lab.study.analyze.mathematics.t_distribution")
 
 local stored = json.decode(support.read("tests/reference/inference.json"))
 

@@ -33,18 +33,18 @@ local ROOMS = {
   { "lab.study.report.page", "base lab.study.read lab.study.report.tables lab.study.report.figures" },
   { "lab.study.report", "base lab.study.read lab.study.grid lab.study.report.tables lab.study.report.figures "
     .. "lab.study.report.page" },
-  { "lab.study.analyse.mathematics", "base lab.study.read" },
-  { "lab.study.analyse.pictures", "base lab.study.report.figures" },
-  { "lab.study.analyse", "base lab.study.read lab.study.report.tables lab.study.report.figures "
-    .. "lab.study.report.page lab.study.report lab.study.analyse.mathematics lab.study.analyse.pictures" },
-  { "lab.study.calibrate", "base spec lab.study.read lab.study.report.figures lab.study.analyse.mathematics "
-    .. "lab.study.analyse.pictures lab.study.analyse" },
+  { "lab.study.analyze.mathematics", "base lab.study.read" },
+  { "lab.study.analyze.pictures", "base lab.study.report.figures" },
+  { "lab.study.analyze", "base lab.study.read lab.study.report.tables lab.study.report.figures "
+    .. "lab.study.report.page lab.study.report lab.study.analyze.mathematics lab.study.analyze.pictures" },
+  { "lab.study.calibrate", "base spec lab.study.read lab.study.report.figures lab.study.analyze.mathematics "
+    .. "lab.study.analyze.pictures lab.study.analyze" },
   { "lab.study.demo", "base lab.study.read lab.study.run lab.study.report.figures" },
   { "lab.tune", "base spec plan.deriving render.builds" },
   { "lab.export",
     "base expression facets spec render.templates lab.study.read lab.study.report.tables lab.study.report" },
   { "main", "base spec plan.deriving plan.pages render.templates render.builds project cli lab.study.grid "
-    .. "lab.study.run lab.study.slurm lab.study.bundle lab.study.report lab.study.analyse lab.study.calibrate "
+    .. "lab.study.run lab.study.slurm lab.study.bundle lab.study.report lab.study.analyze lab.study.calibrate "
     .. "lab.study.demo lab.tune lab.export" },
 }
 

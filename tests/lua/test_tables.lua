@@ -2,14 +2,14 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local analyze = require("lab.study.analyse.analyze")
+local analyze = require("lab.study.analyze.analyze")
 local cli = require("cli.cli")
-local correlation = require("lab.study.analyse.mathematics.correlation")
+local correlation = require("lab.study.analyze.mathematics.correlation")
 local hostile = require("hostile")
 local json = require("dkjson")
 local lu = require("luaunit")
-local position_tables = require("lab.study.analyse.position_tables")
-local procrustes = require("lab.study.analyse.procrustes")
+local position_tables = require("lab.study.analyze.position_tables")
+local procrustes = require("lab.study.analyze.procrustes")
 local project_module = require("project")
 local published = require("lab.study.read.published")
 local reports = require("reports")

@@ -76,7 +76,7 @@ function M.score_parameters(family, path, per_layer)
 end
 
 -- The family of this attention: the family of that name, or a copy of its facets under options.name. If the network has
--- been analysed before (plan/model), attentions find their families by their own names.
+-- been analyzed before (plan/model), attentions find their families by their own names.
 local function family_of(scope, name, options)
   local net = scope.net
   local family = net.families[name]

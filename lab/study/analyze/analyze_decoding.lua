@@ -5,12 +5,12 @@
 -- runs; nil: run.json's). Output: the files decoding.csv (a line for each symbol of an answer), trace-N.safetensors
 -- (the trainer's trace, text after text and run after run), decoding.gnuplot.
 
-local heat = require("lab.study.analyse.pictures.heat")
+local heat = require("lab.study.analyze.pictures.heat")
 local input = require("base.input")
 local lists = require("base.lists")
-local panels = require("lab.study.analyse.pictures.panels")
-local sheets = require("lab.study.analyse.sheets")
-local stop = require("lab.study.analyse.source").stop
+local panels = require("lab.study.analyze.pictures.panels")
+local sheets = require("lab.study.analyze.sheets")
+local stop = require("lab.study.analyze.source").stop
 local trained_run = require("lab.study.read.trained_run")
 local write = require("base.write")
 
@@ -132,7 +132,7 @@ local function words_of(answer)
     or ("%d of %d wrong"):format(answer.wrong, answer.count)
 end
 
-local function analyse(source, text, options)
+local function analyze(source, text, options)
   local trace = source:trace_text("attention", text, options.frame)
   local front
   for _, name in ipairs(trace.names) do
@@ -240,7 +240,7 @@ function M.run(sources, options)
   local list, files = {}, {}
   for _, source in ipairs(sources) do
     for t, text in ipairs(options.text) do
-      local one = analyse(source, text, options)
+      local one = analyze(source, text, options)
       local message
       one.biases, message = biases(one, options.project, options.spec)
       if message and t == 1 then

@@ -4,14 +4,14 @@
 -- trained_only, reference }. Output: as in analyze.lua, with the files similarity.csv (a pair of cells and a layer per
 -- line), levels.csv, similarity.gnuplot. Errors of trainers end the analysis: see source.lua.
 
-local correlation = require("lab.study.analyse.mathematics.correlation")
-local cell_groups = require("lab.study.analyse.cell_groups")
-local heat = require("lab.study.analyse.pictures.heat")
+local correlation = require("lab.study.analyze.mathematics.correlation")
+local cell_groups = require("lab.study.analyze.cell_groups")
+local heat = require("lab.study.analyze.pictures.heat")
 local lists = require("base.lists")
-local panels = require("lab.study.analyse.pictures.panels")
-local sheets = require("lab.study.analyse.sheets")
+local panels = require("lab.study.analyze.pictures.panels")
+local sheets = require("lab.study.analyze.sheets")
 local shell = require("base.shell")
-local source = require("lab.study.analyse.source")
+local source = require("lab.study.analyze.source")
 local statistics = require("lab.study.read.statistics")
 local table_text = require("lab.study.report.tables.table_text")
 local escape = require("base.escape")

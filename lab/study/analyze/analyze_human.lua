@@ -4,14 +4,14 @@
 -- copies, resamples, seed }. Output: as in analyze.lua, with the files human.csv (a cell per line), puzzles.csv,
 -- vectors.csv, human.gnuplot.
 
-local correlation = require("lab.study.analyse.mathematics.correlation")
-local cell_groups = require("lab.study.analyse.cell_groups")
-local inference = require("lab.study.analyse.mathematics.inference")
+local correlation = require("lab.study.analyze.mathematics.correlation")
+local cell_groups = require("lab.study.analyze.cell_groups")
+local inference = require("lab.study.analyze.mathematics.inference")
 local lists = require("base.lists")
-local panels = require("lab.study.analyse.pictures.panels")
+local panels = require("lab.study.analyze.pictures.panels")
 local human_data = require("lab.study.read.human_data")
-local scatter = require("lab.study.analyse.pictures.scatter")
-local sheets = require("lab.study.analyse.sheets")
+local scatter = require("lab.study.analyze.pictures.scatter")
+local sheets = require("lab.study.analyze.sheets")
 local statistics = require("lab.study.read.statistics")
 local wording = require("base.wording")
 

@@ -5,7 +5,7 @@
 -- of the heads of one attention, query by key, of one sequence; attentions are in the order of the trace.
 
 local lists = require("base.lists")
-local panels = require("lab.study.analyse.pictures.panels")
+local panels = require("lab.study.analyze.pictures.panels")
 local safetensors = require("base.safetensors")
 local wording = require("base.wording")
 
@@ -28,7 +28,7 @@ function M.maximum(values, heads, queries, keys, crop)
 end
 
 -- The matrices of one run at one length: { label, length, { site, values, rows, columns, peak } ... }.
-local function analyse(source, length, options)
+local function analyze(source, length, options)
   local file = source:trace("attention", { length }, options.sequence)
   local row = { label = source.label, length = length }
   for l, site in ipairs(source:sites(file, length, "attention")) do
@@ -102,7 +102,7 @@ function M.run(sources, options)
   local rows = {}
   for i, source in ipairs(sources) do
     for _, length in ipairs(options.lengths) do
-      local row = analyse(source, length, options)
+      local row = analyze(source, length, options)
       row.run = i
       rows[#rows + 1] = row
       options.say(("%s, length %d: %s of %d x %d"):format(row.label, length, wording.count(#row, "layer"), row[1].rows,

@@ -5,12 +5,12 @@
 -- on the first length and applied to the others, not whitened.
 
 local lists = require("base.lists")
-local panels = require("lab.study.analyse.pictures.panels")
-local pca = require("lab.study.analyse.mathematics.pca")
+local panels = require("lab.study.analyze.pictures.panels")
+local pca = require("lab.study.analyze.mathematics.pca")
 local scales = require("lab.study.report.figures.scales")
-local sheets = require("lab.study.analyse.sheets")
+local sheets = require("lab.study.analyze.sheets")
 local statistics = require("lab.study.read.statistics")
-local stop = require("lab.study.analyse.source").stop
+local stop = require("lab.study.analyze.source").stop
 
 local M = {}
 
@@ -92,7 +92,7 @@ local function site_of(source, file, site, options, parts)
   return result
 end
 
-local function analyse(source, options)
+local function analyze(source, options)
   local file = source:trace("activations", options.lengths, options.sequences)
   local parts = lists.map(options.lengths, function(length) return part_of(source, file, length, options) end)
   local sites = lists.map(source:sites(file, options.lengths[1], "activations"), function(site)
@@ -227,7 +227,7 @@ end
 
 -- The files of the analysis.
 function M.run(sources, options)
-  local results = lists.map(sources, function(source) return analyse(source, options) end)
+  local results = lists.map(sources, function(source) return analyze(source, options) end)
   say_results(results, options)
   return { points_csv(results), summary_csv(results), { path = "pca.gnuplot", text = picture(results, options) } }
 end

@@ -6,10 +6,10 @@
 -- request, A Q. unit and cosine are nil for a table of zeros. The algebra is LAPACK's: runtime/tools/procrustes.c is
 -- compiled here on the first call.
 
-local correlation = require("lab.study.analyse.mathematics.correlation")
+local correlation = require("lab.study.analyze.mathematics.correlation")
 local lists = require("base.lists")
 local shell = require("base.shell")
-local source = require("lab.study.analyse.source")
+local source = require("lab.study.analyze.source")
 local write = require("base.write")
 
 local M = {}

@@ -9,8 +9,8 @@ local study_analyses = require("lab.study.report.page.study_analyses")
 local draw = require("lab.study.report.figures.draw")
 local lists = require("base.lists")
 local open_study = require("lab.study.report.open_study")
-local sheets = require("lab.study.analyse.sheets")
-local source = require("lab.study.analyse.source")
+local sheets = require("lab.study.analyze.sheets")
+local source = require("lab.study.analyze.source")
 local trained_run = require("lab.study.read.trained_run")
 local write = require("base.write")
 
@@ -18,16 +18,16 @@ local M = {}
 
 local stop = source.stop
 
-local traces = { attention = require("lab.study.analyse.analyze_attention"),
-  decoding = require("lab.study.analyse.analyze_decoding"), pca = require("lab.study.analyse.analyze_pca") }
+local traces = { attention = require("lab.study.analyze.analyze_attention"),
+  decoding = require("lab.study.analyze.analyze_decoding"), pca = require("lab.study.analyze.analyze_pca") }
 
 -- run(study, options) gives files and, in `tables`, models and texts to show; or nil, a message and the exit code if it
 -- is not 1. The options then also have `folder`, for temporary files, and `study`.
 local studies = {
-  compare = require("lab.study.analyse.analyze_compare"), human = require("lab.study.analyse.analyze_human"),
-  noise = require("lab.study.analyse.analyze_noise"),
-  similarity = require("lab.study.analyse.analyze_similarity"),
-  tables = require("lab.study.analyse.analyze_tables"),
+  compare = require("lab.study.analyze.analyze_compare"), human = require("lab.study.analyze.analyze_human"),
+  noise = require("lab.study.analyze.analyze_noise"),
+  similarity = require("lab.study.analyze.analyze_similarity"),
+  tables = require("lab.study.analyze.analyze_tables"),
 }
 
 local function open_all(options, folder)
@@ -54,7 +54,7 @@ local function finish(options, out, files, damage)
   end
 end
 
-local function analyse_traces(options, folder)
+local function analyze_traces(options, folder)
   local sources = open_all(options, folder)
   local out, message = write.below(sources[1].run.dir, options.what, options.out)
   if not out then
@@ -64,7 +64,7 @@ local function analyse_traces(options, folder)
 end
 
 -- Runs an analysis of a study; shows its tables and texts and stores them in a file for reports.
-local function analyse_study(options, folder)
+local function analyze_study(options, folder)
   local study, message = open_study.study(options, "")
   if not study then
     stop(1, message)
@@ -88,12 +88,12 @@ local function analyse_study(options, folder)
   finish(options, out, result, damage)
 end
 
-local function analyse(options, folder)
-  return (traces[options.what] and analyse_traces or analyse_study)(options, folder)
+local function analyze(options, folder)
+  return (traces[options.what] and analyze_traces or analyze_study)(options, folder)
 end
 
 function M.run(options)
-  return source.in_folder(analyse, options)
+  return source.in_folder(analyze, options)
 end
 
 return M

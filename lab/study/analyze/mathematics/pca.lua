@@ -5,7 +5,7 @@
 -- number), total the sum over all channels; not whitened. The sign of a component, which is free, is fixed: its entry
 -- of the largest size, the first of equals, is positive.
 
-local correlation = require("lab.study.analyse.mathematics.correlation")
+local correlation = require("lab.study.analyze.mathematics.correlation")
 local lists = require("base.lists")
 
 local M = {}

@@ -5,9 +5,9 @@
 -- Sources: Welch, Biometrika 34 (1947) 28; Schuirmann, J. Pharmacokinet. Biopharm. 15 (1987) 657 (two one-sided tests);
 -- Holm, Scand. J. Stat. 6 (1979) 65; Efron, Ann. Stat. 7 (1979) 1, intervals by percentiles.
 
-local correlation = require("lab.study.analyse.mathematics.correlation")
+local correlation = require("lab.study.analyze.mathematics.correlation")
 local statistics = require("lab.study.read.statistics")
-local student = require("lab.study.analyse.mathematics.t_distribution")
+local student = require("lab.study.analyze.mathematics.t_distribution")
 
 local M = {}
 

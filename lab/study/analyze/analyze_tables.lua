@@ -3,16 +3,16 @@
 -- Input: a study with its cells read, and { project, folder, grid, reference, split }. Output: as in analyze.lua, with
 -- the files tables.csv (a table per line), correlations.csv, similarity.csv, tables.gnuplot.
 
-local correlation = require("lab.study.analyse.mathematics.correlation")
-local cell_groups = require("lab.study.analyse.cell_groups")
-local heat = require("lab.study.analyse.pictures.heat")
+local correlation = require("lab.study.analyze.mathematics.correlation")
+local cell_groups = require("lab.study.analyze.cell_groups")
+local heat = require("lab.study.analyze.pictures.heat")
 local lfs = require("lfs")
 local lists = require("base.lists")
-local panels = require("lab.study.analyse.pictures.panels")
-local position_tables = require("lab.study.analyse.position_tables")
-local procrustes = require("lab.study.analyse.procrustes")
-local scatter = require("lab.study.analyse.pictures.scatter")
-local sheets = require("lab.study.analyse.sheets")
+local panels = require("lab.study.analyze.pictures.panels")
+local position_tables = require("lab.study.analyze.position_tables")
+local procrustes = require("lab.study.analyze.procrustes")
+local scatter = require("lab.study.analyze.pictures.scatter")
+local sheets = require("lab.study.analyze.sheets")
 local statistics = require("lab.study.read.statistics")
 local table_text = require("lab.study.report.tables.table_text")
 

@@ -4,9 +4,9 @@
 -- three absent with too few scores. Output: a gnuplot script; nothing is run here.
 
 local colours = require("lab.study.report.figures.colours")
-local heat = require("lab.study.analyse.pictures.heat")
+local heat = require("lab.study.analyze.pictures.heat")
 local lists = require("base.lists")
-local panels = require("lab.study.analyse.pictures.panels")
+local panels = require("lab.study.analyze.pictures.panels")
 local scales = require("lab.study.report.figures.scales")
 local escape = require("base.escape")
 
