@@ -1,7 +1,7 @@
 /* Random positions; see longhand/positions.h.
  *
- * Both ways take one word of the stream per position, in order, and time proportional to range. The draw is the
- * contract: a GPU must make the same numbers.
+ * Both algorithms take one word of the random stream per position, in order, and time proportional to range. The drawn
+ * numbers are fixed: a GPU must draw the same.
  */
 #include "longhand/positions.h"
 

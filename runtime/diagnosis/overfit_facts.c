@@ -101,7 +101,8 @@ lh_status lh_overfit_read_metrics(const char *path, lh_overfit_facts *facts, lh_
     return status;
 }
 
-/* --- What equal things allow ------------------------------------------------------------------------------------ */
+/* --- Bounds by equal inputs and outputs
+ * ------------------------------------------------------------------------------------ */
 
 static int compare_labels(const void *a, const void *b) { return *(const uint16_t *)a - *(const uint16_t *)b; }
 
@@ -253,7 +254,7 @@ static lh_status read_start(const lh_overfit_run *run, const lh_spec *spec, lh_s
     return LH_OK;
 }
 
-/* The outputs now, and those of the initial parameters, which the engine holds for a moment. */
+/* Measures the outputs of the current parameters, then of the initial ones, which the engine holds temporarily. */
 static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, lh_overfit_facts *facts,
                                  lh_error *error) {
     const lh_spec *spec = engine->spec;

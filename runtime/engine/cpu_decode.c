@@ -18,21 +18,21 @@ enum { SHORTEST_WAIT = 16 };
 
 /* The result for a row of a block. */
 typedef struct decoded_row {
-    int sequence;     /* of the query */
+    int sequence;     /* index of the sequence in the query */
     int known, until; /* number of answers so far; number at the end, unless the sequence ends earlier */
-    bool waits;       /* for the token behind its last known answer */
+    bool waits;       /* the row waits for the token after its last known answer */
 } decoded_row;
 
 /* Rows before block.sequences are being decoded; later rows wait or are finished. */
 struct lh_decode_lane {
     const lh_cpu_engine *cpu;
-    lh_cpu_step step; /* its shape: of all rows */
+    lh_cpu_step step; /* its shape counts all rows */
     int n, sequences, labels;
     size_t inputs;
     void *memory, *logits;
     lh_batch batch; /* the rows, with the answers so far for their target */
     decoded_row rows[BLOCK + 1];
-    lh_query query; /* of the block's sequences */
+    lh_query query; /* query of the block's sequences */
     lh_answers to;
 
     /* Batches of an evaluation: one example, and those of the block. */
@@ -185,7 +185,7 @@ static bool decode_queries(lh_decode_lane *l, int first, int count) {
     return read_tokens(l, &block, read) && decode_on(l, &block, count, read);
 }
 
-/* The examples become rows, with their targets. */
+/* Copies examples, with their targets, to rows. */
 static lh_status fill_rows(lh_decode_lane *l, const lh_condition *condition, int first, int count, lh_error *error) {
     const lh_spec *spec = l->cpu->engine.spec;
     size_t labels = (size_t)l->labels;

@@ -140,7 +140,7 @@ static void evaluate_work(void *argument, int index, int count) {
         evaluate_part(job, index, part);
 }
 
-/* The failure of the first part that had one. */
+/* Returns the failure with the lowest index of a part. */
 static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
     lh_cpu_failure first = {.status = LH_OK};
     for (int i = 0; i < cpu->engine.threads; i++)

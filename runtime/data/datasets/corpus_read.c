@@ -66,7 +66,7 @@ static lh_status take_values(const line *l, const json_t *object, int32_t *value
     return LH_OK;
 }
 
-/* The list under a key: that it is one, and not empty. */
+/* Finds the value of a key, which must be a list that is not empty. */
 static lh_status find_list(const line *l, const json_t *object, const char *key, json_t **list) {
     const char *what = strcmp(key, "mask") == 0 ? "0 and 1" : "tokens";
     *list = json_object_get(object, key);

@@ -67,7 +67,7 @@ static bool are_equal(const hashed_set *a, uint32_t at, const hashed_set *b, uin
            0;
 }
 
-/* The first of the list that does not come before (input, whole). */
+/* The index of the first element that is not before (input, whole). */
 static int64_t find(const hashed_set *of, uint64_t input, uint64_t whole) {
     int64_t low = 0, high = of->count;
     while (low < high) {
