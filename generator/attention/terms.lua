@@ -38,7 +38,7 @@
 --   row function: outwards   keys are visited outwards, and probabilities are stored next to weights
 --                normalised  weights are divided by their sum: the backward pass needs the attended values
 --   weight map:  drops       weights are dropped out; their sign marks this until the backward pass
---   row maps:    turns       rows are rotated by their positions
+--   row maps:    rotates     rows are rotated by their positions
 --   any:         numbered    the loops over pairs need the number of the head
 --                sums        the blocks of a shard add up more than the gradient
 --                after_positions   something is computed from sampled positions
@@ -63,7 +63,7 @@ end
 M.PROPERTIES = {
   "sided", "beside", "by_offset", "by_pair", "far", "biases", "scaled", "tables", "again", "trains", "changes",
   "gathers", "row", "partly", "spans", "hides", "opens", "opens_later", "tests_all", "gains", "sees_all", "by_head",
-  "scattered", "outwards", "normalised", "directional", "drops", "turns", "numbered", "sums", "first_query",
+  "scattered", "outwards", "normalised", "directional", "drops", "rotates", "numbered", "sums", "first_query",
   "made", "after_positions",
 }
 

@@ -3,7 +3,7 @@
 -- Input of M.plan: the resolved encoding, the family with its positions, the model's width. Output:
 --   kind       "none", "transformer_xl", "shaw"
 --   toeplitz   a pair's row depends on key - query alone, so that consecutive queries have consecutive rows
---   turned     transformer_xl by differences of positions: a pair has no row, queries are rotated by their positions
+--   rotated     transformer_xl by differences of positions: a pair has no row, queries are rotated by their positions
 --   sets       the number of sets of distances in a step: one for each layer, or one for all layers; set_of_layer: C
 --              text of the set of layer l
 --   width      channels of a row: all heads side by side (transformer_xl), or one head's, shared by the heads (shaw)
@@ -75,7 +75,7 @@ local function sets(distance, positions, layers)
   return draws >= layers and layers or 1
 end
 
-local NONE = { kind = "none", toeplitz = false, turned = false, biases = false, behind = false, vectors = 2 }
+local NONE = { kind = "none", toeplitz = false, rotated = false, biases = false, behind = false, vectors = 2 }
 
 function M.plan(encoding, family, given)
   local relative, positions = encoding.relative, family.positions
@@ -87,7 +87,7 @@ function M.plan(encoding, family, given)
   local plan = {
     kind = relative.kind,
     toeplitz = toeplitz,
-    turned = biases and not toeplitz,
+    rotated = biases and not toeplitz,
     sets = sets(distance, positions, family.layers),
     biases = biases,
     behind = toeplitz or biases,
@@ -108,7 +108,7 @@ function M.plan(encoding, family, given)
   plan.sets_words = plan.sets == 1 and ", shared by all layers" or ", one for each layer"
   plan.width_words = biases and "all heads side by side" or "the heads share it"
   plan.behind_words = not biases and "the rows of each layer"
-    or plan.turned and "the sinusoids of the sets' keys, and of their queries, channel by channel"
+    or plan.rotated and "the sinusoids of the sets' keys, and of their queries, channel by channel"
     or "the sets' sinusoids, the layers' rows, and these before they are transposed"
   return plan
 end
@@ -129,9 +129,9 @@ function M.choices(plan, families, add)
     local relative = family.relative
     if relative.kind ~= "none" then
       add(plan.streams[2] and "distance vectors, " .. family.name or "vectors of distances", relative.toeplitz
-        and "by diagonal" or relative.turned and "by query" or "by pair", relative.toeplitz
-        and "made once per step for every key - query; queries side by side read neighbours" or relative.turned
-        and "differences of random positions: on the CPU a query is turned by its position, once, and multiplied with "
+        and "by diagonal" or relative.rotated and "by query" or "by pair", relative.toeplitz
+        and "made once per step for every key - query; queries side by side read neighbours" or relative.rotated
+        and "differences of random positions: on the CPU a query is rotated by its position, once, and multiplied with "
           .. "the sinusoids of the keys'; on a GPU every pair gathers its own"
         or "differences of random positions: every pair gathers its own, which is several times slower")
     end
@@ -147,8 +147,8 @@ end
 -- The blocks of queries over which gradients of the vectors are summed: { least number of pairs, queries of a block }.
 function M.order_of_sums(plan)
   local list = lists.map(plan.attentions, function(family)
-    local remade = family.relative.toeplitz and family.remade
-    return remade and { remade.always and 0 or remade.pairs, remade.queries } or nil
+    local recomputed = family.relative.toeplitz and family.recomputed
+    return recomputed and { recomputed.always and 0 or recomputed.pairs, recomputed.queries } or nil
   end)
   return { rows_by_block = list[1] and list or nil }
 end
@@ -168,14 +168,14 @@ function M.export(family, given)
     relative_rows = relative.rows or false }
 end
 
-local TERMS = { by_offset = "rows_by_offset", by_pair = "rows_by_pair", far = "rows_by_turn" }
+local TERMS = { by_offset = "rows_by_offset", by_pair = "rows_by_pair", far = "rows_by_rotation" }
 
 function M.terms(family)
   local relative = family.relative
   if relative.kind == "none" then
     return nil
   end
-  local form = relative.turned and "far" or relative.toeplitz and "by_offset" or "by_pair"
+  local form = relative.rotated and "far" or relative.toeplitz and "by_offset" or "by_pair"
   local terms = { { kind = "pair_vector", page = TERMS[form], vectors = relative.vectors, rows = relative,
     properties = { beside = true, [form] = true, biases = relative.biases, sums = true,
       first_query = form == "by_pair", made = relative.behind, after_positions = form == "far" } } }
@@ -186,7 +186,7 @@ function M.terms(family)
   return terms
 end
 
-M.TURNED_KEYS = 8 -- kernels/cpu/turned.h
+M.ROTATED_KEYS = 8 -- kernels/cpu/rotated.h
 
 -- Bytes of a shard's sums (sums.tpl) and of begin_step's tables (tables.tpl).
 function M.bytes(family, sizes, T, S)
@@ -197,10 +197,10 @@ function M.bytes(family, sizes, T, S)
   local function stride(places)
     return (round_up(places, sizes.lanes) // sizes.lanes | 1) * sizes.lanes
   end
-  local rows = relative.turned and relative.width -- of the weight's gradient
+  local rows = relative.rotated and relative.width -- of the weight's gradient
     or relative.toeplitz and T + S - 1 or relative.rows
-  if relative.turned then
-    behind = relative.sets * (round_up(S, M.TURNED_KEYS) + stride(T + sizes.lanes - 1)) * sizes.width
+  if relative.rotated then
+    behind = relative.sets * (round_up(S, M.ROTATED_KEYS) + stride(T + sizes.lanes - 1)) * sizes.width
   elseif relative.behind then
     local codes = relative.biases and round_up(rows, sizes.tile_rows) * sizes.width or 0
     local coded = relative.biases and relative.sets + family.layers or 0

@@ -17,16 +17,16 @@ M.fields = {
   { path = "encoding.rotation", type = "table", doc = "the rotation of queries and keys by their positions" },
   { path = "encoding.rotation.kind", type = "kind", default = "none", doc = "the kind of rotation",
     kinds = {
-      { name = "none", doc = "they do not" },
-      { name = "rope", fingerprints = { "rotate", "rotation" }, doc = "adjacent pairs of channels turn" },
+      { name = "none", doc = "queries and keys are not rotated" },
+      { name = "rope", fingerprints = { "ROTATION_PERIOD", "rotation" }, doc = "adjacent pairs of channels rotate" },
     } },
   { path = "encoding.rotation.base", type = "number", above = 1, max = 1e12, default = 10000, only = { "rope" },
-    doc = "pair m of D / 2 turns by base^(-2 m / D) per position" },
+    doc = "pair m of D / 2 rotates by base^(-2 m / D) per position" },
   { path = "encoding.rotation.scaling", type = "table", only = { "rope" }, left_out = "none",
     doc = "the change of the rotation for lengths beyond those of training" },
   { path = "encoding.rotation.scaling.kind", type = "kind", default = "none", doc = "the kind of scaling",
     kinds = {
-      { name = "none", doc = "they do not" },
+      { name = "none", doc = "queries and keys are not rotated" },
       { name = "linear", fingerprints = { "interpolated" }, doc = "positions are divided by factor" },
       { name = "ntk", fingerprints = { "log_base" },
         doc = "the base is multiplied by factor^(D / (D - 2)): the slowest pair slows down by factor, the first not" },
@@ -125,14 +125,14 @@ function M.export(family, given)
   local rope = family.rotation.kind == "rope" and family.rotation
   given.needs.positions = rope and true or given.needs.positions
   given.needs.memory_positions = given.crosses and rope and true or nil
-  given.pages.rope = rope and { "turns" }
+  given.pages.rope = rope and { "rotation" }
   return { rope = rope }
 end
 
 function M.terms(family)
   local rotation = family.rotation
-  return rotation.kind ~= "none" and { { kind = "row_map", page = "turns", draw = rotation.draw,
-    properties = { turns = true } } } or nil
+  return rotation.kind ~= "none" and { { kind = "row_map", page = "rotation", draw = rotation.draw,
+    properties = { rotates = true } } } or nil
 end
 
 return M

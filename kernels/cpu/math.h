@@ -12,7 +12,7 @@
 #define LONGHAND_KERNELS_MATH_H
 
 #include "kernels/cpu/vector.h"
-#include "longhand/laps.h"
+#include "longhand/timings.h"
 
 /* exp of x <= 0; returns 0 below the logarithm of the smallest normal number, because subnormal products are slow. */
 INLINE vector exp_negative(vector x) {

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 #include "kernels/cpu/vector.h"
-#include "longhand/laps.h"
+#include "longhand/timings.h"
 
 /* The operation on a sum before it is stored. */
 enum finish {

@@ -25,8 +25,8 @@ INLINE void rotate_row(const int width, const int period, const real *restrict r
     for (int c = 0; c < width; c += period) {
         UNROLL
         for (int i = 0; i < period; i += LANES) {
-            vector value = load(x + c + i), turned = swap_pairs(value) * load(row + period + i);
-            store(x + c + i, value * load(row + i) + (direction > 0 ? turned : -turned));
+            vector value = load(x + c + i), rotated = swap_pairs(value) * load(row + period + i);
+            store(x + c + i, value * load(row + i) + (direction > 0 ? rotated : -rotated));
         }
     }
 }

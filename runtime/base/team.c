@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "longhand/laps.h"
+#include "longhand/timings.h"
 
 #ifdef __linux__
 #include <linux/futex.h>
@@ -98,9 +98,9 @@ static void enter(team *t, lh_team_work *work, void *argument, int index, int co
     int outer_members = members;
     current = t;
     members = count;
-    if (!outer) lh_laps_begin();
+    if (!outer) lh_timings_begin();
     work(argument, index, count);
-    if (!outer) lh_laps_end();
+    if (!outer) lh_timings_end();
     current = outer;
     members = outer_members;
 }

@@ -82,16 +82,16 @@ static void share_out(double ticks, double parts[LH_PARTS]) {
     for (int part = 0; part < LH_PARTS; part++) parts[part] /= ticks;
 }
 
-/* Adds the time of each part over steps of about `seconds`, with lh_laps_fine set; these steps are not in the rates. */
+/* Adds the time of each part over steps of about `seconds`, with lh_timings_fine set; these steps are not in the rates. */
 static lh_status measure_parts(lh_replica_set *set, double seconds, const window *last, double *ticks,
                                double parts[LH_PARTS], lh_error *error) {
     uint64_t before[LH_PARTS], after[LH_PARTS];
     window w;
-    lh_laps_read(before);
-    lh_laps_fine = true;
+    lh_timings_read(before);
+    lh_timings_fine = true;
     lh_status status = measure_steps(set, steps_for(last, seconds), &w, error);
-    lh_laps_fine = false;
-    lh_laps_read(after);
+    lh_timings_fine = false;
+    lh_timings_read(after);
     *ticks += (double)w.ticks * set->workers;
     for (int part = 0; part < LH_PARTS; part++) parts[part] += (double)(after[part] - before[part]);
     return status;

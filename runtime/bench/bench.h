@@ -4,7 +4,7 @@
 #define LONGHAND_BENCH_H
 
 #include "engine/target.h"
-#include "longhand/laps.h"
+#include "longhand/timings.h"
 
 enum { LH_BENCH_WINDOWS = 9 };
 

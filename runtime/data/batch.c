@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "longhand/laps.h"
+#include "longhand/timings.h"
 
 int lh_train_length(const lh_spec *spec, lh_key key, uint32_t step) {
     const lh_lengths *lengths = &spec->train.lengths;

@@ -5,7 +5,7 @@
  */
 #include "longhand/positions.h"
 
-#include "longhand/laps.h"
+#include "longhand/timings.h"
 
 /* Floyd's subset: for j = range - count, ..., range - 1 take a uniform t <= j, or j itself where t is taken already.
  * Source: Bentley and Floyd 1987, "A sample of brilliance", algorithm F2. Marks lie in scratch. */

@@ -15,7 +15,7 @@
 #include "engine/cpu_engine.h"
 #include "engine/diagnose.h"
 #include "engine/schedule.h"
-#include "longhand/laps.h"
+#include "longhand/timings.h"
 
 static void relax(void) {
 #if defined(__x86_64__) || defined(__i386__)

@@ -13,7 +13,7 @@
 #include "kernels/cpu/math.h"
 #include "kernels/cpu/matmul.h"
 #include "longhand/cpu.h"
-#include "longhand/laps.h"
+#include "longhand/timings.h"
 % for _, header in ipairs(cpu_headers) do
 #include "kernels/cpu/${header}.h"
 % end

@@ -55,7 +55,7 @@ function TestPages.test_it_is_planned_described_and_told_from_others()
   lu.assertStrContains(describe.encoding(plan), "; 8 heads see even offsets")
   lu.assertNotEquals(plan.digest, without.digest)
   lu.assertNotEquals(plan.model_digest, without.model_digest)
-  lu.assertEquals({ terms_of(plan.first), plan.first.terms.hides }, { "draws turns even exponential", true })
+  lu.assertEquals({ terms_of(plan.first), plan.first.terms.hides }, { "draws rotation even exponential", true })
 end
 
 -- Facets that a spec gives for all attentions, and those of one.

@@ -29,10 +29,10 @@ local function two_families(self_facets, cross)
   plan.resolved.encoding.cross = cross
   local width = plan.width
   local own = plan.attentions[1]
-  own.queries, own.keys, own.partial, own.bounded, own.remade = TARGET, TARGET, false, false, false
+  own.queries, own.keys, own.partial, own.bounded, own.recomputed = TARGET, TARGET, false, false, false
   plan.streams = { { name = "source", index = 0 }, { name = "target", index = 1 } }
   plan.attentions[2] = { name = "cross", of_spec = "cross", stack = LAYERS, ranged = true, tiles = false, drops = false,
-    partial = false, bounded = false, remade = false, queries = TARGET, keys = SOURCE, cross = true, causal = false,
+    partial = false, bounded = false, recomputed = false, queries = TARGET, keys = SOURCE, cross = true, causal = false,
     layers = plan.layers, heads = 4, head_width = width // 4, head_part = (width // 4) & -(width // 4) }
   dimensions.settle_families(plan.attentions)
   return plan, score
@@ -126,7 +126,7 @@ local function compute_what_plain_loops_do(more, even)
   end
   local main = write("families.c.tpl", "families.c", plan, plan.attentions[1], known)
   local program = main:gsub("%.c$", "")
-  local text, good = support.shell(("%s %s -march=native -I%s -o %s %s runtime/base/math.c runtime/base/laps.c "
+  local text, good = support.shell(("%s %s -march=native -I%s -o %s %s runtime/base/math.c runtime/base/timings.c "
     .. "runtime/base/clock.c -lm && %s"):format(CC, FLAGS, main:match("^(.*)/"), program, main, program))
   lu.assertTrue(good, text)
 end

@@ -497,7 +497,7 @@ function TestOwn.test_loops_keep_weights_each()
   local block = with_block([[b:output(b:norm("n", b:add(h, b:attention("self", h, h))))]])
   local function kept(layers, loops)
     local text = block:gsub('"layer", model.layers', ('"layer", %d, "A block.", { loops = %d }'):format(layers, loops))
-    return good(text, { "train.lengths={1,400}" }).attentions[1].remade.pairs
+    return good(text, { "train.lengths={1,400}" }).attentions[1].recomputed.pairs
   end
   lu.assertEquals(kept(2, 6), kept(12, 1))
   lu.assertEquals(kept(4, 1), 2 * kept(4, 2))
@@ -505,17 +505,17 @@ end
 
 -- So do several attentions of a model, those whose weights drop out and are always kept among them.
 function TestOwn.test_attentions_keep_weights_together()
-  local function remade(rate)
+  local function recomputed(rate)
     local text = with_block(([[local a = b:add(h, b:attention("self", h, h))
 b:output(b:norm("n", b:add(a, b:attention("self", a, a, { name = "again", dropout = %s }))))]]):format(rate))
     local list = good(text, { "train.lengths={1,400}", "model.layers=12" }).attentions
-    return list[1].remade, list[2].remade
+    return list[1].recomputed, list[2].recomputed
   end
   local one = with_block([[b:output(b:norm("n", b:add(h, b:attention("self", h, h))))]])
-  local alone = good(one, { "train.lengths={1,400}", "model.layers=12" }).attentions[1].remade
-  local first, second = remade("0")
+  local alone = good(one, { "train.lengths={1,400}", "model.layers=12" }).attentions[1].recomputed
+  local first, second = recomputed("0")
   lu.assertEquals({ 2 * first.pairs, 2 * second.pairs }, { alone.pairs, alone.pairs })
-  first, second = remade("0.1")
+  first, second = recomputed("0.1")
   lu.assertEquals({ 2 * first.pairs, second }, { alone.pairs, false })
 end
 

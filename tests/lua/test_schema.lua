@@ -329,7 +329,7 @@ function TestSchema.test_absent_follows_the_features()
   local relative = "position_bias table_row relative_table visible " .. geometric
   local scalings = "interpolated log_base slowed "
   local others = "ATTENTION_KEEP_SCALE HIDDEN_KEEP_SCALE "
-  local turns = others .. "rotate rotation " .. scalings
+  local turns = others .. "ROTATION_PERIOD rotation " .. scalings
   lu.assertEquals(absent(), turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(absent("model.dropout=0"),
     "dropout " .. turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. score)

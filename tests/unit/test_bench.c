@@ -1,4 +1,4 @@
-/* longhand/laps.h and bench: time counts to the part that ran, waiting is found, replicas are as many as reported. */
+/* longhand/timings.h and bench: time counts to the part that ran, waiting is found, replicas are as many as reported. */
 #include "lh_test.h"
 
 #include <stdatomic.h>
@@ -18,9 +18,9 @@ static void sleep_ms(int milliseconds) {
 /* Ticks booked to each part by a team. */
 static void booked_by(int threads, lh_team_work *work, double ticks[LH_PARTS]) {
     uint64_t before[LH_PARTS], after[LH_PARTS];
-    lh_laps_read(before);
+    lh_timings_read(before);
     lh_team_run(threads, work, NULL);
-    lh_laps_read(after);
+    lh_timings_read(after);
     for (int part = 0; part < LH_PARTS; part++) ticks[part] = (double)(after[part] - before[part]);
 }
 
@@ -38,7 +38,7 @@ static void sleep_in_parts(void *argument, int index, int count) {
 }
 
 /* Sleeps are never short and seldom much too long: 60 ms against 40 ms within a factor of two. */
-static void test_laps_nested_parts_apart(void **state) {
+static void test_timings_nested_parts_apart(void **state) {
     (void)state;
     double ticks[LH_PARTS];
     booked_by(1, sleep_in_parts, ticks);
@@ -57,14 +57,14 @@ static void sleep_in_exponentials(void *argument, int index, int count) {
 }
 
 /* Exponentials are a part of their own in a fine profile, else they belong to attention. */
-static void test_laps_exponentials_only_where_fine(void **state) {
+static void test_timings_exponentials_only_where_fine(void **state) {
     (void)state;
     double ticks[LH_PARTS];
     booked_by(1, sleep_in_exponentials, ticks);
     assert_true(ticks[LH_PART_EXPONENTIALS] == 0 && ticks[LH_PART_ATTENTION] > 0);
-    lh_laps_fine = true;
+    lh_timings_fine = true;
     booked_by(1, sleep_in_exponentials, ticks);
-    lh_laps_fine = false;
+    lh_timings_fine = false;
     double ratio = ticks[LH_PART_EXPONENTIALS] / ticks[LH_PART_ATTENTION];
     assert_true(ratio > 1 && ratio < 4);
 }
@@ -76,7 +76,7 @@ static void one_sleeps_all_meet(void *argument, int index, int count) {
 }
 
 /* Thread 0 works, the others wait for it: as long as it sleeps, each. */
-static void test_laps_meeting_is_waiting(void **state) {
+static void test_timings_meeting_is_waiting(void **state) {
     (void)state;
     double ticks[LH_PARTS];
     booked_by(2, one_sleeps_all_meet, ticks);
@@ -215,8 +215,8 @@ static void test_replica_failure_reported(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_laps_nested_parts_apart),     cmocka_unit_test(test_laps_exponentials_only_where_fine),
-        cmocka_unit_test(test_laps_meeting_is_waiting),     cmocka_unit_test(test_bench_slow_shard_is_waiting),
+        cmocka_unit_test(test_timings_nested_parts_apart),  cmocka_unit_test(test_timings_exponentials_only_where_fine),
+        cmocka_unit_test(test_timings_meeting_is_waiting),  cmocka_unit_test(test_bench_slow_shard_is_waiting),
         cmocka_unit_test(test_bench_replicas_side_by_side), cmocka_unit_test(test_replicas_same_bits),
         cmocka_unit_test(test_replica_failure_reported),    cmocka_unit_test(test_bench_skipped_work_is_not_executed),
     };

@@ -10,7 +10,7 @@
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/rotation.h"
 #include "kernels/cpu/sgd.h"
-#include "kernels/cpu/turned.h"
+#include "kernels/cpu/rotated.h"
 #include "kernels/ref/ref.h"
 
 /* ---- vector.h ---- */
@@ -475,7 +475,7 @@ static void test_products_with_rows_any_head_width_exact(void **state) {
     check_products_with_rows(64);
 }
 
-/* ---- turned.h ---- */
+/* ---- rotated.h ---- */
 
 static double angle(int C, int position, int c) { return position * pow(10, -3.0 * (c % (C / 2)) / C); }
 
@@ -484,7 +484,7 @@ static double sinusoid(int C, int position, int c) {
     return c < C / 2 ? sin(angle(C, position, c)) : cos(angle(C, position, c));
 }
 
-enum { MOST_PLACES = 2 * TURNED_KEYS + 3, PLACE_ROWS = 3 * TURNED_KEYS, ANY_HEAD = 1 };
+enum { MOST_PLACES = 2 * ROTATED_KEYS + 3, PLACE_ROWS = 3 * ROTATED_KEYS, ANY_HEAD = 1 };
 
 /* Products of queries with the rows of differences, made pair by pair; gradients of those sums with factors. */
 INLINE void check_turned(const int D, const int C, int places) {
@@ -503,13 +503,13 @@ INLINE void check_turned(const int D, const int C, int places) {
     for (int d = 0; d < D; d++) query[d] = load(queries + d * LANES);
     pack_heads(D, C, weight, weights);
     const real *of_head = weights + ANY_HEAD * C * D;
-    turn_queries(D, C, query, of_head, place, LANES, turned);
-    dot_turned(C, places, turned, rows, products);
-    turned_grad(C, LANES, places, factors, rows, turned);
+    rotate_queries(D, C, query, of_head, place, LANES, turned);
+    dot_rotated(C, places, turned, rows, products);
+    rotated_grad(C, LANES, places, factors, rows, turned);
     for (int i = 0; i < LANES; i++) {
         real row[WIDEST_HEAD];
         for (int c = 0; c < C; c++) row[c] = place[c * LANES + i];
-        turn_back(C, row, turned + i * C);
+        rotate_back(C, row, turned + i * C);
     }
     through_weight(D, C, LANES, turned, of_head, back);
     for (int i = 0; i < LANES; i++) {
@@ -532,7 +532,7 @@ INLINE void check_turned(const int D, const int C, int places) {
 
 static void test_turned_queries_have_products_of_differences(void **state) {
     (void)state;
-    for (int places = 2 * TURNED_KEYS; places <= MOST_PLACES; places += 3) { /* eight keys at a time, and seven */
+    for (int places = 2 * ROTATED_KEYS; places <= MOST_PLACES; places += 3) { /* eight keys at a time, and seven */
         check_turned(2, 16, places);
         check_turned(4, 16, places);
         check_turned(8, 64, places);

@@ -155,7 +155,7 @@ function forward.drop(device, at, op, training)
 end
 
 -- The rotation by positions, forward (1) or backward (-1): of queries with their keys, or of each apart.
-local function turned(device, op, way, q, kv)
+local function rotated(device, op, way, q, kv)
   local family = op.family
   local routine = family.prefix .. "rotate"
   if family.rotation.kind ~= "rope" then
@@ -175,7 +175,7 @@ local function turned(device, op, way, q, kv)
 end
 
 function forward.attention(device, at, op)
-  local one, other = turned(device, op, 1, at.q, at.kv)
+  local one, other = rotated(device, op, 1, at.q, at.kv)
   return one, other, { call = "routine(training)", routine = op.family.prefix .. "attend",
     training = op.dropout ~= nil and not device.given.evaluates and "training" }
 end
@@ -274,7 +274,7 @@ calls.over_rows(forward, back, kernel_routine, function(_, _, _, record) return 
 function back.attention_grad(device, at, b)
   local family = b.op.family
   return { call = "routine(gradients)", routine = family.prefix .. "attend_backward",
-    gradients = family.attends.layer_gradients and at.gradients }, turned(device, b.op, -1, at.dq, at.dkv)
+    gradients = family.attends.layer_gradients and at.gradients }, rotated(device, b.op, -1, at.dq, at.dkv)
 end
 
 function back.place_grad(device, at, b)

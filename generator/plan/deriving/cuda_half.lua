@@ -197,7 +197,7 @@ local function draws_of(family, attends, places)
   attends.distance_rows = distance.independent and 2 or 1
   attends.first_distances = attends.position_draws
   attends.draw_rows = attends.position_draws + attends.distance_rows * attends.distance_draws
-  attends.reads_positions = randomized and (family.terms.turns or family.terms.tables or places)
+  attends.reads_positions = randomized and (family.terms.rotates or family.terms.tables or places)
 end
 
 -- A family in device code, without the names of the network's values: cuda_network.lua.

@@ -14,8 +14,8 @@
 --   ranged         a call may be for some of the queries
 --   tiles          decoding caches keys and values also in tiles, for queries that come one at a time
 --   partial        the last layer computes only tokens that are read (labelled_rows.lua)
---   remade         false, or how the backward pass recomputes weights on the CPU: recomputed_weights.lua
---   bounded        partial or remade: attention is computed for a range of queries
+--   recomputed         false, or how the backward pass recomputes weights on the CPU: recomputed_weights.lua
+--   bounded        partial or recomputed: attention is computed for a range of queries
 --   layers, repetitions, heads, head_width; repetitions: of its layers, all loops of the block together;
 --   head_part: channels of a head that fill whole vectors, whatever their width
 --   first_site     of its draws in the counter

@@ -81,7 +81,7 @@ function M.shared(plan)
   local signed = lists.any(all, function(family) return family.terms.biases and family.terms.by_offset end)
   local sinusoids = added and plan.additive.member == "sinusoid" or signed or any("far")
   return { any_sums = any("sums"), last_behind = last, signed_sinusoids = signed, sinusoids = sinusoids,
-    tables = added or sinusoids or any("turns") }
+    tables = added or sinusoids or any("rotates") }
 end
 
 -- ---- random positions ----

@@ -58,7 +58,7 @@ local function group_weights(family, sizes, keys)
 end
 
 local function remakes(family, tokens)
-  return family.remade and (family.remade.always or tokens * tokens > family.remade.pairs)
+  return family.recomputed and (family.recomputed.always or tokens * tokens > family.recomputed.pairs)
 end
 
 local function family_kept(family, sizes, queries, keys, sequences)
@@ -75,7 +75,7 @@ local function family_scratch(family, sizes, queries, keys)
   local groups, of_group = (queries + lanes - 1) // lanes, group_weights(family, sizes, keys)
   local rows = sizes.reals(queries * terms.vectors * width + (family.paired and not terms.beside and lanes or 0))
   if remakes(family, keys) then
-    groups = family.remade.queries // lanes
+    groups = family.recomputed.queries // lanes
     rows = rows + sizes.reals(groups * of_group)
   end
   local dlogits = groups * of_group
@@ -89,10 +89,10 @@ local function family_scratch(family, sizes, queries, keys)
     dlogits = terms.beside and dlogits or pairs
     rows = rows + (terms.beside and sizes.reals(pairs) + sizes.reals(queries * 2 * width + lanes) or 0)
   end
-  local turned = terms.far
-    and sizes.reals(sizes.width * lanes) + sizes.reals(round_up(keys, relative.TURNED_KEYS) * lanes) or 0
+  local rotated = terms.far
+    and sizes.reals(sizes.width * lanes) + sizes.reals(round_up(keys, relative.ROTATED_KEYS) * lanes) or 0
   local keep = terms.drops and taken(lanes * keys + 8 + sizes.vector) or 0 -- KEEP_ROOM of kernels/cpu/dropout.h
-  return rows + sizes.reals(dlogits) + turned + keep
+  return rows + sizes.reals(dlogits) + rotated + keep
 end
 
 -- Memory of a family's facets for T queries and S keys: sums (sums.tpl), behind, and random positions.
@@ -169,7 +169,7 @@ end
 -- The most tokens for which attention weights are kept, where those of longer sequences are recomputed; or 0.
 local function last_kept(plan, longest)
   return lists.most(plan.attentions, function(family)
-    local kept = family.remade and not family.remade.always and math.floor(math.sqrt(family.remade.pairs)) or 0
+    local kept = family.recomputed and not family.recomputed.always and math.floor(math.sqrt(family.recomputed.pairs)) or 0
     return math.min(kept, longest)
   end)
 end

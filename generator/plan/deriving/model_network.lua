@@ -382,12 +382,12 @@ local function cpu_headers(plan, noise, of_operations)
   local wanted = {}
   for _, family in ipairs(plan.attentions) do
     local has = terms.of(family)
-    wanted.turned = wanted.turned or has.far
-    wanted.rotation = wanted.rotation or has.turns
+    wanted.rotated = wanted.rotated or has.far
+    wanted.rotation = wanted.rotation or has.rotates
     wanted.score = wanted.score or has.scaled or has.hides or has.gains
     wanted.geometric = wanted.geometric or has.outwards
   end
-  local list = lists.filter({ "rotation", "turned", "score", "geometric" }, function(header) return wanted[header] end)
+  local list = lists.filter({ "rotation", "rotated", "score", "geometric" }, function(header) return wanted[header] end)
   return lists.append(lists.append(list, of_operations), { noise and "noise" or nil })
 end
 

@@ -1,6 +1,6 @@
 -- Whether training on the CPU stores attention's weights for the backward pass, or recomputes them there.
 --
--- Input: a plan with its network and its longest training length. Output: in its attentions `remade`: false, or
+-- Input: a plan with its network and its longest training length. Output: in its attentions `recomputed`: false, or
 --   pairs     weights of a sequence with at most this number of pairs of tokens are stored
 --   queries   the number of queries whose weights are recomputed together, and finished while they are in cache
 --   always    no weights are stored
@@ -36,7 +36,7 @@ function M.settle(plan)
   local asked, longest = plan.resolved.train.keep_probabilities, plan.longest_training
   local pairs = plan.attentions[1] and most_pairs(plan)
   if not pairs then
-    plan.first.remade, plan.first.bounded = false, false
+    plan.first.recomputed, plan.first.bounded = false, false
   end
   for _, family in ipairs(plan.attentions) do
     local why = obstacle(plan, family)
@@ -44,9 +44,9 @@ function M.settle(plan)
       error({ problem = true, field = "train.keep_probabilities", what = "is false, but " .. why,
         expected = "true, or nothing" }, 0)
     end
-    family.remade = not why and (asked == false or asked == nil and longest * longest > pairs)
+    family.recomputed = not why and (asked == false or asked == nil and longest * longest > pairs)
       and { pairs = pairs, queries = QUERIES, always = asked == false } or false
-    family.bounded = family.partial or family.remade ~= false
+    family.bounded = family.partial or family.recomputed ~= false
   end
 end
 

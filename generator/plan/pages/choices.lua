@@ -51,18 +51,18 @@ local function cuda_choices(plan, add)
   add(attention.what, attention.value, attention.why)
 end
 
-local function probabilities(plan, remade, add)
-  if not remade then
+local function probabilities(plan, recomputed, add)
+  if not recomputed then
     add("attention", "probabilities kept",
       ("up to %d tokens in training; the backward pass reads them back, no exp is computed twice")
         :format(plan.longest_training))
     return
   end
-  local blocks = ("%d queries at a time, while these are hot in cache"):format(remade.queries)
-  if remade.always then
+  local blocks = ("%d queries at a time, while these are hot in cache"):format(recomputed.queries)
+  if recomputed.always then
     add("attention", "probabilities recomputed", "as the spec says, in the backward pass: " .. blocks)
   else
-    add("attention", ("kept up to %d tokens"):format(math.floor(math.sqrt(remade.pairs))),
+    add("attention", ("kept up to %d tokens"):format(math.floor(math.sqrt(recomputed.pairs))),
       "probabilities of longer ones are recomputed in the backward pass, " .. blocks
         .. ": kept by all layers, they would fill the last cache")
   end
@@ -77,7 +77,7 @@ function M.list(plan)
     .. plan.train.shards .. " threads")
   add("block_tokens", plan.block_tokens,
     "tokens that go through all layers together while their activations are hot in cache")
-  probabilities(plan, plan.first.remade, add)
+  probabilities(plan, plan.first.recomputed, add)
   if plan.cpu.vocabulary then
     add("first layer", plan.tokens .. " symbols",
       "nothing but the token enters it: up to attention rows are made for every symbol and copied to the tokens, "

@@ -6,7 +6,7 @@
 
 #include "base/team.h"
 #include "engine/schedule.h"
-#include "longhand/laps.h"
+#include "longhand/timings.h"
 #include "longhand/math.h"
 #include "runtime/cuda/fleet/fleet_parts.h"
 #include "runtime/cuda/device_memory.h"

@@ -2,9 +2,9 @@ NOINLINE void attend_${name}_backward(const ${name}_head *head, const real *rest
         const real *restrict out, const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch,
         real *restrict dquery, real *restrict dkey) {
     const int ${of_head};
-% if remade then
+% if recomputed then
     if (${name}_remakes(T)) {
-        attend_${name}_remade(head, query, key, out, dout, kept, scratch, dquery, dkey);
+        attend_${name}_recomputed(head, query, key, out, dout, kept, scratch, dquery, dkey);
         return;
     }
 % end

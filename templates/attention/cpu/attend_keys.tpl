@@ -1,6 +1,6 @@
 % local zeros = terms.by_offset and " + " .. PREFIX .. "KEYS * LANES" or ""
 % local dlogits = terms.by_offset and "dlogits" or "weights"
-/* Gradients of KEYS keys and values, from key j on${remade and ", or with `more` what these queries add" or ""}; lanes are channels here. */
+/* Gradients of KEYS keys and values, from key j on${recomputed and ", or with `more` what these queries add" or ""}; lanes are channels here. */
 INLINE void attend_${name}_keys(const ${name}_head *head, ${length_words}, int j, const real *restrict weights,
         const ${name}_scratch *scratch, bool more, real *restrict dkey, real *restrict dvalue) {
 % if paired then
@@ -15,7 +15,7 @@ INLINE void attend_${name}_keys(const ${name}_head *head, ${length_words}, int j
         UNROLL
         for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) dk[u][part] = dv[u][part] = (${name}_part){0};
     }
-% if remade then
+% if recomputed then
     for (int u = 0; more && u < ${PREFIX}KEYS && j + u < ${S}; u++) {
         UNROLL
         for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) {

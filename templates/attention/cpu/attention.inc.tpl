@@ -1,4 +1,4 @@
-% local always = remade and remade.always
+% local always = recomputed and recomputed.always
 % include("parts/banner.tpl", { template = "attention/cpu/attention.inc.tpl", about = about.attention[name] })
 
 /* Functions that the layers call, with the workspace whole:
@@ -33,8 +33,8 @@
 % end
 % include("attention/cpu/attend_keys.tpl")
 
-% if remade then
-% include("attention/cpu/attend_backward_remade.tpl")
+% if recomputed then
+% include("attention/cpu/attend_backward_recomputed.tpl")
 
 % end
 % if not always then

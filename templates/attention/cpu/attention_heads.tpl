@@ -11,7 +11,7 @@
 % local part_words = partial and " part: the queries that are read." or ""
 % local asked = ranged and "to - from" or "T"
 % local layer_words = terms.drops and " layer: in the counter of masks." or ""
-% local also = terms.turns and " (queries and keys are rotated in place)" or ""
+% local also = terms.rotates and " (queries and keys are rotated in place)" or ""
 % local read = (cross and "query [sequences][%s][WIDTH] and key_value [sequences][S][2 WIDTH]"
 %     or "query_key_value [sequences][%s][3 WIDTH]"):format(asked)
 % local asked_words = asks and (" %s [sequences][T][%s],"):format(asks.name, asks.constant) or ""
@@ -22,7 +22,7 @@
     const int T = w->${queries.at}length, S = w->${keys.at}length;
     const int from = w->${queries.at}from, count = w->${queries.at}to - from;
     ${name}_kept of_head = *kept;
-% if remade then
+% if recomputed then
     if (!of_head.weights) of_head.weights = w->${name}.weights; /* weights are recomputed in the backward pass */
 % end
     % slot("heads")

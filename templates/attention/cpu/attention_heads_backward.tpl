@@ -25,7 +25,7 @@
                     &w->${name}, d${rows_at} + at, d${keys_at} + at);
             skip_${name}_head(&of_head, T);
         }
-        % slot("turn_back")
+        % slot("rotate_back")
         ${rows_at} += T * ${PREFIX}QUERY_STRIDE;
         d${rows_at} += T * ${PREFIX}QUERY_STRIDE;
 % if cross then

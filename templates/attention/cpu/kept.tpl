@@ -1,8 +1,8 @@
-% local always = remade and remade.always
-% local keeping, unless = remade and "keeping" or "train", remade and "train && !keeping ? NULL : " or ""
+% local always = recomputed and recomputed.always
+% local keeping, unless = recomputed and "keeping" or "train", recomputed and "train && !keeping ? NULL : " or ""
 % local elements = terms.outwards and "weights" or "exp(logit - largest)"
 % local undivided = terms.normalised and ", not yet divided by their sum" or ""
-% local more = remade and "; NULL: they are recomputed" or terms.drops and "; those dropped out with a minus sign" or ""
+% local more = recomputed and "; NULL: they are recomputed" or terms.drops and "; those dropped out with a minus sign" or ""
 /* Elements of the weights of one head of one group of queries: [keys][LANES]. */
 INLINE size_t ${name}_group_weights(int ${S}) { return (size_t)round_up(${S}, ${PREFIX}KEYS) * LANES; }
 % if terms.by_offset then
@@ -12,12 +12,12 @@ INLINE size_t ${name}_group_dlogits(int ${S}) { return (size_t)(${S} + ${PREFIX}
 % end
 
 % if always then
-enum { ${PREFIX}REMADE_QUERIES = ${remade.queries} }; /* queries whose weights are recomputed together */
+enum { ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} }; /* queries whose weights are recomputed together */
 
-% elseif remade then
+% elseif recomputed then
 enum {
-    ${PREFIX}KEPT_PAIRS = ${remade.pairs}, /* most pairs of a sequence whose weights are kept for the backward pass */
-    ${PREFIX}REMADE_QUERIES = ${remade.queries} /* queries whose weights are otherwise recomputed together */
+    ${PREFIX}KEPT_PAIRS = ${recomputed.pairs}, /* most pairs of a sequence whose weights are kept for the backward pass */
+    ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} /* queries whose weights are otherwise recomputed together */
 };
 INLINE bool ${name}_remakes(int T) { return (int64_t)T * T > ${PREFIX}KEPT_PAIRS; }
 

@@ -6,7 +6,7 @@
 % local queries = terms.biases and "queries with content bias, queries with position bias" or "queries"
 /* Workspace of one head. */
 typedef struct ${name}_scratch {
-% if remade then
+% if recomputed then
     real *weights; /* [groups of a block][keys][LANES] recomputed weights */
 % end
     % slot("scratch")
@@ -34,12 +34,12 @@ static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size
     size_t groups = (size_t)(round_up(T, LANES) / LANES);
     % slot("room")
     if (!train) return;
-% if remade and remade.always then
-    groups = ${PREFIX}REMADE_QUERIES / LANES;
+% if recomputed and recomputed.always then
+    groups = ${PREFIX}RECOMPUTED_QUERIES / LANES;
     scratch->weights = take(memory, used, groups * ${name}_group_weights(T) * sizeof(real));
-% elseif remade then
+% elseif recomputed then
     if (${name}_remakes(T)) {
-        groups = ${PREFIX}REMADE_QUERIES / LANES;
+        groups = ${PREFIX}RECOMPUTED_QUERIES / LANES;
         scratch->weights = take(memory, used, groups * ${name}_group_weights(T) * sizeof(real));
     }
 % end

@@ -43,8 +43,8 @@ def rotate(vectors, positions):
     angle = positions.double()[:, None] * speed
     cosine, sine = (x.to(vectors) for x in (angle.cos(), angle.sin()))
     even, odd = vectors[..., 0::2], vectors[..., 1::2]
-    turned = torch.stack([even * cosine - odd * sine, odd * cosine + even * sine], dim=-1)
-    return turned.flatten(-2)
+    rotated = torch.stack([even * cosine - odd * sine, odd * cosine + even * sine], dim=-1)
+    return rotated.flatten(-2)
 
 
 def hidden(score):

@@ -41,7 +41,7 @@ M.identifiers = {
   { "signed_sinusoid", function(case)
     return case.family.relative.kind == "transformer_xl" and case.family.relative.toeplitz
   end },
-  { "self_turned_queries", function(case) return case.family.relative.turned end },
+  { "self_turned_queries", function(case) return case.family.relative.rotated end },
   { "position_bias", function(case) return case.family.relative.kind == "transformer_xl" end },
   { "CLIP", function(case) return case.family.relative.kind == "shaw" end },
 }

@@ -6,7 +6,7 @@ const real *places; /* sinusoids of the queries' positions, channel by channel *
 int place_stride;
 const position_row *table; /* sinusoids by position */
 const int32_t *position; /* positions of queries */
-real *turned, *far; /* workspace: a group's rotated queries, and their products with the keys */
+real *rotated, *far; /* workspace: a group's rotated queries, and their products with the keys */
 % include("attention/cpu/bias_members.tpl")
 real *dweight; /* [HEAD_WIDTH][WIDTH] */
 % section("head")
@@ -16,7 +16,7 @@ head.places = ${name}_places(w->step, ${rows.set_of_layer});
 head.place_stride = ${name}_place_stride(head.T);
 head.table = w->step->tables;
 head.position = w->shared->${prefix}position[${positions.layer_index}];
-head.turned = w->${name}.turned;
+head.rotated = w->${name}.rotated;
 head.far = w->${name}.far;
 % include("attention/cpu/bias_head.tpl")
 % section("head_grad")
@@ -33,13 +33,13 @@ for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
     position[d] = group->content[d] + head->position_bias[d] * ${PREFIX}LOGIT_SCALE;
     group->content[d] += head->content_bias[d] * ${PREFIX}LOGIT_SCALE;
 }
-turn_queries(${PREFIX}HEAD_WIDTH, WIDTH, position, head->weight, head->places + first, head->place_stride,
-        head->turned);
+rotate_queries(${PREFIX}HEAD_WIDTH, WIDTH, position, head->weight, head->places + first, head->place_stride,
+        head->rotated);
 group->far = head->far;
 % section("logit_functions")
-/* Terms of distances in the logits of a group with keys from `from` to `to` - 1. from: a multiple of TURNED_KEYS. */
+/* Terms of distances in the logits of a group with keys from `from` to `to` - 1. from: a multiple of ROTATED_KEYS. */
 INLINE void ${name}_far_logits(const ${name}_head *head, int from, int to) {
-    dot_turned(WIDTH, to - from, head->turned, head->codes + from * WIDTH, head->far + from * LANES);
+    dot_rotated(WIDTH, to - from, head->rotated, head->codes + from * WIDTH, head->far + from * LANES);
 }
 
 % section("logits")
@@ -60,29 +60,29 @@ INLINE void ${name}_turned_queries(const ${name}_head *head, int first, int begi
     const int ${terms.spans and "T = head->T" or of_head}, queries = ${to_query} - first < LANES ? ${to_query} - first : LANES;
     const int before = first < head->first_query ? head->first_query - first : 0;
     const real *rows = scratch->rows + (first${before}) * ${rows.vectors} * ${PREFIX}HEAD_WIDTH + 2 * ${PREFIX}HEAD_WIDTH;
-    real *dturned = head->turned, back[LANES * ${PREFIX}HEAD_WIDTH + LANES] = {0};
+    real *drotated = head->rotated, back[LANES * ${PREFIX}HEAD_WIDTH + LANES] = {0};
     vector dposition[${PREFIX}HEAD_WIDTH], factor = keep_where(lanes_before(T - first), inverse * ${PREFIX}LOGIT_SCALE);
-    turned_grad(WIDTH, queries, ${keys_seen}, ${dlogits}, ${codes}, dturned);
+    rotated_grad(WIDTH, queries, ${keys_seen}, ${dlogits}, ${codes}, drotated);
     for (int i = 0; i < queries; i++)
-        turn_back(WIDTH, head->table[head->position[first + i]].sinusoid, dturned + i * WIDTH);
-    through_weight(${PREFIX}HEAD_WIDTH, WIDTH, queries, dturned, head->weight, back);
+        rotate_back(WIDTH, head->table[head->position[first + i]].sinusoid, drotated + i * WIDTH);
+    through_weight(${PREFIX}HEAD_WIDTH, WIDTH, queries, drotated, head->weight, back);
     load_columns(${PREFIX}HEAD_WIDTH, LANES, 0, ${PREFIX}HEAD_WIDTH, back, 1, dposition);
     % include("attention/cpu/bias_sums.tpl")
-    % call("outer_sums", bounded and "queries - before" or "queries", ("widest_divisor(%s, OUTER_ROWS)"):format(H), H, ("%d * %s"):format(rows.vectors, H), "WIDTH", "rows", bounded and "dturned + before * WIDTH" or "dturned", "head->dweight", "OUTER_ADD")
+    % call("outer_sums", bounded and "queries - before" or "queries", ("widest_divisor(%s, OUTER_ROWS)"):format(H), H, ("%d * %s"):format(rows.vectors, H), "WIDTH", "rows", bounded and "drotated + before * WIDTH" or "drotated", "head->dweight", "OUTER_ADD")
 }
 % section("queries_back")
 ${name}_turned_queries(head, first, begin, end, dlogits, scratch, inverse, dq);
 % section("scratch_behind")
-real *turned; /* [WIDTH][LANES] a group's queries for the sinusoids of keys; in the backward pass [LANES][WIDTH] */
+real *rotated; /* [WIDTH][LANES] a group's queries for the sinusoids of keys; in the backward pass [LANES][WIDTH] */
 real *far; /* [keys][LANES] products with the sinusoids of keys */
 % section("room")
-scratch->turned = take(memory, used, WIDTH * LANES * sizeof(real));
-scratch->far = take(memory, used, (size_t)round_up(${S}, TURNED_KEYS) * LANES * sizeof(real));
+scratch->rotated = take(memory, used, WIDTH * LANES * sizeof(real));
+scratch->far = take(memory, used, (size_t)round_up(${S}, ROTATED_KEYS) * LANES * sizeof(real));
 % section("tables")
 enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of positions in one pass${rows.sets_words} */
 
 /* Elements of the sinusoids of keys, with the number of keys rounded up. */
-INLINE size_t ${name}_code_elements(int ${S}) { return (size_t)round_up(${S}, TURNED_KEYS) * WIDTH; }
+INLINE size_t ${name}_code_elements(int ${S}) { return (size_t)round_up(${S}, ROTATED_KEYS) * WIDTH; }
 
 /* Elements from one channel of the queries' rows to the next: an odd number of vectors, which spreads channels over the
  * sets of a cache, and covers LANES queries from every query on. */

@@ -5,15 +5,15 @@
  * of p equals the product of the unrotated query with the row of p - q. A weight [C][D] maps a row to the D channels of
  * a head.
  */
-#ifndef LONGHAND_KERNELS_TURNED_H
-#define LONGHAND_KERNELS_TURNED_H
+#ifndef LONGHAND_KERNELS_ROTATED_H
+#define LONGHAND_KERNELS_ROTATED_H
 
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/matmul.h"
 
 enum {
-    TURNED_KEYS = 8, /* keys whose products are summed at once; rows and products are padded to whole */
-    TURNED_SIDE = LANES < 8 ? LANES : 8 /* queries whose gradients are summed at once */
+    ROTATED_KEYS = 8, /* keys whose products are summed at once; rows and products are padded to whole */
+    ROTATED_SIDE = LANES < 8 ? LANES : 8 /* queries whose gradients are summed at once */
 };
 
 /* Rows of the weight that are interleaved: 2 for a head of half a vector, so that they fill a vector; else 1. */
@@ -43,10 +43,10 @@ INLINE void dot_weight(const int D, const vector *query, const real *restrict we
     }
 }
 
-/* turned [C][LANES] = LANES queries (columns of D channels) times the weight, rotated by the queries' positions. place:
+/* rotated [C][LANES] = LANES queries (columns of D channels) times the weight, rotated by the queries' positions. place:
  * sinusoids of the positions, `stride` elements from one channel to the next. */
-INLINE void turn_queries(const int D, const int C, const vector *query, const real *restrict weight,
-                         const real *restrict place, int stride, real *restrict turned) {
+INLINE void rotate_queries(const int D, const int C, const vector *query, const real *restrict weight,
+                           const real *restrict place, int stride, real *restrict rotated) {
     for (int m = 0; m < C / 2; m += SIDE_BY_SIDE) {
         vector of_sine[SIDE_BY_SIDE], of_cosine[SIDE_BY_SIDE];
         dot_weight(D, query, weight + m * D, of_sine);
@@ -54,21 +54,21 @@ INLINE void turn_queries(const int D, const int C, const vector *query, const re
         UNROLL
         for (int u = 0; u < SIDE_BY_SIDE; u++) {
             vector sine = load(place + (m + u) * stride), cosine = load(place + (C / 2 + m + u) * stride);
-            store(turned + (m + u) * LANES, of_sine[u] * cosine + of_cosine[u] * sine);
-            store(turned + (C / 2 + m + u) * LANES, of_cosine[u] * cosine - of_sine[u] * sine);
+            store(rotated + (m + u) * LANES, of_sine[u] * cosine + of_cosine[u] * sine);
+            store(rotated + (C / 2 + m + u) * LANES, of_cosine[u] * cosine - of_sine[u] * sine);
         }
     }
 }
 
 /* products [keys][LANES] of rotated queries with rows [keys][C], SIDE keys at a time. */
-INLINE void dot_turned_by(const int C, const int SIDE, int keys, const real *restrict turned, const real *restrict rows,
-                          real *restrict products) {
+INLINE void dot_rotated_by(const int C, const int SIDE, int keys, const real *restrict rotated,
+                           const real *restrict rows, real *restrict products) {
     for (int j = 0; j < keys; j += SIDE, rows += SIDE * C, products += SIDE * LANES) {
-        vector sum[TURNED_KEYS];
+        vector sum[ROTATED_KEYS];
         UNROLL
         for (int u = 0; u < SIDE; u++) sum[u] = (vector){0};
         for (int c = 0; c < C; c++) {
-            vector channel = load(turned + c * LANES);
+            vector channel = load(rotated + c * LANES);
             UNROLL
             for (int u = 0; u < SIDE; u++) sum[u] += channel * rows[u * C + c];
         }
@@ -77,24 +77,24 @@ INLINE void dot_turned_by(const int C, const int SIDE, int keys, const real *res
     }
 }
 
-/* Products of all keys, TURNED_KEYS at a time; rows and products have space up to a multiple of TURNED_KEYS. */
-INLINE void dot_turned(const int C, int keys, const real *restrict turned, const real *restrict rows,
-                       real *restrict products) {
-    const int fewer = TURNED_KEYS - 1;
-    if (round_up(keys, fewer) < round_up(keys, TURNED_KEYS)) dot_turned_by(C, fewer, keys, turned, rows, products);
-    else dot_turned_by(C, TURNED_KEYS, keys, turned, rows, products);
+/* Products of all keys, ROTATED_KEYS at a time; rows and products have space up to a multiple of ROTATED_KEYS. */
+INLINE void dot_rotated(const int C, int keys, const real *restrict rotated, const real *restrict rows,
+                        real *restrict products) {
+    const int fewer = ROTATED_KEYS - 1;
+    if (round_up(keys, fewer) < round_up(keys, ROTATED_KEYS)) dot_rotated_by(C, fewer, keys, rotated, rows, products);
+    else dot_rotated_by(C, ROTATED_KEYS, keys, rotated, rows, products);
 }
 
 /* The gradient [queries][C] of rotated queries from the gradients of products [keys][LANES]; queries is rounded up to a
- * multiple of TURNED_SIDE. */
-INLINE void turned_grad(const int C, int queries, int keys, const real *restrict dproducts, const real *restrict rows,
-                        real *restrict dturned) {
-    const int tile = widest_divisor(TURNED_SIDE, OUTER_ROWS);
-    outer_sums(keys, tile, round_up(queries, TURNED_SIDE), LANES, C, dproducts, rows, dturned, OUTER_STORE);
+ * multiple of ROTATED_SIDE. */
+INLINE void rotated_grad(const int C, int queries, int keys, const real *restrict dproducts, const real *restrict rows,
+                         real *restrict drotated) {
+    const int tile = widest_divisor(ROTATED_SIDE, OUTER_ROWS);
+    outer_sums(keys, tile, round_up(queries, ROTATED_SIDE), LANES, C, dproducts, rows, drotated, OUTER_STORE);
 }
 
 /* Rotates a query's gradient back by the position of `row`, in place. */
-INLINE void turn_back(const int C, const real *restrict row, real *restrict dquery) {
+INLINE void rotate_back(const int C, const real *restrict row, real *restrict dquery) {
     real *restrict of_sines = dquery, *restrict of_cosines = dquery + C / 2;
     for (int m = 0; m < C / 2; m++) {
         const real sine = row[m], cosine = row[C / 2 + m], of_sine = of_sines[m], of_cosine = of_cosines[m];
@@ -111,43 +111,43 @@ INLINE vector broadcast_both(const real *x) {
     return (vector)(both - (whole){0});
 }
 
-/* Multiplies rows of TURNED_SIDE queries by the weight of a head of half a vector. */
+/* Multiplies rows of ROTATED_SIDE queries by the weight of a head of half a vector. */
 INLINE void through_rows_in_turn(const int D, const int C, const real *restrict x, const real *restrict weight,
                                  real *restrict back) {
-    vector sum[TURNED_SIDE];
+    vector sum[ROTATED_SIDE];
     UNROLL
-    for (int u = 0; u < TURNED_SIDE; u++) sum[u] = (vector){0};
+    for (int u = 0; u < ROTATED_SIDE; u++) sum[u] = (vector){0};
     for (int c = 0; c < C; c += 2) {
         vector rows = load(weight + c * D);
         UNROLL
-        for (int u = 0; u < TURNED_SIDE; u++) sum[u] += rows * broadcast_both(x + u * C + c);
+        for (int u = 0; u < ROTATED_SIDE; u++) sum[u] += rows * broadcast_both(x + u * C + c);
     }
     UNROLL
-    for (int u = 0; u < TURNED_SIDE; u += 2)
+    for (int u = 0; u < ROTATED_SIDE; u += 2)
         store(back + u * D, part_elements(sum[u], sum[u + 1], 0) + part_elements(sum[u], sum[u + 1], 1));
 }
 
-/* `count` <= LANES channels of TURNED_SIDE rows of back; weight, back: pointers to the first channel. */
+/* `count` <= LANES channels of ROTATED_SIDE rows of back; weight, back: pointers to the first channel. */
 INLINE void through_channels(const int count, const int D, const int C, const real *restrict x,
                              const real *restrict weight, real *restrict back) {
-    vector sum[TURNED_SIDE];
+    vector sum[ROTATED_SIDE];
     UNROLL
-    for (int u = 0; u < TURNED_SIDE; u++) sum[u] = (vector){0};
+    for (int u = 0; u < ROTATED_SIDE; u++) sum[u] = (vector){0};
     for (int c = 0; c < C; c++) {
         vector row = load(weight + c * D);
         UNROLL
-        for (int u = 0; u < TURNED_SIDE; u++) sum[u] += row * x[u * C + c];
+        for (int u = 0; u < ROTATED_SIDE; u++) sum[u] += row * x[u * C + c];
     }
     UNROLL
-    for (int u = 0; u < TURNED_SIDE; u++) memcpy(back + u * D, &sum[u], (size_t)count * sizeof(real));
+    for (int u = 0; u < ROTATED_SIDE; u++) memcpy(back + u * D, &sum[u], (size_t)count * sizeof(real));
 }
 
-/* back [LANES][D] = x [LANES][C] times the weight, for the first `rows` rows, rounded up to a multiple of TURNED_SIDE.
+/* back [LANES][D] = x [LANES][C] times the weight, for the first `rows` rows, rounded up to a multiple of ROTATED_SIDE.
  * Reads LANES elements from the start of each row of the weight. */
 INLINE void through_weight(const int D, const int C, int rows, const real *restrict x, const real *restrict weight,
                            real *restrict back) {
     const int whole = D / LANES * LANES;
-    for (int i = 0; i < rows; i += TURNED_SIDE, x += TURNED_SIDE * C, back += TURNED_SIDE * D) {
+    for (int i = 0; i < rows; i += ROTATED_SIDE, x += ROTATED_SIDE * C, back += ROTATED_SIDE * D) {
         if (rows_in_turn(D) == 2) {
             through_rows_in_turn(D, C, x, weight, back);
             continue;

@@ -26,13 +26,13 @@ def ${part.rotate}(vectors, positions):
 % end
     cosine, sine = (x.to(vectors) for x in (angle.cos(), angle.sin()))
     even, odd = vectors[..., 0::2], vectors[..., 1::2]
-    turned = torch.stack([even * cosine - odd * sine, odd * cosine + even * sine], dim=-1)
+    rotated = torch.stack([even * cosine - odd * sine, odd * cosine + even * sine], dim=-1)
 % if rope.scaling.kind == "yarn" and rope.scaling.attention_factor then
-    return ${f64(rope.scaling.attention_factor)} * turned.flatten(-2)
+    return ${f64(rope.scaling.attention_factor)} * rotated.flatten(-2)
 % elseif rope.scaling.kind == "yarn" then
-    return (0.1 * math.log(${f64(rope.scaling.factor)}) + 1) * turned.flatten(-2)
+    return (0.1 * math.log(${f64(rope.scaling.factor)}) + 1) * rotated.flatten(-2)
 % else
-    return turned.flatten(-2)
+    return rotated.flatten(-2)
 % end
 
 

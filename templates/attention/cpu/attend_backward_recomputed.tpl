@@ -1,9 +1,9 @@
 /* The backward pass if weights were not kept. Weights are recomputed for a block of queries at a time, and the block is
  * finished while they are in cache. */
-NOINLINE void attend_${name}_${remade.always and "backward" or "remade"}(const ${name}_head *head,
+NOINLINE void attend_${name}_${recomputed.always and "backward" or "recomputed"}(const ${name}_head *head,
         const real *restrict query, const real *restrict key, const real *restrict out, const real *restrict dout,
         ${name}_kept kept, const ${name}_scratch *scratch, real *restrict dquery, real *restrict dkey) {
-    const int T = head->T, MOST = ${PREFIX}REMADE_QUERIES;
+    const int T = head->T, MOST = ${PREFIX}RECOMPUTED_QUERIES;
     kept.weights = scratch->weights;
     for (int start = head->first_query / MOST * MOST; start < head->end_query; start += MOST) {
         ${name}_head block = *head;

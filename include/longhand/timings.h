@@ -4,10 +4,10 @@
  * that ends, and begins `part`; at the end of the enclosing C block it returns to the earlier part. One reading costs
  * about 10 ns, so LH_TIMED is for coarse operations (a matrix product, the attention of a block of sequences).
  * base/team.c counts whole parallel regions and waits at barriers. LH_TIMED_FINELY is for shorter operations and counts
- * only while lh_laps_fine is set. No result of a run depends on these times.
+ * only while lh_timings_fine is set. No result of a run depends on these times.
  */
-#ifndef LONGHAND_LAPS_H
-#define LONGHAND_LAPS_H
+#ifndef LONGHAND_TIMINGS_H
+#define LONGHAND_TIMINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@
 typedef enum lh_part {
     LH_PART_SAMPLING,     /* examples and positions */
     LH_PART_ATTENTION,    /* logits, softmax, weighted sums, rotations; not the projections */
-    LH_PART_EXPONENTIALS, /* exponentials of the softmax; part of attention unless lh_laps_fine is set */
+    LH_PART_EXPONENTIALS, /* exponentials of the softmax; part of attention unless lh_timings_fine is set */
     LH_PART_PRODUCTS,     /* matrix products of the layers */
     LH_PART_OPTIMISER,    /* norm of the gradient, clipping, update */
     LH_PART_WAITING,      /* waiting for other threads */
@@ -27,14 +27,14 @@ typedef enum lh_part {
     LH_PARTS
 } lh_part;
 
-typedef struct lh_laps {
+typedef struct lh_timings {
     uint64_t ticks[LH_PARTS];
     uint64_t since; /* tick at which the current part began */
     lh_part part;   /* the current part */
-} lh_laps;
+} lh_timings;
 
-extern _Thread_local lh_laps lh_laps_here;
-extern bool lh_laps_fine; /* changes only while no team runs */
+extern _Thread_local lh_timings lh_timings_here;
+extern bool lh_timings_fine; /* changes only while no team runs */
 
 /* The processor's counter: constant rate, equal on all processors. Its unit is unspecified; only shares are
  * reported. */
@@ -54,12 +54,12 @@ static inline uint64_t lh_ticks(void) {
 
 /* Ends the current part and begins `part`; returns the part that ended. */
 static inline lh_part lh_lap(lh_part part) {
-    lh_laps *laps = &lh_laps_here;
+    lh_timings *timings = &lh_timings_here;
     uint64_t now = lh_ticks();
-    lh_part ended = laps->part;
-    laps->ticks[ended] += now - laps->since;
-    laps->since = now;
-    laps->part = part;
+    lh_part ended = timings->part;
+    timings->ticks[ended] += now - timings->since;
+    timings->since = now;
+    timings->part = part;
     return ended;
 }
 
@@ -72,18 +72,18 @@ static inline void lh_fine_lap_back(const lh_part *before) {
     if (*before != LH_PARTS) lh_lap(*before);
 }
 
-/* LH_TIMED where lh_laps_fine is set; otherwise the time counts for the enclosing part. */
+/* LH_TIMED where lh_timings_fine is set; otherwise the time counts for the enclosing part. */
 #define LH_TIMED_FINELY(this_part) \
     __attribute__((cleanup(lh_fine_lap_back))) const lh_part lh_part_around = \
-        lh_laps_fine ? lh_lap(this_part) : LH_PARTS
+        lh_timings_fine ? lh_lap(this_part) : LH_PARTS
 
 /* Sets the calling thread's counts to zero and begins LH_PART_REST. */
-void lh_laps_begin(void);
+void lh_timings_begin(void);
 
 /* Adds the calling thread's counts to the totals of this process. */
-void lh_laps_end(void);
+void lh_timings_end(void);
 
-/* Reads the totals of this process: the ticks in each part of all threads that called lh_laps_end. */
-void lh_laps_read(uint64_t ticks[LH_PARTS]);
+/* Reads the totals of this process: the ticks in each part of all threads that called lh_timings_end. */
+void lh_timings_read(uint64_t ticks[LH_PARTS]);
 
 #endif

@@ -15,7 +15,7 @@ const int32_t *key_position = drawn->${prefix}key_position[${positions.layer_ind
 % if cross then
 ${ranged and "if (from == 0) " or ""}${invoke(rotate, "w", of_keys, ranged and "0", "S", K, 1, "key_value")};
 % end
-% section("turn_back")
+% section("rotate_back")
 % call(rotate, "w", of_queries, ranged and "0", "T", PREFIX .. "QUERY_STRIDE", "-1", "d" .. rows)
 % if cross then
 % call(rotate, "w", of_keys, ranged and "0", "S", PREFIX .. "KEY_STRIDE", "-1", "dkey_value")
