@@ -36,10 +36,10 @@ function value_text(value)
   return #value > 0 and list_text(value) or by_text(value)
 end
 
--- How what has names of the user's is shown: parameters of a score, options of a task or a network.
+-- Printers of fields with user-chosen names: parameters of a score, options of a task or a network.
 local NAMED = { parameters = parameters.text, options = show, settings = show }
 
--- All fields, those of a family where its table stands.
+-- All fields; those of a family follow its table.
 local function printed_fields()
   return lists.flat(schema.fields, function(field)
     return lists.join({ field }, schema.copies[field.family] or {})

@@ -18,7 +18,7 @@ local M = {}
 
 local add = values.add
 
--- Exactly one of the ways in which a task is chosen; returns its name, or nil after an error.
+-- Checks that a task is chosen in exactly one way; returns the name of the choice, or nil after an error.
 local function choice_of(context, given)
   local choices = lists.map(sections.TASK_CHOICES, function(name) return given.fields[name] and name or nil end)
   local choice, other = choices[1], choices[2]
@@ -40,8 +40,8 @@ local function with_streams(facts, resolved)
     apart = model.kind == "encoder_decoder" or nil })
 end
 
--- Fields that belong to another one of their section, which is not there. there: those that are, by name; nil: nobody
--- knows. beside: the entry that stands there instead.
+-- Refuses fields of another choice in their section. there: existing choices by name; nil: unknown. beside: the present
+-- entry.
 local function refuse_strangers(context, section, given, there, beside)
   for _, field in ipairs(there and schema.children[section] or {}) do
     local node = field.with and given.fields[field.name]
@@ -51,8 +51,7 @@ local function refuse_strangers(context, section, given, there, beside)
   end
 end
 
--- Takes out of the task's table what belongs to one that --set has replaced: another choice of a task, and what goes
--- with that.
+-- Removes from the task's table the fields of a choice that --set has replaced, and fields that depend on them.
 function M.replaced_task(context)
   local given = context.root.fields.task
   local now = tree.is_table(given) and sections.task_choice(given)

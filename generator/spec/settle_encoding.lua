@@ -59,8 +59,8 @@ local function settle_cross(context, encoding, own)
   end
 end
 
--- The formula that cross-attention has of a score given for all, or nil where it does not take it. It is tried first:
--- what is wrong with a score there is an error where it is taken alone.
+-- The formula that cross-attention has of a score given for all, or nil if it does not take the score. The score is
+-- tried first: its mistakes are reported where it is traced alone.
 local function inherited_formula(context, texts, encoding, family)
   local trial = setmetatable({ diagnostics = diagnostics.new(), origins = {} }, { __index = context })
   local tried = setmetatable({ positions = lists.copy(encoding.positions) }, { __index = encoding })
@@ -101,7 +101,7 @@ function M.score(context, texts)
   return next(formulas) and { families = formulas } or nil
 end
 
--- Learned vectors of distances are those that the mask leaves, unless the spec says which.
+-- Sets the learned vectors of distances to those that the mask leaves, unless the spec sets their sides.
 function M.sides(context)
   local encoding, model = context.resolved.encoding, context.resolved.model
   local names = families.of(model) or {}

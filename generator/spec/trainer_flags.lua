@@ -1,9 +1,8 @@
 -- The flags of a trainer's verb train, read from the tables that the trainer itself parses with.
 --
--- Input: the words behind `--`, the repository's root. Output: what is wrong with them, as the trainer would say it, or
--- nil; flags that name a spec's files. A row of those tables begins a line, as
--- {"--name", LH_OPTION_KIND, where, least, most, ...
--- Invariants: refuses nothing that the trainer takes; what only the trainer can know it leaves to the trainer.
+-- Input: the words behind `--`, the repository's root. Output: the problem with them, in the trainer's words, or nil;
+-- flags that name a spec's files. A row of those tables begins a line, as {"--name", LH_OPTION_KIND, where, least,
+-- most, ... Invariants: refuses nothing that the trainer takes; checks that need the trainer are left to it.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -16,7 +15,7 @@ local M = {}
 local SOURCES = { "train/verb_train.c", "data_files.c" }
 local ROW = '\n%s*{"(%-%-[%w-]+)", LH_OPTION_(%u+), [^,]+, ([^,]+), ([^,]+),'
 
--- Flags that say where a spec's files lie, wherever we stand. files: by the names of fields (validate.lua).
+-- Flags with the places of a spec's files, valid in any folder. files: by the names of fields (validate.lua).
 function M.of_files(files)
   return lists.map({ { "data", "--data=" }, { "eval", "--eval-data=" }, { "validation", "--validation=" } },
     function(entry) return files[entry[1]] and entry[2] .. files[entry[1]].real end)
@@ -40,7 +39,7 @@ function M.read(root)
   return flags
 end
 
--- The flag among those that a word means, with its value where it has one; else a hint at a field, or nil.
+-- The flag among `flags` that a word means, with its value if it has one; else a hint at a field, or nil.
 function M.meant(word, flags, root)
   local meant = hints.meanings(word, root)
   local flag = lists.find(meant.flags, function(one) return flags[one:match("^%S+")] end)
@@ -62,7 +61,7 @@ local function unknown(word, flags, root)
   return ("train: no such flag: %s\nhint: %s"):format(word, hint)
 end
 
--- Kinds of flags with numbers: whether these are whole, what stands between two, and what such a value looks like.
+-- Kinds of flags with numbers: whether these are whole, the separator between two, and an example of a value.
 local NUMBERS = { INTEGER = { whole = true }, NUMBER = {}, NUMBERS = { between = "," },
   RANGE = { whole = true, between = ":", most = 1, expected = "A:B, both included, or one of them" } }
 

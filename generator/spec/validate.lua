@@ -87,13 +87,13 @@ local function unknown_field(context, node, path, kind, legal)
     table.concat(expected, ", "), hint)
 end
 
--- Whether the model has what a field is for: its family of attentions.
+-- Whether the model has the family of attentions that a field belongs to.
 local function applies_to(context, field)
   return field.path ~= "encoding." .. (field.family or "")
     or lists.has(families.of(context.resolved.model) or {}, field.family)
 end
 
--- A table some of whose values need no name, with these under theirs.
+-- A table some of whose values need no name, with all values under their names.
 local function named_items(node, path)
   local name = schema.at[path] and schema.at[path].items
   if not name or #node.items == 0 or node.fields[name] then
@@ -108,7 +108,7 @@ local function check_names(context, node, path, kind)
   if #node.items > 0 then
     add(context, node.items[1], locate.join(path, 1), "a value without a name", "name = value")
   end
-  local legal = lists.map(schema.children[path], function(child) -- kind is false where it is wrong
+  local legal = lists.map(schema.children[path], function(child) -- kind is false if it is wrong
     return (kind == false or schema.allows(child, kind)) and applies_to(context, child) and child or nil
   end)
   local allowed = lists.set(lists.names(legal))
@@ -151,7 +151,7 @@ local function read_children(context, path, node, into)
   local kind_field = schema.at[path == "" and "kind" or path .. ".kind"]
   if kind_field then
     read_field(context, kind_field, node.fields.kind, into)
-    kind = (node.fields.kind or not partial) and into.kind or false -- a preset that is not there may have said it
+    kind = (node.fields.kind or not partial) and into.kind or false -- a missing preset may have set it
   end
   if kind_field and kind_field.of then
     kind = nil -- a task has no fields of its own
@@ -204,7 +204,7 @@ function M.resolve(loaded, d, given)
   settle.model(context)
   settle_encoding.sides(context)
   context.init = checkpoint.read(context, context.root.fields.init)
-  local known = next(context.partial) == nil -- else rules would speak of defaults in the place of what is meant
+  local known = next(context.partial) == nil -- otherwise rules would report defaults instead of the intended values
   context.score = known and settle_encoding.score(context, loaded.texts) or nil
   context.good = d:count() == 0
   local warnings = known and rules.apply(context)

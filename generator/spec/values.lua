@@ -30,7 +30,7 @@ local function add(context, node, path, what, expected, hint)
     hint = hint })
 end
 
--- Whether a value that another task had, which --set has replaced, may go, since it does not fit this one; says so.
+-- Whether a value of a task that --set has replaced is dropped, since it does not fit the new task; reports the drop.
 function M.drops(context, node, path)
   if type(node.unstated) == "string" then
     context.dropped[#context.dropped + 1] = ("%s drops %s, which does not go with it"):format(node.unstated, path)
@@ -43,7 +43,7 @@ local function found(node)
   return tree.show(node) .. (type(node.value) == "string" and " is a string" or "")
 end
 
--- Says that a value is of the wrong type for its field.
+-- Reports that a value has the wrong type for its field.
 local function wrong_type(context, field, node, hint, expected)
   local text = found(node)
   if type(node.value) == "function" then
@@ -53,12 +53,12 @@ local function wrong_type(context, field, node, hint, expected)
     expected or schema.expected(field), hint)
 end
 
--- Says that a value is none of those that are taken.
+-- Reports that a value is none of the expected ones.
 local function misfit(context, node, path, expected)
   add(context, node, path, tree.show(node) .. " does not fit here", expected)
 end
 
--- Says what is wrong with a value of the right type for its field.
+-- Reports the problem with a value of the right type for its field.
 local function refuse(context, field, node, what, hint)
   add(context, node, field.path, what, schema.expected(field), hint)
 end
@@ -154,7 +154,7 @@ local function small_integer(context, node, path, bounds)
   add(context, node, path, found(node) .. fault, ("an integer from %d to %d"):format(bounds.least, bounds.most))
 end
 
--- Says that an item of a list is not above the one before it; returns whether it is.
+-- Reports an item of a list that is not above the one before it; returns whether it is above.
 local function check_rises(context, item, path, value, before)
   local rises = not value or not before or value > before
   if not rises then
@@ -305,7 +305,7 @@ function readers.keep(context, field, node)
   return one_of(context, field, node, field.choices, schema.expected(field))
 end
 
--- The path of a file that the trainer reads. Whether it is there is the trainer's affair.
+-- The path of a file that the trainer reads. The trainer checks whether the file exists.
 function readers.file(context, field, node)
   local name = node.value
   if type(name) ~= "string" or name == "" or name:find("[%c\"\\]") or not utf8.len(name) then
@@ -358,7 +358,7 @@ local function id_of(path, ending)
   return path:sub(-#ending) == ending and (path:match("^.*/(.*)$") or path):sub(1, -#ending - 1) or ""
 end
 
--- The path, as it is shown, and the text of a file of the user's with this ending; nil after an error.
+-- The displayed path and the text of a user's own file with this ending; nil after an error.
 local function read_own_file(context, field, node, ending)
   local name = node.value
   if type(name) ~= "string" then
