@@ -169,7 +169,8 @@ end
 -- The most tokens for which attention weights are kept, where those of longer sequences are recomputed; or 0.
 local function last_kept(plan, longest)
   return lists.most(plan.attentions, function(family)
-    local kept = family.recomputed and not family.recomputed.always and math.floor(math.sqrt(family.recomputed.pairs)) or 0
+    local weights = family.recomputed
+    local kept = weights and not weights.always and math.floor(math.sqrt(weights.pairs)) or 0
     return math.min(kept, longest)
   end)
 end
