@@ -91,14 +91,14 @@ function TestTasks.test_masks_are_in_the_loss_of_tasks_that_mask()
   local function found(sets, spec)
     local text, words = rendered_task(sets, spec), {}
     for word, where in pairs({ [".loss = LH_LOSS_ALL"] = "spec.c", [".loss = LH_LOSS_COUNTED"] = "spec.c",
-      [".scale = scale"] = "step.c", ["continue;"] = "loss.inc", ["nothing to be right"] = "loss.inc" }) do
+      [".scale = scale"] = "step.c", ["continue;"] = "loss.inc", ["all labels are masked"] = "loss.inc" }) do
       words[#words + 1] = text[where]:find(word, 1, true) and word or nil
     end
     table.sort(words)
     return words
   end
-  local counted = { ".loss = LH_LOSS_COUNTED", ".scale = scale", "continue;", "nothing to be right" }
-  local all = { ".loss = LH_LOSS_ALL", "nothing to be right" }
+  local counted = { ".loss = LH_LOSS_COUNTED", ".scale = scale", "all labels are masked", "continue;" }
+  local all = { ".loss = LH_LOSS_ALL", "all labels are masked" }
   local masking = "task.source=../tasks/own/masked_sort.c"
   lu.assertEquals(found({}), {})
   lu.assertEquals(found({ OWN }), {})
