@@ -23,9 +23,9 @@ function TestRelative.test_rows_of_the_two_kinds()
   lu.assertEquals({ shaw.toeplitz, shaw.biases, shaw.behind, shaw.width, shaw.vectors }, { true, false, true, 8, 2 })
   lu.assertEquals({ shaw.clip, shaw.rows, shaw.room }, { 4, 9, 80 }) -- 72 elements in vectors of 16
   lu.assertAlmostEquals(shaw.init_sigma, math.sqrt(2 / 17), 1e-15)
-  local turned = plan("transformer_xl", "difference")
-  lu.assertEquals({ turned.toeplitz, turned.turned, turned.behind, xl.turned }, { false, true, true, false })
-  lu.assertFalse(plan("shaw", "difference").turned)
+  local rotated = plan("transformer_xl", "difference")
+  lu.assertEquals({ rotated.toeplitz, rotated.rotated, rotated.behind, xl.rotated }, { false, true, true, false })
+  lu.assertFalse(plan("shaw", "difference").rotated)
   lu.assertFalse(plan("shaw", "difference").behind)
   lu.assertEquals(relative.plan(encoding("none", "none", "index"), encodings.family(NOTHING), {}).kind, "none")
 end
