@@ -6,10 +6,10 @@ unset XDG_CACHE_HOME LONGHAND_BUILD
 
 LUA_TESTS="arrows cli commands docs rooms"
 
-# A PATH with everything but git: links to all programs of this one.
+# A PATH with everything but git: links to all programs of this one, without ccache, which looks for a compiler in PATH.
 hide_git() {
     mkdir -p "$work/bin"
-    echo "$PATH" | tr : '\n' | while read -r folder; do
+    echo "${LH_PATH:-$PATH}" | tr : '\n' | while read -r folder; do
         for program in "$folder"/*; do
             name=$(basename "$program")
             [ "$name" = git ] || [ -e "$work/bin/$name" ] || [ ! -x "$program" ] || ln -s "$program" "$work/bin/$name"

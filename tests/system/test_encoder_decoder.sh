@@ -10,7 +10,7 @@ return {
   encoding = { kind = "sinusoid" },
   model = { kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2, heads = 2, width = 32, feedforward = 64,
     dropout = 0 },
-  train = { use = "quick", batch = 64, lengths = { 1, 4 }, steps = 600, learning_rate = 3e-3 },
+  train = { use = "quick", batch = 64, lengths = { 1, 4 }, steps = 1200, learning_rate = 3e-3 },
   eval = { lengths = { 4, 4 }, examples = 200 },
 }
 END
@@ -39,7 +39,7 @@ learns() {
     "$work/trainer/trainer" train --out "$work/runs" --threads 2 >/dev/null || return
     run=$(echo "$work"/runs/reverse_pair/*/lr0.003-seed0)
     exact=$(sed -n 's/.*"exact_match":\([0-9.]*\).*/\1/p' "$run/eval.jsonl" | tail -1)
-    losses=$(sed -n 's/.*"loss":\([0-9.]*\).*/\1/p' "$run/metrics.jsonl" | sed -n '1p;$p' | tr '\n' ' ')
+    losses=$(sed -n 's/.*"loss":\([-0-9.e]*\).*/\1/p' "$run/metrics.jsonl" | sed -n '1p;$p' | tr '\n' ' ')
     echo "exact match $exact; loss $losses"
     echo "$exact $losses" | awk '{ exit !($1 > 0.7 && $3 < $2 / 4) }'
 }
