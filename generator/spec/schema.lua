@@ -44,6 +44,7 @@ local M = {}
 
 M.LONGEST = 100000 -- of a task length
 M.LONGEST_DATA = 512 -- task.longest unless given
+M.LIBRARY_WIDTH = 256 -- from this width of a model on a library makes its products on a GPU
 M.MOST_SYMBOLS = 4096
 
 local SECTIONS = { require("spec.fields.task"), require("spec.fields.model"), require("spec.fields.encoding"),

@@ -24,8 +24,9 @@ typedef decltype(word((real)0, (real)0)) operand_word;
 INLINE int lane_row(void) { return (int)(threadIdx.x % WARP / 4 * 4); }
 INLINE int lane_column(void) { return (int)(threadIdx.x % WARP / 8 * 4 + threadIdx.x / 4 % 2 * (TILE / 2)); }
 
-/* Prefetches a lane's quads of a group, from k and m on, from global memory. In place of what lies beyond K or M it reads the last ones
- * that there are: results beyond M are not written, and products beyond K are those of an operand that is 0 there. */
+/* Prefetches a lane's quads of a group, from k and m on, from global memory. In place of what lies beyond K or M it reads
+ * the last ones that there are: results beyond M are not written, and products beyond K are those of an operand that is
+ * 0 there. */
 INLINE void fetch(const order along, const real *x, int stride, int k, int m, int K, int M, quad part[4]) {
     k += threadIdx.x % 4 * 4;
 #pragma unroll

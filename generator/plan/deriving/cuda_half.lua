@@ -55,7 +55,6 @@ local GROUP_TOKENS = 256 -- tokens of evaluation that go through the layers toge
 local SLAB = 32 * 64
 local STAGING = { float32 = 6 * SLAB, tf32 = 6 * SLAB, bf16 = 6 * SLAB, float64 = 4 * SLAB }
 local TILE = 64 -- columns of a result that a block makes at a time: kernels/cuda/slab.cu
-local LIBRARY_WIDTH = 256 -- from this width on products over the whole batch are worth their launches
 local LIBRARY_SHARDS = 256 -- one sequence per shard in most batches
 local LIBRARY_GROUP_CHANNELS = 65536 * 256 -- tokens times width in evaluation: about a gigabyte of activations
 -- Channels of a head that a thread has in registers, if threads share the head: in wide models always, in others if the
@@ -321,13 +320,13 @@ end
 
 function M.of(plan, net, executed)
   local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables and not plan.additive.frozen
-  local library = plan.width >= LIBRARY_WIDTH
+  local library = plan.width >= schema.LIBRARY_WIDTH -- products over the whole batch are worth their launches
   local multiplies = not library or any(plan, "biases")
   local chip = chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
   local cuda = {
     threads = THREADS,
     products = library and "library" or "generated",
-    library_width = LIBRARY_WIDTH,
+    library_width = schema.LIBRARY_WIDTH,
     multiplies = multiplies,
     gradients = library and "gradients" or "parameters",
     chip = chip,

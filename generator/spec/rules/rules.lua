@@ -13,6 +13,7 @@ local lists = require("base.lists")
 local pages = require("facets.pages")
 local placement = require("facets.placement")
 local say_module = require("spec.rules.say")
+local schema = require("spec.schema")
 local tasks = require("spec.task.tasks")
 local validation = require("spec.rules.validation")
 local warnings = require("spec.rules.warnings")
@@ -62,7 +63,6 @@ local function shards(context, say)
   end
 end
 
-local MOST_WARP_WIDTH = 255 -- wider models take their products from a library
 local WARP_PRECISIONS = { tf32 = true, bf16 = true, float64 = true }
 
 local function device_products(context, say)
@@ -76,10 +76,10 @@ local function device_products(context, say)
       what = ('"warps" multiplies on tensor cores, which %s does not use'):format(resolved.precision),
       expected = 'precision "tf32" or "bf16", or, for tests, "float64"; or device_products = "tiles"' })
   end
-  if width and width > MOST_WARP_WIDTH then
+  if width and width >= schema.LIBRARY_WIDTH then
     say.refuse("device_products", "model.width", width, {
-      what = ('"warps" is for narrower models; from width %d on a library multiplies'):format(MOST_WARP_WIDTH + 1),
-      expected = ('model.width up to %d, or device_products = "tiles"'):format(MOST_WARP_WIDTH) })
+      what = ('"warps" is for narrower models; from width %d on a library multiplies'):format(schema.LIBRARY_WIDTH),
+      expected = ('model.width up to %d, or device_products = "tiles"'):format(schema.LIBRARY_WIDTH - 1) })
   end
 end
 
