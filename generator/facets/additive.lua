@@ -17,41 +17,44 @@ M.fields = {
   { path = "encoding.additive", type = "table", doc = "vectors of positions that are added to the vectors of tokens" },
   { path = "encoding.additive.kind", type = "kind", default = "none", doc = "the kind of vectors",
     kinds = {
-      { name = "none", doc = "nothing" },
+      { name = "none", doc = "no vectors" },
       { name = "sinusoid", fingerprints = { "sinusoid" },
-        doc = "fixed sines and cosines of the position; in a grid of the column, then of the row, in half the channels",
+        doc = "fixed sines and cosines of the position; in a grid, of the column in half the channels, then of the row "
+          .. "in the others",
         shared = function(resolved) return resolved.encoding.relative.kind == "transformer_xl" end },
       { name = "learned", fingerprints = { "position_table" }, doc = "a learned vector per position" },
     } },
   { path = "encoding.additive.at", seldom = true, type = "choice", choices = { "input", "block" }, default = "input",
     left_out = "input", only = { "sinusoid", "learned" }, fingerprints = { "placed" },
-    doc = "the place of the sum: the vectors of tokens, or the input of every block, with a learned table for each" },
+    doc = "the place of the sum: input: the vectors of tokens; block: the input of every block, with a learned table "
+      .. "for each block" },
   { path = "encoding.additive.channels", seldom = true, type = "choice", choices = { "halves", "interleaved" },
     default = "halves",
     left_out = "halves", only = { "sinusoid" },
-    doc = "sines, then cosines; or sines in even channels and cosines in odd ones" },
+    doc = "halves: first all sines, then all cosines; interleaved: sines in even channels, cosines in odd channels" },
   { path = "encoding.additive.rows", seldom = true, type = "integer", min = 1, max = 1048576, unit = "positions",
     only = { "learned" },
     default = function(resolved)
       return placement.is_randomized(resolved) and resolved.encoding.positions.max_position or 2048
     end,
-    default_text = "2048; randomized: max_position",
-    doc = "positions that have a vector; no sequence can be longer" },
+    default_text = "2048; for randomized positions max_position",
+    doc = "number of positions that have a vector; no sequence can be longer" },
   { path = "encoding.additive.learned", seldom = true, type = "boolean", default = true, left_out = true,
     only = { "learned" },
-    doc = "whether training changes the table; false: its first values stay, and do not count as parameters" },
+    doc = "whether training changes the table; false: it keeps its initial values, which do not count as parameters" },
   { path = "encoding.additive.init", seldom = true, type = "choice", choices = { "truncated_normal", "normal" },
     default = "truncated_normal", left_out = "truncated_normal", only = { "learned" },
-    doc = "the distribution of the table's first values: normal, cut at two of init_sigma or not" },
+    doc = "the distribution of the table's initial values: normal, or normal truncated at two init_sigma" },
   { path = "encoding.additive.init_sigma", seldom = true, type = "number", above = 0, default = 1.0,
     only = { "learned" },
-    doc = "standard deviation of that normal distribution" },
+    doc = "standard deviation of the normal distribution that init names" },
   { path = "encoding.additive.dropout", seldom = true, type = "number", min = 0, max = 0.99, unit = "share of elements",
     only = { "sinusoid", "learned" }, default = function(resolved)
       local model = resolved.model or {}
       return resolved.encoding.additive.at ~= "block" and model.embedding_dropout or model.dropout
-    end, default_text = "model.embedding_dropout at the input, or else model.dropout",
-    doc = "dropped from the sum, in training: with at = block in every block, and the residual takes what is left" },
+    end, default_text = "model.embedding_dropout for at = input, if given; otherwise model.dropout",
+    doc = "share of the sum that is dropped in training; at = block drops in every block, and the residual stream "
+      .. "continues with the dropped sum" },
 }
 
 function M.reads(encoding)

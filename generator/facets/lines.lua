@@ -28,18 +28,20 @@ M.LARGEST = 1e20
 
 M.fields = {
   { path = "encoding.lines", seldom = true, type = "table", optional = true, items = "list",
-    doc = "numbers that scores gain along lines of pairs, a table for each head; pairs on no line are hidden",
-    more = { "as in lines = { { head = 0, direction = -1, line = 1, value = 2.5 }, ... }",
-      "where lines meet the largest number counts; a query whose head opens none of its keys sees all",
-      "in a decoder's attention to itself no query sees what is behind it, whatever the lines" } },
+    doc = "constants that are added to scores along lines of query-key pairs, a table for each head; pairs on no line "
+      .. "are hidden",
+    more = { "for example lines = { { head = 0, direction = -1, line = 1, value = 2.5 }, ... }",
+      "for a pair on several lines the largest constant counts; a query that no line of its head meets sees all keys",
+      "in a decoder's self-attention no query sees later tokens, whatever the lines" } },
   { path = "encoding.lines.list", seldom = true, type = "lines", required = true, doc = "the lines, in any order",
-    more = { "pairs of query i and key j, from 0 on, of S keys, by direction:",
-      "1: j - i = line; -1: (S - 1) - (i + j) = line; 0: key j = line, counted from the side that columns says" } },
+    more = { "a line holds these pairs of query i and key j, counted from 0, with S keys, by its direction:",
+      "1: j - i = line; -1: (S - 1) - (i + j) = line; 0: j = line, counted from the side that columns names" } },
   { path = "encoding.lines.zero_corner", seldom = true, type = "choice", choices = { "lines", "all", "none" },
     default = "lines",
-    doc = "heads in which the first query of cross-attention sees the last key at 0: those with lines, all, or none" },
+    doc = "heads in which the first query of cross-attention also sees the last key, with constant 0: heads that have "
+      .. "lines, all heads, or none" },
   { path = "encoding.lines.columns", seldom = true, type = "choice", choices = { "left", "right" }, optional = true,
-    doc = "the side from which lines of direction 0 are counted; absent: right in cross-attention, or else left" },
+    doc = "the side from which lines of direction 0 are counted; absent: right in cross-attention, otherwise left" },
 }
 
 function M.is_off(lines)

@@ -23,34 +23,36 @@ end
 
 M.fields = {
   { path = "encoding.mask", type = "table", left_out = "full", doc = "the keys that a query sees, by their indices",
-    more = { "in a decoder no query sees what is behind it, whatever the mask" } },
+    more = { "in a decoder no query sees later tokens, whatever the mask" } },
   { path = "encoding.mask.kind", type = "kind", default = "full", doc = "the shape of the mask",
     kinds = {
-      { name = "full", doc = "all" },
-      { name = "causal", fingerprints = { "visible" }, doc = "itself and those before it",
+      { name = "full", doc = "all keys" },
+      { name = "causal", fingerprints = { "visible" }, doc = "the query's own token and all tokens before it",
         used = hides, shared = hides },
-      { name = "window", doc = "those at most left before it and right behind it" },
+      { name = "window",
+        doc = "at most left tokens before the query, its own token, and at most right tokens after it" },
       { name = "antidiagonal",
-        doc = "those near the line that goes from the first query and the last key down to the left" },
+        doc = "keys near a line: the first query sees the last keys, and later queries see earlier keys" },
     } },
   { path = "encoding.mask.left", type = "integer", min = 0, max = 1048576, required = true, only = { "window" },
-    unit = "tokens", doc = "keys that are seen before the query" },
+    unit = "tokens", doc = "number of visible keys before the query" },
   { path = "encoding.mask.right", type = "integer", min = 0, max = 1048576,
     default = function(resolved)
       return resolved.encoding.mask.left
     end, default_text = "left", only = { "window" }, unit = "tokens",
-    doc = "keys that are seen behind the query" },
+    doc = "number of visible keys after the query" },
   { path = "encoding.mask.width", seldom = true, type = "integer", min = 0, max = 1048576, required = true,
     only = { "antidiagonal" },
-    unit = "tokens", doc = "keys that are seen on either side of the line" },
+    unit = "tokens", doc = "number of visible keys on each side of the line" },
   { path = "encoding.mask.stride", seldom = true, type = "integer", min = 1, max = 16, default = 1,
     only = { "antidiagonal" },
     unit = "tokens",
-    doc = "keys that the line moves left for each query, which is also its breadth: 2 for pairs of digits",
-    more = { "query i of S keys sees keys S - stride (i + 1) - width to S - 1 - stride i + width",
-      "keys that there are not are left out; a query that sees none of them sees all" } },
+    doc = "number of keys by which the line moves left for each query, which is also the line's own width: 2 for pairs "
+      .. "of digits",
+    more = { "with S keys, query i sees keys S - stride (i + 1) - width to S - 1 - stride i + width",
+      "keys outside the sequence are left out; a query without any key left sees all keys" } },
   { path = "encoding.mask.left_only", seldom = true, type = "boolean", default = false, only = { "antidiagonal" },
-    doc = "whether keys right of the line stay hidden" },
+    doc = "whether keys to the right of the line are hidden" },
 }
 
 -- Refuses an anti-diagonal that begins at keys which a decoder's query does not see.

@@ -15,18 +15,20 @@ M.fields = {
     doc = "the function from scores to attention weights" },
   { path = "encoding.normaliser.kind", type = "kind", default = "softmax", doc = "the kind of function",
     kinds = {
-      { name = "softmax", doc = "exponentials, divided by their sum" },
+      { name = "softmax", doc = "exponentials of the scores, divided by their sum" },
       { name = "geometric", fingerprints = { "geometric" },
-        doc = "keys are tried outwards, right before left; a weight: the chance that this key is the first to match" },
+        doc = "keys are tried by distance, right before left; a weight is the probability that this key is the first "
+          .. "to match" },
     } },
   { path = "encoding.normaliser.temperature", seldom = true, type = "number", above = 0, max = 1e6, default = 1,
     left_out = 1,
-    only = { "softmax" }, doc = "the divisor of scores before their exponentials" },
+    only = { "softmax" }, doc = "number that divides scores before their exponentials" },
   { path = "encoding.normaliser.normalised", seldom = true, type = "boolean", default = true, only = { "geometric" },
     fingerprints = { "LEAST_TOTAL" }, doc = "whether the weights of a query are divided by their sum" },
   { path = "encoding.normaliser.directional", seldom = true, type = "boolean", default = true, only = { "geometric" },
     fingerprints = { "direction_scale", "DIRECTION_WIDTH" },
-    doc = "whether a query says by a learned map what keys to its right gain, and those to its left" },
+    doc = "whether a learned map of the layer's input adds one value to the scores of keys on the right, and another "
+      .. "to those on the left" },
 }
 
 local KIND = "encoding.normaliser.kind"

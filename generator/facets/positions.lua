@@ -44,21 +44,21 @@ M.fields = {
     kinds = {
       { name = "index", doc = "0, 1, 2, ..." },
       { name = "randomized", fingerprints = { "lh_draw_" }, used = placement.positions_are_read,
-        doc = "distinct random integers of a range of max_position, drawn anew for every batch" },
-      { name = "grid", fingerprints = { "GRID_WIDTH" }, doc = "row and column of the cells of the task's grid" },
+        doc = "distinct random integers from a range of max_position integers, sampled anew for every batch" },
+      { name = "grid", fingerprints = { "GRID_WIDTH" }, doc = "row and column in the task's grid" },
       { name = "cyclic", fingerprints = { "cyclic" }, used = placement.positions_are_read,
-        doc = "0, 1, ..., period - 1, and again from 0 on" },
+        doc = "0, 1, ..., period - 1, then again from 0" },
     } },
   { path = "encoding.positions.period", type = "integer", min = 2, max = 1048576, required = true,
-    only = { "cyclic" }, unit = "positions", doc = "the number of positions" },
+    only = { "cyclic" }, unit = "positions", doc = "number of different positions" },
   { path = "encoding.positions.max_position", type = "integer", min = 2, max = 1048576, default = 2048,
-    unit = "positions", only = { "randomized" }, doc = "size of the range that is drawn from" },
+    unit = "positions", only = { "randomized" }, doc = "size L of the range from which positions are sampled" },
   { path = "encoding.positions.range", seldom = true, type = "choice", choices = { "zero_based", "one_based" },
     default = "zero_based", left_out = "zero_based", only = { "randomized" }, fingerprints = { "FIRST_POSITION" },
     used = placement.draws_places,
-    doc = "with L = max_position: positions from 0 to L - 1, distances from 1 to L - 1; or both from 1 to L" },
+    doc = "zero_based: positions from 0 to L - 1, distances from 1 to L - 1; one_based: both from 1 to L" },
   { path = "encoding.positions.sorted", seldom = true, type = "boolean", default = true, only = { "randomized" },
-    doc = "whether drawn positions keep the order of the tokens" },
+    doc = "whether sampled positions ascend in the order of the tokens" },
   { path = "encoding.positions.draw", type = "choice", choices = { "pass", "layer", "sequence" },
     only = { "randomized" }, fingerprints = { "draw_sequence" }, used = function(resolved)
       return placement.draws_by_sequence(resolved) and placement.positions_are_read(resolved)
@@ -68,18 +68,19 @@ M.fields = {
       local turns = rotation ~= nil and rotation.kind == "rope"
       return (turns or placement.distances_are_read(resolved)) and "layer" or "pass"
     end,
-    default_text = "layer where rotation or relative is on or the score reads positions, else pass",
-    doc = "draw once per pass through the network, anew for every block, or for every sequence of the batch" },
+    default_text = "layer if there is a rotation, relative or a score that reads positions, otherwise pass",
+    doc = "pass: one sample for a whole pass through the network; layer: a sample for every block; sequence: a sample "
+      .. "for every sequence of the batch" },
   { path = "encoding.positions.reading", seldom = true, type = "choice", choices = { "drawn", "difference", "clamped" },
-    default = "drawn", default_text = "drawn; of cross-attention difference, the one it has", only = { "randomized" },
-    doc = "distances: drawn, ascending, for 1, 2, ... tokens apart; differences of positions; or drawn and read as in "
-      .. "Ruoss et al.'s released code" },
+    default = "drawn", default_text = "drawn; for cross-attention difference, its only choice", only = { "randomized" },
+    doc = "distances between tokens: drawn: sampled, ascending with the number of tokens; difference: differences of "
+      .. "sampled positions; clamped: sampled, and read as in Ruoss et al.'s released code" },
   { path = "encoding.positions.sides", seldom = true, type = "choice", choices = { "mirrored", "independent" },
     default = "mirrored", left_out = "mirrored", only = { "randomized" }, fingerprints = { "signed_distances" },
     used = function(resolved)
       return placement.distances_are_read(resolved) and resolved.encoding.positions.reading == "drawn"
     end,
-    doc = "drawn distances to the left: those to the right, or a draw of their own" },
+    doc = "sampled distances to the left: mirrored: those to the right; independent: sampled separately" },
 }
 
 -- ---- valid combinations ----

@@ -6,15 +6,16 @@ local M = { name = "projections", off = {}, without_kinds = true, exported = tru
 
 M.fields = {
   { path = "encoding.projections", seldom = true, type = "table", left_out = "empty",
-    doc = "the products around attention: of queries, keys and values, and of what it gives" },
+    doc = "the linear maps of attention: of queries, keys and values, and of its output" },
   { path = "encoding.projections.bias", seldom = true, type = "boolean", optional = true,
-    doc = "whether they have biases; absent: as model.bias says" },
+    doc = "whether these maps have biases; absent: as model.bias states" },
   { path = "encoding.projections.output", seldom = true, type = "boolean", default = true, left_out = true,
-    doc = "whether what attention gives goes through a product before it is added" },
+    doc = "whether the output of attention goes through a linear map before it is added to the residual stream" },
   { path = "encoding.projections.init", seldom = true, type = "choice", choices = { "attention", "linear" },
     default = "attention",
     left_out = "attention",
-    doc = "first values where model.init tells the two apart: as its attention has them, or as other products" },
+    doc = "initial values where model.init treats attention separately: those of attention, or those of other linear "
+      .. "maps" },
 }
 
 -- Warns of biases of keys: their product with a query is equal for all keys, unless positions rotate it.

@@ -22,23 +22,26 @@ local vector_width = require("base.vector_width")
 local M = { name = "relative", by_place = true }
 
 M.fields = {
-  { path = "encoding.relative", type = "table", doc = "vectors of the signed distance, key - query, in the logit" },
+  { path = "encoding.relative", type = "table",
+    doc = "vectors of the signed distance, key - query, that are part of the logit" },
   { path = "encoding.relative.kind", type = "kind", default = "none", doc = "the kind of vectors",
     kinds = {
-      { name = "none", doc = "there are none" },
+      { name = "none", doc = "no vectors" },
       { name = "transformer_xl", fingerprints = { "position_bias" },
-        doc = "(q + u) k + (q + v) W R: a learned map W of the distance's sinusoid R, learned biases u and v" },
+        doc = "logit (q + u) k + (q + v) W R, with the distance's sinusoid R, a learned map W, and learned biases u "
+          .. "and v" },
       { name = "shaw", fingerprints = { "table_row", "relative_table" },
-        doc = "q (k + a): a learned vector a per distance, shared by the heads" },
+        doc = "logit q (k + a), with a learned vector a per distance, shared by the heads" },
     } },
   { path = "encoding.relative.clip", type = "integer", min = 1, max = 1048576, default = 16, unit = "positions",
-    only = { "shaw" }, doc = "farther keys share the vector of this distance" },
+    only = { "shaw" }, doc = "the longest distance that has a vector of its own; longer distances share this vector" },
   { path = "encoding.relative.sides", seldom = true, type = "choice", choices = { "both", "left" }, default = "both",
-    default_text = "left where no query sees a key behind it, else both", left_out = "both", only = { "shaw" },
-    doc = "distances that have a vector: all, or those of keys before the query and of itself, under a causal mask" },
+    default_text = "left if no query sees a later key, otherwise both", left_out = "both", only = { "shaw" },
+    doc = "the distances that have a vector: both: all; left: those of the query's own token and of earlier keys, for "
+      .. "causal masks" },
   { path = "encoding.relative.init_sigma", seldom = true, type = "number", above = 0, only = { "shaw" },
     optional = true,
-    doc = "standard deviation of the table's first values; absent: sqrt(2 / (rows + D))" },
+    doc = "standard deviation of the table's initial values; absent: sqrt(2 / (rows + D)), with D channels per head" },
 }
 
 function M.reads(encoding)

@@ -47,26 +47,27 @@ M.INIT_TEXT = 'a number, a list, "alibi_slopes", { normal = sigma } or { truncat
 
 M.fields = {
   { path = "encoding.score", type = "score", optional = true, fingerprints = { "score_pair", "score_tables" },
-    doc = "the score of a pair from its scaled logit, before the mask: one formula, or several, applied in order",
+    doc = "the score of a query-key pair, from its scaled logit, before the mask: one formula, or a list of formulas "
+      .. "that are applied in order",
     more = {
-      "as in function(x) return x.score - x.slope * abs(x.distance) end",
-      "x holds score query key distance query_index key_index head heads layer layers query_length key_length causal",
-      "and the parameters; x.score is the logit, in a list what came before; distance is key - query",
+      "for example function(x) return x.score - x.slope * abs(x.distance) end",
+      "fields of x: score query key distance query_index key_index head heads layer layers query_length key_length",
+      "causal, and the parameters; x.score is the logit, or in a list the formula before; distance is key - query",
       "operators: + - * / // % ^; functions: " .. table.concat(traced.names, " "),
       "lookup(x.table, integer), bucket(value, { edges }), select(condition, a, b), sum(8, function(m) ... end)",
       "an entry of a list: { use = preset, constant = value ... } or { score = function, parameters = { ... } }",
     } },
   { path = "encoding.parameters", type = "parameters", optional = true,
-    doc = "numbers that the score reads by name; a number, a name or a list alone is a constant's values",
+    doc = "numbers that the score reads by name; a plain number, name or list gives the values of a constant",
     more = {
       "per: model, layer, head (shared by the layers) or layer_head; default: model",
-      "shape = n: n values, read by lookup from 0 on; index = { first, last }: from first on",
-      "by_distance = true: index is of distances; those above 0 are left out where no query sees what is behind it",
-      "init: " .. M.INIT_TEXT .. "; what learning starts from",
-      "values: a number, a list or a name, which learning does not change; lists: one number for all, a number per",
+      "shape = n: n values, which lookup reads by indices from 0; index = { first, last }: by indices from first",
+      "by_distance = true: the indices are distances; those above 0 are left out if no query sees later tokens",
+      "init: " .. M.INIT_TEXT .. "; the values at the start of training",
+      "values: a number, a list or a name; training does not change them; a list has one number for all, a number per",
       "    index, a number per head, or all numbers, head after head",
       "learned: default true with init, false with values",
-      "outside: what lookup gives beyond the index: a number, or \"clip\"; default: the formula must stay inside",
+      "outside: the result of lookup beyond the indices: a number, or \"clip\"; default: the formula must stay inside",
     } },
 }
 

@@ -13,7 +13,7 @@ local M = {}
 
 M.MOST = 4096 -- of one attention
 M.FARTHEST = 1048576 -- from the first of its direction
-M.TEXT = "{ { head = 0, direction = -1, line = 1, value = 2.5 }, ... }, each line once"
+M.TEXT = "{ { head = 0, direction = -1, line = 1, value = 2.5 }, ... }, no line twice"
 
 local function integer_from(low, high)
   return function(node) return tree.integer(node, low, high) end, ("an integer from %d to %d"):format(low, high)

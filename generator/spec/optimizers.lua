@@ -60,14 +60,14 @@ local MOMENTS = {
   { name = "beta2", type = "number", min = 0, below = 1, default = 0.999, doc = "decay of the second moment",
     words = "b2 beta_2 adam_beta2" },
   { name = "epsilon", type = "number", above = 0, max = 1, default = 1e-8,
-    doc = "added to the root of the second moment", words = "eps adam_epsilon adam_eps" },
+    doc = "number that is added to the root of the second moment", words = "eps adam_epsilon adam_eps" },
 }
 local DECAY = {
   { name = "weight_decay", type = "number", min = 0, max = 1, default = 0.01,
-    doc = "each step a parameter loses a share of itself, this times the learning rate; 0: the code of adam",
+    doc = "share of itself that a parameter loses in each step, divided by the learning rate; 0: the same code as adam",
     words = "weight_decay wd l2 weightdecay adam_weight_decay" },
   { name = "decays", type = "choice", choices = { "all", "matrices" }, default = "all",
-    doc = "parameters that decay: all, or those of two dimensions (no biases, no norms, no single numbers)",
+    doc = "the parameters that decay: all; matrices: those of two dimensions (no biases, norms or single numbers)",
     words = "no_decay no_weight_decay decay_groups param_groups" },
 }
 
@@ -76,12 +76,13 @@ M.pages = {
     fingerprints = { "adam_update" },
     shared = function(resolved) return resolved.train.optimizer.weight_decay == 0 end },
   { name = "adamw", title = "Adam", of = adamw, fields = { MOMENTS, DECAY },
-    doc = "the same, with decoupled decay of parameters", fingerprints = { "adamw_update" },
+    doc = "Adam with decoupled weight decay", fingerprints = { "adamw_update" },
     used = features.decays },
-  { name = "sgd", title = "SGD", of = sgd, doc = "the gradient; with momentum, a running sum of gradients",
+  { name = "sgd", title = "SGD", of = sgd,
+    doc = "steps along the gradient; with momentum, along a running sum of gradients",
     fingerprints = { "kernels/cpu/sgd.h" }, fields = { {
       { name = "momentum", type = "number", min = 0, below = 1, default = 0, left_out = 0,
-        fingerprints = { "momentum" }, doc = "the share of the running sum that is kept at each step; 0: no momentum",
+        fingerprints = { "momentum" }, doc = "share of the running sum that is kept at each step; 0: no momentum",
         words = "momentum sgd_momentum" },
     } } },
 }

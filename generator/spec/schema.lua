@@ -52,15 +52,16 @@ local SECTIONS = { require("spec.fields.task"), require("spec.fields.model"), re
 
 M.fields = {
   { path = "precision", type = "choice", choices = { "float32", "tf32", "bf16", "float64" }, default = "float32",
-    doc = "float64: for gradient checks; tf32, bf16: on a GPU products round what they multiply, the rest is float32" },
+    doc = "number format; tf32 and bf16: a GPU rounds the factors of its products, all else is float32; float64: for "
+      .. "gradient checks" },
   { path = "device_products", seldom = true, type = "choice", choices = { "tiles", "warps" }, default = "tiles",
     left_out = "tiles",
     doc = "the kernel for products on a GPU: tiles staged in shared memory, or parts that a warp makes by itself",
     more = { "warps: with precision tf32, bf16 or, for tests, float64, below width 256; no GPU has timed them yet "
       .. "(docs/design-cuda.md)" } },
   { path = "init", type = "checkpoint", optional = true, flag = "--init",
-    doc = "a checkpoint whose parameters a run begins with (docs/training.md); relative to the spec file",
-    more = { "false: none, where the spec that is built upon has one" } },
+    doc = "a checkpoint whose parameters all runs start from, relative to the spec file (docs/training.md)",
+    more = { "false: no checkpoint, although the spec that is extended has one" } },
 }
 for _, section in ipairs(SECTIONS) do
   lists.append(M.fields, section)
@@ -129,18 +130,18 @@ end
 M.TEXT = {
   boolean = "true or false",
   lengths = "{ first, last }, { first, last, step = 20 } or { list = { 6, 10, 50 } }, lengths from 1 to " .. M.LONGEST,
-  score = "function(x) return x.score + ... end, a list of such, or { use = preset }",
+  score = "function(x) return x.score + ... end, a list of formulas, or { use = preset }",
   parameters = "{ name = " .. parameters.TEXT .. ", ... }",
   lines = attention_lines.TEXT,
-  source = "a C file named <kind>.c, the kind being a letter a-z, then 1 to 63 of a-z, 0-9 and _",
-  network = "a Lua file named <name>.lua, the name being a letter a-z, then 1 to 63 of a-z, 0-9 and _",
+  source = "a C file named <kind>.c; <kind> is a letter a-z, then 1 to 63 of a-z, 0-9 and _",
+  network = "a Lua file named <name>.lua; <name> is a letter a-z, then 1 to 63 of a-z, 0-9 and _",
   file = "the path of a file, relative to the spec file",
   checkpoint = "the path of a checkpoint, relative to the spec file, or false",
   options = "{ name = choice, ... }",
-  settings = "{ name = value, ... }: names of a-z, 0-9 and _, values numbers, words, true or false",
-  by = "{ axis = true, ... }: for each axis true for all there are, { first, last } or { list = { 1, 3 } }",
+  settings = "{ name = value, ... }: names of a-z, 0-9 and _; values are numbers, words, true or false",
+  by = "{ axis = true, ... }: for each axis true (all values), { first, last } or { list = { 1, 3 } }",
   noise = "{ list = { 0, 0.5, 1 } }: standard deviations from 0 on, ascending",
-  axis = "true for all there are, { first, last }, { first, last, step = 2 } or { list = { 1, 3 } }, from 0 on",
+  axis = "true (all values), { first, last }, { first, last, step = 2 } or { list = { 1, 3 } }, from 0 on",
   name = "a name: " .. base_names.TEXT,
   names = "a list of names: " .. base_names.TEXT,
   symbols = ("a number of symbols from 1 to %d, or a list of their names"):format(M.MOST_SYMBOLS),
@@ -244,7 +245,7 @@ function M.fields_text(all, path)
     end
   end
   if not path then
-    table.insert(out, 1, "use: at the top level a spec file to build upon, in a section also the name of a preset\n")
+    table.insert(out, 1, "use: at the top level a spec file to extend; in a section also the name of a preset\n")
     out[#out + 1] = left > 0 and ("\n%d fields that few specs need: --all, or a path such as encoding.positions")
       :format(left) or nil
   end

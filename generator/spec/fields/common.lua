@@ -8,7 +8,7 @@ M.MOST = 2147483647 -- 2^31 - 1
 -- Tokens that go through all layers together: at width 64 about 84 keep a layer's activations in a 1 MiB cache next
 -- to its weights, and 84 rows are whole tiles of 6. Measured: docs/performance-details.md.
 M.BLOCK_TOKENS = 84
-M.CADENCE = "steps or epochs, as train.cadence says"
+M.CADENCE = "steps or epochs (train.cadence)"
 
 -- A default that repeats an earlier field.
 function M.same_as(path)

@@ -6,16 +6,16 @@ local pages = require("facets.pages")
 
 local FAMILIES = {
   { path = "encoding.made_for", seldom = true, type = "choice", choices = { "encoder", "decoder" }, optional = true,
-    doc = "the one attention of an encoder-decoder that the facets next to it are for, in presets" },
+    doc = "in presets, the only attention of an encoder-decoder to which the facets next to this field apply" },
   { path = "encoding.encoder", type = "table", optional = true, family = "encoder",
-    doc = "facets of the encoder's attention to itself, laid upon those above field by field",
-    more = { "rotation, relative, mask, lines, normaliser, positions, score and parameters, with their fields; use",
-      "of those above, a causal mask and a window are the decoder's alone" } },
+    doc = "facets of the encoder's self-attention; they replace those of encoding field by field",
+    more = { "takes use, rotation, relative, mask, lines, normaliser, positions, score, parameters, with their fields",
+      "a causal mask and a window of encoding itself apply to the decoder alone" } },
   { path = "encoding.decoder", type = "table", optional = true, family = "decoder",
-    doc = "facets of the decoder's self-attention, in the same form" },
+    doc = "facets of the decoder's self-attention, in the form of encoding.encoder" },
   { path = "encoding.cross", type = "table", optional = true, family = "cross",
-    doc = "facets of the decoder's attention to the encoder: distance is the key's index less the query's",
-    more = { "has relative, lines and a score that reads positions or indices only where they stand here" } },
+    doc = "facets of the decoder's attention to the encoder; distance is the key's index minus the query's index",
+    more = { "relative, lines and a score that reads positions or indices apply to it only if they are given here" } },
 }
 
 local fields = {

@@ -12,7 +12,7 @@ local M = {}
 
 local function says(path, there)
   local name = there and path:match("[^%.]*$") or path
-  return ('did you mean "%s"? It says: %s'):format(name, schema.at[path].doc)
+  return ('did you mean "%s"? Meaning: %s'):format(name, schema.at[path].doc)
 end
 
 local function table_of(path)
