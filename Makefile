@@ -1,5 +1,5 @@
 # Longhand's build. Everything is made from the repository root; ./longhand calls the targets below.
-#
+# Longhand's build, from the repository's root; ./longhand calls the targets below.
 # RUN=<id>      the showcase run that trainer, run, eval and gen mean
 # LEVELS=...    instruction-set levels to compile: all (default), best (the widest this machine runs), or a list
 # VARIANT=...   release (default), asan (address and undefined-behaviour sanitizers, warnings are errors), tsan (thread
@@ -30,9 +30,9 @@ MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
 COMPILER := $(shell $(CC) --version 2>/dev/null | head -1)
 IS_CLANG := $(findstring clang,$(COMPILER))
 
-# Frames stay on the stack. The sanitizer of gcc 13 and later, and of clang 15 and later, otherwise moves them to a heap
-# of its own to find uses after return, where vectors of 64 bytes are not aligned: programs at x86-64-v4 end in SEGV. As
-# a flag it holds however a program is started, which detect_stack_use_after_return=0 in ASAN_OPTIONS would not.
+# Frames stay on the stack. The sanitizers of gcc 13 and clang 15 and later otherwise move them to a heap of their own
+# to find uses after return. Vectors of 64 bytes are not aligned there, and programs at x86-64-v4 end with SIGSEGV. A
+# flag works however a program is started, unlike detect_stack_use_after_return=0 in ASAN_OPTIONS.
 REAL_STACK := $(if $(IS_CLANG),-fsanitize-address-use-after-return=never,--param asan-use-after-return=0)
 
 CHECKS.release :=
@@ -47,7 +47,7 @@ RELEASED := $(filter release,$(VARIANT))
 B := $(BUILD)/$(VARIANT)
 LIBRARY := $(if $(filter release,$(VARIANT)),$(BUILD)/lib/liblonghand.a,$(B)/lib/liblonghand.a)
 
-# Capabilities of this compiler and machine are probed where they are first needed, and once:
+# Probes of this compiler and machine run where a result is first needed, and only once:
 # NAME = $(call once,NAME,...).
 once = $(eval $(1) := $(2))$(2)
 accepts = $(shell $(CC) -Werror $(1) -x c -fsyntax-only /dev/null 2>/dev/null && echo yes)
@@ -58,8 +58,8 @@ UNUSED_CONSTANTS = $(call once,UNUSED_CONSTANTS,$(if $(call \
 # more time.
 RUNTIME_CFLAGS := -std=gnu11 $(if $(RELEASED),-O2,-O1) -g1 -ffp-contract=off -fno-math-errno \
 	$(if $(filter tsan,$(VARIANT)),,-fopenmp) $(WARNINGS) $(INCLUDES)
-# Generated functions that the runtime calls have all parameters of their kind; others have those that they mention, which
-# the generator sees to.
+# Generated functions that the runtime calls have the parameters of their type, used or not; the generator gives other
+# functions only the parameters that they use.
 GENERATED_CFLAGS := -Wno-unused-parameter
 STEP_O ?= $(if $(RELEASED),-O3,-O1)
 STEP_CFLAGS = -std=gnu11 $(STEP_O) -g1 -ffp-contract=fast -fno-math-errno \
@@ -83,7 +83,7 @@ compiles_for = $(if $(call accepts,$(march.$(1))),$(1))
 each_that = $(foreach level,$(2),$(call $(1),$(level)))
 COMPILER_LEVELS = $(call once,COMPILER_LEVELS,$(call each_that,compiles_for,$(KNOWN_LEVELS)))
 
-# The last of some levels that the compiler knows, which looks at no other.
+# The last of some levels that the compiler supports; levels before it are not tried.
 widest = $(if $(1),$(or $(call compiles_for,$(lastword $(1))),$(call widest,$(filter-out $(lastword $(1)),$(1)))))
 ifeq ($(LEVELS)$(LONGHAND_ISA),best)
 LINKED_LEVELS := $(call widest,$(call each_that,runs,$(KNOWN_LEVELS)))
@@ -108,7 +108,7 @@ JANSSON = $(call once,JANSSON,$(or $(call archive,libjansson.a),-ljansson))
 OPENMP = $(call once,OPENMP,$(if $(IS_CLANG),-fopenmp,$(or $(call archive,libgomp.a),-fopenmp)))
 LIBRARIES = $(JANSSON) $(if $(filter tsan,$(VARIANT)),,$(OPENMP)) -pthread -ldl -lm
 
-# With STATIC=1 a trainer is linked from archives alone, libc's included; its objects are the same. GNU's OpenMP names
+# With STATIC=1 a trainer is linked from archives alone, also libc; its objects are the same. GNU's OpenMP refers to
 # dlopen, see runtime/static.c. STATIC_PROBLEM: the reason why this is impossible here, or empty.
 LINKING := $(if $(STATIC),static,dynamic)
 STATIC_OBJECTS := $(if $(STATIC),$(BUILD)/$(VARIANT)/runtime/static.o)
@@ -149,8 +149,8 @@ whole = $(1) $@.$(SELF) $(2) && mv -f $@.$(SELF) $@ || { rm -f $@.$(SELF); exit 
 compile = $(CC) $(1) -MMD -MP -MT $@ -MF $@.$(SELF).d -c -o $@.$(SELF) $< && mv -f $@.$(SELF).d $(@:.o=.d) && \
 	mv -f $@.$(SELF) $@ || { rm -f $@.$(SELF) $@.$(SELF).d; exit 1; }
 
-# Objects of another compiler are out of date: their bits differ, and they may be for another machine. So are those of
-# other sources, of another checkout or release, whatever the times of their files are.
+# Objects of another compiler are out of date: their bits differ, and they may be for another machine. Objects from
+# sources of another checkout or release are out of date regardless of their times.
 made_by = "$(MACHINE) $(COMPILER), $$(pwd -P) $$(cat VERSION COMMIT 2>/dev/null)"
 $(B)/compiler: FORCE
 	@mkdir -p $(@D)
@@ -160,7 +160,7 @@ $(B)/%.o: %.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
 	$(call compile,$(RUNTIME_CFLAGS) $(CHECKS))
 
-# Code of the command line reads words and prints answers. It computes nothing, so that -O1 is enough.
+# Code of the command line computes nothing, so -O1 is enough.
 $(B)/runtime/cli/%.o: RUNTIME_CFLAGS += -O1
 
 $(LIBRARY): $(RUNTIME_OBJECTS) | $(CARRIED_JANSSON)
@@ -252,7 +252,7 @@ endif
 
 FORCE:
 
-# Builds of a trainer and the generator's questions skip the rules of tests, which take a tenth of a second to read.
+# Builds of a trainer, and queries of the generator, skip the rules of tests, which take a tenth of a second to read.
 ifeq ($(ID)$(filter $(QUESTIONS),$(MAKECMDGOALS)),)
 -include tests/tests.mk
 endif
@@ -305,7 +305,7 @@ golden-update: ## write the expected files of the Lua tests again; read the diff
 stale: ## compare generated/ with what would be written
 	@./longhand dev stale
 
-# Not device.cu: most of it is the text of kernels/cuda, which is formatted where it is.
+# device.cu is not in the list: most of it is the text of kernels/cuda, which is formatted there.
 FORMATTED = $(sort $(shell find include runtime kernels tests generated examples -name '*.[ch]' -o -name '*.inc' \
 	-o -name '*.cpp') $(shell find kernels tests -name '*.cu'))
 CLANG_FORMAT ?= $(or $(shell command -v clang-format-14 2>/dev/null),clang-format)
@@ -334,7 +334,7 @@ run: ## RUN=<id>: train it (FLAGS="--steps 1000": flags of the trainer)
 eval: ## RUN=<id> FLAGS="--checkpoint F": evaluate a checkpoint
 	@$(MAKE) --no-print-directory trainer RUN=$(RUN) && $(BUILD)/trainers/$(RUN)/trainer eval $(FLAGS)
 
-# An installed copy is read-only for its users: their builds are in their own folders (LONGHAND_BUILD).
+# An installed copy is read-only for its users: their builds are in folders of their own (LONGHAND_BUILD).
 PREFIX ?= /usr/local
 INSTALLED = longhand Makefile cuda.mk VERSION LICENSE README.md CHANGELOG.md CITATION.cff generator lab templates \
 	include runtime kernels spec generated python docs examples $(wildcard third_party)
@@ -360,8 +360,8 @@ uninstall: ## PREFIX=/usr/local DESTDIR=: remove an installed copy
 	rm -f "$(PLACE)/bin/longhand" "$(PLACE)/share/man/man1/longhand.1" \
 		"$(PLACE)/share/bash-completion/completions/longhand" "$(PLACE)/share/zsh/site-functions/_longhand"
 
-# A release holds the last commit, whatever else lies in this folder, and the third-party code that it needs. Owners,
-# modes and times are set by git, so that the bytes depend on the commit and on that code alone.
+# A release contains the last commit, regardless of other files in this folder, and the third-party code that it needs.
+# git sets owners, modes and times, so the bytes depend on the commit and on that code alone.
 RELEASE = longhand-$(shell cat VERSION)
 in_release = --prefix=$(RELEASE)/$(patsubst build/dist/%,%,$(dir $(1))) --add-file=$(1)
 

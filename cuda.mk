@@ -5,8 +5,8 @@
 # JIT=1              carry the text instead, for NVRTC on the node; with ARCH, in addition to compiled images
 # CUDA_ROOT=DIR      the toolkit's folder
 #
-# Device code is compiled by nvcc, or by a program of ours that calls NVRTC: runtime/cuda/toolkit.sh finds them. TOOLKIT
-# is that script's output, for callers that have run it already.
+# nvcc compiles device code, or a program of ours that calls NVRTC: runtime/cuda/toolkit.sh finds them. TOOLKIT is the
+# output of that script, for callers that have it already.
 $(foreach name,TARGETS ARCH JIT CUDA_ROOT TOOLKIT,$(if $(filter environment,$(origin $(name))),$(eval $(name) :=)))
 TARGETS := $(or $(TARGETS),cpu)
 WITH_CUDA := $(filter cuda,$(subst $(comma), ,$(TARGETS)))
@@ -20,7 +20,7 @@ ifneq ($(and $(WITH_CUDA),$(STATIC)),)
 $(error a trainer with a CUDA half cannot be static: it loads the driver's library, which only a dynamic one can)
 endif
 
-# Words: kind, version and path of the compiler, then the architectures. Empty after an error, which is shown.
+# Result: kind, version and path of the compiler, then the architectures. Empty after an error, which is printed.
 find_toolkit = $(shell CC="$(CC)" sh runtime/cuda/toolkit.sh --build "$(BUILD)" --root "$(CUDA_ROOT)" --arch "$(1)" \
 	--least "$(2)")
 least_architecture = $(shell sed -n 's/.*\.least_architecture = \([0-9]*\).*/\1/p' $(1) 2>/dev/null)

@@ -3,16 +3,16 @@
 #
 #     sh tests/run.sh [--quick | --long] [--times] [--only LAYER]
 #
-# Layers: lint, lua, stale, unit (with sanitizers), generated (unit tests of generated code, as released), cuda (device
-# code compiles, needs a toolkit; runs on the host, needs a C++ compiler; what was compiled does so, too, and needs
-# both), system, bench (make bench-check).
-# --quick: in two minutes lint, lua but for $SLOW_LUA and with few cases of fuzzing, stale, unit without sanitizers, and
-# trainer, one that is generated, compiled, trained and evaluated.
+# Layers: lint, lua, stale, unit (with sanitizers), generated (unit tests of generated code, with the flags of a
+# release), cuda (device code is compiled, which needs a toolkit; run on the host, which needs a C++ compiler; and run
+# as compiled PTX, which needs both), system, bench (make bench-check).
+# --quick: in two minutes lint, lua without $SLOW_LUA and with few cases of fuzzing, stale, unit without sanitizers, and
+# trainer, which generates, compiles, trains and evaluates one trainer.
 # --long: unit tests for every instruction-set level instead of the widest (two specs always have all of them), all test
-# specs optimised as released, ten thousand cases of fuzzing, seven times the random formulas, device code of the
-# showcase for every class of GPUs, and tests/system/long_*.sh.
-# --times: below each layer, the programs in it that took the most processor time, without what make compiles, and how
-# long each was at work.
+# specs with the optimisation of a release, ten thousand cases of fuzzing, seven times the random formulas, device code
+# of the showcase for every class of GPUs, and tests/system/long_*.sh.
+# --times: prints below each layer its programs with the most processor time, without compilation by make, and the
+# duration of each.
 # LH_REQUIRE_GPU=1 turns a skipped unit test into a failure. Exit status 1 when anything failed.
 
 cd -- "$(dirname -- "$0")/.." || exit 4
@@ -33,8 +33,8 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-# Lua tests that begin first, since they take longest, and that --quick leaves out: they render or compile what most
-# specs give.
+# Lua tests that begin first, since they take longest, and that --quick leaves out: they render or compile the output of
+# most specs.
 SLOW_LUA="generated_compiler cuda generated models masks network random score_cuda generated_spec generated_sections"
 # System tests that begin first.
 LONGEST="slurm"
@@ -52,8 +52,9 @@ count() {
     layer_skipped=$((layer_skipped + $3))
 }
 
-# Runs a command (arguments) with every name (standard input, one a line, no blanks) as its last argument, as many at a
-# time as there are processors. Each leaves NAME.out, NAME.errors, NAME.status and NAME.times in $logs, / written as _.
+# Runs a command (arguments) with every name (standard input, one per line, no blanks) as its last argument, as many at
+# a time as there are processors. Each run writes NAME.out, NAME.errors, NAME.status and NAME.times in $logs, with _ for
+# /.
 each() {
     xargs -P "${at_once:-$jobs}" -n 1 sh -c 'for name do :; done
         file=$0/$(printf %s "$name" | tr / _)
@@ -63,14 +64,14 @@ each() {
         { times && echo $(($(date +%s) - began)); } >"$file.times"' "$logs" "$@"
 }
 
-# Results that `each` left for a name: $file, the path without its ending, and $status.
+# Sets the results of `each` for a name: $file, the path without its ending, and $status.
 results_of() {
     file=$logs/$(printf %s "$1" | tr / _)
     status=$(cat "$file.status" 2>/dev/null || echo 99)
 }
 
-# The programs of a layer that took the most processor time. The second line of NAME.times is what NAME itself took, as
-# 0m1.230000s 0m0.450000s, the third how many seconds passed.
+# Prints the programs of a layer with the most processor time. The second line of NAME.times is the time of NAME itself,
+# such as 0m1.230000s 0m0.450000s, the third its duration in seconds.
 print_times() {
     for file in "$logs"/*.times; do
         [ ! -f "$file" ] || tail -n 2 "$file" | tr 'ms\n' '   ' | awk -v name="$(basename "$file" .times)" \
@@ -78,7 +79,7 @@ print_times() {
     done | LC_ALL=C sort -rn | head -n 20
 }
 
-# One check that either works or does not: a name and a command, whose output is shown when it fails.
+# Runs one check, which passes or fails: a name and a command, whose output is printed after a failure.
 check() {
     name=$1
     shift
@@ -114,7 +115,7 @@ layer_lint() {
         sh -n "$script" || exit; done'
 }
 
-# luaunit's last lines: "Ran 5 tests in 0.1 seconds, 5 successes, 0 failures, 1 error, 2 skipped".
+# Counts by luaunit's last lines: "Ran 5 tests in 0.1 seconds, 5 successes, 0 failures, 1 error, 2 skipped".
 layer_lua() {
     slow=$(printf 'tests/lua/test_%s.lua\n' $SLOW_LUA)
     set -- $({ [ -n "$quick" ] || echo "$slow"; } && ls tests/lua/test_*.lua | grep -vxF -e "$slow")
@@ -164,7 +165,7 @@ count_unit() {
     fi
 }
 
-# Arguments: unit or emulation, make's variables.
+# Builds and runs unit tests; arguments: unit or emulation, variables of make.
 build_and_run() {
     goal=$1
     shift
@@ -185,7 +186,7 @@ layer_unit() {
     build_and_run unit VARIANT=$([ -n "$quick" ] && echo plain || echo asan) "LEVELS=${long:-best}"
 }
 
-# One trainer from spec to evaluation, with the library that the unit tests were linked with.
+# Makes one trainer from spec to evaluation, with the library that the unit tests were linked with.
 trains() {
     id=bucket_sort_rand_sinusoid out=$logs/quick
     ./longhand gen $id --set train.batch=16 --out "$out" &&
@@ -198,7 +199,7 @@ layer_trainer() {
     check "one trainer is generated, compiled, trained and evaluated" trains
 }
 
-# Writes the sources of tests, once: of test specs, of random ones (random_1) and by the programs of tests/expressions.
+# Writes the sources of tests once: of test specs, of random ones (random_1) and by the programs of tests/expressions.
 write_sources() {
     [ -z "$written" ] || return 0
     written=yes
@@ -251,9 +252,9 @@ layer_cuda() {
     count_lines $? "tests/ptx/check.sh"
 }
 
-# Nearly half of what system tests compile has been compiled before, for another trainer or in a copy of the tree: it comes
-# from a cache, where ccache is installed. Tests that need a compiler elsewhere, or for another user, find the PATH without
-# it in LH_PATH. In the other layers, which compile each file once, the cache would take time.
+# Nearly half of the compilations of system tests repeat an earlier one, for another trainer or in a copy of the tree:
+# the results come from a cache if ccache is installed. LH_PATH is the PATH without the cache, for tests with a compiler
+# elsewhere or for another user. Other layers compile each file once, and the cache would cost time.
 compile_once() {
     for compilers in /usr/lib/ccache/bin /usr/lib/ccache /usr/lib64/ccache; do
         [ -x "$compilers/gcc" ] || continue
@@ -263,10 +264,10 @@ compile_once() {
     done
 }
 
-# System tests print "ok NAME", "not ok NAME" or "skip NAME: reason", one line each, and whatever else explains them.
-# They run side by side, so that what more than one of them links is made before; two more than there are processors,
-# since many wait, and those that take longest first. Their trainers take longer to compile than to run: the other layers
-# see to steps as released.
+# System tests print "ok NAME", "not ok NAME" or "skip NAME: reason", one line each, and other lines that explain them.
+# They run side by side, two more than there are processors, since many wait; objects that several of them link are made
+# before, and the longest tests begin first. Their trainers take longer to compile than to run, so they are optimised
+# less; other layers test steps with the flags of a release.
 layer_system() {
     check "the runtime compiles" "$MAKE" -s -j"$jobs" library
     check "the runtime compiles with sanitizers" "$MAKE" -s -j"$jobs" library VARIANT=asan
@@ -290,7 +291,7 @@ layer_system() {
     done
 }
 
-# Lines as those of system tests, in $log: the exit status of what wrote them, and its name.
+# Counts lines in $log in the form of system tests: exit status and name of the program that wrote them.
 count_lines() {
     good=$(grep -c '^ok ' "$log") bad=$(grep -c '^not ok ' "$log") skips=$(grep -c '^skip ' "$log")
     [ "$1" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
@@ -299,7 +300,7 @@ count_lines() {
     [ "$bad" -eq 0 ] || { echo "FAILED: $2" && cat "$log"; }
 }
 
-# Alone on the machine: it measures.
+# This layer measures, so it runs alone on the machine.
 layer_bench() {
     if ! "$MAKE" -s -j"$jobs" bench-programs >"$log" 2>&1; then
         count 0 1 0

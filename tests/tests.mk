@@ -1,27 +1,27 @@
-# The suite's programs, part of the Makefile: unit tests, fuzzing, the bench check, what peers are measured beside. Not
-# read where a trainer is made: ID is empty.
+# The programs of the test suite, part of the Makefile: unit tests, fuzzing, the bench check, and programs to compare
+# peers with. Not read when a trainer is made: ID is then not empty.
 TEST_RULES := Makefile tests/tests.mk
 REFERENCE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard kernels/ref/*.c)))
 WITH_SPECS := $(shell grep -l 'extern const lh_spec longhand_spec_parity' tests/unit/test_*.c 2>/dev/null)
-# This one links random networks, build/tests/specs/random_*, of which there are RANDOM_COUNT, and RANDOM_WIDE wide ones:
-# tests/run.sh writes them, with device code for tests/emulation/test_random.c where there is any.
+# This test links random networks, build/tests/specs/random_*: RANDOM_COUNT ordinary and RANDOM_WIDE wide ones.
+# tests/run.sh writes them, with device code for tests/emulation/test_random.c if they have any.
 RANDOM_COUNT ?= 5
 RANDOM_WIDE ?= 0
 RANDOM_SPECS := $(patsubst %,random_%,$(shell seq $(RANDOM_COUNT))) $(patsubst %,random_wide_%,$(shell seq $(RANDOM_WIDE)))
 WITH_RANDOM := tests/unit/test_random.c
 RANDOM_WRITTEN := $(filter $(RANDOM_SPECS),$(patsubst build/tests/specs/%/spec.c,%,$(wildcard build/tests/specs/random_*/spec.c)))
-# This one links decoders, DECODED_SPECS of build/tests/specs.
+# This test links decoders, DECODED_SPECS of build/tests/specs.
 WITH_DECODERS := tests/unit/test_decoding.c
 DECODED_SPECS ?= $(addprefix parity_,decoder_rope decoder_relative) $(addprefix parity_float64_,decoder_alibi \
 	encoder_decoder identity_encoder drawn_layers drawn_pair masks lines)
-# This one compares generated code of those of tests/specs/networks, too, that MORE_PAIRS names (long_vectors.sh).
+# This test also compares generated code of the tests/specs/networks that MORE_PAIRS names (long_vectors.sh).
 WITH_PAIRS := tests/unit/test_encoder_decoder.c
 MORE_PAIRS ?=
-# These link generated formulas, build/tests/expressions/part_*.c: tests/run.sh writes them.
+# These tests link generated formulas, build/tests/expressions/part_*.c, which tests/run.sh writes.
 WITH_FORMULAS := tests/unit/test_expressions.c tests/unit/test_library.c
 FORMULA_OBJECTS := $(patsubst build/tests/%.c,$(B)/%.o,$(wildcard build/tests/expressions/part_*.c))
-# Tests of kernels/cpu are compiled once per level and element size, and once for the plainest level. Sanitizers take most
-# of the time where they meet optimisation; as released, kernels are in all generated code.
+# Tests of kernels/cpu are compiled with sanitizers, once per level and element size, and once for the lowest level. The
+# tests of generated code compile the same kernels with the flags of a release.
 WITH_KERNELS := tests/unit/test_kernels.c tests/unit/test_rows.c tests/unit/test_functions.c \
 	tests/unit/test_outwards.c
 PLAIN_UNITS := $(filter-out $(WITH_SPECS) $(WITH_RANDOM) $(WITH_DECODERS) $(WITH_FORMULAS) $(WITH_KERNELS),$(wildcard tests/unit/test_*.c))
@@ -47,7 +47,7 @@ TEST_SPECS := $(RANDOM_WRITTEN) $(filter-out random_%,$(sort $(patsubst build/te
 	build/tests/specs/*/spec.c))))
 FUZZ_SOURCES := $(filter-out tests/fuzz/libfuzzer.c,$(wildcard tests/fuzz/*.c))
 TEST_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/support/*.c)))
-ifneq ($(VARIANT),tsan) # whose tests know neither vectors nor networks
+ifneq ($(VARIANT),tsan) # The thread sanitizer supports neither vectors nor networks.
 TEST_OBJECTS += $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/reference/*.c) $(FUZZ_SOURCES))) $(B)/networks.o
 endif
 levels_of = $(if $(filter $(1),$(EVERY_LEVEL)),$(COMPILER_LEVELS),$(if $(filter random_%1 random_%3 random_%5,$(1)),$(firstword \
@@ -81,8 +81,8 @@ $(B)/specs/$(1)/step.%.o: build/tests/specs/$(1)/step.c $(TEST_RULES) $(B)/compi
 endef
 $(foreach id,$(TEST_SPECS),$(eval $(call spec_rules,$(id))))
 
-# Networks as tables, for the interpreter in double: those of specs, also of such as have vectors but no code among the
-# tests, those of the random specs, and ANY_NETWORKS more.
+# Networks as tables, for the interpreter in double precision: those of specs, also of specs with stored vectors but
+# without code among the tests, those of random specs, and ANY_NETWORKS more.
 ANY_NETWORKS ?= 30
 NETWORK_SPECS := $(sort $(wildcard tests/specs/parity_*.lua \
 	$(patsubst tests/reference/%.safetensors,tests/specs/networks/%.lua,$(wildcard tests/reference/*.safetensors))))
@@ -108,7 +108,7 @@ $(B)/lib/libspecs.a: $(SPEC_OBJECTS) $(REFERENCE_OBJECTS) $(TEST_OBJECTS)
 
 FORMULA_CFLAGS = $(STEP_CFLAGS) $(or $(FORMULA_O),-O0 -g0) $(march.$(lastword $(LINKED_LEVELS))) $(TEST_INCLUDES)
 
-# Two hundred formulas of nine tokens take longer to compile than to run; the library has long sequences.
+# Two hundred formulas of nine tokens take longer to compile than to run; tests of the library have long sequences.
 $(B)/expressions/part_library.o $(B)/tests/unit/test_library: FORMULA_O := -O1 -g0
 
 $(B)/expressions/%.o: build/tests/expressions/%.c $(TEST_RULES) $(B)/compiler
@@ -136,7 +136,7 @@ $(KERNEL_UNITS:%=$(B)/$(1).%): $(B)/$(1).%: $(1).c $(B)/lib/libspecs.a $(LIBRARY
 endef
 $(foreach test,$(WITH_KERNELS:.c=),$(eval $(call kernel_rules,$(test))))
 
-# kernels/cuda/functions.cu, by the bounds of kernels/cpu/functions.h.
+# Tests kernels/cuda/functions.cu with the bounds of kernels/cpu/functions.h.
 $(KERNEL_UNITS:%=$(B)/tests/unit/test_functions.device.%): $(B)/tests/unit/test_functions.device.%: \
 		tests/unit/test_functions.c $(B)/lib/libspecs.a $(LIBRARY) $(TEST_RULES)
 	@mkdir -p $(@D)
@@ -145,7 +145,7 @@ $(KERNEL_UNITS:%=$(B)/tests/unit/test_functions.device.%): $(B)/tests/unit/test_
 
 -include tests/emulation/emulation.mk
 
-# Fuzzing. libFuzzer comes with clang; without it, LH_FUZZ_CASES makes the unit test's own mutations run for longer.
+# Fuzzing: libFuzzer comes with clang; without it, LH_FUZZ_CASES makes the unit test's own mutations run for longer.
 FUZZ_SECONDS ?= 60
 FUZZ_CASES ?= 1000000
 FUZZ_SEED ?= 1
@@ -168,7 +168,8 @@ fuzz-long: ## read FUZZ_CASES=1000000 mutated specs, checkpoints and lines (FUZZ
 	LH_FUZZ_CASES=$(FUZZ_CASES) LH_FUZZ_SEED=$(FUZZ_SEED) build/asan/tests/unit/test_fuzz
 	LH_FUZZ_CASES=$(FUZZ_CASES) LH_FUZZ_SEED=$(FUZZ_SEED) $(or $(LUA),lua5.4) tests/lua/test_fuzz.lua
 
-# The bench check: generated steps and one written by hand, at a level that valgrind knows. See tests/bench/check.sh.
+# The bench check compares generated steps with a hand-written one, at a level that valgrind supports. See
+# tests/bench/check.sh.
 BENCH_SPECS := parity_check_sinusoid reverse_string_rand_rope $(patsubst tests/bench/specs/%.lua,%,\
 	$(wildcard tests/bench/specs/*.lua))
 BENCH_LEVEL := x86-64-v3
@@ -213,8 +214,9 @@ endif
 bench-peers: ## time PyTorch, JAX and matrix libraries next to our trainers, on the CPU (FLAGS="--minutes 20")
 	@$(or $(PYTHON),python3) tests/peers/cpu.py $(FLAGS)
 
-# The products of a training block beside libraries, with the tiles of a trainer's SOURCES; tests/peers/products.py
-# calls this. LIBXSMM: the folder that has include and lib, where the compiler does not find libxsmm by itself.
+# Matrix products of a training block compared with libraries, with the tiles of a trainer's SOURCES;
+# tests/peers/products.py calls this. LIBXSMM: the folder that has include and lib, if the compiler does not find
+# libxsmm itself.
 XSMM_PLACE := $(if $(LIBXSMM),-isystem $(LIBXSMM)/include -L$(LIBXSMM)/lib)
 XSMM = $(if $(call accepts,$(XSMM_PLACE) -include libxsmm.h),-DWITH_XSMM $(XSMM_PLACE) -lxsmm -lxsmmnoblas)
 

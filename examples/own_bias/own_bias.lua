@@ -26,7 +26,7 @@ return {
 
   -- 5 layers, 8 heads, width 64.
   model = { use = "ruoss_encoder" },
-  -- Sequences of 1 to 40 tokens; 600 steps are enough to see whether the formula is any good.
+  -- Sequences of 1 to 40 tokens; 600 steps are enough to see whether the formula helps.
   train = { use = "quick", steps = 600 },
   -- A dozen lengths from 10 to 200.
   eval = { use = "quick" },

@@ -4,7 +4,7 @@ return {
   encoding = { kind = "rope" },
   model = {
     source = "parallel_block.lua",
-    options = { gate = "silu" }, -- what the network leaves open
+    options = { gate = "silu" }, -- the choices that the network's description leaves open
     layers = 4,
     heads = 4,
     width = 64,

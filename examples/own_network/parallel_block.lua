@@ -1,5 +1,5 @@
--- A block in which attention and the feed-forward network stand side by side, as in GPT-J (Wang and Komatsuzaki 2021),
--- and a gate decides how much of their sum goes on:
+-- A block in which attention and the feed-forward network work in parallel, as in GPT-J (Wang and Komatsuzaki 2021),
+-- and a gate scales their sum:
 --
 --   n = norm(x),  s = attention(n) + feedforward(n),  y = x + f(s W) * (s V)
 --

@@ -12,7 +12,7 @@ lh_task_sample lh_task_first_repeat;
 
 enum { LETTERS = 8, NONE = LETTERS };
 
-/* Letters are independent and uniform. The letter that counts is the one whose second appearance comes first. */
+/* Letters are independent and uniform. The answer is the letter whose second occurrence comes first. */
 void lh_task_first_repeat(lh_rng *rng, int n, lh_example *example) {
     int seen[LETTERS] = {0};
     int answer = NONE;

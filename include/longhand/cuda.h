@@ -41,7 +41,7 @@ enum { LH_CUDA_PRODUCT = -1 };
 typedef struct lh_cuda_launch {
     int phase, layer;
     lh_cuda_product product;
-    int bias_phase; /* phase that adds the bias and rectifies where the library computes only the product */
+    int bias_phase; /* phase that adds the bias and applies max(x, 0) if the library computes only the product */
 } lh_cuda_launch;
 
 typedef struct lh_cuda_program {

@@ -89,7 +89,7 @@ typedef struct lh_example {
 
 typedef void lh_task_sample(lh_rng *rng, int n, lh_example *example);
 
-/* The use of examples of a fixed set. */
+/* The sets of a fixed collection of examples. */
 typedef enum lh_set { LH_SET_TRAIN, LH_SET_TEST, LH_SET_VALIDATION, LH_SETS } lh_set;
 
 enum { LH_MOST_AXES = 4, LH_NO_VALUE = -1 /* the example has no value on an axis; values are >= 0 */ };

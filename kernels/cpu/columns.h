@@ -21,7 +21,7 @@ INLINE vector part_elements(vector a, vector b, const int odd) {
     return shuffle(a, b, from);
 }
 
-/* Elements of a and b in turn, from element `first` of each on. */
+/* Elements of a and b, alternating, from element `first` of each on. */
 INLINE vector interleave_elements(vector a, vector b, const int first) {
     bits from;
     UNROLL
@@ -29,7 +29,7 @@ INLINE vector interleave_elements(vector a, vector b, const int first) {
     return shuffle(a, b, from);
 }
 
-/* p[0] and p[1] in turn. */
+/* p[0] and p[1], alternating over the lanes. */
 INLINE vector broadcast_pair(const real *p) {
 #if REAL_BYTES == 4
     typedef int64_t both __attribute__((vector_size(LH_VECTOR_BYTES)));

@@ -90,7 +90,8 @@ INLINE void chances_of(const int N, const vector *x, vector *match, vector *miss
 
 /* ---- outwards: the chance that reaches a key ---- */
 
-/* The chance that passes a key. A chance that counts as 0 does not shrink further: see LEAST_CHANCE. */
+/* The chance that a query's search goes past a key. A chance that counts as 0 does not shrink further: see
+ * LEAST_CHANCE. */
 INLINE vector behind_key(vector chance, vector miss) { return maximum(broadcast(LEAST_CHANCE / 2), chance * miss); }
 
 /* Replaces N rows of logits, `step` rows apart, by matches; writes kept and misses. */
@@ -161,7 +162,7 @@ INLINE void pass_among(int count, real *weights, real *kept, real *passed, real 
     }
 }
 
-/* ---- across ---- */
+/* ---- the chances of the other side ---- */
 
 /* Takes lanes whose index has the bit from b, other lanes from a. */
 INLINE vector lanes_with_bit(vector a, vector b, const int bit) {

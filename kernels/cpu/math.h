@@ -100,7 +100,7 @@ INLINE vector exp_weights(int count, vector largest, real *weights) {
         store(weights + j * LANES, weight);
         sum += weight;
     }
-    return choose(largest == largest, sum, largest); /* any NaN */
+    return choose(largest == largest, sum, largest); /* NaN if any weight is NaN */
 }
 
 /* Replaces logits [count][H] of one query of H heads by the weights of exp_weights. H: a power of two, LANES at most;

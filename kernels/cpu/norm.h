@@ -156,7 +156,7 @@ INLINE void add_dropout_branch(int rows, const int C, const real *residual, cons
         store(out + i, load(residual + i) + keep_where(keep_mask(keep + i), load(branch + i) * keep_scale));
 }
 
-/* Copies rows: a gradient that is used elsewhere while the original changes. */
+/* Copies rows, for gradients that are used elsewhere while the original changes. */
 INLINE void copy_rows(int rows, const int C, const real *restrict from, real *restrict to) {
     memcpy(to, from, (size_t)(rows * C) * sizeof(real));
 }

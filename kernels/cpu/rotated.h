@@ -12,7 +12,7 @@
 #include "kernels/cpu/matmul.h"
 
 enum {
-    ROTATED_KEYS = 8, /* keys whose products are summed at once; rows and products are padded to whole */
+    ROTATED_KEYS = 8, /* keys whose products are summed at once; buffers of rows and products have a multiple of it */
     ROTATED_SIDE = LANES < 8 ? LANES : 8 /* queries whose gradients are summed at once */
 };
 

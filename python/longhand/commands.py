@@ -63,8 +63,8 @@ def plan(spec, *, set=None):
 
 
 def build(spec, *, set=None, progress=None, **flags):
-    """Writes and compiles what is out of date: a Trainer. Flags: out, levels ("best": for this machine alone, which
-    compiles faster), target, arch, jit, cuda_root, static."""
+    """Generates and compiles the files that are out of date and returns a Trainer. Flags: out, levels ("best": for
+    this machine alone, which compiles faster), target, arch, jit, cuda_root, static."""
     specs.check(spec, set, launcher.quiet)
     said = launcher.call(["build", specs.word(spec), *specs.sets(set), *_flags(flags)], progress)
     return Trainer(said[:said.rindex("/trainer: ")] + "/trainer")
@@ -76,7 +76,8 @@ def _states(folder):
 
 
 def train(spec, *, set=None, target=None, arch=None, jit=False, cuda_root=None, progress=None, **flags):
-    """Builds where needed, trains and evaluates: the Runs that it worked on, one for each seed and learning rate.
+    """Builds a trainer if it is out of date, trains and evaluates; returns the Runs, one for each seed and learning
+    rate.
     Flags: those of `trainer train`: steps, seed, seeds, learning_rate, out, resume, overwrite, threads, device, ...
 
     Ctrl-C makes the trainer write a checkpoint, and is raised again once it has; the same call with resume=True goes on
@@ -132,7 +133,8 @@ class Report:
 
 
 def report(root, *, study=None, scale=None, out=None, progress=None):
-    """Tables and curves of a folder of runs: a Report. A warning lists what could not be read or drawn."""
+    """Makes tables and curves of a folder of runs; returns a Report. A warning lists files that could not be read or
+    drawn."""
     words = ["report", root, *_flags({"study": study and specs.word(study), "scale": scale, "out": out})]
     try:
         return Report(launcher.call(words, progress))

@@ -6,7 +6,7 @@ class LonghandError(Exception):
 
 
 class LonghandWarning(UserWarning):
-    """Something was left out, and the call continues."""
+    """A part of the result was left out, and the call continues."""
 
 
 class CommandError(LonghandError):

@@ -16,9 +16,9 @@ from .files import make_folder
 from .reading import place_of, runs
 
 WRITERS = ("tensorboardX", "torch.utils.tensorboard")
-# Fields of a line that are no measures.
+# Fields of a line that are not measures.
 OF_STEPS = ("step", "by", "examples", "of", "batch", "draws", "counted", "seconds", "epoch")
-PLAIN = dict.fromkeys([*range(32), *range(127, 160)], " ")  # characters of files that would control a terminal
+PLAIN = dict.fromkeys([*range(32), *range(127, 160)], " ")  # control characters, which a terminal obeys
 
 
 def _writer():
@@ -60,7 +60,7 @@ def _write_run(run, metrics, evaluations, writer):
                 during.setdefault(key, []).append(value)
             elif len(by) == 1 and name != "seed" and "seed" not in line:
                 (axis, at), = by.items()
-                if math.floor(at) == at:  # an event has a whole step
+                if math.floor(at) == at:  # TensorBoard needs whole steps
                     writer.add_scalar(f"{line['split']}_by_{axis}/{name}", value, int(at))
     for (name, step), values in during.items():
         writer.add_scalar(name, statistics.fmean(values), step)
@@ -103,7 +103,7 @@ def main(words):
             return 4
     left_out = [warning for warning in told if issubclass(warning.category, LonghandWarning)]
     for warning in told:
-        if warning.category is UserWarning or warning in left_out:  # torn lines and runs; not libraries
+        if warning.category is UserWarning or warning in left_out:  # this package's warnings
             print(f"longhand export tensorboard: {warning.message}".translate(PLAIN), file=sys.stderr)
     print(f"{words[1]}: events of {count} {'run' if count == 1 else 'runs'}; tensorboard --logdir {words[1]}")
     return 1 if left_out else 0

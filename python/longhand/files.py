@@ -10,7 +10,7 @@ import warnings
 
 from .errors import LonghandError
 
-# Bytes, as lab/study/read/run_shapes.lua has them.
+# Largest sizes in bytes, equal to those of lab/study/read/run_shapes.lua.
 LARGEST = {"run.json": 4 << 20, "eval.jsonl": 256 << 20, "metrics.jsonl": 256 << 20}
 LONGEST_LINE = 65536
 
@@ -55,7 +55,7 @@ def _numbers(value):
     return isinstance(value, dict) and all(map(_number, value.values()))
 
 
-# Types of the used fields of lines. Other fields may hold anything.
+# Types of the fields that are read. Other fields may have any type.
 FIELDS = {"step": (_is(int), "a whole number"), "split": (_is(str), "a text"), "set": (_is(str), "a text"),
           "decoding": (_is(str), "a text"), "by": (_numbers, "numbers by name"), "beyond": (_texts, "a list of texts"),
           "novel": (_is(bool), "true or false"), "seed": (_is(int), "a whole number"), "seconds": (_number, "a number")}
@@ -99,7 +99,7 @@ def read_lines(path, largest=None, longest=-1, problem_of=lambda value: None):
 
 
 def read_run_lines(folder, name):
-    """The lines of a run's file of that name; none where it is not there."""
+    """The lines of a run's file of that name; none if the file is missing."""
     path = os.path.join(folder, name)
     return read_lines(path, LARGEST[name], LONGEST_LINE, _problem) if os.path.lexists(path) else []
 
@@ -114,7 +114,8 @@ def read_json(path):
 
 
 def make_folder(root, *below):
-    """A folder below another, which its user has named; a LonghandError where a link there leads elsewhere."""
+    """The path of a folder below another one that the user has named; raises a LonghandError if a link leads
+    elsewhere."""
     folder = pathlib.Path(root)
     folder.mkdir(parents=True, exist_ok=True)
     for name in below:

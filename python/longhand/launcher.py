@@ -44,7 +44,7 @@ def root():
 
 
 def show(line):
-    """Prints a line of progress to stderr: the default."""
+    """Prints a line of progress to stderr; the default of `progress`."""
     print(line, file=sys.stderr, flush=True)
 
 
@@ -60,9 +60,9 @@ def _pass_on(process, progress, last):
 
 
 def _end(process, progress, last):
-    """Ends a command as Ctrl-C on a terminal would, and waits for it, so that a trainer can write its checkpoint. Once
-    more Ctrl-C ends a trainer at once. Where SIGINT is ignored, as in a job of a shell's background, commands have that
-    from us: SIGTERM does the same."""
+    """Sends SIGINT to a command, as Ctrl-C on a terminal would, and waits for it, so that a trainer can write its
+    checkpoint. A second Ctrl-C ends a trainer at once. Where SIGINT is ignored, as in background jobs of a shell,
+    commands get SIGTERM, which has the same effect."""
     ending = signal.SIGTERM if signal.getsignal(signal.SIGINT) == signal.SIG_IGN else signal.SIGINT
     while True:
         try:
@@ -77,7 +77,7 @@ def _end(process, progress, last):
 
 
 def _start(command, output):
-    """Starts a command in a new session: Ctrl-C reaches it once, through us."""
+    """Starts a command in a new session, so that Ctrl-C reaches it once, from this process."""
     try:
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE,
                                 start_new_session=True, encoding="utf-8", errors="replace")
@@ -93,9 +93,9 @@ def call(words, progress=None):
 
 
 def run(words, progress=None):
-    """Runs a command and returns what it printed. progress takes each line of its stderr, as it comes; unless given,
-    they go to our own. Ctrl-C, or an exception of progress, ends the command, waits for it and goes on as the exception
-    that it is. A command that fails raises a CommandError."""
+    """Runs a command and returns its standard output. progress receives each line of its stderr as it comes; by
+    default lines go to this process's stderr. Ctrl-C, or an exception of progress, ends the command, waits for it
+    and is raised again. A command that fails raises a CommandError."""
     command = [os.fspath(word) if isinstance(word, os.PathLike) else str(word) for word in words]
     last = collections.deque(maxlen=LAST_LINES)
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output, _start(command, output) as process:

@@ -30,7 +30,7 @@ def number(n):
     if not math.isfinite(n):
         raise LonghandError(f"{n}: expected a finite number")
     if n == 0:
-        return repr(n)[:-2] if math.copysign(1, n) > 0 else repr(n)  # Lua's -0 is 0
+        return repr(n)[:-2] if math.copysign(1, n) > 0 else repr(n)  # Lua would read -0 as the integer 0
     return re.sub(r"\.0$", "", re.sub(r"e([+-])0*(?=\d)", lambda e: "e" + e[1].replace("+", ""), repr(n)))
 
 

@@ -106,7 +106,7 @@ class Run:
         return isinstance(model, dict) and model.get("kind", "encoder") != "encoder"
 
     def _decoding(self, lines):
-        """The decoding whose lines count; None for models that are not generative."""
+        """The decoding whose lines are used; None for models that are not generative."""
         if not self.generative:
             return None
         wanted = (self.spec.get("eval") or {}).get("decoding") or "greedy"
@@ -117,7 +117,7 @@ class Run:
         trained = None if self.info.get("data") else _training_lengths(self.spec)
         if not trained:
             return lines
-        longest = max(trained) if isinstance(trained, list) else trained[-1]  # a range may be one of any length
+        longest = max(trained) if isinstance(trained, list) else trained[-1]  # a range may consist of a single length
         for line in lines:
             length = (line.get("by") or {}).get("length")
             if line.get("split") in ("train", "test") and isinstance(length, int):
@@ -256,7 +256,7 @@ def runs(root, study=None, scale=None):
         warnings.warn(f"{why}; skipped", LonghandWarning, stacklevel=3)
 
     for folder, folders, files in os.walk(root, onerror=lambda error: skip(error.filename, str(error))):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))  # .attempts of a cluster's tasks
+        folders[:] = sorted(name for name in folders if not name.startswith("."))  # skips .attempts of clusters
         if "run.json" in files:
             try:
                 found.append(Run(folder))
@@ -266,7 +266,7 @@ def runs(root, study=None, scale=None):
 
 
 def _numbers(names):
-    """Names of an axis' values as numbers, if all of them are numbers in their usual form."""
+    """Names of an axis' values as numbers, if every name is a number in its usual form."""
     for kind, text in (int, str), (float, "{:.14g}".format):
         try:
             numbers = [kind(name) for name in names]
@@ -285,7 +285,7 @@ def _of_study(found, root, study, scale):
         try:
             launcher.call([*words, "--out", folder], launcher.quiet)
         except InputError as error:
-            if not os.path.exists(path):  # else some of the runs are damaged, as we have found as well
+            if not os.path.exists(path):  # otherwise some runs are damaged, and the caller knows them already
                 raise
             warnings.warn(str(error), LonghandWarning, stacklevel=4)
         with open(path, encoding="utf-8", newline="") as file:
@@ -313,9 +313,9 @@ def _front(run):
 
 
 def rows(of, what="evaluations"):
-    """Flat dicts for a table, one per run and line of its evaluations or metrics: id, digest, task, encoding, axes of
-    the study, seed, learning_rate (of the run), then what the line has, `by` taken apart ("length": 41). A run without
-    lines has none; one whose lines are damaged is left out with a warning."""
+    """Flat dicts for a table, one per run and line of its evaluations or metrics: id, digest, task, encoding, axes
+    of the study, seed, learning_rate (of the run), then the fields of the line, with `by` split into its axes
+    ("length": 41). A run without lines has no row; a run with damaged lines is left out with a warning."""
     if what not in ("evaluations", "metrics"):
         raise ValueError(f"{what!r}: expected 'evaluations' or 'metrics'")
     out = Rows()

@@ -11,7 +11,7 @@ from .lua import Table
 
 
 class File:
-    """A table that is stored as a Lua file: the common base of Spec and Study."""
+    """The common base of Spec and Study: a table that is stored as a Lua file."""
 
     kind = "file"
 
@@ -73,7 +73,7 @@ SECTIONS = {"task": "kind", "encoding": "use", "model": "use", "train": "use", "
 
 
 def _fragment(field, given):
-    """A fragment of a spec that sets a field; a text for a whole section is the preset of that name."""
+    """A fragment of a spec that sets one field; a string as a whole section names a preset."""
     if field in SECTIONS and isinstance(given, str):
         given = {SECTIONS[field]: given}
     for name in reversed(field.split(".")):
@@ -98,7 +98,7 @@ def _axis(name, values):
 
 
 def _seeds(given):
-    """A study's seeds, which are the first and the last: a list of others would mean what it does not say."""
+    """Checks that seeds are a first and a last seed, since a study's file has no list of single seeds."""
     if hasattr(given, "tolist"):
         given = given.tolist()
     if isinstance(given, (list, tuple)) and given and all(isinstance(seed, int) for seed in given):
@@ -138,13 +138,13 @@ class Study(File):
 
 
 def word(spec):
-    """A spec or a study as a word of a command line: one of Python writes its file; all else is a path, an id or
-    STUDY:CELL."""
+    """A spec or a study as an argument of a command: an object of Python writes its file; any other value is a path,
+    an id or STUDY:CELL."""
     return spec.write() if isinstance(spec, File) else os.fspath(spec)
 
 
 def sets(given):
-    """Words of a command line for settings of one call, {"train.steps": 5}."""
+    """Arguments of a command that set fields for one call, {"train.steps": 5}."""
     if given is not None and not isinstance(given, dict):
         raise LonghandError(f'set: {given!r} is a {type(given).__name__}; expected a dict: {{"train.steps": 5}}')
     return [w for path, new in (given or {}).items() for w in ("--set", f"{path}={lua.value(new, path)}")]
@@ -165,7 +165,7 @@ def check(spec, set=None, progress=None):
     except InputError as error:
         try:
             errors = json.loads(error.output)["errors"]
-        except (ValueError, KeyError):  # not what check prints
+        except (ValueError, KeyError):  # the output is not that of `longhand check`
             errors = None
         if not errors:
             raise

@@ -23,7 +23,7 @@ except ImportError:
 # safetensors type -> (format of the struct module, bytes of one element).
 TYPES = {"F32": ("f", 4), "F64": ("d", 8), "I8": ("b", 1), "U8": ("B", 1), "I16": ("h", 2), "U16": ("H", 2),
          "I32": ("i", 4), "U32": ("I", 4), "I64": ("q", 8), "U64": ("Q", 8), "BOOL": ("?", 1)}
-LARGEST_HEADER = 100_000_000  # bytes, as the format has it
+LARGEST_HEADER = 100_000_000  # bytes, the limit of the safetensors format
 MOST_DIMENSIONS = 64
 
 
@@ -43,7 +43,7 @@ class Tensors(Mapping):
                 raise LonghandError(f"{self.path}: {size} bytes; a safetensors file has at least 8")
             try:
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            except OSError as error:  # no memory for it, or a file system that maps no files
+            except OSError as error:  # too little memory, or a file system without mmap
                 raise LonghandError(f"{self.path}: cannot map its {size} bytes into memory: {error.strerror}") from None
         length, = struct.unpack_from("<Q", self._map)
         if length > min(LARGEST_HEADER, size - 8):
@@ -71,7 +71,7 @@ class Tensors(Mapping):
         return header
 
     def _check(self, name):
-        """The last byte of a tensor, after a check of its entry."""
+        """Checks the entry of a tensor; returns the end of its bytes."""
         try:
             entry = self._entries[name]
             kind, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
@@ -101,7 +101,7 @@ class Tensors(Mapping):
         if sys.byteorder == "big" and size > 1:
             values = struct.unpack(f"<{(end - begin) // size}{kind}", data)
             data = memoryview(struct.pack(f"{len(values)}{kind}", *values))
-        return data.cast(kind, entry["shape"]) if end > begin else data.cast(kind)  # it knows no shape with a 0 in it
+        return data.cast(kind, entry["shape"]) if end > begin else data.cast(kind)  # no cast to a size of 0
 
     def __iter__(self):
         return iter(self._entries)
@@ -131,8 +131,8 @@ class Tensors(Mapping):
 
 
 class Trace(Tensors):
-    """A file of `trainer trace`; docs/trace.md says what its tensors hold. length is the task length; outputs tells
-    apart what was traced for several numbers of outputs, else leave it out."""
+    """A file of `trainer trace`; docs/trace.md describes its tensors. length is the task length; outputs selects a
+    number of output tokens if the file has traces with several such numbers."""
 
     def lengths(self):
         """Traced task lengths, ascending."""
@@ -162,7 +162,7 @@ class Trace(Tensors):
         return name, "tokens" if "tokens" in (name, site) else "activations"
 
     def _at(self, length, site, kind, outputs):
-        """A tensor by its site, or by its number among the sites of its kind."""
+        """A tensor by the name of its site, or by the site's number among those of its kind."""
         if isinstance(site, int):
             sites = self.sites(length, kind, outputs)
             if not 0 <= site < len(sites):
@@ -171,12 +171,12 @@ class Trace(Tensors):
         return self._named(length, outputs, site if kind == "activations" else f"{site}.{kind}")
 
     def tokens(self, length, outputs=None, stream=None):
-        """Tokens that the model read, [examples][T]; `stream` names one of several streams. A stream of decoded answers
-        has [draws] in front where the trace has several draws."""
+        """The input tokens, [examples][T]; `stream` names one of several streams. A stream of decoded answers has
+        [draws] in front if the trace has several draws."""
         return self._named(length, outputs, "tokens" if stream is None else f"tokens.{stream}")
 
     def answers(self, length, outputs=None):
-        """Answers of the model to given inputs, [examples][outputs], -1 behind the end symbol; with several draws,
+        """The model's answers, [examples][outputs], with -1 after the end symbol; a trace with several draws has
         [draws] in front."""
         return self._named(length, outputs, "answers")
 

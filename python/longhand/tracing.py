@@ -14,7 +14,7 @@ from . import launcher
 from .errors import LonghandError
 from .literals import WIDTH, is_name, literal
 
-SUM, PRODUCT, UNARY, POWER, PRIMARY = 10, 11, 12, 14, 20  # how tightly Lua's operators bind
+SUM, PRODUCT, UNARY, POWER, PRIMARY = 10, 11, 12, 14, 20  # Lua's operator precedences
 LONGEST = 96  # columns of a formula's line
 LEVELS = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT, "^": POWER}
 
@@ -52,7 +52,7 @@ class Traced:
     """
 
     __slots__ = ("kind", "word", "parts")
-    __array_ufunc__ = None  # numpy's numbers leave operators to us
+    __array_ufunc__ = None  # makes numpy numbers use the operators of this class
 
     def __init__(self, kind, word, parts):
         self.kind, self.word = kind, word
@@ -133,7 +133,7 @@ def _parameter(f, otherwise):
 def _expect_one_argument(f, argument):
     try:
         signature = inspect.signature(f)
-    except ValueError:  # some that are written in C do not say
+    except ValueError:  # some functions that are written in C have no signature
         return
     try:
         signature.bind(argument)
@@ -275,7 +275,7 @@ class Writer:
         level = LEVELS[node.word]
         if level == POWER:
             return f"{self.text(node.parts[0], POWER + 1)} ^ {self.text(node.parts[1], UNARY)}", POWER
-        chain = [node]  # operators that bind as tightly, from the right: it may be as long as the formula
+        chain = [node]  # the operators of this precedence, without recursion
         while self._goes_on(chain[-1].parts[0], level):
             chain.append(chain[-1].parts[0])
         pieces = [self.text(chain[-1].parts[0], level)]

@@ -1,19 +1,19 @@
 #!/bin/sh
-# Finds the CUDA toolkit that compiles device code for a build, and settles for which architectures.
+# Finds the CUDA toolkit that compiles device code for a build, and determines the architectures.
 #
 #     sh runtime/cuda/toolkit.sh [--root DIR] [--arch LIST] [--least NN] [--kind nvcc|nvrtc] [--build DIR]
 #
-# Prints one line: the compiler's kind (nvcc or nvrtc), version and path, then what to compile: sm_80 sm_90 compute_80
+# Prints one line: the compiler's kind (nvcc or nvrtc), version and path, then the targets: sm_80 sm_90 compute_80
 # compute_90.
-# nvcc is taken where it works, else NVRTC, the toolkit's compiler as a library, through a program that make builds.
+# Uses nvcc if it works, otherwise NVRTC, the toolkit's compiler as a library, through a program that make builds.
 # --root DIR    the toolkit's folder and no other; without it that in LONGHAND_CUDA_ROOT; without that the usual ones
 # --arch LIST   sm_80,sm_90a,...; native: the GPUs of this machine; all: whatever the compiler knows; default: one of
 #               each class of GPUs; here: native where there are GPUs, else the default. The intermediate forms of the
 #               lowest and the highest one go with them, for GPUs between them and for those that come later.
-# --least NN    what the device code needs at least: 75, 80
+# least compute capability that the device code requires: 75, 80
 # --kind KIND   the one compiler and not the other
 # --build DIR   where that program goes: the Makefile's BUILD; default: build
-# Exit status 4 with what is wrong, what was looked for and what helps on standard error.
+# Exit status 4, with the problem, the searched places and a remedy on standard error.
 
 CLASSES="75 80 86 89 90 100 120"
 
@@ -42,7 +42,7 @@ program=$build/host/device_compiler
 work=$(mktemp -d) || exit 4
 trap 'rm -rf "$work"' EXIT
 
-# The folders of toolkits, best first, one a line.
+# Prints the folders of toolkits, best first, one per line.
 roots() {
     if [ -n "$root" ]; then
         echo "$root"
@@ -52,7 +52,7 @@ roots() {
     printf '%s\n' "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /opt/cuda /usr/lib/nvidia-cuda-toolkit | grep .
 }
 
-# nvcc needs a C++ compiler that it likes: whether it works is tried.
+# Tests whether nvcc works: it needs a C++ compiler that it supports.
 try_nvcc() {
     [ "$wanted_kind" != nvrtc ] && [ -x "$1" ] || return 1
     if ! : >"$work/empty.cu" || ! "$1" -cubin -o "$work/empty.cubin" "$work/empty.cu" >"$work/log" 2>&1; then
@@ -82,7 +82,7 @@ try_nvrtc() {
     read -r version known <"$work/abilities"
 }
 
-# Libraries of NVRTC in the toolkits' folders, then those that the loader knows.
+# Prints libraries of NVRTC: those in the toolkits' folders, then those that the loader finds.
 libraries() {
     echo "$toolkits" | while read -r folder; do
         for name in libnvrtc.so.13 libnvrtc.so.12 libnvrtc.so.11.2 libnvrtc.so; do
@@ -112,7 +112,7 @@ END
         "  hint: no GPU is needed to install it: https://developer.nvidia.com/cuda-downloads"
 }
 
-# Whether the compiler makes code for an architecture that its list leaves out: sm_90a, sm_100f.
+# Whether the compiler supports an architecture that its list leaves out: sm_90a, sm_100f.
 compiles_for() {
     case $kind in
         nvcc) "$compiler" --dryrun -cubin "-arch=$1" -o "$work/empty.cubin" "$work/empty.cu" >/dev/null 2>&1 ;;
@@ -131,7 +131,7 @@ default_list() {
     done
 }
 
-# Prints "sm_80 ... compute_80 compute_90" for the wanted architectures, or says which of them cannot be had.
+# Prints "sm_80 ... compute_80 compute_90" for the requested architectures, or reports those that the compiler lacks.
 settle() {
     lowest=0 highest=0
     for architecture in $wanted; do

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Fetches what a release carries of others into a folder: the sources of jansson and luafilesystem, Lua's headers,
+# Fetches the third-party code of a release into a folder: the sources of jansson and luafilesystem, Lua's headers,
 # argparse and dkjson, each with its licence and its version.
 #
 #     sh third_party.sh FOLDER
 #
-# They are those of the distribution (Debian or a relative of it), whose signatures apt checks: upstream's sources where
-# something is compiled, the package where it is Lua. Nothing is installed. The folder takes its name when it is whole.
-# Exit code 4 where something cannot be had.
+# They come from the distribution (Debian or a derivative), whose signatures apt checks: upstream's sources of code that
+# is compiled, the package of code in Lua. Nothing is installed. The folder gets its name when it is complete. Exit code
+# 4 if a part cannot be fetched.
 set -u
 export LC_ALL=C
 case $1 in /*) into=$1 ;; *) into=$PWD/$1 ;; esac
@@ -27,7 +27,7 @@ fetch() {
     }
 }
 
-# The distribution's own repositories as this machine has them, with their sources.
+# Copies the distribution's package sources of this machine, with entries for source code.
 repositories() {
     for origin in Debian Ubuntu; do
         for kind in deb deb-src; do
@@ -37,7 +37,7 @@ repositories() {
     done 2>/dev/null | sort -u
 }
 
-# Upstream's sources: package. The folder with them is the one to work in.
+# Fetches upstream's sources of a package and prints their folder.
 source_of() {
     mkdir "$work/$1" "$work/$1.tar" && cd "$work/$1.tar" && fetch source --download-only --tar-only "$1" >/dev/null &&
         tar -xf "$1"_*.orig.tar.* -C "$work/$1" --strip-components=1 || fail "$1: its sources cannot be unpacked"
@@ -47,7 +47,7 @@ source_of() {
     cd "$work/$1" || exit 4
 }
 
-# The files of a package, likewise.
+# Fetches a package and prints the folder with its files.
 package_of() {
     mkdir "$work/$1" "$work/$1.deb" && cd "$work/$1.deb" && fetch download "$1" >/dev/null &&
         dpkg-deb -x "$1"_*.deb "$work/$1" || fail "$1: the package cannot be unpacked"
@@ -57,7 +57,7 @@ package_of() {
     cd "$work/$1" || exit 4
 }
 
-# Copies files of the folder into one of the release, and lists it: name, folder, licence, files.
+# Copies files of the folder into one of the release and adds them to its list: name, folder, licence, files.
 carry() {
     name=$1 folder=$2 licence=$3
     shift 3
@@ -65,7 +65,7 @@ carry() {
     printf '| %s | %s | %s | %s |\n' "$name" "$version" "$folder" "$licence" >>"$work/whole/README.md"
 }
 
-# Values that jansson's own configure finds where compilers are GNU's or LLVM's and the system has POSIX.
+# Sets values that jansson's configure finds with compilers of GNU or LLVM on a POSIX system.
 configure_jansson() {
     sed -e 's/@json_inline@/inline/' -e 's/@json_have_[a-z_]*@/1/' "$work/jansson/src/jansson_config.h.in" \
         >"$work/whole/jansson/jansson_config.h" || exit 4

@@ -7,7 +7,7 @@ return {
   cpus      = 16,                  -- cores of a task; as many runs of a cell train side by side, one thread each
   memory    = "16G",
   levels    = { "x86-64-v3" },     -- AVX2; use AVX-512, "x86-64-v4", if all nodes have it: runs keep their level
-  max_tasks = 200,                 -- tasks of an array at most, so that other users get their turn
-  -- options  = { "--constraint=milan" },  -- anything else that sbatch takes
+  max_tasks = 200,                 -- largest number of tasks in an array, so that other users get their turn
+  -- further options of sbatch
   -- prologue = { "module load gcc/12" },  -- shell lines before a task begins
 }

@@ -5,9 +5,9 @@ return {
   qos           = "normal",
   time          = "1-00:00:00",           -- days-hours:minutes:seconds
   gpus          = 1,                      -- a trainer computes on one GPU
-  architectures = { "sm_80", "sm_90" },   -- of the site's GPUs: A100, H100
-  levels        = { "x86-64-v3" },        -- of the nodes' processors, which make the batches
-  cpus          = 8,                      -- threads that make batches
+  architectures = { "sm_80", "sm_90" },   -- the GPUs of the site: A100, H100
+  levels        = { "x86-64-v3" },        -- the processors of the nodes, which prepare the batches
+  cpus          = 8,                      -- threads that prepare batches
   memory        = "32G",
   replicas      = 32,                     -- runs of a cell that train side by side on the GPU
   prologue      = { "module load cuda/12" },

@@ -9,7 +9,7 @@ local teacher, student, alone = { role = { "teacher" } }, { role = { "student" }
 
 local function base_of(base) return { task = { options = { base = base } } } end
 
--- Configuration `use` with windows of width w.
+-- The configuration named `use`, with windows of width w.
 local function window(use, w)
   return { encoding = { use = use, decoder = { mask = { left = w } }, cross = { mask = { width = w } } } }
 end
@@ -36,7 +36,7 @@ return {
     { name = "factor", values = {
       { name = "base", spec = {}, with = pair },
       { name = "encoding", spec = {}, with = student }, -- the student has the encoding of the teacher
-      { name = "tuned", spec = {}, with = student }, -- the same, from the teacher's parameters
+      { name = "tuned", spec = {}, with = student }, -- the student has the teacher's encoding and parameters
       { name = "frame-50", with = teacher, spec = { task = { options = { width = 50 } },
         eval = { by = { digits = { 1, 49 } } } } },
       { name = "frame-200", with = student, spec = { task = { options = { width = 200 } },

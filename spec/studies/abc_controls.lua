@@ -3,7 +3,7 @@
 --
 -- Three teachers, three students of each for every bias made from it, three runs of every cell without a teacher. All
 -- cells but the teachers train for the same steps.
-local few = { epochs = 4 } -- of all cells but the teachers, at every scale
+local few = { epochs = 4 } -- for all cells but the teachers, at every scale
 
 return {
   title = "Calibrated biases and controls",

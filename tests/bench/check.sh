@@ -1,20 +1,21 @@
 #!/bin/sh
-# make bench-check: has a generated step become slower?
+# make bench-check: measures whether a generated step has become slower.
 #
 #     sh tests/bench/check.sh [--record]     (through make, which builds build/bench/<spec>/check first)
 #
-# Instructions of one step of few sequences, counted by valgrind at x86-64-v3 (it does not know AVX-512), against
-# instructions.txt. They are the same on every machine for one compiler, whatever else runs there. TOLERANCE is for what
-# is not ours: other builds of the same compiler and of the C library.
-# Time of a step against the step by hand (step.c), both compiled alike, in turn. TIME_BOUND is generous: measured ratios
-# are near 0.9 (training) and 0.75 (evaluation), and a busy neighbour moves a median of nine by some 10%.
+# Counts the instructions of one step of few sequences by valgrind at x86-64-v3 (it does not support AVX-512), and
+# compares them with instructions.txt. For one compiler they are the same on every machine under any load. TOLERANCE
+# covers other builds of the same compiler and of the C library.
+# Compares the time of a step with that of a hand-written step (step.c), both compiled with the same flags, in turn.
+# TIME_BOUND is generous: measured ratios are near 0.9 (training) and 0.75 (evaluation), and other load moves a median
+# of nine by some 10%.
 # Lines: "ok NAME", "not ok NAME: why", "skip NAME: why", and the table. --record writes instructions.txt instead.
 TOLERANCE=2 # percent
 TIME_BOUND=1.25
 TABLE=tests/bench/instructions.txt
 compiler=${COMPILER:?through make bench-check}
 
-# Counted measurements: spec, length of inputs, mode, sequences. The longest first, since two are counted side by side.
+# Counted measurements: spec, length of inputs, mode, sequences. The longest come first, since two run at a time.
 COUNTED='bench_long 500 eval 1
 parity_check_sinusoid 20 train 2
 parity_check_sinusoid 20 eval 2
@@ -26,25 +27,25 @@ bench_decoder 40 train 1
 bench_decoder 40 eval 1
 bench_encoder_decoder 40 train 1
 bench_encoder_decoder 40 eval 1'
-TIMED='parity_check_sinusoid 20' # the length that the step by hand has
+TIMED='parity_check_sinusoid 20' # the length of the hand-written step
 
-unset LONGHAND_ISA # what is measured has one level
+unset LONGHAND_ISA # the measured programs have one level
 cd -- "$(dirname -- "$0")/../.." || exit 4
 counts=build/bench/counts
 
-# Arguments: a line of COUNTED. Writes the instructions inside the engine's step or evaluation: start-up is outside.
+# Counts the instructions inside the engine's step or evaluation, without start-up: a line of COUNTED.
 count() {
     case $3 in train) inside=lh_cpu_engine_step ;; *) inside=lh_cpu_evaluate ;; esac
     valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=$inside "build/bench/$1/check" \
         steps "$3" "$2" "$4" 2>&1 | sed -n 's/.*Collected : \([0-9]*\).*/\1/p' >"$counts/$1.$3"
 }
 
-# Two lines at a time; xargs has no functions, so that it calls this script.
+# Counts two lines at a time; xargs cannot call functions, so it calls this script.
 count_all() {
     echo "$COUNTED" | xargs -P 2 -L 1 sh tests/bench/check.sh --count
 }
 
-# each_counted COMMAND...: with the words of every line behind it.
+# each_counted COMMAND...: runs the command with the words of every line as its last arguments.
 each_counted() {
     while read -r line; do
         # shellcheck disable=SC2086

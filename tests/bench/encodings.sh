@@ -1,9 +1,9 @@
-# Step time of every encoding over that of none: sh tests/bench/encodings.sh [ROUNDS [SECONDS [NAMES]]]
+# Measures step times of every encoding relative to none: sh tests/bench/encodings.sh [ROUNDS [SECONDS [NAMES]]]
 #
-# NAMES: of the table, "sinusoid relative apart_relative"; all unless given.
-# The base model on parity_check, T = 21 and 80, all threads. In each round every trainer runs in turn; a ratio is of
-# times in one round, and the table has their medians: training at 21 and 80, forward only at 21 and 80. Not a test:
-# neighbours on the machine move single ratios by tenths.
+# NAMES: rows of the table, "sinusoid relative apart_relative"; default: all. The base model runs on parity_check, T =
+# 21 and 80, with all threads. In each round every trainer runs in turn; a ratio compares times of one round, and the
+# table has the medians: training at 21 and 80, forward only at 21 and 80. Not a test: other load moves single ratios by
+# tenths.
 
 cd -- "$(dirname -- "$0")/../.." || exit 4
 rounds=${1:-5} seconds=${2:-0.5} only=${3:-}
@@ -14,7 +14,7 @@ PRESETS=$(cd spec/encodings && ls *.lua | sed 's/\.lua$//' | grep -v '^none$\|^l
 RANDOM_FORMS="rope relative shaw alibi alibi_learned t5 kerple_log"
 DIFFERENCES="relative alibi_learned"
 
-# A name and the encoding's table; names gets those that are meant.
+# Builds the trainer of an encoding: its name and its table. Adds it to names if it is selected.
 build_one() {
     case " none $only " in *" $1 "*) ;; *) [ -z "$only" ] || return 0 ;; esac
     echo "return { task = { kind = \"parity_check\" }, encoding = $2, model = { use = \"ruoss_encoder\" },
@@ -50,7 +50,7 @@ while [ "$round" -lt "$rounds" ]; do
     echo "round $round of $rounds" >&2
 done
 
-# round name mode tokens rate -> medians of none's rate over this one's, by name.
+# Input: round name mode tokens rate. Output: medians of none's rate over this one's, by name.
 awk '
 { rate[$1, $2, $3, $4] = $5; if (!($2 in seen)) { seen[$2] = 1; order[++count] = $2 }; rounds = $1 + 1 }
 function median(name, mode, tokens,    n, i, j, t, list) {

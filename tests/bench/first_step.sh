@@ -1,11 +1,11 @@
 #!/bin/sh
-# From spec to first step: what `./longhand train SPEC -- --steps 1 --no-eval` takes where nothing is built, where the
-# runtime is, and where the trainer is but for its defaults (--set train.learning_rate).
+# Measures the time from spec to first step, of `./longhand train SPEC -- --steps 1 --no-eval`: with nothing built, with
+# the runtime built, and with a trainer whose defaults differ (--set train.learning_rate).
 #
 #     sh tests/bench/first_step.sh [--rounds N] [SPEC]
 #
 # Prints a row for each: seconds by the clock and of processor time (user and system, all processes), medians of N
-# rounds (5) in which the three take turns. Everything is built in a copy.
+# rounds (5) in which the three alternate. Everything is built in a copy.
 set -u
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd -P) || exit 4
 rounds=5 spec=bucket_sort_sinusoid
@@ -24,7 +24,7 @@ trap 'exit 130' INT TERM
 cd "$root" && cp -R Makefile cuda.mk VERSION longhand generator include kernels runtime templates spec "$work" &&
     cd "$work" && : >times || exit 4
 
-# measure CASE FLAG...: one line "CASE seconds processor-seconds" more in times.
+# measure CASE FLAG...: appends one line "CASE seconds processor-seconds" to times.
 measure() {
     name=$1
     shift
@@ -33,7 +33,7 @@ measure() {
     (./longhand train "$spec" "$@" -- --steps 1 --no-eval --out runs >said 2>&1 && times >used) ||
         { cat said >&2 && exit 1; }
     ended=$(date +%s.%N)
-    # The second line of `times` is that of what the shell started: 0m1.230000s 0m0.450000s.
+    # The second line of `times` counts child processes: 0m1.230000s 0m0.450000s.
     tail -1 used | tr 'ms' '  ' | awk -v name="$name" -v wall="$began $ended" '{
         split(wall, at, " ")
         print name, at[2] - at[1], 60 * $1 + $2 + 60 * $3 + $4

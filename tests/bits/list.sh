@@ -1,10 +1,10 @@
-# Writes what the specs of this tree compute, bit by bit: sh tests/bits/list.sh OUT [ID...]
+# Writes the results of this tree's specs, bit by bit: sh tests/bits/list.sh OUT [ID...]
 #
-# OUT/<id>.cpu has, for every level that this machine runs, the checksum of each tensor after 20 steps and the evaluation
-# of those parameters; OUT/<id>.device, for a spec of tests/specs/emulated_*, those of one device step and an evaluation
-# in the emulation. Two trees whose lists are the same files train to the same bits. A list that is there is kept, so that
-# a command that was stopped goes on; nothing else is left in OUT. Without IDs: all specs of spec/runs and tests/specs
-# but HUGE, a step of which takes seconds.
+# OUT/<id>.cpu has, for every level of this machine, the checksum of each tensor after 20 steps and the evaluation of
+# those parameters; OUT/<id>.device, for a spec of tests/specs/emulated_*, those of one device step and an evaluation in
+# the emulation. Two trees with equal lists train to the same bits. Existing lists are kept, so that a stopped command
+# can continue; all other files are removed from OUT. Without IDs: all specs of spec/runs and tests/specs but HUGE, a
+# step of which takes seconds.
 
 set -u
 out=$1
@@ -19,19 +19,19 @@ spec_of() {
     done
 }
 
-# The flag for lengths; finite data has its own: TRAINER LENGTHS.
+# Prints the flag for lengths, which differs for finite data: TRAINER LENGTHS.
 lengths_of() {
     "$1" info | grep -q '^data ' || echo "--lengths $2"
 }
 
-# Levels of a trainer that this machine can run.
+# Prints the levels of a trainer that this machine can run.
 levels_of() {
     for level in $(make -s print-levels LEVELS=all); do
         LONGHAND_ISA=$level "$1" bench --seconds 0.01 $(lengths_of "$1" 1) >/dev/null 2>&1 && echo "$level"
     done
 }
 
-# Results of a trainer at a level: TRAINER LEVEL RUNS.
+# Writes the results of a trainer at a level: TRAINER LEVEL RUNS.
 at_level() {
     export LONGHAND_ISA="$2"
     "$1" train --out "$3" --steps $STEPS --seed 3 --threads 1 --no-eval >/dev/null &&
@@ -53,11 +53,11 @@ cpu_bits() {
 
 device_bits() {
     ./longhand gen "tests/specs/$1.lua" --out "build/tests/specs/$1" >/dev/null &&
-        flock "$out" make -s LEVELS=best "build/release/tests/emulation/test_model.$1" && # they share a library
+        flock "$out" make -s LEVELS=best "build/release/tests/emulation/test_model.$1" && # builds share a library
         LONGHAND_BITS=1 "build/release/tests/emulation/test_model.$1" 2>&1 | grep '^bits '
 }
 
-# list NAME COMMAND: its output becomes $out/NAME, whole or not at all.
+# list NAME COMMAND: writes the output of a command to $out/NAME, complete or not at all.
 list() {
     [ -f "$out/$1" ] && return
     name=$1

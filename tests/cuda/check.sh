@@ -1,18 +1,19 @@
 #!/bin/sh
-# make cuda-check, cuda-all and cuda-record: device code compiles, and fits as it did. Needs a CUDA toolkit, no GPU.
+# make cuda-check, cuda-all and cuda-record: check that device code compiles, and its resources. Needs a CUDA toolkit,
+# no GPU.
 #
 #     sh tests/cuda/check.sh [--few | --all [ARCHITECTURES] | --record]
 #
-# Compiles the showcase's device code for one architecture of each class; with --few for sm_90 alone, but that of $WIDEST,
-# which needs the most registers; with --all for every one that the toolkit
-# knows, or for those of a list (sm_80,sm_90), and with it that of the test specs and of every encoding in
-# spec/encodings, which it generates. Attention must not spill a register, anywhere. What the assembler says of each
-# kernel (registers, stack, spills, shared memory) is compared with resources.txt, the most that any architecture of a
-# class may need. A toolkit of another version than the recorded one gives other numbers: they are not compared. What the
-# runtime declares of the driver, NVRTC and cuBLASLt is compared with the toolkit's headers (driver.c, nvrtc.c,
-# cublaslt.c). What a step of the showcase issues is counted from PTX and compared with counts.txt (tests/ptx/counts.sh).
-# Lines: "ok NAME", "not ok NAME: why", "skip NAME: why". --record writes resources.txt from what nvcc and NVRTC, which
-# differ by a little, make for every architecture, and counts.txt from what NVRTC makes.
+# Compiles the showcase's device code for one architecture of each class; with --few for sm_90 alone, except that of
+# $WIDEST, which needs the most registers; with --all for every architecture of the toolkit, or for those of a list
+# (sm_80,sm_90), together with the device code of the test specs and of every encoding in spec/encodings, which it
+# generates. Attention must not spill a register for any architecture. The assembler's report on each kernel (registers,
+# stack, spills, shared memory) is compared with resources.txt, the largest values of any architecture of a class. A
+# toolkit of another version than the recorded one gives other numbers, which are not compared. The runtime's
+# declarations of the driver, NVRTC and cuBLASLt are compared with the toolkit's headers (driver.c, nvrtc.c,
+# cublaslt.c). The instructions of a step of the showcase are counted from PTX and compared with counts.txt
+# (tests/ptx/counts.sh). Lines: "ok NAME", "not ok NAME: why", "skip NAME: why". --record writes resources.txt from the
+# reports of nvcc and NVRTC, which differ a little, for every architecture, and counts.txt from NVRTC's PTX.
 TABLE=tests/cuda/resources.txt
 WIDEST=reverse_string_rand_relative
 
@@ -30,8 +31,8 @@ say() {
 
 showcase=$(ls generated/*/device.cu 2>/dev/null | sed 's|generated/\(.*\)/device.cu|\1|') specs='' texts=build/cuda/specs
 
-# generate NAME SPEC: the device code of a spec; of one in float64, which is for tests, that in float32, or in tf32 where
-# its products are cut by warp.
+# generate NAME SPEC: writes the device code of a spec; a test spec in float64 is compiled in float32, or in tf32 if its
+# products are cut by warp.
 generate() {
     specs="$specs $1"
     ./longhand gen "$2" --target cpu,cuda --out "$texts/$1" >/dev/null || exit
@@ -70,7 +71,7 @@ text_of() { ls "generated/$1/device.cu" "$texts/$1/device.cu" 2>/dev/null | head
 
 least_of() { sed -n 's/.*\.least_architecture = \([0-9]*\).*/\1/p' "$(dirname "$(text_of "$1")")/cuda.c"; }
 
-# Architectures to compile a run for, out of those in $known.
+# Prints the architectures to compile a run for, out of those in $known.
 architectures_of() {
     least=$(least_of "$1")
     for architecture in $known; do
@@ -81,8 +82,8 @@ architectures_of() {
 
 . tests/ptx/counts.sh
 
-# Compiles every run with the toolkit in $toolkit, each with its line, and leaves its rows:
-# run kernel architecture registers stack spill_stores spill_loads shared
+# Compiles every run with the toolkit in $toolkit, prints a line for each, and leaves its rows: run kernel architecture
+# registers stack spill_stores spill_loads shared
 compile_all() {
     kind=${toolkit%% *}
     folder=build/cuda/$(echo "$toolkit" | cut -d ' ' -f 1,2 | tr ' ' -)
@@ -107,8 +108,8 @@ compile_all() {
 
 rows() { awk -v run="$1" -v architecture="$2" -f tests/cuda/rows.awk; }
 
-# Functions of attention that spill, those of a family begin with its name, with their bytes; they are compiled apart from
-# the kernels that call them.
+# Prints functions of attention that spill, with their bytes. Their names begin with the name of a family; they are
+# compiled apart from the kernels that call them.
 attention_spills() {
     awk '
         /Function properties for/ { name = $NF }
@@ -120,7 +121,7 @@ attention_spills() {
         }' | tr '\n' ';'
 }
 
-# The most of each column over the architectures of a class: 75, 80 to 89, 90 and up.
+# Prints the largest value of each column over the architectures of a class: 75, 80 to 89, 90 and up.
 by_class() {
     awk '{
         number = substr($3, 4) + 0
@@ -177,14 +178,14 @@ compare() {
     done
 }
 
-# Finds the toolkit of a kind ("": any) for a list of architectures ($1): $toolkit and $known.
+# Finds the toolkit of a kind ("": any) for a list of architectures ($1) and sets $toolkit and $known.
 find_toolkit() {
     words=$(sh runtime/cuda/toolkit.sh --arch "$1" --kind "$2" 2>"$work/problem") || return 1
     toolkit=$(echo "$words" | cut -d ' ' -f 1-3)
     known=$(echo "$words" | tr ' ' '\n' | grep '^sm_')
 }
 
-# A text of this folder, with the headers beside the compiler.
+# Compiles a text of this folder with the headers of the toolkit.
 compile_with_headers() {
     ${CC:-cc} -std=gnu11 -Werror -Wcast-function-type -Iinclude -Iruntime -I. -isystem "$headers" "$@"
 }
@@ -193,7 +194,7 @@ compares_names() {
     compile_with_headers -o "$work/names" tests/cuda/driver.c runtime/base/status.c -ldl -pthread && "$work/names"
 }
 
-# check_declarations LIBRARY HEADER COMMAND...: what the runtime declares of a library against its header.
+# check_declarations LIBRARY HEADER COMMAND...: compares the runtime's declarations of a library with its header.
 check_declarations() {
     title="declarations of $1 are those of its headers"
     headers=$(dirname "$(dirname "$(echo "$toolkit" | cut -d ' ' -f 3)")")/include

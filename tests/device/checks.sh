@@ -2,11 +2,12 @@
 
 # --- checks: the CPU against the GPU ------------------------------------------------------------------------------
 
-# bounds PRECISION: of parameters after 5 steps, losses and norms of these, losses of 50 steps, losses and accuracies
-# of evaluations, logits. float32: two instruction-set levels of the CPU, which differ in rounding alone, came to 4e-4,
-# 6e-6, 7e-5, 2e-3, 5e-7, 0 and 1e-6: Adam turns the sign of a gradient near zero into a step of full size, and 50
-# steps amplify that some thousandfold. tf32 and bf16: products rounded so by hand gave 0.15 and 0.4 after 5 steps,
-# losses within 3e-4 and 1e-3. float64: float32's, 1e9 times less, with room.
+# bounds PRECISION: sets the bounds of parameters after 5 steps, of losses and norms of these steps, of losses of 50
+# steps, of losses and accuracies of evaluations, and of logits. float32: two instruction-set levels of the CPU, which
+# differ in rounding alone, gave 4e-4, 6e-6, 7e-5, 2e-3, 5e-7, 0 and 1e-6: Adam turns the sign of a gradient near zero
+# into a step of full size, and 50 steps amplify it about a thousandfold. tf32 and bf16: products that were rounded so
+# by hand gave 0.15 and 0.4 after 5 steps, and losses within 3e-4 and 1e-3. float64: the values of float32 divided by
+# 1e9, with a margin.
 bounds() {
     case $1 in
         float64) echo 1e-8 1e-11 1e-10 1e-6 1e-12 0.001 1e-12 ;;
@@ -16,7 +17,7 @@ bounds() {
     esac
 }
 
-# agree NAME CPU_NAME PRECISION: a trainer on the GPU against one on the CPU, where both must come to about the same.
+# agree NAME CPU_NAME PRECISION: compares five steps of a trainer on the GPU with those of one on the CPU.
 agree() {
     set -- "$1" "$2" $(bounds "$3")
     gpu=$1 cpu=$2
@@ -34,7 +35,7 @@ agree() {
     return $status
 }
 
-# fifty NAME CPU_NAME PRECISION: 50 steps, their losses.
+# fifty NAME CPU_NAME PRECISION: compares the losses of 50 steps.
 fifty() {
     set -- "$1" "$2" $(bounds "$3")
     train "$2" "$2.cpu50" cpu 50 --seed $seed --log-every 10 --overwrite &&
@@ -42,7 +43,7 @@ fifty() {
     compare metrics "$(one "$work/$2.cpu50" metrics.jsonl)" "$(one "$work/$1.cuda50" metrics.jsonl)" "$6" 1
 }
 
-# evaluation NAME CPU_NAME PRECISION: the GPU's checkpoint of 50 steps evaluated on both, at long sequences too.
+# evaluation NAME CPU_NAME PRECISION: evaluates the GPU's checkpoint of 50 steps on both, also on long sequences.
 evaluation() {
     set -- "$1" "$2" $(bounds "$3")
     checkpoint=$(one "$work/$1.cuda50" checkpoint.safetensors)
@@ -55,7 +56,7 @@ evaluation() {
     compare eval "$work/$1.eval.cpu/eval.jsonl" "$work/$1.eval.cuda/eval.jsonl" "$7" "$8"
 }
 
-# logits NAME ENCODING PRECISION: on the GPU, against those of the CPU that prepare.sh stored.
+# logits NAME ENCODING PRECISION: compares logits of the GPU with those of the CPU that prepare.sh stored.
 logits() {
     encoding=$2 trainer=$(trainer_of "$1") task=${1%%_*}
     set -- $(bounds "$3")
@@ -70,10 +71,10 @@ logits() {
     compare logits "$work/cpu.jsonl" "$work/cuda.jsonl" "$bound"
 }
 
-# gradients NAME: a model in float64, the device's gradients against differences of its own losses.
+# gradients NAME: compares the device's gradients of a float64 model with differences of its own losses.
 gradients() { timeout "$(at_most 60)" "$(trainer_of "$1")" gradcheck --device cuda; }
 
-# Whether a wide model finds cuBLASLt: one step. Without a library its checks are skipped by name.
+# Whether a wide model finds cuBLASLt, by one step. Without the library its checks are skipped by name.
 multiplies() {
     train "$1" try cuda 1 --seed $seed --overwrite && echo "it does" && return
     status=$?
@@ -119,7 +120,7 @@ part_checks() {
 
 # --- bits: a GPU against itself -----------------------------------------------------------------------------------
 
-# Folders of one run: FOLDER SEED.
+# Prints the folder of one run: FOLDER SEED.
 run_of() { find "$work/$1" -type d -name "lr*-seed$2" | head -n 1; }
 
 again() {
@@ -127,7 +128,7 @@ again() {
     compare bits "$(run_of bits.first 2)" "$(run_of bits.second 2)"
 }
 
-# Eight side by side, two of them as a pair, and one with the same variant: the same bits.
+# Trains eight runs side by side, two as a pair, and one with the same variant: all have the same bits.
 side_by_side() {
     train "$1" bits.eight cuda 60 --seeds 0:7 --log-every 7 --overwrite &&
         train "$1" bits.two cuda 60 --seeds 2:3 --log-every 7 --overwrite &&
@@ -137,7 +138,7 @@ side_by_side() {
         compare bits "$(run_of bits.eight 3)" "$(run_of bits.one 3)"
 }
 
-# resumed NAME STEPS: as many and as many again, against all in one piece.
+# resumed NAME STEPS: trains STEPS and STEPS more, and compares the result with that of one training.
 resumed() {
     train "$1" bits.whole cuda $((2 * $2)) --seed 4 --log-every 30 --overwrite &&
         train "$1" bits.half cuda "$2" --seed 4 --log-every 30 --overwrite &&
@@ -145,7 +146,7 @@ resumed() {
         compare bits "$(run_of bits.whole 4)" "$(run_of bits.half 4)"
 }
 
-# Killed once its first checkpoint is there, then resumed: against the run in one piece of `resumed`.
+# Kills a training after its first checkpoint, resumes it, and compares it with the uninterrupted training of `resumed`.
 killed() {
     "$(trainer_of "$1")" train --device cuda --steps 2000 --seed 4 --log-every 30 --checkpoint-every 50 --no-eval \
         --out "$work/bits.killed" 2>/dev/null &

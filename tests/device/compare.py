@@ -1,4 +1,4 @@
-"""Compares what two trainings left, a CPU's and a GPU's or two of a GPU. Python's standard library alone.
+"""Compares the files of two trainings, of a CPU and a GPU or of two GPUs. Python's standard library is enough.
 
     python compare.py parameters A B START BOUND   checkpoints: ||A - B|| over ||A - START|| is at most BOUND
     python compare.py metrics A B LOSS NORM        metrics.jsonl: relative difference of losses and gradient norms
@@ -6,7 +6,7 @@
     python compare.py logits A B BOUND             lines of predict: ||A - B|| over ||A||
     python compare.py bits A B                     two run folders: checkpoints byte for byte, metrics but for the rates
 
-Prints what it found in one line; exit status 1 where that is beyond a bound.
+Prints the differences in one line; exit status 1 if one exceeds its bound.
 """
 
 import array
@@ -17,7 +17,7 @@ import sys
 
 
 def tensors(path):
-    """name -> numbers, of a safetensors file; the optimiser's state is left out."""
+    """Reads a safetensors file: name -> numbers, without the optimiser's state."""
     data = pathlib.Path(path).read_bytes()
     end = 8 + int.from_bytes(data[:8], "little")
     found = {}
@@ -42,7 +42,7 @@ def paired(a, b, what):
 
 
 def distance(a, b):
-    """The norm of a difference; NaN where there is one."""
+    """The norm of a difference; NaN if it contains one."""
     return math.sqrt(math.fsum((x - y) ** 2 for x, y in zip(a, b)))
 
 

@@ -2,7 +2,7 @@
 
 # --- rates, peaks, profile ----------------------------------------------------------------------------------------
 
-# bench_one NAME ENCODING PRECISION LENGTHS REPLICAS: lines of rates.jsonl, also those before it failed.
+# bench_one NAME ENCODING PRECISION LENGTHS REPLICAS: appends lines to rates.jsonl, also those before a failure.
 bench_one() {
     models=$([ "$5" -eq 1 ] || echo "--replicas $5")
     # shellcheck disable=SC2086
@@ -16,7 +16,7 @@ bench_one() {
     return $status
 }
 
-# Clocks and power while something else runs: begin_watch, then end_watch PART.
+# Records clocks and power while another command runs: begin_watch, then end_watch PART.
 begin_watch() {
     nvidia-smi --query-gpu=clocks.sm,power.draw --format=csv,noheader,nounits -lms 250 >"$work/watched" 2>/dev/null &
     watcher=$!
@@ -53,8 +53,8 @@ part_peaks() {
     say "peaks: $(wc -l <"$work/parts/peaks.jsonl") measured"
 }
 
-# profile_one METRICS FLAG...: the third launch of the long kernel, a line of profile.jsonl for each metric. The clocks
-# are left as they are.
+# profile_one METRICS FLAG...: profiles the third launch of the long kernel, with a line of profile.jsonl for each
+# metric. The clocks are not changed.
 profile_one() {
     metrics=$1
     shift
@@ -77,7 +77,7 @@ METRICS=$FEW_METRICS,sm__throughput.avg.pct_of_peak_sustained_elapsed,\
 sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active,sm__warps_active.avg.pct_of_peak_sustained_active,\
 smsp__issue_active.avg.pct_of_peak_sustained_active,lts__t_bytes.avg.pct_of_peak_sustained_elapsed,dram__bytes.sum
 
-# Profiles of one model and of thirty, by tiles and by warp; fewer metrics where this GPU or this ncu lacks one of them.
+# Profiles one model and thirty, by tiles and by warp; uses fewer metrics if this GPU or this ncu lacks one.
 part_profile() {
     ncu=$(find_tool ncu)
     [ -n "$ncu" ] || { say "profile: Nsight Compute is not installed" && return; }
@@ -94,7 +94,7 @@ part_profile() {
 
 # --- sanitize -----------------------------------------------------------------------------------------------------
 
-# sanitize_one NAME TOOL: exit status 0 when it found nothing, 9 when it did, 77 when it cannot look.
+# sanitize_one NAME TOOL: exit status 0 without findings, 9 with findings, 77 if the tool cannot run.
 sanitize_one() {
     rm -rf "$work/sanitize"
     timeout -k 5 "$(at_most 40)" "$sanitizer" --tool "$2" --error-exitcode 9 --report-api-errors no --print-limit 5 \
@@ -108,7 +108,7 @@ sanitize_one() {
     return $status
 }
 
-# Two minutes at most: racecheck may be some hundred times slower than the kernels.
+# Takes two minutes at most: racecheck may be some hundred times slower than the kernels.
 part_sanitize() {
     sanitizer=$(find_tool compute-sanitizer)
     [ -n "$sanitizer" ] || { say "sanitize: Compute Sanitizer is not installed" && return; }
@@ -126,9 +126,9 @@ part_sanitize() {
 
 # --- peers --------------------------------------------------------------------------------------------------------
 
-# time_peer NAME SCRIPT SECONDS: a framework's lines go to the cache. Started again when it asks for that (5), since the
-# GPU takes no more from a process in which it failed; what failed is in the cache then, and is left out. One case may
-# compile for a third of the time, so that others are timed.
+# time_peer NAME SCRIPT SECONDS: adds a framework's lines to the cache. The script is started again if it requests that
+# (5), since the GPU accepts no more work of a process after a failure; the failed case is then in the cache and is left
+# out. One case may compile for a third of the time, so that others are timed.
 time_peer() {
     until=$(($(date +%s) + $3)) status=5
     : >"$work/$1.log"

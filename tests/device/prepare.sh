@@ -1,11 +1,11 @@
 #!/bin/sh
-# Makes what tests/device/run.sh needs on a machine with a GPU and without Lua: build/device, ignored by git.
+# Prepares tests/device/run.sh for a machine with a GPU and without Lua: writes build/device, which git ignores.
 #
 #     sh tests/device/prepare.sh [--arch LIST] [--sources-only]
 #
-# Here: Lua, a C compiler, and (but for --sources-only) nvcc or NVRTC. Takes some minutes. LIST: GPU architectures
-# (sm_90), as for ./longhand build.
-# Then, in a copy of the repository on the machine with the GPU (build/device.tar.gz is all that it lacks):
+# This machine needs Lua, a C compiler, and (without --sources-only) nvcc or NVRTC. Takes some minutes. LIST: GPU
+# architectures (sm_90), as for ./longhand build.
+# The machine with the GPU needs a copy of the repository and build/device.tar.gz. Run there:
 #     tar xzf build/device.tar.gz && sh tests/device/run.sh
 #
 #     build/device/manifest         what is there, a line each: showcase NAME, double NAME, sanitize NAME, wide NAME
@@ -16,16 +16,16 @@
 #     build/device/commit           what it was made from
 #     build/device/lib              jansson, for builds on a machine without it
 #
-# Trainers are compiled for x86-64-v3 alone and stripped: 2 MB each. Exit status 1 where something could not be made.
-# The environment may name another folder (PREPARED) and fewer or smaller things to make; see the head of the script.
+# Trainers are compiled for x86-64-v3 alone and stripped: 2 MB each. Exit status 1 if a part could not be made.
+# Variables of the environment select another folder (PREPARED) and fewer or smaller models; see the head of the script.
 set -u
 cd -- "$(dirname -- "$0")/../.." || exit 4
 
-# Rates are measured of every encoding in every precision; MODEL and TRAIN are theirs. Small models in float64, where
-# CPU and GPU must agree to many digits; runs of the showcase; small models for the sanitizer, in small batches; and
-# models whose products are cuBLASLt's, those of WIDE_MODEL in every precision and some in float64.
+# Rates are measured for every encoding in every precision, with MODEL and TRAIN. Small models in float64, in which CPU
+# and GPU must agree to many digits; runs of the showcase; small models in small batches for the sanitizer; and models
+# whose products cuBLASLt computes: WIDE_MODEL in every precision and some in float64.
 ENCODINGS=${ENCODINGS:-sinusoid rand_relative none relative}
-PRECISIONS=${PRECISIONS:-float32 tf32 bf16 tf32_warps} # the last: products that are cut by warp
+PRECISIONS=${PRECISIONS:-float32 tf32 bf16 tf32_warps} # the last one cuts products by warp
 MODEL=${MODEL:-use = \"ruoss_encoder\"}
 TRAIN=${TRAIN:-use = \"ruoss\"}
 DOUBLE=${DOUBLE:-$(echo tests/specs/parity_float64_*.lua) tests/specs/emulated_warps.lua}
@@ -47,8 +47,8 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-# Trainers are linked with jansson, and the machine with the GPU gets a copy: said before minutes of work. A release
-# carries its own.
+# Trainers are linked with jansson, and the machine with the GPU gets a copy; a missing one is reported before minutes
+# of work. A release contains it.
 jansson=''
 if [ ! -d third_party/jansson ]; then
     for file in $(echo '#include <jansson.h>' | ${CC:-cc} -M -x c - 2>/dev/null | tr ' ' '\n' | grep jansson) \
@@ -75,7 +75,7 @@ complain() {
     failed=1
 }
 
-# compile NAME: from the sources that lie there, as tests/device/run.sh does it.
+# compile NAME: compiles a trainer from its sources there, as tests/device/run.sh does.
 compile() {
     make -s trainer ID="$1" SOURCES="$target/src" OUT="$target" TARGETS=cpu,cuda ARCH="$arch" LEVELS=$level || return
     sh tests/device/resources.sh "$1" "$target" >"$target/resources.jsonl"
@@ -83,7 +83,7 @@ compile() {
     strip "$target/trainer"
 }
 
-# make_one NAME SPEC FLAG...: build/device/trainers/NAME. Says nothing but errors.
+# make_one NAME SPEC FLAG...: makes build/device/trainers/NAME. Prints only errors.
 make_one() {
     name=$1 spec=$2 target=$base/trainers/$1
     shift 2
@@ -95,7 +95,7 @@ make_one() {
     return 1
 }
 
-# make_all KIND SPEC...: of specs, or runs of the showcase.
+# make_all KIND SPEC...: makes trainers of specs, or of runs of the showcase.
 make_all() {
     kind=$1
     shift
@@ -116,7 +116,7 @@ encoding_table() {
 
 task_kind() { case $1 in parity) echo parity_check ;; reverse) echo reverse_string ;; esac; }
 
-# Task lengths with 21 and 41, and with 80 tokens.
+# Prints task lengths with 21 and 41, or with 80 tokens.
 task_lengths() { case $1 in parity) echo 20,40 ;; reverse) echo 40 ;; esac; }
 
 # write_spec NAME TASK ENCODING PRECISION MODEL
@@ -134,7 +134,7 @@ return {
 END
 }
 
-# The trainers whose rates are measured: everything in two precisions, the two main encodings in bf16 and by warp, too.
+# The trainers whose rates are measured: all encodings in two precisions, the two main ones also in bf16 and by warp.
 for encoding in $ENCODINGS; do
     for precision in $PRECISIONS; do
         case $encoding.$precision in none.bf16 | relative.bf16 | none.*_warps | relative.*_warps) continue ;; esac
@@ -165,7 +165,7 @@ make_all double $DOUBLE
 make_all showcase $SHOWCASE
 make_all sanitize $SANITIZE
 
-# Inputs of one task for the peers, with distances where they are drawn: NAME TASK LENGTH TOKENS.
+# Writes inputs of one task for the peers, with distances if the encoding samples them: NAME TASK LENGTH TOKENS.
 inputs() {
     "$base/host/$2_$1/trainer" sample --length "$3" --count 4 --seed 7 |
         awk -v tokens="$4" -v drawn="$(case $1 in rand_*) echo 1 ;; esac)" '
@@ -181,7 +181,7 @@ inputs() {
             }'
 }
 
-# A checkpoint of 50 steps on this machine's CPU, and the logits of both tasks' trainers for it.
+# Makes a checkpoint of 50 steps on this machine's CPU, and its logits by both tasks' trainers.
 reference() {
     work=$base/host/run_$1
     for task in $TASKS; do

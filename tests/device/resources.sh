@@ -1,4 +1,4 @@
-# Assembler's report on a trainer's kernels from the build, in JSON lines: sh resources.sh NAME FOLDER
+# Prints the assembler's report on a trainer's kernels, saved by the build, in JSON lines: sh resources.sh NAME FOLDER
 for log in "$2"/obj/images/sm_*.log; do
     architecture=$(basename "$log" .log)
     [ ! -f "$log" ] || awk -v run="$1" -v architecture="$architecture" -f tests/cuda/rows.awk <"$log"

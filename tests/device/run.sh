@@ -1,27 +1,28 @@
 #!/bin/sh
-# Checks and measures on a GPU, all in one command of at most eight minutes. Needs no Lua and no network.
+# Runs checks and measurements on a GPU in one command of at most eight minutes. Needs no Lua and no network.
 #
 #     sh tests/device/run.sh [--parts LIST] [--limit SECONDS] [--fresh] [--build] [--peers LIST] [--peer-flags FLAGS]
 #
-# tests/device/prepare.sh, run where Lua is, makes build/device, which this machine needs too; without it the showcase
-# in generated/ is built and checked, and nothing is timed.
+# tests/device/prepare.sh, on a machine with Lua, makes build/device, which this machine also needs; otherwise the
+# showcase in generated/ is built and checked, and nothing is timed.
 #
 # parts (default: all, in this order)
 #   checks    trainers on the CPU and on the GPU: parameters, metrics, evaluation, logits; small models in float64;
 #             wide models, where cuBLASLt is found (LONGHAND_CUBLASLT names it)
-#   bits      on the GPU alone: runs again, side by side, resumed and killed come to the same bits
+#   bits      on the GPU alone: repeated, side by side, resumed and killed runs have the same bits
 #   rates     trainer bench of one model and of thirty, at 21, 41 and 80 tokens
 #   peaks     a large matrix product and a copy, by PyTorch
 #   profile   Nsight Compute on one step, where it is installed
 #   sanitize  Compute Sanitizer on a few steps of small models, where it is installed and takes the GPU
-#   peers     JAX and PyTorch; what build/peers/<driver>-<device>.jsonl knows, failures too, is not timed again, but
-#             with --fresh
-# --limit: nothing new is begun after so many seconds (480). --build: builds here even where prepared trainers run.
-# --peers: of jax,torch. --peer-flags: for their scripts, in one word: --peer-flags "--variants=scan --windows=3".
-# PREPARED (build/device): what prepare.sh made. OUT (build/device-results): results.json, report.md, log.txt and the
-# peers' lines, written after each part. REPLICAS (30): models side by side where rates are measured.
+#   peers     JAX and PyTorch; cases in build/peers/<driver>-<device>.jsonl, also failures, are only timed
+#             again with --fresh
+# --limit: no part begins after this time (480 seconds). --build: builds here even if prepared trainers run.
+# --peers: a list of jax, torch. --peer-flags: flags of their scripts, as one word: --peer-flags "--variants=scan
+# --windows=3".
+# PREPARED (build/device): the output of prepare.sh. OUT (build/device-results): results.json, report.md, log.txt and
+# the peers' lines, written after each part. REPLICAS (30): number of models side by side when rates are measured.
 #
-# Exit status: 0 when every check passed, 1 when one failed, 4 without the tools, 77 without a GPU.
+# Exit status: 0 if every check passed, 1 if one failed, 4 without the tools, 77 without a GPU.
 set -u
 unset LONGHAND_ISA # prepared trainers have one level
 cd -- "$(dirname -- "$0")/../.." || exit 4
@@ -42,7 +43,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-# known WHAT LIST NAMES: all that is in the list is among the names.
+# known WHAT LIST NAMES: reports an error unless all elements of the list are among the names.
 known() {
     for name in $(echo "$2" | tr , ' '); do
         case " $3 " in *" $name "*) ;; *) echo "run.sh: no $1 $name; there are: $3" >&2 && exit 2 ;; esac
@@ -59,7 +60,7 @@ prepared=$base/trainers
 replicas=${REPLICAS:-30} seed=3
 UNPREPARED="nothing prepared: sh tests/device/prepare.sh, where Lua is"
 
-# --- What there is ------------------------------------------------------------------------------------------------
+# --- Tools and devices --------------------------------------------------------------------------------------------
 
 gpu=$(nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>/dev/null | head -n 1)
 case $gpu in
@@ -73,7 +74,7 @@ for tool in "$PYTHON" timeout awk; do
     command -v "$tool" >/dev/null 2>&1 || { echo "run.sh: needs $tool" >&2 && exit 4; }
 done
 
-# A program of the toolkit, where there is one.
+# Finds a program of the toolkit, if there is one.
 find_tool() {
     command -v "$1" || ls "/usr/local/cuda/bin/$1" /opt/nvidia/nsight-compute/*/"$1" 2>/dev/null | head -n 1
 }
@@ -85,10 +86,10 @@ cache=build/peers/$(echo "$driver-$device" | tr -c 'A-Za-z0-9.\n-' _).jsonl
 nvcc=$(find_tool nvcc)
 toolkit=$([ -z "$nvcc" ] || "$nvcc" --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
 
-# One of nvidia-smi's values; nothing where it does not know.
+# Prints one of nvidia-smi's values; nothing if it does not support the value.
 query() { nvidia-smi --query-gpu="$1" --format=csv,noheader 2>/dev/null | head -n 1 | grep '^[0-9]'; }
 
-# The commit of this copy, or that which what is prepared was made from.
+# Prints the commit of this copy, or that of the prepared trainers.
 commit() { git describe --always --dirty 2>/dev/null || cat "$base/commit" 2>/dev/null; }
 
 processors=$(nproc 2>/dev/null || echo 4)
@@ -103,7 +104,7 @@ left() { echo $((limit - $(date +%s) + start)); }
 say() { printf '%4d s  %s\n' $(($(date +%s) - start)) "$*" | tee -a "$log" | cut -c1-160; }
 wants() { case ,$parts, in *,"$1",*) return 0 ;; *) return 1 ;; esac; }
 
-# Seconds for a command: so many, or what is left.
+# Prints a time limit for a command: the given seconds, or the rest of the time if that is less.
 at_most() {
     seconds=$(left)
     [ "$seconds" -lt "$1" ] || seconds=$1
@@ -127,7 +128,7 @@ record() {
     case $2 in true) say "ok $1: $detail" ;; false) say "not ok $1: $detail" ;; *) say "skip $1: $detail" ;; esac
 }
 
-# check NAME COMMAND...: a function, in a shell of its own; the last line of what it says is the detail.
+# check NAME COMMAND...: runs a function in a subshell; its last line of output is the detail.
 check() {
     checked=$1
     shift
@@ -152,12 +153,12 @@ check() {
 
 compare() { "$PYTHON" tests/device/compare.py "$@"; }
 
-# one FOLDER NAME: the one file of that name in a folder.
+# one FOLDER NAME: prints the path of the only file of that name in a folder.
 one() { find "$1" -name "$2" | head -n 1; }
 
 trainer_of() { echo "$prepared/$1/trainer"; }
 
-# train NAME FOLDER DEVICE STEPS FLAG...: in a folder of its own, quietly.
+# train NAME FOLDER DEVICE STEPS FLAG...: trains in a folder of its own, without output.
 train() {
     trainer=$(trainer_of "$1") folder=$work/$2 where=$3 steps=$4
     shift 4
@@ -172,7 +173,8 @@ runs() {
     [ -x "$(trainer_of "$1")" ] && train "$1" try cuda 1 --seed $seed --overwrite >>"$log" 2>&1
 }
 
-# Trainers of a kind (showcase, rates, double, sanitize, wide) or all of them; without a manifest those in generated/.
+# Prints trainers of a kind (showcase, rates, double, sanitize, wide) or of all kinds; without a manifest those in
+# generated/.
 names() {
     if [ -f "$base/manifest" ]; then
         awk -v kind="${1:-}" 'kind == "" || $1 == kind { print $2 }' "$base/manifest"
@@ -181,7 +183,7 @@ names() {
     fi
 }
 
-# Every trainer from its prepared or committed sources, as many at a time as there are processors.
+# Builds every trainer from its prepared or committed sources, as many at a time as there are processors.
 build_all() {
     [ ! -d "$base/lib" ] || export C_INCLUDE_PATH="$base/lib" LIBRARY_PATH="$base/lib"
     make -s -j"$processors" library LEVELS=best || return
@@ -212,7 +214,7 @@ build() {
 . tests/device/checks.sh
 . tests/device/measures.sh
 
-# --- All of it ----------------------------------------------------------------------------------------------------
+# --- Main program -------------------------------------------------------------------------------------------------
 
 say "$device, driver $driver, toolkit ${toolkit:-none}"
 : >"$work/parts/checks.jsonl"

@@ -1,11 +1,12 @@
-"""Results of tests/device/run.sh: one JSON file from its parts, and the tables made from it. Standard library alone.
+"""Results of tests/device/run.sh: merges its parts into one JSON file and makes tables from it. Standard library alone.
 
     python table.py merge FOLDER > results.json         FOLDER holds machine.json and PART.jsonl
-    python table.py join A.json B.json > results.json   of two runs: B's parts for A's, but checks and peers of both
+    python table.py join A.json B.json > results.json   A with the parts of B in place of its own, but checks and peers
+    of both
     python table.py report results.json                 Markdown, for docs/performance.md
-    python table.py short results.json                  what a terminal shows at the end
+    python table.py short results.json                  the summary that a terminal shows at the end
 
-Nominal FLOPs and what is counted: docs/performance.md.
+docs/performance.md describes nominal FLOPs and counts.
 """
 
 import json
@@ -16,8 +17,8 @@ import textwrap
 LAYERS, WIDTH, BATCH, BLOCK_WEIGHTS = 5, 64, 128, 245760
 PARTS = ("checks", "rates", "peaks", "peers", "profile", "resources", "clocks")
 
-# Goals of one H200, by tokens: floor, target, stretch. one: steps per second of a model alone; many: of all models
-# together; both in tf32. best: over the best of the peers in the same precision. step: over JAX call by call.
+# Goals for one H200, by tokens: floor, target, stretch. one: steps per second of a model alone; many: of all models
+# together; both in tf32. best: ratio to the best peer in the same precision. step: ratio to JAX with one call per step.
 GOALS = {
     "one": {21: (3000, 5000, 8000), 41: (2000, 3500, 5000), 80: (1200, 2000, 3000)},
     "many": {21: (12000, 22000, 37000), 41: (6000, 11000, 18000), 80: (2800, 5000, 8500)},
@@ -25,8 +26,8 @@ GOALS = {
     "best many": (1.3, 2.0, 4.0),
     "step": (2.5, 4.0, 6.0),
 }
-# Microseconds that one step of one model needs at least in one persistent kernel on an H200, estimated: dependent
-# stages inside a multiprocessor, weights from the L2, the gradient's sum.
+# Estimated least time in microseconds for one step of one model in one persistent kernel on an H200: dependent stages
+# inside a multiprocessor, weights from the L2, the sum of the gradient.
 LATENCY_FLOOR = {21: 110, 41: 170, 80: 300}
 
 
@@ -37,7 +38,7 @@ def nominal_flops(encoding, tokens):
 
 
 def read_lines(path):
-    """JSON lines; a torn last one is left out."""
+    """Reads JSON lines; a torn last line is left out."""
     found = []
     for line in path.read_text().splitlines() if path.exists() else []:
         try:
@@ -83,7 +84,7 @@ class Results:
         return [check for check in self.all["checks"] if check["ok"] is False]
 
     def rates(self, mode):
-        """Our own lines in reading order."""
+        """The lines of Longhand's trainers in reading order."""
         order = {"tf32": 0, "bf16": 1, "float32": 2}
         found = [line for line in self.all["rates"] if line.get("mode") == mode]
         place = lambda r: (order.get(r["precision"], 3), r["replicas"] > 1, r["encoding"], r["tokens"])
@@ -96,7 +97,7 @@ class Results:
                      name in (None, line["peer"]) and variant in (None, line["variant"])])
 
     def share(self, rate):
-        """Nominal FLOPs over the measured product of matrices in the same precision; None without a measurement."""
+        """Nominal FLOPs relative to the measured matrix product in the same precision; None without a measurement."""
         peak = self.peaks.get(rate["precision"])
         return nominal_flops(rate["encoding"], rate["tokens"]) * rate["steps_per_second"] / peak if peak else None
 
@@ -119,7 +120,7 @@ class Results:
 
 
 def verdict(value, goal):
-    """A value in words: below the floor, floor, target or stretch."""
+    """The name of a value's range: below the floor, floor, target or stretch."""
     if value is None or goal is None:
         return ""
     names = ("below the floor", "floor", "target", "stretch")
@@ -230,7 +231,7 @@ def report(results):
 
 
 def short(results):
-    """Columns for a terminal."""
+    """Aligns columns for a terminal."""
     lines = [machine_line(results), peak_line(results)]
     form = "{:<10} {:<13} {:>3} {:>3} {:>8} {:<15} {:>6} {:>5}  {:<16} {:<22} {:<20} {}"
     if results.rates("train"):

@@ -1,8 +1,9 @@
-# tests/device without a GPU: run.sh with stand-ins for the driver's tool and for trainers, and the tables of table.py.
+# Tests tests/device without a GPU: run.sh with replacements for nvidia-smi and for trainers, and the tables of
+# table.py.
 #
-# A stand-in trainer takes the CPU where the GPU is asked for; one that is wrong on purpose takes another seed there.
-# What is tested is that run.sh finds what is right right, finds what is wrong wrong, and keeps what it measured.
-# And of the peers on the processor (tests/peers/cpu.py) what needs none of them.
+# A replacement trainer uses the CPU in place of the GPU; one that is wrong on purpose uses another seed there. The
+# tests check that run.sh accepts right results, reports wrong ones, and keeps its measurements, and the parts of the
+# peers on the processor (tests/peers/cpu.py) that need no framework.
 
 . tests/system/common.sh
 
@@ -43,7 +44,8 @@ END
     chmod +x "$tools/nvidia-smi" "$tools/compute-sanitizer" "$work/right" "$work/wrong"
 }
 
-# prepared FOLDER STAND_IN: what prepare.sh would have made; the GPU's trainer is the stand-in, the CPU's the real one.
+# prepared FOLDER STAND_IN: makes the files of prepare.sh, with a real trainer for the CPU and the replacement for the
+# GPU.
 prepared() {
     folder=$work/$1
     mkdir -p "$folder/peers"
@@ -66,7 +68,7 @@ prepared() {
             >"$stem.reverse_4.logits.jsonl"
 }
 
-# run FOLDER FLAG...: run.sh with the stand-ins; its results in FOLDER.out.
+# run FOLDER FLAG...: runs run.sh with the replacements; results are in FOLDER.out.
 run() {
     folder=$work/$1
     shift
@@ -96,7 +98,7 @@ sanitizer_is_heard() {
             run right.d --parts sanitize
 }
 
-# A peer whose first process loses the device is started again; what it says is counted.
+# A peer is started again if its first process loses the device; its lines are used.
 peer_starts_again() {
     cat >"$tools/python" <<END
 case "\$*" in
@@ -141,7 +143,7 @@ prepare_needs_jansson() {
         sh tests/device/prepare.sh && [ ! -e "$work/unprepared" ]
 }
 
-# One of two cases does not become ready: it is left out of the next process, and tried again under a longer limit.
+# One of two cases does not become ready: it is left out of the next process, and tried again with a longer limit.
 peer_has_a_limit_per_case() {
     cat >"$work/limit.py" <<'END'
 import sys, time
@@ -182,7 +184,8 @@ peer_line() {
 
 has() { grep -qF -e "$2" "$1" || { echo "not in the text: $2" && return 1; }; }
 
-# 2,000 steps of 8.557 GFLOP in a second are 17.1 TFLOP/s, 4.3% of 400. The best peer in tf32 does 1,000.
+# 2,000 steps of 8.557 GFLOP per second are 17.1 TFLOP/s, 4.3% of 400. The best peer in tf32 makes 1,000 steps per
+# second.
 table_has_ratios() {
     parts=$work/parts line='"name":"x","encoding":"sinusoid","precision":"tf32","tokens":41'
     mkdir -p "$parts"
@@ -212,7 +215,7 @@ table_has_ratios() {
         has "$work/report" '| tf32 | sinusoid | 41 | 1 | 9,000 |' && has "$work/short" 'not ok a: why'
 }
 
-# Rates of one run beside peers that were timed in another.
+# Joins the rates of one run with peers that were timed in another.
 runs_join() {
     mkdir -p "$work/later" && cp "$work/parts/machine.json" "$work/parts/peers.jsonl" "$work/later" &&
         peer_line jax:scan:tf32:1:700 >"$work/parts/peers.jsonl" &&
@@ -228,7 +231,7 @@ runs_join() {
         "$PYTHON" tests/device/table.py join "$work/one.json" "$work/other.json"
 }
 
-# Ours does 100, 120, 90 steps a second, eager 20, 20, 30, JAX 50, 30, 30; torch.compile failed.
+# Ours makes 100, 120, 90 steps per second, eager 20, 20, 30, JAX 50, 30, 30; torch.compile failed.
 cpu_peers_table() {
     cat >"$work/peers.json" <<'END'
 {"date": "2026-01-02", "command": "--minutes 3", "note": "Quiet.", "versions": ["PyTorch 9"],
@@ -270,8 +273,9 @@ usable, skipped = contenders.installed(["eager", "compile"], {"PYTORCH": sys.exe
 assert usable == ["eager"] and "needs a C++ compiler, /none/g++" in skipped[0], (usable, skipped)'
 }
 
-# A worker is stopped between two questions, its errors are told, and one that says nothing, or what is no answer, is
-# ended. So is every one where the program hears a hang-up. What is printed during imports is not taken for an answer.
+# A worker is stopped between two requests, and its errors are reported; a worker without an answer, or with an invalid
+# one, is killed. All workers are killed if the program receives SIGHUP. Output during imports is not taken for an
+# answer.
 cpu_peers_processes() {
     cat >"$work/worker.py" <<'END'
 import json, sys, time

@@ -10,7 +10,7 @@
 # must each be found by those tests.
 # --all: every test spec of tests/emulation, the showcase in every precision with all tests, a mutant for every barrier.
 # Lines: "ok NAME", "not ok NAME: why", "skip NAME: why".
-SMALL="emulated_sinusoid emulated_float32 emulated_tf32 emulated_bf16 emulated_warps_tf32" # float64 first
+SMALL="emulated_sinusoid emulated_float32 emulated_tf32 emulated_bf16 emulated_warps_tf32" # the float64 one comes first
 MUTATED=emulated_tf32
 
 cd -- "$(dirname -- "$0")/../.." || exit 4
@@ -64,7 +64,7 @@ binary_of() {
     esac
 }
 
-# Runs models, as many at a time as there are processors: their names on standard input.
+# Runs the models whose names are on standard input, as many at a time as there are processors.
 run_models() {
     xargs -P "$jobs" -n 1 sh -c '
         folder=build/release/tests/emulation tests=
@@ -74,10 +74,10 @@ run_models() {
         echo $? >"$2/$3.status"' "$programs" "$tests" "$work"
 }
 
-# Whether a test refuses a program that is not there: one that was built without the machine would pass as it is.
+# Whether a test refuses a missing program: a test built without the machine would run without one.
 takes_programs() { [ -x "$1" ] && ! LONGHAND_PTX=$work/none "$1" >/dev/null 2>&1; }
 
-# Builds the models.
+# Builds the tests of the models.
 make_models() {
     goals=''
     for spec in $(ls tests/specs/emulated_*.lua); do
@@ -88,7 +88,7 @@ make_models() {
     done
     for model in $models; do
         goals="$goals $programs/$model.program"
-        # Other scripts of the long suite run at the same time, and add objects to the tests of emulated specs.
+        # Other scripts of the long suite run at the same time and add objects to the tests of emulated specs.
         case "$mode $model" in
             "--all emulated_"*) ! takes_programs "$(binary_of "$model")" || continue ;;
         esac
@@ -138,7 +138,7 @@ if [ "$mode" = --all ]; then
         for precision in float32 tf32 bf16; do write_showcase "$(basename "$(dirname "$spec")")" $precision; done
     done
 else
-    models=$SMALL tests='test_*ev*_cpu' # the gradient of every length, evaluation
+    models=$SMALL tests='test_*ev*_cpu' # the gradients of all lengths, and evaluation
     for spec in generated/*/device.cu; do write_showcase "$(basename "$(dirname "$spec")")" float32; done
     write_showcase reverse_string_rand_relative tf32
     write_showcase bucket_sort_sinusoid bf16

@@ -1,16 +1,16 @@
-# Compares the counts of a step's PTX with tests/cuda/counts.txt; sourced by tests/cuda/check.sh, which has say, work
-# and the toolkit. Counts are of warps' instructions by kind (tests/ptx/instructions.lua), and of sectors of 32 bytes
-# that cross between a block and global memory. One part is the forward and backward pass of a block's shard (one
-# sequence: a step of one model has that in every block; eight: a replica's, 16 times). The other part is the end of a
-# step of one model (128 shards) and of a replica (16), by all blocks of a team together.
+# Compares the counts of a step's PTX with tests/cuda/counts.txt; sourced by tests/cuda/check.sh, which provides say,
+# work and the toolkit. Counts are of warps' instructions by kind (tests/ptx/instructions.lua), and of sectors of 32
+# bytes that are transferred between a block and global memory. One part is the forward and backward pass of a block's
+# shard, with one sequence (every block in a step of one model) or with eight (a replica, 16 times). The other part is
+# the end of a step of one model (128 shards) and of a replica (16), by all blocks of a team together.
 COUNTS=tests/cuda/counts.txt
 COUNTED=bucket_sort_sinusoid
-COUNTED_PRECISIONS='float32 tf32 tf32_warps' # the last: with products that are cut by warp
-COUNT_TOLERANCE=2 # percent, of a kind that is at least 0.1% of all
+COUNTED_PRECISIONS='float32 tf32 tf32_warps' # the last one cuts products by warp
+COUNT_TOLERANCE=2 # percent, of kinds that are at least 0.1% of all
 
 counted_toolkit() { echo "$toolkit" | cut -d ' ' -f 1,2; }
 
-# Tokens and label positions: as parity_check at lengths 20 and 40, reverse_string at 40.
+# Tokens and label positions of parity_check at lengths 20 and 40, and of reverse_string at 40.
 COUNTED_LENGTHS='21 1
 41 1
 80 40'
@@ -32,7 +32,7 @@ build_counts() {
 # count ID SEQUENCES SHARDS T LABELS
 count() { LONGHAND_PTX="$programs/$1.program" "build/release/tests/ptx/count.$1" "$2" "$3" "$4" "$5"; }
 
-# Lines "precision part T kind number"; what ends a step depends neither on T nor on how products are made.
+# Lines "precision part T kind number"; the end of a step depends neither on T nor on the kind of products.
 count_precision() {
     id=count_$1
     echo "$COUNTED_LENGTHS" | while read -r T labels; do
@@ -53,7 +53,7 @@ count_all() {
         END { for (key in all) print key, "all", all[key] }' | LC_ALL=C sort
 }
 
-# The lines as a table: a row for each precision, part and kind, a column for each T.
+# Prints the lines as a table: a row for each precision, part and kind, a column for each T.
 write_counts() {
     echo "# Instructions that warps issue, and sectors of 32 bytes that leave or enter a block, of $COUNTED;"
     echo "# columns: T = 21, 41, 80. tests/ptx/counts.sh says what is counted; written by make cuda-record."
@@ -100,7 +100,7 @@ compare_counts() {
         }' "$COUNTS" "$1"
 }
 
-# Leaves the table in $work/table.
+# Writes the table to $work/table.
 make_counts() {
     if ! build_counts >"$work/log" 2>&1; then
         say not ok "programs that count compile"

@@ -1,7 +1,7 @@
-"""Exported models of random networks beside an interpreter of their graphs, one operation at a time, with weights that
-are drawn here: python3 tests/python/check_networks.py FOLDER
+"""Compares exported models of random networks, whose weights are sampled here, with an interpreter of their graphs, one
+operation at a time: python3 tests/python/check_networks.py FOLDER
 
-FOLDER is what tests/support/render_exports.lua wrote. An attention's scores and weighted sums are the exported module's.
+tests/support/render_exports.lua writes FOLDER. Scores and weighted sums of attention come from the exported module.
 """
 
 import importlib.util
@@ -28,7 +28,7 @@ class Network:
         self.file.read = lambda _: self
         self.model = self.file.load()
         self.names = {word: name for name, word in getattr(self.file, "IN_FILE", {}).items()}
-        if hasattr(self.file, "with_target"):  # of two streams, or one that has both
+        if hasattr(self.file, "with_target"):  # a model with two streams, or one that joins both in one
             self.tokens = self.file.with_target([[0, 1, 2, 1]], [[1, 2, 3]])
         elif hasattr(self.file, "with_outputs"):
             self.tokens = self.file.with_outputs([[0, 1, 2]], 3)
@@ -93,7 +93,8 @@ class Network:
         return read("residual") + read("branch")
 
     def attention(self, op, prefix, read):
-        """Ahead of the product of its output, if there is one, which is an operation of its own."""
+        """Runs the operations before the output's matrix product, if there is one; the product is an operation of
+        its own."""
         module = self.module(prefix + op["path"].rstrip("."))
         place, of_memory = torch.arange(read("x").shape[1]), torch.arange(read("memory").shape[1])
         given = {"positions": place, "distance": place - place[:, None], "memory": read("memory"),

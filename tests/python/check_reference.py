@@ -1,7 +1,8 @@
-"""Exported models with the weights of tests/reference: their logits beside those of JAX, the sequences that they build,
-the draws that they make: python3 tests/python/check_reference.py FOLDER
+"""Compares exported models that have the weights of tests/reference with JAX: their logits, the sequences that they
+build, the positions that they sample: python3 tests/python/check_reference.py FOLDER
 
-FOLDER holds NAME.py for every model; a name is that of the vectors, then, behind dots, what the model has besides.
+FOLDER has NAME.py for every model; NAME is that of the stored vectors, followed by the model's other properties,
+separated by dots.
 """
 
 import importlib.util
@@ -64,7 +65,7 @@ def check_draw(drawn, count, least, largest, ascending=True):
 
 
 def check_positions(exported, words, first):
-    """All of the range, so that its ends are met, then some of it, where order and randomness show."""
+    """Samples the whole range, so that both ends occur, then a part of it, which shows the order and the randomness."""
     by_sequence, ascending, range_ = "sequence" in words, "unsorted" not in words, exported.MAX_POSITION
     for count in (range_, 20):
         drawn = exported.draw_positions(torch.zeros(3, count, dtype=torch.int64), None)
@@ -104,12 +105,12 @@ def check(path):
         check_computation(exported)
         return
     vectors = longhand.Tensors(ROOT / f"{name}.safetensors")
-    moved = first if "learned" in name else 0  # the rows of its table are those from first on
+    moved = first if "learned" in name else 0  # rows of a learned table begin at the first position
     print(f"{path.stem}: {check_logits(exported, vectors, moved):.1e}")
 
 
 def check_nothing_matches(exported):
-    """Logits at which every match is 0: weights of 0, without a NaN in their gradient; likewise one token alone."""
+    """Checks logits with weights of 0, at which every match is 0, and with one token alone: no gradient is NaN."""
     for tokens in (1, 4):
         score = torch.full((1, exported.HEADS, tokens, tokens), -2000.0, requires_grad=True)
         weight = exported.match_first(score)

@@ -1,8 +1,8 @@
-"""Runs the code cells of a notebook in their order, as Jupyter would, without it:
+"""Runs the code cells of a notebook in their order, without Jupyter:
 
     python3 run_notebook.py NOTEBOOK [NAME=VALUE ...]
 
-Where a cell sets NAME to a number, VALUE takes its place. The working folder is where the notebook writes.
+VALUE replaces the number in a line of a cell that sets NAME. The notebook writes into the working folder.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Building and training from Python: python3 tests/python/test_commands.py SPEC
 
-SPEC is plain.lua of tests/system/test_analyze.sh, whose trainer is built: nothing is compiled here.
+SPEC is plain.lua of tests/system/test_analyze.sh. Its trainer is already built, so nothing is compiled here.
 """
 
 import json
@@ -59,7 +59,7 @@ class Commands(unittest.TestCase):
                     time.sleep(0.02)
                 os.kill(os.getpid(), signal.SIGINT)
 
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored where tests run
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have set it to be ignored
         self.addCleanup(signal.signal, signal.SIGINT, before)
         with self.assertRaises(KeyboardInterrupt):
             self.train("stopped", steps=10**8, no_eval=True, progress=interrupt)

@@ -1,7 +1,7 @@
 """Reading the files of trained runs: python3 tests/python/test_longhand.py RUNS TRACE
 
-RUNS has the runs `plain` and `drawn` of tests/system/test_analyze.sh, TRACE is a file of `trainer trace`. Standard
-library only; what numpy changes is checked where it is installed.
+RUNS has the runs `plain` and `drawn` of tests/system/test_analyze.sh, TRACE is a file of `trainer trace`. The standard
+library is enough; differences with numpy are checked if it is installed.
 """
 
 import contextlib
@@ -82,7 +82,7 @@ class TestRuns(Files):
         run = longhand.Run(path)
         self.assertEqual(run.evaluations()[0]["accuracy"], 0.125)
         self.assertEqual([len(run.evaluations()), len(run.evaluations(every=True))], [2, 3])
-        with open(path / "eval.jsonl", "a") as file:  # by other axes, on the way: sets do not stand for each other
+        with open(path / "eval.jsonl", "a") as file:  # another axis during training
             for name in ("train", "test", "test"):
                 line = {"step": 5, "split": "during", "set": name, "by": {"vectors": 1, "puzzle": 7}, "accuracy": 1}
                 file.write(json.dumps(line) + "\n")
@@ -99,7 +99,7 @@ class TestRuns(Files):
         (path / "eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         self.assertEqual([line["split"] for line in longhand.Run(path).evaluations()],
                          ["in_distribution", "between", "beyond", "beyond", "validation"])
-        info["data"] = {"train": "latin_square"}  # a set is called what it is
+        info["data"] = {"train": "latin_square"}  # the name of a set is its split
         (path / "run.json").write_text(json.dumps(info))
         self.assertEqual([line["split"] for line in longhand.Run(path).evaluations()],
                          ["train", "test", "test", "beyond", "validation"])
@@ -165,7 +165,7 @@ class TestRuns(Files):
                 lines = longhand.read_lines(path)
             self.assertEqual([line["step"] for line in lines], [10, 20])
             self.assertEqual([str(entry.message) for entry in told], [f"{path}: line 3 is torn and was skipped"])
-        path.write_text(text[:-1])  # lacks its newline alone
+        path.write_text(text[:-1])  # only the newline at the end is missing
         self.assertEqual([line["step"] for line in longhand.read_lines(path)], [10, 20, 30])
 
     def test_a_bad_line_elsewhere_is_an_error(self):
@@ -206,7 +206,7 @@ class TestRuns(Files):
         self.assertIn(f"LONGEST_LINE = {files.LONGEST_LINE}\n", text)
 
     def test_only_regular_files_are_opened(self):
-        """A pipe would be waited for, a device never ends."""
+        """A reader would wait for a pipe, and read a device without end."""
         path = self.copied_run()
         run = longhand.Run(path)
         for name, read in (("metrics.jsonl", run.metrics), ("eval.jsonl", run.evaluations),
@@ -225,7 +225,7 @@ class TestRuns(Files):
         self.refused("line 1: found 65536 bytes or more", run.evaluations)
         for name, read in (("metrics.jsonl", run.metrics), ("eval.jsonl", run.evaluations),
                            ("run.json", lambda: longhand.Run(path))):
-            os.truncate(path / name, files.LARGEST[name] + 1)  # of zeros that take no room on the disk
+            os.truncate(path / name, files.LARGEST[name] + 1)  # a sparse file of zeros
             self.refused(f"expected at most {files.LARGEST[name]}", read)
 
     def test_fields_of_other_types(self):
@@ -411,7 +411,7 @@ class TestTensors(Files):
 
 
 class Writer:
-    """Stands in for the package that writes event files."""
+    """Replaces the package that writes event files."""
 
     def __init__(self, folder):
         self.path = pathlib.Path(folder, "events.out.tfevents.1")
@@ -436,7 +436,7 @@ class TestEvents(Files):
         self.addCleanup(setattr, events, "_writer", writer)
 
     def exported(self, of, out):
-        """The exit code of the command, and what it says of errors."""
+        """The exit code of the command and its error output."""
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
             code = events.main([str(of), str(out)])
         return code, said.getvalue()
@@ -453,7 +453,7 @@ class TestEvents(Files):
         self.assertEqual(code, 1)
         self.assertIn(f"{out / place.parts[0] / place.parts[1]}: found a link", said)
         self.assertEqual((theirs / place.name / "events.out.tfevents.1").read_text(), "keep")
-        self.assertTrue(list(out.glob(f"{other.id}/*/*/events.out.*")))  # the others go on
+        self.assertTrue(list(out.glob(f"{other.id}/*/*/events.out.*")))  # the other runs are exported
 
     def test_damaged_runs_are_left_out_and_told(self):
         shutil.copytree(RUNS, self.folder / "runs")

@@ -190,7 +190,7 @@ class TestFormulas(Door):
             node = getattr(tracing.Traced, events.get(event, event + "__"))(*([a] if event == "__unm" else [a, b]))
             self.assertEqual((node.kind, node.word), ("operator", word))
         for event in facts["refused"]:
-            if event != "__concat":  # Python has no such operator
+            if event != "__concat":  # Python lacks this operator
                 self.refused(facts["refused"][event]["expected"],
                              call=lambda: getattr(a, events.get(event, event + "__"))(b))
 
@@ -268,7 +268,7 @@ class TestCommands(Door):
         self.assertEqual(said.getvalue(), "one\nthree\n")
 
     def test_interrupts_end_the_command_and_wait(self):
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored where tests run
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have set it to be ignored
         self.addCleanup(signal.signal, signal.SIGINT, before)
         mark = self.folder / "mark"
         script = f"trap 'sleep 0.3; echo saved >{mark}; exit 75' INT; echo ready >&2; while :; do sleep 0.05; done"

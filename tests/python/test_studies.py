@@ -1,7 +1,7 @@
 """Sweeping, reporting and exporting from Python: python3 tests/python/test_studies.py STUDY RUNS
 
-STUDY is sweep.lua of tests/system/test_sweep.sh, RUNS a folder that it was swept into: nothing is trained here. What
-other packages add is checked where they are installed.
+STUDY is sweep.lua of tests/system/test_sweep.sh, RUNS the folder with its runs, so nothing is trained here. Features
+that need other packages are checked if those are installed.
 """
 
 import csv
@@ -72,7 +72,7 @@ class Studies(unittest.TestCase):
 
     def test_a_report_is_written(self):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # there may be no gnuplot
+            warnings.simplefilter("ignore")  # a warning may report that gnuplot is missing
             report = longhand.report(RUNS, out=self.folder / "report", progress=launcher.quiet)
         self.assertEqual(report.folder, self.folder / "report")
         self.assertIn("two cells", report.text)
@@ -111,12 +111,12 @@ class Studies(unittest.TestCase):
         self.assertEqual([(run.axes["task"], run.seed) for run in runs], CELLS[1:])
 
     def test_events_are_written_by_a_package(self):
-        """Or the line is told that installs one."""
+        """Plots with matplotlib; without it, checks that the error names the line that installs it."""
         words = ["export", "tensorboard", RUNS, "--out", self.folder / "events"]
         os.environ["LONGHAND_PYTHON"] = sys.executable
         self.addCleanup(os.environ.pop, "LONGHAND_PYTHON")
         if importlib.util.find_spec("tensorboardX"):
-            for _ in range(2):  # the second export takes the place of the first
+            for _ in range(2):  # the second export replaces the first
                 longhand.call(words, launcher.quiet)
                 self.assertEqual(len(list((self.folder / "events").glob("*/*/lr0.001-seed*/events.out.*"))), 4)
         elif not importlib.util.find_spec("torch"):

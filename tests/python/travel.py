@@ -1,8 +1,8 @@
-"""Exported models away from where they were made: on the meta device, in other types, by torch.export for lengths from
-2 to 64, by torch.jit.trace, in ONNX: python3 tests/python/travel.py FOLDER
+"""Tests exported models on the meta device, in other types, by torch.export for lengths from 2 to 64, by
+torch.jit.trace, and in ONNX: python3 tests/python/travel.py FOLDER
 
-FOLDER holds NAME.py for every model (tests/support/render_presets.lua); weights are drawn. What PyTorch itself cannot
-do with an operation is named below, and shown to fail, so that the list shrinks when a newer one can.
+FOLDER has NAME.py for every model (tests/support/render_presets.lua); weights are sampled here. Operations that PyTorch
+itself does not support are listed below and must fail, so that the list shrinks with newer versions.
 """
 
 import copy
@@ -15,9 +15,9 @@ import warnings
 import torch
 
 LENGTHS = (2, 5, 33, 64)
-TYPES = {torch.bfloat16: 0.1, torch.float16: 0.02, torch.float64: 1e-4}  # and how far off, of the largest logit
+TYPES = {torch.bfloat16: 0.1, torch.float16: 0.02, torch.float64: 1e-4}  # largest errors, relative to the largest logit
 
-# Models that PyTorch cannot write as ONNX, with words of its reason.
+# Models that PyTorch cannot write as ONNX, with part of its message.
 NO_ONNX = {"geometric": "prims.prod"}
 
 
@@ -29,7 +29,7 @@ def imported(path):
 
 
 def network(exported):
-    """The model with weights of a size at which every score and every gate shows."""
+    """Loads a model with weights that are large enough to make every score and every gate visible."""
     classes = [c for c in vars(exported).values() if isinstance(c, type) and issubclass(c, torch.nn.Module)]
     model = classes[-1]().eval()
     torch.manual_seed(0)
@@ -40,7 +40,7 @@ def network(exported):
 
 
 class Caller(torch.nn.Module):
-    """The model with its draws, if any, as one more argument."""
+    """Wraps the model so that its draws, if any, are one more argument."""
 
     def __init__(self, model, draw):
         super().__init__()
@@ -61,7 +61,7 @@ class Case:
         self.model = Caller(network(exported), self.draw).eval()
 
     def arguments(self, length, **where):
-        """Tokens of each stream, and draws where the model has some."""
+        """Random tokens of each stream, and draws if the model has any."""
         tokens = torch.randint(0, 2, (3, length), generator=torch.Generator().manual_seed(length))
         drawn = torch.arange(length) if self.draw else None
         return [x.to(**where) for x in ([tokens, tokens] if self.two else [tokens]) + ([drawn] if self.draw else [])]

@@ -1,5 +1,5 @@
-"""Exported models in use: their own comparison, draws, gradients, a damaged checkpoint:
-python3 tests/python/use_model.py FOLDER..."""
+"""Tests exported models: their own comparison with the trainer, draws, gradients, a damaged checkpoint: python3
+tests/python/use_model.py FOLDER..."""
 
 import importlib.util
 import inspect
@@ -21,7 +21,7 @@ INPUTS = [[0, 1, 1, 0], [1, 1, 0, 0]]
 
 
 def check_tokens(exported):
-    """Tokens of two inputs and four outputs each; None where they are two streams'."""
+    """Tokens of two inputs and four outputs each; None for a model with two streams."""
     if hasattr(exported, "with_target") and isinstance(exported.with_target(INPUTS, INPUTS), tuple):
         return None
     if hasattr(exported, "with_target"):
@@ -44,7 +44,8 @@ def check_tokens(exported):
 
 
 def check_draws(exported, model, tokens):
-    """Logits change from call to call where something is drawn, unless it is given; what is given."""
+    """Checks that logits change between calls if the model samples, and stay equal if the draw is given; returns the
+    draw."""
     draws = {"positions", "distances"} & set(inspect.signature(model.forward).parameters)
     torch.manual_seed(1)
     again = [model(tokens) for _ in range(4)]
@@ -59,7 +60,7 @@ def check_draws(exported, model, tokens):
 
 
 def check_decoding(exported, model, given):
-    """Every symbol is the likeliest of those behind what was answered before it."""
+    """Checks that every decoded symbol is the most likely one after those before it."""
     target = exported.decode(model, INPUTS, 4, **given)
     read = model(exported.with_target(INPUTS, target), **given)[:, -4:]
     assert target.shape == (2, 4) and torch.equal(read.argmax(dim=-1), target)

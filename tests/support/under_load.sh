@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the system tests, or a command that is given, beside two busy loops on the same two processors, as often as is
-# said: what waits for a time rather than for a state fails.
+# Runs the system tests, or a given command, several times next to two busy loops on the same two processors: a test
+# that waits for a time instead of a state fails.
 #
 #     sh tests/support/under_load.sh [TIMES [COMMAND ...]]
 #
@@ -10,7 +10,7 @@ cd -- "$(dirname -- "$0")/../.." || exit 4
 times=${1:-1}
 [ $# -eq 0 ] || shift
 [ $# -gt 0 ] || set -- sh tests/run.sh --only system
-taskset -cp 0,1 $$ >/dev/null || exit 4 # inherited by all that follows
+taskset -cp 0,1 $$ >/dev/null || exit 4 # all later processes inherit it
 loops=''
 trap 'kill $loops' EXIT
 trap 'exit 130' INT TERM

@@ -6,12 +6,12 @@ work=$(mktemp -d) || exit 4
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 failures=0
-LONGHAND_CACHE=$root/build/tests/cache # what a user has tuned is none of the tests' business
+LONGHAND_CACHE=$root/build/tests/cache # tests ignore the user's results of tuning
 export LONGHAND_CACHE
 PYTHON=${LONGHAND_PYTHON:-python3}
 export PYTHONDONTWRITEBYTECODE=1
 
-# One named check: the command must succeed. Its output is shown when it does not.
+# Runs one named check: the command must succeed. Its output is printed if it fails.
 expect() {
     name=$1
     shift
@@ -26,12 +26,12 @@ expect() {
 
 has_python() { "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; }
 
-# A check that needs Python 3.9, which is skipped by name without.
+# Runs a check that needs Python 3.9; without it the check is skipped by name.
 expect_python() {
     if has_python; then expect "$@"; else echo "skip $1: no Python 3.9 or later"; fi
 }
 
-# A command that must end with a status, its output holding a text: status, text, command.
+# Runs a command that must end with a status and print a text: status, text, command.
 ends_with() {
     want=$1 text=$2
     shift 2
@@ -45,8 +45,8 @@ ends_with() {
     fi
 }
 
-# Waits until the command holds, and polls for it: a state is waited for, however slow the machine is. Ten minutes are
-# for what hangs.
+# Polls until the command succeeds: tests wait for states, not times, so slow machines pass. Ten minutes are the limit
+# for a test that hangs.
 until_true() {
     for _ in $(seq 6000); do
         "$@" >/dev/null 2>&1 && return
@@ -55,7 +55,7 @@ until_true() {
     return 1
 }
 
-# Halts processes. One that has been sent a signal before all its threads stand still may take that first.
+# Halts processes. A process that has been sent a signal before all its threads are halted may handle that first.
 halt() { [ $# -gt 0 ] && kill -STOP "$@" && until_true are_halted "$@"; }
 are_halted() {
     for halted in "$@"; do
@@ -63,7 +63,7 @@ are_halted() {
     done
 }
 
-# Whether SIGTERM has been sent to each of these processes, which are halted: it is pending (bit 14).
+# Whether SIGTERM is pending (bit 14) for each of these processes, which are halted.
 are_told() {
     for told in "$@"; do
         case $(sed -n 's/^ShdPnd:[[:space:]]*//p' "/proc/$told/status") in *[4567cdef]???) ;; *) return 1 ;; esac

@@ -1,5 +1,5 @@
-# The tasks of numbers in a frame, as trainers have them: made at the start, trained by epochs, stopped and resumed on
-# any number of threads; tests by digits and carries, with and without what was trained on; reports.
+# The tasks of numbers in a frame in trainers: examples made at the start, training by epochs, stopped and resumed on
+# any number of threads; tests by digits and carries, with and without training examples; reports.
 
 . tests/system/common.sh
 
@@ -51,7 +51,8 @@ has() {
     return 1
 }
 
-# 6 counts of digits, and of each every chain; all numbers of few digits were trained on or are for validation.
+# 6 counts of digits, and for each every length of a carry chain; all numbers of few digits are in training or
+# validation.
 lines() {
     run=$(folder whole)
     has 6 '"split":"test","by":{"digits":[1-6]},' "$run" &&
@@ -63,7 +64,7 @@ lines() {
         grep -q '0% of 5 to 6' "$work/report/report.txt"
 }
 
-# Only defaults differ, and nothing that is left was trained on.
+# Only defaults differ, and the remaining examples were not trained on.
 novel() {
     sed -i 's/novel = false/novel = true/' "$work/arithmetic.lua" &&
         ./longhand build "$work/arithmetic.lua" --levels best --out "$work/out" &&
@@ -72,7 +73,7 @@ novel() {
         has 2 '"split":"test","by":{"digits":[56]},.*"trained":0,"novel":true}' "$work/novel"
 }
 
-# The other three train, aligned, stratified and in other bases.
+# Trains the other three tasks: aligned, stratified and in other bases.
 others() {
     spec arithmetic addition 'width = 8, base = 12, input = "aligned"' 'by = { digits = { 1, 4 }, carry = true }' &&
         ./longhand train "$work/arithmetic.lua" -- --out "$work/others" --steps 3 || return
@@ -83,7 +84,7 @@ others() {
         [ "$(cat "$work"/others/*/*/*/eval.jsonl | grep -c '"split":"test"')" -ge 20 ]
 }
 
-# Traces of the plain run and of the framed one are equal: FLAGS.
+# Compares traces of the plain run with those of the run in a frame: FLAGS.
 traced() {
     for name in plain framed; do
         "$work/$name/trainer" trace --checkpoint "$(folder ${name}_runs)/checkpoint.safetensors" --what entropy --json \

@@ -1,9 +1,9 @@
-# The bits of this tree against those of another commit: sh tests/system/long_bits.sh BASE [ID...]
+# Compares the bits of this tree with those of another commit: sh tests/system/long_bits.sh BASE [ID...]
 #
 # For every spec of spec/runs and tests/specs, at every level of this machine: all parameters after 20 steps, an
-# evaluation, and a device step in the emulation (tests/bits/list.sh, which BASE is given if it has none). What BASE
-# computes is kept in build/bits, by commit and compiler. Without BASE, or LONGHAND_BITS_BASE in the environment, it is
-# skipped: a change that is to leave the bits alone names the commit before it.
+# evaluation, and a device step in the emulation (tests/bits/list.sh, which is copied to BASE if it has none). Results
+# of BASE are kept in build/bits, by commit and compiler. Without BASE, or LONGHAND_BITS_BASE in the environment, the
+# test is skipped: a change that should not change bits names the commit before it.
 
 . tests/system/common.sh
 
@@ -26,7 +26,7 @@ comparable() {
     ${LUA:-lua5.4} tests/bits/evaluations.lua <"$1"
 }
 
-# A spec that only this tree has is nothing to compare.
+# A spec that BASE lacks is not compared.
 same() {
     [ -f "$kept/$1" ] || { echo "$commit has no $1" && return; }
     comparable "$kept/$1" >"$work/old" && comparable "$work/lists/$1" >"$work/new" && diff "$work/old" "$work/new"

@@ -1,4 +1,4 @@
-# A teacher that fails on more digits than it was trained on calibrates a student that does not.
+# A teacher that fails on numbers with more digits than in training calibrates a student that solves them.
 
 . tests/system/common.sh
 
@@ -13,7 +13,7 @@ return {
 }
 END
 
-# The share of exact matches on numbers of 10 digits and more; of 1 to 5 there were in training.
+# Prints the share of exact matches on numbers of 10 digits and more; training had 1 to 5.
 far() {
     sed -n 's/.*"by":{"digits":\([0-9]*\)}.*"exact_match":\([0-9.e-]*\).*/\1 \2/p' "$work/$1"/*/*/*/eval.jsonl |
         awk '$1 >= 10 { sum += $2; n++ } END { print sum / n, n; exit n != 14 }'

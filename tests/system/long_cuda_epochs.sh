@@ -1,5 +1,5 @@
 # Epochs of finite data on a device, over the emulated driver: the order, the short batches and the numbers of the CPU;
-# the same bits whatever the neighbours, however the device is cut up, and across a stop within an epoch and within a
+# equal bits for any other replicas, any multiprocessors of the device, and after a stop within an epoch and within a
 # schedule. SGD with momentum, whose state is one vector.
 
 . tests/system/common.sh
@@ -21,7 +21,7 @@ if ! printf '#include <functional>\nint main() { return 0; }\n' | ${CXX:-g++} -s
     exit 0
 fi
 
-# float64: both halves agree to the last digits but a few.
+# float64: results of the CPU and of the device agree to all but the last digits.
 builds() {
     set -- --set precision=float64 --set 'model={ layers = 1, heads = 4, width = 32, feedforward = 32 }' \
         --set 'train={ optimizer = { kind = "sgd", momentum = 0.9 }, schedule = { kind = "cosine", warmup = 8 } }'
@@ -42,7 +42,7 @@ device() {
     LONGHAND_CUDA_DRIVER=$root/$library LONGHAND_EMULATION=$emulation train "$directory" --device cuda "$@"
 }
 
-# Every number of every line but times and speeds, to ten digits; the losses tell batches apart.
+# Compares all numbers of all lines but times and rates, to ten digits; losses identify the batches.
 numbers_of_the_cpu() {
     train cpu --seed 3 --threads 2 && device chip '' --seed 3 || return
     paste -d ' ' "$work"/cpu/*/*/*/metrics.jsonl "$work"/chip/*/*/*/metrics.jsonl | tr ':,}' '   ' | awk '

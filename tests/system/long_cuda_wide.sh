@@ -1,9 +1,9 @@
-# Trainers of a wide model over the emulated driver and an emulated cuBLASLt: the numbers of the CPU, the bits of a run
-# whatever its neighbours and however the device is cut up, runs that go on, and what is said where there is no library.
+# Trainers of a wide model over the emulated driver and an emulated cuBLASLt: the numbers of the CPU, equal bits for any
+# other replicas and any multiprocessors of the device, resumed runs, and the message without the library.
 
 . tests/system/common.sh
 
-SPEC=emulated_wide_rand_rope # float64: both halves agree to the last digits but a few
+SPEC=emulated_wide_rand_rope # float64: results of the CPU and of the device agree to all but the last digits
 STEPS=4
 trainer=$work/out/trainer
 library=build/release/emulation/$SPEC.so
@@ -38,7 +38,7 @@ device() {
         train "$directory" --device cuda "$@"
 }
 
-# Two runs' numbers, line by line, to ten digits.
+# Compares the numbers of two runs, line by line, to ten digits.
 same_numbers() {
     paste -d ' ' "$1" "$2" | tr ':,}' '   ' | awk '
         { half = NF / 2
@@ -51,7 +51,7 @@ same_numbers() {
         END { exit bad || seen < 12 }'
 }
 
-# A thread's part of a head fits its registers: the text is that of make cuda-all (tests/cuda/check.sh).
+# A thread's part of a head fits in its registers: the text is that of make cuda-all (tests/cuda/check.sh).
 fits_registers() {
     ./longhand gen tests/specs/$SPEC.lua --target cpu,cuda --set precision=float32 --out build/cuda/specs/$SPEC \
         >/dev/null || return
@@ -78,7 +78,7 @@ same_tensors() {
 
 checkpoints() { echo "$work/$1"/*/*/lr*-seed"$2"/checkpoint.safetensors; }
 
-# Also where the library adds no biases.
+# The library may also be one that adds no biases.
 chip_same_bits_on_any_device() {
     device chip3 order=3,multiprocessors=3 --seed 3 --threads 2 &&
         device chip1 order=1,multiprocessors=1,plain_products=1 --seed 3 || return

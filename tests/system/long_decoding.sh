@@ -1,5 +1,5 @@
-# Decoding has the bits of a pass over the whole sequence: every decoder of tests/specs/networks that does not drop out
-# in evaluation, and those of the suite, at every level.
+# Decoding has the bits of a pass over the whole sequence: for every decoder of tests/specs/networks without dropout in
+# evaluation, and for those of the suite, at every level.
 
 . tests/system/common.sh
 
@@ -11,7 +11,7 @@ for name in Makefile cuda.mk longhand generator include kernels runtime template
 done
 mkdir -p build/tests/specs
 
-# The decoders among the specs whose sources are there, by name.
+# Prints the names of the decoders among the specs whose sources exist.
 decoders() {
     for spec in tests/specs/networks/*decoder*.lua tests/specs/parity_*decoder*.lua tests/specs/parity_float64_drawn_*.lua \
         tests/specs/parity_float64_masks.lua tests/specs/parity_float64_lines.lua; do

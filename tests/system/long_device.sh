@@ -1,6 +1,6 @@
 # tests/device over the emulation: prepare.sh makes real trainers of small models, run.sh checks and measures them with
-# --device cuda, each over an emulated driver that has its kernels. Then the archive that prepare.sh leaves, in a copy of
-# the repository without Lua and git: run.sh builds from it.
+# --device cuda, each over an emulated driver with its kernels. Then run.sh builds from the archive of prepare.sh in a
+# copy of the repository without Lua and git.
 
 . tests/system/common.sh
 
@@ -50,7 +50,7 @@ END
 
 names() { cut -d ' ' -f 2 $base/manifest; }
 
-# A library of each trainer's kernels. The names are those of no test spec.
+# Builds a library of each trainer's kernels. No test spec has these names.
 emulates() {
     for name in $(names); do
         specs=build/tests/specs/$name
@@ -90,7 +90,7 @@ runs() {
     [ "$(grep -c '"mode": "train"' "$work/out/results.json")" -eq 12 ]
 }
 
-# The archive and the files that git does not ignore are all that the other machine gets.
+# The other machine gets only the archive and the files that git does not ignore.
 builds_elsewhere() {
     copy=$work/copy
     mkdir -p "$copy/bin" && git ls-files -co --exclude-standard | tar c -T - | tar x -C "$copy" || return

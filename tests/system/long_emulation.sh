@@ -1,7 +1,7 @@
-# Every scheme of the gradient checks as device code, under the emulation, against its CPU half
-# (tests/emulation/test_model.c) and against differences (test_gradcheck.c), geometric attention and labels in wide
-# models, heads too wide for a thread, and specs of tests/specs/long: the suite itself has those of tests/specs/emulated_*.lua, against their CPU
-# halves.
+# Device code of every scheme of the gradient checks, of geometric attention and labels in wide models, of heads too
+# wide for a thread, and of specs of tests/specs/long, in the emulation: compared with the CPU half
+# (tests/emulation/test_model.c) and with differences (test_gradcheck.c). The suite itself compares
+# tests/specs/emulated_*.lua with their CPU halves.
 
 . tests/system/common.sh
 
@@ -17,10 +17,10 @@ for name in $SCHEMES; do
     spec_of "$name"
     ./longhand gen "$work/$id.lua" --out "build/tests/specs/$id" >/dev/null || expect "$id" false
     programs="$programs build/release/tests/emulation/test_gradcheck.$id"
-    # test_model.c samples examples of any length, which dataset files do not have.
+    # test_model.c samples examples of any length, which dataset files lack.
     case $name in sums_*) ;; *) programs="$programs build/release/tests/emulation/test_model.$id" ;; esac
 done
-# Some tensors between others are not learned: no spec has such tensors so far.
+# Some tensors between others are not learned: no other spec has such tensors.
 for kind in float32 wide_float32 adamw; do
     id=${family}_fixed_$kind
     cp "tests/specs/emulated_$kind.lua" "$work/$id.lua"

@@ -1,8 +1,8 @@
-# Every encoding and every form of a network, trained for a few steps, exported to PyTorch, and its logits compared there
-# with those of the trainer; and LH_RANDOM=200 random networks, without a trainer, with an interpreter of their graphs.
-# Needs PyTorch (LONGHAND_PYTHON names another Python than python3). LH_EXPORT picks cases by a pattern of the shell.
-# Before that, without a trainer: models of every encoding on the meta device, in bfloat16, float16 and float64, by
-# torch.export over lengths, traced, and, where onnxscript and onnxruntime are there, in ONNX.
+# Exports every encoding and every form of a network to PyTorch after a few steps, and compares its logits with those of
+# the trainer; and LH_RANDOM=200 random networks, without a trainer, with an interpreter of their graphs. Needs PyTorch
+# (LONGHAND_PYTHON names another Python than python3). LH_EXPORT selects cases by a shell pattern. Before that, without
+# a trainer: models of every encoding on the meta device, in bfloat16, float16 and float64, by torch.export over
+# lengths, traced, and, if onnxscript and onnxruntime are installed, in ONNX.
 
 . tests/system/common.sh
 
@@ -19,7 +19,7 @@ travel() {
 expect models_travel_in_torch travel
 grep -e PyTorch -e ONNX "$work/.output"
 
-# A model's parameters, written by save() of model.py, begin a training as the checkpoint does.
+# Parameters that save() of model.py has written begin a training as the checkpoint does.
 saves() {
     "$PYTHON" -c "import sys; sys.path[:0] = sys.argv[1:2]; import model; model.save(model.load(), sys.argv[2])" \
         "$work/torch/$1" "$work/saved.safetensors" || return
@@ -40,7 +40,7 @@ TRAIN_LENGTHS='lengths = { 1, 6 },' EVAL_LENGTHS='lengths = { list = { 4 } },'
 
 STACK='layers = 2'
 
-# NAME MODEL ENCODING [MORE]: fields of a spec. The export is left in $work/torch.
+# NAME MODEL ENCODING [MORE]: fields of a spec. The export is written to $work/torch.
 exports() {
     spec=$work/$1.lua
     echo "return { encoding = { $3 }, model = { $STACK, heads = 2, width = 16, feedforward = 32, dropout = 0.1, $2 },
@@ -61,7 +61,7 @@ case_of() {
 
 for file in spec/encodings/*.lua; do
     name=$(basename "$file" .lua)
-    case $name in lst_2d* | abc_*) continue ;; esac # for grids and encoder-decoders: below
+    case $name in lst_2d* | abc_*) continue ;; esac # for grids and encoder-decoders, see below
     case_of "$name" "" "kind = \"$name\""
 done
 

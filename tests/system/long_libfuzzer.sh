@@ -1,4 +1,4 @@
-# libFuzzer on the readers, half a minute each; see tests/fuzz.
+# Runs libFuzzer on the readers, half a minute each; see tests/fuzz.
 
 . tests/system/common.sh
 

@@ -1,8 +1,9 @@
-# Every spec of tests/specs/networks: gradients in float64 with twenty seeds, and a training that loses nothing on resume.
+# Every spec of tests/specs/networks: gradients in float64 with twenty seeds, and a training with equal bits after a
+# resume.
 
 . tests/system/common.sh
 
-# The checks of one trainer.
+# Runs the checks of one trainer.
 check() {
     for seed in $(seq 0 19); do
         "$work/$1/double/trainer" gradcheck --seed "$seed" >"$work/$1/check" 2>&1 || { cat "$work/$1/check" && return 1; }
@@ -14,7 +15,7 @@ gradients_are_right() {
         >/dev/null && check "$1"
 }
 
-# Forty steps at once, and in two parts.
+# Trains forty steps at once, and in two parts.
 trains_and_resumes() {
     ./longhand build "tests/specs/networks/$1.lua" --levels best --out "$work/$1/trainer" >/dev/null || return
     flags="--no-eval --log-every 20"

@@ -1,6 +1,6 @@
-# Random networks beyond those of the suite, against the interpreter in double: LH_RANDOM=25 of them, and
-# LH_RANDOM_WIDE=6 whose products are a library's on a GPU, compiled for two levels and for the emulation where there is
-# device code; and LH_NETWORKS=2000 on numbers, over the buffers of their lists.
+# Compares random networks beyond those of the suite with the interpreter in double precision: LH_RANDOM=25 of them, and
+# LH_RANDOM_WIDE=6 whose products a library computes on a GPU, compiled for two levels and, with device code, for the
+# emulation; and LH_NETWORKS=2000 on numbers, over the buffers of their lists.
 
 . tests/system/common.sh
 

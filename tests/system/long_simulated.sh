@@ -1,5 +1,5 @@
-# A whole study of a paper, 15 tasks by 13 encodings by 3 learning rates by 10 seeds, with trainers that are stand-ins
-# and die in 30 of 100 processes: as test_simulated.sh, and how long it takes.
+# A whole study of a paper, 15 tasks by 13 encodings by 3 learning rates by 10 seeds, with simulated trainers of which
+# 30 of 100 processes die: the checks of test_simulated.sh, and the time that they take.
 
 . tests/system/common.sh
 . tests/system/simulated.sh

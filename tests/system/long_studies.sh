@@ -1,5 +1,5 @@
-# Every study of spec/studies in its small scale: swept, nothing left to do, and a score for every run in its report; and
-# a study of puzzles through all analyses, onto its page.
+# Every study of spec/studies in its small scale: it is swept, a second sweep has nothing to do, and its report has a
+# score for every run; and a study of puzzles passes through all analyses to its page.
 
 . tests/system/common.sh
 
@@ -32,7 +32,7 @@ return {
 }
 STUDY
 
-# Dropout that is on in evaluation is off where attention is compared; 108 puzzles for people, who got all but one right.
+# Dropout in evaluation is switched off where attention is compared; the human data has 108 puzzles, all but one solved.
 analyses() {
     out=$work/puzzles
     { echo accuracy && yes 1 | head -107 && echo 0.5; } >"$work/people.csv"

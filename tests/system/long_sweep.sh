@@ -24,9 +24,9 @@ EOF
 
 sweep() { ./longhand sweep "$work/long.lua" --out "$1"; }
 
-# Process numbers of the trainers that work here.
+# Prints the process numbers of the trainers in the test's folder.
 trainers() {
-    files=$(grep -lzxs "$work/[a-z]*" /proc/[0-9]*/cmdline) # fails where some process ends meanwhile
+    files=$(grep -lzxs "$work/[a-z]*" /proc/[0-9]*/cmdline) # grep fails if a process ends meanwhile
     [ -n "$files" ] && grep -lzxs -e --missing $files | cut -d / -f 3 | grep .
 }
 
@@ -43,8 +43,8 @@ whole() {
     ends_with 0 "long: 16 of 16 runs done" sweep "$work/whole"
 }
 
-# Ctrl-C comes while a sweep plans or builds, then at moments of its trainings: the exit code is 130 before anything was
-# started, then 75, and no process is left.
+# Ctrl-C during planning or a build, then at moments of the trainings: the exit code is 130 before a trainer starts,
+# then 75, and no process is left.
 interrupted() {
     rm -rf build/trainers/parity_none-* && stops=0
     for moment in 0.7 1.5 3 6 2 4 5 7 3 2 6 4; do
@@ -62,7 +62,7 @@ interrupted() {
     ! ls -d build/trainers/*.partial* 2>/dev/null && [ $stops -gt 3 ] && sweep "$work/cut" && same_as_whole "$work/cut"
 }
 
-# They share the cells, and between them all is done, once.
+# Two sweeps share the cells, and together complete each run once.
 two_at_once() {
     sweep "$work/two" >"$work/one.log" 2>&1 &
     other=$!
@@ -76,7 +76,7 @@ two_at_once() {
     grep -q 'with another process' "$work/one.log" "$work/other.log" && same_as_whole "$work/two"
 }
 
-# Room for the first runs alone.
+# The disk has space for the first runs alone.
 full_disk() {
     need=$(du -sk "$work/whole" | cut -f1)
     mount -o remount,size=$((need / 2))k "$work/disk" || return

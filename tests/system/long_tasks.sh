@@ -1,5 +1,5 @@
-# Scores of analytic predictors on all tasks with ten times the examples of the unit tests, at every evaluation length;
-# ten thousand Latin square puzzles against the rules and all squares.
+# Checks scores of analytic predictors on all tasks with ten times the examples of the unit tests, at every evaluation
+# length; and ten thousand Latin square puzzles against the rules and all squares.
 
 . tests/system/common.sh
 

@@ -9,22 +9,22 @@ expect tuned_encoder_has_equal_bits same_over 5 parity_dropout_relative --set mo
     model.feedforward=96 --set model.heads=4
 expect tuned_pair_has_equal_bits same_over 5 parity_float64_encoder_decoder
 
-# The whole verb runs on a small model: the next build uses the choices that it found, if any, and reports this.
+# The whole verb runs on a small model: the next build uses and reports the choices that it found, if any.
 searches() {
     export LONGHAND_CACHE="$work/cache"
     ./longhand tune tests/specs/parity_none.lua --seconds 90 --level x86-64 >"$work/told" || return
-    grep -q 'nothing is written' "$work/told" && { ! [ -e "$LONGHAND_CACHE" ]; return; } # the model's choices are best
+    grep -q 'nothing is written' "$work/told" && { ! [ -e "$LONGHAND_CACHE" ]; return; } # the model's are best
     ./longhand build tests/specs/parity_none.lua --levels x86-64 --out "$work/tuned" &&
         "$work/tuned/trainer" info | grep -q "tuned $(date +%Y)" &&
         ./longhand plan tests/specs/parity_none.lua | grep -q 'tuned here on'
 }
 
-# A search that is stopped ends with exit code 75, and no folder of it is left.
+# A stopped search ends with exit code 75 and leaves no folder.
 stops() {
     export LONGHAND_CACHE="$work/other" TMPDIR="$work/tmp"
     mkdir -p "$TMPDIR"
     setsid python3 -c 'import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL) # which a shell has its background ignore
+signal.signal(signal.SIGINT, signal.SIG_DFL) # a shell ignores SIGINT in its background jobs
 os.execv(sys.argv[1], sys.argv[1:])' ./longhand tune tests/specs/parity_none.lua --seconds 600 >"$work/said" 2>&1 &
     child=$!
     while ! grep -q "product_tile.* against" "$work/said"; do kill -0 $child && sleep 1 || return; done

@@ -1,5 +1,5 @@
-# Generated code of every encoder-decoder of tests/reference against its stored vectors, at every level; the suite
-# itself has that of some, and kernels/ref for all.
+# Compares generated code of every encoder-decoder of tests/reference with its stored vectors, at every level; the suite
+# itself compares some, and kernels/ref for all.
 
 . tests/system/common.sh
 

@@ -1,6 +1,6 @@
-# Own answers of an evaluation against those that predict gives: sourced after common.sh.
+# Compares a model's own answers in an evaluation with those of predict; sourced after common.sh.
 
-# A number of the last line of a file.
+# Prints a number from the last line of a file.
 number_of() {
     tail -n 1 "$2" | sed -n "s/.*\"$1\":\([0-9.e+-]*\)[,}].*/\1/p" | grep . || echo 0
 }

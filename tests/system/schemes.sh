@@ -1,5 +1,6 @@
-# Small specs in float64 for every encoding, by name, with every dropout; sourced. family: prefix of their ids.
-# SCHEMES: those of the suite; MORE_SCHEMES: of the long one. Together every scheme, score of the library and reading.
+# Small specs in float64 for every encoding, by name, with every dropout; sourced. family: prefix of their ids. SCHEMES:
+# those of the suite; MORE_SCHEMES: those of the long suite. Together they have every scheme, every score of the library
+# and every reading.
 
 SCHEMES="none learned rand_rope relative rand_shaw rand_alibi_learned fire_softcap geometric"
 MORE_SCHEMES="sinusoid rope rand_learned rand_rope_ntk rope_yarn rand_relative rand_relative_difference shaw alibi_learned
@@ -17,9 +18,9 @@ MORE_SCHEMES="sinusoid rope rand_learned rand_rope_ntk rope_yarn rand_relative r
 CAP='function(x) return exp(x.log_cap) * tanh(x.score / exp(x.log_cap)) end'
 CAPPED='parameters = { log_cap = { init = 0.5 } }'
 
-PAIRS='parameters = { rows = 5, columns = 9, bias = { shape = 45 } }' # smaller than the frame of sums
+PAIRS='parameters = { rows = 5, columns = 9, bias = { shape = 45 } }' # a table smaller than the frame of sums
 
-# The facets of a scheme by its name; those that are no preset are written out.
+# Prints the facets of a scheme by its name; schemes without a preset have their fields here.
 facets_of() {
     case $1 in
         sums_abc_[bcd]) echo "use = \"${1#sums_}\", cross = { mask = { stride = 2 } }" ;;
@@ -37,14 +38,14 @@ facets_of() {
             width = 1, stride = 2 }, normaliser = { temperature = 2 }, score = { use = \"pair_table\" }, $PAIRS }" ;;
         sums_*) echo "use = \"${1#sums_}\"" ;;
         softcap) echo "score = $CAP, $CAPPED" ;;
-        constant_cap) echo 'score = function(x) return 3 * tanh(x.score / 3) end' ;; # no tables
+        constant_cap) echo 'score = function(x) return 3 * tanh(x.score / 3) end' ;; # a score without tables
         fire_softcap) echo "score = { { use = \"fire\" }, { score = $CAP, $CAPPED } }" ;;
         list) echo 'score = { { use = "window", width = 4 }, { use = "cyclic" }, { use = "kerple_log" } }' ;;
         places) echo 'score = function(x) return x.score + sin(x.rate * x.query) * cos(x.rate * x.key + x.shift) end,
             parameters = { rate = { per = "layer", init = 0.3 }, shift = { per = "head", init = 1 } }' ;;
         geometric_raw) echo 'use = "geometric", normaliser = { normalised = false }, rotation = { kind = "rope" }' ;;
         geometric_plain) echo 'use = "geometric", normaliser = { directional = false }, additive = { kind = "sinusoid" }' ;;
-        lst_2d*) echo "use = \"$1\", positions = { kind = \"index\" }" ;; # the task is no grid
+        lst_2d*) echo "use = \"$1\", positions = { kind = \"index\" }" ;; # the task has no grid
         lst_learned) echo 'use = "lst_learned", additive = { rows = 64, dropout = 0.2 }, normaliser = { temperature = 0.5 },
             projections = { output = false }' ;;
         lst_random) echo 'use = "lst_random", additive = { rows = 64 }' ;;
@@ -57,10 +58,10 @@ facets_of() {
     esac
 }
 
-# The spec of an encoding by its name: rand_<scheme> draws its positions, rand_<scheme>_<way> reads distances or draws
-# so, sums_<scheme> adds numbers, whose digits stand side by side, in an encoder-decoder; wide_<scheme> is as wide as a
-# model whose products a GPU's library makes; heads_<scheme> and wide_heads_<scheme> have heads too wide for a thread,
-# of 36 and 72 channels.
+# Prints the spec of an encoding by its name: rand_<scheme> has random positions, rand_<scheme>_<reading> also a reading
+# or a draw; sums_<scheme> adds numbers, whose digits are aligned, in an encoder-decoder; wide_<scheme> has the width of
+# a model whose products a library computes on a GPU; heads_<scheme> and wide_heads_<scheme> have heads too wide for a
+# thread, of 36 and 72 channels.
 spec_of() {
     positions='' way='' scheme=$1 stack='layers = 2' sizes='heads = 4, width = 32, feedforward = 48'
     task='kind = "bucket_sort"' train='lengths = { 1, 20 }' eval=$train
@@ -84,7 +85,7 @@ spec_of() {
             eval='splits = { "test" }, by = { digits = { 1, 5 } }' sizes="$sizes, bias = \"all\", init = \"xavier\"" ;;
     esac
     weights=', attention_dropout = 0.2'
-    case $scheme in geometric*) weights='' ;; esac # which keeps all of them
+    case $scheme in geometric*) weights='' ;; esac # geometric attention keeps all weights
     case $drawn in rand_*) positions=", positions = { kind = \"randomized\", max_position = 128$way }" ;; esac
     cat >"$work/${family}_$1.lua" <<SPEC
 return {

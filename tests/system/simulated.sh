@@ -1,5 +1,5 @@
-# A simulated cluster: Slurm's commands as far as sweeps call them, and a function that runs the tasks of their jobs,
-# several at a time and some of them twice. Sourced behind common.sh; trainers are those of simulated.lua.
+# A simulated cluster: the commands of Slurm that sweeps call, and a function that runs the tasks of their jobs, several
+# at a time and some of them twice. Sourced after common.sh; trainers are those of simulated.lua.
 
 SIMULATED=$work/simulated
 export SIMULATED
@@ -41,7 +41,7 @@ case ${0##*/} in
         ;;
 esac
 END
-# One task, by its place in the queue; of ten tasks one runs on two nodes.
+# Runs one task, by its place in the queue; one of ten tasks runs on two nodes.
 cat >"$SIMULATED/bin/run_task" <<'END'
 #!/bin/sh
 file=$SIMULATED/queue/$1
@@ -66,7 +66,7 @@ ln -s sbatch "$SIMULATED/bin/squeue"
 ln -s sbatch "$SIMULATED/bin/scontrol"
 ln -s sbatch "$SIMULATED/bin/scancel"
 
-# simulate ACTION OUT: of $work/grid.lua, on $work/site.lua.
+# simulate ACTION OUT: sweeps $work/grid.lua on $work/site.lua.
 simulate() {
     PATH=$SIMULATED/bin:$PATH "${LUA:-lua5.4}" tests/system/simulated.lua "$1" "$work/grid.lua" "$work/site.lua" \
         "$work/$2" "$work/trainers"
@@ -79,7 +79,7 @@ drain() {
     done
 }
 
-# Submits a study, runs it, and submits missing runs again, at most 40 times. OUT RUNS
+# Submits a study, runs it, and submits missing runs again, at most 40 times: OUT RUNS.
 complete() {
     rounds=1
     simulate run "$1" && drain || return
@@ -92,7 +92,7 @@ complete() {
     [ "$attempts" -eq "$2" ] # each was moved to its place once
 }
 
-# Sums of the files of all runs; nothing is left of attempts. OUT
+# Prints checksums of the files of all runs; fails if a file of an attempt is left: OUT.
 sums() {
     (cd "$work/$1" && ! find . -path '*/.attempts/*' -type f | grep . >&2 &&
         find . -mindepth 4 -type f ! -path './.slurm/*' | sort | xargs cksum)
@@ -104,5 +104,5 @@ nothing_to_do() {
         --out "$work/failing"
 }
 
-# Whether every run has the very files of the study in which nothing fails.
+# Whether all files of all runs equal those of the study without failures.
 same() { sums whole >"$work/want" && sums failing | cmp - "$work/want"; }

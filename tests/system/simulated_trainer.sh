@@ -1,7 +1,7 @@
-# A stand-in for a trainer, behind lines that set id, digest, steps, examples, lengths and spec: it writes the files of
-# a trainer at once, and dies as one may. Of a hundred processes SIMULATED_FAILING die, chosen by the name of the
-# attempt. Its level is SIMULATED_LEVEL, which it reports unless SIMULATED_SILENT is set. SIMULATED_FATE is the event
-# that its first run meets behind the quarter SIMULATED_AT, whatever its name.
+# A simulated trainer, after lines that set id, digest, steps, examples, lengths and spec: it writes the files of a
+# trainer at once, and may die. Of a hundred processes SIMULATED_FAILING die, chosen by the name of the attempt. It
+# reports its level, SIMULATED_LEVEL, unless SIMULATED_SILENT is set. SIMULATED_FATE is the event at the quarter
+# SIMULATED_AT of its first run, whatever its name.
 
 level=${SIMULATED_LEVEL:-x86-64-v3}
 if [ "$1" = info ]; then
@@ -20,13 +20,13 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-number_of() { # TEXT: a number below a million that is this text's
+number_of() { # prints a number below a million that depends on TEXT alone
     set -- $(printf %s "$1" | cksum)
     echo $(($1 % 1000000))
 }
 
 fate=$(number_of "${out##*/} $id")
-how=$((fate / 100 % 6)) victim=$((fate / 1000 % 4)) # the run at which it happens, and if there are fewer the last
+how=$((fate / 100 % 6)) victim=$((fate / 1000 % 4)) # victim: index of the run with the event, limited to the last run
 [ $((fate % 100)) -lt "${SIMULATED_FAILING:-0}" ] || how=none
 [ -z "${SIMULATED_FATE:-}" ] || how=$SIMULATED_FATE victim=0
 
@@ -35,7 +35,7 @@ record() { # EXIT STEP
         "$id" "$digest" "$spec" "$seed" "$rate" "$2" "$1" >run.json.partial && mv run.json.partial run.json
 }
 
-# An event in the middle of training: the process dies, with its task or alone, is stopped, fails, or tears a line.
+# Ends the process in the middle of training: it dies, with its task or alone, is stopped, fails, or tears a line.
 meet() {
     case $how in
         0) kill -9 $$ ;;

@@ -1,10 +1,10 @@
-# Analyses of trained runs, the Python package on their files and trainers, and their export to PyTorch.
+# Analyses of trained runs; the Python package with their files and trainers; their export to PyTorch.
 
 . tests/system/common.sh
 
 LUA=${LUA:-lua5.4}
 
-# Two tiny models: `drawn` relative vectors at drawn distances, `plain` a score with all kinds of parameters.
+# Two tiny models: `drawn` has relative vectors at random distances, `plain` a score with all kinds of parameters.
 specs() {
     front='task = { kind = "reverse_string" },
         model = { layers = 2, heads = 2, width = 16, feedforward = 32, dropout = 0.1 },
@@ -24,7 +24,7 @@ return { $front, encoding = { additive = { kind = "learned", rows = 40 }, mask =
 SPEC
 }
 
-# The trainer of `drawn` is not where build/trainers would have it, that of `plain` is.
+# The trainer of `drawn` is not in its folder of build/trainers; that of `plain` is.
 train_drawn() {
     ./longhand build "$work/drawn.lua" --levels best --out "$work/drawn" >/dev/null &&
         "$work/drawn/trainer" train --out "$work/runs" --threads 1
@@ -32,7 +32,7 @@ train_drawn() {
 
 train_plain() { ./longhand train "$work/plain.lua" -- --out "$work/runs" --threads 1; }
 
-# Folder of build/trainers with the trainer of a run: FOLDER.
+# Prints the folder of build/trainers with the trainer of a run: FOLDER.
 built() {
     digest=${1%/*}
     echo "build/trainers/$(basename "${digest%/*}")-${digest##*/}"
@@ -65,7 +65,7 @@ pictures() {
     grep -q '</svg>' "$1.svg" && [ "$(head -c 4 "$1.png" | tail -c 3)" = PNG ]
 }
 
-# The output half comes behind the input; the same command gives the same bytes.
+# The output half follows the input; the same command gives the same bytes.
 pca_of_outputs() {
     analyze pca --sequences 3 --part output --out "$work/outputs" &&
         awk -F, 'NR > 1 && ($5 < $3 || $5 >= 2 * $3) { bad = 1 } END { exit bad }' "$work/outputs/pca.csv" &&
@@ -81,7 +81,8 @@ attention() {
             "$work/attention/attention.csv"
 }
 
-# Two runs below each other, in the folder of the first; the trainer of the second is built again from run.json.
+# Two runs are drawn one below the other, in the folder of the first; the trainer of the second is rebuilt from
+# run.json.
 side_by_side() {
     ./longhand analyze attention "$plain" "$drawn/checkpoint.safetensors" --lengths 3 2>"$work/building" &&
         [ "$(grep '^building' "$work/building" | cut -d' ' -f2)" = drawn ] && [ -x "$(built "$drawn")/trainer" ] &&
@@ -89,7 +90,7 @@ side_by_side() {
         grep -q '^plain,3,1,5,5,' "$plain/attention/attention.csv"
 }
 
-# Two cells of a folder, one of them masked, trained and before the first step, which no run has kept.
+# Two cells of a folder, one of them masked, after training and before the first step, a state that no run has stored.
 similarity() {
     ends_with 0 'plain *' ./longhand analyze similarity "$work/runs" --split test --length 4 --examples 2 \
         --reference drawn --out "$work/similarity" && pictures "$work/similarity/similarity" || return
@@ -124,14 +125,14 @@ noise() {
         ends_with 1 'cells differ along no such axis' ./longhand analyze noise "$work/runs" --split test --axis none
 }
 
-# A column of a CSV file, by its name, of the line that begins with these words.
+# Prints a column of a CSV file, by its name, from the line that begins with these words.
 column() {
     awk -F, -v name="$2" -v front="$3" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i }
         index($0, front) == 1 { print $at }' "$1"
 }
 
-# Three seeds of two cells: in what they are compared, who generalises, and the least p that they can reach. So few
-# steps leave no exact match in any seed: nothing to test.
+# Three seeds of two cells: the compared quantities, the cell that generalises, and the least possible p. After so few
+# steps no seed has an exact match, so there is nothing to test.
 compare() {
     for run in "$drawn" "$plain"; do
         "$(built "$run")/trainer" train --seeds 0:2 --out "$work/seeds" --threads 1 >"$work/log" || return
@@ -186,7 +187,7 @@ python_reads() { "$PYTHON" tests/python/test_longhand.py "$work/runs" "$work/tra
 
 python_trains() { "$PYTHON" tests/python/test_commands.py "$work/plain.lua"; }
 
-# $1: a run, $2: its name, $3: its trainer. The text is the golden's but for the digest.
+# Exports a run: RUN NAME TRAINER. The text equals the golden's except for the digest.
 exports() {
     ./longhand export pytorch "$1" --trainer "$3" --out "$work/torch_$2" &&
         sed 's/plan [0-9a-f]*,/plan DIGEST,/' "$work/torch_$2/model.py" >"$work/$2.py" &&
@@ -201,7 +202,7 @@ torch_agrees() {
     "$PYTHON" "$work/torch_$1/model.py" && "$PYTHON" tests/python/use_model.py "$work/torch_$1"
 }
 
-# $1: a spec of tests/specs, $2: its name for tests/python/check_reference.py; then what is set in it.
+# Renders the export of a spec: SPEC of tests/specs, NAME for tests/python/check_reference.py, then settings.
 render() {
     spec=$1 name=$2
     shift 2
@@ -224,7 +225,7 @@ torch_agrees_with_jax() {
         "$PYTHON" tests/python/check_reference.py "$work/reference"
 }
 
-# A logit that differs is found, and no logits at all are no agreement.
+# A different logit is reported, and a file without logits does not agree.
 torch_disagrees() {
     sed '3s/"logits":\[\[\(-*\)/"logits":[[\11/' "$work/torch_plain/stored.jsonl" >"$work/stored" &&
         cp -r "$work/torch_plain" "$work/torch_wrong" && cp "$work/stored" "$work/torch_wrong/stored.jsonl" &&

@@ -1,5 +1,5 @@
-# Files of its runs that other tasks have left, and how a task uses them: trainers are stand-ins, and tasks are run by
-# hand.
+# Files of its runs that other tasks have left, and their use by a task: trainers are simulated, and the test runs tasks
+# itself.
 
 . tests/system/common.sh
 . tests/system/simulated.sh
@@ -19,7 +19,7 @@ END
 echo 'return { time = "1:00:00", replicas = 2, max_tasks = 1 }' >"$work/site.lua"
 first=lr0.001-seed0 second=lr0.001-seed1
 
-# An array of its own for the study, whose task waits in the queue: OUT. Sets script, cell, place.
+# Submits an array of its own for the study, whose task waits in the queue: OUT. Sets script, cell, place.
 submit() {
     rm -f "$SIMULATED"/queue/* "$SIMULATED"/waits "$SIMULATED"/go
     simulate run "$1" && echo "PENDING x" >"$SIMULATED/queue/1_1" || return
@@ -29,7 +29,7 @@ submit() {
     cell=$work/$1/$2/$3 place=$2/$3
 }
 
-# The task of a job: NUMBER CODE. What it said is in $work/said.
+# Runs the task of a job: NUMBER CODE. Its output is in $work/said.
 task() {
     PATH=$SIMULATED/bin:$PATH SLURM_ARRAY_JOB_ID=$1 SLURM_ARRAY_TASK_ID=1 sh "$script/job.sh" >"$work/said" 2>&1
     got=$?
@@ -42,7 +42,7 @@ killed_at() { SIMULATED_FATE=0 SIMULATED_AT=$1 task 1 1; }
 attempts_at() { (cd "$cell/.attempts" && ls -d */"$place/$1") | wc -l; } # RUN
 level_of() { sed -n 's/.*"level":"\([^"]*\)".*/\1/p' "$cell/$1/checkpoint.safetensors"; }
 
-whole() { # both runs are there with all of their lines, and nothing else is
+whole() { # both runs have all of their lines, and no other file exists
     for run in $first $second; do
         grep -q '"exit":0}$' "$cell/$run/run.json" && [ "$(grep -c . "$cell/$run/metrics.jsonl")" -eq 4 ] || return
     done
@@ -55,7 +55,7 @@ other_level() {
         [ "$(level_of $first)" = x86-64-v3 ] && ! grep 'does not go on' "$work/said"
 }
 
-# A trainer that cannot report its level refuses the furthest attempt, and goes on from the next one.
+# A trainer that cannot report its level refuses the furthest attempt, and continues the next one.
 refused() {
     submit refused && stopped_at 2 || return
     cp -R "$cell/.attempts/1_1-1" "$cell/.attempts/7_1-1" && from=$cell/.attempts/7_1-1/$place/$first &&
@@ -73,13 +73,15 @@ fewer_steps() {
     return $code
 }
 
-# Attempts that have ended go once another got as far; one that was killed may be at work, for all that is known.
+# Attempts that have ended are deleted once another has as many steps; a killed attempt is kept, since it may be
+# running.
 older() {
     submit older && stopped_at 1 && stopped_at 2 && [ "$(attempts_at $first)" -eq 1 ] && killed_at 3 &&
         [ "$(attempts_at $first)" -eq 1 ] && stopped_at 4 && [ "$(attempts_at $first)" -eq 2 ] && task 1 0 && whole
 }
 
-# Two arrays have a run: one finishes it while the other's trainer is at it, which ends; its task goes on with the rest.
+# Two arrays have a run: one finishes it while the other trains it; that trainer ends, and its task continues with the
+# rest.
 overlapping() { # new | again
     submit "overlapping_$1" || return
     sed -i "s/^1 new /1 $1 /" "$script/runs.txt"
@@ -96,14 +98,14 @@ overlapping() { # new | again
     [ "$1" = new ] || [ -e "$cell/$first/note" ]
 }
 
-# A sweep without Slurm goes on with the furthest attempt that fits, and takes away the others once all is done.
+# A sweep without Slurm continues the furthest attempt that fits, and deletes the others once all runs are done.
 swept_here() {
     submit here && SIMULATED_LEVEL=x86-64-v4 stopped_at 3 && stopped_at 2 && rm "$SIMULATED"/queue/* &&
         ends_with 0 'goes on with what tasks of Slurm have left of 1 run' simulate sweep here && whole &&
         [ "$(level_of $first)" = x86-64-v3 ]
 }
 
-# Runs begin anew if no attempt fits.
+# Runs start again if no attempt fits.
 swept_anew() {
     submit anew && SIMULATED_LEVEL=x86-64-v4 stopped_at 3 && rm "$SIMULATED"/queue/* &&
         ends_with 0 'of 1 run is of another level, compiler or source' simulate sweep anew && whole &&
@@ -136,7 +138,7 @@ foreign() {
 }
 untouched() { [ "$(cat "$theirs/$first/metrics.jsonl")" = keep ] && [ "$(ls -A "$theirs/$first" | wc -l)" -eq 2 ]; }
 
-# A link among the attempts leads to other runs: nothing is deleted there, nor taken from there.
+# A link among the attempts leads to other runs: no file is deleted or taken there.
 linked_attempt() {
     submit linked && foreign linked && mkdir -p "$cell/.attempts" && ln -s "$work/linked_theirs" "$cell/.attempts/e" &&
         task 1 0 && untouched && grep -q '"exit":0}$' "$cell/$first/run.json"
@@ -158,7 +160,7 @@ linked_sweep() {
         untouched
 }
 
-# A pipe where a checkpoint or a log should be does not keep a task.
+# A pipe in place of a checkpoint or a log does not block a task.
 piped() {
     submit piped && stopped_at 2 && from=$cell/.attempts/1_1-1/$place/$first &&
         other=$cell/.attempts/9-1/$place/$first && mkdir -p "$other" && rm -f "$from/eval.jsonl" "$from/metrics.jsonl" &&
@@ -167,7 +169,7 @@ piped() {
             timeout -s KILL 600 sh "$script/job.sh"
 }
 
-# Only the trainer that was built is started: another program under the name of a staged trainer is replaced.
+# Only the built trainer is started: another program under the name of a staged trainer is replaced.
 foreign_trainer() {
     submit trainer && rm "$SIMULATED"/queue/* || return
     for name in "$work"/trainer/.slurm/trainers/*; do

@@ -1,5 +1,5 @@
-# Bits do not depend on levels, threads, replicas or kills: at every instruction-set level that this machine runs, a run
-# alone on one to three threads and the same run in a group that was killed and resumed write equal files.
+# Bits do not depend on threads, replicas or kills: at every instruction-set level of this machine, a run alone on one
+# to three threads and the same run in a group that was killed and resumed write equal files.
 
 . tests/system/common.sh
 
@@ -19,7 +19,7 @@ levels() {
     done
 }
 
-# Results of a run of one seed, without its rates: DIR SEED.
+# Prints the results of a run of one seed, without its rates: DIR SEED.
 results() {
     cksum <"$(echo "$work/$1"/*/*/lr*-seed"$2")/checkpoint.safetensors"
     sed 's/,"steps_per_second":[^}]*//' "$(echo "$work/$1"/*/*/lr*-seed"$2")/metrics.jsonl"
@@ -30,7 +30,8 @@ same_results() {
     results "$1" "$3" >"$work/want" && results "$2" "$3" >"$work/got" && cmp "$work/want" "$work/got"
 }
 
-# Seed s alone on s + 1 threads; the group of all three killed at three moments, then resumed on three threads.
+# Trains seed s alone on s + 1 threads, and a group of all three that is killed at three moments and resumed on three
+# threads.
 one_level() {
     export LONGHAND_ISA="$1"
     for seed in 0 1 2; do
@@ -47,7 +48,7 @@ one_level() {
     for seed in 0 1 2; do same_results "alone.$1" "group.$1" $seed || return; done
 }
 
-# Two levels may differ in their bits, and checkpoints say which one made them.
+# Two levels may differ in their bits, and checkpoints record their level.
 other_level_refused() {
     one=$1 two=$2
     LONGHAND_ISA=$two ends_with 1 "$one" "$trainer" train --out "$work/alone.$one" --steps $((STEPS + 1)) --resume

@@ -25,18 +25,18 @@ for i in 0 1; do echo "{\"input\":[$i,1,0],\"target\":[$i]}"; done >"$work/own.j
 level=$(make -s print-levels LEVELS=best)
 there=$work/there/packed
 
-# A PATH with a shell and programs of coreutils, and no other.
+# Makes a PATH with a shell and programs of coreutils alone.
 mkdir "$work/bin"
 for program in sh cat cut dirname head ls mkdir mkfifo mktemp nproc rm sha256sum sleep sort tail tr uname wc; do
     ln -s "$(command -v $program)" "$work/bin/$program"
 done
 
-# run.sh in a folder, with nothing of this machine but that PATH: folder, words.
+# Runs run.sh in a folder with that PATH alone: folder, arguments.
 run_in() (
     cd "$1" && shift && exec env -i PATH="$work/bin" sh run.sh "$@"
 )
 
-# Process numbers of the trainers that work below $work/there. Processes end meanwhile, which grep calls an error.
+# Prints the process numbers of the trainers below $work/there. grep reports an error if a process ends meanwhile.
 trainers() {
     for file in $(grep -lzxs -e --missing /proc/[0-9]*/cmdline); do
         case $(readlink "${file%/cmdline}/cwd") in "$work/there"/*) echo "$file" | cut -d / -f 3 ;; esac
@@ -52,7 +52,7 @@ bundles() {
         [ -z "$(find "$work" -name '*.partial')" ]
 }
 
-# A folder that the archive is unpacked into.
+# Unpacks the archive in a new folder.
 unpack() {
     mkdir -p "$1" && tar xzf "$work/packed.tar.gz" -C "$1"
 }
@@ -67,13 +67,14 @@ holds_what_it_says() {
         ends_with 2 'usage: ' run_in . --jobs
 }
 
-# Begins a bundle, and halts its trainers once both cells train, two threads each: they might end before the signal.
+# Starts a bundle, and halts its trainers once both cells train, two threads each, so that they do not end before the
+# signal.
 begin() {
     env -i PATH="$work/bin" sh "$there/run.sh" --threads 4 >"$work/said" 2>&1 &
     until_true both_train && halt $(trainers) || { cat "$work/said" && return 1; }
 }
 
-# TERM is also the signal that a Ctrl-C is passed on as.
+# run.sh also passes on Ctrl-C as SIGTERM.
 stops() {
     begin && kill -TERM $! && until_true trainers_are_told && kill -CONT $(trainers) && wait $!
     [ $? -eq 75 ] && nobody_trains && grep -q 'exit":75}' "$there"/runs/own/*/*seed1*/run.json || return
@@ -81,7 +82,7 @@ stops() {
         grep -q '^\[2/2\] [a-z]*: 0 of 2 runs done, stopped$' "$work/said"
 }
 
-# No process is left that could stop the trainers: they stop by themselves.
+# No process is left to stop the trainers: they stop by themselves.
 killed() {
     rm -r "$there"/runs/*/*/ && begin && kill -9 $! && wait $!
     [ $? -eq 137 ] && until_true trainers_are_told && kill -CONT $(trainers) && until_true nobody_trains &&
@@ -100,7 +101,7 @@ unpacked_over() {
         stat -c '%n %y %i' "$there"/runs/*/*/*/checkpoint.safetensors | cmp - "$work/before"
 }
 
-# Each machine trains another cell; the runs of all are collected in one folder.
+# Each machine trains another cell; all runs are collected in one folder.
 comes_home() {
     mkdir -p "$work/home" || return
     for cell in parity own; do
@@ -124,7 +125,7 @@ comes_home() {
     grep -q 'two cells' "$work/report.first"
 }
 
-# An archive that broke off, or was changed, is refused.
+# A truncated or changed archive is refused.
 torn() {
     cp -R "$work/own/packed" "$work/torn" && head -c 99999 "$there/trainers/own" >"$work/torn/trainers/own" &&
         ends_with 4 'trainers/own: FAILED' run_in "$work/torn" && cp "$work/torn/SHA256SUMS" "$work/sums" &&
@@ -135,7 +136,7 @@ torn() {
         ends_with 4 'unpack the archive again' run_in "$work/torn"
 }
 
-# A machine that trainers do not start on, as where its libc is too old.
+# Trainers do not start on a machine whose libc is too old.
 does_not_start() {
     printf '#!/bin/sh\necho "version GLIBC_9.9 not found" >&2\nexit 1\n' >"$work/torn/trainers/parity" &&
         (cd "$work/torn" && find . -path ./runs -prune -o -type f -exec sha256sum {} + >"$work/sums") &&
@@ -149,7 +150,7 @@ can_mount() {
     mkdir -p "$work/disk" && mount -t tmpfs -o size=64m none "$work/disk" 2>/dev/null
 }
 
-# Room for the folder and no checkpoint; then for all.
+# The disk has space for the folder and no checkpoint; then for all.
 full_disk_there() {
     unpack "$work/disk" && mount -o remount,size=$(($(du -sk "$work/disk" | cut -f 1) + 16))k "$work/disk" || return
     ends_with 4 "this machine prevents it" run_in "$work/disk/packed" parity &&
@@ -169,7 +170,7 @@ cannot_be_written() {
     ends_with 4 'nothing was bundled' ./longhand bundle "$work/packed.lua" --levels "$level" --out /proc/none/x.tar.gz
 }
 
-# Chosen by value and by name; a cell that is not there.
+# Cells are chosen by value and by name; a missing cell is an error.
 some_cells() {
     set -- --levels "$level" --out "$work/part.tar.gz"
     ends_with 0 '1 of 2 cells, 2 runs' ./longhand bundle "$work/packed.lua" --only task=own "$@" &&
@@ -179,7 +180,7 @@ some_cells() {
         ends_with 1 'did you mean parity?' ./longhand bundle "$work/packed.lua:party" "$@"
 }
 
-# A grid from flags is known at home by the file that the bundle brings.
+# A study from flags is identified at home by the file of its bundle.
 from_flags() {
     cat >"$work/flags.lua" <<'END'
 return { task = { kind = "parity_check" }, model = { use = "small_encoder", layers = 1, feedforward = 32 },
@@ -195,7 +196,7 @@ END
 # A machine whose package manager knows none of the archives, and one whose packages come from rpm.
 licences() {
     mkdir "$work/managers" || return
-    # Other commands build the trainer with other defaults, before and meanwhile.
+    # Other commands build the trainer with other defaults, before the bundle and at the same time.
     other="./longhand build $work/packed.lua:parity --levels $level --set"
     printf '#!/bin/sh\n[ -d "%s" ] || { mkdir "%s" && %s train.steps=8; } >/dev/null\nexit 1\n' "$work/called" "$work/called" \
         "$other" >"$work/managers/dpkg-query" && $other train.steps=7 || return
@@ -237,7 +238,7 @@ expect bundle_that_does_not_start_says_why does_not_start
 if can_mount; then
     expect bundle_full_disk_there full_disk_there
     expect bundle_full_disk_here full_disk_here
-    until_true umount "$work/disk" # a sleep of the runner's may end a second behind it
+    until_true umount "$work/disk" # a sleep of the runner may end a second after it
 else
     echo "skip bundle_full_disk_there: no right to mount"
     echo "skip bundle_full_disk_here: no right to mount"

@@ -1,5 +1,5 @@
-# Calibration: examples that come out right alone, sampled by a seed; lines of a teacher's attention, the student's
-# spec; runs that have no lines.
+# Calibration: correctly decoded examples, sampled by a seed; lines of a teacher's attention, the student's spec; runs
+# without lines.
 
 . tests/system/common.sh
 
@@ -25,7 +25,7 @@ trace() {
     "$work/counts/trainer" trace --checkpoint "$run/checkpoint.safetensors" "$@"
 }
 
-# Numbers of up to 15 digits, after training on 4: some come out right, and those are what greedy decoding gives.
+# Decodes numbers of up to 15 digits, after training on 4: the correct ones are those of greedy decoding.
 exact() {
     trace --split test --shuffle --seed 5 --examples 60 --out "$work/kept" &&
         trace --split test --shuffle --seed 5 --examples 60 --average --exact --json --out "$work/mean" >"$work/said" &&
@@ -36,13 +36,13 @@ exact() {
         grep -q "^{\"length\":18,\"outputs\":17,\"passes\":60,\"exact\":${count%/*}}$" "$work/said"
 }
 
-# Another seed draws others; without --shuffle they are the first.
+# Another seed samples other examples; without --shuffle they are the first ones.
 shuffled() {
     for seed in 5 6; do
         trace --split test --shuffle --seed $seed --examples 60 --out "$work/seed$seed" &&
             trace --split test --seed $seed --examples 60 --out "$work/chosen$seed" || return
     done
-    # As an evaluation with this seed chooses them.
+    # The choice equals that of an evaluation with this seed.
     trace --split test --seed 5 --examples 60 --out "$work/again" || return
     cmp "$work/kept" "$work/seed5" && ! $LUA tests/support/check_trace.lua same "$work/seed5" "$work/seed6" &&
         ! $LUA tests/support/check_trace.lua same "$work/chosen5" "$work/chosen6" && cmp "$work/chosen5" "$work/again"
@@ -60,8 +60,8 @@ trace_refuses() {
         ends_with 1 'a frame of at least 17' trace --text 1000000000000000 --out "$work/x" && [ ! -e "$work/x" ]
 }
 
-# Given numbers stand in the frame of training, or in another; the answer begins as that of predict, and is compared
-# with the task's own answer.
+# Given numbers are written in the frame of training, or in another one; the answer begins as that of predict, and is
+# compared with the task's own answer.
 literals() {
     far=123456789999999
     trace --text 1999 --text $far --json --out "$work/own" >"$work/said" &&
@@ -84,7 +84,7 @@ answers_without_maps() {
         ! grep -q tokens "$work/tensors"
 }
 
-# Marks stand below wrong symbols. A symbol that does not count stands in parentheses; wrong places are then listed.
+# Marks are printed below wrong symbols. A symbol that does not count is in parentheses; wrong places are then listed.
 marks() {
     input='"input":[12,0,0,0,0,0,0,0,0,0,0,0,0,1,9,9,9,13]' target='"target":[1,0,0,3,0,0,0,0,0,0,0,0,0,0,0,0,13]'
     echo "{$input,$target}" >"$work/wrong.jsonl" &&
@@ -102,8 +102,8 @@ marks() {
         grep -qF '"target":"(1)003000000000000&","wrong":[3]}' "$work/masked.json"
 }
 
-# A training example that comes out right is decoded to its target, so that what is attended to is the same to the bit,
-# whether the target is read, or decoded for a line without it.
+# A correctly decoded training example has bit-identical attention whether its target is read, or decoded for a line
+# without it.
 decoded() {
     "$work/counts/trainer" sample --length 18 --split train --count 1 >"$work/line" &&
         sed 's/,"target".*/}/' "$work/line" >"$work/bare" &&
@@ -112,7 +112,7 @@ decoded() {
         $LUA tests/support/check_trace.lua same "$work/read" "$work/with" &&
         $LUA tests/support/check_trace.lua same "$work/with" "$work/without" &&
         $LUA tests/support/check_trace.lua tensors "$work/without" | grep -q 'n18.targets	I32	1 17' || return
-    # As predict needs it; of fewer outputs than the task's nothing is known.
+    # The file of predict has numbers of outputs; a number below the task's has no known answer.
     sed 's/}$/,"outputs":17}/' "$work/bare" >"$work/outputs" && sed 's/17}$/9}/' "$work/outputs" >"$work/fewer" &&
         trace --input "$work/outputs" --out "$work/asked" >/dev/null &&
         $LUA tests/support/check_trace.lua same "$work/with" "$work/asked" &&
@@ -124,7 +124,7 @@ decoded() {
         ends_with 1 'cut: byte ' trace --input "$work/cut" --out "$work/x" && [ ! -e "$work/x" ]
 }
 
-# The heat maps of a run: symbols on the axes; the bias of a student is drawn from its spec.
+# The heat maps of a run have symbols on the axes; the bias of a student is drawn from its spec.
 maps() {
     analyze() { ./longhand analyze decoding "$run" --trainer "$work/counts/trainer" "$@"; }
     analyze --text 1999 --text 12345678 --out "$work/maps" >"$work/said" && cat "$work/said" &&
@@ -140,7 +140,7 @@ calibrate() { ./longhand calibrate "$run" --samples 64 --set rows=4 "$@"; }
 
 student() { calibrate --set threshold.cross=2 --trainer "$work/counts/trainer" --out "$work/out/reads_lines.lua" "$@"; }
 
-# The last digits that were trained on lie on an anti-diagonal of the cross-attention, which some head shows.
+# The last digits of training lie on an anti-diagonal of the cross-attention, which some head shows.
 finds_lines() {
     student >"$work/said" && cat "$work/said" && cat "$work/out/reads_lines.lua" &&
         grep -q '^counts: 6[0-4] of 64 training examples came out right; attention of decoder layer 1' "$work/said" &&
@@ -152,7 +152,7 @@ finds_lines() {
         ./longhand check "$work/out/reads_lines.lua" && grep -q '</svg>' "$run/calibration/calibration.svg"
 }
 
-# The table has every line; those that the spec has are marked with their bias.
+# The table has every line; lines in the spec are marked with their bias.
 tells_all_lines() {
     table=$run/calibration/lines.csv
     [ "$(grep -c '^cross,0,-1,' "$table")" -eq 21 ] && [ "$(grep -c '^decoder,1,0,' "$table")" -eq 17 ] &&
@@ -164,15 +164,15 @@ leaves_what_is_there() {
     cp "$work/out/reads_lines.lua" "$work/before" && echo '-- mine' >>"$work/out/reads_lines.lua" &&
         ends_with 1 'is there already, and stays' student && grep -q mine "$work/out/reads_lines.lua" &&
         student --force && cmp "$work/before" "$work/out/reads_lines.lua" || return
-    # The teacher's own spec next to the student is used as it is; another spec of that name is not changed.
+    # The teacher's own spec next to the student is used unchanged; another spec of that name is not overwritten.
     echo '-- mine, too' >>"$work/out/counts.lua" && student --force && grep -q 'mine, too' "$work/out/counts.lua" &&
         sed -i 's/batch = 64/batch = 32/' "$work/out/counts.lua" &&
         ends_with 1 'counts.lua: is there, and is not the spec of the run' student --force &&
         grep -q 'batch = 32' "$work/out/counts.lua" && rm "$work/out/counts.lua"
 }
 
-# A student is written next to the teacher's spec if that exists, keeps its positions, and names its reading and choices
-# in the comment.
+# A student is written next to the teacher's spec if that exists, keeps its positions, and records its reading and
+# choices in the comment.
 beside_the_teacher() {
     of_code="--trainer $work/counts/trainer --spec $work/counts.lua --reading code"
     made=$work/counts_calibrated.lua
@@ -197,7 +197,7 @@ goes_on() {
         ends_with 2 'parameters were learnt with its positions' calibrate --init --positions none
 }
 
-# Why nothing passes: 21 lines are too few for 4.5 deviations; there is no spec then.
+# The reason why no line passes is printed: 21 lines are too few for 4.5 deviations; no spec is written.
 nothing_passes() {
     ends_with 1 'no line of any head passes' calibrate --trainer "$work/counts/trainer" --out "$work/none/empty.lua" \
         --set threshold.self=3 --tables "$work/none" && [ ! -e "$work/none/empty.lua" ] &&
@@ -227,10 +227,10 @@ no_teacher() {
         ends_with 1 'expected: a run of model.kind = "encoder_decoder"' ./longhand calibrate "$work/torn"
 }
 
-# Whether nothing runs any more that names the student which is to be written, or the trainer of its teacher.
+# Whether no process is left that names the student to be written or the trainer of its teacher.
 nobody_works() { ! grep -qs -e "$work/[l]ate/student" -e "$work/[s]low" -e "$work/[c]ounts/trainer" /proc/[0-9]*/cmdline; }
 
-# A signal to the launcher ends what it started: no student is written later, when the trainer is through.
+# A signal to the launcher ends its processes: no student is written later, when the trainer ends.
 ends_with_a_signal() {
     cat >"$work/slow" <<END
 #!/bin/sh

@@ -1,12 +1,12 @@
-# A study on dataset files whose files, epochs and evaluation change: runs are trained anew, trained further, evaluated
-# or left alone, and this is reported.
+# A study on dataset files whose files, epochs and evaluation change: runs are trained again, trained further, evaluated
+# or left unchanged, and the command reports it.
 
 . tests/system/common.sh
 
 study=$work/probe.lua
 runs=$work/runs
 
-# The spec of the study: epochs, learning rate's schedule or nothing.
+# Writes the spec of the study: epochs, the learning rate's schedule or nothing.
 study() {
     cat >"$study" <<END
 return {
@@ -22,7 +22,7 @@ return {
 END
 }
 
-# Examples: file, how many, where they begin.
+# Writes examples: file, number, first one.
 examples() {
     awk -v count="$2" -v from="$3" 'BEGIN {
         for (i = from; i < from + count; i++)
@@ -47,8 +47,7 @@ more_epochs_train_on() {
         grep -q '"step":8,' "$(run 0)/metrics.jsonl" && [ "$(ls "$runs"/none | wc -l)" -eq 1 ]
 }
 
-# Runs that are trained further are reported and kept as they are, and no run fails for them, also if others of the cell
-# are trained.
+# Runs that were trained for more epochs are reported and kept, and do not fail, also if others of the cell are trained.
 fewer_epochs_leave_what_is_there() {
     checkpoints >"$work/before"
     study 2 && ends_with 0 '0 of 2 runs done, 2 trained further' sweep &&
@@ -71,7 +70,7 @@ new_evaluation_data_is_evaluated() {
         ends_with 0 '2 done, 0 to do' sweep
 }
 
-# Back to the file before: its lines are there, and nothing is computed anew.
+# The earlier file returns: its lines exist, and nothing is computed again.
 evaluation_data_comes_back() {
     cp "$work/test.jsonl" "$work/second.jsonl" && cp "$(run 0)/eval.jsonl" "$work/lines" && examples test.jsonl 20 7 &&
         ends_with 0 'test.jsonl has other bytes than the file that was evaluated' status &&
@@ -91,7 +90,7 @@ new_training_data_is_another_run() {
         cksum "$old"/* | cmp - "$work/before"
 }
 
-# Folders of versions before are not called after their data.
+# Folders of earlier versions have no data in their names.
 older_folder_counts() {
     cp -r "$runs" "$work/older" && for seed in 0 1; do
         mv "$work"/older/none/*/lr0.0003-seed$seed-data"$(digits train.jsonl)" \
@@ -100,7 +99,7 @@ older_folder_counts() {
     ends_with 0 '2 done, 0 to do' ./longhand sweep "$study" --out "$work/older"
 }
 
-# Older versions also trained on masked labels, and did not report it: their runs are kept, and new ones are trained.
+# Earlier versions also trained on masked labels without a report: their runs are kept, and new ones are trained.
 older_folder_of_masked_labels() {
     examples train.jsonl 40 0 && sed -i '3s/}$/,"mask":[0]}/' "$work/train.jsonl" && rm -rf "$work/masked" || return
     ends_with 0 '2 of 2 runs done' ./longhand sweep "$study" --out "$work/masked" || return

@@ -1,12 +1,12 @@
-# A study whose spec and sampler change after it was swept: its results are shown and marked, and new runs are trained
-# in other folders.
+# A study whose spec and sampler change after a sweep: its results are shown and marked, and new runs are trained in
+# other folders.
 
 . tests/system/common.sh
 
 study=$work/mine.lua
 runs=$work/runs
 
-# The study: feed-forward width, steps, more of train.
+# Writes the study: feed-forward width, steps, more fields of train.
 study() {
     cat >"$study" <<END
 return {
@@ -67,7 +67,7 @@ swept_anew() {
         tr -s '\n ' '  ' <"$work/.got" | grep -qF 'Left out: 2 runs of an earlier version of none'
 }
 
-# A rate that falls until the last step makes more steps another run.
+# With a rate that falls until the last step, more steps make another run.
 schedule() {
     runs=$work/falls
     study 16 20 'schedule = { kind = "linear" }' && ends_with 0 '4 of 4 runs done' sweep &&

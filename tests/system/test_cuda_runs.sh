@@ -1,9 +1,9 @@
-# Trainers with a CUDA half over the emulated driver: the numbers of the CPU, the bits of a run whatever its neighbours
-# and however the device is cut up, runs that go on, and checkpoints that go from one to the other.
+# Trainers with a CUDA half over the emulated driver: the numbers of the CPU, equal bits for any other replicas and any
+# multiprocessors of the device, resumed runs, and checkpoints that change between CPU and device.
 
 . tests/system/common.sh
 
-SPEC=emulated_rand_rope # float64: both halves agree to the last digits but a few
+SPEC=emulated_rand_rope # float64: results of the CPU and of the device agree to all but the last digits
 STEPS=3
 trainer=$work/out/trainer
 library=build/release/emulation/$SPEC.so
@@ -37,7 +37,7 @@ device() {
     LONGHAND_CUDA_DRIVER=$root/$library LONGHAND_EMULATION=$emulation train "$directory" --device cuda "$@"
 }
 
-# Two runs' numbers, line by line, to ten digits.
+# Compares the numbers of two runs, line by line, to ten digits.
 same_numbers() {
     paste -d ' ' "$1" "$2" | tr ':,}' '   ' | awk '
         { half = NF / 2
@@ -99,8 +99,8 @@ refuses_the_other_device() {
             device fleet '' --seed 3 --steps 9 --resume
 }
 
-# A bundle names what it needs, says so where there is no driver, and trains to the bits of replicas elsewhere. The cell
-# has the spec's name: kernels are called by it.
+# A bundle lists its requirements, reports a missing driver, and trains elsewhere to the bits of replicas. The cell has
+# the spec's name, because names of kernels contain it.
 bundled() {
     cp tests/specs/$SPEC.lua "$work" || return
     cat >"$work/bundled.lua" <<END

@@ -1,5 +1,5 @@
 # Dataset files, examples/dataset: trained by epochs, killed and resumed, on any number of threads; evaluated by length;
-# changed files refused; errors for wrong files; the verbs that need examples.
+# changed files refused; errors for wrong files; verbs that need examples.
 
 . tests/system/common.sh
 
@@ -59,7 +59,7 @@ killed_and_resumed() {
         same_results calm killed all 0
 }
 
-# Steps follow from epochs, and both together are an error.
+# Steps follow from epochs; giving both is an error.
 epochs() {
     epochs=$(sed -n 's/.*epochs = \([0-9]*\).*/\1/p' $SPEC)
     ends_with 0 "an epoch is 21 batches, $((21 * epochs)) steps are $epochs epochs" \
@@ -86,7 +86,7 @@ names_and_ids() {
         ends_with 0 '' "$trainer" predict --checkpoint "$file" --text '1 + 2' &&
         echo '{"input":["1","-","2"]}' | ends_with 1 'line 1: input[1] is "-", which is no symbol' \
             "$trainer" predict --checkpoint "$file" || return
-    # An input that ends too soon is no end of the input.
+    # A zero byte is not the end of the input.
     printf '{"input":[1,10,2]}\0\n' | ends_with 1 'line 1: byte 18 is 0' "$trainer" predict --checkpoint "$file" &&
         ends_with 1 'the standard input cannot be read: ' "$trainer" predict --checkpoint "$file" </
 }
@@ -105,7 +105,7 @@ evaluates() {
         "$trainer" eval --checkpoint "$file" --lengths 40:50 --out "$work/eval"
 }
 
-# Lengths that another set alone has.
+# Evaluates lengths that only another set has.
 evaluates_other_sets() {
     file=$(folder whole)/checkpoint.safetensors
     echo '{"input":[1,2],"target":[1]}' >"$work/short.jsonl"
@@ -119,7 +119,7 @@ evaluates_other_sets() {
     done
 }
 
-# Without a file of its own an evaluation takes the training examples, and says so.
+# Without a file for evaluation the training examples are used, and the trainer reports it.
 evaluates_training_examples() {
     mkdir "$work/plain" && cp examples/dataset/train.jsonl "$work/plain" &&
         sed '/eval = /d' $SPEC >"$work/plain/$ID.lua" &&
@@ -129,7 +129,7 @@ evaluates_training_examples() {
             --eval-data "$root/examples/dataset/train.jsonl"
 }
 
-# The bytes decide, not the path.
+# The file is identified by its bytes, not by its path.
 other_bytes_refused() {
     cp examples/dataset/train.jsonl "$work/same.jsonl"
     ends_with 0 'step 75' "$trainer" train --out "$work/parts" --steps 75 --resume --data "$work/same.jsonl" $FLAGS ||
@@ -142,7 +142,7 @@ other_bytes_refused() {
         grep -q "is trained on $work/other.jsonl, whose SHA-256 is $(sum_of "$work/other.jsonl")" "$work/.got" &&
         [ -e "${mine%-data*}-data$(sum_of "$work/other.jsonl" | cut -c 1-8)/checkpoint.safetensors" ] &&
         diff -r "$mine" "$work/before" || return
-    # A checkpoint that comes from elsewhere.
+    # The checkpoint comes from a training elsewhere.
     cp "$mine/checkpoint.safetensors" "${mine%-data*}-data$(sum_of "$work/other.jsonl" | cut -c 1-8)" &&
         ends_with 1 "data_sha256 is \"$(sum_of "$work/same.jsonl")\" there, \"$(sum_of "$work/other.jsonl")\" here" \
             "$trainer" train --out "$work/parts" --steps 81 --resume --data "$work/other.jsonl" $FLAGS
@@ -152,7 +152,7 @@ sum_of() {
     sha256sum <"$1" | cut -d' ' -f1
 }
 
-# A refused training changes no file and no time of a file, for any reason.
+# A refused training changes no file and no time of a file, whatever the reason.
 refused_writes_nothing() {
     "$trainer" train --out "$work/finished" --steps 63 $FLAGS && mine=$(folder finished) &&
         (cd "$mine" && ls -l --time-style=full-iso && cksum ./*) >"$work/before.txt" || return
@@ -165,7 +165,7 @@ refused_writes_nothing() {
     (cd "$(folder finished 1)" && ls -l --time-style=full-iso && cksum ./*) | cmp - "$work/before.txt"
 }
 
-# A folder of an older version is not called after its file, and its lines do not say which file they are of.
+# A folder of an earlier version has no file in its name, and its lines name no file.
 older_folder_goes_on() {
     "$trainer" train --out "$work/older" --steps 42 --log-every 10 && mine=$(folder older) || return
     mv "$mine" "${mine%-data*}" && sed -i 's/,"data":"[0-9a-f]*"//' "${mine%-data*}/eval.jsonl" &&
@@ -174,8 +174,8 @@ older_folder_goes_on() {
         [ "$(ls "${mine%/*}")" = lr0.001-seed0 ]
 }
 
-# Another file to evaluate makes another evaluation, and no training; lines of the one before say which file they are
-# of.
+# Another file for evaluation makes another evaluation, and no training; lines of the previous evaluation name their
+# file.
 new_evaluation_data() {
     mine=$(echo "$work"/older/*/*/lr*-seed0) && sed -i 's/,"data":"[0-9a-f]*"//' "$mine/eval.jsonl" &&
         head -50 examples/dataset/test.jsonl >"$work/fewer.jsonl" && cksum "$mine/checkpoint.safetensors" >"$work/sum" &&
@@ -190,7 +190,8 @@ new_evaluation_data() {
         [ "$(grep -c "\"eval_sha256\":\"$(sum_of examples/dataset/test.jsonl)\"" "$mine/run.json")" -eq 1 ]
 }
 
-# A cap takes examples by a hash of their line, the same for sample and eval; --seed others, --order file the first.
+# A limit chooses examples by a hash of their line, equally in sample and eval; --seed chooses others, --order file the
+# first ones.
 caps() {
     file=$(folder whole)/checkpoint.safetensors
     for flags in '--seed 1' '--seed 2' '--order file' '--examples all'; do
@@ -208,7 +209,7 @@ caps() {
         "$trainer" sample --split test --length 5 --count 20 --seed 2 >"$work/want" && ! cmp -s "$work/want" "$work/got" &&
         [ "$("$trainer" sample --count 1000 --split test | wc -l)" -eq "$(wc -l <examples/dataset/test.jsonl)" ] &&
         ends_with 2 'expected: hash' "$trainer" sample --order random || return
-    # A trace of 20 has the 20 of an evaluation, by their shapes.
+    # A trace of 20 examples has the 20 of an evaluation, by their shapes.
     "$trainer" sample --split test --length 5 --count 20 | sed 's/,"mask.*//' >"$work/sampled" &&
         sed 's/}$//' examples/dataset/test.jsonl | awk -F'[][]' -v sampled="$work/sampled" '
             BEGIN { while ((getline line <sampled) > 0) is_taken[line] = 1 }
@@ -239,7 +240,7 @@ overlaps() {
             '{"step":5,"split":"test","by":{"trained":1},"examples":7,' | cmp - "$work/got"
 }
 
-# The files of a run are found from any folder, also after all of it was moved; other bytes are not taken for them.
+# The files of a run are found from any folder, also after all of them were moved; files with other bytes are not used.
 found_from_elsewhere() {
     mkdir -p "$work/there/examples" && cp -r examples/dataset "$work/there/examples" &&
         (cd "$work/there" && "$trainer" train --out runs --steps 21 --no-eval) || return
@@ -272,7 +273,7 @@ not_found() {
         ends_with 2 '--data: the value is missing' "$trainer" train --out bad --data && [ ! -e bad ]
 }
 
-# Paths are relative to the spec's own folder, wherever the command is given.
+# Paths are relative to the spec's own folder, in any working folder.
 trains_from_elsewhere() {
     (cd "$work" && "$root/longhand" train "$root/$SPEC" -- --steps 5 --no-eval --out far) &&
         ends_with 0 'nowhere.jsonl yet; the trainer will read it' \
@@ -296,7 +297,7 @@ predicts() {
     printf '{"input":[1,10,2]}\n{"input":[1,2,10,3,4],"outputs":2}\n{"input":[1],"outputs":9}\n{"input":[9,9,10,9]}\n' |
         "$trainer" predict --checkpoint "$file" >"$work/answers" || return
     [ "$(sed 's/.*"argmax":\[\(.*\)\]}/\1/' "$work/answers" | awk -F, '{ printf "%d ", NF }')" = '1 2 9 1 ' ] || return
-    # With a target there are as many answers, and where they are wrong; other keys are refused by name.
+    # With a target, predict has as many answers and reports wrong ones; other keys are refused by name.
     printf '%s\n' '{"input":[1,2,10,3,4],"target":[1,2,3,4],"mask":[1,0,1,1]}' '{"input":[1,2],"target":[0,0]}' |
         "$trainer" predict --checkpoint "$file" >"$work/answers" &&
         awk -F'"argmax":|,"wrong":' '{
@@ -315,7 +316,8 @@ predicts() {
     done
 }
 
-# Examples of a length as an evaluation sees them; where their outputs differ in number, each number for itself.
+# Traces of a length have the examples of an evaluation; if their numbers of outputs differ, each number has its own
+# trace.
 traces() {
     file=$(folder whole)/checkpoint.safetensors
     "$trainer" trace --checkpoint "$file" --length 3 --examples 2 --out "$work/short" >"$work/said" &&
@@ -334,12 +336,12 @@ traces() {
             "$trainer" trace --checkpoint "$file" --length 40 --out "$work/none"
 }
 
-# Lines of the file to evaluate: INPUT,OUTPUT tokens.
+# Prints lines of the file for evaluation: INPUT,OUTPUT tokens.
 shape_lines() {
     awk -F'[][]' -v shape="$1" 'split($2, a, ",") "," split($4, b, ",") == shape' examples/dataset/test.jsonl
 }
 
-# The examples of two lengths, given as inputs with their numbers of outputs, on a machine without the files.
+# Traces the examples of two lengths, given as inputs with their numbers of outputs, on a machine without the files.
 traces_inputs() {
     file=$(folder whole)/checkpoint.safetensors
     awk -F'[][]' '{ inputs = split($2, a, ",") }
@@ -359,7 +361,7 @@ gradients() {
         ends_with 0 'checks of' "$double" gradcheck && ends_with 0 'checks of' "$double" gradcheck --lengths 4
 }
 
-# The whole line once more under the sanitizers.
+# Repeats all steps under the sanitizers.
 sanitized() {
     ./longhand gen $SPEC --out "$work/src" &&
         make -s -j2 trainer VARIANT=asan LEVELS=best ID=$ID SOURCES="$work/src" OUT="$work/asan" &&

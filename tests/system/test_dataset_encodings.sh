@@ -1,4 +1,4 @@
-# Finite data under encodings that add up more than a gradient over a shard, or draw distances: batches that leave shards
+# Finite data with encodings that sum more than a gradient over a shard, or sample distances: batches that leave shards
 # empty, on any number of threads; traces under draws.
 
 . tests/system/common.sh
@@ -9,7 +9,7 @@ SPEC=examples/dataset/$ID.lua
 FLAGS="--log-every 10 --checkpoint-every 30 --no-eval"
 DRAWN="--set encoding.kind=relative --set encoding.positions.kind=randomized --set encoding.positions.max_position=32"
 
-# NAME, and what is set.
+# Builds a trainer: NAME, then settings.
 builds() {
     name=$1
     shift

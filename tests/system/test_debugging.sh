@@ -45,8 +45,8 @@ fails_with() {
     ends_with 1 "$cause" "$@" && grep -qF -e "$hint" "$work/.got" || { cat "$work/.got" && return 1; }
 }
 
-# Hints of --overfit are right: the same training with their flags learns its data. Arguments: how many hints are
-# followed at most, one after the other; then the flags of the training.
+# Hints of --overfit are right: the same training with their flags learns its data. Arguments: the largest number of
+# hints to follow, one after the other; then the flags of the training.
 hint_works() {
     hints=$1
     shift
@@ -76,7 +76,7 @@ outputs_collapse() {
         hint_works 1
 }
 
-# The proposed steps hold "if it goes on like this"; with seeds 2 and 4 it does not: they need the second hint.
+# The proposed steps are an extrapolation; with seeds 2 and 4 it is wrong, and they need the second hint.
 steps_too_few() {
     fails_with 'still falling' '--steps ' overfit sorts --learning-rate 3e-5 --steps 100 &&
         hint_works 3 --learning-rate 3e-5
@@ -86,8 +86,8 @@ no_positions() {
     fails_with 'cannot tell apart positions' 'where a token stands' overfit blind
 }
 
-# A training warns when the first update destroys the model, and stops when the gradient overflows; the checkpoint
-# before is usable.
+# A training warns if the first update destroys the model, and stops if the gradient overflows; the preceding checkpoint
+# is usable.
 infinite_gradient() {
     fails_with "the gradient's norm is inf; no update was made" 'task length ' train sorts --learning-rate 1e4 \
         --checkpoint-every 1 && grep -q 'gradient: .* in [a-z]*\.' "$work/.got" || return

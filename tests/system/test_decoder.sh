@@ -1,5 +1,5 @@
-# A decoder: trained on a task, evaluated by teacher-forced passes, asked for answers one token after the other; and its
-# gradients, as large decoders are made.
+# A decoder: trained on a task, evaluated by teacher-forced passes, decoded token by token; and its gradients, in the
+# form of large decoders.
 
 . tests/system/common.sh
 . tests/system/own_answers.sh
@@ -15,7 +15,7 @@ return {
 }
 END
 
-# Learnt: accuracy 1 at five seeds, where guessing has a half.
+# The model learns the task: accuracy 1 at five seeds; guessing gives one half.
 learns() {
     "$work/trainer/trainer" train --out "$work/runs" --threads 2 >/dev/null || return
     run=$(echo "$work"/runs/reverse_decoder/*/lr0.003-seed0)
@@ -23,7 +23,7 @@ learns() {
     echo "accuracy $accuracy" && awk -v a="$accuracy" 'BEGIN { exit !(a > 0.9) }'
 }
 
-# A decoder that has learnt from given targets also gives right answers from its own: 16 of 16 at five seeds.
+# A decoder that has learnt from given targets also decodes right answers: 16 of 16 at five seeds.
 predicts() {
     run=$(echo "$work"/runs/reverse_decoder/*/lr0.003-seed0)
     right=0
@@ -35,7 +35,7 @@ predicts() {
     echo "$right of 16" && [ $right -ge 14 ]
 }
 
-# --wrong writes twenty wrong answers for strings of a length that was not learnt; predict gives the same answers.
+# --wrong writes twenty wrong answers for strings of an untrained length; predict gives the same answers.
 tells_wrong_answers() {
     run=$(echo "$work"/runs/reverse_decoder/*/lr0.003-seed0)
     "$work/trainer/trainer" eval --checkpoint "$run/checkpoint.safetensors" --lengths 4,9 --examples 100 --batch 30 \
@@ -54,7 +54,7 @@ counts_own_answers() {
     own_answers_are_those_of_predict "$work/trainer/trainer" "$run/checkpoint.safetensors" 6 100
 }
 
-# bench measures decoding with cached keys and values, and by passes; replicas have no such line.
+# bench measures decoding with cached keys and values, and by whole passes; replicas have no such line.
 benches() {
     "$work/trainer/trainer" bench --seconds 0.02 --threads 1 --lengths 4 --json >"$work/rates" &&
         grep -q '^{"mode":"decode","length":4,"answers":4,"sequences":32,"threads":1,"answers_per_second":[1-9]' \
@@ -62,7 +62,7 @@ benches() {
         ! grep -q "^decode" "$work/rates"
 }
 
-# The export has the answers next to the logits that they were chosen by.
+# The export has the answers next to the logits of their choice.
 exports() {
     run=$(echo "$work"/runs/reverse_decoder/*/lr0.003-seed0)
     ./longhand export pytorch "$run" --spec "$work/reverse_decoder.lua" --trainer "$work/trainer/trainer" \

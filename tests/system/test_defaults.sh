@@ -1,5 +1,5 @@
 # Another number of steps, rate, evaluation or cadence compiles nothing: ./longhand build writes it into the existing
-# trainer, whole or not at all, and copies of the trainer keep their own.
+# trainer, completely or not at all, and copies of the trainer keep their own values.
 
 . tests/system/common.sh
 
@@ -7,7 +7,7 @@ TINY=parity_dropout_rand_rope
 out=$work/out
 build() { ./longhand build tests/specs/$TINY.lua --levels best --out "$out" "$@"; }
 
-# A compiler that notes and refuses whatever a trainer is made of.
+# A compiler that records and refuses every file of a trainer.
 cat >"$work/cc" <<EOF
 #!/bin/sh
 case "\$*" in *$out*) echo "\$*" >>"$work/compiled" && exit 1 ;; esac
@@ -15,7 +15,7 @@ exec cc "\$@"
 EOF
 chmod +x "$work/cc"
 
-# Fields of a spec, given to the trainer that is there.
+# Sets fields of a spec in the existing trainer.
 renew() {
     for field in "$@"; do
         set -- "$@" --set "$field"
@@ -26,7 +26,7 @@ renew() {
 
 builds() { ends_with 0 'built for the CPU alone' build && cp -p "$out/trainer" "$work/first"; }
 
-# Without a flag the new trainer trains to the bits of the first one with flags, and also obeys fields without a flag.
+# Without flags the new trainer trains to the bits of the first one with flags, and also follows fields without a flag.
 follows() {
     renew train.steps=6 train.learning_rate=0.01 train.log_every=2 train.checkpoint.every=4 \
         'train.checkpoint.keep={3,5}' 'eval.lengths={list={3,5}}' eval.examples=6 eval.batch=3 eval.draws=2 \
@@ -41,7 +41,7 @@ follows() {
         grep -q '"spec":{"encoding":.*"steps":6}}' "$run/run.json"
 }
 
-# The first trainer, the one in place and a hard link to the one before share nothing.
+# The first trainer, the current one and a hard link to the previous one share no bytes.
 copies_keep_their_own() {
     ends_with 0 '2000000 steps of' "$work/first" info && ends_with 0 ' 6 steps of' "$out/trainer" info &&
         ln "$out/trainer" "$work/linked" && renew train.steps=8 &&
@@ -50,7 +50,7 @@ copies_keep_their_own() {
         ends_with 0 'up to date' build --set train.steps=8
 }
 
-# Programs that kill the generator, which waits for them: when half of the copy is written, and before it is moved.
+# Programs kill the generator, which waits for them: when half of the copy is written, and before it is moved.
 kills_leave_it_whole() {
     cp "$out/trainer" "$work/before" && mkdir "$work/bin" || return
     for program in cp sync; do
@@ -64,7 +64,7 @@ kills_leave_it_whole() {
     renew train.steps=9 && ends_with 0 ' 9 steps of' "$out/trainer" info
 }
 
-# Room for one trainer and a half.
+# The disk has space for one trainer and a half.
 full_disk() {
     cp -a "$out" "$work/disk/out" || return
     set -- ./longhand build tests/specs/$TINY.lua --levels best --out "$work/disk/out" --set
@@ -72,7 +72,7 @@ full_disk() {
         [ "$(ls "$work/disk")" = out ] && ends_with 0 'up to date' "$@" train.steps=9
 }
 
-# A byte of the text is another; build mends it.
+# A trainer with a changed byte in its text is refused; build repairs it.
 damaged_is_refused() {
     at=$(grep -abo 'train.steps 9' "$out/trainer" | cut -d: -f1)
     cp -p "$out/trainer" "$work/damaged" && printf 8 | dd of="$work/damaged" bs=1 seek=$((at + 12)) conv=notrunc || return
@@ -81,8 +81,7 @@ damaged_is_refused() {
     cp "$work/damaged" "$out/trainer" && renew train.steps=9 && ends_with 0 ' 9 steps of' "$out/trainer" info
 }
 
-# Another build changes the trainer after train has built it and before it runs: env, which starts it, stands in for
-# that.
+# Another build changes the trainer after train has built it and before it runs: env, which starts it, does this.
 other_build_in_between() {
     place=build/trainers/$TINY-$("$out/trainer" info | sed -n 's/^plan *//p')
     rm -rf "$place" "$work/bin"/* && cp -a "$out" "$place" || return

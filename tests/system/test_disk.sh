@@ -1,5 +1,5 @@
-# A disk fills up, during a build too, or becomes read-only during a training: the exit code is 4, the file is named,
-# the last checkpoint is good, and once there is space again the resumed run has the same bits.
+# A disk that fills up, also during a build, or becomes read-only during a training: the exit code is 4, the file is
+# named, the last checkpoint is good, and with space again the resumed run has the same bits.
 
 . tests/system/common.sh
 
@@ -24,13 +24,14 @@ checkpoint_of() {
     echo "$1"/*/*/*/checkpoint.safetensors
 }
 
-# The checkpoint is good, and the resumed run on the disk has the bits of the uninterrupted one.
+# Checks that the checkpoint is good, and that the resumed run on the disk has the bits of the uninterrupted one.
 goes_on() {
     "$trainer" eval --checkpoint "$(checkpoint_of "$disk")" --lengths 5 --examples 4 --draws 1 --out "$work/eval" &&
         train "$disk" --steps $STEPS --resume && cmp "$(checkpoint_of "$disk")" "$(checkpoint_of "$work/whole")"
 }
 
-# Room for two checkpoints, not for the third that rotation needs. The first is small enough to be written.
+# The disk has space for two checkpoints, not for the third that rotation needs. The first is small enough to be
+# written.
 full_disk() {
     need=$(wc -c <"$(checkpoint_of "$work/whole")") || return
     mount -o remount,size=$((need * 5 / 2)) "$disk" || return

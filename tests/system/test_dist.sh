@@ -1,12 +1,13 @@
-# A release: the archive of `make dist`, unpacked outside of any repository and used where there is no git, passes the
-# lint, has the sources that would be written, trains, and passes the Lua tests that read the repository's own files.
+# A release: the archive of `make dist`, unpacked outside of any repository on a machine without git, passes the lint,
+# has up-to-date sources, trains, and passes the Lua tests that read the repository's own files.
 
 . tests/system/common.sh
 unset XDG_CACHE_HOME LONGHAND_BUILD
 
 LUA_TESTS="arrows cli commands docs rooms"
 
-# A PATH with everything but git: links to all programs of this one, without ccache, which looks for a compiler in PATH.
+# Makes a PATH with everything but git: links to all programs of this one, without ccache, which looks for a compiler in
+# PATH.
 hide_git() {
     mkdir -p "$work/bin"
     echo "${LH_PATH:-$PATH}" | tr : '\n' | while read -r folder; do

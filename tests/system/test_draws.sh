@@ -1,5 +1,5 @@
-# Positions of every sequence's own, and dropout in evaluation: the same bits whatever the threads, the neighbours and
-# the stops; batches of an evaluation; given positions; traces.
+# Positions sampled for every sequence, and dropout in evaluation: equal bits for any threads, other replicas and
+# interruptions; batches of an evaluation; given positions; traces.
 
 . tests/system/common.sh
 
@@ -42,7 +42,7 @@ batches() {
     cmp "$work/batches1/eval.jsonl" "$work/batches3/eval.jsonl" && [ "$(wc -l <"$work/each")" -eq 120 ] || return
     grep -c '"examples":20,"batch":8,"draws":3' "$work/batches1/eval.jsonl" | grep -x 2 || return
     evaluate --draws 3 --out "$work/whole" && ! grep -q batch "$work/whole/eval.jsonl" || return
-    # The accuracy of a draw is the mean of those of its batches of 8, 8 and 4.
+    # The accuracy of a draw is the mean over its batches of 8, 8 and 4.
     awk -F'[:,}]' '$2 == 9 { n = int($4 / 8); right[$6, n] += $8; all[$6, n] += $10 }
         END { for (at in right) sum += right[at] / all[at]; printf "%.9f\n", sum / 9 }' "$work/each" >"$work/want"
     sed -n 's/.*"length":9.*"accuracy":\([0-9.]*\).*/\1/p' "$work/batches1/eval.jsonl" |
@@ -68,8 +68,8 @@ given() {
     ends_with 1 'positions[0] is no integer from 1 to 64' "$trainer" predict --checkpoint "$file" <"$work/low.jsonl"
 }
 
-# Each input has a number of its own, as examples have: two equal inputs have different positions. A file ends in the
-# scores of the last layer, 2 heads and 6 tokens, and in the tokens and 3 answers.
+# Each input has its own number, as examples have: two equal inputs have different positions. A file ends with the
+# scores of the last layer, 2 heads and 6 tokens, and with the tokens and 3 answers.
 traces() {
     file=$(folder one 1)/checkpoint.safetensors
     echo '{"input":[1,0,4]}' >"$work/once.jsonl"

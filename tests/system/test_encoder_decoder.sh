@@ -1,5 +1,5 @@
-# An encoder-decoder: trained on a task, evaluated by teacher-forced passes, asked for answers one token after the other;
-# and its device code.
+# An encoder-decoder: trained on a task, evaluated by teacher-forced passes, decoded token by token; and its device
+# code.
 
 . tests/system/common.sh
 . tests/system/own_answers.sh
@@ -26,7 +26,8 @@ return {
 }
 END
 
-# A preset for decoders leaves the encoder both sides, and every answer the whole source: the first answer is its end.
+# With a preset for decoders the encoder still attends to both sides, and every answer to the whole source: the first
+# answer is the source's last symbol.
 learns_by_a_causal_preset() {
     ./longhand build "$work/reverse_two.lua" --levels best --out "$work/two" >/dev/null 2>&1 || return
     "$work/two/trainer" train --out "$work/runs" --threads 2 >/dev/null || return
@@ -34,7 +35,7 @@ learns_by_a_causal_preset() {
     echo "exact match $exact" && [ "$exact" = 1 ]
 }
 
-# The loss falls, and what is taught of a target is learnt: exact matches, of which guessing has one in sixteen.
+# The loss falls, and exact matches show that the target's tokens are learnt; guessing matches one in sixteen.
 learns() {
     "$work/trainer/trainer" train --out "$work/runs" --threads 2 >/dev/null || return
     run=$(echo "$work"/runs/reverse_pair/*/lr0.003-seed0)
@@ -44,7 +45,7 @@ learns() {
     echo "$exact $losses" | awk '{ exit !($1 > 0.7 && $3 < $2 / 4) }'
 }
 
-# Greedy answers are right where the teacher-forced ones are.
+# Greedy answers are right if the teacher-forced ones are.
 predicts() {
     run=$(echo "$work"/runs/reverse_pair/*/lr0.003-seed0)
     right=0
@@ -68,7 +69,7 @@ traces() {
         grep -aq '"n4.decoder.layers.1.cross.attention":{[^}]*"shape":\[2,2,4,4\]' "$work/trace"
 }
 
-# Both halves without being asked, where there is a network for each.
+# Both halves are built by default if there is a network for each.
 has_device_code() {
     ./longhand gen "$work/reverse_pair.lua" --out "$work/both" 2>"$work/message" &&
         [ ! -s "$work/message" ] && grep -q "^INLINE void cross_attend_backward" "$work/both/device.cu" &&

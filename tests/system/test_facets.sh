@@ -1,5 +1,6 @@
-# Facets that are pages of tests/facets, no part of the generator: a trainer with each has the right gradients, traces
-# what a query sees, and is exported to PyTorch. Their device code is in the emulation with that of the test specs.
+# Facets of tests/facets, which are not part of the generator: a trainer with each has the right gradients, its traces
+# show what a query attends to, and it is exported to PyTorch. The emulation tests their device code with the test
+# specs.
 
 . tests/system/common.sh
 

@@ -1,10 +1,10 @@
-# gen, build, where and stale through the launcher: same bytes everywhere, exit codes, nothing left after a failure.
+# gen, build, where and stale through the launcher: the same bytes in any folder, exit codes, no file after a failure.
 
 . tests/system/common.sh
 
 SPEC=bucket_sort_rand_sinusoid
 
-# A copy of the repository, by links, whose templates and generated files may be broken.
+# Makes a copy of the repository from links, whose templates and generated files a test may change.
 copy() {
     mkdir -p "$1/generated"
     for name in Makefile cuda.mk generator include kernels runtime spec; do
@@ -35,8 +35,8 @@ exit_codes() {
         ends_with 4 'cannot make the directory' ./longhand gen $SPEC --out "$root/Makefile/x"
 }
 
-# Drawn by graphviz where PATH has it, here by a stand-in that is handed the graph; as text elsewhere. A file that is
-# there is replaced, a link is not followed, and nothing is written where nothing can be.
+# Graphviz draws the network if PATH has it; here a replacement receives the graph; otherwise it is text. An existing
+# file is replaced, a link is not followed, and no file is written if one cannot be.
 draws_the_network() {
     mkdir "$work/with" "$work/without" && for tool in sh lua5.4 env cat sed grep dirname readlink uname mktemp rm; do
         path=$(command -v $tool) && ln -s "$path" "$work/without/$tool"
@@ -53,7 +53,7 @@ draws_the_network() {
         ends_with 2 'is for the pictures' ./longhand plan $SPEC --out "$work/z.svg"
 }
 
-# Without any tool, and without a mask: then all is seen.
+# Masks are drawn without any tool; without a mask every key is visible.
 draws_the_masks() {
     ends_with 0 "$work/net/m.svg" env PATH="$work/without" ./longhand plan abc_addition_windows --mask \
         --set task.options.width=6 --set eval.by.digits='{ 1, 5 }' --out "$work/net/m.svg" &&
@@ -89,7 +89,7 @@ compiler_errors_name_the_template() {
         --out "$work/wrong/out" && [ ! -e "$work/wrong/out" ] && [ -z "$(find "$work/wrong" -name '*partial*')" ]
 }
 
-# Files that killed builds have left stop no later build, and are deleted.
+# Files of killed builds do not stop later builds, and are deleted.
 killed_builds() {
     ./longhand build $SPEC --levels best --out "$work/killed" >/dev/null || return
     boot=$(cut -c 1-8 /proc/sys/kernel/random/boot_id) && space=$(readlink /proc/self/ns/pid | tr -dc 0-9) || return

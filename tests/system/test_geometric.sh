@@ -1,5 +1,5 @@
-# Geometric attention in a trainer: the same bits on any number of threads, traces, and a task that it must learn: to
-# sort, which needs positions, and beyond the lengths of training.
+# Geometric attention in a trainer: the same bits on any number of threads, traces, and sorting, which the model must
+# learn: it needs positions, also beyond the lengths of training.
 
 . tests/system/common.sh
 
@@ -35,7 +35,7 @@ learns() {
             "$work"/runs/*/*/*/eval.jsonl
 }
 
-# Weights of a query add up to 1, a token's score with itself is -infinity and its weight 0.
+# Weights of a query sum to 1; a token's score with itself is -infinity and its weight 0.
 traces() {
     "$TRAINER" trace --checkpoint "$work"/runs/*/*/*/checkpoint.safetensors --lengths 1:8:7 --examples 2 \
         --what attention,scores,entropy --out "$work/trace.safetensors" &&

@@ -16,7 +16,7 @@ build_one() {
     make -s trainer LEVELS=best ID="gradcheck_$1" SOURCES="$work/src/$1" OUT="$work/$1"
 }
 
-# Two compilers at a time.
+# Builds with two compilers at a time.
 build_all() {
     make -s library || return
     while [ $# -gt 0 ]; do

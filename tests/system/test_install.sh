@@ -1,9 +1,9 @@
-# An installed copy that its users cannot write to: it builds in their own folders, knows its manual and completions.
+# An installed copy that is read-only for its users: it builds in their own folders, and has its manual and completions.
 
 . tests/system/common.sh
 unset XDG_CACHE_HOME LONGHAND_CACHE LONGHAND_BUILD
 
-# Runs a command as a user who owns none of the installed files, with a home of their own: COMMAND.
+# Runs a command as a user who owns none of the installed files, with a new home folder: COMMAND.
 as_user() {
     setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$work/home" PATH="${LH_PATH:-$PATH}" "$@"
 }
@@ -58,20 +58,20 @@ user_builds() {
         as_user "$trainer" train --steps 2 --no-eval --out "$work/home/runs"
 }
 
-# Another folder, and the same trainer once more: nothing is compiled twice.
+# The user names another folder, then builds the same trainer again: nothing is compiled twice.
 user_says_where() {
     cd "$work/home" && as_user cp -R "$(echo "$work"/home/.cache/longhand/build-*)" mine &&
         as_user env LONGHAND_BUILD=mine "$work/root/usr/bin/longhand" build parity_check_sinusoid --levels best \
             >"$work/said" && grep -q "^$work/home/mine/trainers/.*: up to date" "$work/said"
 }
 
-# An installed tree is not written to: the sources of the showcase are generated in the user's cache.
+# An installed tree is not changed: the sources of the showcase are generated in the user's cache.
 user_generates() {
     cd "$work/home" && as_user "$work/root/usr/bin/longhand" gen parity_check_sinusoid &&
         ls "$work"/home/.cache/longhand/build-*/generated/parity_check_sinusoid/spec.c
 }
 
-# Three builds at once share objects and an archive: each finds them whole, and nothing is left over.
+# Three builds at once share objects and an archive: each reads complete files, and no temporary file is left.
 builds_meet() {
     mkdir "$work/met" && cp -a build/release "$work/met" && rm "$work"/met/release/runtime/cli/*.o || return
     makes=''
@@ -86,13 +86,13 @@ builds_meet() {
         [ "$(ar t "$work/met/lib/liblonghand.a")" = "$(ar t build/lib/liblonghand.a)" ]
 }
 
-# Objects of other sources are compiled again, though their files are newer than the sources.
+# Objects of other sources are compiled again, although their files are newer than the sources.
 other_sources() {
     echo 'another compiler, another release' >"$work/met/release/compiler" || return
     make -n library "LONGHAND_BUILD=$work/met" | grep -q 'runtime/cli/[a-z_]*\.c'
 }
 
-# A release has the same bytes twice, for any umask.
+# Two releases have the same bytes, for any umask.
 releases() {
     release=longhand-$(cat VERSION)
     cp "build/$release.tar.gz" "$work" && (umask 077 && make -s dist) &&
@@ -107,7 +107,7 @@ lonely_lua() {
         chmod +x "$work/lonely"/*
 }
 
-# Unpacked elsewhere, it needs no jansson and no Lua modules, and says whose code a trainer holds.
+# An unpacked release needs no jansson and no Lua modules, and names the third-party code in a trainer.
 release_trains() {
     lonely_lua && cd "$work/empty/longhand-$(cat VERSION)" && ls LICENSE CITATION.cff third_party/README.md &&
         PATH=$work/lonely:$PATH && export PATH &&
@@ -129,7 +129,7 @@ nowhere_to_build() {
             parity_check_sinusoid --levels best
 }
 
-# make cannot handle a cache with a space in its name, and a checkout that cannot be written to has no other place.
+# make cannot handle a cache with a space in its name, and a checkout without write permission has no other folder.
 builds_beside_a_space() {
     mkdir "$work/a home" && chown 65534:65534 "$work/a home" && cd "$work/a home" &&
         ends_with 4 "XDG_CACHE_HOME, HOME): make cannot handle this folder's name: $work/a home" as_user env \

@@ -1,17 +1,17 @@
-# Trainings killed with kill -9 at random moments end in the bits of an uninterrupted one; SIGTERM ends long operations
-# between two of their parts.
+# Trainings that are killed with kill -9 at random moments end in the bits of an uninterrupted one; SIGTERM ends long
+# operations between two of their parts.
 #
-#     sh tests/system/test_kills.sh [KILLS]      LH_KILLS=N, LH_KILL_SEED=S: the same from outside; 20 kills, seed 1
+#     sh tests/system/test_kills.sh [KILLS]      LH_KILLS=N, LH_KILL_SEED=S: the same by variables; 20 kills, seed 1
 #
-# A kill comes at a moment drawn anew each time, counted from the start of the process: before the folder is locked,
-# while a checkpoint is written, at the end. Checkpoints come every third step, so that many fall into one.
+# The moment of each kill is random, counted from the start of the process: before the folder is locked, while a
+# checkpoint is written, at the end. Checkpoints come every third step, so that many kills interrupt one.
 
 . tests/system/common.sh
 
 TINY=parity_dropout_rand_rope
 KILLS=${LH_KILLS:-${1:-20}}
 SEED=${LH_KILL_SEED:-1}
-ENDLESS=100000 # steps of the victims: none of them ends by itself
+ENDLESS=100000 # more steps than a killed training can make
 FLAGS="--log-every 7 --checkpoint-every 3 --threads 2"
 trainer=$work/out/trainer
 
@@ -20,7 +20,7 @@ build() {
         make -s trainer LEVELS=best ID=$TINY SOURCES="$work/$TINY" OUT="$work/out"
 }
 
-# Milliseconds from 0 to most, one a line: moments MOST; the same for the same seed.
+# Prints milliseconds from 0 to most, one per line: moments MOST; equal for equal seeds.
 moments() {
     awk -v seed="$SEED" -v kills="$KILLS" -v most="$1" 'BEGIN {
         srand(seed)
@@ -28,7 +28,7 @@ moments() {
     }'
 }
 
-# Results of a run, without its rates: DIR.
+# Prints the results of a run, without its rates: DIR.
 results() {
     (cd "$1" && find . -type f | sort | while read -r file; do
         case $file in
@@ -56,9 +56,9 @@ victim() {
     ! ls -A "$work/$name"/*/*/* 2>/dev/null | grep -q '\.new\.safetensors\|\.tmp$' || writing=$((writing + 1))
 }
 
-# Kills runs of these flags at the drawn moments, lets one end at a step that none of the killed ones reached, and
-# compares it with one that was never killed: name, flags. On a machine so slow that nothing got done before the kills,
-# three more come later and later.
+# Kills runs of these flags at the random moments, lets one end at a step that no killed run reached, and compares it
+# with one that was never killed: name, flags. On a machine so slow that no step was done before the kills, three more
+# kills come later and later.
 kills() {
     name=$1 writing=0
     shift
@@ -84,13 +84,13 @@ one_run() {
     kills one $FLAGS
 }
 
-# A kill ends all runs of a group at once, each at a moment of its own.
+# A kill ends all runs of a group at once, at different steps.
 group() {
     kills group $FLAGS --seeds 0:2
 }
 
-# SIGTERM to a verb that takes minutes, half a second after a file is there (-e PATH) or has something in it (-s PATH);
-# its exit code comes long before the verb would be through: condition, words of the verb.
+# Sends SIGTERM to a verb that takes minutes, half a second after a file exists (-e PATH) or is not empty (-s PATH); it
+# must exit long before the verb would end: condition, words of the verb.
 ends_soon() {
     condition=$1
     shift
@@ -104,7 +104,7 @@ ends_soon() {
         { echo "status $status" && cat "$work/said" && return 1; }
 }
 
-# One condition of millions of examples, and as many passes of a trace.
+# Conditions with millions of examples, and a trace with as many passes, are stopped.
 long_condition() {
     ends_soon "-e $work/eval/lock" eval --out "$work/eval" --lengths 18 --examples 5000000 --draws 1 &&
         [ ! -e "$work/eval/eval.jsonl" ] &&

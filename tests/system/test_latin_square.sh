@@ -1,5 +1,5 @@
 # A task that makes its examples, latin_square: trained by epochs, stopped and resumed, on any number of threads;
-# evaluated by two axes and three sets; a file for validation; what reports make of it.
+# evaluated by two axes and three sets; a file for validation; and its reports.
 
 . tests/system/common.sh
 
@@ -35,7 +35,7 @@ same_results() {
     results "$1" >"$work/want" && results "$2" >"$work/got" && cmp "$work/want" "$work/got"
 }
 
-# 270 puzzles in batches of 32: 9 in an epoch, the last of 14. The resumes are within epochs and between them.
+# 270 puzzles in batches of 32: 9 batches in an epoch, the last of 14. The resumes are within epochs and between them.
 same_bits() {
     ends_with 0 'an epoch is 9 batches, 54 steps are 6 epochs' "$trainer" train --out "$work/whole" --threads 1 &&
         "$trainer" train --out "$work/threads" --threads 5 && same_results whole threads || return
@@ -52,7 +52,9 @@ has() {
     return 1
 }
 
-# A condition for each combination of numbers that a set has; on the way without puzzles, and of two sets.
+# Each combination of numbers in a set is a condition; evaluations during training are not grouped by puzzle and have
+# two sets.
+# sets.
 lines() {
     has 3 '^{"step":54,"split":"train","by":{"vectors":[123]},"examples":80,' &&
         has 3 '^{"step":54,"split":"test","by":{"vectors":[123]},"examples":10,' &&
@@ -64,7 +66,7 @@ lines() {
             "$(folder whole)/run.json"
 }
 
-# Other sets and axes from flags; examples one by one, and in traces.
+# Flags select other sets and axes; examples are listed one by one, and in traces.
 flags() {
     file=$(folder whole)/checkpoint.safetensors
     ends_with 0 'all test   1..3' "$trainer" eval --checkpoint "$file" --out "$work/eval" --splits test \
@@ -78,7 +80,7 @@ flags() {
         ends_with 2 'expected: train, test, validation' "$trainer" sample --length 16 --split validations
 }
 
-# The set that the task made, read from a file: the same puzzles to train on, and so the same numbers.
+# The set that the task made is read from a file: the same training puzzles give the same numbers.
 validation_file() {
     "$trainer" sample --length 16 --count 200 --split validation --order file --text |
         awk 'BEGIN { print "puzzles,solutions" } { print $1 "," $3 }' >"$work/items.csv" || return
@@ -98,8 +100,8 @@ validation_file() {
     ends_with 1 'task.validation: cannot read' ./longhand plan "$work/latin_file.lua"
 }
 
-# Lines of any lengths, one after the other as each alone: memory of the first is too small for the second, although
-# rows of activations are as many.
+# Lines of any lengths in one file have the results of single lines: the second needs more memory than the first,
+# although its activations have as many rows.
 lines_of_any_length() {
     file=$(folder whole)/checkpoint.safetensors
     for input in 1 1,4,3 2,3; do
@@ -109,8 +111,8 @@ lines_of_any_length() {
     "$trainer" predict --checkpoint "$file" <"$work/lines" >"$work/together" && cmp "$work/apart" "$work/together"
 }
 
-# The model of Ito et al. 2024, small: its gradients; the cell that is asked for answers, of an input that has one; the
-# checkpoint is none of a model that answers elsewhere.
+# The model of Ito et al. 2024, small: its gradients; the probed cell of an input with one; its checkpoint does not fit
+# a model that answers at other tokens.
 probe() {
     cat >"$work/latin_probe.lua" <<'END'
 return { use = "./latin_small.lua", encoding = { kind = "none" }, eval = { by = { vectors = true } },
@@ -128,8 +130,8 @@ END
         ends_with 1 'embed.token.weight: shape' "$trainer" eval --checkpoint "$file"
 }
 
-# The accuracy that the authors log is the mean over an epoch's batches, each before its update, with the short one
-# counting as much. Each batch is a line here.
+# The accuracy that the authors log is the mean over an epoch's batches, each before its update, with equal weight for
+# the short one. Each batch is a line here.
 epoch_accuracy() {
     "$trainer" train --out "$work/batches" --threads 2 --no-eval --log-every 1 || return
     tr ':,}' '   ' <"$(folder batches)/metrics.jsonl" | awk '
@@ -147,7 +149,7 @@ epoch_accuracy() {
 
 steps_of() { grep "$1" "$(folder epochs)/$2" | sed 's/{"step":\([0-9]*\).*/\1/' | uniq | tr '\n' ' '; }
 
-# Everything by epochs of 9 batches; the trainer is the same but for its defaults.
+# All cadences count epochs of 9 batches; the trainer differs in its defaults alone.
 cadence() {
     ./longhand build "$work/latin_small.lua" --levels best --out "$work/out" --set train.cadence=epochs \
         --set train.log_every=2 --set 'train.checkpoint={ every = 4, keep = { 0, 3 } }' \
@@ -158,8 +160,8 @@ cadence() {
         cmp "$(folder epochs)/checkpoint.safetensors" "$(folder whole)/checkpoint.safetensors"
 }
 
-# Noise on embeddings: the same parameters; the quietest as without; the same numbers with any threads, less accuracy
-# the louder, and all deviations by the same draws.
+# Noise on embeddings: the parameters are the same; the least noise has the results without noise; numbers are equal for
+# any threads; accuracy falls with the deviation, and all deviations use the same draws.
 noise() {
     ./longhand build "$work/latin_small.lua" --levels best --out "$work/loud" \
         --set 'eval.by.noise={ list = { 0, 0.5, 9 } }' --set eval.draws=4 || return
@@ -180,7 +182,7 @@ noise() {
         ends_with 0 'by noise on embeddings' ./longhand report "$work/noise1" --out "$work/report_noise"
 }
 
-# Tables and curves go by the first axis.
+# Tables and curves use the first axis.
 reports() {
     ends_with 0 'latin_small' ./longhand report "$work/whole" --out "$work/report" &&
         ends_with 0 '' ./longhand report "$(folder whole)" "$(folder file)" --out "$work/two"

@@ -21,7 +21,7 @@ in_hostile_environment() {
         ./longhand check $SPEC
 }
 
-# A PATH with the usual tools but without Lua; apt-get only writes down what it was asked for.
+# Makes a PATH with the usual tools but without Lua; apt-get only records its arguments.
 bare_path() {
     rm -rf "$work/bin" "$work/apt" && mkdir -p "$work/bin"
     for tool in sh env readlink dirname id mktemp rm cat grep sed dd printf cc make ld as; do
@@ -42,7 +42,7 @@ installs_as_root() {
     grep -q '^update' "$work/apt" && grep -q -e '--no-install-recommends.*Lock::Timeout=300 lua5.4 lua-argparse' "$work/apt"
 }
 
-# Help and the version need no Lua; what is wrong without it is said before anything is installed.
+# Help and the version need no Lua; errors that need no Lua are reported before any package is installed.
 asks_without_lua() {
     bare_path apt
     ends_with 0 'Commands:' env PATH="$work/bin" ./longhand --help || return
@@ -54,7 +54,7 @@ asks_without_lua() {
     [ ! -e "$work/apt" ]
 }
 
-# With Lua the generator looks at the words before a compiler is installed, and help installs none.
+# With Lua the generator checks the arguments before a compiler is installed, and help installs none.
 asks_without_compiler() {
     bare_path apt && rm "$work/bin/cc" "$work/bin/make" &&
         ln -s "$(command -v "${LUA:-lua5.4}")" "$work/bin/lua5.4" || return
@@ -81,14 +81,14 @@ without_temporary_files() {
     TMPDIR=/nowhere ends_with 4 'TMPDIR: no temporary files can be written in /nowhere' ./longhand build $SPEC
 }
 
-# A generator that says nothing did nothing, whatever its exit code.
+# A generator without a last line has failed, whatever its exit code.
 dying_generator() {
     bare_path
     printf '#!/bin/sh\n[ "$1" = - ] || %s\n' "$2" >"$work/bin/lua5.4" && chmod +x "$work/bin/lua5.4" &&
         ends_with "$1" "$3" env PATH="$work/bin" ./longhand check $SPEC
 }
 
-# Errors inside one verb that no handler receives: memory that runs out, the stack of C.
+# Errors inside one verb that no handler receives: exhausted memory, the stack of C.
 unhandled_error() {
     printf 'package.preload["cli.listing"] = function() return { lines = function() %s end } end' "$1" >"$work/faulty.lua"
     ulimit -S -v 500000
@@ -121,7 +121,7 @@ stopped_by() {
     find "$work/runs" -name checkpoint.safetensors | grep -q .
 }
 
-# Within a tenth of what the process says that it took.
+# The plan's memory is within a tenth of the memory that the process reports.
 memory_is_planned() {
     planned=$(./longhand plan $SPEC | sed -n 's/^memory *\([0-9.]*\) MB in training with 2 threads.*/\1/p')
     ./longhand train $SPEC -- --steps 3 --no-eval --threads 2 --out "$work/memory" >"$work/said" 2>/dev/null &&
@@ -129,7 +129,7 @@ memory_is_planned() {
         echo "planned $planned, took $took" && awk "BEGIN { exit !($took > 0.9 * $planned && $took < 1.1 * $planned) }"
 }
 
-# A refusal that only the trainer can make.
+# Exit codes of errors that only the trainer detects are passed on.
 passes_exit_codes() {
     ends_with 2 '--seed and --seeds exclude each other' ./longhand train $SPEC -- --seed 1 --seeds 1:2
 }

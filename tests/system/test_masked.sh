@@ -7,8 +7,8 @@ LUA=${LUA:-lua5.4}
 counted=$work/counted/trainer
 all=$work/all/trainer
 
-# Copies of three to six digits. masked.jsonl masks every second label, other.jsonl has other targets there; plain.jsonl
-# has the same without masks, and ones.jsonl with masks of ones. test.jsonl asks for nothing at length 4.
+# Writes copies of three to six digits. masked.jsonl masks every second label, other.jsonl has other targets there;
+# plain.jsonl has the same without masks, and ones.jsonl with masks of ones. test.jsonl masks all labels at length 4.
 write_files() {
     (cd "$work" && "$LUA" - <<'END')
 local state = 1
@@ -56,7 +56,7 @@ builds() {
         ./longhand build "$work/copies.lua" --levels best --out "$work/all" --set task.loss=all
 }
 
-# Parameters that a trainer learns from a file: TRAINER FILE.
+# Trains on a file and prints the parameters: TRAINER FILE.
 parameters() {
     rm -rf "$work/runs"
     "$1" train --data "$work/$2.jsonl" --eval-data "$work/test.jsonl" --out "$work/runs" --threads 2 --no-eval \
@@ -71,7 +71,7 @@ same() {
     [ "$found" = "$2" ] || { echo "the same parameters from $3 and $4: $found, expected: $2" && return 1; }
 }
 
-# Without a masked label all labels count, to the last bit.
+# Without a masked label all labels count, with bit-identical results.
 same_without_masks() {
     parameters "$counted" plain >"$work/one" && parameters "$all" plain >"$work/two" && cmp "$work/one" "$work/two"
 }
@@ -84,7 +84,7 @@ run_json_says() {
         grep -q '"loss":"all","seed"' "$work"/told_all/*/*/*/run.json && ! grep -q 'train_masked' "$work"/told_all/*/*/*/run.json
 }
 
-# The first steps' loss is that of guessing, ln 5, per label that counts: a sum over all labels would be smaller.
+# The loss of the first steps is that of guessing, ln 5, per label that counts: a mean over all labels would be smaller.
 loss_is_per_label_that_counts() {
     sed -n 1p "$work"/told/*/*/*/metrics.jsonl | "$LUA" -e 'local loss = tonumber(io.read("a"):match("\"loss\":([%d.e-]+)"))
         assert(loss > 1.2 and loss < 2.2, "a loss of " .. loss)'
@@ -97,7 +97,7 @@ uncounted_condition() {
         grep -q 'no label counts' "$work/screen" || { cat "$work"/told/*/*/*/eval.jsonl "$work/screen" && return 1; }
 }
 
-# A sampler that masks is refused without a line `mask:` in its comment, and trains with it.
+# A sampler that masks labels needs a line `mask:` in its comment; without it the sampler is refused.
 own_task() {
     cat >"$work/halves.c" <<'END'
 /* Halves: the input again, of which the first half counts.

@@ -1,10 +1,10 @@
-# Masks: hidden keys have no score and no weight, whatever else makes the score; training and longer lengths go on.
+# Masks: hidden keys have no score and no weight in any encoding; models with masks train, and work at longer lengths.
 
 . tests/system/common.sh
 
 LUA=${LUA:-lua5.4}
 
-# A name and its encoding.
+# Builds a trainer with an encoding: NAME ENCODING.
 build_one() {
     cat >"$work/$1.lua" <<SPEC
 return {
@@ -19,7 +19,7 @@ SPEC
         make -s trainer LEVELS=best ID="$1" SOURCES="$work/src_$1" OUT="$work/$1"
 }
 
-# A name, and how many keys are seen on the left and on the right.
+# Trains, and checks that traces show as many keys on each side as given: NAME LEFT RIGHT.
 trace_one() {
     "$work/$1/trainer" train --out "$work/runs" --threads 2 >/dev/null &&
         "$work/$1/trainer" trace --checkpoint "$work/runs/$1"/*/*/checkpoint.safetensors --lengths 3:21:9 \
@@ -32,7 +32,7 @@ expect causal_builds build_one causal '{ kind = "alibi_causal" }'
 expect causal_hides_later_keys trace_one causal 1000 0
 expect window_builds build_one window '{ kind = "relative", mask = { kind = "window", left = 3, right = 1 } }'
 expect window_hides_far_keys trace_one window 3 1
-# The main diagonal and the one below, of every head.
+# Each head has lines on the main diagonal and on the one below.
 lines=$(for head in 0 1 2 3; do
     printf '{ head = %d, direction = 1, line = 0, value = 1 }, { head = %d, direction = 1, line = -1, value = 2 }, ' $head $head
 done)

@@ -1,12 +1,12 @@
-# Names of specs do not collide in the linker: ids that are names of the runtime, of libc, of macros, or of one another
-# with a word before or behind are linked into one program. Symbols that generated objects export are checked, too.
+# Names of specs do not collide in the linker: ids that equal names of the runtime, of libc, of macros, or of one
+# another with a prefix or suffix, are linked into one program. Symbols of generated objects are checked, too.
 
 . tests/system/common.sh
 
 CC=${CC:-cc}
 NM=$($CC -print-prog-name=nm)
 IDS="sincos exp rng_word task_bucket_sort main linux cuda_images ab ab_ ab__ ab_cuda x8664v3_ab"
-STEPS="ab ab_cuda" # whose steps are linked as well
+STEPS="ab ab_cuda" # specs whose steps are linked as well
 level=$(make -s print-levels | cut -d ' ' -f 1)
 have=-DLH_HAVE_$(echo "$level" | tr a-z- A-Z_)
 case $level in x86*) march=-march=$level ;; *) march='' ;; esac
@@ -18,7 +18,7 @@ write_one() {
     ./longhand gen "$work/$1.lua" --out "$work/$1"
 }
 
-# A spec's name in C.
+# Prints a spec's symbol in C.
 symbol() { echo "longhand_spec_$1" | sed 's/__/_U/g'; }
 
 compile() {
@@ -35,7 +35,7 @@ compile() {
     done
 }
 
-# All of them, and all of the runtime.
+# Links all of them with all of the runtime.
 link_together() {
     {
         echo '#include <stdio.h>'
@@ -50,7 +50,7 @@ link_together() {
     printf '%s\n' $IDS >"$work/want" && "$work/all" >"$work/said" && cmp "$work/want" "$work/said"
 }
 
-# A whole trainer with its device code, by the Makefile.
+# Builds a whole trainer with its device code, by the Makefile.
 build_by_make() {
     write_one main__x && make -s trainer ID=main__x SOURCES="$work/main__x" OUT="$work/trainer" LEVELS="$level" \
         TARGETS=cpu,cuda JIT=1 STEP_CFLAGS="-std=gnu11 -O0 -Wno-psabi $includes" &&
@@ -59,7 +59,7 @@ build_by_make() {
 
 externals() { $NM -g --defined-only "$@" | awk 'NF == 3 { print $3 }'; }
 
-# Every one is longhand_<role>_<id>, none is the compiler's.
+# Every symbol is longhand_<role>_<id>, apart from the compiler's own.
 in_their_name_space() {
     rm -f "$work/trainer/obj/main.o"
     externals "$work"/objects/*.o "$work"/trainer/obj/*.o >"$work/names" || return
@@ -68,7 +68,7 @@ in_their_name_space() {
     ! grep -vE '^longhand_[a-z0-9]+_[a-z][a-zA-Z0-9_]*$' "$work/names" && ! grep __ "$work/names"
 }
 
-# Nothing else is there: the runtime's own begin with lh_, and lh_task_ is for samplers.
+# Symbols of the runtime begin with lh_, those of samplers with lh_task_.
 runtime_stays_out() {
     externals build/lib/liblonghand.a >"$work/names" || return
     ls runtime/data/tasks | sed -n 's/\(.*\)\.c$/lh_task_\1/p' | sort >"$work/want"

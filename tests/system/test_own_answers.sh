@@ -23,13 +23,13 @@ learns() {
         grep -q "teacher-forced" "$work/table"
 }
 
-# Some answers end too early or do not end, depending on the bits that this level and compiler train to.
+# Some answers end too early or never; their number depends on the bits of this level and compiler.
 counts() {
     own_answers_are_those_of_predict "$work/trainer/trainer" "$checkpoint" 9 80 $END_TOKEN &&
         awk '{ exit !($3 + $4 > 0) }' "$work/own/got"
 }
 
-# One example a line: their counts add up to the evaluation's, and each line says whose answers they are.
+# The counts of lines for single examples add up to the evaluation's, and each line names its decoding.
 lines_are_of_own_answers() {
     "$work/trainer/trainer" eval --checkpoint "$checkpoint" --lengths 9 --examples 80 --out "$work/lines" \
         --per-example "$work/each" --wrong "$work/wrong" >/dev/null || return
@@ -39,7 +39,7 @@ lines_are_of_own_answers() {
             '{ c += $1; n += $2; x += $3 } END { exit !((c / n - a) ^ 2 < 1e-18 && (x / NR - e) ^ 2 < 1e-18) }'
 }
 
-# A line of one decoding is none of the other, and an older one without the key is of the teacher-forced pass.
+# Lines of one decoding are not used for the other; an older line without the key belongs to the teacher-forced pass.
 decodings_are_apart() {
     eval="$work/trainer/trainer eval --checkpoint $checkpoint --lengths 9 --examples 80 --resume --out $work/apart"
     mkdir -p "$work/apart" && $eval --decoding teacher_forced >/dev/null && $eval >/dev/null || return

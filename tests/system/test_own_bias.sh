@@ -1,4 +1,5 @@
-# examples/own_bias, as its README says: checked, planned, built, trained and evaluated; and from examples/notebook.
+# examples/own_bias, by the steps of its README: checked, planned, built, trained and evaluated; and from
+# examples/notebook.
 
 . tests/system/common.sh
 
@@ -10,27 +11,27 @@ plan_names_the_table() {
     ./longhand plan $SPEC >"$work/plan" && grep -q 'score table by_distance .* goes to x\.left, x\.slope$' "$work/plan"
 }
 
-# One line of metrics for the twenty steps, and a checkpoint.
+# Twenty steps write one line of metrics and a checkpoint.
 trains() {
     "$trainer" train --steps 20 --out "$work/runs" --no-eval --threads 2 &&
         [ "$(grep -c '"step":20,' "$work"/runs/own_bias/*/lr0.001-seed0/metrics.jsonl)" -eq 1 ] &&
         cp "$work"/runs/own_bias/*/lr0.001-seed0/checkpoint.safetensors "$work/checkpoint.safetensors"
 }
 
-# Longer than any sequence of training.
+# The lengths exceed all sequences of training.
 evaluates() {
     "$trainer" eval --checkpoint "$work/checkpoint.safetensors" --lengths 40:80:40 --examples 4 --out "$work/eval" &&
         [ "$(grep -c '"accuracy":' "$work/eval/eval.jsonl")" -eq 2 ]
 }
 
-# The formula of another spec does not read this one's numbers.
+# The formula of another spec cannot read this checkpoint.
 another_formula_refuses_the_checkpoint() {
     sed 's/log1p(abs(x.distance))/abs(x.distance)/' $SPEC >"$work/linear.lua" || return
     ./longhand build "$work/linear.lua" --levels best --out "$work/linear" >/dev/null || return
     ends_with 1 "model digest" "$work/linear/trainer" eval --checkpoint "$work/checkpoint.safetensors" --lengths 40:40
 }
 
-# The notebook writes the same spec in Python: it trains with the trainer that is built here.
+# The notebook writes the same spec in Python, which trains with the existing trainer.
 notebook_runs() {
     mkdir "$work/notebook" && (cd "$work/notebook" && PYTHONPATH=$root/python MPLBACKEND=Agg "$PYTHON" \
         "$root/tests/python/run_notebook.py" "$root/examples/notebook/own_bias.ipynb" steps=2 examples=1) &&

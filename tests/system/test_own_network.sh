@@ -1,5 +1,5 @@
-# examples/own_network, as its README and docs/own-network.md say: checked, planned, built, trained, evaluated; and
-# descriptions that are wrong, of which nothing is left.
+# examples/own_network, by the steps of its README and docs/own-network.md: checked, planned, built, trained, evaluated;
+# and wrong descriptions, which leave no file.
 
 . tests/system/common.sh
 
@@ -11,7 +11,7 @@ plan_names_the_network() {
         ./longhand plan $SPEC --json | grep -q '"name":"gate_up"'
 }
 
-# One line of metrics for the twenty steps, and a run that says where its network is from.
+# Twenty steps write one line of metrics, and the run records the path of its network.
 trains() {
     "$work/trainer/trainer" train --steps 20 --out "$work/runs" --no-eval --threads 2 || return
     run=$(echo "$work"/runs/own_network/*/lr0.001-seed0)
@@ -24,8 +24,7 @@ evaluates() {
         --out "$work/eval" && [ "$(grep -c '"accuracy":' "$work/eval/eval.jsonl")" -eq 2 ]
 }
 
-# A network with one operation replaced, with the same parameters, is another model; a trainer cannot be rebuilt without
-# it.
+# A network with one other operation and the same parameters is another model; a trainer cannot be rebuilt without it.
 another_network_is_another_model() {
     cp examples/own_network/*.lua "$work" &&
         sed -i 's/"gelu", name/"relu", name/' "$work/parallel_block.lua" &&
@@ -40,7 +39,8 @@ exports() {
         grep -q '^class Think(nn.Module):' "$work/torch/model.py"
 }
 
-# LINE WORDS: the description with this line in the place of its gate is refused with these words, and nothing is there.
+# Checks that a description with another line for its gate is refused with a message, and no file is written: LINE
+# WORDS.
 refused() {
     cp examples/own_network/*.lua "$work" &&
         sed -i "s/^  local gated = .*/  $1/" "$work/parallel_block.lua" &&
@@ -55,7 +55,8 @@ mistakes_write_nothing() {
         refused 'while true do end' 'still running'
 }
 
-# Two layers that run twice, with two attentions each: gradients, two steps, and the attention of all four passes.
+# Two layers that are applied twice, with two attentions each: gradients, two steps, and the attention of all four
+# passes.
 loops_train() {
     for seed in 0 1; do
         "$work/loops/trainer" gradcheck --seed $seed >"$work/.check" || { cat "$work/.check" && return 1; }

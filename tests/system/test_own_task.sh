@@ -1,5 +1,5 @@
-# A user's task, examples/own_task: built, trained, resumed, evaluated, shipped as generated sources; and the errors for
-# a file that does not compile and for samplers with one fault each.
+# A user's task, examples/own_task: built, trained, resumed, evaluated, copied as generated sources; and the errors for
+# a file that does not compile and for samplers with one defect each.
 
 . tests/system/common.sh
 
@@ -37,7 +37,7 @@ evaluates() {
         --checkpoint "$(echo "$work/whole"/*/*/lr*)/checkpoint.safetensors"
 }
 
-# The examples of an evaluation; a length whose examples cannot be had is refused before anything is computed.
+# Traces have the examples of an evaluation; a length without examples is refused before any computation.
 traces() {
     file=$(echo "$work/whole"/*/*/lr*)/checkpoint.safetensors
     "$trainer" trace --checkpoint "$file" --what attention,scores --lengths 6,21 --examples 3 --out "$work/trace" &&
@@ -48,7 +48,7 @@ traces() {
         $LUA tests/support/check_trace.lua same "$work/six" "$work/given"
 }
 
-# The generated folder is all that a machine without Lua needs; its trainer has the same bits.
+# The generated folder is enough for a machine without Lua; its trainer has the same bits.
 ships_as_sources() {
     ./longhand gen examples/own_task/$ID.lua --out "$work/src" &&
         head -n -1 "$work/src/task.c" | cmp - examples/own_task/first_repeat.c &&
@@ -56,14 +56,14 @@ ships_as_sources() {
         "$work/elsewhere/trainer" train --out "$work/shipped" --steps 60 $FLAGS && same_results whole shipped
 }
 
-# Another task in the same folder leaves no sampler behind.
+# Another task in the same folder deletes the sampler.
 another_task_takes_it_away() {
     ./longhand gen "$work/mine/$ID.lua" --out "$work/turns" && [ -e "$work/turns/task.c" ] &&
         ends_with 0 'task.c' ./longhand gen "$work/mine/$ID.lua" --set task.kind=even_pairs --out "$work/turns" &&
         [ ! -e "$work/turns/task.c" ] && ! grep -q task_first_repeat "$work/turns/spec.c"
 }
 
-# Puts a line at the end of the sampler, and a line that it may need at the beginning: FILE LINE [FIRST].
+# Appends a line to the sampler, and puts a line that it may need at the beginning: FILE LINE [FIRST].
 spoil() {
     sed -e "s|^    example->target\[0\] = .*|&\n    $2|" -e "s|^    int answer.*|&${3:+\n    $3}|" \
         examples/own_task/first_repeat.c >"$1"
@@ -88,7 +88,7 @@ refused() {
         [ ! -e "$work/refused" ] || return
 }
 
-# One that is wrong too seldom to be noticed before: the step says so, and no checkpoint is written.
+# A rare defect passes the first checks: the step reports it, and no checkpoint is written.
 refused_later() {
     spoil "$work/src/task.c" "if (rng->counter[3] == 7 \&\& rng->counter[2] == 100) $1" &&
         make -s trainer LEVELS=best ID=$ID SOURCES="$work/src" OUT="$work/elsewhere" || return
@@ -100,7 +100,7 @@ refused_later() {
     done
 }
 
-# One that is wrong in an evaluation, after its training.
+# A defect at evaluation lengths is reported after the training.
 refused_in_evaluation() {
     late='rng->counter[1] >> 24 == LH_DOMAIN_EVAL \&\& rng->counter[2] == 40'
     spoil "$work/src/task.c" "if ($late) example->target[0] = 9;" &&

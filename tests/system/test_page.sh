@@ -1,5 +1,5 @@
-# The page of a report in a headless Chromium: light and dark, wide and narrow, on paper, by keyboard and pointer,
-# without a network. The runs are made up.
+# The page of a report in a headless Chromium: light and dark, wide and narrow, printed, by keyboard and pointer,
+# without a network. The runs are synthetic.
 
 . tests/system/common.sh
 

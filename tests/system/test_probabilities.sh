@@ -1,4 +1,4 @@
-# Attention's probabilities are kept for the backward pass or recomputed there, with the same bits.
+# Attention's probabilities are cached for the backward pass or recomputed there, with the same bits.
 
 . tests/system/common.sh
 
@@ -14,12 +14,12 @@ return {
 END
 }
 
-# Prints a checkpoint's tensors: the bytes behind its header, whose length its first eight bytes hold.
+# Prints a checkpoint's tensors: the bytes after its header, whose length is in its first eight bytes.
 tensors() {
     tail -c "+$(($(od -A n -t d8 -N 8 "$1") + 9))" "$1"
 }
 
-# The tensors after six steps of batches of either length, on one thread and on two. NAME [--set ...]
+# Prints the tensors after six steps of batches of either length, on one thread and on two: NAME [--set ...].
 trained() {
     name=$1
     shift
@@ -33,7 +33,8 @@ trained() {
     cat "$work"/runs/*/*/*/metrics.jsonl >&2
 }
 
-# ENCODING MODEL: kept always, and as the plan has it, which is never for the longer of the two.
+# Trains with probabilities that are always cached, and by the plan, which never caches the longer length: ENCODING
+# MODEL.
 same_bits() {
     spec "$1" "$2" >"$work/spec.lua"
     ./longhand plan "$work/spec.lua" | grep -q 'attention  *kept up to 362 tokens' || return
@@ -43,7 +44,7 @@ same_bits() {
     [ "$(sort -u "$work/bits" | wc -l)" -eq 1 ]
 }
 
-# Never.
+# Trains with probabilities that are always recomputed.
 made_again_same_bits() {
     cp "$work/bits" "$work/bits.kept" && trained made --set train.keep_probabilities=false >"$work/bits" &&
         ! grep -q KEPT_PAIRS "$work/made/step.c" && sort -u "$work/bits" "$work/bits.kept" | wc -l | grep -qx 1

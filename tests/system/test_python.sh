@@ -1,9 +1,9 @@
-# The Python package: specs, formulas and commands without a trainer. What needs one is in test_analyze.sh, the notebook
-# in test_own_bias.sh.
+# The Python package: specs, formulas and commands without a trainer. test_analyze.sh has the tests with a trainer,
+# test_own_bias.sh the notebook.
 
 . tests/system/common.sh
 
-# The package that pip installs finds the clone that it is from, and has its version.
+# The installed package finds its clone, and has its version.
 installs() {
     mkdir "$work/clone" && cp -r python VERSION "$work/clone" && mkdir "$work/clone/generator" &&
         ln -s "$root/longhand" "$work/clone/longhand" && ln -s "$root/generator/main.lua" "$work/clone/generator" &&

@@ -18,13 +18,13 @@ train() {
         "$work/pairs/trainer" train --seeds 1:2 --learning-rate 1e-3,1e-2 --out "$work/runs"
 }
 
-# The mean over lengths 8 and 12 of the last evaluation, in percent: DIR.
+# Prints the mean over lengths 8 and 12 of the last evaluation, in percent: DIR.
 score() {
     awk '/"split":"beyond"/ { sub(/.*"accuracy":/, ""); sub(/,.*/, ""); sum += $0; n++ }
         END { printf "%.1f\n", 100 * sum / n }' "$1/eval.jsonl"
 }
 
-# Without gnuplot everything but the pictures is there, and it says so.
+# Without gnuplot a report has all files but the figures, and a message.
 drawn=0
 command -v gnuplot >/dev/null 2>&1 || drawn=4
 
@@ -57,7 +57,7 @@ torn() {
         --out "$work/report"
 }
 
-# A machine without gnuplot: PATH holds the little that is needed.
+# Makes a PATH without gnuplot, with the few programs that a report needs.
 without_gnuplot() {
     mkdir -p "$work/bin" "$work/plain"
     for tool in sh env cat rm mkdir; do
@@ -70,7 +70,7 @@ without_gnuplot() {
         [ ! -e "$work/plain/curves3.svg" ]
 }
 
-# A folder from another user may have hostile names, contents of run.json, and files.
+# A folder from another user may have hostile names, hostile contents of run.json, and hostile files.
 foreign=$work/foreign
 export LH_RAN="$work/ran"
 

@@ -18,7 +18,7 @@ train() {
     "$trainer" train --out "$directory" --no-eval --log-every 7 --checkpoint-every 20 "$@"
 }
 
-# The one folder of a run under $work/DIR.
+# Prints the only folder of a run under $work/DIR.
 folder() {
     echo "$work/$1"/*/*/*
 }
@@ -27,7 +27,7 @@ same_checkpoint() {
     cmp "$(folder "$1")/checkpoint.safetensors" "$(folder "$2")/checkpoint.safetensors"
 }
 
-# Everything but the rate agrees, line by line.
+# Compares metrics line by line, without the rate.
 same_metrics() {
     for run in "$1" "$2"; do
         sed 's/,"steps_per_second":[^}]*//' "$(folder "$run")/metrics.jsonl" >"$work/lines.$run"
@@ -79,7 +79,7 @@ terminated_run_goes_on() {
         same_checkpoint term straight && same_metrics term straight
 }
 
-# Every file ends at 32 KiB, so no checkpoint fits; the one before is kept.
+# No file may exceed 32 KiB, so no checkpoint fits; the previous one is kept.
 limited_file_size() {
     train limited --steps 20 && cp "$(folder limited)/checkpoint.safetensors" "$work/before" || return
     (ulimit -f 64 && ends_with 4 checkpoint train limited --steps 40 --resume) || return

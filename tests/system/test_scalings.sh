@@ -1,5 +1,5 @@
-# Scalings of rope are for models that were trained without: a plain checkpoint is evaluated, and trained on, by trainers
-# that are built with one.
+# Scalings of rope apply to models that were trained without one: trainers with a scaling evaluate a plain checkpoint
+# and continue it.
 
 . tests/system/common.sh
 
@@ -11,7 +11,7 @@ build() {
         make -s trainer LEVELS=best ID=parity_rope SOURCES="$work/src/$1" OUT="$work/$1"
 }
 
-# `unit` divides positions by one, which is no scaling at all.
+# The scaling `unit` divides positions by one, so it has no effect.
 build_all() {
     make -s library || return
     build plain '{ kind = "none" }' &
@@ -26,13 +26,13 @@ trains() {
     cp "$work"/runs/*/*/*/checkpoint.safetensors "$work/checkpoint.safetensors"
 }
 
-# Past the 36 tokens of training; eval.jsonl of the trainer goes to a folder of its own.
+# Evaluates beyond the 36 tokens of training; each trainer's eval.jsonl has its own folder.
 evaluate() {
     "$work/$1/trainer" eval --checkpoint "$work/checkpoint.safetensors" --lengths 20:60:20 --examples 8 \
         --out "$work/eval/$1"
 }
 
-# Other angles, other losses at every length.
+# Other angles give other losses at every length.
 scaling_takes_the_checkpoint() {
     evaluate $1 && [ "$(wc -l <"$work/eval/$1/eval.jsonl")" -eq 3 ] &&
         ! grep -qxFf "$work/eval/plain/eval.jsonl" "$work/eval/$1/eval.jsonl"

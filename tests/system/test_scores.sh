@@ -1,12 +1,12 @@
-# A score that learns, from the one line of its preset: ALiBi with learned slopes. The same written out is the same
-# program; training moves the slopes, and runs keep their promises: any thread count, resumed, side by side.
+# A learned score from one line, its preset: ALiBi with learned slopes. The written-out score gives the same program;
+# training changes the slopes, and runs are reproducible: with any number of threads, resumed, side by side.
 
 . tests/system/common.sh
 
 trainer=$work/out/trainer
 STEPS=30
 
-# spec FOLDER ENCODING: the same file name everywhere, so that generated files can be compared byte for byte.
+# spec FOLDER ENCODING: the file name is always the same, so that generated files can be compared byte for byte.
 spec() {
     mkdir -p "$work/$1"
     cat >"$work/$1/learned_slopes.lua" <<SPEC
@@ -53,7 +53,7 @@ tensor() {
     od -An -v -tf4 -w4 -j $((8 + length + begin)) -N $((end - begin)) "$1"
 }
 
-# From 1/16 and 1/256, those of two heads, but not far: Adam's steps are at most some 3e-4.
+# The slopes of two heads move from 1/16 and 1/256 a little: a step of Adam is at most about 3e-4.
 slopes_move() {
     train whole --steps $STEPS --threads 1 || return
     tensor "$(checkpoint whole)" score.slope >"$work/slopes" || return
@@ -61,7 +61,7 @@ slopes_move() {
         END { print NR, good; exit !(NR == 2 && good == 2) }' "$work/slopes"
 }
 
-# Results of a run, without its rates: DIR SEED.
+# Prints the results of a run, without its rates: DIR SEED.
 results() {
     cksum <"$(checkpoint "$1" "$2")"
     for file in metrics eval; do
@@ -88,7 +88,7 @@ replicas_same_bits() {
         same_results whole group 0 && same_results other group 1
 }
 
-# More than twice the 36 tokens of training; there is no table to run past.
+# The length is more than twice the 36 tokens of training; no table limits it.
 evaluates_at_longer_lengths() {
     "$trainer" eval --checkpoint "$(checkpoint whole)" --lengths 40:80:20 --examples 4 --out "$work/eval" || return
     [ "$(grep -c '"loss":[0-9]' "$work/eval/eval.jsonl")" -eq 3 ]

@@ -1,5 +1,5 @@
-# A study of 200 runs whose trainers are stand-ins that die in 30 of 100 processes, and of whose tasks some run twice:
-# submitted again and again it ends complete, with the very files of a study in which nothing fails.
+# A study of 200 runs whose simulated trainers die in 30 of 100 processes, and some of whose tasks run twice: after
+# repeated submission it is complete, with the same files as a study without failures.
 
 . tests/system/common.sh
 . tests/system/simulated.sh

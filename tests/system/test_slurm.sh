@@ -1,6 +1,6 @@
-# A study on a cluster: one node on loopback, with a controller, a daemon and credentials of this test's own. 24 runs
-# are packed into tasks; one is preempted, a trainer and a whole task are killed; missing runs are submitted again, and
-# the report is that of the same study swept here without a failure. Common mistakes of users follow.
+# A study on a cluster: one node on loopback, with a controller, a daemon and credentials of this test. 24 runs are
+# packed into tasks; one is preempted, a trainer and a whole task are killed; missing runs are submitted again, and the
+# report equals that of the same study swept here without a failure. Common mistakes of users follow.
 
 . tests/system/common.sh
 
@@ -118,10 +118,10 @@ results() {
 
 idle() { [ -z "$(squeue -h)" ]; }
 
-# Numbers of the processes with a path in their command, without the process that searches: ABSOLUTE_PATH.
+# Prints the process numbers of commands that contain a path, without the searching process: ABSOLUTE_PATH.
 processes() { grep -lzs -e "[/]${1#/}" /proc/[0-9]*/cmdline | cut -d / -f 3; }
 
-# Numbers of the processes that train: trainers are also started to describe themselves. A zombie has no command.
+# Prints the process numbers of training processes: trainers also start to describe themselves. A zombie has no command.
 trainers() {
     for one in $(processes "$work/$1/.slurm/trainers/"); do
         ! grep -qzxs -e --missing "/proc/$one/cmdline" || echo "$one"
@@ -139,7 +139,7 @@ dry_run() {
         grep -q '24 runs, 2 at a time in a task: 4 tasks (at most 10)' "$work/said"
 }
 
-# An older run is here that was trained for a while: its folder is replaced.
+# An older run has fewer steps: its folder is replaced.
 trained_before() {
     ./longhand train "$work/grid.lua:sort" -- --steps 3000 --seed 1 --learning-rate 1e-3 --no-eval \
         --out "$work/cluster" && ends_with 0 "1 to train on" sweep cluster status "$work/grid.lua"
@@ -168,7 +168,7 @@ all_are_halted() { kill -STOP $(trainers cluster) && [ "$(halted | grep -c .)" -
 two_are_halted() { [ "$(halted | grep -c .)" -eq 2 ]; }
 is_gone() { [ ! -s "/proc/$1/cmdline" ]; }
 
-# Whether the trainers of a task have been signalled to end: PROCESSES of the task. Sets own, their numbers.
+# Whether the trainers of a task have received SIGTERM: PROCESSES of the task. Sets own, their numbers.
 task_is_told() {
     own=''
     for one in $(trainers cluster); do
@@ -177,8 +177,8 @@ task_is_told() {
     are_told $own
 }
 
-# A task's time is over (of all the one whose number is that of the array), another one is preempted; then the trainer
-# of one is killed, and the whole of another.
+# One task (the one with the number of the array) reaches its time limit, another is preempted; then the trainer of one
+# is killed, and a whole other task.
 strikes() {
     until_true all_are_halted && script=$(processes "$work/etc/d/job00001/") && kill -TERM $script &&
         until_true task_is_told "$script" && kill -CONT $own && until_true goes_back_by_itself &&
@@ -193,7 +193,7 @@ says_what_is_missing() {
     cp "$work/.got" "$work/status" && ! grep -q '24 of 24' "$work/status"
 }
 
-# sweep watch shows the runs of tasks in the folders of their attempts, and ends with the last of them.
+# sweep watch shows the runs of tasks in the folders of their attempts, and ends with the last run.
 resubmits() {
     sweep cluster watch "$work/grid.lua" --seconds 0.5 >"$work/watched" 2>&1 &
     watcher=$!
@@ -207,7 +207,7 @@ same_bits() {
     results local >"$work/want" && results cluster | cmp - "$work/want" && [ "$(grep -c . "$work/want")" -gt 100 ]
 }
 
-# But for times, and the width of columns that have them.
+# Compares reports without times, and without the width of columns that have them.
 same_report() {
     for where in local cluster; do
         ./longhand report "$work/$where" --study "$work/grid.lua" --out "$work/report-$where" >/dev/null 2>&1
@@ -221,7 +221,7 @@ nothing_is_left() {
     [ -z "$(find "$work/cluster" -path '*/.attempts/*' -name '*.safetensors')" ] && [ -z "$(trainers cluster)" ]
 }
 
-# ---- what a user gets wrong, and what is there for it ----
+# ---- mistakes of users, and their messages ----
 
 no_such_partition() {
     ends_with 1 "sbatch said" sweep bad "$work/grid.lua" --slurm "$work/nowhere.lua" &&
@@ -260,7 +260,7 @@ cancels() {
         ends_with 0 "no task of" sweep held cancel "$work/grid.lua"
 }
 
-# Whether the trainers of four endless tasks have begun their runs, and handle signals.
+# Whether the trainers of four endless tasks have begun their runs and handle signals.
 four_have_begun() {
     set -- $(for one in $(trainers "$1"); do tr '\0' '\n' <"/proc/$one/cmdline" | sed -n '/^--out$/{n;p;}'; done)
     [ $# -eq 4 ] || return
@@ -280,7 +280,7 @@ cancels_what_runs() {
     ends_with 0 " stopped" sweep running status "$work/grid.lua" $long --only task=sort
 }
 
-# The script of one task runs twice at once, by hand, with a shortened list: each run is there once, with the same bits.
+# The script of one task runs twice at once, by hand, with a shortened list: each run exists once, with the same bits.
 twice_at_once() {
     script=$work/held/.slurm/1
     sed -i '3,$d' "$script/runs.txt"
@@ -291,7 +291,7 @@ twice_at_once() {
         ! grep -vxF -f "$work/want" "$work/got" && [ "$(cat "$work/first" "$work/second" | grep -c ': done$')" -eq 2 ]
 }
 
-# The controller has taken a job, and its answer came too late.
+# The controller accepts a job, but its answer comes too late.
 late_answer() {
     mkdir -p "$work/late"
     printf '#!/bin/sh\n%s "$@" >/dev/null\necho "sbatch: error: Socket timed out" >&2\nexit 1\n' \
@@ -302,7 +302,7 @@ late_answer() {
     ends_with 0 "cancelled: job" sweep unheard cancel "$work/grid.lua" && until_true idle
 }
 
-# Another user's unfinished folder is in a run's place: it is kept, and so is the attempt that the task has trained.
+# Another user's unfinished folder is in a run's place: it is kept, and so is the attempt with the trained run.
 foreign_folder() {
     ends_with 0 "24 runs" sweep foreign "$work/grid.lua" --slurm "$work/held.lua" &&
         ends_with 0 "cancelled: job" sweep foreign cancel "$work/grid.lua" && until_true idle || return
@@ -316,7 +316,8 @@ foreign_folder() {
         grep -q '"exit":0}' "$work/foreign/$3/$4/.attempts/78_1-1/$3/$4/$7/run.json"
 }
 
-# A student of a teacher, submitted by one call: the second job makes it and submits it, once the first is done.
+# A student and its teacher are submitted by one call: the second job makes and submits the student once the first is
+# done.
 goes_on_with_stages() {
     cat >"$work/stages.lua" <<'END3'
 return {

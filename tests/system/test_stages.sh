@@ -37,7 +37,8 @@ estimates() {
     ends_with 0 'not counted: 4 runs that wait for others' sweep --dry-run && grep -q '^bias teacher  *1  *1 ' "$work/.got"
 }
 
-# How many steps an epoch of examples has is known when they are made, which takes a while: nothing is built for that.
+# The number of steps in an epoch is known only after the examples are made, which takes a while; nothing is built for
+# it.
 epochs_are_not_known() {
     sed 's/steps = 400/epochs = 2/' "$work/stages.lua" >"$work/epochs.lua" &&
         ends_with 0 'not counted: 1 cell trained for epochs' ./longhand sweep "$work/epochs.lua" --out "$work/none" \
@@ -76,7 +77,7 @@ second_call() {
         find "$work/runs" -name '*.safetensors' -o -path '*/calibrate_*/*.lua' | sort | xargs cksum | cmp - "$work/before"
 }
 
-# A cell by itself takes its teacher's run, which must be there.
+# A student's cell alone uses its teacher's run, which must exist.
 student_alone() {
     rm -r "$work"/runs/taught/calibrate_* &&
         ends_with 0 'stages: 2 of 2 runs of 1 of 4 cells done' sweep --only bias=taught &&
@@ -91,7 +92,7 @@ reports() {
         grep -q '^stages,taught,3,.*,test,2,12,1,' "$work/report/report.csv"
 }
 
-# Made of the teacher's run here, which a bundle carries, and trained elsewhere.
+# A bundle contains the teacher's run of this machine; the student is made and trained elsewhere.
 bundled() {
     rm -r "$work"/runs/taught/calibrate_* && ends_with 0 '1 of 4 cells, 2 runs' ./longhand bundle "$work/stages.lua" \
         --only bias=taught --runs "$work/runs" --levels best --out "$work/taught.tar.gz" &&

@@ -1,5 +1,5 @@
 # A static trainer trains, resumes and evaluates alone in an empty root, with the bits of a dynamic one; a trainer of
-# several instruction-set levels reports them.
+# several instruction-set levels reports its level.
 
 . tests/system/common.sh
 
@@ -9,7 +9,7 @@ machine=$(uname -m)
 plainest=$([ "$machine" = x86_64 ] && echo x86-64 || echo "$machine")
 best=$(make -s print-levels LEVELS=best)
 
-# Through the launcher; not a word of the linker.
+# The launcher builds it, without a message of the linker.
 static_builds() {
     ./longhand build tests/specs/$TINY.lua --static --levels "$plainest,$best" --out "$work/static" >"$work/said" 2>&1
     status=$?
@@ -17,7 +17,7 @@ static_builds() {
     [ $status -eq 0 ] && ! grep -q warning "$work/said" && [ -x "$work/static/trainer" ]
 }
 
-# Built again only when it is asked for otherwise.
+# The trainer is built again only if other options are requested.
 static_is_kept() {
     ends_with 0 'up to date' ./longhand build tests/specs/$TINY.lua --static --levels "$best" --out "$work/static"
 }
@@ -45,7 +45,7 @@ says_which_glibc_it_needs() {
     ends_with 0 "linked: dynamic, needs glibc ${least#GLIBC_} or later" "$work/dynamic/trainer" info
 }
 
-# OpenMP must have read what the trainer set before.
+# OpenMP must have read the settings that the trainer made before.
 threads_wait_passively() {
     for how in static dynamic; do
         env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT OMP_DISPLAY_ENV=verbose "$work/$how/trainer" info >"$work/shown" 2>&1
@@ -54,7 +54,7 @@ threads_wait_passively() {
     done
 }
 
-# Copied alone into an empty folder: no /proc, no /sys, no /tmp, no environment.
+# Runs a copy in an empty folder: no /proc, no /sys, no /tmp, no environment.
 alone() {
     if [ -n "$caged" ]; then
         env -i "$(command -v chroot)" "$work/empty" /trainer "$@"
@@ -63,7 +63,7 @@ alone() {
     fi
 }
 
-# Trains half of the steps, goes on, evaluates.
+# Trains half of the steps, resumes, evaluates.
 trains_alone() {
     mkdir "$work/empty" && cp "$work/static/trainer" "$work/empty" || return
     alone train --steps $((STEPS / 2)) --threads 2 --no-eval --out runs || return
@@ -80,7 +80,7 @@ same_bits_as_dynamic() {
     done
 }
 
-# A compiler that finds no archive of this name.
+# Makes a compiler that does not find an archive of this name.
 compiler_without() {
     printf '#!/bin/sh\ncase $1 in -print-file-name=%s) echo "%s" ;; *) exec cc "$@" ;; esac\n' "$1" "$1" >"$work/cc"
     chmod +x "$work/cc"
@@ -98,7 +98,7 @@ says_what_is_missing() {
         [ ! -e "$work/none" ]
 }
 
-# One file of two levels: the widest by itself, the other when asked; the run says which.
+# One file has two levels: it uses the widest by default, the other on request, and the run records the level.
 level_is_chosen_and_said() {
     trainer=$work/static/trainer
     set -- train --steps 1 --no-eval --out "$work/level"

@@ -1,6 +1,5 @@
-# Short trainings whose outcome is known: one must learn and generalise beyond its lengths, one must not. The bounds
-# hold on every machine: the means next to them are of 15 runs, `train --seed 0` to 4 at x86-64, x86-64-v3 and
-# x86-64-v4.
+# Short trainings with a known result: one must learn and generalise beyond its lengths, one must not. The bounds hold
+# on every machine: the means given below are of 15 runs, `train --seed 0` to 4 at x86-64, x86-64-v3 and x86-64-v4.
 
 . tests/system/common.sh
 
@@ -17,7 +16,7 @@ return {
 SPEC
 }
 
-# Trains NAME and leaves its evaluation in $work/NAME.jsonl.
+# Trains NAME and writes its evaluation to $work/NAME.jsonl.
 outcome() {
     ./longhand gen "$work/$1.lua" --out "$work/src/$1" >/dev/null &&
         make -s trainer LEVELS=best ID="$1" SOURCES="$work/src/$1" OUT="$work/$1" &&
@@ -25,7 +24,7 @@ outcome() {
         cp "$work/runs/$1"/*/*/*/eval.jsonl "$work/$1.jsonl"
 }
 
-# The mean accuracy of a split lies between two bounds: NAME SPLIT FROM TO.
+# Checks that the mean accuracy of a split lies between two bounds: NAME SPLIT FROM TO.
 accuracy_between() {
     awk -v split_name="\"split\":\"$2\"" -v from="$3" -v to="$4" '
         index($0, split_name) {
@@ -38,14 +37,14 @@ accuracy_between() {
         }' "$work/$1.jsonl"
 }
 
-# Without positions every output of a sequence is the same, so the best one can do is its most frequent token: 0.43 at
-# length 5, 0.35 at 10, 0.29 at 20. Of 15: 0.411 to 0.416.
+# Without positions all outputs of a sequence are equal, so the best prediction is its most frequent token: 0.43 at
+# length 5, 0.35 at 10, 0.29 at 20. Means of 15 runs: 0.411 to 0.416.
 spec sorts_without_positions '{ kind = "none" }'
 expect statistics_no_positions_trains outcome sorts_without_positions
 expect statistics_no_positions_stays_at_majority accuracy_between sorts_without_positions in_distribution 0.25 0.45
 
-# With randomized positions it learns, and what it learns holds at twice the length. Of 15: at least 0.748 at the
-# lengths of training, 0.665 beyond.
+# With randomized positions the model learns and generalises to twice the length. Means of 15 runs: at least 0.748 at
+# the lengths of training, 0.665 beyond.
 spec sorts_with_random_positions '{ kind = "sinusoid", positions = { kind = "randomized", max_position = 64 } }'
 expect statistics_random_positions_trains outcome sorts_with_random_positions
 expect statistics_random_positions_learns accuracy_between sorts_with_random_positions in_distribution 0.6 1

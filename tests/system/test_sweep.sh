@@ -1,9 +1,9 @@
-# A study is swept, killed in the middle, swept again, and ends in the bits of an uninterrupted one; a run that fails is
+# A study that is swept, killed in the middle and swept again has the bits of an uninterrupted one; a run that fails is
 # reported and the others continue.
 
 . tests/system/common.sh
 
-# Two cells of runs with two seeds: steps, learning rates.
+# Writes a study of two cells with two seeds: steps, learning rates.
 study() {
     cat >"$work/${3:-sweep}.lua" <<EOF
 return {
@@ -30,15 +30,15 @@ EOF
 sweep() { ./longhand sweep "$work/sweep.lua" --out "$work/$1" ${2:+"$2"}; }
 status() { ./longhand sweep status "$work/sweep.lua" --out "$work/$1"; }
 
-# Results of all runs of a sweep, without their rates: OUT.
+# Prints the results of all runs of a sweep, without their rates: OUT.
 results() {
     (cd "$work/$1" && find . -name checkpoint.safetensors -o -name eval.jsonl | sort | xargs cksum)
     (cd "$work/$1" && find . -name metrics.jsonl | sort | xargs sed 's/,"steps_per_second":[^}]*//')
 }
 
-# Process numbers of the trainers that work here.
+# Prints the process numbers of the trainers in the test's folder.
 trainers() {
-    files=$(grep -lzxs "$work/[a-z]*" /proc/[0-9]*/cmdline) # fails where some process ends meanwhile
+    files=$(grep -lzxs "$work/[a-z]*" /proc/[0-9]*/cmdline) # grep fails if a process ends meanwhile
     [ -n "$files" ] && grep -lzxs -e --missing $files | cut -d / -f 3 | grep .
 }
 
@@ -68,14 +68,14 @@ from_python() {
     cp -r "$work/whole" "$work/python" && "$PYTHON" tests/python/test_studies.py "$work/sweep.lua" "$work/python"
 }
 
-# A study that was swept by a path from here is found from elsewhere, too.
+# A study that was swept by a relative path is found from another folder.
 reported_from_elsewhere() {
     (cd "$work" && "$root/longhand" sweep sweep.lua --out whole) &&
         (cd / && "$root/longhand" report "$work/whole" --no-cache --out "$work/elsewhere") >"$work/said" 2>&1
     grep -q '4 of 4 runs have a score' "$work/said" && ! grep 'cannot be read now' "$work/said"
 }
 
-# A run whose files are damaged is named, set aside, and trained anew to the same bits.
+# A run with damaged files is named, set aside, and trained again to the same bits.
 damaged_run_is_trained_anew() {
     cp -r "$work/whole" "$work/damaged" && set -- "$work"/damaged/sort/*/lr0.001-seed1 && echo '{"step":' >"$work/line" &&
         cat "$work/line" "$1/eval.jsonl" >"$work/lines" && cp "$work/lines" "$1/eval.jsonl" || return
@@ -86,7 +86,7 @@ damaged_run_is_trained_anew() {
         rm -r "${1%/*}/.damaged" && results damaged | cmp - "$work/want"
 }
 
-# No run is trained or logged through a link to another user's files: to a run's folder, then to a cell's.
+# No run is trained or logged through a link to another user's files: a link at a run's folder, then at a cell's.
 nothing_through_links() {
     mkdir -p "$work/linked" && cp -r "$work/whole/parity" "$work/linked/" && cp -r "$work/whole/sort" "$work/theirs" &&
         for run in "$work"/theirs/*/lr*; do rm "$run"/[!m]* || return; done && cp -r "$work/theirs" "$work/kept" || return
@@ -98,7 +98,7 @@ nothing_through_links() {
         grep -q '2 of 4 runs done, 2 behind links' "$work/.got"
 }
 
-# Another study of the same cells trains nothing and compiles nothing, and evaluates as it says itself.
+# Another study of the same cells trains and compiles nothing, and has its own evaluation.
 other_study_of_the_cells() {
     study 40000 1e-3 other 8 && cp -r "$work/whole" "$work/both" || return
     ends_with 0 '0 trainers to build' ./longhand sweep "$work/other.lua" --out "$work/both" --dry-run &&
@@ -108,7 +108,7 @@ other_study_of_the_cells() {
         grep -q '"examples":16,' "$work/both"/sort/*/*/eval.jsonl
 }
 
-# The trainers hear of it and write checkpoints. They are halted until then: they might be through before it is noticed.
+# After a kill of the sweep the trainers write checkpoints. They are halted until then, since they could end earlier.
 killed_sweep_leaves_checkpoints() {
     ./longhand sweep "$work/sweep.lua" --out "$work/cut" >"$work/cut.log" 2>&1 &
     until_true trains cut && until_true halt_all && kill -9 $! && wait $!
@@ -126,14 +126,14 @@ goes_on_to_the_same_bits() {
     ends_with 0 "sweep: 4 of 4 runs done" sweep cut && results whole >"$work/want" && results cut | cmp - "$work/want"
 }
 
-# Once in each of the two cells.
+# Each failure is reported once in each of the two cells.
 each_failure_is_told() {
     for seed in 0 1; do
         [ "$(grep -c "seed $seed: error: step 2: " "$work/.got")" -eq 2 ] || { cat "$work/.got" && return 1; }
     done
 }
 
-# With one thread for each cell seed 0 has failed before seed 1 starts, warns and fails.
+# With one thread for each cell seed 0 fails before seed 1 starts, warns and fails.
 failed_run_is_told() {
     study 40000 "1e-3, 1e6" && ends_with 1 "sweep: 4 of 8 runs done, 4 failed" sweep whole --jobs=9 &&
         each_failure_is_told && ends_with 1 "sweep: 4 of 8 runs done, 4 failed" sweep whole && each_failure_is_told &&
@@ -142,7 +142,7 @@ failed_run_is_told() {
             --out "$work/whole" --once
 }
 
-# A spec, and flags that make a study of it, below $work: folder, seeds, more words.
+# Sweeps a spec by flags that make a study of it, below $work: folder, seeds, more arguments.
 from_flags() {
     out=$work/$1 seeds=$2
     shift 2
@@ -160,8 +160,8 @@ return {
 EOF
 }
 
-# Nothing begins once the time is up, two seconds: of 256 runs as many at a time as there are processors. On a terminal
-# lines are redrawn.
+# No run begins after the time limit, two seconds: of 256 runs as many train at a time as there are processors. On a
+# terminal lines are redrawn.
 budget() {
     flags_spec
     from_flags budget 0:255 status >"$work/said" && grep -q '^alibi .* 0 of 256 done, 256 absent' "$work/said" || return
@@ -176,7 +176,8 @@ budget() {
         ! grep -q '256 of 256 runs' "$work/tty" || { cat -v "$work/tty" && return 1; }
 }
 
-# A watcher elsewhere sees it through. What flags have made has a name there, by which others find it, too.
+# A watcher in another folder follows the sweep to its end. A study from flags has a name there, by which other commands
+# find it.
 watched() {
     from_flags flags 0:3 watch --seconds 1 >"$work/watched" 2>&1 &
     ends_with 0 ": 8 of 8 runs done" from_flags flags 0:3 || return

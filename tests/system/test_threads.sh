@@ -1,4 +1,4 @@
-# No data races: unit tests of what runs in threads, and a real training, under the thread sanitizer.
+# No data races: unit tests of threaded code, and a real training, under the thread sanitizer.
 
 . tests/system/common.sh
 
@@ -8,7 +8,7 @@ trainer=build/tsan/trainers/$TINY/trainer
 TSAN_OPTIONS="exitcode=66 halt_on_error=1 allocator_may_return_null=1"
 export TSAN_OPTIONS
 
-# The sanitizer needs its memory where it expects it, and some kernels put it elsewhere unless told not to.
+# The sanitizer needs fixed addresses, which some kernels randomise by default.
 plain=''
 if command -v setarch >/dev/null 2>&1 && setarch -R true 2>/dev/null; then
     plain='setarch -R'
@@ -28,7 +28,7 @@ build() {
         SOURCES=build/tests/specs/$TINY OUT=build/tsan/trainers/$TINY
 }
 
-# A command that must succeed without any report: COMMAND.
+# Runs a command that must succeed without any report: COMMAND.
 silent() {
     $plain "$@" >"$work/said" 2>&1 && ! grep "$REPORT" "$work/said" && return
     cat "$work/said"

@@ -1,4 +1,4 @@
-# trainer trace: files that another reader opens, examples and inputs of one's own, averages, what is refused.
+# trainer trace: files for other readers, examples and inputs of the user's, means, refused requests.
 
 . tests/system/common.sh
 
@@ -49,7 +49,7 @@ averages() {
         [ "$(look meta "$work/mean.safetensors" draws)" = 2 ]
 }
 
-# Inputs that are the examples of a length have the same bits in a trace.
+# Inputs that equal the examples of a length have the same bits in a trace.
 inputs_are_examples() {
     "$TRAINER" sample --length 6 --count 3 >"$work/inputs.jsonl" &&
         trace --what $ALL --length 6 --examples 3 --out "$work/examples.safetensors" &&
@@ -91,7 +91,7 @@ damaged_checkpoints_are_refused() {
     done
 }
 
-# stdin with a bit of one byte flipped: behind a text of the header, or at a place of the file.
+# Copies stdin with a flipped bit in one byte: after a text of the header, or at an offset of the file.
 flip() {
     PLACE=$1 $LUA -e 'local text, place = io.read("a"), os.getenv("PLACE")
         local _, found = text:find(place, 1, true)
@@ -99,14 +99,14 @@ flip() {
         io.write(text:sub(1, at - 1), string.char(text:byte(at) ~ 1), text:sub(at + 1))'
 }
 
-# The error comes before the computation: with 300 MB of address space, 32 x 4 x 64 x 64 x 100,000 floats do not fit.
+# The error comes before the computation: 32 x 4 x 64 x 64 x 100,000 floats do not fit in 300 MB of address space.
 too_large() {
     (ulimit -v 300000 && ends_with 4 'MB of memory,' trace --length 32 --examples 100000 --out "$work/x") &&
         (ulimit -v 300000 && trace --length 32 --examples 20 --average --out "$work/small")
 }
 
-# Dropout in an evaluation depends on the number of the line, equally in predict and in trace; a line that is repeated
-# has other masks.
+# Dropout in an evaluation depends on the number of the line, equally in predict and in trace; a repeated line has other
+# masks.
 masks_are_those_of_lines() {
     cat >"$work/dropped.lua" <<'SPEC'
 return {

@@ -1,4 +1,4 @@
-# Trainers as they are built: without Lua from a showcase folder, and with sanitizers.
+# Trainers built without Lua from a showcase folder, and with sanitizers.
 
 . tests/system/common.sh
 
@@ -6,7 +6,7 @@ TINY=parity_dropout_rand_rope
 
 PATH=${LH_PATH:-$PATH}
 
-# Only make, a compiler and the shell's tools on the path.
+# The PATH has make, a compiler and the shell's tools alone.
 without_lua() {
     mkdir -p "$work/bin"
     for tool in sh make cc gcc as ld ar rm mv mkdir find grep awk tr cmp sort env uname head cat; do
@@ -17,7 +17,7 @@ without_lua() {
         "$work/out/trainer" info >/dev/null
 }
 
-# Another number of steps compiles the file that holds it, and no other.
+# Another number of steps compiles only the file that contains it.
 other_defaults_without_lua() {
     ./longhand gen tests/specs/$TINY.lua --set train.steps=71 --out "$work/$TINY" >/dev/null || return
     PATH="$work/bin" make trainer LEVELS=best ID=$TINY SOURCES="$work/$TINY" OUT="$work/out" >"$work/said" &&

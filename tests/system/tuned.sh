@@ -1,9 +1,9 @@
-# Helpers of test_tune.sh and long_tune.sh; sourced behind common.sh. The last trainer is kept in $work/out.
+# Helpers of test_tune.sh and long_tune.sh; sourced after common.sh. The last trainer is kept in $work/out.
 
 LEVELS=${LEVELS:-best}
 
-# Results of a trainer at every level it has here: checksums after five steps, and evaluations of 150 examples on one
-# thread and on two, at lengths that are cut into blocks of all sizes.
+# Prints the results of a trainer at each of its levels: checksums after five steps, and evaluations of 150 examples on
+# one thread and on two, at lengths with blocks of all sizes.
 bits() {
     for level in $(make -s print-levels LEVELS="$LEVELS"); do
         export LONGHAND_ISA="$level"
@@ -19,7 +19,7 @@ bits() {
     done
 }
 
-# The first N values of every choice: N SPEC [--set a.b=v]... The bits of the first are those of all.
+# Compares the bits of the first N values of every choice with those of the first value: N SPEC [--set a.b=v]...
 same_over() {
     count=$1 spec=$2
     shift 2
@@ -29,7 +29,7 @@ same_over() {
         ${LUA:-lua5.4} tests/support/write_tuned.lua "$work/$spec" "$n" "tests/specs/$spec.lua" $sets &&
             make -s -j2 trainer LEVELS="$LEVELS" ID="$spec" SOURCES="$work/$spec" OUT="$work/out" &&
             bits >"$work/bits.$n" && [ -s "$work/bits.$n" ] && cmp "$work/bits.1" "$work/bits.$n" || return
-        cmp -s "$work/$spec/tuned.h" "$work/tuned.h" && return 1 # as the one before: nothing would be compared
+        cmp -s "$work/$spec/tuned.h" "$work/tuned.h" && return 1 # equal to the one before: nothing would be compared
         cp "$work/$spec/tuned.h" "$work/tuned.h"
     done
 }

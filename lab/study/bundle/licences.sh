@@ -1,13 +1,13 @@
 #!/bin/sh
-# Copies the licences of linked code into a folder, from where this machine's packages have them.
+# Copies the licences of linked code into a folder, from their places on this machine.
 #
 #     sh licences.sh FOLDER ARCHIVE...
 #
 # Code of a release's third_party that was compiled here has its licence next to it: libNAME.LICENSE by libNAME.a.
 #
-# Prints for each archive "ARCHIVE PACKAGE COUNT": the package that it came with, - where no package manager here knows
-# it, and how many files FOLDER/PACKAGE has now. Knows dpkg, rpm, pacman and apk. Texts that Debian's copyright files
-# name and do not repeat are copied to FOLDER/common-licenses.
+# Prints for each archive "ARCHIVE PACKAGE COUNT": its package, or - if no package manager here knows it, and the number
+# of files that FOLDER/PACKAGE has now. Supports dpkg, rpm, pacman and apk. Texts that Debian's copyright files refer to
+# without repeating them are copied to FOLDER/common-licenses.
 set -u
 into=$1
 shift
@@ -31,8 +31,8 @@ package_of() {
     } 2>/dev/null | head -n 1
 }
 
-# The licences of a package, a path a line. If a source is split into several packages, one of them may have the
-# licences of all.
+# Prints the paths of a package's licences, one per line. If a source is split into several packages, one of them may
+# have the licences of all.
 texts_of() {
     for place in "/usr/share/doc/$1/copyright" "/usr/share/licenses/$1"/*; do
         [ ! -f "$place" ] || echo "$place"

@@ -1,14 +1,15 @@
 #!/bin/sh
 # Trains and evaluates the missing runs of the study here: sh run.sh [--threads N] [CELL...]
 #
-# A line of cells.txt is a process: the cell, the digest of its plan, its runs, and its trainer's flags. The runs of a
-# process train side by side, one thread each, or all threads on one; where they are fewer than the processors, several
-# cells train at a time. A trainer's output is appended to runs/CELL/DIGEST/log.txt; its last line is shown now and
-# then. Finished runs are left alone, so the same command continues after any interruption. Exit codes: 0 done, 1 a run
-# failed, 2 usage, 4 the machine, 75 stopped, or another process has some of the runs.
+# Each line of cells.txt is for one process: the cell, the digest of its plan, its runs, and flags of its trainer. The
+# runs of a process train side by side, with one thread each, or one run with all threads; several cells train at a time
+# if they have fewer runs than there are processors. A trainer's output is appended to runs/CELL/DIGEST/log.txt; its
+# last line is shown from time to time. Finished runs are not changed, so the same command continues after any
+# interruption. Exit codes: 0 done, 1 a run failed, 2 usage, 4 the machine, 75 stopped, or another process has some of
+# the runs.
 set -u
-LOOK=30 # seconds between two looks at what trains
-WORDS=8 # lines of a log that tell of a failure
+LOOK=30 # seconds between two reports of progress
+WORDS=8 # lines of a log to print after a failure
 
 say() {
     printf '%s\n' "$@" >&2
@@ -35,14 +36,14 @@ case ${1:-} in
 esac
 cd -- "$(dirname -- "$0")" || exit 4
 
-# Whether a text is among words: text, words.
+# Whether a word is in a list: word, list.
 is_among() {
     case " $2 " in *" $1 "*) ;; *) return 1 ;; esac
 }
 
 torn=$(sha256sum -c --quiet SHA256SUMS 2>&1) ||
     fail 4 "run.sh: not all is here as it was packed; unpack the archive again. sha256sum says:" "$torn"
-# A file that has no checksum there is none of those that were packed, or its line was lost.
+# A file without a checksum is not part of the bundle, or its line was lost.
 listed=$(cut -c 67- SHA256SUMS)
 for file in run.sh runner.sh cells.txt needs.txt trainers/* data/*; do
     case "
@@ -67,7 +68,7 @@ trap 'told=yes; [ -z "$runner" ] || kill -TERM "$runner" 2>/dev/null' INT TERM H
 room=$(mktemp -d) || exit 4
 trap 'rm -rf "$room"' EXIT
 
-# The lines that are meant, a file for each; the most runs of one. A GPU has one process at a time.
+# The selected lines, one file for each, and the largest number of runs in a line. A GPU has one process at a time.
 count=0 most=1
 while read -r cell digest runs flags; do
     [ $# -eq 0 ] || is_among "$cell" "$*" || continue
@@ -90,7 +91,7 @@ while [ $at -lt $count ]; do
 done >"$room/lines" || exit 4
 say "cells: $count, at a time: $at_once, threads of each: $threads"
 
-# How many runs of a line are done: their folder, names between commas.
+# Prints how many runs of a line are done: folder, names separated by commas.
 count_done() {
     through=0
     for run in $(echo "$2" | tr , ' '); do
@@ -113,7 +114,7 @@ conclude() {
     failed=$((failed + 1))
     say "$how, exit code $2; from $folder/log.txt:" "$(tail -n $WORDS "$folder/log.txt")"
     case $2 in
-        1 | 129 | 1[3-9]?) ;; # a run, or a trainer that was killed
+        1 | 129 | 1[3-9]?) ;; # a failed run, or a killed trainer
         *)
             [ -n "$broken" ] || say "nothing new is started, since this may befall the others too; what trains goes on"
             broken=yes
@@ -129,7 +130,7 @@ look() {
     done
 }
 
-# Reads one event of the runner, a line. A signal, too, ends a read, although the pipe still has a writer.
+# Reads one event of the runner, a line. A signal also ends a read, although the pipe still has a writer.
 hear() {
     read -r what number status <&9 || { [ "$told" = yes ] && told=heard what=''; }
 }
@@ -157,7 +158,7 @@ while hear; do
             ;;
     esac
 done
-for one in $training; do # no other process stops them
+for one in $training; do # this script is their only supervisor
     [ -n "$broken" ] || say "the process that holds the trainers is gone"
     broken=yes
     kill -TERM "${one#*:}" 2>/dev/null

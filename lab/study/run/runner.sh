@@ -1,18 +1,18 @@
 #!/bin/sh
-# Runs the lines of a file as commands, in their order, N at a time. In them \n stands for the end
-# of a line, and \\ for a backslash.
+# Runs the lines of a file as commands, in their order, N at a time. In them \n stands for the end of a line, and \\ for
+# a backslash.
 #
 #     sh runner.sh FILE N
 #
-# Says "runner PID", then "start LINE PID" and "end LINE STATUS" as it happens, and "tick" every second. SIGTERM and Ctrl-C
-# start nothing new and hand SIGTERM to what runs, which is waited for; so does a reader that is gone. SIGUSR1 starts
-# nothing new.
+# Prints "runner PID", then "start LINE PID" and "end LINE STATUS" at each event, and "tick" every second. After
+# SIGTERM, Ctrl-C or the end of its reader it starts no command, sends SIGTERM to the running ones and waits for them.
+# After SIGUSR1 it starts no command.
 
 set -u
 most=$2 line=0 running=0 pids='' stopping='' unheard=''
 exec 8<"$1" || exit 4
 
-# Everything that happens comes through one pipe. Nobody needs its name once it is open.
+# All events come through one pipe, whose name is not needed once it is open.
 room=$(mktemp -d) || exit 4
 mkfifo "$room/events" && exec 9<>"$room/events" || exit 4
 rm -rf "$room"
@@ -21,7 +21,7 @@ stop() {
     stopping=yes
     [ -z "$pids" ] || kill -TERM $pids 2>/dev/null
 }
-# The reader has ended. A signal reports it, or, if that was ignored when this shell began, a failed write.
+# Handles the end of the reader, which a signal reports, or, if that was ignored when this shell began, a failed write.
 gone() {
     [ -z "$unheard" ] || return 0
     unheard=yes
@@ -36,7 +36,7 @@ say() {
     echo "$*" 2>/dev/null || gone
 }
 
-# One command, in a process of its own that passes on SIGTERM and reports its exit code: line number, command.
+# Runs one command in a process that passes on SIGTERM and reports the exit code: line number, command.
 job() {
     exec </dev/null >/dev/null 2>&1
     sh -c "exec $2" 8<&- 9>&- &

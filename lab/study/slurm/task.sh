@@ -3,24 +3,24 @@
 #
 #     TASK new|again ID DIGEST DEFAULTS TRAINER 'RUN RUN ...' flags of the trainer
 #
-# A group works in a folder of its own, runs/ID/DIGEST/.attempts/<job>_<task>-<n>, which no other process writes to. A
-# finished run is moved from there to runs/ID/DIGEST/RUN in one step that can be done once: the first one counts. So it
-# does no harm when a task runs twice, is killed at any moment, or is submitted by hand once more.
+# A group works in a folder of its own, runs/ID/DIGEST/.attempts/<job>_<task>-<n>; no other process writes there. A
+# finished run is moved from there to runs/ID/DIGEST/RUN in one step that succeeds only once: the first run counts. So a
+# task may run twice, be killed at any moment, or be submitted again by hand.
 
 set -u
 task=$SLURM_ARRAY_TASK_ID pid='' told='' failed=0
-job=${SLURM_ARRAY_JOB_ID}_$task # SLURM_JOB_ID is the number of the whole array in one of its tasks
+job=${SLURM_ARRAY_JOB_ID}_$task # SLURM_JOB_ID of one task is the number of the whole array
 
 say() {
     printf '%s task %s: %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$task" "$*"
 }
 
-# SIGTERM comes to this shell alone. The trainer writes a checkpoint and ends with 75.
+# Only this shell receives SIGTERM. The trainer then writes a checkpoint and ends with 75.
 trap 'told=yes; [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null' TERM
 
-# Into the queue again, unless somebody has ended this job. Sites with RequeueExit=75 do it by the exit code.
+# Returns the job to the queue unless a user has cancelled it. Sites with RequeueExit=75 do so by the exit code.
 requeue() {
-    for _ in 1 2 3 4; do # a busy controller may not answer at once
+    for _ in 1 2 3 4; do # a busy controller may answer late
         [ ! -e "$folder/cancelled" ] || break
         if state=$(squeue -h -j "$job" -o %T 2>/dev/null); then
             [ "$state" = RUNNING ] || break
@@ -32,8 +32,8 @@ requeue() {
     exit 75
 }
 
-# Whether a path is below $runs and no folder between the two is a link, which may lead to another user's runs: nothing
-# is read, moved or deleted through one. The path itself may be a link, or nothing.
+# Whether a path is below $runs and no folder between the two is a link, which could lead to another user's runs: no
+# file is read, moved or deleted through a link. The path itself may be a link, or missing.
 is_inside() { # PATH
     case $1 in "$runs"/*) ;; *) return 1 ;; esac
     upper=${1%/*}
@@ -43,12 +43,12 @@ is_inside() { # PATH
     done
 }
 
-# Whether a file is one: no link, and no pipe, which would not end.
+# Whether a path is a regular file: no link, and no pipe, which could block.
 is_file() {
     [ -f "$1" ] && [ ! -L "$1" ]
 }
 
-# The only ways in which files go from where they are.
+# All deletions and moves of files go through these two functions.
 delete() { # PATH
     is_inside "$1" && rm -rf "$1"
 }
@@ -56,18 +56,18 @@ move() { # FROM TO, which must not be there
     is_inside "$1" && is_inside "$2" && mv -T "$1" "$2"
 }
 
-# Whether run.json of a folder ends with an exit code: DIR PATTERN.
+# Whether run.json in a folder ends with an exit code: DIR PATTERN.
 has_ended() {
     is_file "$1/run.json" && grep -q "\"exit\":$2}\$" "$1/run.json" 2>/dev/null
 }
 
-# Whether the run in a folder has ended well.
+# Whether the run in a folder ended without an error.
 is_finished() {
     has_ended "$1" 0
 }
 
-# Whether a run is done. A run that had a folder before this array was made is done once that folder was replaced. If an
-# unfinished run appears there meanwhile, both it and ours are kept: the next array replaces it.
+# Whether a run is done. A run that had a folder when this array was made is done once that folder was replaced. If an
+# unfinished run appears there meanwhile, both are kept: the next array replaces it.
 is_done() {
     if [ "$how" = new ]; then
         is_finished "$cell/$1"
@@ -82,14 +82,14 @@ all_done() {
     done
 }
 
-# mkdir makes a folder for one caller alone, on network file systems too.
+# Makes the attempt's folder. mkdir succeeds for one caller alone, on network file systems too.
 open_attempt() {
     mkdir -p "$cell/.attempts" || return
     number=1 tries=0
     until mkdir "$cell/.attempts/$job-$number" 2>/dev/null; do
         if [ -d "$cell/.attempts/$job-$number" ]; then
             number=$((number + 1))
-        else # another task has just tidied up
+        else # another task has just deleted the empty folder
             tries=$((tries + 1))
             [ "$tries" -le 9 ] && mkdir -p "$cell/.attempts" || return
         fi
@@ -102,22 +102,22 @@ value() {
     printf '%s\n' "$2" | LC_ALL=C sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"
 }
 
-# Prints the facts that a trainer and a checkpoint of its own must share: KEYS TEXT.
+# Prints the facts that a trainer must share with a checkpoint in order to continue it: KEYS TEXT.
 origin() {
     for key in $1; do
         value "$key" "$2"
     done
 }
 
-# Prints the metadata of a run's checkpoint in a folder, from its head: that of the newer one where there are two.
+# Prints the metadata of a run's checkpoint in a folder, from its header; if there are two, of the newer one.
 checkpoint_facts() {
     newer=$1/checkpoint.safetensors
     is_file "$newer" || newer=$1/checkpoint.previous.safetensors
     is_file "$newer" && head -c 4096 "$newer" 2>/dev/null | tr -d '\000\n' | LC_ALL=C sed 's/}.*//'
 }
 
-# Reads the facts of a group's trainer: flags. It goes on only from checkpoints with the same facts, and of no step
-# beyond its own last one. A GPU's level and compiler are known only once it trains.
+# Reads the facts of a group's trainer: flags. The trainer continues only checkpoints with the same facts, at most at
+# its own last step. The level and compiler of a GPU trainer are known only while it trains.
 know_trainer() {
     case " $* " in
         *' --device cuda '*) keys=source_digest ;;
@@ -126,18 +126,18 @@ know_trainer() {
     facts=$("$trainers/$trainer" info --json </dev/null 2>/dev/null 9<&-)
     own=$(origin "$keys" "$facts")
     last=$(value steps "$facts")
-    [ "${last:-x}" -ge 0 ] 2>/dev/null || last=9000000000000 # epochs: it counts them itself
+    [ "${last:-x}" -ge 0 ] 2>/dev/null || last=9000000000000 # a trainer with epochs checks them itself
 }
 
-# Prints the step of a run in a list "RUN:STEP ...", the last where there are several.
+# Prints the step of a run in a list "RUN:STEP ..."; the last one if there are several.
 step_in() {
     for pair in $1; do
         [ "${pair%:*}" != "$2" ] || echo "${pair##*:}"
     done | tail -n 1
 }
 
-# How far the run in a folder is, if this trainer can continue it: the step of its last checkpoint, then how many
-# evaluations it has.
+# Prints the progress of the run in a folder, if this trainer can continue it: the step of its last checkpoint, then the
+# number of its evaluations.
 reach() { # DIR RUN
     is_inside "$1/any" && facts=$(checkpoint_facts "$1") || return
     step=$(value step "$facts")
@@ -150,8 +150,8 @@ reach() { # DIR RUN
     echo $((step * 1000000 + lines))
 }
 
-# Continues an earlier attempt at a run: the one that got furthest, which may still be at work. Its checkpoints are
-# replaced and never written to, so that a second name for one is a copy.
+# Continues an earlier attempt at a run: the one with the most progress, which may still be running. Checkpoints are
+# replaced and never modified, so that a hard link to one is a copy.
 take() {
     best='' furthest=-1
     for from in "$cell/$1" "$cell"/.attempts/*/"$id/$digest/$1" "$cell"/.attempts/*/"replaced/$1"; do
@@ -168,11 +168,11 @@ take() {
     for file in metrics eval window; do
         ! is_file "$best/$file.jsonl" || cp "$best/$file.jsonl" "$into/.$1/" || return
     done
-    [ -d "$best" ] && move "$into/.$1" "$into/$1" || return # moved away in between, it may be there in part
+    [ -d "$best" ] && move "$into/.$1" "$into/$1" || return # a move by another task may have left a part of it
     taken="$taken $1:$((furthest / 1000000))"
 }
 
-# Copies files that others have put next to a run, such as an export, into the run that replaces it.
+# Copies files that a user has put next to a run, such as an export, into the run that replaces it.
 carry() { # RUN
     for file in "$cell/$1"/* "$cell"/.attempts/*/replaced/"$1"/*; do
         case ${file##*/} in
@@ -182,7 +182,7 @@ carry() { # RUN
     done
 }
 
-# Moves a finished run to its place. mv -T renames, and fails where another run is there.
+# Moves a finished run to its place. mv -T renames, and fails if another run is there.
 publish() {
     from=$attempt/$id/$digest/$1
     is_finished "$from" || return 0
@@ -197,19 +197,19 @@ publish() {
     say "$id $1: done"
 }
 
-# Removes a path below .attempts, and the folders above it that are empty then.
+# Removes a path below .attempts, and the folders above it that are then empty.
 remove() {
     delete "$1" 2>/dev/null || return
     above=${1#"$cell/.attempts/"}
     (cd "$cell/.attempts" && rmdir -p "${above%/*}") 2>/dev/null
 }
 
-# Removes a run of an attempt, which is renamed first, so that no task continues half of it.
+# Removes a run of an attempt, after renaming it, so that no task continues an incomplete one.
 drop() {
     delete "${1%/*}/.$run" && move "$1" "${1%/*}/.$run" 2>/dev/null && remove "${1%/*}/.$run"
 }
 
-# Removes runs of attempts once they are done. An attempt that still trains one ends then, as taken_away finds.
+# Removes runs of attempts once they are done. An attempt that still trains one then ends; see taken_away.
 tidy() {
     for run in $members; do
         is_done "$run" || continue
@@ -222,8 +222,8 @@ tidy() {
     rmdir "$cell/.attempts" 2>/dev/null
 }
 
-# Removes runs of attempts whose trainers have recorded their end, if they got no further than this attempt and are of
-# the same level, compiler and source. Attempts without a recorded end may be at work.
+# Removes runs of attempts whose trainers have recorded their end, if they have no more progress than this attempt and
+# are of the same level, compiler and source. Attempts without a recorded end may be running.
 drop_older() {
     every='source_digest level compiler'
     for run in $members; do
@@ -239,7 +239,8 @@ drop_older() {
     done
 }
 
-# Runs that went from this attempt's folder and that it has not published: others have finished them and tidied up.
+# Prints runs that disappeared from this attempt's folder without being published: other tasks have finished and removed
+# them.
 taken_away() {
     for run in $members; do
         [ ! -e "$attempt/$id/$digest/$run" ] && is_finished "$cell/$run" || continue
@@ -250,8 +251,8 @@ taken_away() {
     done
 }
 
-# Finds runs that have not got beyond the checkpoint that they continued: it is refused, and the next best one is tried.
-# A trainer that refuses one writes nothing. The original is kept, and the copy is deleted.
+# Finds runs without progress beyond the checkpoint that they continued: the trainer refused it, and the next best one
+# is tried. A trainer that refuses a checkpoint writes no file. The original is kept, and the copy is deleted.
 find_refused() {
     for run in $members; do
         step=$(step_in "$taken" "$run")
@@ -265,12 +266,12 @@ find_refused() {
     done
 }
 
-# Trains the runs of a group in an attempt of its own: flags. Its exit code is in status.
+# Trains the runs of a group in an attempt of its own: flags. Sets status to the exit code.
 train() {
     taken=''
     open_attempt || { say "no folder can be made in $cell"; exit 4; }
     for run in $members; do
-        # A run that another task moves away meanwhile is done, or is there under its next name.
+        # If another task moves a run away meanwhile, the run is done, or has its next name.
         take "$run" || is_done "$run" || take "$run" || is_done "$run" || take "$run" ||
             { say "$attempt: what is there of $run cannot be taken on"; exit 4; }
     done
