@@ -3,10 +3,10 @@
  *     device_compiler LIBRARY                              prints NVRTC's version and the architectures it knows: 13.0 75 80
  *     device_compiler LIBRARY ARCHITECTURE                 succeeds when NVRTC compiles for it: sm_90a, compute_90
  *     device_compiler LIBRARY ARCHITECTURE INPUT OUTPUT    machine code for sm_..., the intermediate form for compute_...;
- *                                                          on standard output what the assembler says of each kernel
+ *                                                          and prints the assembler's report on each kernel
  *
- * Runs while a trainer is built and is no part of it. Exit status 1 with the compiler's words on standard error, for
- * warnings too; 4 where the library cannot be used.
+ * Runs while a trainer is built and is no part of it. Exit status 1 with the compiler's messages on standard error,
+ * also for warnings; 4 if the library cannot be used.
  */
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -51,7 +51,7 @@ static void print_abilities(const lh_nvrtc *nvrtc) {
     free(architectures);
 }
 
-/* The whole file, with a 0 behind it. */
+/* Reads a whole file and appends a 0. */
 static char *read_text(const char *path) {
     FILE *file = fopen(path, "rb");
     if (!file || fseek(file, 0, SEEK_END) != 0) fail(4, "cannot read %s", path);
@@ -68,7 +68,7 @@ static void write_code(const char *path, const char *code, size_t bytes) {
     if (!file || fwrite(code, 1, bytes, file) != bytes || fclose(file) != 0) fail(4, "cannot write %s", path);
 }
 
-/* path NULL: whether it compiles is all that is asked. */
+/* Compiles the source; path NULL: only tests whether it compiles. */
 static void compile(const lh_nvrtc *nvrtc, lh_nvrtc_job *job, const char *path) {
     lh_error error;
     lh_status status = lh_nvrtc_compile(nvrtc, job, &error);

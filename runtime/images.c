@@ -1,8 +1,8 @@
 /* The compiled device code, linked only into trainers with a CUDA half.
  *
- * LH_CUDA_IMAGES: what there is, if anything, as IMAGE(sm_80) IMAGE(compute_80); each is a file of that name in the
- * folder LH_CUDA_FOLDER. LH_CUDA_TEXT: the path of the device code's text where the trainer is to carry it, too.
- * LH_CUDA_IMAGES_SYMBOL and, in quotes, LH_CUDA_TEXT_SYMBOL are their names, as the generated cuda.c declares them.
+ * LH_CUDA_IMAGES: the images, if any, as IMAGE(sm_80) IMAGE(compute_80); each is a file of that name in the folder
+ * LH_CUDA_FOLDER. LH_CUDA_TEXT: the path of the device code's text, if the trainer contains it, too.
+ * LH_CUDA_IMAGES_SYMBOL and, in quotes, LH_CUDA_TEXT_SYMBOL are the names of both in the generated cuda.c.
  */
 #include "longhand/cuda.h"
 

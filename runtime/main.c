@@ -1,4 +1,4 @@
-/* A trainer's entry. LH_MAIN_SPEC names the spec, e.g. -DLH_MAIN_SPEC=longhand_spec_reverse_rope. */
+/* The entry point of a trainer. LH_MAIN_SPEC names the spec, e.g. -DLH_MAIN_SPEC=longhand_spec_reverse_rope. */
 #include "longhand/main.h"
 
 extern const lh_spec LH_MAIN_SPEC;

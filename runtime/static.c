@@ -1,8 +1,8 @@
-/* Linked into static trainers only, with --wrap=dlopen: what a call of dlopen reaches there.
+/* The dlopen of static trainers, linked with --wrap=dlopen.
  *
- * GNU's OpenMP library looks for plugins of accelerators with it, which a trainer never asks for. The dlopen of a static
- * libc needs that very libc as a shared library at run time, of which the linker warns at every link. A static trainer
- * loads nothing, so this one finds nothing.
+ * GNU's OpenMP library searches for plugins of accelerators, which a trainer never uses. The dlopen of a static libc
+ * needs the same libc as a shared library at run time, and the linker warns about it. A static trainer loads no
+ * library, so this function reports that none is found.
  */
 #include <stddef.h>
 

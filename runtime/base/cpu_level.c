@@ -59,7 +59,7 @@ bool lh_level_runs(const char *level) {
 
 #endif
 
-/* "x86-64, x86-64-v3", all of them or those that run here; cut where text is full. */
+/* Writes "x86-64, x86-64-v3", all levels or those that this processor runs; cut if text is full. */
 static void list_levels(const lh_cpu_program *const *programs, bool all, char *text, size_t size) {
     size_t used = 0;
     text[0] = 0;

@@ -1,8 +1,8 @@
 /* Elementary functions in double; see longhand/math.h.
  *
- * Only additions, multiplications, divisions, square roots and exact operations on bits, each rounded by itself.
- * Arguments are reduced after Cody and Waite 1980; the polynomials are Taylor series, long enough that what they leave
- * out lies below a twentieth of an ulp.
+ * Uses only additions, multiplications, divisions, square roots and exact operations on bits, each rounded separately.
+ * Arguments are reduced after Cody and Waite 1980; the polynomials are Taylor series whose truncation error is below a
+ * twentieth of an ulp.
  */
 #include "base/exact.h"
 
@@ -78,7 +78,7 @@ double lh_log(double x) {
     return k * LN2_HIGH - ((half - tail) - f);
 }
 
-/* x = n pi/2 + r, |r| <= pi/4; the quadrant n mod 4 says which of sin r and cos r each result is. */
+/* x = n pi/2 + r, |r| <= pi/4; the quadrant n mod 4 selects which of sin r and cos r each result is. */
 void lh_sincos(double x, double *sine, double *cosine) {
     static const double s[] = {-1.0 / 6,        1.0 / 120,        -1.0 / 5040,          1.0 / 362880,
                                -1.0 / 39916800, 1.0 / 6227020800, -1.0 / 1307674368000, 1.0 / 355687428096000};

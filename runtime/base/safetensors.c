@@ -70,7 +70,7 @@ static lh_status check_tensor(const char *path, const lh_st_tensor *tensor, lh_e
     return LH_OK;
 }
 
-/* {"dtype":...,"shape":[...],"data_offsets":[begin,end]}, or NULL without memory. */
+/* Makes {"dtype":...,"shape":[...],"data_offsets":[begin,end]}; NULL: out of memory. */
 static json_t *describe(const lh_st_tensor *tensor, size_t begin) {
     json_t *shape = json_array();
     for (int i = 0; i < tensor->rank; i++) json_array_append_new(shape, json_integer(tensor->shape[i]));
@@ -108,7 +108,7 @@ static void put_length(char *to, uint64_t value) {
     for (int i = 0; i < 8; i++) to[i] = (char)(value >> 8 * i & 0xff);
 }
 
-/* Length and header as they open the file, malloc'ed. */
+/* Makes the start of the file, length and header, malloc'ed. */
 static char *opening(const char *header, size_t *bytes) {
     size_t length = strlen(header), padded = (length + 7) / 8 * 8;
     char *text = malloc(8 + padded);
@@ -120,7 +120,7 @@ static char *opening(const char *header, size_t *bytes) {
     return text;
 }
 
-/* Places of the tensors, in their order, malloc'ed, after a piece that is left free. */
+/* Lists the pieces of the tensors in their order, malloc'ed, after one unused piece for the start of the file. */
 static lh_piece *list_pieces(const lh_st_tensor *const *sorted, int count, size_t *used) {
     size_t bytes, all = 1;
     for (int i = 0; i < count; i++) all += lh_st_pieces(sorted[i], &bytes);
@@ -219,7 +219,7 @@ static lh_status read_metadata(const char *path, lh_st_file *file, lh_error *err
     return LH_OK;
 }
 
-/* Non-negative integers into out; false for anything else. */
+/* Copies non-negative integers into out; false: the array has other values. */
 static bool read_integers(json_t *array, int64_t *out, int most, int *count) {
     if (!json_is_array(array) || json_array_size(array) > (size_t)most) return false;
     *count = (int)json_array_size(array);
@@ -231,7 +231,7 @@ static bool read_integers(json_t *array, int64_t *out, int most, int *count) {
     return true;
 }
 
-/* One entry of the header; data is the section that offsets refer to, `bytes` long. */
+/* Reads one entry of the header; data: the section that offsets refer to, of `bytes` bytes. */
 static lh_status read_entry(const char *path, const char *name, json_t *entry, const char *data, size_t bytes,
                             lh_st_tensor *tensor, lh_error *error) {
     int64_t offsets[2];
@@ -264,8 +264,7 @@ static int by_data(const void *left, const void *right) {
     const lh_st_tensor *a = left, *b = right;
     const char *p = a->data, *q = b->data;
     if (p != q) return p < q ? -1 : 1;
-    return (a->bytes > b->bytes) -
-           (a->bytes < b->bytes); /* empty tensors come before the one that shares their place */
+    return (a->bytes > b->bytes) - (a->bytes < b->bytes); /* an empty tensor precedes the tensor with the same offset */
 }
 
 static lh_status check_contiguous(const char *path, const lh_st_file *file, const char *data, size_t bytes,

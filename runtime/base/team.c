@@ -77,8 +77,8 @@ static void wait_beyond(team *t, unsigned seen) {
     atomic_fetch_sub(&t->sleepers, 1);
 }
 
-/* A sleeper counts itself before the kernel compares generation; the last to arrive changes generation before it reads
- * the count. So either it sees the sleeper, or the sleeper sees the change. */
+/* A sleeper counts itself before the kernel compares generation; the last thread to arrive changes generation before
+ * it reads the count. So either this thread sees the sleeper, or the sleeper sees the change. */
 void lh_team_barrier(void) {
     team *t = current;
     if (!t || members == 1) return;
@@ -108,9 +108,9 @@ static void enter(team *t, lh_team_work *work, void *argument, int index, int co
 #ifdef _OPENMP
 #include <omp.h>
 
-/* Idle threads spin as briefly as the barrier does, unless the user chose otherwise. The priority puts this before an
- * OpenMP library that is linked statically, as our build does where it can; one that is loaded has read its settings
- * earlier and keeps them, which costs time and nothing else. */
+/* Idle threads spin as briefly as in the barrier, unless the user chose otherwise. The priority runs this function
+ * before a statically linked OpenMP library starts; a dynamically linked one has read its settings earlier and keeps
+ * them, which only costs time. */
 __attribute__((constructor(101))) static void wait_passively(void) {
     if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
     setenv("OMP_WAIT_POLICY", "passive", 1);

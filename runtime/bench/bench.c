@@ -11,13 +11,13 @@
 #include "bench/replica_set.h"
 #include "bench/peak.h"
 
-static const double PEAK_SHARE = 0.2, PARTS_SHARE = 0.2; /* shares of a window's time; measured steps have the rest */
+static const double PEAK_SHARE = 0.2, PARTS_SHARE = 0.2; /* shares of a window's time; the rest is for measured steps */
 
 typedef struct peak_job {
     lh_peak_function *function;
     int64_t rounds;
     int threads;  /* actual number of threads */
-    double flops; /* of one thread */
+    double flops; /* operations of one thread */
 } peak_job;
 
 static void peak_work(void *argument, int index, int count) {
@@ -42,9 +42,9 @@ static double measure_peak(peak_job *job, int threads, double seconds) {
 /* Measurements of one window of steps. */
 typedef struct window {
     double seconds;
-    double processor; /* seconds that all threads worked */
+    double processor; /* seconds of work, summed over threads */
     uint64_t ticks;   /* seconds in ticks */
-    int64_t steps;    /* of every replica */
+    int64_t steps;    /* steps of each replica */
 } window;
 
 /* Times `steps` steps of every replica. */

@@ -5,8 +5,8 @@
  * neither side. So if the two-sided difference disagrees, the two one-sided differences are computed:
  *   - one side agrees: a kink lies on the other;
  *   - all three agree with each other and not with the gradient: there is no kink, the gradient is wrong;
- *   - anything else, such as kinks on both sides: the same check again a little further along the direction, with the
- *     gradient there and a shorter step. A mistake goes along, kinks stay behind. */
+ *   - any other result, such as kinks on both sides: the check is repeated at the next point along the direction,
+ * with the gradient there and a shorter step. An error of the gradient persists there, a kink does not. */
 #include "bench/gradcheck.h"
 
 #include <math.h>
@@ -17,34 +17,34 @@
 
 enum {
     SEQUENCES = 3,
-    SHARDS = 2,  /* of the CPU's step, one of them with two sequences */
+    SHARDS = 2,  /* shards of a step on the CPU, one of which has two sequences */
     LARGEST = 3, /* elements with the largest gradient that are checked individually */
     RANDOM = 3,  /* random elements that are checked individually */
     POINTS = 6   /* points along a direction, each with half the step of the previous one */
 };
-/* Along a direction of length 1 a difference is off by rounding, about 4e-16 / H = 4e-11, and by H^2 times the third
- * derivative, 1e-10; at the last point rounding has grown to some 3e-9. */
+/* A difference along a direction of length 1 has an error from rounding, about 4e-16 / H = 4e-11, and one of H^2
+ * times the third derivative, 1e-10; at the last point rounding errors have grown to about 3e-9. */
 static const double H = 1e-5;
-static const double SPACING = 1e-3; /* of points: far beyond all kinks that a difference saw */
+static const double SPACING = 1e-3; /* distance of points, far larger than the step of a difference */
 static const double TOLERANCE =
     1e-5; /* tolerance relative to the largest product of an element of gradient and direction */
 static const double FLOOR = 1e-4; /* added to that product */
-static const double NOISE = 0.1;  /* of the parameters: away from zeros and ones, where mistakes hide */
+static const double NOISE = 0.1;  /* noise added to the parameters, since values of zero and one hide errors */
 
 typedef struct check {
     const lh_spec *spec;
     lh_engine *engine;
     lh_state state;
-    double *parameters;    /* of the state */
+    double *parameters;    /* parameters of the engine's state */
     double *base;          /* parameters of the first point of every check, ... */
-    double *gradient;      /* ... the gradient there, ... */
-    double loss;           /* ... and the loss */
-    double *gradient_here; /* at another point */
-    double *direction;     /* of the tensor that is checked, element by element; its length is 1 */
+    double *gradient;      /* gradient at the first point */
+    double loss;           /* loss at the first point */
+    double *gradient_here; /* gradient at the current point */
+    double *direction;     /* direction for the checked tensor, element by element, of length 1 */
     lh_rng rng;
 } check;
 
-/* Along the direction, at one point. */
+/* Slopes along the direction at one point. */
 typedef struct slopes {
     double analytic, centre, left, right;
     double size; /* reference size of relative errors */
@@ -63,7 +63,7 @@ static int64_t element(const lh_tensor *tensor, int64_t e) {
     return tensor->offset + e / columns_of(tensor) * tensor->stride + e % columns_of(tensor);
 }
 
-/* The loss at the parameters: that of step 0, whose batch, draws and dropout are always the same. */
+/* Computes the loss at the parameters: that of step 0, whose batch, draws and dropout are always the same. */
 static lh_status find_loss(check *c, double *loss, lh_error *error) {
     const lh_engine_ops *ops = c->engine->ops;
     lh_step_metrics metrics;
@@ -86,7 +86,7 @@ static lh_status loss_at(check *c, const lh_tensor *tensor, double at, double *l
     return find_loss(c, loss, error);
 }
 
-/* The loss at a point, and the slope that the gradient gives there. */
+/* Computes the loss at a point and the slope there by the gradient. */
 static lh_status find_analytic(check *c, const lh_tensor *tensor, double at, double *loss, slopes *s, lh_error *error) {
     const double *gradient = c->gradient;
     *loss = c->loss;
@@ -110,7 +110,7 @@ static double error_of(const slopes *s, double slope) { return fabs(slope - s->a
 
 static bool agree(const slopes *s, double a, double b) { return fabs(a - b) <= TOLERANCE * s->size; }
 
-/* Numeric slopes at a point, all of second order; those of the sides are made only where that over both disagrees. */
+/* Computes numeric slopes at a point, all of second order; one-sided slopes only if the two-sided one disagrees. */
 static lh_status find_slopes(check *c, const lh_tensor *tensor, double at, double h, slopes *s, lh_error *error) {
     double here = 0, left = 0, right = 0, far_left = 0, far_right = 0;
     lh_status status = find_analytic(c, tensor, at, &here, s, error);
@@ -158,7 +158,7 @@ static lh_status check_element(check *c, const lh_tensor *tensor, int64_t e, lh_
     return check_direction(c, tensor, result, error);
 }
 
-/* The element with the largest gradient below `limit` in size. */
+/* Finds the element with the largest gradient below `limit` in magnitude. */
 static int64_t largest_below(const check *c, const lh_tensor *tensor, double *limit) {
     int64_t best = 0;
     double size = -1.0;

@@ -69,7 +69,7 @@ static lh_status evaluate(lh_replica *replica, int *done) {
     const lh_spec *spec = &request->target->spec;
     lh_condition condition = lh_condition_at(request->length, spec->train.batch, 1, 0);
     lh_sums sums;
-    if (spec->corpus != NULL) condition.source.set = &spec->corpus->train; /* whose shapes are measured */
+    if (spec->corpus != NULL) condition.source.set = &spec->corpus->train; /* its shapes are measured */
     *done = 1;
     return replica->engine->ops->evaluate(replica->engine, &condition, &sums, NULL, &replica->error);
 }

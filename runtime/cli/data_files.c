@@ -8,7 +8,7 @@
 #include "cli/data_paths.h"
 #include "data/datasets/overlap.h"
 
-/* Read by the generator, too; see verb_train.c. */
+/* The generator also reads this table; see verb_train.c. */
 static const lh_option options[] = {
     {"--data", LH_OPTION_TEXT, NULL, 0, 0, NULL, "FILE", "training examples, in place of the spec's file"},
     {"--eval-data", LH_OPTION_TEXT, NULL, 0, 0, NULL, "FILE", "examples to evaluate, in place of the spec's file"},
@@ -25,7 +25,7 @@ static bool asks_for_help(const lh_cli *cli) {
     return false;
 }
 
-/* Takes "NAME VALUE" or "NAME=VALUE" at word *i; false: the word is something else. */
+/* Takes "NAME VALUE" or "NAME=VALUE" at word *i; false: the word is not such a flag. */
 static bool take_flag(const lh_cli *cli, int *i, const char *paths[OPTIONS]) {
     const char *word = cli->argv[*i];
     for (int o = first_option(cli->spec); o < OPTIONS; o++) {
@@ -119,7 +119,7 @@ void lh_data_files_help(FILE *out, const lh_spec *spec) {
     lh_options_rows(out, options + first_option(spec), OPTIONS - first_option(spec));
 }
 
-/* ", 3 among ... (lines 1, 7, 9, ...)" where there are some; returns the bytes used. */
+/* Writes ", 3 among ... (lines 1, 7, 9, ...)" if there are any; returns the bytes used. */
 static size_t put_overlap(char *text, size_t size, const char *what, const lh_overlap_count *of) {
     if (of->count == 0) return 0;
     size_t used = (size_t)snprintf(text, size, "%s%lld %s (line%s", text[-1] == ':' ? " " : ", ", (long long)of->count,

@@ -10,13 +10,13 @@
 #include "base/sha256.h"
 #include "eval/eval_data.h"
 
-enum { MOST_FOLDERS = 8 }; /* most searched folders: that of the training, and those that contain the checkpoint */
+enum { MOST_FOLDERS = 8 }; /* most searched folders: the training's, and those that contain the checkpoint */
 
 typedef struct search {
-    const char *path, *name; /* as the spec has it; its last part */
-    const char *digest;      /* that the file must have */
-    char *found;             /* [LH_PATH_MAX] */
-    char folders[2048];      /* that were searched, for the message */
+    const char *path, *name; /* path in the spec; its last part */
+    const char *digest;      /* required digest of the file */
+    char *found;             /* [LH_PATH_MAX] the found path */
+    char folders[2048];      /* searched folders, for the message */
 } search;
 
 /* Whether the file at `found` exists and has the digest of the run. */
@@ -55,7 +55,7 @@ static char *training_folder(const char *facts_path) {
     return folder;
 }
 
-/* The folders that the checkpoint lies in, from its own up. */
+/* Tries the folders that contain the checkpoint, from its own up. */
 static bool is_above(search *s, const char *checkpoint) {
     char *folder = realpath(checkpoint, NULL), *slash;
     bool found = false;
@@ -79,7 +79,7 @@ lh_status lh_find_data(const char *path, lh_set set, const char *checkpoint, cha
         return LH_OK;
     lh_read_recorded_data(facts, &recorded);
     search s = {.path = path, .name = name != NULL ? name + 1 : path, .digest = recorded.digest[set], .found = found};
-    if (s.digest[0] == 0) return LH_OK; /* no run has a digest of the file */
+    if (s.digest[0] == 0) return LH_OK; /* no run has recorded a digest of the file */
     char *trained = training_folder(facts);
     bool is_found = (trained != NULL && is_in(&s, trained)) || is_above(&s, checkpoint);
     free(trained);

@@ -10,14 +10,14 @@
 #include "cli/verbs/verbs.h"
 #include "training/defaults.h"
 
-typedef enum reading { NOTHING, EXAMPLES, UNLESS_INPUT /* examples, but not where inputs are given */ } reading;
+typedef enum reading { NOTHING, EXAMPLES, UNLESS_INPUT /* examples, unless inputs are given */ } reading;
 
 static const struct {
     const char *name;
     lh_verb_function *run;
     const char *summary;
-    reading data;      /* of files, where the spec has finite data */
-    const char *going; /* how a user continues after a signal; NULL: a signal ends the verb at once */
+    reading data;      /* the finite data that the verb reads, if the spec has it */
+    const char *going; /* advice to continue after a signal; NULL: a signal ends the verb at once */
 } verbs[] = {
     {"info", lh_verb_info, "what this trainer was built for, and what it uses here", NOTHING, NULL},
     {"train", lh_verb_train, "train, then evaluate", EXAMPLES, "the same command with --resume goes on"},
@@ -97,7 +97,7 @@ int lh_main(const lh_spec *spec, int argc, char **argv) {
                 near != NULL ? "did you mean " : "", near != NULL ? near : program, near != NULL ? "?" : " --help");
         return LH_ERR_USAGE;
     }
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to report, not the end of the process */
+    signal(SIGXFSZ, SIG_IGN); /* a file that reaches a size limit is an error to report and must not end the process */
     lh_error error = {""};
     lh_defaults defaults;
     lh_cli cli = {&defaults.spec, program, argc - 2, argv + 2, verbs[verb].data != NOTHING};

@@ -9,7 +9,7 @@
 
 enum { LONGEST_NAME = 40 };
 
-/* Edits (insert, remove, replace) between two words; long words are never near. */
+/* Counts edits (insert, remove, replace) between two words; long words are never similar. */
 static int distance(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b);
     int row[LONGEST_NAME + 1];
@@ -73,7 +73,8 @@ static lh_status bad_number(const lh_option *option, const char *text, const cha
                    what, form, option->least, option->most);
 }
 
-/* A number of the option's range that ends at one of `ends` or at the end of the text; *text moves to that place. */
+/* Reads a number in the option's range that ends at one of `ends` or at the end of the text; *text moves to that
+ * place. */
 static lh_status take_number(const lh_option *option, const char **text, const char *ends, const char *what,
                              double *value, lh_error *error) {
     char *end;
@@ -87,7 +88,7 @@ static lh_status take_number(const lh_option *option, const char **text, const c
     return LH_OK;
 }
 
-/* Integers also in the form 2e6. */
+/* Reads an integer, also in the form 2e6. */
 static lh_status take_integer(const lh_option *option, const char **text, const char *ends, int64_t *integer,
                               lh_error *error) {
     double value;
@@ -146,7 +147,7 @@ static lh_status parse_numbers(const lh_option *option, const char *text, lh_err
     return status;
 }
 
-/* One length of a list or range; *text moves behind it. */
+/* Reads one length of a list or range; *text moves past it. */
 static bool take_length(const char **text, int32_t *length) {
     char *end;
     long value = strtol(*text, &end, 10);

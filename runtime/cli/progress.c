@@ -1,4 +1,4 @@
-/* Progress on stderr, and the closing table. */
+/* Progress on stderr, and the final table. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ bool lh_progress_due(const lh_progress *progress, double seconds) {
     return lh_clock() - progress->shown >= (progress->live ? LIVE_SECONDS : seconds);
 }
 
-/* Characters that fit on one line of the terminal. */
+/* The number of characters on one line of the terminal. */
 static int terminal_width(void) {
     struct winsize size;
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 511;
@@ -173,7 +173,7 @@ static void print_row(int wide, const lh_eval_result *results, int count) {
     print_examples(results, count);
 }
 
-/* The means of every split. */
+/* Prints the means of every split. */
 static void print_splits(int wide, const lh_eval_result *results, int count) {
     for (int split = 0; split < LH_SPLITS; split++) {
         char name[32];
@@ -183,7 +183,7 @@ static void print_splits(int wide, const lh_eval_result *results, int count) {
     }
 }
 
-/* Results of one noise. */
+/* Prints the results of one noise level. */
 static void print_results(int wide, const lh_eval_result *results, int count) {
     enum { MOST_ROWS = 16 };
     int rows = 0;
@@ -202,7 +202,7 @@ static int count_validation(const lh_eval_result *results, int count) {
     return first;
 }
 
-/* The width of the first column: "all " and the longest name of a split that there is. */
+/* The width of the first column: "all " and the longest name of a split in the results. */
 static int split_width(const lh_eval_result *results, int count) {
     size_t wide = 10;
     for (int i = 0; i < count; i++)

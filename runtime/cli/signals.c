@@ -11,7 +11,7 @@ static volatile sig_atomic_t line_is_open; /* a live line is on the screen, with
 
 void lh_line_is_open(bool open) { line_is_open = open; }
 
-/* Leaves a live line as it is and goes to the next. */
+/* Ends a live line with a newline. */
 static void break_line(void) {
     if (line_is_open && write(STDERR_FILENO, "\n", 1) == 1) line_is_open = 0;
 }
@@ -22,7 +22,8 @@ static void die_of(int number) {
     raise(number);
 }
 
-/* A reader of the output that the same signal ended, such as tee, must not end this process before its checkpoint. */
+/* Sets the stop flag. The write must not kill this process before its checkpoint if the same signal ended a reader
+ * of the output, such as tee. */
 static void on_signal(int number) {
     int before = errno; /* the interrupted code may read errno, and writing to a closed terminal changes it */
     if (number == SIGINT && interrupted) die_of(number);
@@ -39,7 +40,7 @@ static void handle(int number, void (*handler)(int)) {
     sigaction(number, &action, NULL);
 }
 
-/* Whether the process was started with, or has been given, this handler. */
+/* Whether the process was started with this handler or has installed it. */
 static bool has_handler(int number, void (*handler)(int)) {
     struct sigaction now;
     return sigaction(number, NULL, &now) == 0 && now.sa_handler == handler;

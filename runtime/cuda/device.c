@@ -11,7 +11,7 @@
 
 enum {
     LOG_BYTES = 4096,
-    RESERVED = 1024 /* bytes of shared memory that the driver has in each block */
+    RESERVED = 1024 /* bytes of shared memory that the driver uses in each block */
 };
 
 lh_status lh_cuda_ordinal(const char *text, int *ordinal, lh_error *error) {
@@ -49,7 +49,7 @@ static lh_status find_device(lh_cuda_device *device, lh_error *error) {
     return status;
 }
 
-/* Reads the driver's facts about the device; needs no context. */
+/* Reads the driver's properties of the device; needs no context. */
 static lh_status read_facts(lh_cuda_device *device, lh_error *error) {
     const lh_cuda_driver *driver = device->driver;
     CUdevice handle = device->handle;
@@ -174,7 +174,8 @@ static lh_status carve_out(const lh_cuda_device *device, CUfunction kernel, int 
     return status;
 }
 
-/* Finds a kernel, lets it have the shared memory it needs, and asks how many of its blocks are resident at once. */
+/* Finds a kernel, allows it the shared memory that it needs, and queries how many of its blocks are resident at
+ * once. */
 static lh_status prepare(lh_cuda_device *device, const char *name, CUfunction *kernel, int *blocks, lh_error *error) {
     const lh_cuda_driver *driver = device->driver;
     int threads = device->program->threads, each = 0;

@@ -1,4 +1,4 @@
-/* See memory.h. */
+/* See device_memory.h. */
 #include "runtime/cuda/device_memory.h"
 
 lh_status lh_cuda_allocate(const lh_cuda_device *device, size_t bytes, const char *what, CUdeviceptr *memory,

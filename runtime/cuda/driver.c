@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A function whose signature changed is in the library twice, and the plain name is the older one. */
+/* If the signature of a function has changed, the library has two versions, and the plain name is the older one. */
 #define AS_NAMED(member) \
     { #member, offsetof(lh_cuda_driver, member) }
 #define VERSION_2(member) \
@@ -16,7 +16,7 @@
 
 static const struct {
     const char *symbol;
-    size_t offset; /* of the member that takes its address */
+    size_t offset; /* offset of the member for its address */
 } SYMBOLS[] = {
     AS_NAMED(cuInit),
     AS_NAMED(cuDriverGetVersion),
@@ -115,7 +115,7 @@ static lh_status start(const lh_cuda_driver *driver, const char *file, lh_error 
     return status;
 }
 
-/* The library stays loaded, also where it cannot be used: it may have begun work of its own. */
+/* Opens the library, which stays loaded even if it cannot be used: it may have started threads. */
 static lh_status open_library(lh_cuda_driver *driver, lh_error *error) {
     const char *file = library_name();
     void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);

@@ -36,7 +36,7 @@ bool lh_cuda_find_file(lh_cuda_search *s, const char *file) {
     return s->examine(s, library, file);
 }
 
-/* folder "": wherever the loader looks. */
+/* Tries the names of the library in a folder; "": in the loader's paths. */
 static bool try_folder(lh_cuda_search *s, const char *folder) {
     char file[320];
     for (const char *const *name = s->names; *name; name++) {
@@ -57,7 +57,7 @@ static bool try_root(lh_cuda_search *s, const char *root) {
     return false;
 }
 
-/* Without a folder given: those that a toolkit is usually in, each once, then wherever the loader looks. */
+/* Tries the usual folders of a toolkit, each once, then the loader's paths. */
 static bool try_usual(lh_cuda_search *s) {
     const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
     for (int i = 0; i < 3; i++) {

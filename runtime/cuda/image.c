@@ -1,4 +1,4 @@
-/* Choosing an image; see image.h. */
+/* The choice of an image; see image.h. */
 #include "runtime/cuda/image.h"
 
 #include <ctype.h>
@@ -23,7 +23,7 @@ bool lh_cuda_runs(const lh_cuda_kind *kind, int architecture) {
     return kind->architecture <= architecture && (one_major || !(kind->machine || kind->suffix));
 }
 
-/* Among images that run: the higher, the better. */
+/* The rank among images that the device runs: the highest is best. */
 static int rank(const lh_cuda_kind *kind) {
     int narrowness = kind->suffix == 'a' ? 2 : kind->suffix == 'f' ? 1 : 0;
     return (kind->machine ? 100000 : 0) + kind->architecture * 10 + narrowness;
@@ -58,15 +58,15 @@ const char *lh_cuda_driver_text(int version, char text[LH_CUDA_DRIVER_TEXT]) {
     return text;
 }
 
-/* "12.4" as 12040; 0 for NULL. */
+/* Converts "12.4" to 12040; NULL to 0. */
 static int toolkit_version(const char *toolkit) {
     int major = 0, minor = 0;
     if (toolkit) sscanf(toolkit, "%d.%d", &major, &minor);
     return major * 1000 + minor * 10;
 }
 
-/* The version of CUDA that a driver must know for what a toolkit of this version compiled: of machine code the first of
- * its major version ("minor version compatibility"), of the intermediate form the very version. */
+/* The least CUDA version of a driver for code of this toolkit version: for machine code the first of the same major
+ * version ("minor version compatibility"), for the intermediate form the same version. */
 static int needed_version(bool machine, int toolkit) { return machine ? toolkit / 1000 * 1000 : toolkit; }
 
 int lh_cuda_least_driver(const lh_cuda_program *program, bool machine) {
@@ -77,7 +77,7 @@ int lh_cuda_least_driver(const lh_cuda_program *program, bool machine) {
     return 0;
 }
 
-/* "sm_80, compute_90"; cut where text is full. */
+/* Writes "sm_80, compute_90"; cut if text is full. */
 static void list_images(const lh_cuda_image *images, char *text, size_t size) {
     size_t used = 0;
     text[0] = 0;
@@ -94,7 +94,7 @@ static lh_status no_image(const lh_cuda_program *program, int architecture, lh_e
                    architecture, architecture / 10, architecture % 10, images[0] ? images : "none", architecture);
 }
 
-/* best: what the device would run if the driver took it. */
+/* best: the image that the device would run with a newer driver. */
 static lh_status driver_too_old(const lh_cuda_program *program, const char *best, bool machine, int driver_version,
                                 lh_error *error) {
     int needed = needed_version(machine, toolkit_version(program->toolkit));
@@ -111,7 +111,7 @@ static lh_status driver_too_old(const lh_cuda_program *program, const char *best
 lh_status lh_cuda_choose(const lh_cuda_program *program, int architecture, int driver_version,
                          const lh_cuda_image **image, lh_error *error) {
     int toolkit = toolkit_version(program->toolkit), best_rank = 0, fitting_rank = 0;
-    const char *fitting = NULL; /* whatever the driver says */
+    const char *fitting = NULL; /* an image for the device, regardless of the driver */
     lh_cuda_kind kind;
     *image = NULL;
     for (const lh_cuda_image *next = program->images; next && next->architecture; next++) {

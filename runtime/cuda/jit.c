@@ -1,7 +1,7 @@
 /* Compiles device code on this machine, once; see jit.h.
  *
- * A kept file is a head of three lines (what it is, the digest of what it was made from, the digest of the code) and the
- * code. Both digests are checked whenever it is read, so a file may be cut, damaged or old without harm.
+ * A cached file has a header of three lines (the kind of file, the digest of its inputs, the digest of the code) and
+ * the code. Both digests are checked at every read, so a truncated, damaged or outdated file is not used.
  */
 #define _GNU_SOURCE
 #include "runtime/cuda/jit.h"
@@ -15,7 +15,9 @@
 #include "runtime/cuda/nvrtc.h"
 
 static const char FIRST_LINE[] = "longhand device code, version 1\n";
-enum { HEAD_BYTES = sizeof FIRST_LINE - 1 + 2 * LH_SHA256_TEXT }; /* a digest's line is as long as its text with 0 */
+enum {
+    HEAD_BYTES = sizeof FIRST_LINE - 1 + 2 * LH_SHA256_TEXT
+}; /* with the final 0 a digest has the length of its line */
 
 static void make_head(char head[HEAD_BYTES + 1], const char *key, const void *code, size_t bytes) {
     char own[LH_SHA256_TEXT];
@@ -23,7 +25,7 @@ static void make_head(char head[HEAD_BYTES + 1], const char *key, const void *co
     snprintf(head, HEAD_BYTES + 1, "%s%s\n%s\n", FIRST_LINE, key, own);
 }
 
-/* The folder where compiled code is kept; malloc'ed, NULL: nowhere. */
+/* The folder of cached code; malloc'ed, NULL: none. */
 static char *cache_folder(void) {
     const char *given = getenv("LONGHAND_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     char *folder = NULL;
@@ -46,7 +48,7 @@ static bool make_key(const lh_nvrtc *nvrtc, const char *source, char key[LH_SHA2
     return true;
 }
 
-/* Takes the code out of a kept file, where that is whole and made from the same. */
+/* Reads the code of a cached file, if the file is complete and has the same inputs. */
 static bool read_kept(const char *path, const char *key, lh_cuda_code *code) {
     char head[HEAD_BYTES + 1], *file = NULL;
     size_t bytes = 0;

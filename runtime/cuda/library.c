@@ -14,9 +14,9 @@
 #include "runtime/cuda/device_memory.h"
 
 enum {
-    WORKSPACE_BYTES = 32 << 20, /* for sums that the library cuts into parts */
-    ALIGNMENT = 16,             /* of every operand, bytes: what an experiment lays out begins there at least */
-    REMEMBERED = 1024           /* shapes, a power of two */
+    WORKSPACE_BYTES = 32 << 20, /* workspace for sums that the library divides into parts */
+    ALIGNMENT = 16,             /* bytes; the alignment that the layout of an experiment guarantees for every operand */
+    REMEMBERED = 1024           /* number of remembered shapes, a power of two */
 };
 
 typedef struct functions {
@@ -45,7 +45,7 @@ typedef struct functions {
 
 static const struct {
     const char *symbol;
-    size_t offset; /* of the member that takes its address */
+    size_t offset; /* offset of the member for its address */
 } SYMBOLS[] = {
     SYMBOL(cublasLtGetVersion),
     SYMBOL(cublasLtGetStatusString),
@@ -63,10 +63,10 @@ static const struct {
     SYMBOL(cublasLtMatmul),
 };
 
-/* How products of one shape are made. The library's matrices go column by column: a row-major matrix is its transpose,
- * and of out = a b it sees out' = b' a'. */
+/* The method for products of one shape. The library stores matrices by columns, so it sees a row-major matrix as its
+ * transpose, and out = a b as out' = b' a'. */
 typedef struct method {
-    int rows, columns, inner; /* rows 0: none yet */
+    int rows, columns, inner; /* rows 0: the entry is free */
     bool turned_a, turned_b;
     uint32_t wanted, epilogue;              /* requested epilogue; epilogue of the library */
     void *operation, *first, *second, *out; /* first: b */
@@ -89,7 +89,7 @@ static lh_status check(const lh_cuda_library *library, int result, const char *c
                    library->call.cublasLtGetStatusString(result), result);
 }
 
-/* --- finding it ------------------------------------------------------------------------------------------------- */
+/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 static bool examine(lh_cuda_search *search, void *found, const char *file) {
     lh_cuda_library *library = search->argument;
@@ -173,7 +173,7 @@ void lh_cuda_library_close(lh_cuda_library *library) {
     free(library);
 }
 
-/* A matrix that lies row-major in memory. */
+/* Describes a row-major matrix. */
 static lh_status lay_out(lh_cuda_library *library, int rows, int columns, void **layout, lh_error *error) {
     int result = library->call.cublasLtMatrixLayoutCreate(layout, library->type, (uint64_t)columns, (uint64_t)rows,
                                                           (int64_t)columns);

@@ -18,7 +18,7 @@ const char *const lh_nvrtc_options[LH_NVRTC_OPTIONS] = {"--std=c++17", "--fmad=t
 
 static const struct {
     const char *symbol;
-    size_t offset; /* of the member that takes its address */
+    size_t offset; /* offset of the member for its address */
 } SYMBOLS[] = {
     SYMBOL(nvrtcVersion),
     SYMBOL(nvrtcGetNumSupportedArchs),
@@ -35,7 +35,7 @@ static const struct {
     SYMBOL(nvrtcGetPTX),
 };
 
-/* The need that a library must meet. */
+/* The requirements of a library. */
 typedef struct wanted {
     int architecture, driver_version;
     lh_nvrtc *nvrtc;
@@ -54,7 +54,7 @@ lh_status lh_nvrtc_take(void *library, const char *file, lh_nvrtc *nvrtc, lh_err
     return LH_OK;
 }
 
-/* The latest machine code that it makes and that runs on the device; false: none. */
+/* Finds the latest machine code that the library compiles and the device runs; false: none. */
 static bool choose_target(lh_nvrtc *nvrtc, int architecture) {
     int count = 0, best = 0, known[256];
     if (nvrtc->nvrtcGetNumSupportedArchs(&count) != 0 || count > (int)(sizeof known / sizeof known[0])) return false;
@@ -114,7 +114,7 @@ static char *log_of(const lh_nvrtc *nvrtc, lh_nvrtc_program *program) {
     return log;
 }
 
-/* result: what nvrtcCompileProgram said. */
+/* result: the result of nvrtcCompileProgram. */
 static lh_status does_not_compile(const lh_nvrtc *nvrtc, const lh_nvrtc_job *job, int result, lh_error *error) {
     lh_status status = result == LH_NVRTC_COMPILATION_FAILED ? LH_ERR_INPUT : LH_ERR_ENVIRONMENT;
     bool says = job->log && job->log[0];
@@ -134,7 +134,7 @@ static lh_status take_code(const lh_nvrtc *nvrtc, lh_nvrtc_program *program, lh_
         return lh_fail(error, LH_ERR_ENVIRONMENT, "device code of %zu bytes: not enough memory", job->bytes);
     result = (machine ? nvrtc->nvrtcGetCUBIN : nvrtc->nvrtcGetPTX)(program, job->code);
     if (result != 0) return failed(nvrtc, machine ? "nvrtcGetCUBIN" : "nvrtcGetPTX", result, error);
-    if (!machine && job->code[job->bytes - 1] == 0) job->bytes--; /* it is text */
+    if (!machine && job->code[job->bytes - 1] == 0) job->bytes--; /* a text ends with 0 */
     return LH_OK;
 }
 

@@ -10,9 +10,9 @@
 # --arch LIST   sm_80,sm_90a,...; native: the GPUs of this machine; all: whatever the compiler knows; default: one of
 #               each class of GPUs; here: native where there are GPUs, else the default. The intermediate forms of the
 #               lowest and the highest one go with them, for GPUs between them and for those that come later.
-# least compute capability that the device code requires: 75, 80
+# --least NN    least compute capability that the device code requires: 75, 80
 # --kind KIND   the one compiler and not the other
-# --build DIR   where that program goes: the Makefile's BUILD; default: build
+# --build DIR   build folder of the program that calls NVRTC: the Makefile's BUILD; default: build
 # Exit status 4, with the problem, the searched places and a remedy on standard error.
 
 CLASSES="75 80 86 89 90 100 120"

@@ -1,5 +1,5 @@
-/* See arithmetic.h. Random streams: a split uses step 0 with its purpose as example; a drawn number uses a step by
- * digits and chain, with its index as example. */
+/* See arithmetic.h. Random streams: a split uses step 0, with its purpose as example; a random number uses a step
+ * that depends on digits and chain, with its index as example. */
 #include "data/arithmetic.h"
 
 #include <stdlib.h>
@@ -9,11 +9,11 @@ enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* without carries the last two ar
 enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, WHOLE = 64 /* + digits */ }; /* purposes */
 enum { STRATA = 6, MOST_OF_DIGITS = 10000, MOST_OF_CHAIN = 500, PROGRESS = 1 << 14 };
 
-/* Bits of an item's first word, which describes the others; above these, the width of its frame, 0: the task's. */
+/* Fields of an item's first word; the bits above them have the width of its frame, 0: the task's. */
 enum { KIND = 3, OWN_FRAME = 2 /* bits */ };
 enum {
     SMALL,  /* two numbers of two words each */
-    DRAWN,  /* digits, then the draw in two words */
+    DRAWN,  /* digits, then the index of the draw in two words */
     WRITTEN /* digits, then a word for each place: x, and 256 y */
 };
 
@@ -27,7 +27,7 @@ static uint32_t step_of(int digits, int chain) {
 
 /* ---- numbers ---- */
 
-/* base^exponent, or the greatest there is. */
+/* base^exponent, or UINT64_MAX if that is larger. */
 static uint64_t power(int base, int exponent) {
     uint64_t value = 1;
     for (int i = 0; i < exponent && value < UINT64_MAX; i++)
@@ -48,7 +48,7 @@ static void put_digits(int base, uint32_t number, uint8_t *x) {
     for (; number > 0; number /= (uint32_t)base) *x++ = (uint8_t)(number % (uint32_t)base);
 }
 
-/* The number, or UINT64_MAX where it has more than 32 bits. */
+/* The value of the digits; UINT64_MAX if it has more than 32 bits. */
 static uint64_t number_of(int base, const uint8_t *x, int digits) {
     uint64_t number = 0;
     for (int i = digits - 1; i >= 0 && number <= UINT32_MAX; i--) number = number * (uint64_t)base + x[i];
@@ -80,7 +80,7 @@ static int chain_of(const lh_operation *o, const lh_frame *f, int digits, const 
 static bool draw_trailing(int base, lh_rng *rng, int digits, int chain, uint8_t *x) {
     memset(x, base - 1, (size_t)chain);
     for (int i = chain; i < digits; i++) {
-        bool top = i + 1 == digits; /* not 0 */
+        bool top = i + 1 == digits; /* the highest digit, which is not 0 */
         int choices = base - top - (i == chain);
         if (choices == 0) return false;
         x[i] = (uint8_t)(top + (int)lh_rng_below(rng, (uint32_t)choices));
@@ -111,7 +111,7 @@ static item written_item(int digits, const uint8_t *x, const uint8_t *y) {
 
 static uint32_t two_words(const uint16_t *word) { return (uint32_t)word[0] | (uint32_t)word[1] << 16; }
 
-/* x and y: all places 0. Gives the digits of the longer number. */
+/* Reads an item into x and y, whose digits must be 0; returns the digits of the longer number. */
 static int read_item(const lh_operation *o, const lh_frame *f, uint64_t seed, const uint16_t *word, uint8_t *x,
                      uint8_t *y) {
     int kind = word[0] & KIND;
@@ -158,7 +158,7 @@ void lh_arithmetic_expand(const lh_operation *o, uint64_t seed, const uint16_t *
 
 /* A hash table of pairs of numbers with open addressing; its size is a power of 2. */
 typedef struct pairs {
-    uint64_t *pair; /* + 1; 0: free */
+    uint64_t *pair; /* the pair + 1; 0: the slot is free */
     uint64_t room;
 } pairs;
 
@@ -179,14 +179,14 @@ typedef struct making {
     lh_error *error;
     pairs trained;
     uint32_t *first, *second; /* [numbers] */
-    int64_t done, all;        /* examples, for the bar; all is a guess */
+    int64_t done, all;        /* numbers of finished and of all examples, for the progress bar; all is an estimate */
     int width, by_frame;      /* width and axis value of a test in another frame; else 0, LH_NO_VALUE */
     uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES];
 } making;
 
 static int frame_axis(const lh_operation *o) { return o->operands == LH_ONE_NUMBER ? FRAME - 1 : FRAME; }
 
-/* Keeps an item with its values on the axes; by_chain: the chain that a test was drawn for, else LH_NO_VALUE. */
+/* Stores an item with its values on the axes; by_chain: the requested chain of a test item, else LH_NO_VALUE. */
 static lh_status keep(making *m, lh_set set, const item *it, int by_chain) {
     bool carries = m->o->operands != LH_ONE_NUMBER;
     lh_frame f = lh_with_width(m->o, m->c->options, m->width).frame;
@@ -214,7 +214,7 @@ static void shuffle(lh_rng rng, uint32_t *list, int count) {
     }
 }
 
-/* Draws operands as the released code does: equally many, or all, of every count of digits; the rest is random. */
+/* Draws operands as the released code does: equally many, or all, for every number of digits; the rest is random. */
 static void draw_strata(making *m, int purpose, uint32_t *list) {
     int count = m->f.numbers, share = count / STRATA, used = 0;
     lh_rng rng = stream(m->c->seed, 0, (uint32_t)purpose);
@@ -282,7 +282,7 @@ static lh_status keep_split(making *m) {
     return status;
 }
 
-/* All numbers of few digits, in a random order. */
+/* Stores all numbers of few digits, in a random order. */
 static lh_status keep_whole(making *m, int digits, uint32_t count) {
     uint32_t low = (uint32_t)power(m->f.base, digits - 1), list[MOST_OF_DIGITS];
     lh_status status = LH_OK;
@@ -356,7 +356,7 @@ static lh_status keep_chains_to(making *m, lh_chains *chains, int longest) {
     return status;
 }
 
-/* Keeps equally many items of every count of digits and every chain. */
+/* Stores equally many items for every number of digits and every chain. */
 static lh_status keep_chains(making *m) {
     int longest = most_digits(m);
     lh_chains *chains = NULL;
@@ -414,7 +414,7 @@ static lh_status keep_test(making *m) {
     return status == LH_OK ? keep_frames(m) : status;
 }
 
-/* The frame must hold the numbers of the split. */
+/* Checks that the frame can hold the numbers of the split. */
 static lh_status check_frame(const making *m) {
     uint64_t most = m->f.stratified ? power(m->f.base, STRATA) : (uint64_t)m->f.numbers - 1;
     int digits = count_digits(m->f.base, most);

@@ -3,18 +3,18 @@
 
 #include "data/arithmetic.h"
 
-/* A literal without its ends. */
+/* A literal without start and end symbols. */
 typedef struct reading {
     const lh_operation *o;
     const lh_literal *literal;
-    int first, end; /* its symbols */
+    int first, end; /* range of the number's symbols */
     int base;
     uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES]; /* lowest digit first */
-    int digits;                                   /* significant ones of the longer number; 0 has one */
+    int digits;                                   /* significant digits of the longer number; 0 has one */
     lh_error *error;
 } reading;
 
-/* The sign between the numbers; -1: there is one number. */
+/* The operator between the numbers; -1: there is one number. */
 static int sign_of(const lh_operation *o) {
     return o->operands == LH_TWO_NUMBERS ? LH_PLUS : o->operands == LH_NUMBER_AND_DIGIT ? LH_TIMES : -1;
 }
@@ -36,13 +36,13 @@ static lh_status fail_symbol(const reading *r, int at) {
                    l->symbol[l->token[at]], expected_of(r->o), r->base);
 }
 
-/* -1: it is no digit. */
+/* The digit of a token; -1: it is not a digit. */
 static int digit_of(const reading *r, uint16_t token) {
     int digit = token < 10 ? token : token >= LH_LETTER_A ? token - LH_LETTER_A + 10 : r->base;
     return digit < r->base ? digit : -1;
 }
 
-/* Reads the number at *at up to the first token that is no digit, and moves *at there. Leading zeros are ignored. */
+/* Reads the number at *at up to the first token that is not a digit, and moves *at there. Leading zeros are ignored. */
 static lh_status read_number(reading *r, int *at, uint8_t *x, int *digits) {
     const uint16_t *token = r->literal->token;
     int first = *at, end = first;
@@ -72,7 +72,7 @@ static lh_status read_literal(reading *r) {
     return status != LH_OK || at == r->end ? status : fail_symbol(r, at);
 }
 
-/* The options with the requested frame. */
+/* Chooses the options with the requested frame. */
 static lh_status choose_frame(const reading *r, lh_framed *to) {
     const lh_literal *l = r->literal;
     int least = lh_least_width(r->o, l->options, r->digits);

@@ -1,4 +1,5 @@
-/* See chains.h. Digits are drawn from the lowest up, each by the number of ways in which those above it can go on. */
+/* See chains.h. Digits are drawn from the lowest to the highest, with the number of possible continuations as
+ * weights. */
 #include "data/chains.h"
 
 #include <stdlib.h>
@@ -6,7 +7,7 @@
 
 /* ---- weights ---- */
 
-/* value * 2^exponent, the highest bit of value set; value 0: nothing. */
+/* A number value * 2^exponent; the highest bit of value is set; value 0: zero. */
 typedef struct weight {
     uint32_t value;
     int32_t exponent;
@@ -18,7 +19,7 @@ static weight normal(uint64_t value, int exponent) {
     return (weight){(uint32_t)(shift > 0 ? value >> shift : value << -shift), exponent + shift};
 }
 
-/* value of a weight, in units of 2^exponent, which is its own or greater. */
+/* The value of a weight in units of 2^exponent, at least its own unit. */
 static uint64_t value_at(weight w, int exponent) {
     int shift = exponent - w.exponent;
     return shift < 32 ? (uint64_t)w.value >> shift : 0;
@@ -52,11 +53,11 @@ static int draw(lh_rng *rng, const weight *w, int count) {
 
 /* ---- digits ---- */
 
-typedef enum effect { ENDS, MAKES, PASSES } effect; /* of one place on a chain */
+typedef enum effect { ENDS, MAKES, PASSES } effect; /* the effect of one place on a chain */
 
 typedef struct step {
     effect effect;
-    int carry; /* that goes out */
+    int carry; /* carry out of the place */
 } step;
 
 static step step_of(int base, int own, int carry) {
@@ -77,18 +78,18 @@ int lh_longest_chain(int base, bool product, int digits, const uint8_t *x, const
     return longest;
 }
 
-/* Choices for a place, given the carry that comes in: groups of digits with the same step. */
+/* Choices for a place, given the incoming carry: groups of digits with equal steps. */
 enum { MOST_GROUPS = 2 * LH_MOST_BASE + 1, MOST_CHOICES = LH_MOST_BASE * LH_MOST_BASE };
 typedef struct choices {
     int groups;
     struct {
         step step;
-        int first, count; /* in digit */
+        int first, count; /* range in `digit` */
     } group[MOST_GROUPS];
     uint16_t digit[MOST_CHOICES]; /* x * base + y, group by group */
 } choices;
 
-/* Adds the digits whose step is the group's; y goes from y_first to y_last. */
+/* Adds the digits with the group's step; y goes from y_first to y_last. */
 static int take_group(choices *c, int base, bool product, int carry, int x_first, int y_first, int y_last, step want,
                       int used) {
     for (int x = x_first; x < base; x++)
@@ -99,7 +100,7 @@ static int take_group(choices *c, int base, bool product, int carry, int x_first
     return used;
 }
 
-/* top: the highest place, where no number has 0; multiplier: of a product. */
+/* Lists the choices of a place. top: the highest place, whose digit is not 0; multiplier: the digit y of a product. */
 static void make_choices(choices *c, int base, bool product, int multiplier, int carry, bool top) {
     int used = 0;
     c->groups = 0;
@@ -116,14 +117,14 @@ static void make_choices(choices *c, int base, bool product, int multiplier, int
         }
 }
 
-/* ---- ways to go on ---- */
+/* ---- numbers of continuations ---- */
 
 struct lh_chains {
     int base, digits, chain;
     bool product;
     int multipliers, carries; /* base of each in a product, else 1 and 2 */
     choices *choices;         /* [multipliers][carries][2]: below the top, at the top */
-    weight *ways;             /* [multipliers][places left][carries][length][chain was reached] */
+    weight *ways;             /* [multipliers][places left][carries][length][the chain was reached] */
 };
 
 static const choices *choices_at(const lh_chains *c, int multiplier, int carry, bool top) {
@@ -164,7 +165,7 @@ void lh_chains_close(lh_chains *c) {
     free(c);
 }
 
-/* The ways to go on through one group; 0 where the chain gets longer than it may. */
+/* The number of continuations through one group; 0 if the chain would become too long. */
 static weight ways_of_group(const lh_chains *c, int multiplier, int left, const choices *all, int group, int length,
                             bool reached) {
     step s = all->group[group].step;
@@ -181,7 +182,7 @@ static weight count_ways(const lh_chains *c, int multiplier, int left, int carry
     return sum;
 }
 
-/* A carry comes in exactly where a chain does. */
+/* Whether a state is possible: a place has an incoming carry exactly if it continues a chain. */
 static bool can_be(int carry, int length) { return (carry > 0) == (length > 0); }
 
 void lh_chains_aim(lh_chains *c, int chain) {

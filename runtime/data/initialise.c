@@ -7,13 +7,13 @@
 
 #include "longhand/math.h"
 
-/* A uniform in the open interval (0, 1): the middle of the word's cell. */
+/* A uniform number in the open interval (0, 1): the middle of the word's cell. */
 static double uniform(uint32_t word) { return ((double)word + 0.5) * 0x1p-32; }
 
-/* In [-1, 1), in steps of 2^-23: times a bound and rounded to a float it is still below the bound. */
+/* A uniform number in [-1, 1), a multiple of 2^-23: its product with a bound, rounded to float, is below the bound. */
 static double uniform_signed(uint32_t word) { return (double)(word >> 8) * 0x1p-23 - 1.0; }
 
-/* below: the probability of a normal deviate below -2, where a truncated one begins. */
+/* Draws a value; below: the probability of a normal number below -2, the lower end of a truncated one. */
 static double random_value(const lh_tensor *tensor, double below, uint32_t word) {
     if (tensor->init == LH_INIT_UNIFORM) return tensor->value * uniform_signed(word);
     if (tensor->init == LH_INIT_NORMAL) return tensor->value * lh_normal_quantile(uniform(word));

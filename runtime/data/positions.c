@@ -1,14 +1,14 @@
 /* Random positions; see longhand/positions.h.
  *
- * Both algorithms take one word of the random stream per position, in order, and time proportional to range. The drawn
- * numbers are fixed: a GPU must draw the same.
+ * Both algorithms use one word of the random stream per position, in order, and time proportional to range. GPUs draw
+ * the same numbers, so the algorithms must not change.
  */
 #include "longhand/positions.h"
 
 #include "longhand/timings.h"
 
-/* Floyd's subset: for j = range - count, ..., range - 1 take a uniform t <= j, or j itself where t is taken already.
- * Source: Bentley and Floyd 1987, "A sample of brilliance", algorithm F2. Marks lie in scratch. */
+/* Draws Floyd's subset: for j = range - count, ..., range - 1 takes a uniform t <= j, or j itself if t is already
+ * taken. Source: Bentley and Floyd 1987, "A sample of brilliance", algorithm F2. scratch holds the marks. */
 static void draw_sorted(lh_rng *rng, int first, int range, int count, int32_t *out, int32_t *scratch) {
     for (int i = 0; i < range; i++) scratch[i] = 0;
     for (int j = range - count; j < range; j++) {
@@ -19,7 +19,7 @@ static void draw_sorted(lh_rng *rng, int first, int range, int count, int32_t *o
         if (scratch[i]) out[taken++] = first + i;
 }
 
-/* The first count steps of a Fisher-Yates shuffle. */
+/* Makes the first count steps of a Fisher-Yates shuffle. */
 static void draw_ordered(lh_rng *rng, int first, int range, int count, int32_t *out, int32_t *scratch) {
     for (int i = 0; i < range; i++) scratch[i] = i;
     for (int i = 0; i < count; i++) {

@@ -8,13 +8,13 @@
 #include "data/lengths.h"
 
 enum {
-    GUARD = 32,      /* words on either side */
-    TRIED = 2,       /* examples of a length */
+    GUARD = 32,      /* guard words on either side */
+    TRIED = 2,       /* tried examples of each length */
     PLACE_TEXT = 256 /* bytes */
 };
 
-/* Content of memory before the sampler runs, the first and the second time; no alphabet has so many symbols. A place
- * that holds both of them in turn was not written. */
+/* Content of memory before the sampler runs the first and the second time; no alphabet has so many symbols. An
+ * element that holds both of them, each in its run, was not written. */
 static const uint16_t POISON[2] = {0xffff, 0xfffe};
 
 lh_status lh_trial_open(lh_trial *trial, int input, int output, lh_error *error) {
@@ -37,7 +37,7 @@ void lh_trial_close(lh_trial *trial) {
     memset(trial, 0, sizeof *trial);
 }
 
-/* One example under trial, and where it stands. */
+/* One example under trial, and its position for messages. */
 typedef struct probe {
     const lh_task *task;
     const lh_rng *start;
@@ -45,7 +45,7 @@ typedef struct probe {
     lh_error *error;
 } probe;
 
-/* "own.c: task length 7, example 3 of step 12"; the generator's counter says which example it makes. */
+/* Writes "own.c: task length 7, example 3 of step 12"; the generator's counter identifies the example. */
 static const char *place(const probe *p, char text[PLACE_TEXT]) {
     const uint32_t *counter = p->start->counter;
     int used = snprintf(text, PLACE_TEXT, "%.160s: task length %d, example %u of ", p->task->source, p->n, counter[2]);
@@ -94,7 +94,7 @@ static lh_status fail_twice(const probe *p, const char *name, int at, int first,
                    place(p, text), name, at, first, second);
 }
 
-/* Tokens below `symbols`, the same both times. */
+/* Checks that tokens are below `symbols` and equal in both runs. */
 static lh_status check_tokens(const probe *p, const char *name, const uint16_t *first, const uint16_t *second,
                               int count, int symbols) {
     char text[PLACE_TEXT];

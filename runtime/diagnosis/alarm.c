@@ -7,9 +7,9 @@
 
 #include "engine/diagnose.h"
 
-static const double UPDATE_SHARE = 0.5;    /* of the parameters' norm */
-static const double GRADIENT_RATIO = 1000; /* to the usual norm */
-static const double LOSS_RATIO = 2;        /* to the loss of guessing */
+static const double UPDATE_SHARE = 0.5;    /* relative to the parameters' norm */
+static const double GRADIENT_RATIO = 1000; /* relative to the usual norm */
+static const double LOSS_RATIO = 2;        /* relative to the loss of guessing */
 enum { USUAL_STEPS = 100, LOSS_STEPS = 200 };
 
 void lh_alarm_open(lh_alarm *alarm, const lh_spec *spec) {
@@ -36,7 +36,7 @@ static lh_alarm_kind judge(const lh_alarm *alarm, const lh_step_metrics *metrics
 
 bool lh_alarm_add(lh_alarm *alarm, int64_t step, const lh_step_metrics *metrics) {
     if (alarm->kind != LH_ALARM_NONE || metrics->sums.positions == 0)
-        return false; /* nothing in the loss: no gradient */
+        return false; /* no label is in the loss, so there is no gradient */
     double loss = lh_mean_loss(&metrics->sums);
     alarm->bad_losses = loss > LOSS_RATIO * alarm->guess_loss ? alarm->bad_losses + 1 : 0;
     alarm->kind = judge(alarm, metrics);
@@ -61,7 +61,7 @@ static void put_finding(const lh_alarm *alarm, char *text, size_t size) {
                  lh_mean_loss(&m->sums), LOSS_STEPS, alarm->guess_loss);
 }
 
-/* Writes the largest of the current parameters; empty if they cannot be read. */
+/* Writes the largest current parameter; empty if the parameters cannot be read. */
 static void put_largest(lh_engine *engine, char *text, size_t size) {
     lh_state state;
     lh_error ignored;

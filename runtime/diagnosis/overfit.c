@@ -1,4 +1,4 @@
-/* See overfit.h: from facts to a cause, and the words for it. */
+/* See overfit.h: the cause that facts show, and its message. */
 #include "diagnosis/overfit.h"
 
 #include <math.h>
@@ -7,15 +7,16 @@
 
 #include "base/json_text.h"
 
-static const double WHOLE = 1.0 - 1e-9;     /* attainable accuracy that counts as 1 */
-static const double NO_GRADIENT = 1e-8;     /* norm: below Adam's epsilon for any element */
-static const double HARDLY_MOVED = 0.01;    /* length of the way as a share of the initial norm */
-static const double FAR_AWAY = 10.0;        /* times the initial norm */
-static const double ABOVE_GUESSING = 1.5;   /* times the loss of guessing */
-static const double STILL_FALLING = 0.98;   /* recent loss over the loss before */
-static const double DROPOUT_COSTS = 0.1;    /* accuracy */
-static const double TARGET_OF_GUESS = 0.1;  /* the loss at which a model usually gets all right */
-static const double LONGEST_FORECAST = 1e9; /* steps */
+static const double WHOLE = 1.0 - 1e-9;   /* accuracy bound that counts as 1 */
+static const double NO_GRADIENT = 1e-8;   /* gradient norm below Adam's epsilon for any element */
+static const double HARDLY_MOVED = 0.01;  /* length of the path, relative to the initial norm */
+static const double FAR_AWAY = 10.0;      /* norm, relative to the initial norm */
+static const double ABOVE_GUESSING = 1.5; /* loss, relative to that of guessing */
+static const double STILL_FALLING = 0.98; /* recent loss, relative to the earlier loss */
+static const double DROPOUT_COSTS = 0.1;  /* difference of accuracies */
+static const double TARGET_OF_GUESS =
+    0.1; /* loss, relative to that of guessing, at which a model usually answers all correctly */
+static const double LONGEST_FORECAST = 1e9; /* most steps of a forecast */
 
 lh_overfit_cause lh_overfit_judge(const lh_overfit_facts *f) {
     if (f->counted == 0) return LH_OVERFIT_NOTHING_COUNTED;
@@ -27,7 +28,7 @@ lh_overfit_cause lh_overfit_judge(const lh_overfit_facts *f) {
         return LH_OVERFIT_RATE_HIGH;
     if (f->end_attainable < WHOLE)
         return f->start_attainable < WHOLE ? LH_OVERFIT_INDISTINGUISHABLE : LH_OVERFIT_COLLAPSED;
-    /* The recent gain is subtracted from the gap: the recent mean lies behind the end by that much at most. */
+    /* The recent gain is subtracted from the gap: the recent mean is below the final value by at most this gain. */
     double gained = fmax(f->recent_accuracy - f->before_accuracy, 0);
     if (f->accuracy - f->recent_accuracy - gained > DROPOUT_COSTS) return LH_OVERFIT_DROPOUT;
     if (f->recent_loss < STILL_FALLING * f->before_loss) return LH_OVERFIT_FALLING;

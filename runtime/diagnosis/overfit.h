@@ -25,16 +25,16 @@ typedef struct lh_overfit_facts {
     double apart;                                                      /* steps between `before` and `recent` */
     double before_accuracy, recent_accuracy;                           /* dropout on */
     double gradient_norm;                                              /* the largest of the windows */
-    double recent_gradient_norm, clipped, update_norm, parameter_norm; /* recent */
+    double recent_gradient_norm, clipped, update_norm, parameter_norm; /* values of the recent windows */
     double moved;                                                      /* sum of the lengths of all updates */
 
     /* Facts of the model. */
     int64_t steps;
-    double start_norm; /* of the initial parameters */
+    double start_norm; /* norm of the initial parameters */
     double start_attainable,
         end_attainable; /* highest accuracy if equal outputs stay equal, with the initial and the current parameters */
     double accuracy, loss; /* current values, dropout off */
-    double guess_loss;     /* of all classes being equally likely */
+    double guess_loss;     /* loss of equally likely classes */
 } lh_overfit_facts;
 
 enum { LH_OVERFIT_EXAMPLES = 4096 };

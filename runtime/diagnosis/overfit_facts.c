@@ -17,13 +17,13 @@ typedef struct window {
     double steps, loss, accuracy, gradient_norm, clipped, parameter_norm, update_norm;
 } window;
 
-/* A generative model's is of the teacher-forced pass. */
+/* The accuracy of a line; for a generative model that of the teacher-forced pass. */
 static double accuracy_of(const json_t *line) {
     const json_t *forced = json_object_get(line, "accuracy_teacher_forced");
     return json_number_value(forced != NULL ? forced : json_object_get(line, "accuracy"));
 }
 
-/* The windows of the file, for free(); *count of them. */
+/* Reads the windows of the file, for free(); *count: their number. */
 static window *read_windows(char *text, int *count) {
     size_t lines = 1;
     for (const char *c = text; *c != 0; c++) lines += *c == '\n';
@@ -49,7 +49,7 @@ static window *read_windows(char *text, int *count) {
     return windows;
 }
 
-/* Means over windows, all of one length but perhaps one. */
+/* The means over windows, which have equal lengths except perhaps one. */
 static window mean_of(const window *windows, int count) {
     window mean = {0};
     for (int i = 0; i < count; i++) {
@@ -106,8 +106,8 @@ lh_status lh_overfit_read_metrics(const char *path, lh_overfit_facts *facts, lh_
 
 static int compare_labels(const void *a, const void *b) { return *(const uint16_t *)a - *(const uint16_t *)b; }
 
-/* The number of examples in a group of equal ones that can be right: they get one answer, so at best the most frequent
- * label. Sorts labels, [count]. */
+/* The most correct examples in a group of equal ones: they get one answer, at best the most frequent label. Sorts
+ * labels, [count]. */
 static int64_t best_of_group(uint16_t *labels, int64_t count) {
     int64_t best = 0, run = 0;
     qsort(labels, (size_t)count, sizeof *labels, compare_labels);
@@ -136,7 +136,7 @@ static int compare_inputs(const void *a, const void *b) {
     return order;
 }
 
-/* Most answers that can be right in a group of equal inputs; scratch: [count]. */
+/* The most correct answers in a group of equal inputs; scratch: [count]. */
 static int64_t best_of_equal_inputs(const example *group, int64_t count, uint16_t *scratch, int64_t *counted) {
     int64_t best = 0;
     for (int position = 0; position < group->shape->labels; position++) {
@@ -182,8 +182,8 @@ static lh_status measure_data(const lh_batch *batch, const lh_spec *spec, lh_ove
 
 /* --- Outputs ---------------------------------------------------------------------------------------------------- */
 
-enum { MOST_POINTS = 512 };               /* positions whose outputs are compared, every one with every other */
-static const double EQUAL_OUTPUTS = 1e-5; /* difference of logits, as a share of the largest of all */
+enum { MOST_POINTS = 512 };               /* compared positions, each with every other */
+static const double EQUAL_OUTPUTS = 1e-5; /* difference of logits, relative to the largest logit */
 
 /* Outputs of some counted positions. */
 typedef struct points {
@@ -213,7 +213,7 @@ static double attainable(const points *p) {
     return p->count > 0 ? (double)best / (double)p->count : 1.0;
 }
 
-/* Asks the engine for the logits of the first examples. batch: space for one of them; logits: for one. */
+/* Computes the logits of the first examples. batch: a buffer for one example; logits: for one. */
 static lh_status ask(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, double *logits, points *p,
                      lh_error *error) {
     lh_key key = lh_key_of_seed(run->seed);
@@ -247,7 +247,7 @@ static double norm_of(const lh_spec *spec, int real_bytes, const void *parameter
     return sqrt(squares);
 }
 
-/* The parameters that the run began with. */
+/* Reads the initial parameters of the run. */
 static lh_status read_start(const lh_overfit_run *run, const lh_spec *spec, lh_state *start, lh_error *error) {
     if (run->init != NULL) return lh_checkpoint_read_init(run->init, spec, start->real_bytes, start->parameters, error);
     lh_initialise(spec, run->seed, start->real_bytes, start->parameters);

@@ -1,4 +1,4 @@
-/* Reading checkpoints, and what both sides share; see checkpoint.h. */
+/* Reading checkpoints, and code shared with writing; see checkpoint.h. */
 #include "engine/checkpoint.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ lh_status lh_checkpoint_path(char path[PATH_MAX], const char *directory, const c
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: the path is too long", directory);
 }
 
-/* FNV-1a, 64 bits. Each step is a bijection of the hash, so that one byte changed always changes the result. */
+/* FNV-1a, 64 bits. Each step is a bijection of the hash, so one changed byte always changes the result. */
 static const uint64_t HASH_START = 0xcbf29ce484222325u;
 
 static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes) {
@@ -78,7 +78,7 @@ lh_status lh_checkpoint_open(const char *path, bool whole, lh_st_file **file, lh
 
 /* ---- parameters ---- */
 
-/* Element `from` of a file's tensor, of either type and any alignment. */
+/* Element `from` of a file's tensor, of float or double and any alignment. */
 static double element(const lh_st_tensor *found, size_t from) {
     const char *data = found->data;
     double wide;
@@ -157,7 +157,7 @@ static void read_vector(const lh_st_file *file, const lh_spec *spec, int real_by
         scatter(&spec->tensors[t], lh_st_find(file, spec->tensors[t].name), real_bytes, parameters);
 }
 
-/* A whole number in decimal, nothing else. */
+/* Parses a decimal integer without other characters. */
 static bool parse_count(const char *text, uint64_t *value) {
     if (!text || text[0] < '0' || text[0] > '9') return false;
     char *end;
@@ -232,7 +232,7 @@ static lh_status check_optimizer(const char *path, const lh_st_file *file, const
                    path, got, want);
 }
 
-/* Checks plan, sources and build: other ones give other bits. */
+/* Checks plan, sources and build: different ones give different bits. */
 static lh_status check_origin(const char *path, const lh_st_file *file, const lh_spec *spec, const lh_run_facts *facts,
                               lh_error *error) {
     lh_status status = check_same(path, file, "format", LH_CHECKPOINT_FORMAT, error);
@@ -261,7 +261,7 @@ static lh_status read_counters(const char *path, const lh_st_file *file, lh_run_
     return LH_OK;
 }
 
-/* Every learned tensor has each state of the optimiser, in the training's own type. */
+/* Checks that every learned tensor has each state of the optimiser, in the precision of the training. */
 static lh_status check_state(const char *path, const lh_st_file *file, const lh_spec *spec, int real_bytes,
                              lh_error *error) {
     char name[LH_LONGEST_NAME];

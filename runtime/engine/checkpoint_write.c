@@ -1,13 +1,13 @@
 /* Writing and rotating checkpoints; see checkpoint.h.
  *
- * Rotation, in the order of its system calls, each of which a kill may follow:
+ * Rotation, by its system calls; the process may be killed after each:
  *
  *     write checkpoint.new (temporary, fsync, read back, rename)   current and previous are untouched
- *     link current as checkpoint.old                               likewise
- *     rename checkpoint.old to checkpoint.previous                 current and previous are one file, a whole one
+ *     link current as checkpoint.old                               current and previous are untouched
+ *     rename checkpoint.old to checkpoint.previous                 current and previous are one complete file
  *     rename checkpoint.new to checkpoint                          done
  *
- * So current is whole at every moment once it exists. A damaged current never takes previous's place.
+ * So current is complete whenever it exists. A damaged current never replaces previous.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -21,7 +21,7 @@
 #include "engine/checkpoint.h"
 #include "engine/checkpoint_parts.h"
 
-enum { META_COUNT = LH_IDENTITY_COUNT + 7 }; /* the last with finite data alone */
+enum { META_COUNT = LH_IDENTITY_COUNT + 7 }; /* the last entry exists only with finite data */
 
 static size_t elements_of(const lh_tensor *tensor) {
     size_t elements = 1;
@@ -50,7 +50,7 @@ static lh_status reserve(content *c, const char *path, const lh_spec *spec, lh_e
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to write it", path);
 }
 
-/* Appends one tensor of a vector, whose rows may lie apart. */
+/* Adds one tensor of a vector, whose rows may have gaps between them. */
 static void add(content *c, const lh_tensor *tensor, const void *vector, int real_bytes) {
     lh_st_tensor *entry = &c->tensors[c->count];
     size_t real = (size_t)real_bytes;

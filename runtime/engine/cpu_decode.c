@@ -45,12 +45,12 @@ static int first_label_token(const lh_decode_lane *l) {
     return l->step.shape.length[l->cpu->engine.spec->format->label_stream] - l->labels;
 }
 
-/* The token that gives the answer of a label. */
+/* The token from which a label is predicted. */
 static int token_of(const lh_decode_lane *l, int row, int label) {
     return l->batch.place != NULL ? l->batch.place[row * l->labels + label] : first_label_token(l) + label;
 }
 
-/* The label whose answer token t of a row gives; -1: none. */
+/* The label that is predicted from token t of a row; -1: none. */
 static int label_of(const lh_decode_lane *l, int row, int t) {
     if (l->batch.place == NULL) return t - first_label_token(l);
     for (int i = 0; i < l->labels; i++)
@@ -99,7 +99,7 @@ static void end_sequence(const lh_decode_lane *l, int sequence, int length) {
     if (l->to.lengths != NULL) l->to.lengths[sequence] = length;
 }
 
-/* The answers of token t; rows that have ended leave the block to its last ones. */
+/* Takes the answers predicted from token t; an ended row is replaced by the block's last row. */
 static void take_answers(lh_decode_lane *l, lh_cpu_block *block, int t) {
     for (int row = block->sequences - 1; row >= 0; row--) {
         int label = label_of(l, row, t);
@@ -114,10 +114,10 @@ static void take_answers(lh_decode_lane *l, lh_cpu_block *block, int t) {
     }
 }
 
-/* The token at which a waiting row continues: from there on the cache of the pass is for the target's tokens. */
+/* The token at which a waiting row continues; from there on the cache holds the target's tokens, not the answers. */
 static int next_token(const lh_decode_lane *l, int row) { return token_of(l, row, l->rows[row].known - 1) + 1; }
 
-/* The next token of a row that waits, among `rows`; -1: none waits. */
+/* The least next token of the waiting rows among `rows`; -1: no row waits. */
 static int earliest(const lh_decode_lane *l, const lh_cpu_block *block, int rows) {
     int first = -1;
     for (int row = block->sequences; row < rows; row++)
@@ -173,7 +173,7 @@ static lh_cpu_block block_of(const lh_decode_lane *l, int rows, uint32_t first_e
     return block;
 }
 
-/* Sequences first .. first + count - 1 of the lane's query; whether they all came to an end. */
+/* Decodes sequences first .. first + count - 1 of the lane's query; returns false if stopped. */
 static bool decode_queries(lh_decode_lane *l, int first, int count) {
     int read = l->step.shape.length[l->cpu->engine.spec->format->label_stream];
     for (int i = 0; i < count; i++) {
@@ -289,7 +289,7 @@ void lh_decode_close(lh_decode_lane *lanes, int count) {
     free(lanes);
 }
 
-/* Sequences of a query, block after block. */
+/* The sequences of a query, decoded block by block. */
 typedef struct decoding {
     const lh_cpu_engine *cpu;
     lh_cpu_step step;

@@ -1,8 +1,8 @@
 /* The CPU engine: memory and state. Steps are in cpu_step.c, evaluation in cpu_forward.c.
  *
- * Sizes are known when the engine is opened, for the longest training length, and by reserve, for evaluation. The first
- * workspace of engines that share some is made then; each further thread of a group makes one when it begins
- * (cpu_workspace.h), and otherwise a step allocates nothing.
+ * Memory is allocated when the engine is opened, for the longest training length, and by reserve, for evaluation.
+ * Engines that share workspaces have the first one then; each further thread of a group allocates one when it begins
+ * (cpu_workspace.h). Otherwise a step allocates nothing.
  */
 #include "engine/cpu_engine.h"
 
@@ -29,7 +29,7 @@ static int largest_shard(const lh_spec *spec) {
     return (spec->train.batch + spec->train.shards - 1) / spec->train.shards;
 }
 
-/* Adds what one training length needs to the most over all lengths. */
+/* Raises the needs over all lengths to those of one training length. */
 static void need_length(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *most, int longest[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;
     lh_shape shape = lh_shape_at(spec, n, spec->train.batch);
@@ -58,7 +58,7 @@ static lh_status open_training(lh_cpu_engine *cpu, lh_cpu_train_needs *needs, lh
     return status;
 }
 
-/* Its vectors as a state: what checkpoints are written from, and read to. */
+/* Describes the engine's vectors as a state, for checkpoints. */
 static void name_vectors(lh_cpu_engine *cpu) {
     cpu->own = (lh_state){.real_bytes = cpu->engine.real_bytes, .parameters = cpu->parameters};
     memcpy(cpu->own.optimizer, cpu->state, sizeof cpu->own.optimizer);
@@ -114,7 +114,7 @@ static void engine_close(lh_engine *engine) {
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
     if (cpu->workspaces != NULL) lh_cpu_workspaces_leave(cpu->workspaces);
     lh_epoch_close(&cpu->epoch);
-    free(cpu->parameters); /* and the vectors behind them */
+    free(cpu->parameters); /* this also frees the other vectors */
     free(cpu->kept);
     free(cpu->tables);
     free(cpu);
@@ -186,7 +186,7 @@ static const lh_engine_ops cpu_ops = {
     .close = engine_close,
 };
 
-/* before: an engine that differs in seed and learning rate alone, to share workspaces with; NULL: none. */
+/* before: an open engine that differs only in seed and learning rate, to share workspaces with; NULL: none. */
 static lh_status open_engine(const lh_engine_config *config, const lh_cpu_program *program, lh_engine *before,
                              lh_engine **engine, lh_error *error) {
     *engine = NULL;
@@ -206,7 +206,7 @@ static lh_status open_engine(const lh_engine_config *config, const lh_cpu_progra
     cpu->program = program;
     cpu->key = lh_key_of_seed(config->seed);
     if (config->trains && cpu->engine.threads > config->spec->train.shards)
-        cpu->engine.threads = config->spec->train.shards; /* a thread without a shard has nothing to do */
+        cpu->engine.threads = config->spec->train.shards; /* a thread without a shard would be idle */
     lh_cpu_train_needs needs = {0};
     lh_status status = open_vectors(cpu, error);
     if (status == LH_OK && config->trains) status = open_training(cpu, &needs, error);

@@ -1,6 +1,6 @@
-/* Evaluation on the CPU: threads take parts of a condition as they come.
+/* Evaluation on the CPU: threads take the parts of a condition in order.
  *
- * Sums are made over the blocks of the plan, in order, independent of the number of sequences per call: a part is
+ * Sums are taken over the blocks of the plan, in order, independent of the number of sequences per call: a part is
  * several blocks in one call, or one block in several calls that add to the same sums.
  */
 #include <math.h>
@@ -16,7 +16,7 @@ static int more(int a, int b) { return a > b ? a : b; }
 
 static int less(int a, int b) { return a < b ? a : b; }
 
-/* Numbers of sequences that share sums, that one call takes, and that a thread takes at a time. */
+/* Numbers of sequences: with common sums, per call, and per part of a thread. */
 typedef struct cut {
     int summed, together, part;
 } cut;
@@ -74,14 +74,13 @@ typedef struct evaluation {
     cut sequences;
     int parts;
     atomic_int next;
-    atomic_bool stopped; /* some sequences were left out */
-    lh_sums *each;       /* [examples]; NULL: not wanted */
-    uint16_t *answers;   /* [examples][labels]; NULL: not wanted */
-    lh_decode_lane
-        *lanes; /* [threads] they go through the layers in these, and on by their own answers; NULL: neither */
+    atomic_bool stopped;   /* some sequences were left out */
+    lh_sums *each;         /* [examples]; NULL: not requested */
+    uint16_t *answers;     /* [examples][labels]; NULL: not requested */
+    lh_decode_lane *lanes; /* [threads] buffers for decoding after the pass; NULL: no decoding */
 } evaluation;
 
-/* Sequences first .. first + count - 1 of the job. */
+/* Writes sequences first .. first + count - 1 of the job to a batch. */
 static lh_status fill_batch(const evaluation *job, lh_batch *batch, int first, int count, lh_error *error) {
     const lh_condition *condition = job->condition;
     if (condition != NULL)
@@ -91,7 +90,7 @@ static lh_status fill_batch(const evaluation *job, lh_batch *batch, int first, i
     return LH_OK;
 }
 
-/* Sequences of a part from `start` on; `first`: the first one's index in the condition. */
+/* Evaluates sequences of a part from `start` on; `first`: index of the first one in the condition. */
 static lh_status evaluate_together(evaluation *job, int index, int first, int start, int sequences, lh_sums *sums,
                                    lh_error *error) {
     lh_cpu_engine *cpu = job->cpu;
@@ -110,7 +109,7 @@ static lh_status evaluate_together(evaluation *job, int index, int first, int st
     return LH_OK;
 }
 
-/* Part `index`, by thread `thread`. */
+/* Evaluates part `index` on thread `thread`. */
 static void evaluate_part(evaluation *job, int thread, int index) {
     lh_cpu_engine *cpu = job->cpu;
     lh_cpu_forward_lane *lane = &cpu->workspace->forward_lanes[thread];
@@ -140,7 +139,7 @@ static void evaluate_work(void *argument, int index, int count) {
         evaluate_part(job, index, part);
 }
 
-/* Returns the failure with the lowest index of a part. */
+/* Takes the failure of the part with the lowest index. */
 static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
     lh_cpu_failure first = {.status = LH_OK};
     for (int i = 0; i < cpu->engine.threads; i++)
@@ -164,7 +163,7 @@ static lh_status run_evaluation(evaluation *job, lh_sums *sums, lh_error *error)
     return LH_OK;
 }
 
-/* Lanes that decode, and a cut into their blocks. */
+/* Opens lanes for decoding, and cuts the condition into their blocks. */
 static lh_status open_lanes(evaluation *job, lh_error *error) {
     cut *sequences = &job->sequences;
     int n = job->condition->n, most = lh_decode_sequences(job->cpu, n, job->examples);

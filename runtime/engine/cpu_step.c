@@ -1,10 +1,10 @@
 /* The training step on the CPU: one parallel region with four barriers.
  *
  * A batch is cut into spec->train.shards shards. Threads take whole shards in order; the gradient is a left fold over
- * shards 0, 1, 2, ..., whoever computed them: before a thread adds a piece of its shard's gradient to the total it
- * waits until the shard before has added the same piece. Shards are taken in order, so a thread is always working on
- * the shard for which others wait. Every other sum is taken over shards or chunks in index order. So the bits do not
- * depend on the number or the speed of threads.
+ * shards 0, 1, 2, ..., independent of their threads: before a thread adds a piece of its shard's gradient to the total,
+ * it waits until the previous shard has added the same piece. Shards are taken in order, so the shard that others wait
+ * for is always in progress. Every other sum is taken over shards or chunks in index order. So the bits do not depend
+ * on the number or the speed of threads.
  */
 #include <math.h>
 #include <sched.h>
@@ -69,7 +69,7 @@ static uint32_t example_at(const lh_cpu_engine *cpu, int row) {
     return distinct > 0 ? (uint32_t)((before + (uint64_t)row) % distinct) : (uint32_t)row;
 }
 
-/* Makes the shard's examples; false: it failed, and the lane has the failure. */
+/* Makes the shard's examples; false: an error, which the lane stores. */
 static bool fill_shard(const lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, int first, int count) {
     lh_source source = training_source(cpu);
     lh_error error;
@@ -85,7 +85,7 @@ static void train_shard(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard) {
     lh_sums sums = {0};
     if (!fill_shard(cpu, lane, shard, first, count)) {
         count = 0;
-        sums.loss = NAN; /* so that no thread makes an update */
+        sums.loss = NAN; /* the NaN prevents updates by all threads */
     }
     int most = cpu->program->block_sequences(shape->length);
     if (cpu->program->begin_shard != NULL) cpu->program->begin_shard(&cpu->job, lane->workspace);
@@ -100,7 +100,7 @@ static void train_shard(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard) {
     fold_shard(cpu, lane->gradient, shard);
 }
 
-/* Sums over shards and chunks in their order; every thread gets the same bits. */
+/* Sums over shards and chunks in their order; all threads compute the same bits. */
 static void step_totals(const lh_cpu_engine *cpu, lh_sums *sums, double *gradient_norm) {
     double squares = 0;
     memset(sums, 0, sizeof *sums);
@@ -110,8 +110,8 @@ static void step_totals(const lh_cpu_engine *cpu, lh_sums *sums, double *gradien
     *gradient_norm = sqrt(squares);
 }
 
-/* gradient = 0 in elements first .. end - 1 of tensors that are not learned: it counts neither in a norm nor for the
- * optimiser. */
+/* Sets the gradient to 0 in elements first .. end - 1 of tensors that are not learned, so that it affects neither
+ * the norm nor the optimiser. */
 static void clear_constants(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     const lh_spec *spec = cpu->engine.spec;
     size_t real = (size_t)cpu->engine.real_bytes;
@@ -192,7 +192,7 @@ static void step_work(void *argument, int index, int count) {
     update_chunks(cpu, first, end);
 }
 
-/* Task length, examples and size of the step's batch. */
+/* Chooses task length and examples of the step's batch; returns its size. */
 static int choose_batch(lh_cpu_engine *cpu, uint32_t step) {
     const lh_spec *spec = cpu->engine.spec;
     if (cpu->config.fixed_length > 0 || spec->corpus == NULL) {
@@ -243,7 +243,7 @@ static void measure_step(const lh_cpu_engine *cpu, lh_step_metrics *metrics) {
     metrics->length = lh_reported_length(cpu->engine.spec, cpu->length);
 }
 
-/* Returns the failure of the first shard whose examples could not be made. */
+/* Takes the failure of the first shard whose examples could not be made. */
 static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
     lh_cpu_failure first = {.status = LH_OK};
     for (int i = 0; i < cpu->engine.threads; i++) lh_cpu_take_failure(&first, &cpu->workspace->lanes[i].failure);

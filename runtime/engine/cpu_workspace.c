@@ -149,7 +149,7 @@ lh_cpu_forward_needs lh_cpu_more_forward(const lh_cpu_forward_needs *a, const lh
     };
 }
 
-/* Whether two are the same: of the larger of both and one of them this says that it suffices. */
+/* Whether two needs are equal. The larger of two needs equals one of them if that one suffices for both. */
 static bool equal(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b) {
     return a->workspace == b->workspace && a->shared == b->shared && a->logits == b->logits && a->words == b->words &&
            a->longest_n == b->longest_n && a->part == b->part && a->examples == b->examples;

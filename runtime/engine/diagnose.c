@@ -11,7 +11,7 @@
 
 typedef struct tensor_facts {
     int64_t broken;
-    double magnitude; /* greatest magnitude of the finite elements */
+    double magnitude; /* largest magnitude of the finite elements */
 } tensor_facts;
 
 static int64_t elements_of(const lh_tensor *tensor) {

@@ -27,7 +27,7 @@ void *lh_engine_memory(size_t bytes, const char *what, lh_error *error) {
         return NULL;
     }
 #if defined(MADV_HUGEPAGE)
-    if (unit == LARGE_PAGE) madvise(memory, rounded, MADV_HUGEPAGE); /* advice: nothing depends on it */
+    if (unit == LARGE_PAGE) madvise(memory, rounded, MADV_HUGEPAGE); /* only a hint: no result depends on it */
 #endif
     return memset(memory, 0, rounded);
 }
@@ -124,7 +124,8 @@ void lh_put_queries(lh_batch *batch, const lh_spec *spec, const lh_query *query,
         size_t at = (size_t)(first + row);
         lh_batch_put(batch, spec, query->n, row, query->input + at * inputs,
                      query->target != NULL ? query->target + at * outputs : NULL);
-        memset(batch->mask + (size_t)row * outputs, 1, outputs); /* a loss that is not finite shows */
+        memset(batch->mask + (size_t)row * outputs, 1,
+               outputs); /* all labels count, so that a non-finite loss is visible */
     }
 }
 

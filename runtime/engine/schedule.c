@@ -3,7 +3,7 @@
 
 #include "longhand/math.h"
 
-/* The share of a falling rate that is left at step t. */
+/* The share of the highest rate at step t of a falling schedule. */
 static double share_left(const lh_train_defaults *train, int64_t t) {
     static const double PI = 3.14159265358979323846;
     const lh_schedule *schedule = &train->schedule;

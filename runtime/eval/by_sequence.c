@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static const double NORMAL_95 = 1.959963984540054; /* 97.5% of the normal distribution lie below */
+static const double NORMAL_95 = 1.959963984540054; /* 97.5% quantile of the normal distribution */
 
 void lh_by_sequence_begin(lh_by_sequence *of, int count) {
     of->count = count;
@@ -20,7 +20,7 @@ void lh_by_sequence_add(lh_by_sequence *of, const lh_sums *each, int first, int 
 }
 
 double lh_by_sequence_deviation(const lh_by_sequence *of, int draws) {
-    double mean = 0, squares = 0; /* Welford */
+    double mean = 0, squares = 0; /* Welford's method */
     int asked = 0;
     for (int i = 0; i < of->count; i++) {
         if (of->share[i] < 0) continue;

@@ -13,11 +13,11 @@ typedef struct decoding {
     const lh_answers *to;
     int count;
     size_t labels, inputs, classes;
-    int *length;                        /* [count] answers that are there */
+    int *length;                        /* [count] number of answers so far */
     bool *ended;                        /* [count] */
     int *of;                            /* [count] row of a pass -> sequence */
-    uint16_t *input, *target, *answers; /* of a pass: [rows][inputs], twice [rows][labels] */
-    double *logits;                     /* of a pass over one sequence; NULL: none are wanted */
+    uint16_t *input, *target, *answers; /* buffers of a pass: [rows][inputs], twice [rows][labels] */
+    double *logits;                     /* logits of a pass over one sequence; NULL: not requested */
 } decoding;
 
 static int until_of(const decoding *d, int i) { return d->to->until != NULL ? d->to->until[i] : (int)d->labels; }
@@ -104,7 +104,7 @@ static void take_rows(decoding *d, int rows) {
         if (!d->ended[d->of[row]]) take_row(d, d->of[row], d->answers + (size_t)row * d->labels);
 }
 
-/* A pass over the rows, unless a signal asks for an end. */
+/* Runs a pass over the rows, unless a signal has requested a stop. */
 static lh_status pass(decoding *d, int rows, lh_error *error) {
     lh_query query = *d->query;
     if (lh_is_stopped(d->engine)) return LH_STOPPED;
@@ -114,7 +114,7 @@ static lh_status pass(decoding *d, int rows, lh_error *error) {
     return d->engine->ops->answer(d->engine, &query, rows, d->answers, error);
 }
 
-/* Passes for one sequence whose logits are wanted. */
+/* Decodes one sequence by passes and stores the requested logits. */
 static lh_status pass_with_logits(decoding *d, lh_error *error) {
     lh_query query = *d->query;
     int i = d->of[0];
@@ -144,7 +144,7 @@ static lh_status decode_by_passes(decoding *d, lh_error *error) {
     return status;
 }
 
-/* Answers of an encoder: one pass over each sequence. */
+/* Computes the answers of an encoder: one pass over each sequence. */
 static lh_status answer_at_once(decoding *d, lh_error *error) {
     lh_status status = LH_OK;
     for (int i = 0; i < d->count && d->to->lengths != NULL; i++) d->to->lengths[i] = (int)d->labels;

@@ -50,7 +50,7 @@ static lh_set set_of(const json_t *line, const lh_recorded_data *recorded) {
                                                          : LH_SET_TRAIN;
 }
 
-/* Writes a line, with the digits of its file before its seed or its end. */
+/* Writes a line with the digits of its file inserted before its seed or its end. */
 static void write_marked(FILE *out, const char *text, const lh_recorded_data *recorded) {
     json_t *line = json_loads(text, 0, NULL);
     const char *digest = json_is_object(line) ? recorded->digest[set_of(line, recorded)] : "";

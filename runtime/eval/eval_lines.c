@@ -20,13 +20,13 @@ void lh_eval_write_by(lh_json *by, const lh_eval_result *result) {
     if (result->noisy) lh_json_number(by, "noise", result->noise);
 }
 
-/* Whether the line says which set it is of: its split does not, and there is more than one. */
+/* Whether the line names its set: there are several sets, and the split does not name one. */
 static bool tells_set(const lh_eval_result *result) {
     return result->groups != NULL && result->groups->sets != 1u << result->group->set &&
            strcmp(result->split, lh_set_name[result->group->set]) != 0;
 }
 
-/* Writes the axes of a group on which no training example gets as far, and the share of its examples in training. */
+/* Writes the axes on which a group exceeds all training examples, and the share of its examples in training. */
 static void write_training(lh_json *line, FILE *out, const lh_eval_result *result) {
     const lh_groups *groups = result->groups;
     const char *before = "[";
@@ -53,12 +53,12 @@ void lh_eval_write_place(lh_json *line, const lh_eval_result *result) {
     lh_eval_write_by(line, result);
 }
 
-/* A number unless it is NAN. */
+/* Writes a number unless it is NAN. */
 static void put_known(lh_json *line, const char *key, double value) {
     if (!isnan(value)) lh_json_number(line, key, value);
 }
 
-/* Writes the numbers of right answers, and for a generative model the way of decoding. */
+/* Writes the numbers of right answers, and for a generative model the kind of decoding. */
 static void write_answers(lh_json *line, const lh_eval_result *result) {
     bool greedy = result->decoding == lh_greedy;
     if (result->decoding != NULL) lh_json_string(line, "decoding", result->decoding);
@@ -112,12 +112,12 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
 
 static double number_of(const json_t *line, const char *key) { return json_number_value(json_object_get(line, key)); }
 
-/* NAN where the line does not have it. */
+/* A number of the line; NAN if it is missing. */
 static double known_number(const json_t *line, const char *key) {
     return json_object_get(line, key) != NULL ? number_of(line, key) : NAN;
 }
 
-/* Whether "by" of a line says of every axis what the result does. */
+/* Whether "by" of a line has the result's value on every axis. */
 static bool is_condition(const json_t *by, const lh_eval_result *result) {
     const json_t *noise = json_object_get(by, "noise");
     size_t values = result->noisy;
@@ -132,14 +132,14 @@ static bool is_condition(const json_t *by, const lh_eval_result *result) {
     return json_object_size(by) == values;
 }
 
-/* Lines of the standard seed do not say it. */
+/* The seed of a line; lines of the standard seed leave it out. */
 static uint64_t seed_of(const json_t *line) {
     const json_t *seed = json_object_get(line, "seed");
     return seed != NULL ? (uint64_t)json_integer_value(seed) : LH_EVAL_SEED;
 }
 
-/* Whether the line has the result's way of decoding. A generative model's line without `decoding` is from an older
- * version and of the teacher-forced pass. */
+/* Whether the line has the result's kind of decoding. A generative model's line without `decoding` is from an older
+ * version and belongs to the teacher-forced pass. */
 static bool is_decoded_so(const json_t *line, const lh_eval_result *result) {
     const char *decoding = json_string_value(json_object_get(line, "decoding"));
     const json_t *examples = json_object_get(line, "greedy_examples");
@@ -149,7 +149,8 @@ static bool is_decoded_so(const json_t *line, const lh_eval_result *result) {
            (examples != NULL ? json_integer_value(examples) : result->examples) == result->greedy_examples;
 }
 
-/* Lines of sampled tasks that are older than the names of today say "train" at a training length and "test" elsewhere.
+/* Whether the split of a line is that of the result. Lines of sampled tasks from older versions have "train" at a
+ * training length and "test" elsewhere.
  */
 static bool is_split(const char *text, const lh_eval_result *result) {
     if (text == NULL) return false;
@@ -159,8 +160,8 @@ static bool is_split(const char *text, const lh_eval_result *result) {
     return strcmp(text, "test") == 0 && (strcmp(result->split, "between") == 0 || strcmp(result->split, "beyond") == 0);
 }
 
-/* Whether the line is of the same choice among the examples of the same file. An older line that had fewer than there
- * are does not say so: it had the shortest ones. */
+/* Whether the line has the same choice among the examples of the same file. An older line with fewer examples than
+ * the file does not record the choice: it has the shortest ones. */
 static bool has_same_examples(const json_t *line, const lh_eval_result *result, const lh_recorded_data *recorded) {
     const char *order = json_string_value(json_object_get(line, "order"));
     bool in_order = order != NULL && strcmp(order, "file") == 0;

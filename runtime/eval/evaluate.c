@@ -43,7 +43,7 @@ int lh_eval_conditions(const lh_eval_request *request) {
     return quiet_conditions(request) * (request->noise.count > 0 ? request->noise.count : 1);
 }
 
-/* The values of a group; returns the bytes that they would take. */
+/* Writes the values of a group; returns the bytes that they need. */
 static size_t name_group(const lh_eval_result *result, char text[LH_EVAL_NAME]) {
     const lh_groups *groups = result->groups;
     size_t used = 0;
@@ -98,13 +98,13 @@ static void spread_add(spread *s, double x, int index) {
     s->squares += off * (x - s->mean);
 }
 
-/* Sums of one draw of a condition. */
+/* The sums of one draw of a condition. */
 typedef struct draw_sums {
     lh_sums all;
     lh_greedy_sums greedy;
     double accuracies, greedy_accuracies; /* sums over batches */
     int batches, asked,
-        greedy_batches; /* asked: batches with a counted label, which have an accuracy; greedy_batches: decoded ones */
+        greedy_batches; /* asked: those with a counted label, which have an accuracy; greedy_batches: decoded ones */
     int wrong;          /* examples written to the file of wrong answers */
 } draw_sums;
 
@@ -113,15 +113,15 @@ typedef struct one_by_one {
     lh_sums *sums;     /* [examples] */
     lh_by_sequence by; /* shares by sequence, over all draws */
     uint16_t *answers; /* [examples][labels] */
-    int *lengths;      /* [examples] answers of each */
+    int *lengths;      /* [examples] number of answers */
 } one_by_one;
 
-/* The batches of a draw: how many a length has, and the sequences of one. */
+/* The number of sequences of a batch. */
 static int batch_size(const lh_eval_result *result) { return result->batch > 0 ? result->batch : result->examples; }
 
 static int batches_of(const lh_spec *spec, const lh_eval_result *result) {
     int size = batch_size(result), whole = (result->examples + size - 1) / size;
-    return spec->corpus != NULL && result->batch > 0 ? whole + spec->corpus->shapes : whole; /* at most */
+    return spec->corpus != NULL && result->batch > 0 ? whole + spec->corpus->shapes : whole; /* an upper bound */
 }
 
 /* The number of examples of a batch to decode. */
@@ -190,7 +190,7 @@ static bool is_shape(const lh_dataset *set, int n, int64_t place) {
     return place >= set->first[n - 1] && place < set->first[n];
 }
 
-/* Evaluates the examples of a group, one shape after the other. */
+/* Evaluates the examples of a group, shape by shape. */
 static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *request, one_by_one *each,
                                 const lh_eval_result *result, int draw, draw_sums *sums, lh_error *error) {
     const lh_corpus *corpus = engine->spec->corpus;
@@ -202,7 +202,7 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
         int n = lh_dataset_shape(set, corpus->shapes, groups->place[at]);
         for (next = at + 1; next < end && is_shape(set, n, groups->place[next]);) next++;
         lh_condition condition = lh_condition_at(n, (int)(next - at), request->seed, draw);
-        condition.draw.step = lh_group_number(groups, result->group); /* independent of other shapes */
+        condition.draw.step = lh_group_number(groups, result->group); /* the same word for all shapes */
         condition.noise = result->noise;
         condition.source.set = set;
         condition.source.pick = groups->pick + at;
@@ -220,11 +220,11 @@ static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request
     return evaluate_batches(engine, request, each, result, &condition, draw, 0, sums, error);
 }
 
-/* Sums over all draws of a condition. */
+/* The sums over all draws of a condition. */
 typedef struct condition_sums {
     lh_sums all;
     lh_greedy_sums greedy;
-    spread pass, own; /* accuracies of draws: of the pass, and of the model's own answers */
+    spread pass, own; /* accuracies of draws: of the pass, and of greedy decoding */
 } condition_sums;
 
 static void add_draw(condition_sums *all, const draw_sums *draw, bool by_batch, int index) {
@@ -282,7 +282,7 @@ static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *re
     return LH_OK;
 }
 
-/* Writes buffered data of a file, which may be NULL, and reports why it fails. */
+/* Writes buffered data of a file (NULL: none), and reports the reason of a failure. */
 static lh_status flush(FILE *file, const char *path, lh_error *error) {
     errno = 0;
     if (file == NULL || (fflush(file) == 0 && !ferror(file))) return LH_OK;
@@ -290,7 +290,7 @@ static lh_status flush(FILE *file, const char *path, lh_error *error) {
                    errno != 0 ? strerror(errno) : "lines are lost");
 }
 
-/* The start of a condition's lines; -1: there is no file, or it cannot be cut. */
+/* The start of a condition's lines; -1: there is no file, or it cannot be truncated. */
 static off_t place_in(FILE *file) { return file != NULL ? ftello(file) : -1; }
 
 /* Removes the lines of an incomplete condition, buffered lines included. */
@@ -300,7 +300,7 @@ static void take_back(FILE *file, off_t place) {
     if (ftruncate(fileno(file), place) == 0) (void)fseeko(file, place, SEEK_SET);
 }
 
-/* One condition and its lines, in all files or in none. */
+/* Evaluates one condition and writes its lines to all files or to none. */
 static lh_status evaluate_to_files(lh_engine *engine, const lh_eval_request *request, one_by_one *each,
                                    lh_eval_result *result, lh_error *error) {
     off_t examples = place_in(request->per_example), wrong = place_in(request->wrong);

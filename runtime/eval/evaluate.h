@@ -13,23 +13,23 @@ extern const char lh_greedy[], lh_teacher_forced[];
 
 typedef struct lh_eval_result {
     const char *split;       /* static text */
-    int n;                   /* task length; of finite data the value on the first axis */
-    const char *axis;        /* name of that axis, the key in `by` */
-    const lh_groups *groups; /* of finite data, with the condition itself; else NULL */
+    int n;                   /* task length; with finite data the value on the first axis */
+    const char *axis;        /* name of the axis of n, the key in `by` */
+    const lh_groups *groups; /* finite data: the groups, with this condition; else NULL */
     const lh_group *group;
-    bool noisy; /* embeddings have noise, of this standard deviation: a number in `by`, too */
+    bool noisy; /* embeddings have noise with this standard deviation, which is also in `by` */
     double noise;
     int examples, draws;
-    int64_t of;       /* number of examples of a dataset from which some were chosen; else 0 */
-    bool in_order;    /* these are the first ones of the file */
-    const char *data; /* the SHA-256 of their file; NULL: no file */
-    bool taken_over;  /* read from an existing line of the file */
-    int batch;        /* sequences that share a draw; 0: all examples do */
-    const char
-        *decoding;   /* of a generative model whose answers count: lh_greedy, lh_teacher_forced; NULL: an encoder */
+    int64_t of;           /* number of examples of a dataset from which some were chosen; else 0 */
+    bool in_order;        /* the chosen examples are the first ones of the file */
+    const char *data;     /* SHA-256 of the examples' file; NULL: no file */
+    bool taken_over;      /* read from an existing line of the file */
+    int batch;            /* sequences that share a draw; 0: all examples share one */
+    const char *decoding; /* kind of decoding of a generative model's counted answers: lh_greedy, lh_teacher_forced;
+                           * NULL: an encoder */
     double accuracy; /* correct / counted label positions over all draws; of batches the mean of theirs. With greedy
                            * decoding that of the model's own answers, otherwise that of the pass */
-    double teacher_forced; /* accuracy of the pass of a generative model */
+    double teacher_forced; /* accuracy of a generative model's teacher-forced pass */
     int greedy_examples;   /* number of decoded examples; accuracy and the next two fields are for these */
     bool ends;             /* the task has an end symbol: the next two fields are valid */
     double ended_early,
@@ -39,29 +39,29 @@ typedef struct lh_eval_result {
     double exact_match; /* share of sequences with every counted position correct, of those that have any */
     double exact_match_low,
         exact_match_high;     /* its 95% interval, by the sequences of one draw; NAN: unknown, as in older lines */
-    double loss;              /* nats per label position that is in the loss; NAN where none is */
-    double sd_over_draws;     /* of the accuracy, n - 1; 0 for one draw */
-    double sd_over_sequences; /* of the shares of right labels of sequences, n - 1; NAN for fewer than two */
+    double loss;              /* nats per label position in the loss; NAN: there is none */
+    double sd_over_draws;     /* standard deviation of the accuracy, n - 1; 0 for one draw */
+    double sd_over_sequences; /* standard deviation of sequences' right shares, n - 1; NAN for fewer than two */
 } lh_eval_result;
 
 typedef struct lh_eval_request {
-    lh_lengths lengths;      /* where there are no groups */
-    const lh_groups *groups; /* of finite data */
+    lh_lengths lengths;      /* lengths, if there are no groups */
+    const lh_groups *groups; /* finite data: the groups */
     lh_noise noise;          /* every condition is evaluated at each level of noise; count 0: without noise */
-    int examples;            /* of each length; groups have those that were chosen (data/datasets/pick.h) */
+    int examples;            /* examples per length; groups have the chosen ones (data/datasets/pick.h) */
     int draws;               /* counts as 1 if the model has nothing random */
     int batch;               /* > 0: examples per batch, each batch with random draws of its own */
-    bool teacher_forced;     /* of a generative model: no greedy decoding */
-    int greedy_examples;     /* > 0: the most examples that are decoded */
+    bool teacher_forced;     /* a generative model is not decoded */
+    int greedy_examples;     /* > 0: most decoded examples */
     uint64_t seed;
-    bool validation;   /* of a sampled task: use the validation stream */
-    const char *split; /* NULL: the set, or of sampled tasks "validation" or what lh_split_of_length gives */
-    int64_t step;      /* of the parameters; for the lines */
+    bool validation;   /* sampled task: use the validation stream */
+    const char *split; /* NULL: the set, or for sampled tasks "validation" or the result of lh_split_of_length */
+    int64_t step;      /* step of the parameters, for the lines */
     const char *path;  /* JSON lines are appended here; NULL: none */
     bool only_missing; /* take over lines of path for this step, seed, split, condition, examples, batch and draws */
     FILE *per_example; /* one line per example and draw; NULL: none */
-    FILE *wrong;       /* answers of some that are wrong (wrong_answers.h); NULL: none */
-    const char *per_example_path, *wrong_path;                                       /* of these files, for messages */
+    FILE *wrong;       /* some wrong answers (wrong_answers.h); NULL: none */
+    const char *per_example_path, *wrong_path; /* paths of these files, for messages */
     void (*watch)(void *context, const lh_eval_result *result, int done, int count); /* NULL: none */
     void *context;
 } lh_eval_request;
@@ -79,7 +79,7 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
 lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *request, bool *complete,
                                     lh_error *error);
 
-/* Plain means over results of one split with labels that count, of those with the noise of the first; count is their
+/* Plain means over the results of one split with counted labels and with the noise of the first result; count: their
  * number. */
 typedef struct lh_eval_means {
     int count, first, last; /* task lengths, or values on the first axis */
@@ -92,14 +92,14 @@ lh_eval_means lh_eval_means_of(const lh_eval_result *results, int count, const c
 enum { LH_EVAL_NAME = 256 };
 const char *lh_eval_name(const lh_eval_result *result, char text[LH_EVAL_NAME]);
 
-/* Whether a pass draws positions or distances, or drops out. */
+/* Whether a pass has random positions or distances, or dropout. */
 bool lh_draws_anything(const lh_spec *spec);
 
-/* The split of a length of a sampled task: "in_distribution" (a training length), "between" (none of them, but shorter
- * than the longest) or "beyond". */
+/* The split of a sampled task's length: "in_distribution" (a training length), "between" (another length below the
+ * longest one) or "beyond". */
 const char *lh_split_of_length(const lh_spec *spec, int n);
 
-/* Names of splits in the order in which means over them are printed: sets of finite data, then those of sampled tasks.
+/* Names of splits in the order in which their means are printed: sets of finite data, then splits of sampled tasks.
  */
 enum { LH_SPLITS = 6 };
 extern const char *const lh_split_name[LH_SPLITS];

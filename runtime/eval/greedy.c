@@ -61,7 +61,7 @@ static bool is_open(const answering *a, int i) {
                              a->condition->answers);
 }
 
-/* The open sequences of the condition, side by side; all sequences if results depend on a sequence's index. */
+/* The unfinished sequences of the condition; all sequences if results depend on a sequence's index. */
 typedef struct chosen {
     answering of;
     int *example; /* [of.count] */

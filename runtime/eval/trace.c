@@ -21,17 +21,17 @@ int lh_trace_input(const lh_trace_request *request, int n, int i) {
     return input;
 }
 
-/* One pass at work. */
+/* The state of one pass. */
 typedef struct pass {
     const lh_traces *traces;
     lh_trace_group *group;
     lh_engine *engine;
-    lh_batch batch;    /* one sequence */
+    lh_batch batch;    /* a batch with one sequence */
     lh_trace *to;      /* [sites] */
-    double *logits;    /* [labels][classes], where answers are read off them */
+    double *logits;    /* [labels][classes], if answers are read from them */
     uint16_t *answers; /* [labels], for a user's own inputs */
-    int answered;      /* how many up to the end */
-    int input;         /* of those of the request */
+    int answered;      /* number of answers up to the end */
+    int input;         /* index of the input in the request */
     uint32_t *pick;    /* the shape's examples in the order of a shuffle, or NULL */
     int draw, example;
 } pass;
@@ -77,7 +77,7 @@ static lh_status open_answers(pass *p, lh_error *error) {
     return LH_OK;
 }
 
-/* The order that examples of finite data are drawn in. */
+/* Computes the random order of finite data's examples. */
 static lh_status open_order(pass *p, lh_error *error) {
     const lh_trace_request *request = &p->traces->request;
     const lh_corpus *corpus = p->traces->spec->corpus;
@@ -133,13 +133,13 @@ static lh_status put_input(pass *p, lh_query *query, lh_error *error) {
     return status;
 }
 
-/* The model's input; p->batch holds its tokens. */
+/* Makes the model's input; p->batch holds its tokens. */
 static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     const lh_trace_request *request = &p->traces->request;
     const lh_spec *spec = p->traces->spec;
     int n = p->group->n;
     lh_condition condition = lh_condition_at(n, 1, request->seed, p->draw);
-    condition.draw.step = (uint32_t)lh_reported_length(spec, n); /* as in an evaluation by length */
+    condition.draw.step = (uint32_t)lh_reported_length(spec, n); /* equal to the condition of an evaluation by length */
     condition.source.set = request->set;
     condition.source.pick = p->pick != NULL ? p->pick : p->group->pick;
     if (request->inputs == NULL) {
@@ -153,7 +153,7 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     p->input = lh_trace_input(request, n, p->example);
     *query = request->inputs[p->input];
     query->draw = condition.draw;
-    query->example = (uint32_t)p->input; /* as predict counts them */
+    query->example = (uint32_t)p->input; /* the same counter as in predict */
     return put_input(p, query, error);
 }
 
@@ -175,7 +175,7 @@ static void add_entropy(const pass *p, const lh_trace_site *site, const char *we
         sums[h] += lh_entropy(weights + h * queries * keys * bytes, bytes, queries, keys);
 }
 
-/* The start of this pass's integers in a tensor with draws, or without. */
+/* The start of this pass's integers in a tensor, with or without draws. */
 static int32_t *integers_of(const pass *p, const lh_traced *t) {
     int64_t draw = t->file.rank > 2 ? p->draw : 0;
     return (int32_t *)t->data + (draw * p->group->examples + p->example) * t->each;
@@ -186,7 +186,7 @@ static void take_tokens(const pass *p, lh_traced *t) {
     for (int64_t i = 0; i < t->each; i++) to[i] = p->batch.tokens[t->stream][i];
 }
 
-/* Reads the answers of the pass, where no stream holds them. */
+/* Reads the answers of the pass, if no stream holds them. */
 static void read_answers(pass *p) {
     const lh_spec *spec = p->traces->spec;
     if (spec->format->teacher_forced) return;
@@ -242,8 +242,8 @@ static void finish_mean(lh_traced *t, double passes) {
     }
 }
 
-/* Whether the pass gives every answer that counts, and any does. Where a stream holds the target this is what decoding
- * token by token would give, too: up to its first wrong answer it reads the same. */
+/* Whether all counted answers of the pass are right, and there are any. If a stream holds the target, decoding gives
+ * the same answers: up to its first wrong answer it reads the same tokens. */
 static bool is_exact(const pass *p) {
     int labels = lh_shape_at(p->traces->spec, p->group->n, 1).labels, classes = p->traces->spec->classes;
     for (int i = 0; i < labels; i++)

@@ -1,4 +1,4 @@
-/* Tensors of a trace, and their memory; see trace.h. Sizes are doubles until they are known to fit. */
+/* Tensors of a trace, and their memory; see trace.h. Sizes are doubles until they are checked. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +63,8 @@ static bool has_examples(const lh_traces *traces, const lh_dataset *set, int inp
     return spec->corpus->sizes[n - 1].input == input && lh_dataset_counts(set, spec->task->axes, n);
 }
 
-/* The places of a set's examples with this input length that an evaluation takes, in ascending order; for free(). */
+/* Finds the places of a set's examples with this input length that an evaluation chooses, in ascending order; for
+ * free(). */
 static uint32_t *pick_places(const lh_traces *traces, const lh_dataset *set, int input, int64_t *count,
                              lh_error *error) {
     const lh_spec *spec = traces->spec;
@@ -78,7 +79,7 @@ static uint32_t *pick_places(const lh_traces *traces, const lh_dataset *set, int
     return NULL;
 }
 
-/* A group for each shape of an input length of which an evaluation of so many examples takes some. */
+/* Makes a group for each shape of an input length with examples that an evaluation chooses. */
 static lh_status group_picked(lh_traces *traces, int input, lh_error *error) {
     const lh_corpus *corpus = traces->spec->corpus;
     const lh_dataset *set = traces->request.set != NULL ? traces->request.set : &corpus->eval;
@@ -99,7 +100,7 @@ static lh_status group_picked(lh_traces *traces, int input, lh_error *error) {
     return status;
 }
 
-/* The first examples of an input length in the order of a shuffle: shape after shape, until there are enough. */
+/* Takes the first shuffled examples of an input length, shape by shape, up to the requested number. */
 static lh_status group_shapes(lh_traces *traces, int input, lh_error *error) {
     const lh_corpus *corpus = traces->spec->corpus;
     const lh_dataset *set = traces->request.set != NULL ? traces->request.set : &corpus->eval;
@@ -145,7 +146,7 @@ static lh_status make_groups(lh_traces *traces, lh_error *error) {
     return status;
 }
 
-/* ---- tensors ---- */
+/* ---- tensors of a group ---- */
 
 static bool is_integers(const lh_traced *t) { return t->kind >= LH_TRACE_TOKENS; }
 
@@ -211,7 +212,7 @@ static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_traced made)
     t->file.dtype = is_integers(t) ? "I32" : traces->real_bytes == 8 ? "F64" : "F32";
     double bytes = lh_st_element_bytes(t->file.dtype);
     for (int i = 0; i < all; i++) bytes *= (double)t->file.shape[i];
-    t->file.bytes = bytes < 1e18 ? (size_t)bytes : 0; /* beyond, nothing is computed */
+    t->file.bytes = bytes < 1e18 ? (size_t)bytes : 0; /* the size is refused before any computation */
     traces->bytes += bytes;
     traces->memory += t->mean ? (double)t->each * (double)sizeof(double) : bytes;
     group->tensors++;

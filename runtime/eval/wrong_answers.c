@@ -19,11 +19,11 @@ static lh_status write_symbols(lh_json *line, const char *key, const char *const
     return status;
 }
 
-/* An example that is answered wrongly. */
+/* An example with a wrong answer. */
 typedef struct wrong {
-    const lh_batch *batch; /* it alone */
+    const lh_batch *batch; /* a batch of this example alone */
     const uint16_t *answers;
-    int length; /* of answers */
+    int length; /* number of answers */
 } wrong;
 
 static lh_status write_line(FILE *out, const wrong *w, const lh_spec *spec, const lh_eval_result *result, int n,

@@ -2,14 +2,14 @@
  *
  *     procrustes TABLES [ROTATED]
  *
- * TABLES, in this machine's byte order: three int32, count, rows and columns; then count + 1 tables of doubles, row-major,
- * the reference B first. For each other table A a line on the standard output, the nuclear norm of A^T B, which is what
- * min over orthogonal Q of |A Q - B|^2 = |A|^2 + |B|^2 - 2 |A^T B|_* hangs on. ROTATED takes the A Q that reach it, one
- * behind the other, as doubles. Exit codes: 0, 1 the file is wrong, 2 usage, 4 environment.
+ * TABLES, in this machine's byte order: three int32, count, rows and columns; then count + 1 tables of doubles,
+ * row-major, the reference B first. Prints for each other table A a line with the nuclear norm of A^T B, which
+ * determines min over orthogonal Q of |A Q - B|^2 = |A|^2 + |B|^2 - 2 |A^T B|_*. ROTATED receives the tables A Q of the
+ * minimum, one after another, as doubles. Exit codes: 0, 1 the file is wrong, 2 usage, 4 environment.
  *
- * Method: A^T = P R and B^T = S T by QR, so that A^T B = P (R T^T) S^T, and the singular values are those of a matrix of
- * min(rows, columns); with R T^T = U D V^T, Q = P U V^T S^T on the rows of A. Source: Schoenemann, Psychometrika 31
- * (1966) 1. The algebra is LAPACK's, by its Fortran names: no header of it is needed, and nothing else links it.
+ * Method: A^T = P R and B^T = S T by QR, so that A^T B = P (R T^T) S^T, and the singular values are those of a matrix
+ * of min(rows, columns); with R T^T = U D V^T, Q = P U V^T S^T on the rows of A. Source: Schoenemann, Psychometrika 31
+ * (1966) 1. LAPACK does the algebra; its Fortran names need no header.
  */
 #include <math.h>
 #include <stdint.h>
@@ -28,12 +28,12 @@ void dgesvd_(const char *jobu, const char *jobvt, const int *m, const int *n, do
 enum { MOST_SIDE = 1 << 14, MOST_ELEMENTS = 1 << 24, BLOCKS = 64 };
 enum { DONE = 0, INPUT = 1, USAGE = 2, ENVIRONMENT = 4 };
 
-/* Matrices lie by columns, as LAPACK has them; a row-major table is therefore its own transpose. */
+/* Matrices are stored by columns, as in LAPACK; a row-major table is therefore its own transpose. */
 typedef struct problem {
-    int rows, columns, rank; /* of the tables; rank: the smaller of the two */
+    int rows, columns, rank; /* sizes of the tables; rank: the smaller of the two */
     int work_count;
     double *reference_q, *reference_r; /* [columns][rank] with orthonormal columns, [rank][rows] upper trapezoidal */
-    double *q, *r;                     /* of the table at hand */
+    double *q, *r;                     /* factors of the current table */
     double *cross;                     /* [rank][rank] */
     double *u, *vt, *singular, *turn;  /* [rank][rank], [rank] and [rank][rank] */
     double *tau, *work;
@@ -68,14 +68,14 @@ static void problem_free(problem *p) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
-/* LAPACK's own check of an argument or its iteration failed. */
+/* Ends the program if LAPACK's check of an argument or an iteration has failed. */
 static void demand(int info, const char *routine) {
     if (info == 0) return;
     fprintf(stderr, "procrustes: LAPACK's %s ended with %d\n", routine, info);
     exit(ENVIRONMENT);
 }
 
-/* q holds a table, which is the transpose that is wanted; it becomes orthonormal columns, r the triangle. */
+/* q: on entry a table, stored as the required transpose; on return orthonormal columns. r: the triangle. */
 static void decompose(problem *p, double *q, double *r) {
     int k = p->rank, info;
     dgeqrf_(&p->columns, &p->rows, q, &p->columns, p->tau, p->work, &p->work_count, &info);
@@ -87,7 +87,7 @@ static void decompose(problem *p, double *q, double *r) {
     demand(info, "dorgqr");
 }
 
-/* out[m][n] = left[m][inner] right[inner][n], all by columns; transposed: right is stored as [n][inner]. */
+/* out[m][n] = left[m][inner] right[inner][n], all stored by columns; transposed: right is stored as [n][inner]. */
 static void product(int m, int n, int inner, const double *left, const double *right, int transposed, double *out) {
     for (int j = 0; j < n; j++)
         for (int i = 0; i < m; i++) {
@@ -99,7 +99,7 @@ static void product(int m, int n, int inner, const double *left, const double *r
         }
 }
 
-/* The nuclear norm of A^T B, of the table in q. */
+/* The nuclear norm of A^T B for the table in q. */
 static double solve(problem *p) {
     int k = p->rank, info;
     decompose(p, p->q, p->r);
@@ -111,7 +111,7 @@ static double solve(problem *p) {
     return sum;
 }
 
-/* A Q = R^T (U V^T) S^T of the table that was solved last, row-major. */
+/* Computes A Q = R^T (U V^T) S^T of the last solved table, row-major. */
 static void rotate(problem *p) {
     int k = p->rank;
     product(k, k, k, p->u, p->vt, 0, p->turn);

@@ -3,8 +3,8 @@
  *     similarity LIST
  *
  * LIST is text. Its first line has five integers: models, layers, rows of a layer, keys in a row, bytes of a number (4
- * or 8, this machine's). Then for each model a line with the path of a file, and a line with the offsets of its layers
- * in it; at each lie rows x keys numbers, the weights of a query in each row. On the standard output a line for each
+ * or 8, in this machine's byte order). Then each model has a line with the path of a file, and a line with the offsets
+ * of its layers in it; each offset begins rows x keys numbers, a row of weights for each query. Prints a line for each
  * pair of models and each layer, and one with the layer -1 for all layers together:
  *
  *     first second layer cosine divergence
@@ -27,7 +27,7 @@ enum { MOST_MODELS = 1 << 16, MOST_LAYERS = 1 << 10, LONGEST_PATH = 1 << 12 };
 
 typedef struct maps {
     int models, layers, keys, bytes;
-    int64_t rows;    /* of a layer */
+    int64_t rows;    /* number of rows of a layer */
     float *weights;  /* [models][layers][rows][keys] */
     double *squares; /* [models][layers] sums of squares */
     double *entropy; /* [models][layers] sums over rows */

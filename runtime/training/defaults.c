@@ -18,7 +18,7 @@ typedef enum value_kind { INTEGER, LONG, NUMBER, SWITCH, LENGTHS, STEPS, BY, NOI
 static const struct {
     const char *name;
     value_kind kind;
-    size_t place; /* in lh_spec */
+    size_t place; /* offset in lh_spec */
 } fields[] = {
     {"train.steps", LONG, offsetof(lh_spec, train.steps)},
     {"train.epochs", LONG, offsetof(lh_spec, train.epochs)},
@@ -60,7 +60,7 @@ static lh_status damaged(lh_error *error, const lh_spec *spec, const char *found
                    shown < 80 ? shown : 80, found, expected, spec->id);
 }
 
-/* Reads an integer from 0 to `most` at *at, and moves *at behind it; false: there is none. */
+/* Reads an integer from 0 to `most` at *at, and moves *at past it; false: there is no integer. */
 static bool take_integer(char **at, int64_t most, int64_t *value) {
     if (**at < '0' || **at > '9') return false;
     errno = 0;
@@ -68,7 +68,7 @@ static bool take_integer(char **at, int64_t most, int64_t *value) {
     return errno == 0 && *value <= most;
 }
 
-/* first:last:step */
+/* Parses first:last:step. */
 static bool take_range(char *text, lh_lengths *lengths) {
     int64_t first, last, step;
     if (!take_integer(&text, MOST_INTEGER, &first) || *text++ != ':' || !take_integer(&text, MOST_INTEGER, &last) ||
@@ -78,7 +78,7 @@ static bool take_range(char *text, lh_lengths *lengths) {
     return step > 0;
 }
 
-/* The integers between the commas of a text, int32_t or int64_t by their bytes; NULL where it is something else. */
+/* Parses integers separated by commas, int32_t or int64_t by their bytes; NULL if the text is invalid. */
 static void *take_list(lh_defaults *d, char *text, size_t bytes, int *count) {
     *count = 1;
     for (const char *at = text; *at != 0; at++) *count += *at == ',';
@@ -102,7 +102,7 @@ static bool take_lengths(lh_defaults *d, char *text, lh_lengths *lengths) {
     return lengths->list != NULL;
 }
 
-/* The axis of the spec's task; false: there is none of that name. */
+/* Finds the axis of the spec's task by its name; false: there is none. */
 static bool find_axis(const lh_spec *spec, const char *name, int *axis) {
     *axis = LH_BY_LENGTH;
     if (strcmp(name, spec->eval.axis) == 0) return true;
@@ -130,7 +130,7 @@ static bool take_by(lh_defaults *d, char *text, lh_by *by) {
     return true;
 }
 
-/* "0,0.5,1" */
+/* Parses "0,0.5,1". */
 static bool take_noise(lh_defaults *d, char *text, lh_noise *noise) {
     noise->count = 1;
     for (const char *at = text; *at != 0; at++) noise->count += *at == ',';
@@ -178,7 +178,7 @@ static bool take_value(lh_defaults *d, value_kind kind, void *place, char *text)
     return false;
 }
 
-/* "name value" */
+/* Parses "name value". */
 static bool take_line(lh_defaults *d, char *line) {
     char *blank = strchr(line, ' ');
     if (blank == NULL) return false;

@@ -21,19 +21,19 @@ enum {
     CHANCE_WINDOWS = 10 /* windows near chance before it is reported */
 };
 static const double SECONDS_AT_ONCE = 0.1;
-static const double ABOVE_CHANCE = 0.02; /* accuracy that counts as more than guessing */
+static const double ABOVE_CHANCE = 0.02; /* least accuracy above guessing that counts as learning */
 
 struct lh_loop {
     lh_training training;
     const lh_spec *spec;
     lh_engine *engine;
     lh_window *window;
-    int64_t batches;           /* of an epoch; 0: the data is not finite, or a part of it is trained on */
-    double seconds;            /* spent in the window's steps */
-    int64_t timed_steps;       /* of them; fewer than window->steps after a resume */
-    double rate;               /* steps per second of late */
+    int64_t batches;           /* batches of an epoch; 0: the data is not finite, or only a part of it is used */
+    double seconds;            /* time of the window's steps */
+    int64_t timed_steps;       /* number of timed steps; fewer than window->steps after a resume */
+    double rate;               /* recent steps per second */
     double checkpoint_time;    /* clock at the last checkpoint */
-    int64_t last_above_chance; /* step of the last line that was above chance */
+    int64_t last_above_chance; /* step of the last line above chance */
     bool started, logged_once;
     lh_alarm alarm;
     lh_training_view view;
@@ -53,7 +53,7 @@ static bool is_kept(const lh_spec *spec, int64_t step) {
     return false;
 }
 
-/* The next step after which something other than a step happens. */
+/* The next step after which an event is due. */
 static int64_t next_event(const lh_loop *l) {
     const lh_training *training = &l->training;
     int64_t step = l->engine->step, next = training->steps;
@@ -88,7 +88,8 @@ static lh_status explain_failure(const lh_loop *l, lh_status status, int done, l
     lh_error first = *error;
     const lh_run *run = l->training.run;
     bool suspect = l->alarm.kind != LH_ALARM_NONE && run->checkpoint_step >= l->alarm.step;
-    if (status != LH_ERR_INPUT || l->metrics[done].sums.positions == 0) return status; /* no examples: no training */
+    if (status != LH_ERR_INPUT || l->metrics[done].sums.positions == 0)
+        return status; /* without examples there is no training */
     if (run->checkpoint_step < 0)
         return lh_fail(error, status, "%.1200s\n  there is no checkpoint yet\n  hint: a lower --learning-rate",
                        first.text);
@@ -159,7 +160,7 @@ static const char *split_during(const lh_spec *spec, const lh_eval_result *resul
     return strcmp(split, "in_distribution") == 0 ? "validation" : split;
 }
 
-/* Means by split, in the order in which results have them; conditions without a label that counts are in none. */
+/* Computes means by split, in the order of the results; conditions without counted labels are left out. */
 static void view_during(lh_loop *l, const lh_eval_result *results, int count) {
     lh_training_view *view = &l->view;
     int counts[LH_MOST_DURING] = {0};
@@ -188,7 +189,7 @@ static void count_line(void *context, const lh_eval_result *result, int done, in
     if (!result->taken_over) window->eval_lines++;
 }
 
-/* Evaluates the step that was reached; resumed: only conditions that eval.jsonl does not have of it. */
+/* Evaluates the current step; resumed: only conditions that eval.jsonl lacks for it. */
 static lh_status evaluate_during(lh_loop *l, bool resumed, lh_error *error) {
     const lh_eval_defaults *eval = &l->spec->eval;
     lh_eval_request request = {
@@ -232,7 +233,7 @@ static lh_status secure_step(lh_loop *l, lh_error *error) {
     return l->training.run->checkpoint_step == l->engine->step ? LH_OK : write_checkpoint(l, false, error);
 }
 
-/* Does everything that is due after some steps. A signal ends an evaluation, but not the checkpoint. */
+/* Handles all events that are due after some steps. A signal ends an evaluation, but not the checkpoint. */
 static lh_status after_steps(lh_loop *l, lh_error *error) {
     int64_t step = l->engine->step;
     bool logged = divides(l->training.log_every, step), stopped = false;
@@ -255,7 +256,7 @@ static bool is_perfect(const lh_loop *l) {
            l->training.perfect(l->training.context, l->engine);
 }
 
-/* Evaluates before the first step where that is due; a resumed run finishes an evaluation that a signal cut short. */
+/* Evaluates before the first step if that is due; a resumed run finishes an evaluation that a signal interrupted. */
 static lh_status start(lh_loop *l, lh_error *error) {
     lh_status status = LH_OK;
     l->started = true;
@@ -276,7 +277,7 @@ lh_status lh_loop_advance(lh_loop *l, bool *done, lh_error *error) {
     }
     int64_t before = l->engine->step;
     status = run_steps(l, next_event(l), error);
-    if (status == LH_OK && l->engine->step == before) return LH_OK; /* the engine waits for others */
+    if (status == LH_OK && l->engine->step == before) return LH_OK; /* the engine waits for other engines */
     if (status == LH_OK) status = after_steps(l, error);
     *done = l->engine->step >= l->training.steps;
     if (status == LH_OK && is_perfect(l)) {

@@ -32,7 +32,7 @@ static void now(char text[32]) {
     strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
-/* The processor's name, how many of them, the system, and the device. */
+/* Writes the name and number of processors, the system, and the device. */
 static void describe_machine(const lh_engine *engine, char *text, size_t size) {
     char line[256], model[128] = "";
     FILE *file = fopen("/proc/cpuinfo", "r");
@@ -58,14 +58,14 @@ static void put_set(const lh_dataset *set, const char *name, lh_json *data) {
     if (set->masked > 0) lh_json_integer(data, key, set->masked);
 }
 
-/* The folder that relative paths of files are seen from. */
+/* Writes the folder that relative paths of files refer to. */
 static void put_directory(const lh_spec *spec, lh_json *data) {
     char *directory = spec->data->train != NULL ? getcwd(NULL, 0) : NULL;
     if (directory != NULL) lh_json_string(data, "directory", directory);
     free(directory);
 }
 
-/* Its sets, how many batches an epoch has, and the axes that the evaluation goes by. */
+/* Writes the sets, the number of batches per epoch, and the axes of the evaluation. */
 static void put_data(const lh_spec *spec, lh_json *json, FILE *out) {
     const lh_corpus *corpus = spec->corpus;
     lh_json data;
@@ -84,7 +84,7 @@ static void put_data(const lh_spec *spec, lh_json *json, FILE *out) {
     lh_json_end(&data);
 }
 
-/* The input lengths of training examples, in ascending order: what by.length of eval.jsonl is inside or beyond. */
+/* Writes the input lengths of training examples, in ascending order, with which by.length of eval.jsonl is compared. */
 static void put_train_lengths(const lh_corpus *corpus, lh_json *json, FILE *out) {
     int last = 0;
     lh_json_raw(json, "train_lengths", "[");
@@ -96,7 +96,7 @@ static void put_train_lengths(const lh_corpus *corpus, lh_json *json, FILE *out)
     putc(']', out);
 }
 
-/* How a run ended; NULL in its place: it is under way. */
+/* The end of a run; NULL in its place: the run is in progress. */
 typedef struct ending {
     const char *time;
     int exit_code;
@@ -191,16 +191,16 @@ static lh_status remove_files(const lh_run *run, lh_error *error) {
     return status;
 }
 
-enum { DATA_DIGITS = 8 }; /* of a training file's SHA-256 in the name of a folder */
+enum { DATA_DIGITS = 8 }; /* digits of a training file's SHA-256 in a folder's name */
 
-/* The SHA-256 of the file that the run trains on; NULL: its examples are in none. */
+/* The SHA-256 of the run's training file; NULL: the examples are not in a file. */
 static const char *training_digest(const lh_run *run) {
     const lh_spec *spec = run->spec;
     bool is_file = spec->corpus != NULL && spec->data != NULL && spec->data->train != NULL;
     return is_file ? spec->corpus->train.digest : NULL;
 }
 
-/* digest: becomes part of the folder's name; NULL: it does not. */
+/* digest: part of the folder's name; NULL: the name has none. */
 static lh_status name_directory(lh_run *run, const char *digest, lh_error *error) {
     char rate[LH_NUMBER_TEXT], data[32] = "", overfit[32] = "";
     size_t size = sizeof run->directory;
@@ -312,7 +312,7 @@ lh_status lh_run_ending(const lh_run *run, int *exit_code, int64_t *step, lh_err
 
 void lh_run_release(lh_run *run) { lh_unlock_directory(run->lock); }
 
-/* Appends one more warning to those of a note. */
+/* Appends a warning to a note. */
 __attribute__((format(printf, 2, 3))) static void add_note(lh_error *note, const char *format, ...) {
     size_t used = strlen(note->text), room = sizeof note->text - used;
     va_list arguments;

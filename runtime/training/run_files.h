@@ -24,7 +24,7 @@ typedef enum lh_run_start {
 typedef struct lh_run {
     /* Fields set by the caller: */
     const lh_spec *spec;
-    const char *root;  /* RUNS */
+    const char *root;  /* the folder RUNS */
     const char *flags; /* the command line as a JSON list */
     uint64_t seed;
     double learning_rate;

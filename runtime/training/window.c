@@ -11,7 +11,7 @@
 #include "base/json_text.h"
 #include "base/json_lines.h"
 
-/* The sums, and their names in the file that lh_window_save writes. */
+/* The sums and their names in the file of lh_window_save. */
 static const struct {
     const char *key;
     size_t offset;
@@ -25,8 +25,8 @@ static const struct {
     {"update_norm", offsetof(lh_window, update_norm)},
     {"seconds", offsetof(lh_window, seconds)},
 };
-enum { OF_LABELS = 3 /* number of fields that steps without a counted label do not have */ };
-enum { FIELDS = sizeof fields / sizeof *fields, MEANS = FIELDS - 1 /* the seconds are no sum over the window */ };
+enum { OF_LABELS = 3 /* number of fields that steps without a counted label lack */ };
+enum { FIELDS = sizeof fields / sizeof *fields, MEANS = FIELDS - 1 /* seconds are not a sum over the window */ };
 
 static double *field(lh_window *window, int index) { return (double *)(void *)((char *)window + fields[index].offset); }
 
@@ -57,7 +57,7 @@ void lh_window_add_to_epoch(lh_window *window, const lh_step_metrics *metrics, i
     epoch->sum += share(metrics->sums.correct, metrics->sums.counted);
     if (step % batches != 0) return;
     if (epoch->steps == batches &&
-        epoch->masked < batches) { /* else the start of the epoch was not recorded, or no label counts */
+        epoch->masked < batches) { /* otherwise the start of the epoch was not recorded, or no label counts */
         epoch->last = step / batches;
         epoch->accuracy = epoch->sum / (double)(batches - epoch->masked);
     }
@@ -73,7 +73,7 @@ void lh_window_clear(lh_window *window) {
                           .epoch = window->epoch};
 }
 
-/* The last whole epoch, where there is one. */
+/* Writes the last whole epoch, if there is one. */
 static void put_epoch(lh_json *line, const lh_window_epoch *epoch) {
     if (epoch->last == 0) return;
     lh_json_integer(line, "epoch", epoch->last);
@@ -87,7 +87,7 @@ static lh_status append(lh_text *text, const char *path, lh_error *error) {
     return status;
 }
 
-/* The name of a mean in metrics.jsonl: a generative model is given its target before it answers. */
+/* The name of a mean in metrics.jsonl: a generative model reads its target before it answers. */
 static const char *metric_key(int index, bool teacher_forced) {
     bool accuracy = fields[index].offset == offsetof(lh_window, accuracy);
     return teacher_forced && accuracy ? "accuracy_teacher_forced" : fields[index].key;
@@ -137,7 +137,7 @@ lh_status lh_window_save(const lh_window *window, const char *path, int64_t step
     return append(&text, path, error);
 }
 
-/* A count of an object; -1: there is none. */
+/* A count of an object; -1: it is missing. */
 static int64_t count_of(const json_t *line, const char *key) {
     const json_t *value = json_object_get(line, key);
     return json_is_integer(value) && json_integer_value(value) >= 0 ? json_integer_value(value) : -1;

@@ -1,4 +1,5 @@
-/* See fresh_start.h. Run folders are input: their files are read up to a size, and shown without control characters. */
+/* See fresh_start.h. Run folders are untrusted: only a limited part of a file is read, and control characters are
+ * not printed. */
 #include "cli/train/fresh_start.h"
 
 #include <ctype.h>
@@ -13,14 +14,14 @@
 #include "base/json_text.h"
 
 enum {
-    MOST_LISTED = 256, /* folders that are looked at */
-    MOST_PLANS = 3,    /* that are compared */
-    MOST_FIELDS = 12,  /* that are shown of each */
+    MOST_LISTED = 256, /* most folders that are read */
+    MOST_PLANS = 3,    /* most plans that are compared */
+    MOST_FIELDS = 12,  /* most printed fields of a plan */
     LONGEST_VALUE = 48,
     LONGEST_FIELD = 160
 };
 
-/* A folder below another. */
+/* A folder inside another. */
 typedef struct folder {
     char name[128];
     time_t changed;
@@ -40,7 +41,7 @@ static bool is_run(const char *name) {
     return strncmp(name, "lr", 2) == 0;
 }
 
-/* Whether the path fits. */
+/* Writes a path; false: it is too long. */
 __attribute__((format(printf, 2, 3))) static bool put_path(char path[LH_PATH_MAX], const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -49,7 +50,7 @@ __attribute__((format(printf, 2, 3))) static bool put_path(char path[LH_PATH_MAX
     return bytes >= 0 && bytes < LH_PATH_MAX;
 }
 
-/* The folders below path with such names that hold the file `wanted` (".": any), the newest first. */
+/* Lists the folders below path with fitting names that contain the file `wanted` (".": any), the newest first. */
 static int list_folders(const char *path, bool (*fits)(const char *name), const char *wanted,
                         folder list[MOST_LISTED]) {
     int count = 0;
@@ -70,7 +71,7 @@ static int list_folders(const char *path, bool (*fits)(const char *name), const 
     return count;
 }
 
-/* ---- what differs between two resolved specs ---- */
+/* ---- differences between two resolved specs ---- */
 
 typedef struct comparison {
     int fields;
@@ -98,7 +99,7 @@ static void show_field(comparison *c, const json_t *there, const json_t *here) {
     fputs(" here\n", stderr);
 }
 
-/* Adds ".key" to the path; returns its length before. */
+/* Appends ".key" to the path; returns its former length. */
 static size_t enter(comparison *c, const char *key) {
     size_t before = strlen(c->path);
     snprintf(c->path + before, sizeof c->path - before, "%s%s", before > 0 ? "." : "", key);
@@ -111,7 +112,7 @@ static int compare_keys(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The keys of both objects, sorted, each once, for free(); they point into the objects. */
+/* The keys of both objects, sorted, without duplicates, for free(); they point into the objects. */
 static const char **keys_of(json_t *there, json_t *here, size_t *count) {
     const char **keys = calloc(json_object_size(there) + json_object_size(here) + 1, sizeof *keys), *key;
     json_t *value;
@@ -196,7 +197,7 @@ static void print_plans(const lh_run *run) {
                 "parameters of a checkpoint\n");
 }
 
-/* A text of run.json, without control characters. */
+/* Copies a text of run.json without control characters. */
 static const char *shown(const json_t *data, const char *key, char text[LONGEST_FIELD]) {
     const char *value = json_string_value(json_object_get(data, key));
     snprintf(text, LONGEST_FIELD, "%s", value != NULL ? value : "?");

@@ -9,7 +9,7 @@
 #include "eval/eval_data.h"
 
 static const double SECONDS_AT_ONCE =
-    0.5; /* time of one run before another uses its thread; each change refills the caches */
+    0.5; /* longest work on one run before its thread changes to another; a change refills the caches */
 
 static lh_run_start start_of(const lh_train_flags *flags) {
     if (flags->overfit > 0) return LH_RUN_OVERWRITE;
@@ -58,16 +58,16 @@ static lh_overfit_run overfit_of(const lh_train_run *m) {
     };
 }
 
-/* --overfit: whether the model without dropout answers all its examples correctly. */
+/* With --overfit: whether the model without dropout answers all its examples correctly. */
 static bool is_perfect(void *context, lh_engine *engine) {
     lh_overfit_run run = overfit_of(context);
     lh_sums sums;
-    lh_error ignored; /* a failed device is reported by the next step */
+    lh_error ignored; /* the next step reports a failed device */
     return lh_overfit_evaluate(&run, engine, &sums, &ignored) == LH_OK && sums.counted > 0 &&
            sums.correct == sums.counted;
 }
 
-/* Whether the run, whose folder is claimed, resumes a checkpoint. */
+/* Whether a claimed run resumes a checkpoint. */
 static bool goes_on(const lh_train_run *m) {
     return start_of(m->flags) == LH_RUN_RESUME && lh_run_has_checkpoint(&m->run);
 }
@@ -127,7 +127,7 @@ static lh_status check_overfit(lh_train_run *m, lh_error *error) {
     return lh_overfit_explain(&run, m->engine, error);
 }
 
-/* The evaluation after the last step. */
+/* Requests the evaluation after the last step. */
 static lh_eval_request evaluation_of(const lh_train_run *m, int64_t step) {
     const lh_eval_defaults *eval = &m->spec->eval;
     return (lh_eval_request){
@@ -146,7 +146,7 @@ static lh_eval_request evaluation_of(const lh_train_run *m, int64_t step) {
     };
 }
 
-/* The evaluation before it, of a sampled task: the validation stream, without noise. */
+/* Requests the evaluation before that, for a sampled task: the validation stream, without noise. */
 static lh_eval_request validation_of(const lh_train_run *m, int64_t step) {
     lh_eval_request request = evaluation_of(m, step);
     request.validation = true;
@@ -218,7 +218,7 @@ static lh_status train_for(lh_train_run *m, double seconds, bool *done, lh_error
     return status;
 }
 
-/* Ends a run; if its checkpoint was refused, the files do not change. */
+/* Ends a run; the files do not change if its checkpoint was refused. */
 static void end(lh_train_run *m, lh_status status) {
     lh_error closing = {""};
     lh_status closed = m->begun ? lh_run_close(&m->run, status, &m->window, &closing) : LH_OK;

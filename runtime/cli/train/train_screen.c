@@ -10,8 +10,8 @@
 #include "base/memory.h"
 #include "diagnosis/overfit.h"
 
-static const double PLAIN_SECONDS = 5.0; /* between two lines where there is no terminal */
-static const double FIRST_SECONDS = 1.0; /* before the rate of a group says anything */
+static const double PLAIN_SECONDS = 5.0; /* time between two lines without a terminal */
+static const double FIRST_SECONDS = 1.0; /* time before the rate of a group is reliable */
 
 lh_status lh_screen_open(lh_train_screen *screen, lh_train_run *train_runs, int count, lh_error *error) {
     *screen = (lh_train_screen){.train_runs = train_runs, .count = count, .mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -44,7 +44,7 @@ void lh_screen_note(lh_train_screen *screen, const lh_train_run *train_run, cons
     pthread_mutex_unlock(&screen->mutex);
 }
 
-/* "  validation 0.9300 at lengths 1..40  beyond 0.4100 at length 60" */
+/* Writes "  validation 0.9300 at lengths 1..40  beyond 0.4100 at length 60". */
 static const char *during_text(const lh_training_view *view, char text[320]) {
     size_t used = 0;
     text[0] = 0;
@@ -62,7 +62,7 @@ static const char *during_text(const lh_training_view *view, char text[320]) {
     return text;
 }
 
-/* The name of the share of a training batch that is right: a generative model reads the target's tokens there. */
+/* The name of the accuracy of training batches: a generative model reads the target's tokens there. */
 static const char *accuracy_name(const lh_spec *spec) {
     return spec->format->teacher_forced ? "teacher-forced" : "accuracy";
 }
@@ -79,13 +79,13 @@ static void show_one(lh_train_screen *screen, const lh_training_view *view) {
                      chance, lh_duration(seconds, left));
 }
 
-/* A group, summed up. */
+/* A summary of a group. */
 typedef struct overview {
     int64_t least, most;         /* least and greatest step of runs in training */
     int64_t done, to_do;         /* steps of all runs in this process: finished, and remaining */
     double loss[2], accuracy[2]; /* least and greatest */
-    int over, failed, chance;    /* runs */
-    int evaluating, conditions;  /* runs, and their evaluated conditions */
+    int over, failed, chance;    /* numbers of runs */
+    int evaluating, conditions;  /* numbers of runs and of their evaluated conditions */
 } overview;
 
 static void widen(double range[2], double x) {
@@ -186,7 +186,7 @@ void lh_screen_watch_evaluation(void *context, const lh_eval_result *result, int
     pthread_mutex_unlock(&screen->mutex);
 }
 
-/* ", 36.1 MB of memory"; empty if the system does not report it. */
+/* Writes ", 36.1 MB of memory"; empty if the system does not report it. */
 static const char *memory_so_far(char text[64]) {
     double bytes = lh_memory_peak();
     text[0] = 0;
@@ -231,7 +231,7 @@ static const char *outcome(const lh_train_run *train_run) {
     return train_run->status == LH_STOPPED ? "stopped" : "failed";
 }
 
-/* The width of a split's column; 0: no run was evaluated there. */
+/* The width of a split's column; 0: no run has results of the split. */
 static int split_column(const lh_train_screen *screen, const char *split) {
     int wide = (int)strlen(split) + 4;
     for (int i = 0; i < screen->count; i++) {
@@ -242,7 +242,7 @@ static int split_column(const lh_train_screen *screen, const char *split) {
     return 0;
 }
 
-/* The score of a split: accuracy, or a generative model's exact match. */
+/* Prints the score of a split: accuracy, or a generative model's exact match. */
 static void print_score(const lh_train_run *train_run, const char *split, int wide) {
     lh_eval_means means = {.count = 0};
     if (train_run->results != NULL) means = lh_eval_means_of(train_run->results, train_run->conditions, split);

@@ -1,4 +1,4 @@
-/* trainer train: from flags to runs, one alone on all threads or several side by side. */
+/* trainer train: reads flags and trains runs, one alone on all threads or several side by side. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,9 +41,8 @@ static lh_status check_flags(const lh_train_flags *f, bool seed, bool seeds, lh_
     return LH_OK;
 }
 
-/* The generator reads the names and kinds of this table, so that it can refuse a wrong flag before it builds anything:
- * every row begins a line, as {"--name", LH_OPTION_KIND, ...}. The flags of finite data are in a similar table in
- * data_files.c. */
+/* The generator reads the names and kinds of this table, to refuse a wrong flag before a build: every row is on one
+ * line, as {"--name", LH_OPTION_KIND, ...}. A similar table in data_files.c has the flags of finite data. */
 static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh_error *error) {
     const lh_train_defaults *train = &cli->spec->train;
     int64_t seed = 0;
@@ -80,7 +79,7 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
     return check_flags(f, one, many, error);
 }
 
-/* The words behind the verb as a JSON list, for free(). */
+/* The arguments after the verb as a JSON list, for free(). */
 static char *flags_json(const lh_cli *cli) {
     lh_text text;
     if (lh_text_open(&text, NULL) != LH_OK) return NULL;
@@ -93,7 +92,7 @@ static char *flags_json(const lh_cli *cli) {
     return lh_text_close(&text, NULL) == LH_OK ? text.text : NULL;
 }
 
-/* A user's own task is tried at every length before anything is trained. */
+/* Tries a user's own task at every length before any training. */
 static lh_status try_task(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     lh_key key = lh_key_of_seed(LH_EVAL_SEED);
     lh_status status = lh_trial_lengths(spec->task, &spec->train.lengths, key, error);
@@ -105,7 +104,7 @@ static lh_status try_task(const lh_spec *spec, const lh_train_flags *flags, lh_e
     return status;
 }
 
-/* Everything that the spec and the flags decide before a run is opened. */
+/* Checks all lengths in the spec and the flags before a run is opened. */
 static lh_status check_lengths(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     lh_status status = LH_OK;
     if (flags->overfit > 0 && spec->eval.dropout)
@@ -118,7 +117,7 @@ static lh_status check_lengths(const lh_spec *spec, const lh_train_flags *flags,
     return status == LH_OK ? try_task(spec, flags, error) : status;
 }
 
-/* A run for every rate and seed. */
+/* Makes a run for every rate and seed. */
 static void name_members(lh_train_run *train_runs, lh_train_screen *screen, const lh_train_run *common) {
     const lh_train_flags *flags = common->flags;
     for (int rate = 0; rate < flags->rates.count; rate++)
@@ -208,7 +207,7 @@ static void print_start(const lh_target *target, const lh_train_run *train_runs,
     }
 }
 
-/* On the CPU a run alone has all threads, and in a group each has one. */
+/* Opens engines. On the CPU a single run has all threads, and each run of a group has one. */
 static lh_status open_engines(const lh_target *target, lh_train_run *train_runs, int count, int threads,
                               lh_error *error) {
     lh_engine_config *configs = calloc((size_t)count, sizeof *configs);

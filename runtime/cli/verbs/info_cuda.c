@@ -7,12 +7,12 @@
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/image.h"
 
-/* A device of this machine, and what of the program it runs. */
+/* A device of this machine and the program's code for it. */
 typedef struct facts {
     char name[128];
     int architecture, multiprocessors, driver_version;
     lh_status fits;
-    const lh_cuda_image *image; /* NULL: the source, once it is compiled here */
+    const lh_cuda_image *image; /* NULL: the source, which must be compiled here */
     lh_error problem;
 } facts;
 
@@ -85,7 +85,7 @@ static void put_devices(FILE *out, const lh_cuda_driver *driver, const lh_cuda_p
     putc(']', out);
 }
 
-/* Prints the least driver for the images of a kind: null where there are none. */
+/* Prints the least driver for the images of a kind; null if there are none. */
 static void put_driver(lh_json *json, const char *key, const lh_cuda_program *program, bool machine) {
     int version = lh_cuda_least_driver(program, machine), release = lh_cuda_driver_release(version);
     char text[LH_CUDA_VERSION_TEXT];
@@ -136,9 +136,9 @@ void lh_info_put_cuda(FILE *out, const lh_cuda_program *program) {
     lh_json_end(&json);
 }
 
-/* --- for people ------------------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------------------------- */
 
-/* The driver that the images need; nothing where there are none. */
+/* Prints the driver that the images need; nothing without images. */
 static void print_driver(const lh_cuda_program *program) {
     int machine = lh_cuda_least_driver(program, true), ptx = lh_cuda_least_driver(program, false);
     char text[LH_CUDA_DRIVER_TEXT];
@@ -161,7 +161,7 @@ static void print_images(const lh_cuda_program *program) {
     print_driver(program);
 }
 
-/* A message of several lines below a column. */
+/* Prints a message of several lines below a column. */
 static void print_problem(const char *text) {
     for (const char *c = text; *c != 0; c++) {
         putchar(*c);

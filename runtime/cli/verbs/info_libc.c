@@ -1,5 +1,5 @@
-/* See info_libc.h. The linker leaves a list of the versions of symbols that a dynamic program needs of each library
- * (gABI, "Symbol Versioning"). */
+/* See info_libc.h. The linker records the versions of symbols that a dynamic program needs of each library (gABI,
+ * "Symbol Versioning"). */
 #include "cli/verbs/info_libc.h"
 
 #include <link.h>
@@ -11,14 +11,14 @@
 /* A program that the loader links with shared libraries has a dynamic section; the linker defines its name. */
 #pragma weak _DYNAMIC
 
-/* An address of the dynamic section as it is in memory: of some entries the loader has made one already. */
+/* The address in memory for an entry of the dynamic section; the loader has already relocated some entries. */
 static const char *at(ElfW(Addr) base, ElfW(Addr) address) {
     return (const char *)(uintptr_t)(address < base ? base + address : address);
 }
 
 static void keep_higher(const char *name, int *major, int *minor) {
     int a, b;
-    if (strcmp(name, "GLIBC_ABI_DT_RELR") == 0) name = "GLIBC_2.36"; /* the first to read such relocations */
+    if (strcmp(name, "GLIBC_ABI_DT_RELR") == 0) name = "GLIBC_2.36"; /* the first with such relocations */
     if (sscanf(name, "GLIBC_%d.%d", &a, &b) != 2 || a < *major || (a == *major && b < *minor)) return;
     *major = a;
     *minor = b;

@@ -10,7 +10,7 @@
 #include "data/symbols/symbols.h"
 #include "data/symbols/token.h"
 
-enum { LONGEST_LINE = INT32_MAX / 8 }; /* bytes; tokens are fewer, and several times as many are an int */
+enum { LONGEST_LINE = INT32_MAX / 8 }; /* bytes; a multiple of the number of tokens must fit in an int */
 
 static lh_status fail_line(int64_t line, lh_error *error, const char *what) {
     return lh_fail(error, LH_ERR_INPUT, "line %lld: %s", (long long)line, what);
@@ -22,7 +22,7 @@ static lh_status no_memory(int64_t line, lh_error *error) {
     return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)line);
 }
 
-/* The name of a list in messages: where there is one stream, its name alone. */
+/* The name of a list in messages; with one stream it is the key alone. */
 typedef struct label {
     char text[64];
 } label;
@@ -99,7 +99,7 @@ static lh_status check_place(const lh_input *input, const lh_spec *spec, int64_t
                    spec->format->located);
 }
 
-/* The task length whose input has this many tokens, and whether positions and distances have the right number. */
+/* Finds the task length whose input has this many tokens, and checks the numbers of positions and distances. */
 static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     lh_status status = (spec->corpus != NULL ? set_shape : search_length)(input, spec, line, error);
     if (status != LH_OK) return status;
@@ -123,7 +123,7 @@ static lh_status read_tokens(lh_input *input, const lh_spec *spec, int64_t line,
     return status;
 }
 
-/* Integers from least on, below range; the caller frees them. */
+/* Reads integers from least to range - 1; the caller frees them. */
 static lh_status read_list(const json_t *list, const char *name, int least, int range, int64_t line, lh_input_list *out,
                            lh_error *error) {
     if (!is_list(list))
@@ -148,7 +148,7 @@ static int stream_of(const lh_format *format, const char *name) {
     return s;
 }
 
-/* Values that may replace random ones, from least on, below range, by stream; range 0: nothing is random. */
+/* Values that may replace random ones, from least to range - 1, by stream; range 0: the stream has no random values. */
 typedef struct given {
     const char *name;
     const int *least, *range;
@@ -159,7 +159,7 @@ static lh_status fail_undrawn(const char *name, int64_t line, lh_error *error) {
                    name);
 }
 
-/* Lists by stream, for the streams of the model. */
+/* Reads lists by stream, for the streams of the model. */
 static lh_status read_streams(json_t *object, const lh_spec *spec, const given *what, int64_t line, lh_input_list *out,
                               lh_error *error) {
     const char *stream;
@@ -206,7 +206,7 @@ static lh_status read_outputs(lh_input *input, const lh_spec *spec, int64_t line
     return LH_OK;
 }
 
-/* distances[d] is for tokens d apart, so the first is 0 and each is larger than the one before. */
+/* Checks that distances begin with 0 and ascend: distances[d] is the distance of two tokens d apart. */
 static lh_status check_distances(const lh_input_list *list, const char *name, int64_t line, lh_error *error) {
     const int32_t *distances = list->numbers;
     if (distances == NULL) return LH_OK;
@@ -222,7 +222,7 @@ static lh_status check_distances(const lh_input_list *list, const char *name, in
 
 /* ---- right answers ---- */
 
-/* "target" and "mask" of the line, of any length so far. */
+/* Reads "target" and "mask" of the line; their lengths are checked later. */
 static lh_status read_target(lh_input *input, const lh_spec *spec, int64_t line, const json_t *object,
                              lh_error *error) {
     const json_t *list = json_object_get(object, "target"), *mask = json_object_get(object, "mask");
@@ -308,7 +308,7 @@ static void solve_as_it_stands(lh_input *input, const lh_spec *spec) {
     lh_input_free(&solved);
 }
 
-/* The right answer, where it is known; with finite data it says how many outputs there are. */
+/* Finds the right answer if it is known; with finite data it determines the number of outputs. */
 static lh_status find_right(lh_input *input, const lh_spec *spec, int64_t line, const json_t *object, lh_right right,
                             lh_error *error) {
     lh_status status = read_target(input, spec, line, object, error);
@@ -354,7 +354,7 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
     return status == LH_OK ? check_target(input, spec, line, error) : status;
 }
 
-/* Tokens of a text, in input. */
+/* Reads the tokens of a text into input. */
 static lh_status read_text(lh_input *input, const lh_task *task, int64_t line, const char *text, lh_error *error) {
     memset(input, 0, sizeof *input);
     lh_status status = check_line(line, text, error);

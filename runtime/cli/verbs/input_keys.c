@@ -8,7 +8,7 @@
 
 enum { MOST_NAMES = 6 + LH_MOST_AXES };
 
-/* The names, in the order in which messages have them; returns how many. */
+/* Lists the names in the order of messages; returns their number. */
 static int list_names(const lh_spec *spec, const char *names[MOST_NAMES]) {
     static const char *const always[] = {"input", "target", "mask", "positions", "distances"};
     int count = 0;

@@ -20,7 +20,7 @@ typedef struct answered {
     int wrong; /* number of wrong or missing answers */
 } answered;
 
-/* Input, answer and right answer in symbols; the last where the answer is wrong. */
+/* Texts of symbols: the input, the answer, and the right answer if the answer is wrong. */
 enum { INPUT, ANSWER, RIGHT, TEXTS };
 
 static bool counts(const answered *a, int i) {
@@ -51,7 +51,7 @@ static answered look_at(const lh_traces *traces, const lh_trace_group *group, in
     return a;
 }
 
-/* Names of `count` tokens, for free(). Tokens that do not count are in parentheses. */
+/* Writes names of `count` tokens, for free(). Tokens that do not count are in parentheses. */
 static lh_status names_of(const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask, int count,
                           char **out, lh_error *error) {
     lh_text text;
@@ -72,7 +72,7 @@ static lh_status names_of_answer(const answered *a, char **out, lh_error *error)
     return status;
 }
 
-/* The line of ^ between the answer and the right one, if each symbol is a character of both; else the places, from 1. */
+/* Writes a line of ^ under wrong symbols, if each symbol of both answers is one character; else the places, from 1. */
 static void mark(const answered *a, char *const text[TEXTS]) {
     bool single = strlen(text[ANSWER]) == (size_t)a->length && strlen(text[RIGHT]) == (size_t)a->labels;
     int last = 0;

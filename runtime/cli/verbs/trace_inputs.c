@@ -14,7 +14,7 @@ static size_t count_lines(const char *text) {
     return lines;
 }
 
-/* The number of the shape with these sizes. A new shape is added; the corpus can hold one per line. */
+/* Finds the number of the shape with these sizes. A new shape is added; the corpus has space for one per line. */
 static int shape_of(lh_corpus *corpus, const lh_sizes *sizes) {
     int i = 0;
     while (i < corpus->shapes && (corpus->sizes[i].input != sizes->input || corpus->sizes[i].output != sizes->output))
@@ -23,7 +23,7 @@ static int shape_of(lh_corpus *corpus, const lh_sizes *sizes) {
     return i + 1;
 }
 
-/* Adds the input that was read last, also after an error. */
+/* Adds the last input, also after an error. */
 static void add(lh_trace_inputs *inputs, const lh_line_shapes *lines, lh_status status) {
     lh_input *input = &inputs->list[inputs->count];
     if (status == LH_OK && lines->spec.corpus != NULL) input->n = shape_of(&inputs->corpus, &lines->sizes[0]);

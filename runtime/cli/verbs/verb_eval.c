@@ -1,4 +1,4 @@
-/* trainer eval: a checkpoint at any lengths. */
+/* trainer eval: evaluates a checkpoint at any lengths. */
 #define _GNU_SOURCE /* asprintf */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static const lh_verb verb = {
     "condition\n"
     "has more examples than --examples, --seed chooses among them, or --order file takes the first ones."};
 
-/* --splits validation of a sampled task: lengths and examples are the validation's unless flags say others. */
+/* For --splits validation of a sampled task: takes lengths and examples of the validation unless flags give others. */
 static lh_status settle_validation(const lh_spec *spec, flags *f, lh_error *error) {
     const lh_eval_defaults *eval = &spec->eval;
     if (f->splits == NULL || spec->corpus != NULL) return LH_OK;
@@ -93,7 +93,7 @@ static char *output_folder(const flags *f) {
     return slash == f->checkpoint ? strdup("/") : strndup(f->checkpoint, (size_t)(slash - f->checkpoint));
 }
 
-/* Groups of examples to evaluate, where flags differ from the spec. */
+/* Makes groups of examples for evaluation, if flags differ from the spec. */
 static lh_status open_groups(const flags *f, const lh_spec *spec, lh_groups *groups, lh_error *error) {
     const lh_by by_length = {1, {{LH_BY_LENGTH, false, f->lengths.lengths}}};
     unsigned sets = f->splits != NULL ? lh_sets_of(f->splits) : spec->eval.sets;

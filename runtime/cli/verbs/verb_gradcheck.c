@@ -1,4 +1,4 @@
-/* trainer gradcheck: analytic against numeric gradients, dropout on. */
+/* trainer gradcheck: compares analytic with numeric gradients, dropout on. */
 #include <stdlib.h>
 #include <string.h>
 

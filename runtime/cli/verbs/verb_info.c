@@ -41,7 +41,7 @@ static void put_choices(FILE *out, const lh_spec *spec) {
     putc('}', out);
 }
 
-/* One line for each level: its choices, and where they are from. */
+/* Prints one line for each level: its choices and their origin. */
 static void print_choices(const lh_spec *spec) {
     for (int i = 0; spec->cpu != NULL && spec->cpu[i] != NULL; i++) {
         const lh_choice *c = spec->cpu[i]->choices;

@@ -18,7 +18,7 @@ typedef struct prediction {
     lh_input in;
     double *logits;
     uint16_t *answers;
-    int length; /* answers; fewer than labels where the sequence has ended */
+    int length; /* number of answers; fewer than labels if the sequence has ended */
 } prediction;
 
 static lh_status forward(prediction *p, lh_error *error) {
@@ -64,7 +64,7 @@ static void print_wrong(const prediction *p) {
 }
 
 static void print_json(const prediction *p) {
-    int digits = p->engine->real_bytes == 4 ? 9 : 17; /* enough to read back the same bits */
+    int digits = p->engine->real_bytes == 4 ? 9 : 17; /* enough digits to restore the same bits */
     printf("{\"logits\":[");
     for (int i = 0; i < p->length; i++) {
         printf("%s[", i > 0 ? "," : "");
@@ -99,7 +99,7 @@ static lh_status predict_line(prediction *p, const char *line, bool text, lh_err
     return status;
 }
 
-/* A line of the standard input, bytes long; an empty one is passed over. */
+/* Predicts for a line of standard input, of `bytes` bytes; an empty line is skipped. */
 static lh_status predict_input(prediction *p, const char *line, size_t bytes, lh_error *error) {
     if (strlen(line) != bytes)
         return lh_fail(error, LH_ERR_INPUT, "line %lld: byte %zu is 0\n  expected: text", (long long)p->line,

@@ -26,7 +26,7 @@ static void print_text(const lh_spec *spec, const lh_batch *batch, int input_len
     printf("\n");
 }
 
-/* Examples first .. first + count - 1 at task length n, or of shape n. */
+/* Prints examples first .. first + count - 1 at task length n, or of shape n. */
 static lh_status print_examples(const lh_spec *spec, const lh_source *source, int n, int64_t count, bool text,
                                 lh_error *error) {
     lh_batch batch;
@@ -41,7 +41,7 @@ static lh_status print_examples(const lh_spec *spec, const lh_source *source, in
     return status;
 }
 
-/* The places of a set's examples with inputs of this length, or of any (0); for free(). */
+/* Finds the places of a set's examples with inputs of this length (0: any); for free(). */
 static uint32_t *find_places(const lh_corpus *corpus, const lh_dataset *set, int length, int64_t *found) {
     uint32_t *places = malloc((size_t)set->count * sizeof *places + 1);
     *found = 0;
@@ -52,7 +52,7 @@ static uint32_t *find_places(const lh_corpus *corpus, const lh_dataset *set, int
     return places;
 }
 
-/* Examples of a set at these places, in this order. */
+/* Prints examples of a set at these places, in this order. */
 static lh_status print_places(const lh_spec *spec, const lh_dataset *set, const uint32_t *places, int64_t count,
                               bool text, lh_error *error) {
     lh_batch batch;
@@ -70,7 +70,7 @@ static lh_status print_places(const lh_spec *spec, const lh_dataset *set, const 
     return status;
 }
 
-/* Examples of a set with inputs of this length, or of any (0), as an evaluation of them chooses. */
+/* Prints examples of a set with inputs of this length (0: any), in the choice of an evaluation. */
 static lh_status print_file(const lh_spec *spec, const lh_dataset *set, int length, const lh_pick *choice, bool text,
                             lh_error *error) {
     int64_t found;

@@ -87,7 +87,7 @@ static lh_status read_kinds(const char *text, bool *wanted, lh_error *error) {
     }
 }
 
-/* The shortest length that the spec evaluates, or of the requested set; 0: none. */
+/* The shortest length that the spec, or the requested set, has for evaluation; 0: none. */
 static int shortest_length(const lh_spec *spec, const lh_dataset *set) {
     const lh_corpus *corpus = spec->corpus;
     int shortest = 0;
@@ -101,7 +101,7 @@ static int shortest_length(const lh_spec *spec, const lh_dataset *set) {
     return shortest;
 }
 
-/* The flag that gives inputs in place of examples, or NULL. */
+/* The flag that replaces examples by inputs, or NULL. */
 static const char *inputs_flag(const flags *f) {
     return f->input != NULL ? "--input" : f->texts.count > 0 ? "--text" : NULL;
 }
@@ -129,7 +129,7 @@ static lh_status check_inputs(const lh_spec *spec, const flags *f, lh_error *err
     return LH_OK;
 }
 
-/* Refuses --exact and --shuffle where they have no meaning. */
+/* Refuses --exact and --shuffle with requests that they do not apply to. */
 static lh_status check_means(const lh_spec *spec, const flags *f, const bool *wanted, lh_error *error) {
     bool kept = wanted[LH_TRACE_ATTENTION] || wanted[LH_TRACE_SCORES] || wanted[LH_TRACE_ACTIVATIONS];
     const char *inputs = inputs_flag(f);
@@ -195,9 +195,9 @@ static void show_progress(void *context, int n, int64_t done, int64_t count) {
                      done, count, n, lh_duration(seconds / share * (1 - share), left));
 }
 
-/* ---- how many count ---- */
+/* ---- passes with right answers ---- */
 
-/* Passes of all lengths that count. */
+/* The number of passes, over all lengths, that enter the means. */
 static int64_t counted(const lh_traces *traces) {
     int64_t sum = 0;
     for (int g = 0; g < traces->group_count; g++) sum += traces->groups[g].counted;

@@ -1,4 +1,4 @@
-/* Conditions of an evaluation on a CUDA device, each for all replicas that are expected to request it
+/* Evaluation of conditions on a CUDA device, each for all replicas that are expected to request it
  * (early_answers.c); the host adds sums in the order of the examples. */
 #include <stdatomic.h>
 #include <string.h>
@@ -11,7 +11,7 @@ typedef struct filling {
     const lh_condition *condition;
     lh_cuda_layout layout;
     int pieces;
-    atomic_int next, failed; /* failed: the first piece whose examples could not be made */
+    atomic_int next, failed; /* failed: index of the first piece whose examples could not be made */
     const lh_engine *engine;
 } filling;
 
@@ -73,7 +73,7 @@ static void add_up(const lh_spec *spec, const lh_shape *shape, const lh_cuda_ans
     }
 }
 
-/* Keeps the answers of the others in fleet->together. */
+/* Stores the answers of the other replicas in fleet->together. */
 static void keep_for_others(const lh_cuda_fleet *fleet, int replicas, const lh_condition *condition,
                             const lh_shape *shape) {
     const lh_cuda_forward *forward = &fleet->forward;

@@ -4,7 +4,7 @@
 
 #include "runtime/cuda/fleet/fleet_parts.h"
 
-static const size_t MOST_KEPT = (size_t)256 << 20; /* bytes of all engines */
+static const size_t MOST_KEPT = (size_t)256 << 20; /* most bytes of stored answers, over all engines */
 enum { IN_VAIN = 2 };
 
 /* The step of the parameters, which includes finished steps whose metrics were not returned yet. */

@@ -1,8 +1,8 @@
-/* Fleets: memory and state. Calls to the device are in calls.c, steps in launch.c, the batches of steps to come in
- * ring.c, evaluation in forward.c.
+/* Fleets: memory and state. Calls to the device are in calls.c, steps in launch.c, batches of future steps in ring.c,
+ * evaluation in forward.c.
  *
- * Everything is sized when a fleet is opened, for the longest training length and the largest grid that its replicas
- * can come to, and by reserve, for evaluation; a step allocates nothing.
+ * All memory is allocated when a fleet is opened, for the longest training length and the largest possible grid of its
+ * replicas, and by reserve, for evaluation; a step allocates nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 enum { ARRIVALS_BYTES = 128 /* bytes per team, so that teams do not share a cache line */ };
 
-/* --- room to step ----------------------------------------------------------------------------------------------- */
+/* --- memory of steps ---------------------------------------------------------------------------------------------- */
 
 static int most(int a, int b) { return a > b ? a : b; }
 
@@ -25,7 +25,7 @@ static lh_cuda_grid grid_of(const lh_cuda_fleet *fleet, int replicas) {
     return lh_cuda_grid_of(alone, replicas, fleet->variant->shards, fleet->device->train_blocks);
 }
 
-/* Sizes for every training length, and tables for them. */
+/* Computes sizes for every training length, and makes their tables. */
 static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
     const lh_spec *spec = fleet->spec;
     lh_cuda_room *room = &fleet->room;
@@ -53,7 +53,7 @@ static size_t shard_sums_bytes(const lh_cuda_fleet *fleet) {
     return lh_cuda_aligned((size_t)fleet->room.shards * sizeof(lh_cuda_sums));
 }
 
-/* Tables that the host writes or reads at every launch. */
+/* Allocates tables that the host writes or reads at every launch. */
 static lh_status open_tables(lh_cuda_fleet *fleet, lh_error *error) {
     lh_cuda_room *room = &fleet->room;
     const lh_cuda_device *device = fleet->device;
@@ -119,13 +119,13 @@ static void close_room(lh_cuda_fleet *fleet) {
     memset(room, 0, sizeof *room);
 }
 
-/* A vector of optimiser state on the device; NULL where the optimiser has fewer. */
+/* A vector of optimiser state on the device; NULL if the optimiser has fewer. */
 static void *state_at(const lh_cuda_engine *engine, int i) {
     if (i >= engine->fleet->spec->optimizer.states) return NULL;
     return (void *)(uintptr_t)lh_cuda_vector_at(engine, LH_CUDA_STATE + i);
 }
 
-/* Pointers of replica `index` of the active ones: its vectors, and the workspace of its place in a launch. */
+/* Pointers of active replica `index`: its vectors, and the workspace of its position in a launch. */
 static lh_cuda_replica replica_at(const lh_cuda_fleet *fleet, int index) {
     const lh_cuda_room *room = &fleet->room;
     const lh_cuda_engine *engine = fleet->active[index];
@@ -174,7 +174,7 @@ static int vectors_of(const lh_cuda_fleet *fleet) {
     return fleet->config.trains ? LH_CUDA_STATE + fleet->spec->optimizer.states : 1;
 }
 
-/* The vectors of a replica, with its initial parameters; host: room for one vector. */
+/* Allocates the vectors of a replica and writes its initial parameters; host: a buffer for one vector. */
 static lh_status open_vectors(lh_cuda_engine *engine, void *host, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
     size_t vector = lh_cuda_vector(fleet);

@@ -128,14 +128,14 @@ typedef struct lh_cuda_fleet {
     lh_cuda_engine **active; /* active engines; the index is the replica's column */
     int active_count;
     lh_cuda_grid grid; /* grid of the active replicas, valid if arranged */
-    bool arranged;     /* grid and the device's table of replicas match `active` */
+    bool arranged;     /* grid and the device's array of replicas match `active` */
     CUstream stream;
     CUdeviceptr tables;
-    int tables_longest[LH_MAX_STREAMS]; /* sequences that tables serve */
+    int tables_longest[LH_MAX_STREAMS]; /* longest sequences for which tables are made */
     lh_cuda_room room;
     lh_cuda_ring ring;
     lh_cuda_forward forward;
-    lh_cuda_engine **together; /* [count] engines that a pass evaluates, the requesting one */
+    lh_cuda_engine **together; /* [count] engines that a pass evaluates, the requesting one first */
     size_t early_bytes;        /* bytes of stored answers of all engines */
     lh_cuda_library *library;  /* wide models only, else NULL */
     lh_cuda_launch *launches;  /* [most_launches] launches of a step or evaluation */
@@ -158,7 +158,7 @@ lh_status lh_cuda_enter(lh_cuda_fleet *fleet, lh_error *error);
 lh_status lh_cuda_copy_in(lh_cuda_fleet *fleet, CUdeviceptr to, const void *from, size_t bytes, lh_error *error);
 lh_status lh_cuda_copy_out(lh_cuda_fleet *fleet, void *to, CUdeviceptr from, size_t bytes, lh_error *error);
 
-/* Zero device memory, and allocate zeroed device memory, in the order of the stream. */
+/* Set device memory to zero, and allocate zeroed device memory, in the order of the stream. */
 lh_status lh_cuda_clear(lh_cuda_fleet *fleet, CUdeviceptr memory, size_t bytes, lh_error *error);
 lh_status lh_cuda_allocate_clear(lh_cuda_fleet *fleet, size_t bytes, const char *what, CUdeviceptr *memory,
                                  lh_error *error);

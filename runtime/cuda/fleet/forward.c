@@ -7,9 +7,9 @@
 #include "runtime/cuda/fleet/fleet_parts.h"
 #include "runtime/cuda/device_memory.h"
 
-static const size_t MOST_SHARED = (size_t)256 << 20; /* bytes of the tables of replicas that are evaluated together */
+static const size_t MOST_SHARED = (size_t)256 << 20; /* most bytes of tables of replicas that are evaluated together */
 
-/* Memory that a set of lengths needs. */
+/* Memory needs of a set of lengths. */
 typedef struct needs {
     size_t batch, workspaces, shared, logits, classes; /* bytes */
     size_t words;                                      /* lh_batch_words */
@@ -20,11 +20,11 @@ static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
 static int more(int a, int b) { return a > b ? a : b; }
 
-/* Groups of sequences that go through the layers together, and the blocks that take them in turn. */
+/* Groups of sequences that pass through the layers together, and the blocks that process them in turn. */
 typedef struct cut {
     int group;
-    int at_once, team; /* replicas of one launch, and blocks of each */
-    size_t workspace;  /* bytes of one; a block has one, a wide model one for all */
+    int at_once, team; /* replicas of one launch; blocks of each replica */
+    size_t workspace;  /* bytes of one workspace; each block has one, a wide model has one in total */
 } cut;
 
 /* The number of groups of `group` sequences; also the sequences per group for `group` groups. */
@@ -44,7 +44,7 @@ static cut cut_of(const lh_cuda_fleet *fleet, const lh_shape *shape, int replica
                  lh_cuda_aligned(fleet->program->workspace_bytes(&part, LH_MODE_EVALUATE))};
 }
 
-/* Bytes of a launch's workspaces, whatever replicas it evaluates. */
+/* Bytes of a launch's workspaces, for any replicas. */
 static size_t workspaces_of(const lh_cuda_fleet *fleet, const lh_shape *shape) {
     size_t most = 0;
     for (int replicas = 1; replicas <= fleet->count; replicas++) {
@@ -98,7 +98,7 @@ static size_t step_bytes(const lh_cuda_fleet *fleet) {
     return parameters_at(fleet) + (size_t)fleet->count * sizeof(CUdeviceptr);
 }
 
-/* Replicas that one pass may evaluate. */
+/* The number of replicas that one pass may evaluate. */
 static int most_together(const lh_cuda_fleet *fleet, const needs *most) {
     size_t fit = most->shared > 0 ? MOST_SHARED / most->shared : (size_t)fleet->count;
     if (fleet->library != NULL || fit < 1) return 1;
@@ -193,7 +193,7 @@ static lh_status send_batch(const lh_cuda_fleet *fleet, int replicas, const lh_s
     return check(fleet, result, "cuMemcpyHtoDAsync", error);
 }
 
-/* The groups of a wide model, one after the other. */
+/* Starts the groups of a wide model, one after another. */
 static lh_status start_groups(const lh_cuda_engine *engine, const lh_shape *shape, const cut *c,
                               lh_cuda_evaluate *evaluate, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
@@ -318,7 +318,7 @@ lh_status lh_cuda_run(lh_cuda_engine *engine, int replicas, const lh_shape *shap
     if (status == LH_OK) status = launch(engine, shape, replicas, wanted, error);
     if (status == LH_OK) status = fetch_answers(fleet, shape, replicas, wanted, error);
     bool stopped = status == LH_STOPPED;
-    if (stopped) status = wait(fleet, error); /* the host's memory is in use until then */
+    if (stopped) status = wait(fleet, error); /* the pass uses the host's memory until then */
     if (stopped && status == LH_OK) return LH_STOPPED;
     return lh_cuda_lose(fleet, status, error);
 }
@@ -334,9 +334,9 @@ void lh_cuda_take_classes(const int *classes, const lh_shape *shape, uint16_t *t
     for (size_t i = 0; i < (size_t)shape->sequences * (size_t)shape->labels; i++) to[i] = (uint16_t)classes[i];
 }
 
-/* --- sequences of one's own -------------------------------------------------------------------------------------- */
+/* --- sequences of a user ------------------------------------------------------------------------------------------ */
 
-/* The query's sequences in host_batch. */
+/* Writes the query's sequences to host_batch. */
 static void put_queries(lh_cuda_fleet *fleet, const lh_query *query, const lh_shape *shape, const lh_draw *draw) {
     lh_cuda_layout layout = lh_cuda_layout_of(fleet, shape);
     lh_batch *batch = &fleet->forward.lanes.lane[0].batch;
@@ -348,7 +348,7 @@ static void put_queries(lh_cuda_fleet *fleet, const lh_query *query, const lh_sh
     lh_cuda_forward_draws(fleet, &layout, shape, draw, query->positions, query->distances);
 }
 
-/* Sends the query's sequences through the model. */
+/* Runs the query's sequences through the model. */
 static lh_status run_query(lh_cuda_engine *engine, const lh_query *query, const lh_shape *shape, lh_cuda_output wanted,
                            lh_error *error) {
     lh_draw draw = query->draw;

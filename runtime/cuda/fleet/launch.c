@@ -1,5 +1,5 @@
-/* Steps of a fleet: one launch makes a number of steps of every replica that still trains; of a wide model it is as
- * many launches as the steps have phases and products, put into the stream together.
+/* Steps of a fleet: one launch makes a number of steps of every replica in training; for a wide model these are as many
+ * launches as the steps have phases and products, enqueued in the stream together.
  *
  * A training loop that reads parameters and metrics between steps must see those of its own step. So a launch makes the
  * least number of steps that any engine requested, and starts only after every engine has returned all steps of the
@@ -13,27 +13,27 @@
 #include "engine/diagnose.h"
 #include "runtime/cuda/fleet/fleet_parts.h"
 
-static const double LAUNCH_SECONDS = 0.2; /* about, at most */
+static const double LAUNCH_SECONDS = 0.2; /* approximate duration of a launch, at most */
 
-/* Most launches of wide models in the stream at once, about the number at which a driver blocks its caller; the caller
+/* Most launches of wide models in the stream at once, about the number at which a driver blocks its caller, which
  * makes batches meanwhile. */
 enum { MOST_LAUNCHES = 1024 };
 
 /* --- failures --------------------------------------------------------------------------------------------------- */
 
-/* Records that the step after the finished ones has failed, whose `failed` and `why` are set, and removes the engine
- * from training. */
+/* Records the failure of the step after the finished ones, and removes the engine from training; its `failed` and
+ * `why` must be set. */
 static void fail_engine(lh_cuda_engine *engine, lh_status status) {
     engine->failure = status;
     lh_cuda_leave(engine);
 }
 
-/* Adds to the message what parameters and gradient held when the step had failed. */
+/* Adds facts of parameters and gradient at the failed step to the message. */
 static lh_status diagnose(lh_cuda_engine *engine, bool updated, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
     size_t bytes = lh_cuda_vector(fleet);
     char *parameters = lh_engine_memory(2 * bytes, "a copy of the parameters", NULL), *gradient;
-    if (parameters == NULL) return LH_OK; /* the message stays as it is */
+    if (parameters == NULL) return LH_OK; /* the message is not extended */
     gradient = parameters + bytes;
     lh_status status = lh_cuda_copy_out(fleet, parameters, lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS), bytes, error);
     if (status == LH_OK && !updated)
@@ -45,7 +45,8 @@ static lh_status diagnose(lh_cuda_engine *engine, bool updated, lh_error *error)
     return status;
 }
 
-/* The first column whose batch at the next step could not be had; -1: all have theirs, for at least *count steps. */
+/* Finds the first column whose batch of the next step could not be made; -1: all have batches, for at least *count
+ * steps. */
 static int find_refused(const lh_cuda_fleet *fleet, int *count) {
     const lh_cuda_ring *ring = &fleet->ring;
     for (int column = 0; column < ring->columns; column++)
@@ -63,8 +64,8 @@ static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *
     return lh_cuda_check(fleet->driver, result, call, error);
 }
 
-/* Batches of *count steps on the device, or of fewer where later ones are missing. Replicas without a batch fail and
- * leave; when all have, *count is 0. */
+/* Provides batches of *count steps on the device, or of fewer if later ones are missing. Replicas without a batch
+ * fail and leave; if all do, *count is 0. */
 static lh_status prepare(lh_cuda_fleet *fleet, int *count, lh_error *error) {
     for (;;) {
         lh_status status = lh_cuda_arrange(fleet, error);
@@ -81,7 +82,7 @@ static lh_status prepare(lh_cuda_fleet *fleet, int *count, lh_error *error) {
     }
 }
 
-/* Arguments for the active replicas from `first` on that run side by side, and `count` steps of each. */
+/* Arguments for the active replicas from `first` on that run side by side, each for `count` steps. */
 static lh_cuda_train describe(const lh_cuda_fleet *fleet, int first, int count) {
     const lh_cuda_room *room = &fleet->room;
     size_t before = (size_t)first * (size_t)count;
@@ -99,7 +100,7 @@ static lh_cuda_train describe(const lh_cuda_fleet *fleet, int first, int count) 
     };
 }
 
-/* Starts the `index`th of a replica's `count` steps of a wide model. */
+/* Starts step `index` of a wide model's replica, out of `count` steps. */
 static lh_status start_wide_step(lh_cuda_fleet *fleet, int replica, int count, int index, lh_error *error) {
     const lh_cuda_engine *engine = fleet->active[replica];
     const lh_cuda_step *step = &fleet->room.host_steps[replica * count + index];
@@ -124,14 +125,14 @@ static lh_status start_wide_step(lh_cuda_fleet *fleet, int replica, int count, i
     return status == LH_OK ? lh_cuda_run_phases(fleet, &pass, error) : status;
 }
 
-/* All steps of a wide model's replica, one behind the other. */
+/* Starts all steps of a wide model's replica, one after another. */
 static lh_status start_wide_steps(lh_cuda_fleet *fleet, int replica, int count, lh_error *error) {
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < count; i++) status = start_wide_step(fleet, replica, count, i, error);
     return status;
 }
 
-/* Replicas first, first + 1, ... of the active ones, side by side. */
+/* Starts the active replicas first, first + 1, ..., side by side. */
 static lh_status launch_round(lh_cuda_fleet *fleet, int first, int count, lh_error *error) {
     const lh_cuda_room *room = &fleet->room;
     const lh_cuda_driver *driver = fleet->driver;
@@ -170,7 +171,7 @@ static lh_status start(lh_cuda_fleet *fleet, int count, lh_error *error) {
     return status;
 }
 
-/* --- what it came to -------------------------------------------------------------------------------------------- */
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 static lh_step_metrics metrics_of(const lh_cuda_fleet *fleet, const lh_cuda_prepared *prepared,
                                   const lh_cuda_result *result) {
@@ -201,7 +202,7 @@ static lh_status make_again(lh_cuda_fleet *fleet, int column, int count, int ind
     return start_wide_step(fleet, column, count, index, error);
 }
 
-/* The metrics of a replica's steps, up to one that failed. */
+/* Takes the metrics of a replica's steps, up to one that failed. */
 static lh_status take_results(lh_cuda_engine *engine, const lh_cuda_result *results, int column, int count,
                               lh_error *error) {
     const lh_cuda_ring *ring = &engine->fleet->ring;
@@ -240,12 +241,12 @@ static lh_status take_all(lh_cuda_fleet *fleet, int count, double seconds, lh_er
     return LH_OK;
 }
 
-/* --- together --------------------------------------------------------------------------------------------------- */
+/* --- all engines together ----------------------------------------------------------------------------------------- */
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-/* The number of steps of the next launch, limited by time and memory. Steps of different lengths take different times:
- * with a watchdog the slowest step so far counts, and launches at most double. */
+/* The number of steps of the next launch, limited by time and memory. Steps of different lengths take different
+ * times: with a watchdog the slowest step so far determines the number, and launches at most double. */
 static int steps_at_once(const lh_cuda_fleet *fleet) {
     int room = fleet->ring.capacity / 2;
     if (fleet->library != NULL)
@@ -256,7 +257,7 @@ static int steps_at_once(const lh_cuda_fleet *fleet) {
     return count > 1 ? count : 1;
 }
 
-/* Batches of the launch after this one are made while this one runs. */
+/* Starts a launch and makes the batches of the next one while it runs. */
 static lh_status launch(lh_cuda_fleet *fleet, lh_error *error) {
     int count = steps_at_once(fleet);
     double begun = lh_clock();

@@ -1,5 +1,5 @@
-/* Steps and evaluations of wide models: phases of their kernels and the library's products, one launch after the other
- * on the fleet's stream. */
+/* Steps and evaluations of wide models: phases of their kernels and the library's products, one launch after another
+ * in the fleet's stream. */
 #include <stdio.h>
 
 #include "longhand/cuda_place.h"
@@ -9,7 +9,7 @@ static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *
     return lh_cuda_check(fleet->driver, result, call, error);
 }
 
-/* A digest (FNV-1a) of the algorithms by which a step of each training length makes its products. */
+/* Computes a digest (FNV-1a) of the algorithms for the products of a step at each training length. */
 static lh_status digest_algorithms(lh_cuda_fleet *fleet, uint32_t *digest, lh_error *error) {
     const lh_spec *spec = fleet->spec;
     const lh_cuda_engine *any = &fleet->engines[0];
@@ -51,7 +51,7 @@ lh_status lh_cuda_phases_open(lh_cuda_fleet *fleet, lh_error *error) {
     return status;
 }
 
-/* Both are where the blocks of a grid meet: only there do all of them have to be resident at once. */
+/* Whether the blocks of a grid synchronise in a phase, so that all must be resident at once. */
 static bool meets(int phase) { return phase == LH_CUDA_BEGIN || phase == LH_CUDA_END; }
 
 static lh_status run_phase(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, const lh_cuda_launch *launch,

@@ -11,9 +11,9 @@
 #include "runtime/cuda/fleet/fleet_parts.h"
 #include "runtime/cuda/device_memory.h"
 
-static const size_t RING_BYTES = 64 << 20; /* at most, where that is two steps */
+static const size_t RING_BYTES = 64 << 20; /* most bytes of a ring, unless two steps need more */
 
-/* The place of so many bytes behind those that are used. */
+/* Reserves bytes after the used ones and returns their offset. */
 static size_t take(size_t *used, size_t bytes) {
     size_t at = *used;
     *used += (bytes + 15) / 16 * 16;
@@ -65,7 +65,7 @@ void lh_cuda_lanes_close(lh_cuda_lanes *lanes) {
     memset(lanes, 0, sizeof *lanes);
 }
 
-/* Rows of `each` words behind `before` rows of them. */
+/* Writes rows of `each` words after `before` such rows. */
 static void put_words(char *memory, size_t before, size_t rows, size_t each, const uint16_t *words) {
     memcpy(memory + before * each * sizeof *words, words, rows * each * sizeof *words);
 }
@@ -171,7 +171,7 @@ lh_cuda_prepared *lh_cuda_ring_at(const lh_cuda_ring *ring, int64_t slot, int co
 
 void lh_cuda_ring_clear(lh_cuda_fleet *fleet) {
     lh_cuda_ring *ring = &fleet->ring;
-    if (ring->stream != NULL) fleet->driver->cuStreamSynchronize(ring->stream); /* its memory is written again */
+    if (ring->stream != NULL) fleet->driver->cuStreamSynchronize(ring->stream); /* the copies read its memory */
     ring->end = ring->first;
     ring->columns = fleet->active_count;
 }
@@ -204,7 +204,7 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
     prepared->step.correct2 = 1 / (1 - lh_power(fleet->program->beta2, step + 1));
 }
 
-/* With a number of distinct examples a batch begins where the one before ended. */
+/* Makes examples; with a number of distinct examples a batch begins where the previous one ended. */
 static lh_status make_examples(const lh_cuda_fleet *fleet, const lh_cuda_prepared *prepared, lh_batch *batch,
                                lh_error *error) {
     const lh_cuda_step *step = &prepared->step;
@@ -260,7 +260,7 @@ static void fill_work(void *argument, int index, int count) {
         fill_piece(fleet, &fleet->ring.lanes.lane[index], job->first + item / columns, item % columns);
 }
 
-/* Copies slots that lie side by side. */
+/* Copies adjacent slots to the device. */
 static lh_status copy_slots(const lh_cuda_fleet *fleet, int64_t slot, int count, lh_error *error) {
     const lh_cuda_ring *ring = &fleet->ring;
     size_t row = (size_t)ring->columns * ring->piece, at = (size_t)(slot % ring->capacity) * row;

@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "data/lengths.h"
 
-enum { LARGEST_FILE = 1 << 20, DIGEST = 16 }; /* bytes for validation; digits */
+enum { LARGEST_FILE = 1 << 20, DIGEST = 16 }; /* most bytes of a validation file; digits of its digest */
 
 /* The state of a collection. The task sees only the first member. */
 typedef struct collecting {
@@ -55,7 +55,7 @@ static lh_status add(lh_collection *c, lh_set set, const lh_example *example, co
     return LH_OK;
 }
 
-/* Checks a test example, which may be longer than those of training, as far as the encoding allows. */
+/* Checks the length of a test example, which may exceed the training lengths up to the limit of the encoding. */
 static lh_status check_tested(const lh_spec *spec, const lh_item *item, lh_error *error) {
     lh_shape shape = {.sequences = 1};
     if (spec->format->shape == NULL) return too_long(spec, item->input_length, item->output_length, error);
@@ -108,7 +108,7 @@ static void progress(lh_collection *c, double share) {
     if (request != NULL && request->progress != NULL) request->progress(request->context, share);
 }
 
-/* Checks a file that a task's examples, and so the plan, depend on. */
+/* Checks a file on which a task's examples, and so the plan, depend. */
 static lh_status check_planned(const lh_spec *spec, const char *path, const char *digest, lh_error *error) {
     const char *planned = spec->data->validation_digest;
     if (spec->data->validation == NULL)
@@ -122,7 +122,7 @@ static lh_status check_planned(const lh_spec *spec, const char *path, const char
                    path, DIGEST, digest, planned);
 }
 
-/* The file that is given for validation, whole. */
+/* Reads the whole validation file. */
 static lh_status read_validation(const lh_spec *spec, const char *path, char **text, char digest[LH_SHA256_TEXT],
                                  lh_error *error) {
     size_t bytes;

@@ -12,7 +12,7 @@
 
 enum { MOST_EXAMPLES = INT32_MAX };
 
-/* One line, and where messages say that it stands. */
+/* One line and its position for messages. */
 typedef struct line {
     const lh_spec *spec;
     const lh_alphabet *input, *output;
@@ -20,7 +20,7 @@ typedef struct line {
     long long number; /* from 1 */
     const char *text;
     size_t bytes;
-    bool ends; /* with a newline */
+    bool ends; /* the line ends with a newline */
     lh_error *error;
 } line;
 
@@ -52,7 +52,7 @@ static lh_status check_keys(const line *l, json_t *object) {
     return LH_OK;
 }
 
-/* Reads an example's value on each axis; an axis that it leaves out has no value. */
+/* Reads an example's value on each axis; a missing axis gives LH_NO_VALUE. */
 static lh_status take_values(const line *l, const json_t *object, int32_t *values) {
     const lh_task *task = l->spec->task;
     for (int a = 0; a < task->axes; a++) {
@@ -66,7 +66,7 @@ static lh_status take_values(const line *l, const json_t *object, int32_t *value
     return LH_OK;
 }
 
-/* Finds the value of a key, which must be a list that is not empty. */
+/* Finds the list at a key, which must not be empty. */
 static lh_status find_list(const line *l, const json_t *object, const char *key, json_t **list) {
     const char *what = strcmp(key, "mask") == 0 ? "0 and 1" : "tokens";
     *list = json_object_get(object, key);
@@ -139,7 +139,7 @@ lh_status lh_reading_add(lh_reading *r, int input, int output, int words, int ax
     return LH_OK;
 }
 
-/* Adds an example of a line, which the message then names. */
+/* Adds the example of a line, whose number is part of messages. */
 static lh_status add_example(const line *l, lh_reading *r, size_t inputs, size_t outputs, lh_place *place) {
     lh_error problem;
     lh_status status =

@@ -1,6 +1,6 @@
-/* See epoch.h. The order is drawn at site (data, place order) with the epoch in the step's place: within shape n with
- * example n, of the batches with LH_SHARED. What a task tests in other frames has shapes of its own, which training
- * does not count: items are numbered by the shapes that their set has. */
+/* See epoch.h. The order is drawn at site (data, place order) with the epoch as step: within shape n with example n,
+ * for batches with LH_SHARED. Tests in other frames have shapes of their own, which training does not count: items
+ * are numbered by the shapes of their set. */
 #include "data/datasets/epoch.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static lh_rng order_rng(lh_key key, uint32_t number, uint32_t which) {
     return lh_rng_at(key, number, which, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_ORDER));
 }
 
-/* Fisher-Yates from the end, as in Knuth's Algorithm P (The Art of Computer Programming, 3.4.2). */
+/* Shuffles by Fisher and Yates from the end, as in Knuth's Algorithm P (The Art of Computer Programming, 3.4.2). */
 void lh_shuffle(lh_rng rng, uint32_t *pick, int64_t count) {
     for (int64_t i = 0; i < count; i++) pick[i] = (uint32_t)i;
     for (int64_t i = count - 1; i > 0; i--) {

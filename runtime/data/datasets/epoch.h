@@ -30,7 +30,7 @@ typedef struct lh_epoch {
 /* The number of batches per epoch: every shape is divided into batches of at most `batch` examples. */
 int64_t lh_epoch_batches(const lh_corpus *corpus, int batch);
 
-/* LH_ERR_ENVIRONMENT: out of memory. */
+/* Allocates an epoch, without an order. LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_epoch_open(lh_epoch *epoch, const lh_corpus *corpus, int batch, lh_error *error);
 void lh_epoch_close(lh_epoch *epoch);
 

@@ -25,7 +25,7 @@ typedef struct gathering {
     const lh_by *by;
     candidate *found;
     int64_t count;
-    bool any_value;          /* some example has a value on some axis */
+    bool any_value;          /* an example has a value on a requested axis */
     int32_t lowest, highest; /* values on the first axis */
 } gathering;
 
@@ -56,7 +56,8 @@ static int32_t value_of(const gathering *g, const lh_dataset *set, int n, int64_
     return set->values[place * g->task->axes + axis];
 }
 
-/* Reads the values of an example; returns whether it is requested. An example without a value on an axis is. */
+/* Reads the values of an example; returns whether it is requested. An example without a value on an axis is
+ * requested. */
 static bool is_wanted(gathering *g, const lh_dataset *set, int n, int64_t place, int32_t value[LH_MOST_AXES]) {
     bool wanted = true;
     for (int i = 0; i < g->by->count; i++) {
@@ -71,7 +72,7 @@ static bool is_wanted(gathering *g, const lh_dataset *set, int n, int64_t place,
     return wanted;
 }
 
-/* Whether an evaluation by these axes takes an example: not one that was made for another axis. */
+/* Whether an evaluation by these axes takes an example: one that was not made for another axis. */
 static bool takes_part(const gathering *g, const lh_dataset *set, int64_t place) {
     const int32_t *value = set->values + place * g->task->axes;
     unsigned own = set->apart;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An example by the hashes of its input and of the whole, in the order of hashes. */
+/* An example with the hashes of its input and of the whole; examples are sorted by hashes. */
 typedef struct hashed {
     uint64_t input, whole;
     uint32_t place, line;

@@ -50,7 +50,7 @@ lh_status lh_pick_places(const lh_dataset *set, const lh_pick *choice, uint32_t 
     return LH_OK;
 }
 
-/* Sorts chosen places so that a choice of `ahead` of them comes first; both parts are in ascending order. */
+/* Sorts chosen places so that the `ahead` preferred ones come first; both parts are in ascending order. */
 static lh_status put_ahead(const lh_dataset *set, const lh_pick *choice, uint32_t *place, int64_t count,
                            lh_error *error) {
     if (choice->ahead == 0 || count <= choice->ahead) return LH_OK;
@@ -61,7 +61,7 @@ static lh_status put_ahead(const lh_dataset *set, const lh_pick *choice, uint32_
     return LH_OK;
 }
 
-/* Moves the chosen examples to the front of the group's part of place and pick, and the others behind them. */
+/* Moves the chosen examples to the front of the group's part of place and pick, and the others after them. */
 static lh_status choose_of_group(const lh_corpus *corpus, const lh_pick *choice, const lh_groups *groups,
                                  lh_group *group, lh_error *error) {
     const lh_dataset *set = lh_corpus_set(corpus, group->set);

@@ -12,14 +12,14 @@
 
 lh_task_sample lh_task_compute_sqrt;
 
-/* The method taught at school: every two bits of x give one of the root. After step i the remainder x - root^2 of the
- * bits so far has i + 2 bits, the highest in `high`, the others beside the root's bits in the same cells. */
+/* Long-hand square root: every two bits of x give one bit of the root. After step i the remainder x - root^2 of the
+ * bits so far has i + 2 bits, the highest in `high`, the others in the same cells as the root's bits. */
 enum { ROOT = 1, REMAINDER = 2 };
 
 static unsigned root_of(uint16_t cell) { return cell & ROOT; }
 static unsigned remainder_of(uint16_t cell) { return cell / REMAINDER; }
 
-/* remainder = 4 remainder + pair; returns what is above the cells 0 .. i. */
+/* remainder = 4 remainder + pair; returns the bits above cells 0 .. i. */
 static unsigned append(uint16_t *cells, int i, unsigned high, unsigned pair) {
     cells[i] = 0;
     unsigned above = i > 0 ? 2 * high + remainder_of(cells[0]) : pair / 2;
@@ -31,7 +31,7 @@ static unsigned append(uint16_t *cells, int i, unsigned high, unsigned pair) {
     return above;
 }
 
-/* Whether remainder >= 4 root + 1. Bit j + 1 of the root stands against cell j, and the 1 against the last cell. */
+/* Whether remainder >= 4 root + 1. Bit j + 1 of the root is compared with cell j, and the 1 with the last cell. */
 static int reaches(const uint16_t *cells, int i, unsigned high) {
     if (high != root_of(cells[0])) return high > root_of(cells[0]);
     for (int j = 0; j < i; j++)
@@ -39,9 +39,9 @@ static int reaches(const uint16_t *cells, int i, unsigned high) {
     return remainder_of(cells[i]) == 1;
 }
 
-/* remainder -= 4 root + 1, root += 1; returns what is above the cells. */
+/* remainder -= 4 root + 1, root += 1; returns the bits above the cells. */
 static unsigned subtract(uint16_t *cells, int i, unsigned high) {
-    unsigned taken = 1; /* the 1, then what is borrowed */
+    unsigned taken = 1; /* the 1, then the borrow */
     for (int j = i; j >= 0; j--) {
         unsigned less = taken + (j < i ? root_of(cells[j + 1]) : 0), bit = remainder_of(cells[j]);
         cells[j] = (uint16_t)(root_of(cells[j]) + REMAINDER * ((bit + less) & 1));
@@ -53,7 +53,7 @@ static unsigned subtract(uint16_t *cells, int i, unsigned high) {
 }
 
 static void square_root(const uint16_t *x, int n, uint16_t *cells) {
-    int length = (n + 1) / 2, first = n % 2; /* an odd n begins with half a pair */
+    int length = (n + 1) / 2, first = n % 2; /* for an odd n the first pair is half a pair */
     unsigned high = 0;
     for (int i = 0; i < length; i++) {
         int at = 2 * i - first;
@@ -63,7 +63,7 @@ static void square_root(const uint16_t *x, int n, uint16_t *cells) {
     for (int i = 0; i < length; i++) cells[i] &= ROOT;
 }
 
-/* The number is not 0. */
+/* The number is at least 1. */
 void lh_task_compute_sqrt(lh_rng *rng, int n, lh_example *example) {
     fill_positive(rng, n, example->input);
     square_root(example->input, n, example->target);

@@ -11,7 +11,7 @@
 
 lh_task_sample lh_task_even_pairs;
 
-/* Every unequal pair is a change of value, so their number is odd exactly when the two ends differ. */
+/* Every unequal pair is a change of value, so their number is odd if and only if the two ends differ. */
 void lh_task_even_pairs(lh_rng *rng, int n, lh_example *example) {
     fill_bits(rng, n, example->input);
     example->target[0] = example->input[0] ^ example->input[n - 1];

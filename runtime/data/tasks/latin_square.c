@@ -21,8 +21,8 @@
 lh_task_collect lh_task_latin_square;
 
 enum { PUZZLES, STRICT };                 /* options */
-enum { TRAINING, VALIDATION, SPLIT };     /* what is drawn */
-enum { BASES = 12, PATIENCE = 30000000 }; /* own validation puzzles of each number of vectors; draws in vain */
+enum { TRAINING, VALIDATION, SPLIT };     /* purposes of random numbers */
+enum { BASES = 12, PATIENCE = 30000000 }; /* validation puzzles for each number of vectors; most rejected draws */
 enum { DRAWS_AT_ONCE = 1 << 16 };
 
 typedef struct items {
@@ -35,7 +35,7 @@ typedef struct making {
     lh_collection *c;
     uint64_t squares[LATIN_SQUARES];
     items validation, drawn;
-    int found[LATIN_VECTORS]; /* of drawn */
+    int found[LATIN_VECTORS]; /* numbers of drawn puzzles */
 } making;
 
 static lh_rng stream(const making *m, int what) {
@@ -62,7 +62,7 @@ static bool put(items *all, const latin_puzzle *p, bool strict) {
     return true;
 }
 
-/* A validation set of our own, as the published one is made: by number of vectors, every puzzle followed by its copies. */
+/* Draws a validation set in the way of the published one: by number of vectors, every puzzle followed by its copies. */
 static void draw_validation(making *m) {
     lh_rng rng = stream(m, VALIDATION);
     for (int vectors = 1; vectors <= LATIN_VECTORS; vectors++)
@@ -84,7 +84,8 @@ static lh_status too_few(const making *m, lh_error *error) {
         m->found[0], m->found[1], m->found[2], m->validation.count, m->c->options[PUZZLES]);
 }
 
-/* Puzzles until there are enough of each number of vectors, none of them twice or near one for validation. */
+/* Draws puzzles until there are enough for each number of vectors, without duplicates and without puzzles similar to
+ * a validation puzzle. */
 static lh_status draw_puzzles(making *m, lh_error *error) {
     lh_rng rng = stream(m, TRAINING);
     int wanted = m->c->options[PUZZLES];
@@ -115,8 +116,7 @@ static lh_status add(const making *m, lh_set set, const items *all, int i, int n
     return m->c->add(m->c, set, &example, axes, error);
 }
 
-/* Puts a tenth of each number of vectors into the test set, drawn without replacement: one of those left, as many times
- * as it takes. */
+/* Puts a tenth of the puzzles of each number of vectors into the test set, drawn without replacement. */
 static lh_status add_split(const making *m, lh_error *error) {
     lh_rng rng = stream(m, SPLIT);
     int left[LATIN_VECTORS], test[LATIN_VECTORS];

@@ -1,6 +1,6 @@
-/* Puzzles from a file: comma-separated values under a line of names, of which one is grid_rowmajor or puzzles: 16 cells
- * by rows, `.` or 0 blank, 1 to 4, `?` or 5 the cell to solve. answer or solutions, vectors and condition
- * (Binary, Ternary, Quaternary and what may follow) are compared with what the puzzle says.
+/* Puzzles from a file: comma-separated values after a header line, in which one column is grid_rowmajor or puzzles: 16
+ * cells by rows, `.` or 0 blank, 1 to 4, `?` or 5 the cell to solve. The columns answer or solutions, vectors and
+ * condition (Binary, Ternary, Quaternary and possible suffixes) are compared with values computed from the puzzle.
  */
 #ifndef LONGHAND_TASK_LATIN_VALIDATION_H
 #define LONGHAND_TASK_LATIN_VALIDATION_H

@@ -14,7 +14,7 @@ lh_task_sample lh_task_missing_duplicate_string;
 
 enum { HOLE = 2, FILLER = 3 };
 
-/* With an odd n a filler follows; n = 1 is always the input 1 with the target 1. */
+/* An odd n has a filler at the end; n = 1 is always the input 1 with the target 1. */
 void lh_task_missing_duplicate_string(lh_rng *rng, int n, lh_example *example) {
     uint16_t *input = example->input;
     int m = n / 2;

@@ -13,8 +13,8 @@ lh_task_sample lh_task_solve_equation;
 
 enum { UNKNOWN = 9, EQUALS = 10 };
 
-/* The hidden digit is not chosen uniformly: it is the first one from a uniform place on, so those after much else are
- * hidden more often. Below three tokens there is no room for an equation: zeros, and the answer 0. */
+/* The hidden digit is not chosen uniformly: it is the first digit from a uniform position on, so digits after many
+ * other tokens are hidden more often. Below three tokens there is no equation: the input is zeros, and the answer 0. */
 void lh_task_solve_equation(lh_rng *rng, int n, lh_example *example) {
     uint16_t *input = example->input;
     if (n < 3) {

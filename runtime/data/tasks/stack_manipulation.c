@@ -24,8 +24,8 @@ static void reverse(uint16_t *tokens, int count) {
     }
 }
 
-/* The stack comes first, lowest bit first, 1 to n - 1 bits of it, then actions. A pop from the empty stack does
- * nothing. n = 1 has no action. */
+/* The stack comes first, lowest bit first, 1 to n - 1 bits, then actions. A pop from the empty stack does nothing. n
+ * = 1 has no action. */
 void lh_task_stack_manipulation(lh_rng *rng, int n, lh_example *example) {
     uint16_t *input = example->input, *stack = example->target;
     int height = n == 1 ? 1 : 1 + (int)lh_rng_below(rng, (uint32_t)(n - 1));
