@@ -29,14 +29,15 @@ end
 -- Adds an analysis of traced runs. fewest: the least number of task lengths; nil: the analysis has no --lengths.
 local function add_analysis(analyze, name, summary, fewest)
   local command = analyze:command(name):summary(summary)
-  command:argument("runs", "folder of a run, or a checkpoint in one; several are shown one below the other")
+  command:argument("runs", "folder of a run, or a checkpoint in it; results of several runs are shown one below the "
+    .. "other")
     :argname("RUN"):args("+")
   options.add(command, fewest and { { "--lengths A,B", "task lengths", default = "40,150", convert = lengths(fewest) } }
     or {})
   options.add(command, {
-    { "--seed S", "of the examples and position draws", default = "1", convert = positive },
+    { "--seed S", "seed of the examples and sampled positions", default = "1", convert = positive },
     options.trainer("the runs'"),
-    { "--out DIR", ("where to; default: %s in the folder of the first run"):format(name) },
+    { "--out DIR", ("output folder; default: %s in the folder of the first run"):format(name) },
   })
   return command
 end
@@ -55,11 +56,12 @@ local function percent(text)
 end
 
 local function add_decoding(analyze)
-  options.add(add_analysis(analyze, "decoding", "attention of every head while an input of your own is answered"), {
-    { "--text SYMBOLS", "the input, such as 078114514+0241919810; may stand there several times", count = "+" },
-    { "--frame N", "places of its numbers, 0: no padding; default: those of the task", convert = count },
-    { "--spec SPEC", "the spec that the runs were made from; default: run.json's" },
-    { "--layers A,B", "numbers of layers, from 0; default: all",
+  options.add(add_analysis(analyze, "decoding", "attention of every head while the model answers a given input"), {
+    { "--text SYMBOLS", "the input, such as 078114514+0241919810; repeat the option for several inputs", count = "+" },
+    { "--frame N", "number of places to which its numbers are padded; 0: no padding; default: as in the task",
+      convert = count },
+    { "--spec SPEC", "the spec of the runs; default: the spec in run.json" },
+    { "--layers A,B", "indices of layers, from 0; default: all layers",
       convert = converters.list("--layers", "numbers of layers from 0 on, such as 0,5", count) },
   })
 end
@@ -73,52 +75,57 @@ local function add_study_analysis(analyze, name, summary, split, splits)
   command:argument("runs", "a folder of runs"):argname("RUNS")
   options.add(command, {
     { "--study STUDY", "as in report" }, { "--scale NAME", "as in report" },
-    { "--split", "which evaluation counts; that of test is the score of reports", choices = splits or SETS,
+    { "--split", "split of the evaluation to analyze; test: the evaluation that reports show as the "
+      .. "score", choices = splits or SETS,
       default = split },
-    { "--out DIR", ("where to; default: %s, or %s-STUDY, in RUNS"):format(name, name) },
+    { "--out DIR", ("output folder; default: %s, or %s-STUDY, in RUNS"):format(name, name) },
   })
   return command
 end
 
 local function add_comparison(analyze)
-  options.add(add_study_analysis(analyze, "compare", "tests between the cells of a study, or of any runs, over their "
-    .. "seeds", "test", SPLITS), {
-    { "--axis NAME", "the study's axis along which cells are compared; default: the last with several values" },
-    { "--reference VALUE", "a value of the axis: compare with it alone" },
-    { "--metric", "what is compared; default: the metric of the study's scores, exact_match where models answer token "
-      .. "by token", choices = measures.NAMES },
-    { "--above PERCENT", "a seed generalises above this score of the metric; default: the study's criterion",
+  options.add(add_study_analysis(analyze, "compare", "statistical tests between the cells of a study, or of any runs, "
+    .. "over their seeds", "test", SPLITS), {
+    { "--axis NAME", "the study's axis along which cells are compared; default: the last axis with several values" },
+    { "--reference VALUE", "a value of the axis; all other values are compared with this value alone" },
+    { "--metric", "the metric to compare; default: the metric of the study's scores, or exact_match if models answer "
+      .. "token by token", choices = measures.NAMES },
+    { "--above PERCENT", "score of the metric above which a seed counts as generalising; default: the study's "
+      .. "criterion",
       convert = percent },
-    { "--margin POINTS", "means less than so many points of percent (nats of a loss) apart count as equivalent; "
-      .. "without it nothing does", convert = points },
-    { "--resamples N", "of the bootstrap, and of a permutation test of too many splits", default = "10000",
+    { "--margin POINTS", "means that differ by less than this number of percentage points (for a loss: nats) count as "
+      .. "equivalent; without --margin none do", convert = points },
+    { "--resamples N", "number of resamples of the bootstrap, and of a permutation test with too many splits to "
+      .. "list", default = "10000",
       convert = positive },
-    { "--seed S", "of these", default = "1", convert = positive },
+    { "--seed S", "seed of the resamples", default = "1", convert = positive },
   })
 end
 
 local function add_similarity(analyze)
-  options.add(add_study_analysis(analyze, "similarity", "how alike the attention of all models is, cell by cell",
+  options.add(add_study_analysis(analyze, "similarity", "similarity of the attention of all models, cell by cell",
     "validation"), {
     { "--length N", "task length of the examples", default = "16", convert = positive },
-    { "--examples K", "the first K of the length; of finite data, of the split, as many as it has", default = "108",
+    { "--examples K", "number of examples: the first K of the length; of a finite set, the first K of the split, or "
+      .. "all if it has fewer", default = "108",
       convert = positive },
-    { "--seed S", "of the examples and position draws", default = "1", convert = positive },
-    { "--reference CELL", "a cell: what similarity to it has to do with accuracy" },
-    { "--trained-only", "leave out step 0" },
+    { "--seed S", "seed of the examples and sampled positions", default = "1", convert = positive },
+    { "--reference CELL", "a cell; also reports the relation between similarity to this cell and accuracy" },
+    { "--trained-only", "leave out checkpoints of step 0" },
   })
 end
 
 local function add_human(analyze)
-  options.add(add_study_analysis(analyze, "human", "accuracy by puzzle, models against people", "validation"), {
-    { "--human FILE", "CSV with a row for each puzzle" },
-    { "--column NAME", "its column with the share of people; default: the last" },
-    { "--trials FILE", "CSV of participants' trials: subject, LST_id, accuracy" },
+  options.add(add_study_analysis(analyze, "human", "accuracy of models and humans for each puzzle", "validation"), {
+    { "--human FILE", "CSV file with a row for each puzzle" },
+    { "--column NAME", "column of --human with the share of people who answered correctly; default: the last column" },
+    { "--trials FILE", "CSV file of participants' trials, with the columns subject, LST_id, accuracy" },
     { "--without IDS", "puzzles to leave out, such as 99,100,101",
       convert = converters.list("--without", "ids of puzzles from 0 on, such as 99,100,101", count) },
-    { "--copies N", "puzzles of a base, side by side", default = "3", convert = positive },
-    { "--resamples N", "of bases, and of halves of the participants", default = "2000", convert = positive },
-    { "--seed S", "of these", default = "1", convert = positive },
+    { "--copies N", "number of consecutive puzzles that belong to one base", default = "3", convert = positive },
+    { "--resamples N", "number of resamples of bases, and of splits of the participants into "
+      .. "halves", default = "2000", convert = positive },
+    { "--seed S", "seed of the resamples", default = "1", convert = positive },
   })
 end
 
@@ -133,11 +140,12 @@ local function grid(text)
 end
 
 local function add_tables(analyze)
-  options.add(add_study_analysis(analyze, "tables", "position tables: their distance from a fixed one, and how alike "
-    .. "they are", "validation"), {
-    { "--grid RxC", "what the positions are the cells of, by rows; the first R times C of a table count",
+  options.add(add_study_analysis(analyze, "tables", "position tables: their distance from a fixed table, and their "
+    .. "similarity", "validation"), {
+    { "--grid RxC", "grid whose cells, row by row, are the positions; the first R times C rows of a table are used",
       default = "4x4", convert = grid },
-    { "--reference", "the sinusoid of a cell's column and row, or that of its number", choices = { "grid", "line" },
+    { "--reference", "the fixed table: grid: sinusoids of a cell's column and row; line: sinusoids of its "
+      .. "number", choices = { "grid", "line" },
       default = "grid" },
   })
 end
@@ -152,29 +160,30 @@ end
 
 local function add_noise(analyze)
   options.add(add_study_analysis(analyze, "noise", "accuracy under noise on the embeddings", "validation"), {
-    { "--noise A,B", "its standard deviations", default = "0,0.25,0.5,0.75,1,1.25,1.5,1.75,2,2.25,2.5,2.75,3",
+    { "--noise A,B", "standard deviations of the noise", default = "0,0.25,0.5,0.75,1,1.25,1.5,1.75,2,2.25,2.5,2.75,3",
       convert = converters.list("--noise", "ascending standard deviations from 0 on, such as 0,0.5,1", deviation) },
-    { "--relative", "they are times the root mean square of each token's embedding" },
-    { "--axis NAME", "a curve for each of its values; default: the first with several" },
+    { "--relative", "multiply the standard deviations by the root mean square of each token's embedding" },
+    { "--axis NAME", "axis of the study; each of its values has a curve; default: the first axis with several values" },
     { "--length N", "task length of the examples", default = "16", convert = positive },
-    { "--examples K", "of the length; of finite data, of the split, as many as it has", default = "500",
+    { "--examples K", "number of examples of the length; of a finite set, the first K of the split, or all if it has "
+      .. "fewer", default = "500",
       convert = positive },
-    { "--draws D", "of the noise", default = "10", convert = positive },
-    { "--seed S", "of examples and noise", default = "1", convert = positive },
+    { "--draws D", "number of samples of the noise", default = "10", convert = positive },
+    { "--seed S", "seed of the examples and the noise", default = "1", convert = positive },
   })
 end
 
 function M.add(parser)
-  local analyze = parser:command("analyze"):summary("look into trained models: pca, attention, decoding, "
-    .. "similarity, tables, human, noise, compare"):command_target("what")
+  local analyze = parser:command("analyze"):summary("analyze trained models: pca, attention, decoding, similarity, "
+    .. "tables, human, noise, compare"):command_target("what")
   options.add(add_analysis(analyze, "pca", "principal components of activations, fitted on the first length", 2), {
-    { "--sequences N", "of each length", default = "30", convert = positive },
-    { "--part", "which tokens: the input's or those at the outputs", choices = { "input", "output" },
+    { "--sequences N", "number of sequences of each length", default = "30", convert = positive },
+    { "--part", "tokens to show: those of the input, or those at the outputs", choices = { "input", "output" },
       default = "input" },
   })
   options.add(add_analysis(analyze, "attention", "attention of one sequence, the maximum over a layer's heads", 1), {
-    { "--sequence I", "which one", default = "1", convert = positive },
-    { "--crop N", "the first N queries and keys alone", convert = positive },
+    { "--sequence I", "number of the sequence, from 1", default = "1", convert = positive },
+    { "--crop N", "show only the first N queries and keys", convert = positive },
   })
   add_decoding(analyze)
   add_comparison(analyze)

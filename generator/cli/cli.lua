@@ -21,16 +21,17 @@ local M = {}
 
 local positive = converters.positive
 
-local SPEC = "a spec file, the id of one in spec/runs, or STUDY:CELL, a cell of a study"
+local SPEC = "a spec file, the name of a spec in spec/runs, or STUDY:CELL for a cell of a study"
 local FOLDERS = { RUN = true, RUNS = true, DIR = true }
 local EPILOG = [[
-A first look:
+First commands:
    ./longhand demo                                trains two models here and plots their accuracy
-   ./longhand list runs                           what is there to build
-   ./longhand plan bucket_sort_sinusoid           every number derived from a spec
+   ./longhand list runs                           the specs that come with Longhand
+   ./longhand plan bucket_sort_sinusoid           all numbers that follow from a spec
    ./longhand train bucket_sort_sinusoid -- --steps 1000
 
-Exit codes: 0 done, 1 the input is wrong, 2 usage, 3 stale, 4 environment, 75 stopped by a signal (run it again).]]
+Exit codes: 0 success, 1 wrong input or a failed run, 2 wrong usage, 3 generated/ is not up to date, 4 a missing tool,
+GPU or disk space, 75 stopped by a signal (the same command continues).]]
 
 local function spec_verb(parser, name, summary)
   local command = parser:command(name):summary(summary)
@@ -52,15 +53,15 @@ local function target(text)
 end
 
 local function target_of(default)
-  return { "--target TARGET", "what for: cpu, or cpu,cuda" .. default, convert = target }
+  return { "--target TARGET", "processors: cpu, or cpu,cuda" .. default, convert = target }
 end
 
 local function add_cuda(command, default)
   options.add(command, {
     lists.merged(target_of(""), { default = "cpu" }),
-    { "--arch LIST", "GPU architectures: a list such as sm_80,sm_90a, native (the GPUs of this machine), all (what the "
-      .. "toolkit knows); default: " .. default, convert = converters.architectures },
-    { "--jit", "carry the text of the device code, for the compiler of the machine that runs it" },
+    { "--arch LIST", "GPU architectures: a list such as sm_80,sm_90a; native: those of this machine; all: those that "
+      .. "the toolkit supports; default: " .. default, convert = converters.architectures },
+    { "--jit", "include the source of the device code, so that the machine that runs it can compile it" },
     { "--cuda-root DIR", "the CUDA toolkit's folder; default: LONGHAND_CUDA_ROOT, or the usual places" },
   })
 end
@@ -68,108 +69,114 @@ end
 local function add_looking_verbs(parser)
   local check = spec_verb(parser, "check", "validate a spec")
   check:mutex(check:flag("--print", "show the resolved spec, with the origin of each value"),
-    check:flag("--json", "id and digest, or all errors, as JSON"))
-  local plan = spec_verb(parser, "plan", "print every derived number: shapes, parameters, operations, choices")
-  plan:mutex(plan:flag("--json", "as JSON"),
-    plan:flag("--graph", "the network as a picture, drawn by graphviz; as text where that is not there"),
-    plan:flag("--mask", "which keys queries see, of every attention at the longest lengths of training, up to 400 "
-      .. "tokens, as a picture"))
-  options.add(plan, { { "--out FILE", "where a picture goes; default: <id>.svg here" } })
+    check:flag("--json", "print id and digest, or all errors, as JSON"))
+  local plan = spec_verb(parser, "plan", "print all numbers that follow from a spec: shapes, parameters, operations, "
+    .. "choices")
+  plan:mutex(plan:flag("--json", "print the plan as JSON"),
+    plan:flag("--graph", "draw the network with graphviz; without graphviz, print it as text"),
+    plan:flag("--mask", "draw the keys that queries see in every attention, at the longest training lengths, up to 400 "
+      .. "tokens"))
+  options.add(plan, { { "--out FILE", "file of the picture; default: <id>.svg in the current folder" } })
 end
 
 local function add_making_verbs(parser)
-  options.add(spec_verb(parser, "gen", "write the sources"), {
-    target_of("; default: cpu,cuda where there is device code for the network"),
-    { "--out DIR", "where to; default: generated/<id> for a run of the showcase, else build/generated/<id>" },
+  options.add(spec_verb(parser, "gen", "generate the C sources of a spec"), {
+    target_of("; default: cpu,cuda if the network has device code"),
+    { "--out DIR", "output folder; default: generated/<id> for specs of the showcase, otherwise build/generated/<id>" },
   })
-  local build = spec_verb(parser, "build", "write and compile: DIR/trainer")
-  add_cuda(build, "one of each class")
+  local build = spec_verb(parser, "build", "generate and compile a trainer, DIR/trainer")
+  add_cuda(build, "one of each class (docs/cuda.md)")
   options.add(build, {
-    { "--out DIR", "where to; default: build/trainers/<id>-<digest>" },
-    { "--levels LIST", "instruction-set levels: all, best (the widest this machine runs), or a list such as "
+    { "--out DIR", "output folder; default: build/trainers/<id>-<digest>" },
+    { "--levels LIST", "instruction-set levels: all, best (the highest that this machine supports), or a list such as "
       .. "x86-64-v3,x86-64-v4", default = "all" },
     { "--static", "link without shared libraries: one file for any Linux of this architecture, with the same bits" },
   })
-  local train = spec_verb(parser, "train", "build when stale, then train")
-  add_cuda(train, "native, without a GPU one of each class")
+  local train = spec_verb(parser, "train", "build the trainer if it is not up to date, then train")
+  add_cuda(train, "native, or without a GPU one of each class (docs/cuda.md)")
   train:usage("Usage: longhand train SPEC [--set FIELD=VALUE] [--target cpu,cuda ...] [-- flags of the trainer]")
   train:epilog("Flags of the trainer follow --, for example: -- --steps 1000 --seed 2 --out runs --resume")
 end
 
 local function add_tune(parser)
-  local tune = spec_verb(parser, "tune", "search for what is fastest on this machine and changes no bit")
-  tune:description("Builds the trainer with other tiles, prefetches and blocks of evaluation, measures them in turn, "
-    .. "and remembers what is faster: builds on this machine take it from then on. Then it tries what would change "
-    .. "bits, and proposes it.")
+  local tune = spec_verb(parser, "tune", "find the fastest settings on this machine that change no bit")
+  tune:description("Builds the trainer with different tiles, prefetch distances and evaluation blocks, measures them "
+    .. "in turn, and stores the fastest settings, which later builds on this machine use. Then it also measures "
+    .. "settings that change bits; it only proposes these.")
   options.add(tune, {
-    { "--seconds N", "how long, about", default = "600", convert = positive },
-    { "--lengths A,B,...", "task lengths to measure at; default: the middle and the last of the training lengths",
+    { "--seconds N", "approximate duration", default = "600", convert = positive },
+    { "--lengths A,B,...", "task lengths to measure; default: the middle and the last of the training lengths",
       convert = converters.lengths },
-    { "--level LEVEL", "instruction-set level; best: the widest this machine runs", default = "best" },
-    { "--threads N", "of a trainer", default = "1", convert = positive },
+    { "--level LEVEL", "instruction-set level; best: the highest that this machine supports", default = "best" },
+    { "--threads N", "threads of a trainer", default = "1", convert = positive },
   })
 end
 
 local function add_other_verbs(parser)
-  local list = parser:command("list"):summary("what there is")
+  local list = parser:command("list"):summary("list the built-in runs, tasks, encodings, models, studies, sites or "
+    .. "targets")
   list:argument("what"):choices({ "runs", "tasks", "encodings", "models", "studies", "sites", "targets" })
-  local fields = parser:command("fields"):summary("fields of a spec: type, range, default")
-  fields:argument("path", "a section, or a field with what is below it; default: the fields that most specs need")
+  local fields = parser:command("fields"):summary("show the fields of a spec: type, range, default")
+  fields:argument("path", "a section or a field, with all fields below it; default: the fields that most specs need")
     :args("?")
-  fields:mutex(fields:flag("--all", "every field"),
-    fields:flag("--json", "every field as JSON, and what a formula may use"))
-  parser:command("completion"):summary("a script by which bash or zsh completes the words of this command")
+  fields:mutex(fields:flag("--all", "show all fields"),
+    fields:flag("--json", "print all fields as JSON, and the symbols and functions of formulas"))
+  parser:command("completion"):summary("print a script with which bash or zsh completes longhand's commands and flags")
     :argument("shell"):choices({ "bash", "zsh" })
 end
 
 -- Adds the verbs for people who work on Longhand itself.
 local function add_dev(parser)
-  local dev = parser:command("dev"):summary("for work on Longhand itself: where, stale, manual"):command_target("what")
-  local where = dev:command("where"):summary("map a generated line to its template")
+  local dev = parser:command("dev"):summary("tools for work on Longhand itself: where, stale, manual")
+    :command_target("what")
+  local where = dev:command("where"):summary("print the template line of a generated line")
   where:argument("place", "a line of a generated file"):argname("FILE:LINE")
-  options.add(where, { { "--spec SPEC", "the spec it was made from; default: the one its banner names" },
+  options.add(where, { { "--spec SPEC", "the spec of the generated file; default: the spec that its banner names" },
     options.SET })
-  dev:command("stale"):summary("compare generated/ with what would be written; exit 3 when it differs")
-  dev:command("manual"):summary("the manual page, for man -l")
+  dev:command("stale"):summary("compare generated/ with newly generated files; exit 3 if they differ")
+  dev:command("manual"):summary("print the manual page, for man -l")
 end
 
 local function add_report(parser)
-  local report = parser:command("report"):summary("tables and curves of runs; or what differs between two runs")
-  report:description("Tables and curves of runs, with a paper's numbers if the study names them; with two run "
-    .. "folders, what differs between them.")
+  local report = parser:command("report"):summary("make tables and curves of runs, or compare two runs")
+  report:description("Makes tables and curves of runs, with a paper's numbers if the study names them; prints the "
+    .. "differences between two runs if you give two run folders.")
   report:argument("runs", "a folder of runs, or the folder of a run"):argname("RUNS")
-  report:argument("other", "the folder of another run, to compare the first with"):argname("RUN"):args("?")
+  report:argument("other", "the folder of a second run, to compare with the first"):argname("RUN"):args("?")
   options.add(report, {
-    { "--study STUDY", "a file of spec/studies or a path; default: what was swept into RUNS, or all runs there" },
-    { "--scale NAME", "of the study; default: the one it was swept at" },
-    { "--metric", "what scores are of; default: the study's, or exact_match where a model answers token by token, "
-      .. "accuracy otherwise; of two runs, the only curves shown", choices = measures.NAMES },
-    { "--max", "tables of the best of all seeds and learning rates, too, where a study lists none" },
-    { "--out DIR", "where to; default: report, or report-STUDY, in RUNS; of two runs, nothing is written without it" },
-    { "--no-cache", "read all runs again, and draw all figures, although nothing has changed" },
+    { "--study STUDY", "the name of a study in spec/studies, or a path; default: the study that was swept into RUNS, "
+      .. "or all runs there" },
+    { "--scale NAME", "scale of the study; default: the scale of its sweep" },
+    { "--metric", "the metric of scores; default: the study's metric, or exact_match if a model answers token by "
+      .. "token, otherwise accuracy; for two runs, the metric of the only curves shown", choices = measures.NAMES },
+    { "--max", "also make tables of the best of all seeds and learning rates, if the study lists no such table" },
+    { "--out DIR", "output folder; default: report, or report-STUDY, in RUNS; for two runs, no files are written "
+      .. "without --out" },
+    { "--no-cache", "read all runs and draw all figures again, even if nothing has changed" },
   })
 end
 
 local function add_export(parser)
-  local export = parser:command("export"):summary("trained models and runs for other tools: pytorch, csv, tensorboard")
+  local export = parser:command("export"):summary("export trained models and runs for other tools: pytorch, csv, "
+    .. "tensorboard")
     :command_target("what")
-  local pytorch = export:command("pytorch"):summary("a Python file that rebuilds the model, its checkpoint, and logits "
-    .. "to compare with")
-  pytorch:argument("run", "folder of a run, or a checkpoint in one"):argname("RUN")
-  options.add(pytorch, { { "--spec SPEC", "the spec that it was made from; default: run.json's" },
-    options.trainer("the run's"), { "--out DIR", "where to; default: pytorch in the folder of the run" } })
-  local csv = export:command("csv"):summary("runs and their evaluations as one flat table each: runs.csv, "
+  local pytorch = export:command("pytorch"):summary("write a Python file that rebuilds the model, its checkpoint, and "
+    .. "logits to compare with")
+  pytorch:argument("run", "folder of a run, or a checkpoint in it"):argname("RUN")
+  options.add(pytorch, { { "--spec SPEC", "the spec of the run; default: the spec in run.json" },
+    options.trainer("the run's"), { "--out DIR", "output folder; default: pytorch in the folder of the run" } })
+  local csv = export:command("csv"):summary("write runs and their evaluations as one flat table each: runs.csv, "
     .. "evaluations.csv")
   options.add(csv, {
-    { "--study STUDY", "whose axes are columns: a file of spec/studies or a path; default: what was swept into RUNS, "
-      .. "or task and encoding" },
-    { "--scale NAME", "of the study; default: the one it was swept at" },
+    { "--study STUDY", "the study whose axes are columns: its name in spec/studies, or a path; default: the study that "
+      .. "was swept into RUNS, or else task and encoding" },
+    { "--scale NAME", "scale of the study; default: the scale of its sweep" },
   })
-  local tensorboard = export:command("tensorboard"):summary("metrics and evaluations of runs as event files, by "
-    .. "Python's tensorboardX or torch and tensorboard")
+  local tensorboard = export:command("tensorboard"):summary("write metrics and evaluations of runs as event files, "
+    .. "with Python's tensorboardX, or torch and tensorboard")
   for _, command in ipairs({ csv, tensorboard }) do
     command:argument("runs", "a folder of runs"):argname("RUNS")
-    options.add(command, { { "--out DIR", ("where to; default: %s in RUNS"):format(command._name) } })
+    options.add(command, { { "--out DIR", ("output folder; default: %s in RUNS"):format(command._name) } })
   end
 end
 
@@ -191,14 +198,16 @@ end
 local function make_parser()
   local parser = argparse("longhand", "Writes, for one experiment, the transformer trainer that a specialist would "
     .. "write by hand for it.", EPILOG)
-  parser:usage("Usage: longhand COMMAND ...   (longhand COMMAND --help says more)")
+  parser:usage("Usage: longhand COMMAND ...   (details: longhand COMMAND --help)")
   parser:help_max_width(120):help_description_margin(22):command_target("verb"):require_command(false)
   parser:flag("--version", "print the version")
-  options.add(parser:command("demo"):summary("the main job end to end on this machine: generate, compile, train, plot"),
-    { { "--steps N", "training steps of each run; default: the spec's, fewer on a slow machine", convert = positive } })
-  local test = parser:command("test"):summary("run the whole test suite, or with --quick two minutes of it")
-  test:mutex(test:flag("--quick", "in two minutes: lint, stale, Lua, unit tests, a trainer"),
-    test:flag("--long", "the slow layers too"))
+  options.add(parser:command("demo"):summary("generate, compile, train and plot two small models on this machine"),
+    { { "--steps N", "training steps of each run; default: the number in the spec, or fewer on a slow "
+      .. "machine", convert = positive } })
+  local test = parser:command("test"):summary("run the whole test suite, or with --quick a selection that takes two "
+    .. "minutes")
+  test:mutex(test:flag("--quick", "run only lint, stale, most Lua tests, unit tests and one trainer, in two minutes"),
+    test:flag("--long", "also run the slow tests"))
   add_looking_verbs(parser)
   add_making_verbs(parser)
   add_tune(parser)
@@ -243,7 +252,7 @@ local function meant_elsewhere(name, names, verb, root)
   if flag then
     return ("Flags of the trainer follow --: longhand train SPEC -- %s"):format(flag)
   elseif meant.fields[1] and names["--set"] then
-    return ("A field of the spec says this: --set %s=..."):format(meant.fields[1])
+    return ("A field of the spec sets this: --set %s=..."):format(meant.fields[1])
   end
 end
 
@@ -286,14 +295,14 @@ local function conflict(result)
   elseif verb == "report" and result.other and (result.study or result.scale or result.max) then
     return "--study, --scale and --max are for a folder of runs: leave them out to compare two runs"
   elseif (verb == "report" or verb == "analyze" or verb == "export") and result.scale and not result.study then
-    return "--scale is that of a study: add --study"
+    return "--scale names a scale of a study: add --study"
   elseif result.what == "human" and not (result.human or result.trials) then
-    return "analyze human: add --human FILE or --trials FILE, what people got right"
+    return "analyze human: add --human FILE or --trials FILE, with the answers of human participants"
   elseif verb == "fields" and result.path and (result.json or result.all) then
     return "fields PATH shows every field below it, as text: leave out PATH, or --all and --json"
   elseif cuda and result.static then
-    return "--static --target cpu,cuda: a static trainer can load no library, and GPUs are reached through that of "
-      .. "their driver; leave out one of the two"
+    return "--static --target cpu,cuda: a static trainer cannot load the library of the GPU's driver; leave out one of "
+      .. "the two"
   end
 end
 

@@ -36,9 +36,9 @@ local function add_verb(lines, verb, path)
 end
 
 local ENVIRONMENT = {
-  { "LONGHAND_BUILD", "where the runtime and trainers are built; else build in the checkout where that can be written, "
-    .. "else a folder in the user's cache" },
-  { "LONGHAND_CACHE", "what is kept between runs; else longhand in XDG_CACHE_HOME or ~/.cache" },
+  { "LONGHAND_BUILD", "folder in which the runtime and trainers are built; default: build in the checkout if that can "
+    .. "be written, otherwise a folder in the user's cache" },
+  { "LONGHAND_CACHE", "folder of files that later calls use again; default: longhand in XDG_CACHE_HOME or ~/.cache" },
   { "LONGHAND_ISA", "instruction-set level of trainers: x86-64, x86-64-v3 or x86-64-v4" },
   { "LONGHAND_CUDA_ROOT", "the CUDA toolkit's folder" },
   { "CC, CXX", "compilers" },
@@ -48,8 +48,8 @@ function M.page(outline, version)
   local lines = { (".TH LONGHAND 1 \"\" \"Longhand %s\""):format(plain(version)), ".SH NAME",
     "longhand \\- specialised transformer trainers for positional encodings and length generalisation", ".SH SYNOPSIS",
     plain(outline.usage), ".SH DESCRIPTION", plain(outline.text), ".PP",
-    "A spec (task, encoding, model, training, evaluation) becomes C and CUDA, and these a trainer for that experiment "
-    .. "alone.", ".SH OPTIONS" }
+    "From a spec (task, encoding, model, training, evaluation), Longhand generates C and CUDA, and compiles them into "
+    .. "a trainer for this experiment alone.", ".SH OPTIONS" }
   add_options(lines, outline.options)
   lines[#lines + 1] = ".SH COMMANDS"
   for _, verb in ipairs(outline.verbs) do
@@ -59,8 +59,9 @@ function M.page(outline, version)
   for _, entry in ipairs(ENVIRONMENT) do
     add_item(lines, ("\\fB%s\\fR"):format(entry[1]), entry[2])
   end
-  lists.append(lines, { ".SH EXIT STATUS", "0 done, 1 the input is wrong, 2 usage, 3 stale, 4 environment, 75 stopped "
-    .. "by a signal (run it again).", ".SH SEE ALSO", "The folder docs of the installation." })
+  lists.append(lines, { ".SH EXIT STATUS", "0 success, 1 wrong input or a failed run, 2 wrong usage, 3 generated/ is "
+    .. "not up to date, 4 a missing tool, GPU or disk space, 75 stopped by a signal (the same command continues).",
+    ".SH SEE ALSO", "The folder docs of the installation." })
   return table.concat(lines, "\n") .. "\n"
 end
 

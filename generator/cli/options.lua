@@ -21,7 +21,7 @@ end
 
 -- The row of the trainer that reads runs. of: a possessive, the owner of the trainer.
 function M.trainer(of)
-  return { "--trainer FILE", of .. " trainer; default: the one in build/trainers, built again where it is missing" }
+  return { "--trainer FILE", of .. " trainer; default: the one in build/trainers, built again if it is missing" }
 end
 
 M.SET = { "--set FIELD=VALUE", "override a field of the spec, for example --set train.steps=1000", count = "*",

@@ -17,16 +17,16 @@ local OF_TRAINING = { "jobs", "hours", "device", "arch", "jit", "cuda_root" }
 
 -- Adds the words that name a study and choose cells of it. where: the place where a grid from flags is saved.
 local function add_study(command, where)
-  command:argument("study", "a study file, or the name of one in spec/studies or in DIR; STUDY:CELL,CELL for some of "
-    .. "its cells; with --axis a spec"):target("words"):args("1+")
+  command:argument("study", "a study file, or the name of a study in spec/studies or in DIR; STUDY:CELL,CELL for some "
+    .. "of its cells; with --axis a spec"):target("words"):args("1+")
   options.add(command, {
     { "--axis FIELD=VALUES", "STUDY is a spec, and the study a grid over it: a field and its values, such as "
-      .. "encoding=alibi,rope, model.layers=1:4 (both ends included), train.lengths={1,20},{1,40}; once for each axis. "
-      .. ("It is left in %s as a study file"):format(where), count = "*", args = 1, target = "axes" },
+      .. "encoding=alibi,rope, model.layers=1:4 (both ends included), train.lengths={1,20},{1,40}; repeat it per axis. "
+      .. ("The grid is saved in %s as a study file"):format(where), count = "*", args = 1, target = "axes" },
     { "--seeds A:B", "with --axis: one run for each seed, A to B, both included; default: 0" },
-    { "--learning-rate X,Y", "with --axis: one run for each rate; default: the spec's", target = "rates" },
-    { "--only AXIS=VALUE", "only cells with this value, or one of VALUE,VALUE; with several axes, those that fit all "
-      .. "of them", count = "*", args = 1 },
+    { "--learning-rate X,Y", "with --axis: one run for each rate; default: the spec's rate", target = "rates" },
+    { "--only AXIS=VALUE", "only cells with this value, or with one of VALUE,VALUE; with several axes, only cells that "
+      .. "match all of them", count = "*", args = 1 },
     { "--scale NAME", "one of the study's scales, such as small" },
   })
 end
@@ -34,51 +34,53 @@ end
 local AS_IN = "with --device cuda: as in "
 
 function M.add(parser)
-  local sweep = parser:command("sweep"):summary("do what is missing of a study: build, train and evaluate its runs")
-  sweep:description("Builds the trainers of a study's cells and trains what is not yet done, as many runs side by side "
-    .. "as there are processors; with --slurm, as tasks of a cluster. Whatever stops it, the same command goes on. "
-    .. "Before STUDY: status, what is done, runs and waits; watch, the same as it changes, from the files in a folder "
-    .. "that others may work in; of what was submitted to Slurm: resubmit, what is not done and in no queue; cancel.")
+  local sweep = parser:command("sweep"):summary("build, train and evaluate all runs of a study that are not finished")
+  sweep:description("Builds the trainers of a study's cells and trains all runs that are not finished, as many side by "
+    .. "side as there are processors; with --slurm, as tasks of a cluster. After any interruption, the same command "
+    .. "continues. Words before STUDY: status lists finished, running and waiting runs; watch repeats this list while "
+    .. "it changes, from files that other processes may write. For tasks of Slurm: resubmit submits the runs that are "
+    .. "neither finished nor in a queue; cancel cancels the tasks.")
   sweep:usage("Usage: longhand sweep [status|watch|resubmit|cancel] STUDY [--scale NAME] [--set FIELD=VALUE] "
     .. "[--out DIR]\n                      [--only AXIS=VALUE] [--jobs N] [--hours N] [--device cuda] [--slurm SITE] "
     .. "[--dry-run]\n       longhand sweep SPEC --axis FIELD=VALUES ... [--seeds A:B] [--learning-rate X,Y] ...")
   add_study(sweep, "DIR")
   options.add(sweep, {
-    { "--jobs N", "cells at a time; default: as many as keep all processors busy", convert = converters.positive },
-    { "--hours N", "begin no run after N hours; runs in training continue to their end",
+    { "--jobs N", "number of cells at a time; default: as many as keep all processors busy",
+      convert = converters.positive },
+    { "--hours N", "start no run after N hours; runs in training continue to their end",
       convert = converters.span },
-    { "--out DIR", "where the runs live", default = "runs" },
-    { "--device DEVICE", "what computes: cpu, cuda or cuda:N; default: cpu", convert = converters.device },
+    { "--out DIR", "folder of the runs", default = "runs" },
+    { "--device DEVICE", "device that computes: cpu, cuda or cuda:N; default: cpu", convert = converters.device },
     { "--arch LIST", AS_IN .. "train", convert = converters.architectures },
     { "--jit", AS_IN .. "train" },
     { "--cuda-root DIR", AS_IN .. "train" },
-    { "--slurm SITE", "submit to this cluster: a site file, or the name of one in spec/sites (docs/cluster.md)" },
-    { "--dry-run", "train nothing, and say how many hours it would take here, as measured with the trainers that are "
-      .. "there (one is built where none is); with --slurm, print the script of the job" },
-    { "--seconds N", "with watch: between two looks; default: 5", convert = converters.span },
-    { "--once", "with watch: one look, and no more" },
+    { "--slurm SITE", "submit to this cluster: a site file, or the name of a site in spec/sites (docs/cluster.md)" },
+    { "--dry-run", "train nothing; estimate the hours on this machine, measured with trainers that are already built "
+      .. "(if there are none, one is built); with --slurm, print the script of the job" },
+    { "--seconds N", "with watch: seconds between two updates; default: 5", convert = converters.span },
+    { "--once", "with watch: show the list once and exit" },
     options.SET,
   })
 end
 
 function M.add_bundle(parser)
-  local summary = "a study as one archive for a machine that has nothing but a shell"
+  local summary = "pack a study into one archive for a machine that has nothing but a shell"
   local bundle = parser:command("bundle"):summary(summary)
-  bundle:description("Builds static trainers of a study's cells and packs them, with what they read, into an archive "
-    .. "whose run.sh trains and evaluates all runs; what comes home is reported as if it were swept here "
-    .. "(docs/cluster.md).")
+  bundle:description("Builds static trainers of a study's cells and packs them, with the files that they read, into an "
+    .. "archive whose run.sh trains and evaluates all runs. After you copy the runs back, reports treat them as if "
+    .. "they were swept here (docs/cluster.md).")
   bundle:usage("Usage: longhand bundle STUDY [--scale NAME] [--set FIELD=VALUE] [--only AXIS=VALUE] [--levels LIST]\n"
     .. "                       [--device cuda [--arch LIST]] [--runs DIR] [--out FILE]\n"
     .. "       longhand bundle SPEC --axis FIELD=VALUES ... [--seeds A:B] [--learning-rate X,Y] ...")
   add_study(bundle, "the bundle's folder of runs")
   options.add(bundle, {
     { "--levels LIST", "instruction-set levels: as in build", default = "all" },
-    { "--device DEVICE", "what computes there; for cuda the trainers are not static: they need a glibc, and NVIDIA's "
-      .. "driver", choices = { "cpu", "cuda" }, default = "cpu" },
+    { "--device DEVICE", "device that computes on the other machine; trainers for cuda are not static: they need glibc "
+      .. "and NVIDIA's driver", choices = { "cpu", "cuda" }, default = "cpu" },
     { "--arch LIST", AS_IN .. "build", convert = converters.architectures },
     { "--cuda-root DIR", AS_IN .. "build" },
-    { "--runs DIR", "the folder of runs here that the bundle's come home to", target = "out", default = "runs" },
-    { "--out FILE", "the archive; default: STUDY.tar.gz here", target = "archive" },
+    { "--runs DIR", "local folder of runs, to which you copy the bundle's runs", target = "out", default = "runs" },
+    { "--out FILE", "the archive; default: STUDY.tar.gz in the current folder", target = "archive" },
     options.SET,
   })
 end

@@ -148,8 +148,8 @@ function TestParse.test_mistakes_have_suggestions()
     ["train a -- --out="] = "--out: the value is empty",
     ["train a --lr 5"] = "Flags of the trainer follow --: longhand train SPEC -- --learning-rate",
     ["check a --seed 5"] = "Flags of the trainer follow --: longhand train SPEC -- --seed",
-    ["train a --batch_size 5"] = "A field of the spec says this: --set train.batch=...",
-    ["gen a --n-layers 5"] = "A field of the spec says this: --set model.layers=...",
+    ["train a --batch_size 5"] = "A field of the spec sets this: --set train.batch=...",
+    ["gen a --n-layers 5"] = "A field of the spec sets this: --set model.layers=...",
     ["train a --output-dir x"] = "Flags of the trainer follow --: longhand train SPEC -- --out",
     ["build a --output-dir x"] = "Did you mean '--out'?",
     ["train a --steps 5"] = "Flags of the trainer follow --: longhand train SPEC -- --steps",
@@ -193,8 +193,8 @@ function TestParse.test_mistakes_have_suggestions()
     ["analyze compare a --split dev"] = "must be one of 'test', 'in_distribution', 'between', 'beyond', 'train', ",
     ["analyze compare a --metric exact"] = "must be one of 'exact_match', 'accuracy', 'accuracy_teacher_forced', ",
     ["analyze compare a --above 0.9"] = "0.9: not a number of percent above 1, below 100; percent, not a share",
-    ["analyze compare a --scale small"] = "--scale is that of a study: add --study",
-    ["export csv a --scale small"] = "--scale is that of a study: add --study",
+    ["analyze compare a --scale small"] = "--scale names a scale of a study: add --study",
+    ["export csv a --scale small"] = "--scale names a scale of a study: add --study",
     ["export jax a"] = "unknown command 'jax'",
     ["gen a b"] = "too many arguments",
     ["demo --steps few"] = "few: not a positive integer",
@@ -211,8 +211,8 @@ function TestParse.test_mistakes_have_suggestions()
     ["report"] = "missing argument 'runs'",
     ["report a b c"] = "too many arguments",
     ["report a b --study s"] = "--study, --scale and --max are for a folder of runs",
-    ["report a --scale small"] = "--scale is that of a study: add --study",
-    ["build a --static --target cpu,cuda"] = "a static trainer can load no library",
+    ["report a --scale small"] = "--scale names a scale of a study: add --study",
+    ["build a --static --target cpu,cuda"] = "a static trainer cannot load the library of the GPU's driver",
   }
   local verbs = {}
   for _, verb in ipairs(cli.outline().verbs) do

@@ -132,7 +132,7 @@ refuses_without_toolkit() {
 }
 
 refuses_what_does_not_go_together() {
-    ends_with 2 'a static trainer can load no library' build --target cpu,cuda --static --out "$work/none" || return
+    ends_with 2 'a static trainer cannot load the library' build --target cpu,cuda --static --out "$work/none" || return
     set -- make -s trainer RUN=$RUN OUT="$work/none"
     ends_with 2 'cannot be static' "$@" TARGETS=cpu,cuda STATIC=1 &&
         ends_with 2 'expected cpu or cpu,cuda' "$@" TARGETS=gpu && [ ! -e "$work/none" ]
