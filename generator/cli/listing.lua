@@ -70,7 +70,7 @@ local function encodings(project)
   end
   local names = project:names("spec/encodings", ".lua")
   add("From other papers", lists.filter(names, function(name) return not listed[name] end))
-  return lists.append(lines, { "Each is for encoders, decoders and encoder-decoders where no models are named." })
+  return lists.append(lines, { "An encoding without [models: ...] fits encoders, decoders and encoder-decoders." })
 end
 
 local function tasks(project)
@@ -90,7 +90,7 @@ local function tasks(project)
       lines[#lines + 1] = ("    options.%s: %s; %s"):format(option.name, choices, option.doc)
     end
   end
-  return lists.append(lines, { row('source = "<kind>.c"', "one of your own: docs/own-task.md"),
+  return lists.append(lines, { row('source = "<kind>.c"', "a task of your own: docs/own-task.md"),
     row('data = "<file>.jsonl"', "examples of your own: docs/own-task.md") })
 end
 

@@ -9,16 +9,16 @@
  * chance:         1 / base
  * literal:        12+345
  * sets:           train test validation
- * axis digits:    1 to width - 1; significant digits of both numbers, in training of the longer one
- * axis carry:     0 to width; longest carry chain: digits that make a carry, and those that pass it on
- * axis trained:   0 to 1; whether the pair is one of those trained on
- * axis frame:     0 to 4096; places of a number where that is not the width; 0: no padding
- * option base:    2..36 = 10; of the digits, from 10 on A to Z
- * option width:   2..4096 = 61; places of a number, with zeros in front
- * option input:   plain aligned; a + b, or the operator, then the digits of both by turns
- * option split:   permutation stratified; pairs of numbers below `numbers`, or of all counts of digits up to six
- * option numbers: 64..4194304 = 1048576; pairs to train on and to validate with, and where their numbers come from
- * option parts:   2..1000 = 8; one of so many parts is for validation
+ * axis digits:    1 to width - 1; significant digits of both numbers; in training, of the longer number
+ * axis carry:     0 to width; longest carry chain: a digit that makes a carry, and the digits that pass it on
+ * axis trained:   0 to 1; 1 if the pair is a training example, else 0
+ * axis frame:     0 to 4096; places of a number if they differ from the width; 0: no padding
+ * option base:    2..36 = 10; base of the digits; digits from 10 are A to Z
+ * option width:   2..4096 = 61; places of a number, with leading zeros
+ * option input:   plain aligned; a + b; or the operator, then digits of a and b in alternation
+ * option split:   permutation stratified; pairs of numbers below `numbers`; or pairs for all counts of digits up to six
+ * option numbers: 64..4194304 = 1048576; count of training and validation pairs, and bound of their numbers
+ * option parts:   2..1000 = 8; one of this many parts is the validation set
  */
 #include "data/arithmetic.h"
 

@@ -9,10 +9,10 @@
  * chance:         0.25
  * grid:           4
  * sets:           train test validation
- * axis vectors:   1 to 3; rows and columns that one step to the answer needs
+ * axis vectors:   1 to 3; rows and columns that a step towards the answer needs at the same time
  * axis puzzle:    1 to 1200; number of a validation puzzle; three in a row are a puzzle and its two turned copies
- * option puzzles: 30 to 10000 = 3000; of each number of vectors; a tenth of them is test
- * option strict:  no yes; leave out puzzles of three vectors that a step of two answers, too
+ * option puzzles: 30 to 10000 = 3000; puzzles per number of vectors; a tenth of them is the test set
+ * option strict:  no yes; yes: without puzzles of three vectors that a step of two vectors also solves
  */
 #include <stdlib.h>
 

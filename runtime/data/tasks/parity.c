@@ -9,12 +9,12 @@
  * literal:        101101
  * sets:           train test validation
  * axis digits:    1 to width; significant bits of the number
- * axis trained:   0 to 1; whether the number is one of those trained on
- * axis frame:     0 to 4096; places of a number where that is not the width; 0: no padding
- * option width:   2..4096 = 61; places of a number, with zeros in front
- * option target:  running last; the parity up to every bit, or of them all
- * option numbers: 64..4194304 = 1048576; to train on and to validate with: 0 to numbers - 1 in a random order
- * option parts:   2..1000 = 8; one of so many parts is for validation
+ * axis trained:   0 to 1; 1 if the number is a training example, else 0
+ * axis frame:     0 to 4096; places of a number if they differ from the width; 0: no padding
+ * option width:   2..4096 = 61; places of a number, with leading zeros
+ * option target:  running last; running: the parity up to each bit; last: the parity of all bits
+ * option numbers: 64..4194304 = 1048576; count of training and validation numbers: 0 to numbers - 1 in a random order
+ * option parts:   2..1000 = 8; one of this many parts is the validation set
  */
 #include "data/arithmetic.h"
 
