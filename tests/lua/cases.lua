@@ -1,9 +1,9 @@
--- Generated files of every combination of facets, and of what is peculiar to each: rendered when they are asked for.
+-- Generated files of every combination of facets, and of features that only one facet has; rendered on first use.
 --
 -- tests/lua/cases/<facet>.lua, one for each facet and for the model and training, has
 --   cases        { name, "field=value", ..., spec = path of another spec than SPEC, compile = "whole" or "checked" }:
---                what the combinations leave out; compile: test_generated_compiler.lua compiles it
---   identifiers  { word, function of a case }: the word stands in its files exactly where the function is true; finer
+--                cases that the combinations lack; compile: test_generated_compiler.lua compiles it
+--   identifiers  { word, function of a case }: the word is in its files if and only if the function is true; finer
 --                than the fingerprints of fields
 --   sections     { name, case, file, functions and types }: pieces to read, tests/golden/sections/<name>.txt
 -- A case is { name, resolved, plan, family, files, text by path }; family: of the self-attention.
@@ -127,7 +127,8 @@ end
 
 local distinct_files, distinct_lines
 
--- Files and lines that differ: most cases share most of theirs. Both carry the first place where they stand.
+-- Collects files and lines that differ, since most cases share most of theirs. Each has the first case and place where
+-- it occurs.
 local function collect()
   if distinct_files then
     return
@@ -163,7 +164,7 @@ function M.lines()
   return ipairs(distinct_lines)
 end
 
--- The text without the strings that quote the spec: they name its fields, on or off.
+-- The text without strings that quote the spec, which name fields whether they are on or off.
 function M.without_spec(path, text)
   return path == "defaults.inc" and text:gsub('\n%s+"resolved .*', "") or text
 end

@@ -1,21 +1,21 @@
 -- Resolved encodings for tests of facets.
 
-require("facets.pages") -- they say what reads positions and distances
+require("facets.pages") -- facets register their uses of positions and distances
 
 local M = {}
 
 M.LAYERS = 3
 M.BARE = { layers = M.LAYERS } -- a family before its facets are planned
 
--- The plan of positions.lua where nothing is sampled and nothing reads distances.
+-- The plan of positions.lua without random positions and without uses of distances.
 M.NOTHING = { kind = "index", distance = { kind = "none" } }
 
--- A family of two heads with its positions, as other facets are given it.
+-- A family of two heads with its positions, as other facets receive it.
 function M.family(positions, head_width)
   return { layers = M.LAYERS, heads = 2, head_width = head_width or 8, positions = positions, PREFIX = "" }
 end
 
--- Kinds of additive, rotation and positions; the draw of randomized ones.
+-- An encoding of these kinds of additive, rotation and positions, and a draw of randomized positions.
 function M.encoding(added, turned, kind, draw)
   local result = { additive = { kind = added }, rotation = { kind = turned }, relative = { kind = "none" },
     positions = { kind = kind, reading = kind == "randomized" and "drawn" or nil } }
@@ -34,7 +34,7 @@ function M.encoding(added, turned, kind, draw)
   return result
 end
 
--- One with vectors of distances; reading: "index", or how drawn positions become distances.
+-- An encoding with vectors of distances; reading: "index", or the conversion of random positions to distances.
 function M.with_distances(added, turned, draw, reading, kind)
   local spec = M.encoding(added, turned, reading == "index" and "index" or "randomized", draw)
   spec.relative = { kind = kind or "transformer_xl", clip = kind == "shaw" and 4 or nil }

@@ -1,4 +1,4 @@
--- Exported models of specs as text, for whoever looks at what `export pytorch` writes.
+-- Exported models of specs as text, for tests of `export pytorch`.
 
 local support = require("support")
 
@@ -42,7 +42,7 @@ function M.assert_lacks(text, ...)
   end
 end
 
--- Positions that are drawn, with a hole for how.
+-- Random positions, with a hole for further fields.
 M.RANDOM = 'positions = { kind = "randomized", max_position = 2000, %s }, '
 
 return M

@@ -1,16 +1,16 @@
--- Mutated run folders through the reader, report, compare, sweep's ledger and what makes a spec of them again: each
--- must end in pages that are what they are, or in messages, and never outside its folder.
+-- Mutated run folders in the reader, report, compare, the ledger of sweeps and respec: each must give valid pages or
+-- messages, and no file outside its folder.
 --
--- As a program, from the root (2000 cases of seed 1 unless told; --case N runs that one alone and shows it):
+-- As a program, from the root (default: 2000 cases of seed 1; --case N runs and prints that one alone):
 --
 --     lua5.4 tests/lua/fuzz_runs.lua [--cases N] [--seed S] [--first N] [--case N]
 --
 -- Case N of seed S is the same folder on every machine. Two runs are changed in bytes, in values, in structure, in
--- their lines and in their places; the second run stays as it is in one case of two. A failure is a Lua error, a case
--- that takes more than WORK instructions, an exit code that is none of ours, a page that fails its check (hostile.lua),
--- a run that is called damaged without file, found and expected, a spec with more in it than sections, or a file that
--- is written elsewhere.
--- test_fuzz.lua runs some hundred cases.
+-- their lines and in their paths; the second run is unchanged in one case of two. A failure is a Lua error, a case that
+-- takes more than WORK instructions, an undocumented exit code, a page that fails its check (hostile.lua), a damaged
+-- run whose message lacks file, found or expected, a respecified spec with more than sections, or a file that is
+-- written elsewhere.
+-- test_fuzz.lua runs a few hundred cases.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -34,9 +34,9 @@ local write = require("base.write")
 
 local M = {}
 
-local WORK = 200000000 -- instructions of the generator for one case, counted so that a hang ends
+local WORK = 200000000 -- instructions of the generator for one case, so that a hang ends
 
--- ---- what mutations are made of ----
+-- ---- material of mutations ----
 
 local VALUES = { "0", "-1", "1", "2", "1e5", "100001", "9007199254740993", "9e15", "99999999999999999999", "1e999",
   "-1e999", "0.5", "1.5", "-0.0", "1e-320", "true", "false", "null", '""', "{}", "[]", "[[]]", '[1,"a",null]',
@@ -79,7 +79,7 @@ local function mutate_byte(rng, text)
   return splice(text, at, at - 1, text:sub(from, from + rng:below(40)))
 end
 
--- Another value behind a name at random.
+-- Replaces the value of a random name.
 local function mutate_value(rng, text)
   local places = {}
   for at in text:gmatch('":()') do
@@ -97,7 +97,7 @@ local function mutate_value(rng, text)
   return splice(text, from, to, some_value(rng))
 end
 
--- A name more, twice, or another one.
+-- Adds, duplicates or replaces a name.
 local function mutate_name(rng, text)
   local places = {}
   for at in text:gmatch("(){") do
@@ -147,7 +147,7 @@ local EVAL, METRICS = lines_of_run()
 
 local RECORD = '{"study":"s","path":"no/such.lua","scale":null,"set":["train.steps=10"],"started":"x"}\n'
 
--- The notes of a sweep on a study of these runs, by two axes.
+-- The note of a sweep of a study with these runs, by two axes.
 local function noted_text()
   local entries = {}
   for i, id in ipairs({ "first_run", "second_run" }) do
@@ -161,7 +161,7 @@ end
 
 local NOTED = noted_text()
 
--- Another name for one of the three folders that a run lies in.
+-- Renames one of the three folders of a run's path.
 local function mutate_place(rng, place)
   local name = rng:pick(hostile.TEXTS):gsub("[%z/]", "_"):sub(1, 200)
   if rng:chance(4) then
@@ -188,7 +188,7 @@ local function make_run(rng, id, changes)
   return { folder = table.concat(place, "/"), files = files }
 end
 
--- The runs of one case, a record of a sweep or nil, and what it noted of its study or nil.
+-- The runs of one case, a record of a sweep or nil, and its note of the study or nil.
 function M.case(seed, number)
   local rng = random(seed * 0x632be59bd9b4e019 + number)
   local list = { make_run(rng, "first_run", rng:below(3) - 1),
@@ -219,7 +219,7 @@ local function make_file(path, content)
   end
 end
 
--- Everything below a folder, as one text: names and kinds.
+-- Names and kinds of everything below a folder, as one text.
 local function picture_of(folder, lines)
   for name in lfs.dir(folder) do
     local path = folder .. "/" .. name
@@ -255,7 +255,7 @@ local function check_message(code, message, said)
   assert(code == 0 or (message or ""):find("%w"), "no message")
 end
 
--- A spec that was written again has sections, and no file of its own in them, where it can be run at all.
+-- Checks that a respecified spec has sections, and no file in them, if it can be run.
 local function check_spec(text)
   local spec = text and sandbox.run(text)
   for name in next, type(spec) == "table" and spec or {} do
@@ -264,7 +264,7 @@ local function check_spec(text)
   assert(type(spec) ~= "table" or not spec.task.source and not spec.task.data, text)
 end
 
--- Reads, compares and reports one case below `root`; pages go to `out`. "clean" or "damaged".
+-- Reads, compares and reports one case below `root`; pages go to `out`. Returns "clean" or "damaged".
 local function run_case(root, out, list, record, noted)
   for _, run in ipairs(list) do
     for name, content in pairs(run.files) do
@@ -311,7 +311,7 @@ local function run_case(root, out, list, record, noted)
   return damaged and "damaged" or "clean"
 end
 
--- Runs one case: its outcome, or nil and what is wrong.
+-- Runs one case: returns its outcome, or nil and an error.
 local function try(seed, number)
   local list, record, noted = M.case(seed, number)
   local base = support.write("fuzz/base", ""):match("^(.*)/")

@@ -1,11 +1,11 @@
--- Mutated specs through load, validate, plan and render: each must end in files or in errors that say something.
+-- Mutated specs in load, validate, plan and render: each must give files or informative errors.
 --
--- As a program, from the root (10000 cases of seed 1 unless told; --case N runs that one alone and shows it):
+-- As a program, from the root (default: 10000 cases of seed 1; --case N runs and prints that one alone):
 --
 --     lua5.4 tests/lua/fuzz_specs.lua [--cases N] [--seed S] [--first N] [--case N]
 --
 -- Case N of seed S is the same text on every machine. Valid specs of the repository are changed byte by byte, token by
--- token, value by value, and in their structure; some get --set overrides as well. A failure is a Lua error out of the
+-- token, value by value, and in their structure; some also have --set overrides. A failure is a Lua error of the
 -- generator, a case that takes longer than SECONDS, a refusal without a message, or a plan that does not render.
 -- test_fuzz.lua runs ten thousand cases.
 
@@ -27,14 +27,14 @@ local validate = require("spec.validate")
 
 local M = {}
 
-local SECONDS = 2           -- of processor time that one case may take
-local WORK = 100000000      -- instructions of the generator for one case, counted so that a hang ends
-local RENDERED = 25         -- one plan in so many is rendered too: that costs as much as fifty cases
+local SECONDS = 2           -- most processor time of one case
+local WORK = 100000000      -- instructions of the generator for one case, so that a hang ends
+local RENDERED = 25         -- one of so many plans is also rendered, which costs as much as fifty cases
 
--- The limits are under test, not their size; doubling a string up to 256 MB takes seconds on a busy machine.
+-- Small limits are enough to test them; doubling a string up to 256 MB takes seconds on a busy machine.
 sandbox.INSTRUCTIONS, sandbox.MEMORY = 20000, 16 * 1024
 
--- ---- what mutations are made of ----
+-- ---- material of mutations ----
 
 local function names_of(folder)
   local names = {}
@@ -47,7 +47,7 @@ local function names_of(folder)
   return names
 end
 
--- Texts of valid specs, and of every preset set into a spec.
+-- Texts of valid specs, and of specs with each preset.
 local function read_corpus()
   local texts = {}
   for _, folder in ipairs({ "spec/runs", "tests/specs", "tests/golden/specs" }) do
@@ -107,7 +107,7 @@ local TOKENS = { "{", "}", "(", ")", "[", "]", "=", "==", ",", ";", ".", "..", "
   "until", "while", "score", "x", "x.score", "x.distance", "abs", "less", "lookup", "bucket", "sum",
   "max", "log", "\\", "\\z", "\n", " ", "use", "kind", "step", "list" }
 
--- Splits a text into pieces that join to it again: blanks, comments, words, numbers, strings, single bytes.
+-- Splits a text into pieces: blanks, comments, words, numbers, strings, single bytes.
 local PATTERNS = { "^%s+", "^%-%-[^\n]*", "^[%a_][%w_]*", "^%.?%d[%w%.]*", '^"[^"\n]*"', "^'[^'\n]*'" }
 
 local function split(text)
@@ -127,7 +127,7 @@ local function split(text)
   return pieces
 end
 
--- ---- mutations: each takes a text and gives another ----
+-- ---- mutations: each returns a changed text ----
 
 local function splice(text, from, to, new)
   return text:sub(1, from - 1) .. new .. text:sub(to + 1)
@@ -149,7 +149,7 @@ local function mutate_byte(rng, text)
   return splice(text, at, at - 1, text:sub(from, from + rng:below(30)))
 end
 
--- A piece at random that a pattern fits, or nil.
+-- A random piece that matches a pattern, or nil.
 local function pick_piece(rng, pieces, pattern)
   local fitting = {}
   for i, piece in ipairs(pieces) do
@@ -180,7 +180,7 @@ local function mutate_token(rng, text)
   return table.concat(pieces)
 end
 
--- Another value in the place of a number or a string: a neighbour of the number, or anything.
+-- Replaces a number or a string: a number by a neighbour, or either by any value.
 local function mutate_value(rng, text)
   local pieces = split(text)
   local at = pick_piece(rng, pieces, rng:chance(3) and "^[\"']" or "^%.?%d")
@@ -196,7 +196,7 @@ local function mutate_value(rng, text)
   return table.concat(pieces)
 end
 
--- First and last byte of a table constructor at random, or nil.
+-- First and last byte of a random table constructor, or nil.
 local function pick_table(rng, text)
   local places = {}
   for at in text:gmatch("(){") do
@@ -209,7 +209,7 @@ local function pick_table(rng, text)
   return from, to
 end
 
--- A field of the schema with a value at random, as deep as its path.
+-- A random field of the schema with a random value, in tables for its path.
 local function some_field(rng)
   local path = rng:pick(schema.fields).path
   local text = rng:pick(VALUES)
@@ -267,7 +267,7 @@ end
 
 local facts = tasks.read("runtime/data/tasks", diagnostics.new())
 
--- "refused", "planned" or "rendered"; raises whatever the generator raises.
+-- Returns "refused", "planned" or "rendered"; errors of the generator are raised.
 local function run(path, sets, render)
   local d = diagnostics.new()
   local loaded = load_module.spec(path, { root = ".", diagnostics = d, sets = sets })
@@ -295,7 +295,7 @@ local function run(path, sets, render)
   return "rendered"
 end
 
--- Runs one case: its outcome, or nil and what is wrong.
+-- Runs one case: returns its outcome, or nil and an error.
 local function try(seed, number)
   local text, sets = M.case(seed, number)
   local path = support.write("probe.lua", text)

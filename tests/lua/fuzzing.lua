@@ -1,11 +1,11 @@
--- Parts that the fuzzers of Lua share: numbered cases, one after the other, and the command line that runs them.
+-- Shared parts of the fuzzers in Lua: numbered cases, run one after another, and the command line.
 --
--- Input: functions of a fuzzer. Output: how often each outcome came, and what failed, with seed and number.
+-- Input: functions of a fuzzer. Output: the number of each outcome, and failures with seed and number.
 
 local M = {}
 
--- Runs try(seed, number) for cases first, first + 1, ...; it returns one of the outcomes, or nil and what is wrong.
--- Returns { OUTCOME = count ..., failures = { text... } }.
+-- Runs try(seed, number) for cases first, first + 1, ...; try returns an outcome, or nil and an error. Returns {
+-- OUTCOME = count ..., failures = { text... } }.
 function M.run(outcomes, try, count, seed, first, watch)
   local result = { failures = {} }
   for _, outcome in ipairs(outcomes) do
@@ -39,8 +39,8 @@ local function read_arguments(name, cases, arguments)
   return options
 end
 
--- Whether nothing failed. fuzzer: { name, run, show_case(seed, number), words(result), cases }, the last unless the
--- command line says how many.
+-- Runs a fuzzer; returns whether nothing failed. fuzzer: { name, run, show_case(seed, number), words(result), cases };
+-- cases: the default number.
 function M.main(fuzzer, arguments)
   local options = read_arguments(fuzzer.name, fuzzer.cases, arguments)
   if options.case then

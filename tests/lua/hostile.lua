@@ -1,6 +1,6 @@
--- Texts that try to be more than text, and what a page of each language must look like whatever text is in it.
+-- Hostile texts, and checks of pages in each language for any text in them.
 --
--- M.TEXTS are to be put wherever a stranger's text may stand. The checks return what is wrong, or nil.
+-- M.TEXTS are inserted wherever untrusted text may occur. The checks return an error, or nil.
 
 local M = {}
 
@@ -13,7 +13,7 @@ M.TEXTS = {
   ("x"):rep(300), "", " ",
 }
 
--- Every file that is for people: lines of valid UTF-8 without control characters.
+-- Checks a file for readers: lines of valid UTF-8 without control characters.
 function M.problem_of_text(text)
   if not utf8.len(text) then
     return "no UTF-8"
@@ -26,7 +26,7 @@ end
 
 local COMMANDS = { set = true, unset = true, plot = true, reset = true }
 
--- A line of commands. Outside of quotes there is nothing but words, numbers and what the scripts of ours need.
+-- Checks a line of commands: outside of quotes it has only words, numbers and characters that our scripts need.
 local function problem_of_command(line, continued)
   local bare, at = "", 1
   while true do
@@ -85,7 +85,7 @@ local function problem_of_attributes(text)
   return rest:find("%S") and ("attributes: %q"):format(text) or problem_of_entities(text)
 end
 
--- Handles one tag at `at`; where it ends, or nil and what is wrong.
+-- Reads one tag at `at`; returns its end, or nil and an error.
 local function take_tag(page, at, open)
   local _, stop, name = page:find("^</([%a][%w]*)%s*>", at)
   if stop then
@@ -160,7 +160,7 @@ function M.problem_of_latex(text)
   return depth > 0 and "a brace left open" or special and "a special character: " .. special or M.problem_of_text(text)
 end
 
--- The check of a file by its name; CSV has lines and quotes, and nothing else that is special.
+-- The check of a file by its name; in CSV only lines and quotes are special.
 local CHECKS = { gnuplot = M.problem_of_gnuplot, html = M.problem_of_xml, tex = M.problem_of_latex,
   txt = M.problem_of_text, csv = M.problem_of_text }
 

@@ -1,9 +1,9 @@
--- Runs a network's forward and backward lists on numbers, over buffers by name, as generated code does: kept buffers
--- of each repetition, everything else once, in place wherever the lists say so.
+-- Runs a network's forward and backward lists on numbers, with the named buffers of generated code: saved buffers for
+-- each repetition, all others once, in place as the lists say.
 --
--- Input: a network (network/graph/builder.lua). What stands in a buffer is what was written last, whoever wrote it; a
--- buffer is full of NaN until then, and has the width of its first owner. An operation that could not be done in place
--- on a real machine (a product into its own input) is an error here.
+-- Input: a network (network/graph/builder.lua). A buffer contains the last written values, of any writer; it is full of
+-- NaN until then, and has the width of its first owner. An operation that a real machine cannot do in place (a product
+-- into its own input) is an error here.
 
 local back = require("machine_backward")
 local buffers = require("network.lists.buffers")
@@ -12,7 +12,7 @@ local lists = require("network.lists.scope_lists")
 
 local M = {}
 
--- --- where things lie ---------------------------------------------------------------------------------------------
+-- --- buffers ------------------------------------------------------------------------------------------------------
 
 local Machine = {}
 Machine.__index = Machine
@@ -29,7 +29,7 @@ function Machine:rows_of(stream)
   return self.rows[stream.index + 1]
 end
 
--- A buffer of the given set, made where there is none.
+-- A buffer of the given set, made if it does not exist.
 function Machine:buffer(set, name, width, stream)
   local b = set[name]
   if not b then
@@ -46,7 +46,7 @@ function Machine:reads_back(scope, value)
   return self.places.scopes[scope].read[value] or false
 end
 
--- The input of a repetition of a block; behind the last one, its result.
+-- The input of a repetition of a block; after the last one, its result.
 function Machine:home(block, use)
   local kept = self.training and self:reads_back(block, block.entry)
   if use == block.count * block.loops then
@@ -79,7 +79,7 @@ function Machine:place(scope, value, use)
   return self:buffer(set, value.name, value.width, value.stream)
 end
 
--- Values that a norm saves, and masks.
+-- The buffer of a norm's saved values, or of a mask.
 function Machine:saved(scope, use, name, width, stream)
   local set = scope == self.net and self.workspace or self.kept[scope][self.training and use or 0]
   return self:buffer(set, name, width, stream)
@@ -91,7 +91,7 @@ end
 
 -- --- parameters ---------------------------------------------------------------------------------------------------
 
--- The numbers of a scope's parameters by member; what facets learn is none of the lists' business.
+-- The numbers of a scope's parameters by member; the lists do not contain parameters of facets.
 local function numbers_of(scope, make)
   local set = {}
   for _, p in ipairs(scope.parameters) do
@@ -110,7 +110,7 @@ local function numbers_of(scope, make)
   return set
 end
 
--- scope -> by repetition, those of a loop once.
+-- Parameters by scope and repetition; those of a loop once.
 function Machine:parameters(make)
   local all = { [self.net] = { [0] = numbers_of(self.net, make) } }
   for _, block in ipairs(self.net.scopes) do
@@ -142,7 +142,7 @@ function Machine:output_parameter()
   end
 end
 
--- The first `count` elements of an operation's mask at a use: 1 / (1 - rate) or 0; all ones where nothing is dropped.
+-- The first `count` elements of an operation's mask at a use: 1 / (1 - rate) or 0; all ones without dropout.
 function Machine:drawn(op, use, count, into)
   local rate = self.drops and op.dropout and op.dropout.rate or 0
   local key = ("%s %s %d"):format(op.scope.name, op.place, use)
@@ -154,13 +154,13 @@ function Machine:drawn(op, use, count, into)
   return into
 end
 
--- The mask of values of that width, in a buffer of the layer.
+-- The mask for values of this width, in a buffer of the layer.
 function Machine:mask(op, use, width, stream)
   local to = self:saved(op.scope, use, op.keep, width, stream).data
   return self:drawn(op, use, #to, to)
 end
 
--- The mask of so many weights of attention.
+-- The mask for this number of attention weights.
 function Machine:weights_mask(op, use, count)
   return self:drawn(op, use, count, {})
 end
@@ -183,7 +183,7 @@ function Machine:run_backward(scope, use)
   end
 end
 
--- --- the whole ----------------------------------------------------------------------------------------------------
+-- --- the whole network --------------------------------------------------------------------------------------------
 
 local function zeros(count)
   local list = {}
@@ -193,7 +193,7 @@ local function zeros(count)
   return list
 end
 
--- Sum of objective times logits, from empty buffers.
+-- The sum of objective times logits, from empty buffers.
 function Machine:loss()
   self.workspace, self.weights = {}, {}
   for _, block in ipairs(self.net.scopes) do
@@ -210,12 +210,12 @@ function Machine:loss()
   return sum
 end
 
--- The row of x that label l is asked for at.
+-- The row of x from which label l is predicted.
 function Machine:labelled(op, x, l)
   return op.readout == "probe" and (2 * l + 1) % x.rows or x.rows - self.labels + l
 end
 
--- Gradients of all parameters.
+-- Computes the gradients of all parameters.
 function Machine:differentiate()
   self:loss()
   self.gradients = self:parameters(zeros)
@@ -223,7 +223,7 @@ function Machine:differentiate()
   return self.gradients
 end
 
--- Numbers of parameters, tokens, masks and the objective.
+-- Samples parameters, tokens, masks and the objective.
 function Machine:draw(random)
   local function any()
     return random:below(2000001) / 1000000 - 1
@@ -247,7 +247,7 @@ function Machine:draw(random)
   end
 end
 
--- rows: tokens of each stream.
+-- rows: number of tokens in each stream.
 function M.new(net, random, rows)
   local m = setmetatable({ net = net, rows = rows, labels = 2, training = true, drops = true, kept = {}, tokens = {},
     objective = {}, lists = lists.derive(net) }, Machine)

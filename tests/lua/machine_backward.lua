@@ -92,7 +92,7 @@ function back.gate_grad(m, b, _, at)
   end
 end
 
--- A row's sums are taken before the row is written: dy and what is written may be one buffer.
+-- A row's sums are computed before the row is written, since dy and the result may share a buffer.
 function back.norm_grad(m, b, use)
   local op, dy, to = b.op, m:gradient(b.dy), m:gradient(b.to)
   local p, g, C = m:p(op, use), m:g(op, use), dy.width
@@ -195,7 +195,7 @@ function back.block_grad(m, b)
   end
 end
 
--- In place: what is dropped out is so for whoever reads the gradient next.
+-- The dropout is applied in place, so the next reader of the gradient sees it, too.
 function back.place_grad(m, b, use)
   local op, dy = b.op, m:gradient(b.dy)
   local mask = op.dropout and m:saved(op.scope, use, op.keep, op.out.width, op.out.stream).data

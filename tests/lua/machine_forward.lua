@@ -22,7 +22,7 @@ function forward.embed(m, op, use, at)
   end
 end
 
--- The result of an operation that drops out what it gives.
+-- Applies an operation's dropout to its result.
 local function drop(m, op, use, out)
   local mask = op.dropout and m:mask(op, use, op.out.width, op.out.stream) or {}
   for i = 1, #mask do
@@ -92,7 +92,7 @@ local function mean_of(data, first, width)
   return sum / width
 end
 
--- Row by row, so that out may be x.
+-- Processes row by row, so that out may be x.
 local function normalise(m, op, use, x, out)
   local p, C = m:p(op, use), out.width
   local xhat = m:saved(op.scope, use, op.name .. "_xhat", op.out.width, op.out.stream)
@@ -124,7 +124,7 @@ function forward.add_norm(m, op, use, at)
   normalise(m, op, use, sum, out)
 end
 
--- weights[h][i][j] of all pairs.
+-- The weights [h][i][j] of all pairs.
 local function attend_weights(op, q, kv, direction)
   local family, D, logits, most, sums = op.family, op.out.width.count // op.family.heads, {}, {}, {}
   each_pair(op, q, kv, function(h, i, j, query, key, _, way)

@@ -1,4 +1,4 @@
--- Parts of the operations of machine.lua: functions of one number, pairs of tokens.
+-- Functions of one number, and loops over pairs of tokens, for the operations of machine.lua.
 
 local M = {}
 
@@ -25,7 +25,7 @@ local function tanh_argument(x)
   return ROOT * (x + 0.044715 * x ^ 3)
 end
 
--- name -> value, slope.
+-- Activations by name: the value and the slope.
 M.ACTIVATIONS = {
   relu = function(x)
     return x > 0 and x or 0, x > 0 and 1 or 0
@@ -43,20 +43,21 @@ M.ACTIVATIONS = {
   end,
 }
 
--- An operation that cannot be done in place on a real machine.
+-- Refuses an operation that a real machine cannot do in place.
 function M.apart(op, a, b)
   if a == b then
     error(("%s reads and writes %s"):format(op.kind, a.name), 0)
   end
 end
 
--- The start of queries, keys and values in their rows.
+-- The first columns of queries, keys and values in their rows.
 local function packing(op)
   local C = op.out.width.count
   return op.q == op.kv and { key = C, value = 2 * C } or { key = 0, value = C }
 end
 
--- f(h, i, j, a query's, a key's and a value's first index less one, the direction's index or nil) for every pair.
+-- Calls f(h, i, j, q, k, v, d) for every pair: q, k, v are the first indices of query, key and value minus 1, d the
+-- direction's index or nil.
 function M.each_pair(op, q, kv, f)
   local family, at, C = op.family, packing(op), op.out.width.count
   local D = C // family.heads

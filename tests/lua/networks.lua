@@ -1,20 +1,20 @@
--- Random descriptions of networks, for whoever checks what is derived from a description.
+-- Random descriptions of networks, for tests of everything that is derived from a description.
 --
--- Input: a number, which network it is (the same on every machine), and what may be in it:
---   streams    { the one that is read out, the one whose values its blocks read from outside }; nil: there is one
---   families   names of attentions that may be used; "cross" is used where there are two streams
---   of_memory  those of the other stream's own blocks; nil: it is embedded and that is all
---   widths     of the model, to pick from
---   tied       false: an output of its own
+-- Input: a number that selects the network (the same on every machine), and its possible contents:
+--   streams    { the stream of the output, the stream whose values its blocks read }; nil: there is one
+--   families   names of available attentions; "cross" is used if there are two streams
+--   of_memory  attentions of the other stream's own blocks; nil: that stream is only embedded
+--   widths     possible widths of the model
+--   tied       false: the output has its own weight
 --   places     vectors of positions are added in blocks, not to the vectors of tokens
---   printed    as the generator prints networks: attentions are in blocks alone, and one there is
+--   printed    as the generator prints networks: attentions are in blocks alone, and there is one
 --   model      the model's section: a linear embedding is not tied
---   whole      names of families whose weights are not dropped out
+--   whole      names of families whose weights have no dropout
 -- Output: { text, width, tied }: text is a Lua chunk that returns the description; tied: the output layer's weight is
 -- the table of tokens.
 --
--- Names repeat from scope to scope on purpose: blocks and the network around them share buffers by name. All of them
--- are drawn, for every network anew.
+-- Names repeat across scopes on purpose: blocks and the surrounding network share buffers by name. All names are
+-- sampled for every network.
 
 local base_names = require("base.names")
 local new_random = require("random")
@@ -30,15 +30,15 @@ local HIDDEN = { 16, 32, 48 }
 local RATES = { 0, 0, 0.1, 0.3 }
 local DEPTHS = { 1, 1, 2, 3 }
 local MAPS = { "map", "map to", "map from", "map on", "map back", "map over", "map under" }
--- Sources of a description's own words, besides letters: words of generated code and of libraries. None begins
--- with d, as gradients do, or ends in a number.
+-- Sources of a description's names, in addition to letters: words of generated code and of libraries. None begins with
+-- d, as gradients do, or ends in a number.
 local WORDS = { "o", "q", "k", "v", "w", "p", "g", "m", "heads", "weights", "losses", "correct", "key_sums", "largest",
   "pairs", "memory", "mask", "members", "view", "work", "first", "last", "tables", "vectors", "token", "tokens_of", "x",
   "labels_of", "logit", "softmax", "scratch", "kept", "sum", "fold", "total", "gamma", "index", "main", "half", "free",
   "sqrt", "memcpy", "size", "to_output", "lay_out", "pack_network", "far", "quad", "vector", "threads", "blocks",
   "gelu", "layer_norm", "residual_norm", "bias", "dropout", "branch_2" }
 
--- The text that is written so far; `scope` is the variable that the methods are called on.
+-- The text so far; `scope` is the variable whose methods are called.
 local Writer = {}
 Writer.__index = Writer
 
@@ -53,7 +53,7 @@ function Writer:value(format, ...)
   return name
 end
 
--- The word that is drawn for one of this file's: another one for each.
+-- The sampled word for one of this file's words: different words stay different.
 function Writer:drawn(word)
   local known = self.words[word]
   while not known do
@@ -72,13 +72,13 @@ function Writer:letters()
   return (table.concat(letters):gsub("^d+", "e"))
 end
 
--- A name of its own within the whole description.
+-- A name that is unique within the whole description.
 function Writer:unique(prefix)
   self.counts[prefix] = (self.counts[prefix] or 0) + 1
   return prefix .. self.counts[prefix]
 end
 
--- A name of its own within the scope; the first has no number behind it.
+-- A name that is unique within the scope; the first one has no number at its end.
 function Writer:name(prefix)
   prefix = self:drawn(prefix)
   local number = (self.names[prefix] or 0) + 1
@@ -86,7 +86,7 @@ function Writer:name(prefix)
   return number == 1 and prefix or prefix .. "_" .. number
 end
 
--- A free name for a value of so many channels: a name stands for one width in the whole network.
+-- A free name for a value with this number of channels: a name has one width in the whole network.
 function Writer:sized(prefix, width)
   return self:name(prefix .. " " .. width)
 end
@@ -95,7 +95,7 @@ function Writer:rate()
   return self.random:pick(self.dropout and RATES or { 0 })
 end
 
--- One of the options of a composite, or nothing.
+-- A random dropout option of a composite, or nothing.
 function Writer:dropout_option(name)
   local rate = self:rate()
   return rate > 0 and (", %s = %g"):format(name, rate) or ""
@@ -107,7 +107,7 @@ end
 
 local branches = {}
 
--- The first attention of a scope takes the names of its family, the others have names of their own.
+-- The first attention of a scope has the names of its family, the others have names of their own.
 function branches.attention(w, y)
   local family = w.random:pick(w.families)
   local name = w.attends or w.used[family]
@@ -147,7 +147,7 @@ function branches.chain(w, y)
   return w.random:chance(3) and w:value("%s:activation(%q, %s, \"gelu_tanh\")", w.scope, w:name("late"), down) or down
 end
 
--- One value, read by two products and by the sum of them.
+-- A value that is read by two products and by their sum.
 function branches.twice(w, y)
   local both = w:value("%s:product(%q, %s, %d)", w.scope, w:sized("both", w.width), y, w.width)
   local one = w:value("%s:product(%q, %s, %d)", w.scope, w:sized("one", w.width), both, w.width)
@@ -166,7 +166,7 @@ function branches.norm(w, y)
   return w:value("%s:norm(%q, %s, %q)", w.scope, w:name("again"), y, w.random:pick(KINDS))
 end
 
--- A branch of a value from outside, as it is or through a product.
+-- A branch from a value outside of the block, directly or through a product.
 function branches.outside(w)
   if w.width == w.model and w.random:chance(2) then
     return w.outside
@@ -189,7 +189,7 @@ end
 
 local PLAIN = { "feedforward", "feedforward", "map", "chain", "twice", "norm" }
 
--- A branch of y, which is the norm of h or h itself. A gate does not square values that no norm holds back.
+-- A branch of y, which is h or its norm. A gate does not square values that no norm limits.
 local function branch(w, y, h)
   local kinds = { table.unpack(PLAIN) }
   local function more(kind, times)
@@ -200,7 +200,7 @@ local function branch(w, y, h)
   more("gate", w.steady and 0 or 1)
   more("attention", w.width == w.model and (w.inner or not w.printed) and 2 or 0)
   more("cross", w.memory and 2 or 0)
-  more("outside", w.outside and y == h and 1 or 0) -- else nothing would read y
+  more("outside", w.outside and y == h and 1 or 0) -- otherwise y would be unused
   more("detour", w.detours and 1 or 0)
   return branches[w.random:pick(kinds)](w, y)
 end
@@ -214,8 +214,8 @@ local function add(w, residual, part)
   return w:value("%s:add(%s, %s%s)", w.scope, residual, part, rate > 0 and (", %g"):format(rate) or "")
 end
 
--- Norm and branch, in one of the orders that there are; then, now and then, a parallel branch, and an older value once
--- more. The result is read by nothing yet. first: what the branch is, else any.
+-- Norm and branch, in one of the possible orders; sometimes a parallel branch, and an older value again. The result is
+-- not read yet. first: the kind of the branch; nil: any.
 local function sublayer(w, h, first)
   local order = w.random:pick({ "pre", "post", "post", "none" })
   local y = order == "pre" and norm(w, h) or h
@@ -239,13 +239,13 @@ local function sublayers(w, h, least, most)
   return h
 end
 
--- The content of a block, from its input on. attends: an attention among it.
+-- The content of a block, from its input on. attends: it must contain an attention.
 local function inside(inner, h, attends)
   if attends then
     h = sublayer(inner, sublayers(inner, h, 0, 1), branches.attention)
   end
   h = sublayers(inner, h, attends and 0 or 1, attends and 2 or 3)
-  if inner.memory then -- it is there to be read
+  if inner.memory then -- the value from outside must be read
     h = add(inner, h, branches.cross(inner, h))
   end
   if inner.outside then
@@ -272,7 +272,7 @@ local function block(w, number, x, width, attends)
   return "h" .. number
 end
 
--- A block that is wider or narrower than the model, and the products around it.
+-- A block of another width than the model's, with the products around it.
 local function wing(w, number, x)
   local width = w.random:pick(HIDDEN)
   local there = w:value("net:product(%q, %s, %d)", w:sized("wing", width), x, width)
@@ -285,15 +285,15 @@ local function embed(w, name, stream, scale, added)
     w.linear and "" or ", scale = " .. scale, added and "place = net.additive, " or "", w:rate())
 end
 
--- Sublayers and blocks on a stream from x on; nothing reads the last value yet. first: the number of the first block;
--- attends: one of the blocks does for certain. Returns the number of the next block, too.
+-- Sublayers and blocks on a stream from x on; the last value is not read yet. first: the number of the first block;
+-- attends: one of the blocks must contain an attention. Also returns the number of the next block.
 local function along(w, x, first, attends)
   w.older[1] = x
   if w.random:chance(3) then
     x = sublayer(w, x)
   end
   local blocks = w.random:pick(DEPTHS)
-  local plain = w.random:below(blocks) -- this one has the width of the model
+  local plain = w.random:below(blocks) -- the block that has the model's width
   for i = 1, blocks do
     local number = first + i - 1
     x = i ~= plain and w.detours and w.random:chance(3) and wing(w, number, x)
@@ -308,7 +308,7 @@ local function along(w, x, first, attends)
   return x, first + blocks
 end
 
--- A value that blocks read from outside: the vectors of a stream's tokens, or the output of blocks of its own.
+-- A value that blocks read from outside: the vectors of a stream's tokens, or the output of its own blocks.
 local function add_memory(w, stream)
   local memory, next_block = embed(w, "memory", stream, 2, not w.places and w.random:chance(2)), 1
   if w.of_memory and w.random:chance(2) then

@@ -1,4 +1,4 @@
--- Plans for tests: of the Ruoss encoder with fields set, of an encoding, of the text of a spec.
+-- Plans for tests: the Ruoss encoder with changed fields, an encoding, the text of a spec.
 
 local canonical = require("base.canonical")
 local plan_module = require("plan.plan")
@@ -9,7 +9,7 @@ local M = {}
 local ENCODER = "return { task = { kind = 'bucket_sort' }, model = { use = 'ruoss_encoder' },"
   .. " eval = { lengths = { 41, 100 } } }"
 
--- A task that need not exist: so many symbols in and out, lengths as formulas.
+-- A task that need not exist: its numbers of symbols, and lengths as formulas.
 function M.task(inputs, outputs, output_length)
   local function symbols(count)
     local list = {}
@@ -43,7 +43,7 @@ function M.plan_of(sets, facts)
   return M.build(M.resolve(sets), facts)
 end
 
--- The plan of the small encoder with this encoding, a piece of a spec's text; and the formula of its score.
+-- The plan of the small encoder with this encoding, text of a spec; and the formula of its score.
 function M.scored(encoding, facts, precision)
   local resolved, info, d = support.check_text("return { task = { kind = 'bucket_sort' }, encoding = " .. encoding
     .. ", model = { use = 'small_encoder' }, train = { lengths = { 1, 40 }, batch = 1, shards = 1 },"
@@ -61,7 +61,7 @@ end
 
 local SMALL = { ["model.layers"] = "2", ["model.heads"] = "2", ["model.width"] = "16", ["model.feedforward"] = "32" }
 
--- Fields of a small model, and more.
+-- The fields of a small model, with additional ones.
 function M.small(extra)
   local sets = {}
   for _, from in ipairs({ SMALL, extra or {} }) do
@@ -72,7 +72,7 @@ function M.small(extra)
   return sets
 end
 
--- A spec in which every field applies, but those that no other stands beside.
+-- A spec in which every field applies, except those that exclude all others.
 function M.everything()
   return M.resolve(M.small({
     ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "1100", ["encoding.rotation.kind"] = "rope",

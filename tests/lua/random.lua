@@ -1,4 +1,4 @@
--- Random numbers that are the same on every machine: splitmix64.
+-- Random numbers that are equal on every machine: splitmix64.
 --
 -- Input: an integer. Output: an object that gives integers, items of lists, and chances.
 

@@ -13,7 +13,7 @@ local GOLDEN = "tests/golden/report/"
 M.project = require("project").new(".")
 M.DIGEST = "0123456789abcdef"
 
--- Compares with a file of tests/golden/report, or writes it.
+-- Compares with a file of tests/golden/report, or updates it.
 function M.assert_golden(name, text)
   if os.getenv("LH_UPDATE_GOLDEN") then
     local file = assert(io.open(GOLDEN .. name, "wb"))
@@ -60,8 +60,7 @@ function M.scored(percent)
 end
 
 -- A study of two tasks and two encodings, two rates, three seeds; `scores[task .. " " .. encoding][rate][seed]`: a
--- score, "failed", or nothing for a run that is not there. scored: as a study has it; seeds: three unless given;
--- metric: in the place of the study's.
+-- score, "failed", or nil for a missing run. scored: as in a study; seeds: default three; metric: replaces the study's.
 function M.make_study(root, scores, scored, seeds, metric)
   local study = { name = "s", title = "Study", path = "s.lua", cells = {}, scored = scored,
     axes = { { name = "task", values = { "even_pairs", "bucket_sort" } },
@@ -90,7 +89,7 @@ function M.make_study(root, scores, scored, seeds, metric)
   return cells.of_study(study, here, metric)
 end
 
--- Scores that make_study writes, unless a test has its own.
+-- The default scores of make_study.
 M.SCORES = {
   ["even_pairs rope"] = { [0.1] = { 50, 52, 54 }, [0.2] = { 60, 40, 44 } },
   ["even_pairs rand-rope"] = { [0.1] = { 95, 99, 97 }, [0.2] = { 70, 70, 70 } },

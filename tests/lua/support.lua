@@ -1,11 +1,11 @@
--- Parts that the Lua tests share: where modules are, how a spec is checked from its text, temporary files.
+-- Shared functions of the Lua tests: paths of modules, checks of a spec from its text, temporary files.
 --
 -- Use: local support = dofile("tests/lua/support.lua"), from the repository's root.
 
 package.path = "generator/?.lua;?.lua;tests/lua/?.lua;" .. package.path
 
 local support = {}
-package.loaded.support = support -- for what else tests share: it writes into the same folder
+package.loaded.support = support -- other shared modules use the same temporary folder
 
 support.tasks_folder = "tests/golden/tasks/good"
 
@@ -46,7 +46,7 @@ function support.shell(command)
   return text, (pipe:close())
 end
 
--- { "a.b=v", ... } as --set gives it to load.lua.
+-- Converts { "a.b=v", ... } to the form of --set in load.lua.
 function support.sets(list)
   local sets = {}
   for i, set in ipairs(list) do
@@ -56,7 +56,7 @@ function support.sets(list)
   return sets
 end
 
--- Loads and validates a spec file: resolved, info, diagnostics.
+-- Loads and validates a spec file; returns resolved, info, diagnostics.
 function support.check(path, sets)
   local d = require("base.diagnostics").new()
   local tasks = require("spec.task.tasks").read(support.tasks_folder, d)

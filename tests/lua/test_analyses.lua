@@ -1,4 +1,5 @@
--- Principal components against answers known beforehand, the maximum over heads by hand, resolved specs read again.
+-- Principal components compared with known ones, the maximum over heads with one computed here; resolved specs read
+-- again.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -32,7 +33,7 @@ function TestPca.test_planted_components_are_found()
   local fitted = pca.fit(points, 3, 2)
   for c = 1, 3 do
     lu.assertAlmostEquals(fitted.mean[c], MEAN[c], 1e-12)
-    -- The largest entry of a component is positive: both turn round.
+    -- The largest entry of a component is positive: both change their sign.
     lu.assertAlmostEquals(fitted.components[1][c], -AXES[2][c], 1e-12)
     lu.assertAlmostEquals(fitted.components[2][c], -AXES[3][c], 1e-12)
   end
@@ -51,7 +52,7 @@ function TestPca.test_projection_takes_the_fitted_mean_and_does_not_whiten()
   lu.assertAlmostEquals(y[2], 0, 1e-12)
 end
 
--- matrix v = value v for every pair, values descending, vectors of length 1.
+-- matrix v = value v for every pair, with descending values and vectors of length 1.
 function TestPca.test_eigenvectors_of_a_full_matrix()
   local n, matrix, copy = 24, {}, {}
   for i = 1, n do
@@ -97,7 +98,7 @@ end
 
 TestDecoding = {}
 
--- A trace of 3 + 4 as "7" and the end, of which the model makes "07" and no end: two heads, one layer.
+-- A trace of 3 + 4 with the target "7" and end, for which the model answers "07" and no end: two heads, one layer.
 local TRACE = {
   path = "/dev/null", metadata = { input_symbols = '["0","1","3","4","+"]', output_symbols = '["0","7","&"]' },
   names = { "n3.answers", "n3.targets" },
@@ -119,7 +120,7 @@ local project = {
   find = function() return nil, "not here" end,
 }
 
--- The output, and the files by their names. answers: of the model.
+-- Runs the analysis; returns its output, and the files by name. answers: the model's.
 local function decode(answers, targets, layers, spec)
   local said, files = {}, {}
   VALUES["n3.answers"], TRACE.entries["n3.targets"] = answers, targets and {} or nil
@@ -143,7 +144,7 @@ local function decode(answers, targets, layers, spec)
   return said, files
 end
 
--- Rows are what is written, as far as the answer goes; what is wrong is red and has a cross, on both axes.
+-- Rows are the written symbols up to the end of the answer; wrong symbols are red and have a cross, on both axes.
 function TestDecoding.test_symbols_and_what_is_wrong_stand_on_the_axes()
   local said, files = decode({ 0, 1, -1 }, true, { 0 })
   lu.assertEquals(said[1], "sums: 3+4 -> 07  2 of 3 wrong")
@@ -169,7 +170,7 @@ function TestDecoding.test_layers_that_are_not_there_are_told()
   lu.assertStrContains(files["decoding.gnuplot"], "$t1a1h1")
 end
 
--- The spec that a user names is asked for the bias, and has to be that of the run.
+-- The bias is computed from the spec that a user names, which must be that of the run.
 function TestDecoding.test_a_spec_may_be_given()
   local asked
   function project.find(_, path)
@@ -190,7 +191,7 @@ function TestDecoding.test_a_spec_may_be_given()
   end
 end
 
--- Right answers, and unknown ones, have no mark.
+-- Right answers, and answers without a known target, have no mark.
 function TestDecoding.test_nothing_is_marked_where_nothing_is_wrong()
   local said, files = decode({ 1, 2, -1 }, true)
   lu.assertEquals(said[1], "sums: 3+4 -> 7&  right")
@@ -261,7 +262,7 @@ function TestRespec.test_files_of_the_users_own()
     { nil, "its task is a file of the user's own, x.jsonl" })
 end
 
--- Characters that a terminal would obey are not shown as they are.
+-- Control characters are not shown.
 function TestRespec.test_names_of_files_from_elsewhere()
   local name = "x\27[31m\ny"
   for _, resolved in ipairs({ { task = { data = name } }, { model = { source = name } }, { init = name } }) do
@@ -271,7 +272,7 @@ function TestRespec.test_names_of_files_from_elsewhere()
   end
 end
 
--- A run.json of somebody else's: sums in one another thousands deep, closed or not, are refused at once.
+-- A foreign run.json with sums nested thousands deep, closed or not, is refused at once.
 function TestRespec.test_sums_that_do_not_end()
   local began = os.clock()
   for _, close in ipairs({ ")", "" }) do

@@ -1,15 +1,15 @@
--- The rooms of C: what each may include, and that every arrow between them goes one way. That no files, of C or of the
--- Python package, stand in a circle, and that no room of any language is crowded.
+-- The rooms of C: the includes that each may have, and that dependencies have one direction. No files, of C or of the
+-- Python package, depend on each other in a cycle, and no folder of any language has too many files.
 
 local support = dofile("tests/lua/support.lua")
 
 local lfs = require("lfs")
 local lu = require("luaunit")
 
--- { room, the rooms that C in it may include besides itself and PUBLIC }, those of the runtime by names within it. A
--- room is a folder, or one file of it without its ending; a folder without a row belongs to the one around it. A room
--- stands below all that it includes. ARCHITECTURE.md says what is in each. Kernels and the runtime know nothing of each
--- other: both know the headers of PUBLIC.
+-- { room, the rooms that C in it may include in addition to itself and PUBLIC }, those of the runtime by names within
+-- it. A room is a folder, or one file of it without its ending; a folder without a row belongs to the surrounding one.
+-- A room is listed below all that it includes. ARCHITECTURE.md describes the rooms. Kernels and the runtime do not
+-- include each other, only the headers of PUBLIC.
 local PUBLIC = "include/longhand"
 local ROOMS = {
   { PUBLIC, "" },
@@ -47,7 +47,7 @@ for i, row in ipairs(ROOMS) do
   rows[row[1]] = { at = i, may = may }
 end
 
--- The innermost room with a row; nil: none.
+-- The innermost room with a row that contains a path; nil: none.
 local function room_of(path)
   local room = path:gsub("%.%w+$", "")
   while room and not rows[room] do
@@ -80,7 +80,7 @@ local function files()
   return list
 end
 
--- The file that an include names, as the Makefile's -I flags have it. nil: one that is generated.
+-- The file that an include names, by the -I flags of the Makefile; nil: a generated file.
 local function included(path, name)
   for _, folder in ipairs({ path:match("^(.*/)"), "include/", "runtime/", "" }) do
     if lfs.attributes(folder .. name, "mode") == "file" then
@@ -90,7 +90,7 @@ local function included(path, name)
   lu.assertNil(name:find("/", 1, true), ("%s includes %s, which is nowhere"):format(path, name))
 end
 
--- The files that each includes: { path = { path... } }.
+-- The files that each file includes: { path = { path... } }.
 local function includes()
   local from = {}
   for _, path in ipairs(files()) do
@@ -119,7 +119,7 @@ function TestArrows.test_rooms_include_what_the_table_says_and_no_more()
       found[room .. " " .. other] = nil
     end
     found[room .. " " .. room] = nil
-    if room ~= "kernels/cuda" then -- a part of device.cu, which stands alone
+    if room ~= "kernels/cuda" then -- parts of device.cu, which includes no file
       found[room .. " " .. PUBLIC] = nil
     end
   end
@@ -134,7 +134,7 @@ function TestArrows.test_arrows_go_one_way()
   end
 end
 
--- Fails where a way leads from a file back to itself; from: { file = { file... } }.
+-- Fails if a file depends on itself through others; from: { file = { file... } }.
 local function check_circles(from)
   local state = {}
   local function visit(file, chain)
@@ -153,7 +153,7 @@ local function check_circles(from)
   end
 end
 
--- The text of a C file without its comments, and the file that defines each function of others.
+-- The texts of C files without comments, and the file that defines each function used by others.
 local function defined()
   local texts, home = {}, {}
   for _, path in ipairs(files()) do
@@ -167,7 +167,7 @@ local function defined()
   return texts, home
 end
 
--- Rooms with a file of one kind for each thing: a task, a kernel.
+-- Rooms with one file for each thing of a kind: a task, a kernel.
 local UNIFORM = { ["runtime/data/tasks"] = true, ["kernels/cuda"] = true }
 local MOST_FILES = 24
 
@@ -191,7 +191,7 @@ end
 
 TestCircles = {}
 
--- A function that is called through a table, as an engine's are, is known to those that fill it alone.
+-- Functions that are called through a table, as an engine's are, depend on no caller.
 function TestCircles.test_no_file_of_c_needs_itself_by_way_of_others()
   local from = includes()
   local texts, home = defined()

@@ -1,5 +1,5 @@
--- Skeletons of attentions and the text of their terms: what decides about them names no facet, no template has many
--- conditionals, and every section has a slot that asks for it.
+-- Skeletons of attentions and the text of their terms: conditions of skeletons name no facet, no template has many
+-- conditionals, and every section has a slot that uses it.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -11,7 +11,7 @@ local KINDS = { "rope", "alibi", "shaw", "transformer_xl", "yarn", "geometric", 
   "antidiagonal", "lines", "none" }
 local MOST_CONDITIONALS = 15
 
--- { path, text } of all templates of a folder and those below it.
+-- All templates of a folder and its subfolders: { path, text }.
 local function templates(folder)
   local list = {}
   for path in io.popen("find " .. folder .. " -name '*.tpl'"):lines() do
@@ -20,7 +20,7 @@ local function templates(folder)
   return list
 end
 
--- Lines of control and what stands in holes.
+-- Lines of control and contents of holes.
 local function decisions(text)
   local list = {}
   for line in text:gmatch("[^\n]+") do
@@ -65,7 +65,7 @@ function TestAttentionTemplates.test_no_template_has_many_conditionals()
   end
 end
 
--- Slots may also stand in what includes the skeletons.
+-- Slots may also be in templates that include the skeletons.
 function TestAttentionTemplates.test_sections_and_slots_meet()
   for _, target in ipairs(TARGETS) do
     local sections, slots, within = {}, {}, "templates/attention/" .. target

@@ -1,4 +1,4 @@
--- Facts of a build without compiling: annotated messages, freshness, quoting.
+-- Facts of a build, without compilation: annotated messages, freshness, quoting.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -40,7 +40,7 @@ function TestAnnotate.test_places_in_generated_files_name_their_template()
   }, "\n"))
 end
 
--- A copy goes by its original's name, and has no template line.
+-- A copy is named like its original, and has no template line.
 function TestAnnotate.test_a_copy_goes_by_its_original()
   local files = { { path = "task.c", original = "examples/own.c", map = {} } }
   local text = "build/x.partial1/src/task.c:14:9: error: 'y' undeclared\n   14 |     y = 1;\n"
@@ -60,7 +60,7 @@ local function job(levels, changes)
   return made
 end
 
--- A trainer's folder with this stamp.
+-- Makes a trainer's folder with this stamp.
 local function built(name, lines, loose)
   local dir = support.write(name .. "/trainer", "code, longhand\0\0, code"):match("^(.*)/")
   support.write(name .. "/stamp", ("%sdefaults %s\n"):format(lines, loose or "1005e"))
@@ -83,11 +83,11 @@ function TestFresh.test_linking_decides_where_it_is_asked_for()
   lu.assertTrue(build.fresh(dir, job("x86-64")))
   lu.assertTrue(build.fresh(dir, job("x86-64"), "static"))
   lu.assertFalse(build.fresh(dir, job("x86-64"), "dynamic"))
-  built("linked", MADE .. " x86-64 x86-64-v3\n") -- as stamps were before they said it
+  built("linked", MADE .. " x86-64 x86-64-v3\n") -- a stamp of an earlier version, without the kind of linking
   lu.assertFalse(build.fresh(dir, job("x86-64")))
 end
 
--- A trainer with a CUDA half serves whoever asks for less: the CPU, or fewer architectures.
+-- A trainer with a CUDA half suffices for smaller requests: the CPU, or fewer architectures.
 function TestFresh.test_the_cuda_half_decides_where_it_is_asked_for()
   local dir = built("halves", MADE .. " dynamic x86-64\ncuda aa nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80 text\n")
   lu.assertTrue(build.fresh(dir, job("x86-64")))
@@ -103,7 +103,7 @@ end
 
 TestLack = {}
 
--- A machine without room is not the input's mistake, whoever says so, or nobody; a mistake at a place is.
+-- A full disk is not an error of the input, regardless of the program that reports it; an error with a position is.
 function TestLack.test_what_the_machine_lacks()
   local folder = support.write("lack/x", ""):match("^(.*)/")
   for log, want in pairs({
@@ -123,7 +123,7 @@ end
 
 TestStamps = {}
 
--- A change of the device code is none of the CPU half's, and the other way round.
+-- A change of the device code does not affect the CPU half, and vice versa.
 function TestStamps.test_each_half_has_its_own()
   local project = { runtime_digest = function() return "r" end }
   local function stamps(step, device)
@@ -152,7 +152,7 @@ function TestStamps.test_what_is_loose_has_a_stamp_of_its_own()
   lu.assertNotEquals(loose, (select(3, stamps("1", "b"))))
 end
 
--- By the system's program where there is one and it reads every file, else in Lua.
+-- The digest is computed by the system's program if there is one and it can read every file, otherwise in Lua.
 function TestStamps.test_hand_written_files_have_the_same_digest_either_way()
   local project = require("project").new(lfs.currentdir())
   local want = require("base.sha256").hex(support.read("Makefile"))
@@ -160,7 +160,7 @@ function TestStamps.test_hand_written_files_have_the_same_digest_either_way()
   lu.assertEquals(project:digests_of({ "Makefile", "no such file" })[1], want)
 end
 
--- A folder that is not counted is a trainer that is not built again.
+-- A folder that is not in the digest would not cause a rebuild.
 function TestStamps.test_every_folder_of_hand_written_code_counts()
   local project, counted = require("project").new(lfs.currentdir()), {}
   function project.digests_of(_, names)

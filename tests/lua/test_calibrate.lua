@@ -1,5 +1,5 @@
--- Lines of attention (lab/study/calibrate): worked examples digit for digit, what is chosen
--- otherwise, what cannot pass.
+-- Lines of attention (lab/study/calibrate): worked examples digit for digit, other choices, and inputs without a
+-- possible line.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -13,7 +13,7 @@ local lines = require("lab.study.calibrate.found_lines")
 local lu = require("luaunit")
 local student = require("lab.study.calibrate.student_spec")
 
--- Choices of the examples: k = 1, all rows, all lines, nothing merged, above, relative; and what is set besides.
+-- Choices of the examples: k = 1, all rows, all lines, nothing merged, above, relative; and further settings.
 local function of_examples(...)
   local words = { "rows=all", "over=all", "threshold.self=1", "threshold.cross=1", "spread=0", "corner=none",
     "directions.self=1,-1,0", "directions.cross=1,-1,0", ... }
@@ -37,7 +37,7 @@ local function digits(value)
   return text
 end
 
--- "l:value ..." of all lines; mu, sigma and threshold; the lines that are kept.
+-- "l:value ..." of all lines; mu, sigma and threshold; the selected lines.
 local function told(found)
   local list, kept = {}, {}
   for i, line in ipairs(found.lines) do
@@ -50,7 +50,7 @@ local function told(found)
     digits(found.threshold)), table.concat(kept, " ")
 end
 
--- A bias as rows of text: "-" where it is closed.
+-- A bias as rows of text, "-" for closed cells.
 local function picture(bias)
   local rows = {}
   for row = 1, bias.rows do
@@ -69,7 +69,7 @@ local function check(of, direction, chosen, values, statistics, kept)
   lu.assertEquals({ a, b, c }, { values, statistics, kept })
 end
 
--- A sparse picture: cells are { row, column, value }.
+-- A sparse picture; cells are { row, column, value }.
 local function cells(rows, columns, list)
   local bias = { rows = rows, columns = columns, values = {} }
   for i = 1, rows * columns do
@@ -103,7 +103,7 @@ function TestExamples.test_square_matrix_by_means_of_lines_of_half_the_rows()
   check(SQUARE, 1, chosen, "-1:0.125 0:0.316667 1:0.1", "0.180556 0.096785 0.27734", "0:0")
 end
 
--- Both statistics of the anti-diagonal are that of the sheet's raw reading, too.
+-- Both statistics of the anti-diagonal also agree with the published raw values.
 function TestExamples.test_raw_values_stay()
   local found = lines.direction(SQUARE, -1, of_examples("value=raw").self)
   lu.assertEquals(select(3, told(found)), "0:2.4")
@@ -145,7 +145,7 @@ function TestExamples.test_wide_matrix()
   end
 end
 
--- Equal values once: what the released code makes of both vertical examples.
+-- Equal values count once: the result of the released code for both vertical examples.
 function TestExamples.test_equal_values_merged()
   local chosen = of_examples("equal=merged", "precision=float32").self
   local found = lines.direction(SQUARE, 0, chosen)
@@ -176,13 +176,13 @@ local function kept_lines(head)
   return table.concat(list, " ")
 end
 
--- Numbers that look random and are the same everywhere.
+-- Numbers that look random and are equal on every machine.
 local function noise(row, column)
   return math.fmod(math.abs(math.sin(row * 12.9898 + column * 78.233) * 43758.5453), 1)
 end
 
--- A perfect line whose sixth row looks at the last column. Means let the single cell of the corner
--- win; sums, and means of lines of half the rows, do not.
+-- A perfect line whose sixth row attends to the last column. With means the single cell of the corner wins; with sums,
+-- and with means of lines of at least half the rows, it does not.
 function TestLines.test_a_cell_in_the_corner_of_the_strip()
   local head = filled(62, 125, function(row, column)
     local lit = row < 5 and column == 123 - row or row == 5 and column == 124
@@ -196,7 +196,7 @@ function TestLines.test_a_cell_in_the_corner_of_the_strip()
   lu.assertEquals(kept("line=mean"), "1")
 end
 
--- Means keep the single cell at the bottom of the strip of a causal head that attends to its first column.
+-- With means the single cell at the bottom of the strip is selected for a causal head that attends to its first column.
 function TestLines.test_a_causal_head_that_attends_to_its_first_column()
   local head = filled(62, 62, function(row, column)
     return column > row and 0.0 or column == 0 and .9 or .1 / math.max(1, row) * (.5 + noise(row, column))
@@ -210,7 +210,7 @@ function TestLines.test_a_causal_head_that_attends_to_its_first_column()
   lu.assertStrContains(kept("line=mean"), "-3")
 end
 
--- Rows beyond those trained on are padding.
+-- Rows beyond the trained ones are padding.
 function TestLines.test_rows_beyond_those_asked_for_do_not_count()
   local head = filled(62, 125, function(row, column)
     return row < 6 and (column == 123 - row and 1.0 or 0.0) or column == 3 and 1.0 or 0.0
@@ -224,7 +224,7 @@ function TestLines.test_rows_beyond_those_asked_for_do_not_count()
   lu.assertStrContains(problem, "rows = 6: found a matrix of 4 rows")
 end
 
--- One lit line among K has the z-score sqrt(K - 1), and r of them sqrt((K - r) / r): K > r (k^2 + 1).
+-- One marked line among K has the z-score sqrt(K - 1), and r of them sqrt((K - r) / r): K > r (k^2 + 1).
 function TestLines.test_too_few_lines_for_the_threshold()
   lu.assertTrue(lines.out_of_reach(17, 4))
   lu.assertFalse(lines.out_of_reach(18, 4))
@@ -241,7 +241,7 @@ function TestLines.test_too_few_lines_for_the_threshold()
   end
 end
 
--- A line without noise is the only value that is not zero: the released code keeps it, by K = 1 and sigma = 0.
+-- A line without noise is the only value other than zero: the released code selects it, with K = 1 and sigma = 0.
 function TestLines.test_one_value_alone()
   local head = filled(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
   local found = assert(lines.find(head, assert(choices.read("usual", {})).cross))
@@ -253,14 +253,14 @@ function TestLines.test_one_value_alone()
   lu.assertEquals(kept_lines(found), "0")
 end
 
--- A head of uniform attention has a deviation of rounding noise, of which nothing comes.
+-- A head of uniform attention has a deviation from rounding alone, and no line is selected.
 function TestLines.test_a_uniform_head_keeps_nothing()
   local head = filled(7, 40, function() return 1 / 3 end)
   local of = of_examples("line=mean", "shortest=1", "spread=1e-6").cross
   lu.assertEquals(#assert(lines.find(head, of)).kept, 0)
 end
 
--- Masked cells, as logits have them, belong to no line.
+-- Masked cells of logits belong to no line.
 function TestLines.test_masked_cells_do_not_count()
   local head = filled(6, 6, function(row, column)
     return column > row and -math.huge or row == column and 5.0 or 1.0
@@ -271,7 +271,7 @@ end
 
 TestBias = {}
 
--- A bias by distance alone is a table, clipped to the distances that the matrix has and closed beyond.
+-- A bias by distance alone is a table, limited to the distances of the matrix and closed beyond them.
 function TestBias.test_diagonals_are_a_clipped_table()
   local rows, columns, table_of = 5, 7, {}
   local head = filled(rows, columns, function(row, column) return .1 + noise(0, column - row + 20) end)
@@ -301,11 +301,11 @@ function TestBias.test_heads_and_rows_without_an_open_cell_are_transparent()
   lu.assertEquals(picture(lines.extend(kept, 3, 3, of)), "-1.5 - -\n0 0 0\n0 0 0")
   of = assert(choices.read("usual", { "corner=all" })).cross
   lu.assertEquals(picture(lines.extend({}, 2, 3, of)), "- - 0\n0 0 0")
-  of = assert(choices.read("code", {})).self -- of self-attention no corner is opened
+  of = assert(choices.read("code", {})).self -- self-attention has no open corner
   lu.assertEquals(picture(lines.extend({}, 2, 2, of)), "0 0\n0 0")
 end
 
--- In a decoder nothing behind a query is open, neither to a line nor to a transparent row.
+-- In a decoder no key after a query is open, neither by a line nor by a transparent row.
 function TestBias.test_a_causal_bias_has_nothing_behind_a_query()
   local of = assert(choices.read("usual", {})).self
   lu.assertEquals(picture(lines.extend({}, 2, 2, of, true)), "0 -\n0 0")
@@ -314,7 +314,7 @@ function TestBias.test_a_causal_bias_has_nothing_behind_a_query()
   lu.assertEquals(picture(lines.extend({ kept[1] }, 2, 2, of, true)), "0 -\n0 0")
 end
 
--- The bias that the facet of specs makes of one head's lines, cell by cell, as facets/lines.lua says.
+-- The bias of one head's lines by the facet of specs, cell by cell, as in facets/lines.lua.
 local function of_facet(mask, rows, columns)
   local bias = { rows = rows, columns = columns, values = {} }
   for row = 0, rows - 1 do
@@ -336,8 +336,8 @@ local function of_facet(mask, rows, columns)
   return bias
 end
 
--- Heads of chance by all choices that a student's spec has words for, in frames of other sizes: what calibration draws
--- is what the student's kernels have.
+-- Random heads with all choices that a student's spec can express, in frames of other sizes: calibration draws the bias
+-- that the student's kernels use.
 function TestBias.test_the_facet_of_specs_makes_the_same()
   local made = 0
   for case = 1, 60 do
@@ -364,7 +364,7 @@ function TestBias.test_the_facet_of_specs_makes_the_same()
   lu.assertTrue(made > 100, "too few heads have lines")
 end
 
--- Columns of another width: from the right in cross-attention, from the left in self-attention.
+-- With another width, columns are counted from the right in cross-attention, from the left in self-attention.
 function TestBias.test_columns_are_aligned()
   local of = of_examples("directions.cross=0", "directions.self=0")
   local head = matrix({ 0, 0, 1, 0, 0 })
@@ -373,7 +373,7 @@ function TestBias.test_columns_are_aligned()
   lu.assertEquals({ picture(right), picture(left) }, { "- - - - 0 - -", "- - 0 - - - -" })
 end
 
--- A student's file: the teacher's, without what says where tokens stand, and the lines.
+-- A student's file: the teacher's spec without facets of positions, with the lines.
 TestStudent = {}
 
 local function student_text(encoding, cross)
@@ -437,7 +437,7 @@ return {
 ]])
 end
 
--- A family that gets lines has no mask beside them; the others keep theirs.
+-- A family that gets lines loses its mask; the others keep theirs.
 function TestStudent.test_lines_take_the_place_of_masks()
   local window = { kind = "window", left = 1, right = 0 }
   local lines_of_cross = { list = { { head = 0, direction = -1, line = 1, value = 0 } }, choices = { corner = "lines",
@@ -451,7 +451,7 @@ function TestStudent.test_lines_take_the_place_of_masks()
   lu.assertFalse(student.replaces_masks({ cross = lines_of_cross }, { decoder = { mask = window } }))
 end
 
--- First parameters of a student: not named, a file, or none where its teacher had one.
+-- Initial parameters of a student: not named, a file, or none although its teacher had one.
 function TestStudent.test_what_it_begins_with()
   for init, line in pairs({ ["../t/checkpoint.safetensors"] = '\n  init = "../t/checkpoint.safetensors",\n  encoding',
     [false] = "\n  init = false,\n  encoding" }) do
@@ -485,7 +485,7 @@ function TestControls.test_the_mask_alone()
   lu.assertEquals(control(nil), PART.list)
 end
 
--- Anti-diagonals and columns are counted from the last key on.
+-- Anti-diagonals and columns are counted from the last key.
 function TestControls.test_one_key_to_the_left()
   local list = {}
   for i, line in ipairs(control("shifted")) do
@@ -546,7 +546,7 @@ end
 
 TestChoices = {}
 
--- The released code: six rows, of columns the last seven, its own thresholds and directions, values as they are.
+-- The released code: six rows, the last seven columns, its own thresholds and directions, raw values.
 function TestChoices.test_the_released_code_throughout()
   local of = assert(choices.read("code", {}))
   lu.assertEquals(of.scores, "weights")
@@ -582,7 +582,7 @@ function TestChoices.test_every_field_reads_its_own_words_and_refuses_others()
   lu.assertStrContains(problem, "not of the form FIELD=VALUE")
 end
 
--- The page has every field with its three columns.
+-- The documentation page has every field with its three columns.
 function TestChoices.test_the_page_has_them_all()
   local page = support.read("docs/calibration.md")
   for _, field in ipairs(choices.FIELDS) do

@@ -1,4 +1,4 @@
--- Tests of the calls that operations become: the order of arguments, and what a record must have.
+-- The calls of operations: the order of arguments, and required fields of a record.
 
 local support = dofile("tests/lua/support.lua")
 

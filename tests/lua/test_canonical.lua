@@ -1,4 +1,4 @@
--- Canonical text: the same for the same data.
+-- Canonical text is equal for equal data.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -13,7 +13,7 @@ function TestCanonical.test_keys_are_sorted()
   lu.assertEquals(canonical.sorted_keys({ z = 1, _ = 2, Z = 3, a = 4 }), { "Z", "_", "a", "z" })
 end
 
--- Keys inserted in any order, and removed again, give one text.
+-- Keys that are inserted in any order, and removed again, give one text.
 function TestCanonical.test_the_order_of_insertion_does_not_matter()
   local forward, backward = {}, {}
   for i = 1, 40 do

@@ -1,4 +1,4 @@
--- Cells of a study: their runs, rates and scores; what the demo says of its runs; counts and spans of time in words.
+-- Cells of a study: their runs, rates and scores; the demo's conclusion; counts and durations in words.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -61,7 +61,7 @@ local function of_files(root, list)
   return cells.of_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"))
 end
 
--- Two files called train.jsonl are two tasks: each has the name of its spec, or one of its own.
+-- Two files called train.jsonl are two tasks: each has the name of its spec, or its own name.
 function TestCells.test_tasks_on_files_have_names()
   local study = of_files("files", { { "cogs_rope" }, { "scan_rope" } })
   lu.assertEquals(study.axes, { { name = "task", values = { "cogs_rope", "scan_rope" } } })
@@ -74,7 +74,7 @@ function TestCells.test_tasks_on_files_have_names()
   lu.assertEquals({ study.title, study.axes[2].values }, { "Runs of scan", { "first", "second" } })
 end
 
--- Encodings stay where the id does not distinguish them, or others have encodings.
+-- Encodings stay separate if the id does not distinguish them, or others have encodings.
 function TestCells.test_tasks_on_files_beside_others()
   local study = of_files("digests", { { "scan_rope" }, { "scan_rope", nil, "abcdef0123456789" } })
   lu.assertEquals({ study.axes[1].values, study.axes[2].values }, { { "scan_rope" }, { "scan_rope (012345)",
@@ -85,7 +85,7 @@ function TestCells.test_tasks_on_files_beside_others()
     { "rope", "scan_rope" } })
 end
 
--- A task that is called as one of Longhand's has nothing of that one.
+-- A task with the name of a built-in one has none of its properties.
 function TestCells.test_a_name_is_no_kind()
   local study = of_files("kinds", { { "mine", "bucket_sort" } })
   lu.assertEquals({ study.cells[1].key.task, study.cells[1].task_kind }, { "bucket_sort", nil })
@@ -100,7 +100,7 @@ local function conclusion(within, beyond, loss)
   return demo.conclusion(trained, { chance = 0.2, baseline = 0.2369 }, 5, 20)
 end
 
--- Below chance and overconfident are two things, and neither is one where nothing was learned.
+-- "Below chance" and "overconfident" are different conclusions, and neither is used if nothing was learned.
 function TestDemo.test_what_the_table_comes_to()
   local text = conclusion(0.9, 0.15, 6)
   lu.assertStrContains(text, "its loss is 6.00 nats per token, where giving all 5 symbols the same probability would "

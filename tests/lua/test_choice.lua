@@ -1,4 +1,4 @@
--- The learning rate that counts and the reason, grids of scores, and evaluations that are not mixed.
+-- The chosen learning rate and the reason, grids of scores, and evaluations that must not be mixed.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -21,7 +21,7 @@ function draw.run()
   return nil, "no pictures", {}
 end
 
--- A line of a generative model, decoded as it says.
+-- A line of a generative model with its decoding.
 local function answered(split, length, values)
   return ('{"step":100,"split":"%s","by":{"length":%d},"examples":50,"draws":1,"decoding":"greedy","accuracy":%g,'
     .. '"accuracy_teacher_forced":%g,"exact_match":%g,"exact_match_low":%g,"exact_match_high":%g%s,"loss":%g,'
@@ -61,7 +61,7 @@ end
 
 TestChoice = {}
 
--- One rate is better in distribution, the other beyond training: which one counts hangs on the set that chooses.
+-- Makes two rates, one better in distribution, the other beyond training, so the choice depends on the choosing set.
 local function two_rates(extra_a, extra_b, in_a, in_b)
   return { [0.1] = { (in_a and eval_line(100, "in_distribution", 5, in_a) or "") .. eval_line(100, "beyond", 20, 0.25)
     .. (extra_a or "") }, [0.2] = { (in_b and eval_line(100, "in_distribution", 5, in_b) or "")
@@ -77,7 +77,7 @@ function TestChoice.test_rates_are_chosen_in_distribution()
   lu.assertNil(entries.about(cell, "median", { value = 25 }))
 end
 
--- A validation stream comes before the test's conditions.
+-- A validation stream has priority over the test's conditions.
 function TestChoice.test_a_validation_stream_comes_first()
   local cell, study = cell_of("stream", two_rates(eval_line(100, "validation", 5, 0.5),
     eval_line(100, "validation", 5, 0.75), 0.9, 0.5))
@@ -85,7 +85,7 @@ function TestChoice.test_a_validation_stream_comes_first()
   lu.assertStrContains(captions.rates(study), "chosen on the validation stream (in_distribution)")
 end
 
--- A choice is marked where all evaluations are beyond training.
+-- A choice is marked if all evaluations are beyond training.
 function TestChoice.test_a_choice_beyond_training_is_marked()
   local cell, study = cell_of("beyond", two_rates())
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.beyond, cell.summary.choice.scored }, { 0.2, true,
@@ -95,7 +95,7 @@ function TestChoice.test_a_choice_beyond_training_is_marked()
   lu.assertEquals(captions.chosen_set(cell), "beyond (scored)")
 end
 
--- A study that names the set has it, and says so without a mark on each cell.
+-- A study may name the choosing set; then cells have no mark.
 function TestChoice.test_a_study_may_name_the_set()
   local cell, study = cell_of("named", two_rates(nil, nil, 0.9, 0.5), nil, { split = "test", select = "test" })
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set, cell.summary.choice.named }, { 0.2, "test", true })
@@ -103,7 +103,7 @@ function TestChoice.test_a_study_may_name_the_set()
   lu.assertNil(entries.about(cell, "median", { value = 75 }))
 end
 
--- Rates that are equally good are told apart by their loss.
+-- The loss decides between rates with equal scores.
 function TestChoice.test_equal_rates_are_told_apart_by_loss()
   local function lines(loss)
     return (eval_line(100, "in_distribution", 5, 1):gsub('"loss":0.5', '"loss":' .. loss))
@@ -113,7 +113,7 @@ function TestChoice.test_equal_rates_are_told_apart_by_loss()
   lu.assertEquals(cell.summary.best.rate, 0.2)
 end
 
--- The in_distribution part of a file's test chooses where there is no validation.
+-- Without a validation set, the in_distribution part of a file's test set chooses.
 function TestChoice.test_files()
   local spec = spec_of("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
@@ -129,7 +129,7 @@ end
 
 TestCaptions = {}
 
--- The default: the median with the least, the most and the seeds, at the chosen rate.
+-- The default table has the median, the least, the most and the number of seeds at the chosen rate.
 function TestCaptions.test_the_first_table_is_a_median()
   local lists = {}
   for seed, beyond in ipairs({ 0.5, 0.25, 0.625 }) do
@@ -143,7 +143,7 @@ function TestCaptions.test_the_first_table_is_a_median()
   lu.assertEquals(model.about, "Length 20, beyond training. One learning rate for each cell.")
 end
 
--- Cells that are means of something else than most are marked.
+-- Cells that are means over other conditions than most are marked.
 function TestCaptions.test_other_grids_are_marked()
   local dir
   for seed = 0, 2 do
@@ -163,7 +163,7 @@ function TestCaptions.test_other_grids_are_marked()
   lu.assertEquals(notes, { "another grid: length 20", "", "" })
 end
 
--- Greedy evaluations and older ones, which are teacher-forced, are in no cell together.
+-- Greedy evaluations and older ones, which are teacher-forced, are not combined in a cell.
 function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
   local older = eval_line(100, "test", 20, 0.75)
   local cell, study = cell_of("mixed", { [0.1] = { answered("beyond", 20, { 0.25, 0.75, 0.125 }), older, older } },
@@ -180,7 +180,7 @@ function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
   lu.assertEquals(captions.answers(alone), "evaluated teacher-forced: the target is given up to each token")
 end
 
--- All metrics side by side, set by set.
+-- All metrics are side by side, set by set.
 function TestCaptions.test_every_set_and_metric()
   local _, study = cell_of("measured", { [0.1] = { answered("validation", 5, { 1, 1, 1, ended = ',"ended_early":0' })
     .. answered("in_distribution", 5, { 0.5, 0.75, 0.25 }) .. answered("beyond", 20, { 0.25, 0.625, 0,
@@ -194,7 +194,7 @@ function TestCaptions.test_every_set_and_metric()
   lu.assertStrContains(captions.details(study, true), "Greedy answers, ended by the model. One learning rate")
 end
 
--- The band of a single seed is that of its samples, of several that of the seeds, and the caption says which.
+-- The band of a single seed is that of its samples, of several seeds that of the seeds, and the caption says which.
 function TestCaptions.test_bands()
   local lines = answered("beyond", 20, { 0.25, 0.75, 0.5 })
   local item = { kind = "curves", lines = "encoding" }
@@ -211,7 +211,7 @@ function TestCaptions.test_bands()
   lu.assertStrContains(figure.caption, "quartiles of the seeds")
 end
 
--- The cost of a run: tokens and operations from its plan.
+-- The cost of a run: tokens and operations of its plan.
 function TestCaptions.test_what_it_took()
   local cell, study = cell_of("cost", two_rates(nil, nil, 0.9, 0.5), { parameters = 1234567, train_seconds = 120 })
   study.plan_of = function()
@@ -227,7 +227,7 @@ function TestCaptions.test_what_it_took()
     "4 min 00 s" })
 end
 
--- Another metric on request, in titles, tables and files.
+-- A requested metric is in titles, tables and files.
 function TestCaptions.test_another_metric()
   local dir = write_run("asked", "reverse_string_rope", 0, 0.1, { exit = 0, facts = { spec = generative() },
     eval = answered("in_distribution", 5, { 1, 1, 1 }) .. answered("beyond", 20, { 0.25, 0.75, 0.125 }) })

@@ -1,4 +1,4 @@
--- generator/base/claim.lua: a folder for one process alone, whoever was killed before and whoever else wants it.
+-- generator/base/claim.lua: a folder for one process alone, after killed processes and with others that request it.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -7,9 +7,9 @@ local lfs = require("lfs")
 local lu = require("luaunit")
 local write = require("base.write")
 
-local NOBODY = 999999999 -- above what the kernel gives
+local NOBODY = 999999999 -- above the kernel's largest process number
 
--- An identity like this process's own, with other parts; and a folder to make claims in.
+-- An identity like this process's own, with changed parts; and a folder for claims.
 local function like_ours(changes)
   local dir = support.write("claims/here", ""):match("^(.*)/")
   local one = assert(claim.take(dir .. "/probe"))
@@ -19,7 +19,7 @@ local function like_ours(changes)
     changes.namespace or namespace), dir
 end
 
--- A path that a process has, of which only its identity is left, and what else it had put there.
+-- A path held by a process of which only the identity and its files are left.
 local function held_by(changes)
   local identity, dir = like_ours(changes)
   local path = dir .. "/held"
@@ -47,7 +47,7 @@ function TestClaim.test_one_at_a_time()
   lu.assertNil(lfs.attributes(path))
   lu.assertFalse(claim.is_held(first))
   claim.give_back(assert(claim.take(path)))
-  lu.assertEquals(#write.names(dir), before) -- nothing is left beside it
+  lu.assertEquals(#write.names(dir), before) -- no other file is left
 end
 
 function TestClaim.test_of_a_process_that_is_gone()
@@ -70,9 +70,9 @@ end
 
 function TestClaim.test_folders_without_a_mark()
   local _, dir = like_ours({})
-  lfs.mkdir(dir .. "/empty") -- nobody's
+  lfs.mkdir(dir .. "/empty") -- a folder without an owner
   claim.give_back(assert(claim.take(dir .. "/empty")))
-  support.write("claims/strange/owner", "node 12\n") -- somebody's, in a way that is not ours
+  support.write("claims/strange/owner", "node 12\n") -- an owner file in a foreign format
   local ours, who, message = claim.take(dir .. "/strange")
   lu.assertNil(ours or who or message)
   lu.assertEquals(claim.who(who), "nobody has put a name there")
@@ -82,7 +82,7 @@ function TestClaim.test_folders_without_a_mark()
   lu.assertStrContains(message, "No such file")
 end
 
--- Killed between the two steps, or after the folder went to its place under another name.
+-- Processes that were killed between the two steps, or after the folder was renamed.
 function TestClaim.test_what_is_left_beside_it()
   local gone, dir = like_ours({ pid = NOBODY })
   local alive = like_ours({ pid = 1 })
@@ -95,16 +95,16 @@ function TestClaim.test_what_is_left_beside_it()
   lu.assertNotNil(lfs.attributes(dir .. "/mine.txt"))
   lu.assertTrue(os.rename(ours.path, dir .. "/moved"))
   local next_one = assert(claim.take(dir .. "/mine"))
-  claim.give_back(ours) -- it is the next one's by now
+  claim.give_back(ours) -- it belongs to the next process now
   lu.assertTrue(claim.is_held(next_one))
 end
 
--- ---- two at once ----
+-- ---- two processes at once ----
 
 local HOOKED = { { os, "rename" }, { os, "remove" }, { lfs, "mkdir" }, { lfs, "rmdir" }, { lfs, "dir" },
   { lfs, "attributes" }, { lfs, "symlinkattributes" }, { io, "open" } }
 
--- Does `outer`, and `inner` before its step-th call of the system. Returns whether there were so many.
+-- Runs `outer`, and `inner` before its step-th system call. Returns whether there are that many.
 local function in_the_middle(step, outer, inner)
   local calls, kept = 0, {}
   for i, where in ipairs(HOOKED) do
@@ -126,8 +126,8 @@ local function in_the_middle(step, outer, inner)
   return calls >= step
 end
 
--- For every step of one that takes, or gives back, another one takes: prepare() makes the folder, first(path) is what
--- is interrupted. check(path, first's, second's).
+-- For every step of a process that takes or gives back, another one takes: prepare() makes the folder, first(path) is
+-- interrupted, and check(path, result of the first, result of the second) follows.
 local function at_every_step(prepare, first, check)
   local step, reached = 0, true
   while reached do
@@ -182,8 +182,8 @@ function TestClaim.test_one_takes_while_another_gives_back()
   end)
 end
 
--- Many at once, in every round after one that was killed, and then one after the other: never two. Who is through the
--- rounds waits for the others: a process that has ended may be succeeded.
+-- Many processes at once, in every round after one that was killed, and then one after another: never two have the
+-- folder. A process that is done waits for the others, since an ended process may be succeeded.
 local RACE = [[
   package.path = "generator/?.lua;" .. package.path
   local claim, lfs = require("base.claim"), require("lfs")

@@ -1,4 +1,4 @@
--- The command line: what each verb takes, and what a mistyped one is told.
+-- The command line: arguments of each verb, and messages for mistyped ones.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -39,7 +39,7 @@ function TestParse.test_verbs()
 end
 
 function TestParse.test_targets()
-  lu.assertNil(parse("gen a").target) -- both, where there is device code
+  lu.assertNil(parse("gen a").target) -- both targets if there is device code
   lu.assertEquals(parse("gen a --target cpu").target, "cpu")
   lu.assertEquals(parse("build a").target, "cpu")
   lu.assertEquals(parse("build a --target cuda,cpu").target, "cpu,cuda")
@@ -229,7 +229,7 @@ end
 
 TestUsual = {}
 
--- Meanings of words exist: in the schema, or in a table of flags of the trainer's.
+-- Every meaning of a word exists: in the schema, or among the flags of the trainer.
 function TestUsual.test_words_mean_what_there_is()
   local flags, schema = require("spec.trainer_flags").read("."), require("spec.schema")
   lu.assertTrue(#flags >= 17, "flags of verb_train.c and data_files.c")
@@ -247,7 +247,7 @@ function TestUsual.test_words_mean_what_there_is()
   end
 end
 
--- Wherever somebody stands, a spec's files are those beside it.
+-- In any working folder, the files of a spec are those next to it.
 function TestUsual.test_files_of_a_spec_become_flags()
   local flags = require("spec.trainer_flags")
   local files = { validation = { real = "/a/items.csv", shown = "items.csv" }, data = { real = "/a/t.jsonl" } }
@@ -257,7 +257,7 @@ end
 
 TestHelp = {}
 
--- A verb says what it does in a sentence; the default of a flag stands there once.
+-- Each verb has a description in sentences, which gives the default of a flag once.
 function TestHelp.test_sentences()
   local function walk(outline)
     for _, verb in ipairs(outline.verbs) do
@@ -271,7 +271,7 @@ function TestHelp.test_sentences()
   walk(cli.outline())
 end
 
--- The launcher shows this file without Lua.
+-- The launcher prints this file without Lua.
 function TestHelp.test_help_is_the_file()
   if os.getenv("LH_UPDATE_GOLDEN") then
     local file = assert(io.open("generator/cli/help.txt", "wb"))

@@ -1,4 +1,4 @@
--- Two runs against each other.
+-- Comparison of two runs.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -32,7 +32,7 @@ function TestCompare.test_what_differs_and_where_first()
   lu.assertStrContains(text, "20      51.0  61.0  +10.0")
 end
 
--- Four digits where they tell the two apart, else all.
+-- Four digits are shown if they distinguish the two values, otherwise all.
 function TestCompare.test_digits_of_the_first_difference()
   local function first(b)
     local runs = {}

@@ -1,4 +1,4 @@
--- Comparisons over seeds: which cells are compared, with what, what is said of them, and the files of the whole verb.
+-- Comparisons over seeds: compared cells, verdicts, and the files of the whole verb.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -37,12 +37,12 @@ function TestComparisons.test_cells_are_compared_along_the_last_axis()
   lu.assertEquals(result.axis, "encoding")
   lu.assertEquals({ result.sets[1].name, result.sets[2].name }, { "even_pairs", "bucket_sort" })
   local rope, rand = table.unpack(result.sets[1].groups)
-  -- The rate of the highest mean, as in reports, and all its seeds.
+  -- The rate has the highest mean, as in reports, and all its seeds.
   lu.assertEquals({ rope.name, rope.rate, rand.name, rand.rate }, { "rope", 0.1, "rand-rope", 0.1 })
   lu.assertAlmostEquals(rope.mean, 52, 1e-9)
   lu.assertAlmostEquals(rope.error, 2 / math.sqrt(3), 1e-9)
   lu.assertEquals(#rope.scores, 3)
-  -- The other task has one score of one encoding, and none of the other: no pair.
+  -- The other task has one score of one encoding, and none of the other, so it gives no pair.
   lu.assertEquals(#result.pairs, 1)
   local pair = result.pairs[1]
   lu.assertAlmostEquals(pair.test.difference, 52 - 97, 1e-9)
@@ -69,7 +69,7 @@ function TestComparisons.test_another_axis_and_a_reference()
   lu.assertAlmostEquals(result.pairs[1].test.difference, 11 - 52, 1e-9)
 end
 
--- That nothing was found is no finding, and equality is never said without a margin.
+-- A test without a finding gives no verdict of equality, which needs a margin.
 function TestComparisons.test_verdicts()
   for _, case in ipairs({
     { { 90, 91, 92 }, { 90.5, 91.5, 91 }, nil, "undecided" },
@@ -79,7 +79,7 @@ function TestComparisons.test_verdicts()
     { { 91, 91.1, 91.2 }, { 90, 90.1, 90.2 }, 3, "higher, within margin" },
     { { 91, 91.1, 91.2 }, { 90, 90.1, 90.2 }, 1, "higher" },
     { { 97.3, 97.3, 97.3 }, { 97.3, 97.3, 97.3 }, 5, "no spread" },
-    { { 97.3, 97.3, 97.3 }, { 50, 50, 50 }, 5, "too few seeds" }, -- that differ
+    { { 97.3, 97.3, 97.3 }, { 50, 50, 50 }, 5, "too few seeds" }, -- few seeds that differ
     { { 97.3, 97.3, 97.3 }, { 50, 51, 52 }, nil, "too few seeds" },
     { { 97.3, 97.3, 97.3, 97.3 }, { 50, 50, 50, 50 }, nil, "higher" },
     { { 98, 20, 20, 20 }, { 98, 98, 98, 98 }, nil, "undecided" },
@@ -89,13 +89,13 @@ function TestComparisons.test_verdicts()
   end
 end
 
--- The pair of two cells, where a seed generalises above 90% accuracy.
+-- The pair of two cells, for which a seed generalises above 90% accuracy.
 local function clumps(name, rope, rand_rope, more)
   return assert(comparisons.of(reports.make_study(name, scores_of(rope, rand_rope), { generalises =
     { metric = "accuracy", above = 90 } }), options(more))).pairs[1]
 end
 
--- Seeds without spread, or in two clumps: shares, exact tests, and what so many seeds can reach.
+-- Seeds without spread, or in two clumps: shares, exact tests, and the least possible p for these numbers of seeds.
 function TestComparisons.test_cells_that_are_all_or_nothing()
   local pair = clumps("flat", { 97, 97, 97 }, { 50, 50, 50 })
   lu.assertEquals({ pair.test.p, pair.method, pair.a.generalise, pair.a.judged, pair.b.generalise, pair.a.clumped },
@@ -111,7 +111,7 @@ function TestComparisons.test_cells_that_are_all_or_nothing()
   lu.assertNotNil(pair.test.p, "Welch's test is there, and does not decide")
 end
 
--- Seeds on both sides of the criterion are one clump where they lie close, or all along.
+-- Seeds on both sides of the criterion are one clump if they are close or evenly spread.
 function TestComparisons.test_one_clump_is_tested_by_welch()
   for _, scores in ipairs({ { 91, 88, 90 }, { 20, 60, 95 }, { 89, 91, 89.5 } }) do
     local pair = clumps("one_clump", scores, { 98, 97, 96 })
@@ -119,7 +119,7 @@ function TestComparisons.test_one_clump_is_tested_by_welch()
   end
 end
 
--- Three pairs without spread: even the least p of four against four seeds, 2 / 70, is 6 / 70 once it is corrected.
+-- Three pairs without spread: the least p of four against four seeds, 2 / 70, is 6 / 70 after correction.
 function TestComparisons.test_the_correction_counts_for_what_seeds_can_reach()
   local scores = scores_of({ 50, 50, 50, 50 }, { 97, 97, 97, 97 })
   scores["bucket_sort rope"], scores["bucket_sort rand-rope"] = { [0.1] = { 10, 10, 10, 10 } },
@@ -133,7 +133,7 @@ function TestComparisons.test_the_correction_counts_for_what_seeds_can_reach()
   end
 end
 
--- The metric is the study's, whose criterion says who generalises; --above is of the metric.
+-- The metric is the study's, whose criterion decides who generalises; --above is in the unit of the metric.
 function TestComparisons.test_another_metric()
   local function result_of(metric, above)
     local study = reports.make_study("metric", scores_of({ 50, 52, 54 }, { 95, 99, 97 }), nil, nil, metric)
@@ -151,7 +151,7 @@ function TestComparisons.test_another_metric()
     .. "another of shares" })
 end
 
--- Two pairs: the smaller p is doubled, the larger stays, and is no smaller than that.
+-- Two pairs: the smaller p is doubled, the larger is kept, and at least the former.
 function TestComparisons.test_all_pairs_are_one_family()
   local scores = scores_of({ 50, 52, 54 }, { 95, 99, 97 })
   scores["bucket_sort rope"], scores["bucket_sort rand-rope"] = { [0.1] = { 10, 20, 30 } }, { [0.1] = { 31, 29, 35 } }
@@ -193,7 +193,7 @@ function TestVerb.tearDown()
   support.clean()
 end
 
--- Four runs of two encodings in a folder; broken: the last has a file that is damaged.
+-- Four runs of two encodings in a folder; broken: the last run has a damaged file.
 local function folder(broken)
   local root
   for i, percent in ipairs({ 50, 54, 95, 97 }) do
@@ -251,7 +251,7 @@ function TestVerb.test_two_clumps_are_told()
   lu.assertStrContains(said, "* rope: two clumps of seeds, of which 1 of 3 generalise; the mean describes neither")
 end
 
--- Cells without spread that differ: the least p is told in words.
+-- Cells without spread that differ: the least p is reported.
 function TestVerb.test_too_few_seeds_are_told()
   local root
   for i, percent in ipairs({ 50, 50, 50, 97, 97, 97 }) do
@@ -274,7 +274,7 @@ function TestVerb.test_another_evaluation()
   lu.assertStrContains(support.read(root .. "/out/groups.csv"), ",rope,0.1,2,2,26,")
 end
 
--- A score beyond training and one within; of a generative model with how its answers came about.
+-- Reports name the split of a score; for a generative model also the decoding.
 function TestVerb.test_splits_and_decodings_are_named()
   local spec, root = reports.spec_of("bucket_sort"), nil
   spec.model.kind = "decoder"
@@ -290,7 +290,7 @@ function TestVerb.test_splits_and_decodings_are_named()
   lu.assertStrContains(said, "Exact match in percent, length 5, at training lengths (in_distribution), at the last")
 end
 
--- A cell whose scores are means over other lengths is no match for the others, and a note says so.
+-- A cell whose scores are means over other lengths is not compared with the others, and a note reports it.
 function TestVerb.test_another_grid_is_told()
   local root = folder()
   for i = 3, 4 do
@@ -306,7 +306,7 @@ function TestVerb.test_damaged_runs_are_told()
   lu.assertEquals(code, 1)
   lu.assertStrContains(message, "no two cells have two seeds each")
   lu.assertStrContains(message, "damaged and left out:")
-  -- The files are there all the same if enough is left.
+  -- The files are written if enough runs are left.
   local root = folder()
   reports.write_run("verb", "bucket_sort_none", 5, 0.1, { exit = 0, eval = "{\n" .. reports.scored(50) })
   code, message = run(root)
@@ -318,7 +318,7 @@ function TestVerb.test_damaged_runs_are_told()
   lu.assertEquals({ code, message }, { 1, "there is no folder no/such\n  expected: a folder of runs" })
 end
 
--- Folders may be called anything; what is in the others is compared all the same.
+-- Folders may have any names; the others are still compared.
 function TestVerb.test_names_from_elsewhere()
   for _, text in ipairs(hostile.TEXTS) do
     if not text:find("[/%z]") and #text < 200 then

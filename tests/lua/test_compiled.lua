@@ -1,4 +1,4 @@
--- Text of C as the compiler takes it: what changes it and what does not, and that a compiler makes the same of it.
+-- C text as the compiler reads it: changes that matter and changes that do not, compared with a compiler's output.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -54,7 +54,7 @@ function TestText.test_what_changes_something()
   end
 end
 
--- Functions and tables that no other file sees, in the file that defines them and in those behind it.
+-- Functions and tables that no other file can see, in their defining file and in later ones.
 function TestText.test_names_of_statics_change_nothing()
   local function texts(f, g, t, global)
     local names, list = {}, {}
@@ -70,7 +70,7 @@ function TestText.test_names_of_statics_change_nothing()
   lu.assertNotEquals(texts("double_of", "store_rows", "widths", "met"), base)
 end
 
--- The assembly of step.c, with kernels, from the texts of all files changed by a function.
+-- The assembly of step.c with kernels, from texts of all files that a function changes.
 local function assembly(name, change)
   local case, folder = cases.case_of("none none index 0 float32"), nil
   for _, file in ipairs(case.files) do

@@ -41,7 +41,7 @@ function TestCosts.test_flops_are_a_mean_over_the_training_lengths()
   end
 end
 
--- With computation tokens a file's longest sequence is all input but for one token.
+-- With computation tokens, all but one token of a file's longest sequence are input.
 function TestCosts.test_computation_tokens_lengthen_sequences()
   local planned = plans.of_task
   lu.assertEquals(planned("kind = 'reverse_string'").longest_training, 80)
@@ -64,7 +64,7 @@ function TestCosts.test_operations_make_up_the_step()
   lu.assertEquals(sum, plan.flops_per_step)
 end
 
--- Results of formulas of the sizes, without a graph: Ruoss et al.'s encoder with every facet that has products.
+-- Formulas of the sizes, without a graph: Ruoss et al.'s encoder with every facet that has products.
 function TestCosts.test_flops_are_those_of_the_formulas()
   local function check(sets, weights, pair_factor, relative)
     local plan = plan_of(sets, task(2, 3))
@@ -81,7 +81,7 @@ function TestCosts.test_flops_are_those_of_the_formulas()
   check({ ["model.kind"] = "decoder", ["model.tied"] = "true" }, 5 * (4 * 64 * 64 + 2 * 64 * 256), 4, 0)
 end
 
--- A row of the last layer that nobody reads: no output of attention, no feed-forward layer, no pairs of its query.
+-- An unused row of the last layer needs no output of attention, no feed-forward layer, and no pairs of its query.
 function TestCosts.test_flops_of_rows_that_are_left_out()
   local function check(sets, per_token, per_pair)
     local part = plan_of(sets, task(2, 3)).cpu.part
@@ -93,7 +93,8 @@ function TestCosts.test_flops_of_rows_that_are_left_out()
   lu.assertFalse(plan_of({ ["model.kind"] = "encoder_decoder" }, task(2, 3)).cpu.part)
 end
 
--- A token of the first layer: the products up to attention, where nothing is added to its vector and symbols are few.
+-- A token of the first layer needs only the products before attention once per symbol, if nothing is added to its
+-- vector and symbols are few.
 function TestCosts.test_flops_of_rows_that_are_alike()
   local function check(sets, inputs, per_token)
     local vocabulary = plan_of(sets, task(inputs, 3)).cpu.vocabulary
@@ -110,7 +111,8 @@ function TestCosts.test_flops_of_rows_that_are_alike()
   check({ ["model.kind"] = "encoder_decoder" }, 2, false)
 end
 
--- Two streams: the encoder and the products of keys and values go by the source, all others by the target.
+-- Two streams: the encoder and the products of keys and values depend on the source's length, all others on the
+-- target's.
 function TestCosts.test_flops_of_two_streams()
   local plan = plan_of({ ["model.kind"] = "encoder_decoder", ["model.encoder_layers"] = "2",
     ["model.decoder_layers"] = "3" }, task(2, 3, "2 * n"))
@@ -148,17 +150,17 @@ function TestCosts.test_operations_have_all_parameters()
   end
 end
 
--- Bytes as the generated code takes them, on whole cache lines.
+-- Bytes in generated code, rounded up to cache lines.
 local function taken(bytes)
   return (bytes + 63) // 64 * 64
 end
 
--- Weights of five layers and their transposes, and the output's; in columns that are filled up.
+-- Weights of five layers and their transposes, and the output's, whose columns are padded.
 local PANELS = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
 
--- Packed weights, draws and tables of positions; of a process whole large pages: four vectors of parameters, what
--- threads share, for two threads a gradient and a workspace each, and the bytes of a checkpoint.
--- tests/unit/test_parity.c compares with what programs take.
+-- Packed weights, random positions and tables of positions; the process has whole large pages: four vectors of
+-- parameters, the memory that threads share, a gradient and a workspace for each of two threads, and the bytes of a
+-- checkpoint. tests/unit/test_parity.c compares with the memory of programs.
 function TestCosts.test_memory()
   local plan = plan_of({}, task(2, 2))
   lu.assertEquals(plan.vector_bytes, 4 * plan.parameter_storage)
@@ -174,15 +176,16 @@ function TestCosts.test_memory()
   lu.assertEquals({ both.shared_bytes, both.tables_bytes }, { PANELS + 6 * 2048 * 8, 2048 * (64 + 32) * 4 })
 end
 
--- Layers keep activations, attention's weights and masks; the backward pass has gradients of one layer and one head.
--- tokens of each sequence, their queries and keys padded; the four symbols' vectors, and room for sums.
+-- Layers cache activations, attention's weights and masks; the backward pass has gradients of one layer and one head.
+-- Arguments: tokens of each sequence, padded numbers of its queries and keys. SYMBOLS: the four symbols' vectors, and
+-- space for sums.
 local SYMBOLS = 4 * 6 * (64 + 192)
 local function workspace(sequences, tokens, queries, keys, drops)
   local rows = (sequences * tokens + 5) // 6 * 6
   local row = 4 * rows
   local layer = row * (64 + 192 + 3 * 64 + 256 + 64) + 2 * taken(row)
     + taken(4 * sequences * 8 * queries * keys) + taken(4 * sequences * 8 * queries) + 2 * drops * taken(rows * 64 + 64)
-  local read = row * (64 + 64) -- of the last layer's input, and of what its attention gives
+  local read = row * (64 + 64) -- rows of the last layer's input and of its attention's output
   local scratch = read + row * (64 + 64 + 64 + drops * 64 + 256 + 64 + 192)
     + 2 * 4 * queries * keys -- a head of 8 channels is PAIRED
     + taken(4 * (tokens * 2 * 8 + 16))
@@ -193,14 +196,14 @@ end
 function TestCosts.test_workspace()
   local plan = plan_of({}, task(2, 2))
   lu.assertEquals(plan.largest_block, { bytes = workspace(3, 33, 48, 40, 1), size = { 33 }, sequences = 3 })
-  local whole = plan_of({ ["model.dropout"] = "0" }, task(2, 2)) -- no masks, and no gradient of its own for a branch
+  local whole = plan_of({ ["model.dropout"] = "0" }, task(2, 2)) -- no masks, and no separate gradient of a branch
   lu.assertEquals(whole.workspace_bytes, workspace(3, 33, 48, 40, 0))
   local dropped = plan_of({ ["encoding.additive.kind"] = "sinusoid" }, task(2, 2))
   lu.assertEquals(dropped.workspace_bytes, plan.workspace_bytes - SYMBOLS + 102 * 64 + 64)
 end
 
--- A block has as many sequences as its length allows, and no more than a shard: of 3 in two shards the larger one has
--- 2, of 1 there is 1; the largest block is then one of the longest sequences. So it is where all are as long.
+-- A block has as many sequences as its length allows, at most those of a shard: of 3 in two shards the larger one has
+-- 2, of 1 it has 1; the largest block then has the longest sequences. The same holds if all sequences have one length.
 function TestCosts.test_workspace_ends_at_the_shard()
   local function check(sets, sequences, tokens, queries, keys)
     local plan = plan_of(sets, task(2, 2))
@@ -237,8 +240,8 @@ function TestCosts.test_the_passes_make_up_memory_and_work()
   end
 end
 
--- Tables of 80 tokens: 176 elements by query - key and head, 176 by query + key; the gradients lie in each workspace,
--- and gradients by diagonals have a row of their own. With one sequence in a step the longest is the largest block.
+-- Tables of 80 tokens: 176 elements by query - key and head, 176 by query + key; the gradients are in each workspace,
+-- and gradients by diagonals have a row of their own. With one sequence in a step the longest one is the largest block.
 function TestCosts.test_memory_of_scores()
   local plain = scored("{ kind = 'none' }")
   local function more(encoding)

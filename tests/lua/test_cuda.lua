@@ -1,5 +1,5 @@
--- The plan's CUDA half: who makes products, and that each of the two shapes of device code has nothing of the other.
--- What the code computes is tested by tests/emulation.
+-- The plan's CUDA half: the code that computes products, and separation of the two forms of device code.
+-- tests/emulation tests the results of the code.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -68,7 +68,7 @@ function TestProducts.test_the_plan_says_which_and_why()
   lu.assertNil(choice(made("none", WIDE), "gpu, replicas"))
 end
 
--- Whatever shares the device: replicas of a wide model have the bits of one alone.
+-- Replicas of a wide model that share the device have the bits of a single one.
 function TestProducts.test_a_wide_model_has_one_way_to_be_cut()
   local plan = made("none", WIDE)
   lu.assertEquals(plan.cuda.chip, plan.cuda.replicas)
@@ -92,7 +92,7 @@ function TestProducts.test_device_code_has_nothing_of_the_other_shape()
   end
 end
 
--- Only the vectors of distances of Transformer-XL are made by the device code itself.
+-- Device code of wide models itself computes only products for the distance vectors of Transformer-XL.
 function TestProducts.test_wide_device_code_multiplies_no_matrices()
   for _, encoding in ipairs(ENCODINGS) do
     local _, wide = made(encoding, WIDE, "tf32")
@@ -111,7 +111,7 @@ end
 
 TestNetwork = {}
 
--- The members of a struct of a text, one after the other.
+-- The members of a struct in a text, in order.
 local function members(text, struct)
   local body = text:match("typedef struct " .. struct .. " {\n(.-)\n} " .. struct .. ";")
   local names = {}
@@ -123,7 +123,7 @@ end
 
 local NORMS = "norm1_scale norm1_offset up_bias down_bias norm2_scale norm2_offset"
 
--- The weights of products get their gradients from the library, tables of positions and distances from sums of theirs.
+-- The library computes gradients of products' weights; those of tables of positions and distances are sums over shards.
 function TestNetwork.test_shards_of_a_wide_model_add_up_what_is_no_weight_of_a_product()
   local more = { relative = "content_bias ", geometric = "content_bias direction_bias geometric " }
   for _, encoding in ipairs(ENCODINGS) do
@@ -143,7 +143,7 @@ function TestNetwork.test_dropout_sites_are_counted_by_places()
   lu.assertEquals({ plan.device.sites, plan.device.places, #plan.device.masks }, { 5, 2, 2 })
 end
 
--- A spec with a network of its own: what the branch of its block is.
+-- A spec with a network of its own with this branch in its block.
 local function own_text(branch, repeated)
   return ([[
 return function(net, model)
@@ -185,8 +185,8 @@ function TestNetwork.test_what_there_is_no_device_code_for_is_told_where_it_is_a
   end
 end
 
--- Operations between products are one phase each, on both sides under the same names.
--- The texts of device.cu and cuda.c of a network whose block runs twice over.
+-- Operations between products are one phase each, with the same names on both sides.
+-- The texts of device.cu and cuda.c of a network whose block is applied twice.
 local function looped(width, encoding)
   local plan = assert(own('block:output(block:norm("n", block:add(h, ' .. ATTENDS .. ')))', width, encoding,
     'model.layers, "", { loops = 2 }'))
@@ -208,7 +208,7 @@ function TestNetwork.test_what_is_used_twice_stores_its_gradient_once_and_adds_t
   lu.assertStrContains(looped(NARROW, "shaw").no_device_code.what, "which runs 2 times over, with an encoding")
 end
 
--- Masks of the model's width lie together, whatever lies between them; others have an array each, at their own place.
+-- Masks of the model's width are contiguous; others have an array each, at their own offset.
 function TestNetwork.test_masks_of_any_width()
   local function masks(model)
     local path = support.write("masks.lua", ([[return { task = { kind = "bucket_sort" }, encoding = { kind = "none" },
@@ -242,7 +242,7 @@ function TestNetwork.test_a_wide_network_of_ones_own_is_cut_at_its_products()
   lu.assertEquals(plan.device.most_launches, "5 + 15 * LAYERS")
 end
 
--- A library's products add their biases and rectify; what the host lists names the phase that does so elsewhere.
+-- A library's products add their biases and rectify; the host's list names the phase that does so for other libraries.
 function TestNetwork.test_biases_ride_on_a_wide_models_products()
   local plan, device, host = made("rope", WIDE)
   lu.assertStrContains(host, "add_bias(list, p->up_bias, true, PHASE_LAYER_HIDDEN, l);")
@@ -287,7 +287,7 @@ function TestFamilies.test_no_page_fills_a_slot_twice()
   end
 end
 
--- Threads that share a head may have parts of it that are not even: each family asks its own function.
+-- Threads that share a head may have parts of different sizes: each family calls its own function.
 function TestFamilies.test_uneven_heads_ask_functions_that_are_there()
   local device = generated('use = "none"', "heads = 16, " .. PAIR:format(320))
   for name in device:gmatch("([%w_]*has_channel)%(") do
@@ -295,7 +295,7 @@ function TestFamilies.test_uneven_heads_ask_functions_that_are_there()
   end
 end
 
--- Positions that the whole pass shares are no layer's: who calls for them says no layer, and others say one.
+-- Calls for positions that the whole pass shares have no layer as argument, and others have one.
 function TestFamilies.test_calls_for_drawn_positions_have_the_arguments_of_the_function()
   local draws = 'positions = { kind = "randomized", max_position = 2048, draw = %q }'
   local models = { 'kind = "encoder", width = 32', PAIR:format(32) }
@@ -334,10 +334,10 @@ function TestFamilies.test_queries_of_one_stream_look_at_keys_of_another()
     "cross_rotate(1, block()->view.T.source, CROSS_KEY_STRIDE, s->cross_key_value);",
     "b->target_tokens = b->step.tokens[1] + ", "embed_target_backward(b->gradient);" })
   contains(host, { "static lengths lengths_of(const lh_shape *shape)" })
-  lu.assertEquals(select(2, device:gsub("g%->token%[e%] %+= sum", "")), 1) -- the first one on the way back stores
+  lu.assertEquals(select(2, device:gsub("g%->token%[e%] %+= sum", "")), 1) -- the first gradient is stored
 end
 
--- Names of several families are long.
+-- Names with several families are long.
 function TestFamilies.test_lines_are_no_longer_than_120_columns()
   for _, width in ipairs({ 32, 256 }) do
     local texts = { generated('encoder = { use = "geometric" }, decoder = { use = "relative", '
@@ -358,7 +358,7 @@ function TestFamilies.test_what_both_blocks_say_is_said_once()
   lu.assertEquals(select(2, device:gsub("reals: where they lie is known", "")), 1)
 end
 
--- Equal words of two places are not one rate.
+-- Equal numbers for two places are not one rate.
 function TestFamilies.test_rates_by_place_are_chosen_in_every_block()
   local device = generated('additive = { kind = "sinusoid", at = "block", dropout = 0.2 }', PAIR:format(32))
   lu.assertEquals(select(2, device:gsub("below = place == 0 %?", "")), 2)
@@ -378,7 +378,7 @@ function TestFamilies.test_a_layer_has_the_article_of_its_name()
     "/* Values that a decoder_layer keeps likewise. */" })
 end
 
--- The second stream's bias is added to what the first has stored; there is nothing that vectors are multiplied by.
+-- The second stream's bias is added to the stored one of the first; vectors are not multiplied.
 function TestFamilies.test_a_linear_embedding_of_two_streams()
   local device = generated('kind = "learned", additive = { rows = 2000 }', PAIR:format(32) .. ', embedding = "linear"')
   lu.assertNotStrContains(device, "EMBEDDING_SCALE")
@@ -394,7 +394,7 @@ function TestFamilies.test_products_of_a_wide_model_are_over_the_rows_of_a_strea
     "forward(list, list->target_rows, WIDTH, WIDTH, s->cross_attended, p->cross_output, w->" })
 end
 
--- Each draws numbers of its own, one behind the other.
+-- Each family samples numbers of its own, one family after another.
 function TestFamilies.test_draws_lie_behind_those_of_the_family_before()
   local twice = 'block:output(block:norm("n", block:add(' .. ATTENDS ..
     ', block:attention("self", h, h, { name = "other" }))))'
@@ -406,7 +406,7 @@ function TestFamilies.test_draws_lie_behind_those_of_the_family_before()
     "lh_draw_distances(from, (uint32_t)d + 1 + 3, OTHER_MAX_POSITION, T" })
 end
 
--- Every sequence has positions of its own, whichever attention reads them.
+-- Every sequence has its own positions, for all attentions.
 function TestFamilies.test_sequences_draw_once_for_all_families()
   local twice = 'block:output(block:norm("n", block:add(' .. ATTENDS ..
     ', block:attention("self", h, h, { name = "other" }))))'
@@ -422,8 +422,8 @@ end
 
 local DRAWN = 'positions = { kind = "randomized", max_position = 4000, range = "one_based"%s }'
 
--- Positions of vectors that are added to the tokens of each stream, then samples of families; cross-attention has those
--- of queries and of keys.
+-- Positions of vectors that are added to the tokens of each stream, then random positions of families; cross-attention
+-- has those of queries and of keys.
 function TestFamilies.test_each_of_two_streams_draws_for_itself()
   local device, host = generated('kind = "relative", rotation = { kind = "rope" }, additive = { kind = "learned" }, '
     .. ASKED .. ", " .. DRAWN:format(""), PAIR:format(32))
@@ -446,7 +446,7 @@ function TestFamilies.test_sequences_of_two_streams_draw_apart()
     "lh_draw_sequence(from, 1, from->first + (uint32_t)s, CROSS_FIRST_POSITION, CROSS_MAX_POSITION - 1, T, true" })
 end
 
--- Tables of the blocks of each stream; a position of one is one of its own.
+-- Tables of the blocks of each stream; the two streams' positions are separate.
 function TestFamilies.test_places_in_blocks_of_two_streams()
   local learned = 'additive = { kind = "learned", at = "block"%s }'
   local device = generated(learned:format(", rows = 4000"), PAIR:format(32))
@@ -458,7 +458,7 @@ function TestFamilies.test_places_in_blocks_of_two_streams()
     "g->decoder_layer[l].position_table[(v->target_input_draws[row] - FIRST_POSITION) * WIDTH" })
 end
 
--- Each by the positions of its own attention.
+-- Each block uses the positions of its own attention.
 function TestFamilies.test_places_of_blocks_that_draw_apart()
   support.write("placed.lua", support.read("tests/specs/descriptions/placed.lua"))
   local device = generated('additive = { kind = "sinusoid", at = "block" }, ' .. DRAWN:format(', draw = "layer"'),
@@ -468,14 +468,14 @@ function TestFamilies.test_places_of_blocks_that_draw_apart()
   lu.assertNotStrContains(device, "again_positions_of")
 end
 
--- Names of what one alone draws are its own.
+-- Names for the only family with random positions contain the family's name.
 function TestFamilies.test_one_of_several_families_draws()
   local _, host, plan = generated('kind = "rope", encoder = { ' .. DRAWN:format("") .. " }", PAIR:format(32))
   contains(host, { ".draw_count = encoder_draw_count,", ".draw = encoder_draw," })
   lu.assertEquals(#plan.cuda.drawing, 1)
 end
 
--- The host's list of launches has no names for it.
+-- The host's list of launches has no names for such a product.
 function TestFamilies.test_a_product_of_another_block_s_result_is_refused_where_the_host_lists_it()
   support.write("outside.lua", [[
 return function(net, model)
@@ -502,7 +502,7 @@ end
 
 TestHeads = {}
 
--- The least power of two that leaves a thread 16 channels of a head, or 8 in float64.
+-- The least power of two that leaves a thread at most 16 channels of a head, or 8 in float64.
 function TestHeads.test_are_spread_where_a_thread_cannot_hold_them()
   local cases = { -- width, heads, precision, lanes, uneven
     { 128, 4, "float32", 1, false }, { 128, 4, "float64", 1, false }, { 144, 4, "float32", 4, true },
@@ -516,7 +516,7 @@ function TestHeads.test_are_spread_where_a_thread_cannot_hold_them()
   end
 end
 
--- In no variant of attention has a thread all channels of such a head.
+-- In no variant of attention does a thread have all channels of such a head.
 function TestHeads.test_no_variant_holds_a_wide_head_in_one_thread()
   for _, encoding in ipairs({ "alibi_learned", "geometric", "relative", "shaw" }) do
     for width, heads in pairs({ [80] = 2, [256] = 4 }) do
@@ -537,7 +537,7 @@ local function shards(train, width)
   return { plan.cuda.chip, plan.cuda.replicas, plan.train.shards }
 end
 
--- Its default is for CPUs; a default means the same where it is written.
+-- The default is for CPUs; a value equal to the default has the same effect.
 function TestShards.test_train_shards_decides_where_it_is_not_the_default()
   lu.assertEquals(shards(""), { 128, 16, 16 })
   lu.assertEquals(shards("shards = 16"), { 128, 16, 16 })
@@ -558,7 +558,7 @@ function TestShards.test_one_round_with_the_fewest_sequences_in_a_block()
   end
 end
 
--- Advice of the plan: numbers of shards with the chips that they are for.
+-- The plan's advice: numbers of shards with the GPUs that they suit.
 local function advised(train, precision)
   local list = {}
   for _, one in ipairs(plan_page.json(planned("none", NARROW, precision, train)).choices) do
@@ -575,14 +575,14 @@ function TestShards.test_the_plan_advises_a_number_where_a_chip_needs_two_rounds
   lu.assertStrContains(list["train.shards = 64"], "H100 PCIe (114)")
   lu.assertNotStrContains(list["train.shards = 64"], "H100 SXM")
   lu.assertEquals(list["train.shards = 32"], "one round of blocks where multiprocessors are fewer than 128: T4 (40)")
-  lu.assertNil(advised("", "tf32")["train.shards = 32"]) -- which needs sm_80
+  lu.assertNil(advised("", "tf32")["train.shards = 32"]) -- bf16 and tf32 need sm_80
   lu.assertNil(advised("shards = 64")["train.shards = 64"])
   lu.assertEquals(advised("batch = 32"), {})
 end
 
 TestForm = {}
 
--- Text of templates; the files of kernels/ have a formatter of their own.
+-- The form of templates' text; another formatter checks the files of kernels/.
 function TestForm.test_lines_fit_and_end_well()
   for _, encoding in ipairs(ENCODINGS) do
     local plan, device, host = made(encoding, WIDE)
@@ -603,7 +603,7 @@ end
 
 TestConstants = {}
 
--- The texts of device.cu and spec.c, with tensors that are not learned where their names end so.
+-- The texts of device.cu and spec.c, with constant tensors whose names have this ending.
 local function made_with_constants(ending, width)
   local derive = parameters.derive
   parameters.derive = function(net)
@@ -620,10 +620,10 @@ end
 
 local CLEARED = "        clear_constants(piece, gradient);\n        const double squares = piece_squares("
 
--- Rows between those of queries and values.
+-- Rows of keys, between those of queries and values.
 function TestConstants.test_gradient_of_rows_is_cleared_before_the_norm()
   local device, spec = made_with_constants("key.weight", WIDE)
-  local C, first = WIDE, 7 * WIDE + WIDE -- behind the tokens of bucket sort, and the queries of a row
+  local C, first = WIDE, 7 * WIDE + WIDE -- after the tokens of bucket sort, and the queries of a row
   lu.assertStrContains(device, ("if (e >= %d && e <= %d && (e - %d) %% %d < %d) found = true;"):format(first,
     first + (C - 1) * 3 * C + C - 1, first, 3 * C, C))
   lu.assertStrContains(device, CLEARED)

@@ -1,4 +1,4 @@
--- Runs on files of examples: their folders, which of them count as done, and what a sweep says of the others.
+-- Runs on files of examples: their folders, those that count as done, and messages of a sweep on the others.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -63,7 +63,7 @@ local function own_name(text)
   return "lr0.01-seed0-data" .. sha256.hex(text):sub(1, 8)
 end
 
--- The state of the first run, and its words.
+-- The state of the first run, in words.
 local function survey(more)
   local study, root, cell = expand(more)
   ledger.survey(study, root)
@@ -85,7 +85,7 @@ function TestFolders.test_digest_of_a_file()
   lu.assertNil(file_digest.of(path:match("^(.*)/")))
 end
 
--- The trainer makes this name, too.
+-- The trainer makes the same name.
 function TestFolders.test_are_called_after_the_training_file()
   files()
   local _, _, cell = expand()
@@ -103,7 +103,7 @@ function TestFolders.test_an_older_one_of_the_same_file_counts()
   write_run(cell, "lr0.01-seed0", {}, line(18, 1))
   local state, words, _, now = survey()
   lu.assertEquals({ state, now.runs[1].dir:match("[^/]*$"), words, now.runs[1].others }, { "done", "lr0.01-seed0" })
-  lu.assertEquals({ now.runs[1].fresh, now.runs[2].fresh }, { own_name(TRAIN) }) -- in a bundle, say
+  lu.assertEquals({ now.runs[1].fresh, now.runs[2].fresh }, { own_name(TRAIN) }) -- for example in a bundle
   files(TRAIN:rep(2))
   local study
   state, words, study, now = survey()
@@ -113,7 +113,7 @@ function TestFolders.test_an_older_one_of_the_same_file_counts()
     .. "%s..., and has %s... now; they stay as they are"):format(before, after) })
 end
 
--- Versions before trained on masked labels; who wants that says so.
+-- Earlier versions trained on masked labels; a spec can still request it.
 function TestFolders.test_an_older_one_that_trained_on_masked_labels_does_not()
   local masked = '{"input":[1,0,2],"target":[1,1],"mask":[1, 0]}\n'
   files(masked)
@@ -151,14 +151,14 @@ function TestEvaluations.test_new_evaluation_data_is_evaluated()
     eval_sha256 = sha256.hex(TEST:rep(2)), eval_examples = 2 }
   write_run(cell, own_name(TRAIN), { data = data }, both)
   lu.assertEquals(survey(), "done")
-  files(TRAIN, TEST) -- the file before is back: the trainer takes its lines over, and names it in run.json
+  files(TRAIN, TEST) -- the earlier file returns: the trainer uses its lines, and names it in run.json
   lu.assertStrContains(select(2, survey()), "test.jsonl has other bytes than the file that was evaluated")
   data.eval_sha256, data.eval_examples = sha256.hex(TEST), 1
   write_run(cell, own_name(TRAIN), { data = data }, both)
   lu.assertEquals(survey(), "done")
 end
 
--- Lines that do not say how many examples there are count where they are of all.
+-- Lines without a number of available examples count if they have all of them.
 function TestEvaluations.test_as_many_examples_as_are_asked_for()
   files()
   local _, _, cell = expand()
@@ -191,7 +191,7 @@ TestSteps = {}
 
 TestSteps.tearDown = TestFolders.tearDown
 
--- An epoch has nine batches, as the run says.
+-- An epoch has nine batches, as the run records.
 function TestSteps.test_more_and_fewer_epochs()
   files()
   local _, _, cell = expand()

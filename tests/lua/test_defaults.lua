@@ -1,4 +1,4 @@
--- The part of an experiment that changes no code: its text, its files, and how it gets into a trainer that is there.
+-- The part of an experiment that changes no code: its text, its files, and its replacement in an existing trainer.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -38,7 +38,7 @@ function TestText.test_the_first_line_has_room_and_digest()
   lu.assertNil(made.text:find(defaults.pattern(2 * made.room)))
 end
 
--- Room for twice the text, in steps that are far apart, so that the next spec's text most often fits.
+-- The buffer holds twice the text, in large steps, so that most other specs' texts fit.
 function TestText.test_room_for_another()
   local steps = {}
   for i = 1, 2000 do
@@ -57,7 +57,7 @@ local OUTSIDE = { "train.steps=7", "train.learning_rate=0.5", "train.log_every=3
   "eval.lengths={ list = { 3, 9 } }", "eval.examples=3", "eval.batch=2", "eval.draws=3", "eval.during={ every = 2 }",
   "eval.during={ every = 2, lengths = { 3, 4 }, examples = 3 }" }
 
--- All files but the loose ones are the same for them, with both halves.
+-- All files except the loose ones are equal for them, with both halves.
 function TestFiles.test_values_outside_the_digest_are_in_loose_files_alone()
   local function files(sets)
     local list = gen.files(plan_with(sets), cases.template, {}, true)
@@ -103,7 +103,7 @@ function TestWrite.test_another_text_in_the_same_room()
   lu.assertEquals(support.read(from), "\127ELF" .. padded(old) .. "\0\1behind")
 end
 
--- The trainer is compiled where it is not certain that this is the text and all of its space.
+-- The trainer is compiled if it is not certain that this is the text and its whole buffer.
 function TestWrite.test_no_certain_place()
   local block = padded(old)
   for name, bytes in pairs({ none = "no text", twice = block .. block, cut = block:sub(1, -2),

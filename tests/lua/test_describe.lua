@@ -1,4 +1,4 @@
--- The words about a plan: the page and the JSON of `plan`, the comments of files, plan.lua.
+-- Text about a plan: the page and the JSON of `plan`, the comments of files, plan.lua.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -120,7 +120,7 @@ function TestWords.test_text()
   lu.assertStrContains(text, "position draws per pass  3 ")
 end
 
--- Steps times mean tokens, here 21.5, over the range; a step draws for every sequence where each has its own.
+-- Steps times mean tokens, here 21.5, over the range; with positions by sequence, each sequence counts.
 function TestWords.test_visits_of_a_position()
   local function words(draw, steps)
     local sets = { ["encoding.additive.kind"] = "learned", ["train.steps"] = steps, ["train.batch"] = "128",
@@ -129,12 +129,12 @@ function TestWords.test_visits_of_a_position()
     return text:match("visits of a position%s+(%S+)"), text:match("position draws per pass%s+(%w+)")
   end
   lu.assertEquals({ words("pass", "100000") }, { "1,075", "1" })
-  lu.assertEquals({ words("pass", "100") }, { "1.1", "1" }) -- 1.075
+  lu.assertEquals({ words("pass", "100") }, { "1.1", "1" }) -- 1.075, rounded
   lu.assertEquals({ words("sequence", "100000") }, { "137,600", "as" })
   lu.assertNil(plan_page.text(plan_of({}, task(2, 2))):match("visits of a position"))
 end
 
--- The choices that tell where the parts of a score went: { what, value, why }.
+-- The choices about the tables of a score: { what, value, why }.
 local function score_choices(encoding)
   local list = {}
   for _, choice in ipairs(plan_page.json(scored(encoding)).choices) do
@@ -244,7 +244,7 @@ function TestPlanLua.test_plan_lua_reads_back_with_a_long_formula()
   end
 end
 
--- Rates, where they are asked for.
+-- Rates of dropout are described if they are set.
 TestDropout = {}
 
 function TestDropout.test_every_rate_is_named()

@@ -1,4 +1,4 @@
--- generator/base/diagnostics.lua: form, order and number of errors; names that were meant.
+-- generator/base/diagnostics.lua: form, order and number of errors; suggestions of similar names.
 
 local support = dofile("tests/lua/support.lua")
 local diagnostics = require("base.diagnostics")
@@ -30,7 +30,7 @@ function TestDiagnostics.test_text_full_record_has_every_part()
   }, "\n"))
 end
 
--- The order is that of the text; a hint is made here, too.
+-- Data has the order of the text, and contains hints, too.
 function TestDiagnostics.test_list_is_the_same_as_data()
   local d = diagnostics.new()
   d:source("a.lua", "one\ntwo")

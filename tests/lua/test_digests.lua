@@ -1,4 +1,4 @@
--- The digests of a plan: which fields change them.
+-- The digests of a plan, and the fields that change them.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -11,7 +11,7 @@ local build, everything, resolve, small, task = plans.build, plans.everything, p
 
 TestDigests = {}
 
--- Every field of a spec: another value for it, and whether the plan's and the model's digest change.
+-- For every field of a spec: another value, and whether it changes the digests of plan and model.
 local LINES = { ["encoding.lines"] = "{ { head = 0, direction = 1, line = 0, value = 1 } }" }
 
 local FIELDS = {
@@ -150,7 +150,7 @@ function TestDigests.test_each_field_changes_what_it_should()
   end
 end
 
--- A user's own task: its bytes are in the plan's digest, the path is not.
+-- The bytes of a user's own task are in the plan's digest, its path is not.
 function TestDigests.test_own_task_by_its_bytes()
   local text = support.read("tests/golden/tasks/own/first_repeat.c")
   local function digests(folder, bytes)
@@ -169,7 +169,7 @@ function TestDigests.test_own_task_by_its_bytes()
   lu.assertEquals(other_model, model)
 end
 
--- Steps are part of the plan where the learning rate falls; where it warms up at most, they are not.
+-- Steps are part of the plan if the learning rate falls; with a warm-up alone they are not.
 function TestDigests.test_the_steps_of_a_schedule_that_falls()
   local function digests(sets)
     local short, long = small(sets), small(sets)
@@ -192,8 +192,8 @@ function TestDigests.test_the_steps_of_a_schedule_that_falls()
   lu.assertNotEquals(of_epochs(4), of_epochs(5))
 end
 
--- Written or not, what a network has by default is no part of a spec: plans from before there were other norms,
--- activations and places keep their digests, and so do models.
+-- A network's default is not part of a spec, whether given or not: plans from before other norms, activations and
+-- places existed keep their digests, and so do models.
 function TestDigests.test_a_network_as_it_was_leaves_no_trace()
   local plain = resolve(small())
   local written = resolve(small({ ["model.norm"] = "{ kind = 'layer', place = 'post' }", ["model.bias"] = "feedforward",
@@ -201,11 +201,11 @@ function TestDigests.test_a_network_as_it_was_leaves_no_trace()
   lu.assertEquals(written, plain)
   lu.assertEquals(plain.model, { kind = "encoder", layers = 2, heads = 2, width = 16, feedforward = 32, dropout = 0.1 })
   lu.assertNil(build(plain).network_identity)
-  -- as they were before there were others; of the plan since gradients of the first layer are summed by symbol
+  -- models as before; plans since gradients of the first layer are summed by symbol
   lu.assertEquals({ build(plain).digest, build(plain).model_digest }, { "f89ad3f59cb267e9", "61999b425ef9028a" })
 end
 
--- The model's digest of another network: its operations, in order, and what they read. Not dropout.
+-- The model's digest of another network covers its operations, in order, and their inputs, but not dropout.
 function TestDigests.test_a_network_counts_by_its_operations()
   local function model_digest(sets)
     return build(resolve(small(sets))).model_digest
@@ -231,7 +231,7 @@ local function task_digests(fields, rest)
   return plan.digest, plan.model_digest
 end
 
--- Finite data: its alphabets are in the plan's digest; the trainer compares the bytes of the files, wherever they lie.
+-- Finite data: its alphabets are in the plan's digest; the trainer compares the bytes of the files, in any folder.
 function TestDigests.test_finite_data_by_its_alphabets()
   local base, model = task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2")
   local same = { base, model }
@@ -246,7 +246,7 @@ function TestDigests.test_finite_data_by_its_alphabets()
   lu.assertNotEquals(other_model, model)
 end
 
--- Examples that a task makes: its options and its seed, and the bytes of a file for validation, wherever it lies.
+-- Examples made by a task: its options and its seed, and the bytes of a validation file in any folder.
 function TestDigests.test_made_data_by_what_makes_it()
   local kind = "kind = 'latin_square'"
   local base, model = task_digests(kind)
@@ -268,8 +268,8 @@ function TestDigests.test_made_data_by_what_makes_it()
   lu.assertEquals(task_digests(kind .. ", validation = 'b/c.csv'"), (task_digests(kind .. ", validation = 'a.csv'")))
 end
 
--- Written or not, the first choice is the choice; another is another task, and so is another number of computation
--- tokens. A model that knows computation tokens takes any number of them.
+-- The first choice is the default, whether given or not; another choice, or another number of computation tokens, is
+-- another task. A model with computation tokens accepts any number of them.
 function TestDigests.test_options_and_computation_tokens_change_the_data()
   support.write("choices.c", support.read("tests/golden/tasks/own/choices.c"))
   local own = "source = 'choices.c'"
@@ -290,7 +290,7 @@ function TestDigests.test_options_and_computation_tokens_change_the_data()
   end
 end
 
--- Labels in the loss: of an encoder's task and of files as it was before there was a choice.
+-- Labels in the loss: digests of encoders' tasks and of files are as before the choice existed.
 function TestDigests.test_the_loss_is_in_the_digest_where_it_is_not_as_before()
   local function digests(choice, model)
     local plan = plans.of_task(choice, model and (", model = { kind = '%s' }"):format(model) or "")
@@ -313,7 +313,7 @@ function TestDigests.test_the_loss_is_in_the_digest_where_it_is_not_as_before()
   lu.assertFalse(select(3, digests("kind = 'bucket_sort'")))
 end
 
--- YaRN's ramp follows the longest training sequence, of which task.longest is all that is known.
+-- YaRN's ramp depends on the longest training sequence, of which only task.longest is known.
 function TestDigests.test_finite_data_by_what_longest_settles()
   local function planned(longest)
     return plans.of_task("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = " .. longest,
@@ -326,7 +326,7 @@ function TestDigests.test_finite_data_by_what_longest_settles()
   lu.assertEquals(short.model_digest, long.model_digest)
 end
 
--- Gradients of vectors of distances are summed by blocks where the backward pass recomputes attention's weights.
+-- Gradients of vectors of distances are summed by blocks if the backward pass recomputes attention's weights.
 function TestDigests.test_kept_probabilities_are_bits_of_vectors_of_distances()
   local function digests(encoding, train)
     local plan = plans.of_task("kind = 'bucket_sort'", (", encoding = { kind = '%s' }, train = { %s }"):format(encoding,
@@ -350,11 +350,11 @@ function TestDigests.test_every_field_is_in_the_table_above()
     device_products = true, ["train.block_tokens"] = true, -- left out by default: test_warp_products.lua, test_tune.lua
     ["train.keep_probabilities"] = true, -- see above
     ["model.source"] = true, ["model.options"] = true,
-    ["model.encoder_layers"] = true, ["model.decoder_layers"] = true, -- of another kind: see below
+    ["model.encoder_layers"] = true, ["model.decoder_layers"] = true, -- of another kind of model: see below
     ["eval.by"] = true, ["eval.splits"] = true, ["eval.novel"] = true, ["eval.during.by"] = true,
     ["eval.during.splits"] = true, ["eval.order"] = true, ["eval.validation"] = true,
-    ["eval.decoding"] = true, -- of a decoder: test_eval_decoding.lua
-    ["encoding.made_for"] = true } -- of an encoder-decoder: test_inherit.lua
+    ["eval.decoding"] = true, -- for decoders: test_eval_decoding.lua
+    ["encoding.made_for"] = true } -- for encoder-decoders: test_inherit.lua
   for _, field in ipairs(schema.children.task) do
     seen[field.path] = true -- ways to choose a task: see below
   end
@@ -376,7 +376,7 @@ function TestDigests.test_every_field_is_in_the_table_above()
   walk(everything(), "")
 end
 
--- Layers of both stacks and what a family has of its own are in both digests.
+-- Layers of both stacks and a family's own facets are in both digests.
 function TestDigests.test_an_encoder_decoder_by_its_layers_and_families()
   local seen = {}
   for i, sets in ipairs({ {}, { ["model.encoder_layers"] = "2" }, { ["model.decoder_layers"] = "2" },
@@ -391,7 +391,7 @@ function TestDigests.test_an_encoder_decoder_by_its_layers_and_families()
   end
 end
 
--- Lines are constants of attention: a model that is given some goes on from what it learnt without.
+-- Lines are constants of attention: a model with lines can continue a checkpoint without them.
 function TestDigests.test_lines_leave_the_model_what_it_is()
   local plain, seen = plans.plan_of({ ["model.kind"] = "encoder_decoder" }), {}
   for i, sets in ipairs({ { ["encoding.cross.lines"] = "{ { head = 0, direction = -1, line = 0, value = 1 } }" },
@@ -405,7 +405,7 @@ function TestDigests.test_lines_leave_the_model_what_it_is()
   end
 end
 
--- A checkpoint of a plan's model, with these words in its metadata and without this tensor; as a file of a name.
+-- A checkpoint of a plan's model, with these entries in its metadata and without this tensor, as a file of this name.
 local function checkpoint(name, plan, metadata, without)
   local list = {}
   for _, tensor in ipairs(plan.tensors) do
@@ -422,7 +422,7 @@ end
 local PARITY = "kind = 'parity_check'"
 local MODEL = ", model = { kind = 'encoder', layers = 1, heads = 1, width = 16, feedforward = 16 }, "
 
--- First parameters of a run count by their bytes, wherever they lie; the model's digest does not change.
+-- Initial parameters of a run count by the bytes of their file, in any folder; the model's digest does not change.
 function TestDigests.test_a_checkpoint_to_begin_with()
   local plain = plans.of_task(PARITY, MODEL)
   checkpoint("one.safetensors", plain, { checksum = "00000000000000aa", id = "teacher" })
@@ -440,7 +440,7 @@ function TestDigests.test_a_checkpoint_to_begin_with()
   lu.assertNotStrContains(plain.defaults.text, "train.init")
 end
 
--- A checkpoint that does not fit is reported before anything is built.
+-- A checkpoint that does not fit is reported before a build.
 function TestDigests.test_a_checkpoint_that_does_not_fit()
   local plain, sum = plans.of_task(PARITY, MODEL), "00000000000000aa"
   checkpoint("less.safetensors", plain, { checksum = sum, id = "teacher" }, plain.tensors[2].name)
@@ -476,7 +476,7 @@ function TestDigests.test_evaluation_while_training_is_free()
   lu.assertEquals(build(with).digest, build(without).digest)
 end
 
--- Written or not, a scaling of kind none is the same spec: plans from before there were scalings keep their digests.
+-- A scaling of kind none is the default, whether given or not: plans from before scalings existed keep their digests.
 function TestDigests.test_no_scaling_leaves_no_trace()
   local plain = resolve(small({ ["encoding.rotation.kind"] = "rope" }))
   local none = resolve(small({ ["encoding.rotation.kind"] = "rope",

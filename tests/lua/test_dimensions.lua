@@ -1,4 +1,4 @@
--- generator/plan/deriving/dimensions.lua: the network of a plan, its scales, its tokens, what it drops out.
+-- generator/plan/deriving/dimensions.lua: the network of a plan, its scales, its tokens, its dropout.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -23,7 +23,7 @@ function TestDimensions.test_tokens_of_the_model_come_behind_the_input_s()
   lu.assertEquals(tokens("false", 3), { 9, 8, 7 })
 end
 
--- Without empty tokens there is none to have a vector; of blanks a linear embedding has no row.
+-- Without empty tokens none has a vector; a linear embedding has no row for blanks.
 function TestDimensions.test_tokens_of_an_input_that_is_read_out()
   local function tokens(sets, blank)
     sets["task.kind"] = "even_pairs"
@@ -39,7 +39,7 @@ function TestDimensions.test_tokens_of_an_input_that_is_read_out()
     { 7, false, 5, 40 })
 end
 
--- Input, output, computation, separator; the spare token is an encoder's.
+-- Input, output, computation, separator; only an encoder has the empty token.
 function TestDimensions.test_tokens_of_a_decoder()
   local function tokens(computation)
     local facts = task(7, 2)
@@ -53,7 +53,8 @@ function TestDimensions.test_tokens_of_a_decoder()
   lu.assertEquals(tokens(2), { 11, 7, 10, 9, false })
 end
 
--- A decoder's mask is cut: full is causal, a window has no right side; an encoder's is as the encoding says.
+-- A decoder's mask is limited: full becomes causal, a window loses its right side; an encoder's mask is that of the
+-- encoding.
 function TestDimensions.test_a_decoder_is_causal()
   local function mask(kind, encoding)
     local facet = plan_of({ ["model.kind"] = kind, ["encoding.mask"] = encoding }).attentions[1].mask
@@ -71,11 +72,11 @@ function TestDimensions.test_dropout()
   local plan = plan_of({ ["encoding.additive.kind"] = "sinusoid", ["encoding.additive.dropout"] = "0.25" })
   lu.assertEquals({ plan.dropout.threshold, plan.dropout.keep_scale, plan.dropout.rate_text }, { 6554, 1 / 0.9, "0.1" })
   lu.assertEquals({ plan.dropouts[2].name, plan.dropouts[2].threshold }, { "EMBEDDING", 16384 })
-  lu.assertEquals(plan_of({ ["model.dropout"] = "0.99" }).dropout.threshold, 64881) -- 16 bits hold it
+  lu.assertEquals(plan_of({ ["model.dropout"] = "0.99" }).dropout.threshold, 64881) -- it fits in 16 bits
   lu.assertEquals({ plan.dropouts[1], plan.dropouts[3] }, { plan.dropout })
   lu.assertEquals(plan_of({ ["model.dropout"] = "0" }).dropouts, {})
   plan = plan_of({ ["model.embedding_dropout"] = "0.25", ["model.attention_dropout"] = "0.5",
-    ["model.hidden_dropout"] = "0.1" }) -- where nothing is added, too
+    ["model.hidden_dropout"] = "0.1" }) -- also if nothing is added
   local names = {}
   for i, d in ipairs(plan.dropouts) do
     names[i] = d.name .. " " .. d.rate_text

@@ -1,7 +1,7 @@
--- docs/encodings.md names what there is, and its first spec is the example's; docs/studies.md names cells that there
--- are; docs/own-network.md has every method, and its network is the example's; docs/switches.md names fields that are
--- there, with their defaults; docs/training.md has a spec and an axis that are legal; docs/performance.md predicts what
--- follows from the counts of compiled device code; the version is everywhere the same.
+-- Pages agree with the code: docs/encodings.md names all encodings, and its first spec is the example's;
+-- docs/studies.md names existing cells; docs/own-network.md has every method, and its network is the example's;
+-- docs/switches.md names existing fields with their defaults; docs/training.md has a valid spec and axis;
+-- docs/performance.md has predictions from the counts of compiled device code; the version is equal everywhere.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -87,7 +87,7 @@ function TestOwnNetwork.test_the_network_is_the_example()
   lu.assertEquals(bare(networks:match("```lua\n(.-)\n```")), bare(read("examples/own_network/parallel_block.lua")))
 end
 
--- A row for each method, as it is called, with its options; and what else is named.
+-- Each method has a row with its call and its options; other names exist, too.
 function TestOwnNetwork.test_every_method_has_a_row()
   local seen = 0
   for call in networks:gmatch("\n| `(%l+:%l+%([^`]*%))` |") do
@@ -112,7 +112,7 @@ function TestOwnNetwork.test_every_method_has_a_row()
   end
 end
 
--- Numbers of the page are those of the code.
+-- Numbers on the page are those of the code.
 function TestOwnNetwork.test_limits()
   lu.assertStrContains(networks, "five million steps")
   lu.assertStrContains(networks, "128 MB")
@@ -121,7 +121,8 @@ function TestOwnNetwork.test_limits()
   lu.assertStrContains(names.TEXT, "up to 40 of a-z, 0-9 and _")
 end
 
--- The output of `plan` on the page and in the example's README is what it prints, and the mistake gives that message.
+-- The output of `plan` on the page and in the example's README is the current one, and the wrong example gives the
+-- shown message.
 function TestOwnNetwork.test_the_example_is_planned_as_the_page_says()
   local project = project_module.new(".")
   local spec = assert(project:plan("examples/own_network/own_network.lua", {}))
@@ -152,7 +153,7 @@ function TestSwitches.test_every_switch_has_a_row()
   end
 end
 
--- `path = value` in the column of defaults, alone or with others behind it.
+-- `path = value` in the column of defaults, alone or before others.
 function TestSwitches.test_fields_are_there_and_defaults_are_theirs()
   local seen = 0
   for _, default in switches:gmatch("\n| S%d+ |([^|]*)|([^|]*)|") do
@@ -174,7 +175,7 @@ function TestSwitches.test_every_field_that_is_named_exists()
   end
 end
 
--- Other readings are values that their fields take.
+-- Other readings are valid values of their fields.
 function TestSwitches.test_every_choice_is_legal()
   for row in switches:gmatch("\n(| S%d+ |[^\n]*)") do
     local field = schema.at[row:match("`([%l_]+%.?[%l_%.]*)[ `]") or ""]
@@ -190,7 +191,7 @@ TestTraining = {}
 
 local training = read("docs/training.md")
 
--- The indented lines from the one that begins with a word.
+-- The indented lines, from the one that begins with a word.
 local function indented(word)
   return training:match("\n    " .. word .. ".-\n    }\n")
 end
@@ -202,7 +203,7 @@ function TestTraining.test_the_spec_is_legal()
   lu.assertEquals(resolved.train.schedule, { kind = "cosine", warmup = 500, final = 0.1 })
 end
 
--- Every optimiser of the axis is a plan of its own, on a base that says everything of another one.
+-- Every optimiser of the axis gives another plan, on a base that sets all fields of a different optimiser.
 function TestTraining.test_the_axis_is_legal()
   local path = support.write("optimizers.lua", ([[return { title = "rules", base = { task = { kind = "even_pairs" },
     model = { use = "small_encoder" }, train = { use = "ruoss" }, eval = { use = "quick" } }, %s }]]):format(
@@ -240,8 +241,8 @@ end
 
 TestStudies = {}
 
--- Names in the page's commands exist: studies, scales, cells, values of axes. Two name what only a sweep
--- leaves, or a file that the reader has.
+-- Names in the page's commands exist: studies, scales, cells, values of axes, except two files that a sweep or the
+-- reader makes.
 function TestStudies.test_commands_mean_something()
   local count, project = 0, project_module.new(".")
   for line in read("docs/studies.md"):gmatch("\n    %./longhand (sweep [^\n#]+)") do
@@ -267,7 +268,7 @@ end
 TestIto = {}
 
 local ito_2024 = read("docs/ito-2024.md")
-local small = {} -- studies by name
+local small = {} -- small scales of studies, by name
 
 local function study_of(name)
   small[name] = small[name] or assert(grid.expand(project_module.new("."), name, { scale = "small" }))
@@ -292,7 +293,7 @@ local function has_value(study, value)
   end
 end
 
--- Every command of the page is one, and what it names is there: studies, axes, cells.
+-- Every command of the page is valid, and its studies, axes and cells exist.
 function TestIto.test_commands_and_what_they_name()
   local count = 0
   for line in ito_2024:gmatch("\n    %./longhand ([^\n]+)") do
@@ -310,7 +311,7 @@ function TestIto.test_commands_and_what_they_name()
   lu.assertTrue(count >= 20, count)
 end
 
--- Rows name studies that are there, and in quotes the titles of their items.
+-- Rows name existing studies and, in quotes, titles of their items.
 function TestIto.test_items_are_those_of_reports()
   local seen = 0
   for name, cell in ito_2024:gmatch("\n|[^|\n]*| `(ito_%l+)`[^|\n]*| ([^|\n]*) |") do
@@ -328,7 +329,7 @@ end
 
 TestArithmetic = {}
 
--- Frames are named one by one, 0 to 4096, and a wider one has room for more digits than that of training.
+-- Frames are requested individually, 0 to 4096, and a wider one holds more digits than that of training.
 function TestArithmetic.test_frames()
   local function problem(...)
     local spec, message = project_module.new("."):plan("abc_addition_vanilla", { ... })
@@ -346,7 +347,7 @@ end
 
 TestVersion = {}
 
--- The version stands where other programs look for it, as it is in VERSION; Python has a form of its own.
+-- The version in files that other programs read is that of VERSION; Python has another form.
 function TestVersion.test_everywhere()
   local version = read("VERSION"):match("%S+")
   lu.assertEquals(read("CITATION.cff"):match("\nversion: (%S+)\n"), version)

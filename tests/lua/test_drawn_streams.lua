@@ -1,5 +1,5 @@
--- Drawn positions of an encoder-decoder: what cross-attention makes of a reading, sites of each stream, ranges, limits,
--- and what `plan` says of them.
+-- Random positions of an encoder-decoder: readings in cross-attention, sites of each stream, ranges, limits, and the
+-- text of `plan`.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -40,7 +40,7 @@ local function drawn(facets, more)
   return "{ " .. facets .. ", " .. DRAWN:format(more or "") .. " }"
 end
 
--- The default of the others is no reading of two sequences; cross-attention takes differences, whatever reads them.
+-- The default reading is not possible for two sequences; cross-attention uses differences.
 function TestDrawnStreams.test_cross_attention_falls_to_differences()
   for _, preset in ipairs({ "relative", "shaw", "alibi", "t5" }) do
     local facets = ("kind = '%s', cross = { use = '%s' }"):format(preset, preset)
@@ -52,7 +52,7 @@ function TestDrawnStreams.test_cross_attention_falls_to_differences()
   end
 end
 
--- Nothing is said where nothing reads a distance, and the text stays as it is.
+-- Without a use of distances the text does not mention them.
 function TestDrawnStreams.test_without_distances_cross_attention_has_the_facets_of_all()
   for _, more in ipairs({ "", ", reading = 'drawn'" }) do
     lu.assertNil(plan_of(drawn("kind = 'rope'", more)).resolved.encoding.cross)
@@ -73,7 +73,7 @@ function TestDrawnStreams.test_a_reading_of_cross_attention_can_be_written()
   lu.assertStrContains(message, 'encoding.cross.positions.reading: "clamped" does not go with cross-attention')
 end
 
--- The resolved spec of a run is one that can be planned again.
+-- The resolved spec of a run can be planned again.
 function TestDrawnStreams.test_a_resolved_spec_is_a_spec()
   for _, encoding in ipairs({ drawn("kind = 'alibi', rotation = { kind = 'rope' }"), drawn("kind = 'sinusoid'"),
     "{ kind = 'relative', cross = { use = 'fire' }, " .. DRAWN:format(", sorted = false") .. " }" }) do
@@ -91,8 +91,8 @@ local function sites(each, member)
   end
 end
 
--- A draw per pass is that of the stream for all; one per layer is the block's, and cross-attention's queries have that
--- of the decoder's attention to itself.
+-- A draw per pass is that of the stream in all families; one per layer is the block's, and cross-attention's queries
+-- use the draw of the decoder's self-attention.
 function TestDrawnStreams.test_sites_are_of_a_stream()
   local pass = plan_of(drawn("kind = 'rope'", ", draw = 'pass'"))
   lu.assertEquals({ pass.streams[1].first_site, pass.streams[2].first_site }, { 0, 3 })
@@ -105,12 +105,12 @@ function TestDrawnStreams.test_sites_are_of_a_stream()
   lu.assertEquals(sites(family(layer, "decoder"), "position"), { 1, " + 1 + 3" })
   lu.assertEquals(sites(family(layer, "cross"), "position"), { 1, " + 1 + 3" })
   lu.assertEquals(sites(family(layer, "cross"), "key_position"), { 0, " + 1 + 7" })
-  local bare = plan_of(drawn("kind = 'rope'", ", draw = 'pass'"), 0) -- the source has cross-attention's
+  local bare = plan_of(drawn("kind = 'rope'", ", draw = 'pass'"), 0) -- the source has the positions of cross-attention
   lu.assertEquals({ bare.streams[1].first_site, bare.streams[2].first_site }, { 4, 0 })
   lu.assertEquals(sites(family(bare, "cross"), "key_position"), { 0, " + 4" })
 end
 
--- Every reader of a stream's samples can take the values that may be given for them; the least range is the limit.
+-- Values given for a stream's random positions must be in the range of all its uses; the least range is the limit.
 function TestDrawnStreams.test_ranges_and_limits()
   local plan = plan_of("{ kind = 'rope', " .. DRAWN:format("") .. [[,
     encoder = { positions = { max_position = 30 } }, decoder = { positions = { kind = 'index' } },
@@ -126,7 +126,7 @@ function TestDrawnStreams.test_ranges_and_limits()
   lu.assertStrContains(message, "encoding.cross.positions.max_position = 8")
 end
 
--- Vectors that are added to the embedding follow the fields directly in encoding.
+-- Vectors that are added to the embedding use the fields directly in encoding.
 function TestDrawnStreams.test_the_embedding_has_a_draw_of_its_own()
   local plan = plan_of(drawn("kind = 'sinusoid'", ", sorted = false"))
   lu.assertEquals({ plan.input_draw.kind, plan.input_draw.sorted }, { "randomized", false })

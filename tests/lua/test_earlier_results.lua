@@ -1,4 +1,4 @@
--- The notes of a sweep on a study, and reports once the study, its spec or its files have changed.
+-- The notes of a sweep on a study, and reports after the study, its spec or its files have changed.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -25,7 +25,7 @@ return { title = "p", seeds = { 0, 1 }, base = { task = %s, model = { use = "sma
 local NARROW = "{ name = 16, spec = { model = { width = 16 } } }"
 local WIDTHS = NARROW .. ", { name = 32, spec = { model = { width = 32 } } }"
 
--- Writes the study and expands it, with what was noted. more: { task, layers, steps, train, axis, values }.
+-- Writes the study and expands it, with its note. more: { task, layers, steps, train, axis, values }.
 local function expand(more)
   more = more or {}
   local path = support.write("swept/study.lua", STUDY:format(more.task or '{ kind = "bucket_sort" }', more.layers or 1,
@@ -36,8 +36,8 @@ local function expand(more)
   return study, root
 end
 
--- Runs of a cell as trainers leave them, evaluated; percent: of the first, and each next one has one more. facts: more
--- of run.json.
+-- Writes finished runs of a cell; percent: score of the first run, and each next run has one more. facts: further
+-- fields of run.json.
 local function write_runs(cell, percent, facts)
   for i, run in ipairs(cell.runs) do
     local all = { spec = cell.spec.resolved, started = "2026-01-01T00:00:00Z" }
@@ -49,7 +49,7 @@ local function write_runs(cell, percent, facts)
   end
 end
 
--- Sweeps: notes the study, and leaves runs of its cells.
+-- Simulates a sweep: notes the study, and writes runs of its cells.
 local function sweep(study, root, percent, facts)
   assert(snapshot.keep(root, study))
   for i, cell in ipairs(study.cells) do
@@ -57,7 +57,7 @@ local function sweep(study, root, percent, facts)
   end
 end
 
--- Each cell as "id: scores; anew".
+-- Formats each cell as "id: scores; anew".
 local function shown(study)
   local list = {}
   for i, cell in ipairs(study.cells) do
@@ -89,7 +89,7 @@ function TestSnapshots.test_say_what_was_swept()
     { "mine.c", (SAMPLER:gsub("first_repeat", "mine")) })
 end
 
--- A second time nothing changes; another plan and fewer cells are added to what is there.
+-- A repeated note changes nothing; another plan and fewer cells are added to the existing notes.
 function TestSnapshots.test_keep_what_was_noted_before()
   local study, root = expand()
   assert(snapshot.keep(root, study))
@@ -139,7 +139,8 @@ function TestEarlier.test_runs_of_another_plan_are_shown_and_say_so()
     "2 of 2 cells show runs of an earlier version, which a sweep would train")
 end
 
--- A cell never has runs of two versions: as soon as one of its own is evaluated, the others are left out, and told.
+-- A cell never has runs of two versions: once a run of the current one is evaluated, the others are left out, with a
+-- message.
 function TestEarlier.test_versions_are_not_mixed()
   local study, root = expand()
   sweep(study, root, 40)
@@ -176,7 +177,7 @@ function TestEarlier.test_a_comment_in_a_sampler()
     .. "or Longhand was another version")
 end
 
--- The steps over which a rate falls are part of the plan, other steps are not.
+-- The last step of a falling rate is part of the plan; other steps are not.
 function TestEarlier.test_a_schedule_hangs_on_the_last_step()
   local falls = 'schedule = { kind = "linear" }'
   local study, root = expand({ train = falls })
@@ -190,7 +191,7 @@ function TestEarlier.test_a_schedule_hangs_on_the_last_step()
   lu.assertEquals(shown(cells.of_study(expand({ steps = 200 }), root))[1], "width_16: 50 51")
 end
 
--- Without a note run.json says which study a run is of: cells of others may have the same names.
+-- Without a note run.json names the study of a run, since cells of others may have the same names.
 function TestEarlier.test_runs_that_nobody_noted()
   local study, root = expand()
   sweep(study, root, 40)
@@ -220,7 +221,7 @@ TestOpen = {}
 
 TestOpen.tearDown = TestSnapshots.tearDown
 
--- As the verbs open a folder whose study was swept there.
+-- Opens a folder as the verbs do, if its study was swept there.
 local function opened(root, path, more)
   support.write("swept/runs/study.json", canonical.text({ study = "study", path = path }))
   return open_study.study({ project = project, runs = root, study = more }, "")
@@ -244,7 +245,7 @@ function TestOpen.test_a_study_that_cannot_be_read()
   lu.assertStrContains(message, "no such study")
 end
 
--- Cells of other axes cannot be placed; then the study is shown as it was.
+-- Cells with other axes cannot be placed; then the study is shown in its earlier form.
 function TestOpen.test_other_axes()
   local study, root = expand()
   sweep(study, root, 40)
@@ -254,7 +255,7 @@ function TestOpen.test_other_axes()
     "nothing of the study as it is now is there; this is as it was swept" } })
 end
 
--- Runs of one plan that were trained on two files are two cells.
+-- Runs of one plan on two training files are two cells.
 function TestOpen.test_folders_by_data()
   for i, digits in ipairs({ "0123abcd", "89abcdef" }) do
     local dir = reports.write_run("data", "a_task", 0, 0.1, { exit = 0, eval = reports.scored(40 + i), facts = {

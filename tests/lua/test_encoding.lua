@@ -1,4 +1,4 @@
--- The encoding of a plan as a whole: how long a sequence may be.
+-- The encoding of a plan as a whole: the limit of a sequence's length.
 
 local support = dofile("tests/lua/support.lua")
 

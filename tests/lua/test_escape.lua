@@ -1,5 +1,5 @@
--- Every language against the program that reads it: the C compiler, the shell, make, gnuplot; and the checks of pages
--- against pages that are wrong.
+-- Escaping for every language, checked by the program that reads it: the C compiler, the shell, make, gnuplot; and the
+-- checks of pages on invalid pages.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -27,7 +27,7 @@ function TestEscape.test_plain_text_is_one_line_that_prints()
   lu.assertEquals(escape.plain("as it is: %1 \\ '"), "as it is: %1 \\ '")
 end
 
--- All texts as comments and strings of one program, which prints the strings again.
+-- All texts are comments and strings of one program, which prints the strings.
 function TestEscape.test_c()
   local lines = { "#include <stdio.h>", "int main(void) {" }
   for _, text in ipairs(hostile.TEXTS) do
@@ -42,7 +42,7 @@ function TestEscape.test_c()
   lu.assertEquals(said, table.concat(hostile.TEXTS))
 end
 
--- Wherever a string is cut into lines, they join to it again.
+-- A string that is split into lines has the same content.
 function TestEscape.test_c_in_pieces()
   local literals = require("base.literals")
   for _, text in ipairs({ ("\n\1?"):rep(60), ("\\\""):rep(70), "" }) do
@@ -58,7 +58,7 @@ function TestEscape.test_shell()
   end
 end
 
--- Names that make takes, it takes exactly, in a target, a prerequisite and a recipe without quotes.
+-- make reads accepted names exactly, in a target, a prerequisite and a recipe without quotes.
 function TestEscape.test_make()
   local makefile = support.write("make/Makefile", "$(OUT)/b: $(OUT)/a\n\t@mkdir -p $(@D) && cp $< $@ && echo made $@\n")
   local folder, taken = makefile:match("^(.*)/"), 0

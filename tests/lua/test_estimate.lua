@@ -1,4 +1,4 @@
--- Estimates of runs on files of examples, by the lengths that the files have.
+-- Estimates of runs on files of examples, by the lengths in the files.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -57,7 +57,7 @@ function TestDataShapes.test_lengths_of_a_file()
   lu.assertNil(data_shapes.of("nowhere.jsonl", {}))
 end
 
--- A file is read again when it changes.
+-- A changed file is read again.
 function TestDataShapes.test_changed_files()
   local path = write_files()
   lu.assertEquals(data_shapes.of(path, {}).count, 5)
@@ -78,7 +78,7 @@ function TestEstimate.test_work_of_a_run()
   lu.assertEquals(work.steps, 3 * (751 + 501)) -- batches of 4: 3,003 and 2,002 examples
   lu.assertAlmostEquals(work.train, 9 * (3003 * costs.forward(plan, { 2 }) + 2002 * costs.forward(plan, { 4 })), 1)
   lu.assertAlmostEquals(work.eval, 2 * costs.forward(plan, { 2 }) + 2 * costs.forward(plan, { 4 }), 1)
-  lu.assertTrue(plan.flops_per_step * work.steps > 100 * work.train) -- what task.longest would make of it
+  lu.assertTrue(plan.flops_per_step * work.steps > 100 * work.train) -- the work that task.longest would give
   _, cell = expand("epochs = 3", 'examples = "all", by = { digits = true }, splits = { "test", "train" }')
   lu.assertAlmostEquals(data_work.of(cell).eval, 1002 * (3 * costs.forward(plan, { 2 }) + 2
     * costs.forward(plan, { 4 })), 1)
@@ -108,7 +108,7 @@ local function with_bench(cell, use)
   return table.unpack(results, 2, results.n)
 end
 
--- Short lines under a task.longest of 512: two runs of seconds, in one task of an array.
+-- Short lines with a task.longest of 512: two runs of seconds, in one task of an array.
 function TestEstimate.test_seconds_of_short_lines()
   write_files()
   local study, cell = expand("epochs = 30", "examples = 2")
@@ -132,7 +132,7 @@ function TestEstimate.test_seconds_of_short_lines()
   end)
 end
 
--- Tasks without files are estimated as before: steps, and operations of the plan.
+-- Tasks without files are estimated by steps and by operations of the plan.
 function TestEstimate.test_tasks_without_files_have_no_work_of_files()
   local study = assert(grid.expand(project, support.write("estimate/plain.lua", [[
 return { title = "p", seeds = { 0, 1 }, base = { task = { kind = "even_pairs" }, model = { use = "small_encoder" } },

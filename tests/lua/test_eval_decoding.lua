@@ -1,5 +1,4 @@
--- How answers of generative models come about: the field, where it goes, and warnings about lengths that an end symbol
--- leaves open.
+-- The decoding of generative models: the field, its use, and warnings about lengths that an end symbol leaves open.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -12,7 +11,7 @@ TestDecoding = {}
 local GREEDY = "eval = { decoding = 'greedy' }"
 local FORCED = "eval = { decoding = 'teacher_forced' }"
 
--- A task of a user's own whose targets end with a symbol.
+-- A user's task whose targets end with a symbol.
 local ENDS = [[
 /* Copies, and a full stop.
  *
@@ -88,7 +87,7 @@ function TestDecoding.test_the_plan_states_what_answers_cost()
   lu.assertNotStrContains(page("encoder", OPEN, ""), "answers  ")
 end
 
--- Texts of warnings, of a task with an end symbol unless another one is named.
+-- Texts of warnings; the default task has an end symbol.
 local function warnings(kind, encoding, task)
   local _, info = good(kind, task or ENDING, "encoding = " .. encoding)
   return table.concat(info.warnings, "\n")
@@ -99,7 +98,7 @@ local DRAWN = 'positions = { kind = "randomized", max_position = 2048, reading =
 function TestDecoding.test_what_depends_on_the_target_s_length_is_warned_of()
   local log_length = '{ use = "log_length" }'
   lu.assertStrContains(warnings("decoder", log_length), "encoding.score: reads how many tokens a sequence has")
-  lu.assertEquals(warnings("decoder", log_length, OPEN), "") -- it has no end symbol
+  lu.assertEquals(warnings("decoder", log_length, OPEN), "") -- the task has no end symbol
   lu.assertEquals(warnings("encoder", log_length), "")
   lu.assertEquals(warnings("decoder", '{ use = "alibi" }'), "")
   lu.assertStrContains(warnings("decoder", '{ use = "rope", ' .. DRAWN .. " }"),
@@ -110,7 +109,7 @@ function TestDecoding.test_what_depends_on_the_target_s_length_is_warned_of()
     "encoding.positions: draws")
 end
 
--- The length of an encoder-decoder's source is known.
+-- The length of an encoder-decoder's source is known, so there is no warning.
 function TestDecoding.test_the_source_s_length_is_known()
   local score = 'score = function(x) return x.score * log(x.key_length) end'
   lu.assertEquals(warnings("encoder_decoder", "{ encoder = { " .. score .. " } }"), "")

@@ -1,5 +1,5 @@
--- Exact intervals of shares, Fisher's test and permutation tests against what SciPy says
--- (tests/reference/inference.json, by inference.py), what R prints, and what can be counted by hand.
+-- Exact intervals of shares, Fisher's test and permutation tests, compared with SciPy (tests/reference/inference.json,
+-- by inference.py), with R, and with counts by hand.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -10,7 +10,7 @@ local lu = require("luaunit")
 
 local stored = json.decode(support.read("tests/reference/inference.json"))
 
-local CLOSE = 1e-8 -- relative; of thousands of seeds sums of logarithms are off by a third of it
+local CLOSE = 1e-8 -- relative; for thousands of seeds sums of logarithms have a third of this error
 
 local function assert_close(got, want, what)
   lu.assertTrue(math.abs(got - want) <= CLOSE * math.abs(want), ("%s: %.17g, expected %.17g"):format(what, got, want))
@@ -72,8 +72,8 @@ function TestPermutation.test_all_splits()
   end
 end
 
--- By hand: of the 20 ways to split six scores that are apart, the one here and its mirror image; of the 10 ways to
--- split two from three, the one here, and 40, 50 against 10, 20, 30, which is as far.
+-- Counted by hand: of the 20 ways to split six distinct scores, the observed one and its mirror image; of the 10 ways
+-- to split two from three, the observed one, and 40, 50 against 10, 20, 30, which differ equally.
 function TestPermutation.test_known_values()
   assert_close(permutation({ 50, 50, 50 }, { 97, 97, 97 }), 0.1, "3 against 3")
   assert_close(permutation({ 10, 20 }, { 30, 40, 50 }), 2 / 10, "2 against 3")
@@ -82,7 +82,7 @@ function TestPermutation.test_known_values()
   lu.assertEquals(select(2, permutation({ 1, 2, 3, 4, 5, 6, 7, 8, 9 }, { 1, 2, 3, 4, 5, 6, 7, 8, 9 })), 48620)
 end
 
--- Two seeds of each cell say nothing at 5%, nor do three; four do, barely.
+-- Two or three seeds of each cell cannot reach 5%; four barely can.
 function TestPermutation.test_the_least_p_of_so_many_seeds()
   for _, case in ipairs({ { 2, 2, 2 / 6 }, { 3, 3, 0.1 }, { 4, 4, 2 / 70 }, { 5, 5, 2 / 252 }, { 3, 2, 0.1 },
     { 5, 2, 1 / 21 }, { 10, 10, 2 / 184756 } }) do
@@ -90,7 +90,7 @@ function TestPermutation.test_the_least_p_of_so_many_seeds()
   end
 end
 
--- 15 against 15 have 155,117,520 splits: a sample of them, the same for the same seed, counts the one here.
+-- 15 against 15 have 155,117,520 splits: a random sample, equal for equal seeds, which includes the observed split.
 function TestPermutation.test_samples_of_many_splits()
   local a, b = {}, {}
   for i = 1, 15 do
@@ -102,7 +102,7 @@ function TestPermutation.test_samples_of_many_splits()
     b[i] = i + 3
   end
   p = permutation(a, b, 20000)
-  lu.assertAlmostEquals(p, 0.08387, 0.006) -- of two million splits that NumPy drew
+  lu.assertAlmostEquals(p, 0.08387, 0.006) -- from two million random splits in NumPy
   lu.assertEquals(p, (permutation(a, b, 20000)))
   lu.assertNotEquals(p, (permutation(a, b, 20000, 2)))
   lu.assertEquals({ a[1], a[15], b[1], b[15] }, { 1, 15, 4, 18 })

@@ -1,5 +1,5 @@
--- Output of `export pytorch`: formulas as Python, the facets of attention, the constants of a model, the samples that
--- it compares at. Networks: test_export_network.lua.
+-- Output of `export pytorch`: formulas as Python, the facets of attention, the constants of a model, the examples for
+-- comparison. Networks: test_export_network.lua.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -68,8 +68,7 @@ function TestTorch.test_what_is_used_twice_is_named_and_long_lines_are_cut()
   end
 end
 
--- Terms of a sum within another stand behind one dimension more, which goes with its own where it does not hang on the
--- outer one.
+-- Terms of an inner sum have one more dimension, which is dropped where the inner sum does not depend on the outer one.
 function TestTorch.test_sums_within_sums_leave_the_dimensions_of_a_score()
   local term, inner = "term = torch.arange(3.0).to(score)[:, None, None, None, None, None]", "sin(m * x.key)"
   local sums = "x.score + sum(8, function(n) return %s * sum(3, function(m) return %s end) end)"
@@ -107,7 +106,7 @@ function TestPytorch.test_what_it_does_not_know_is_named()
   lu.assertStrContains(problem_of(function(_, plan) plan.eval_dropout = true end), "eval.dropout = true")
 end
 
--- Facets of one family; one that it goes without is false.
+-- Facets of one family; a facet that it lacks is false.
 function TestPytorch.test_what_it_does_not_know_of_a_family_is_named()
   lu.assertNil(problem_of(function(spec) spec.encoding.cross = { mask = false, rotation = { kind = "rope" } } end))
   lu.assertEquals(problem_of(function(spec) spec.encoding.cross = { rotation = { kind = "spin" } } end),
@@ -182,7 +181,7 @@ local function plan(fields, drawn)
     readout = "outputs" } })
 end
 
--- Distinct, ascending, inside, up to the most that fit.
+-- Checks that numbers are distinct, ascending and in range, up to the most that fit.
 local function assert_draws(list, count, first, beyond)
   lu.assertEquals(#list, count)
   for i, value in ipairs(list) do

@@ -1,9 +1,9 @@
--- Networks as `export pytorch` writes them: fields of a model, passes of descriptions, names, families, random ones.
+-- Networks in `export pytorch`: fields of a model, passes of descriptions, names, families, random networks.
 
 local support = dofile("tests/lua/support.lua")
 package.path = "tests/support/?.lua;" .. package.path
 
-local random_specs = require("random_specs") -- before whatever plans
+local random_specs = require("random_specs") -- loaded before modules that plan
 local builder = require("network.graph.builder")
 local exports = require("exports")
 local lu = require("luaunit")
@@ -71,7 +71,7 @@ end
 
 local GOLDEN = "tests/golden/export/"
 
--- The text is the golden's but for the digest.
+-- The text equals the golden's except for the digest.
 function TestNetworks.test_networks_are_the_golden_ones()
   local large = support.write("decoder.lua", [[return { task = { kind = "reverse_string" },
     encoding = { kind = "rope" },
@@ -89,7 +89,7 @@ function TestNetworks.test_networks_are_the_golden_ones()
   end
 end
 
--- The export of a description; families: besides "self", by name.
+-- The export of a description; families: by name, in addition to "self".
 local function described(describe, encoding, families, more, change)
   local of = planned(('{ task = { kind = "reverse_string" }, encoding = { %s }, %s }'):format(encoding or "",
     more or ""))
@@ -105,7 +105,7 @@ local function described(describe, encoding, families, more, change)
   return pytorch.facts(of, RUN, net)
 end
 
--- A network of one block; f gets the block, its input, and the network and its embedding.
+-- A network of one block; f receives the block, its input, the network and its embedding.
 local function in_block(f, options)
   return function(net)
     local x = net:embed("embedding", net:stream("source"), { scale = 2 })
@@ -115,7 +115,7 @@ local function in_block(f, options)
   end
 end
 
--- The lines of its forward pass.
+-- The lines of the network's forward pass.
 local function pass_of(f)
   local facts = assert(described(in_block(f)))
   return facts.list[#facts.list].lines
@@ -166,7 +166,7 @@ function TestNetworks.test_long_lines_are_cut()
   lu.assertStrContains(text, ("self.part1%s(h), self.part2%s(h), "):format(long, long))
 end
 
--- A block that reads what is around it, and a value that is read behind the block as well.
+-- A block that reads values outside of it, and a value that is read after the block as well.
 function TestNetworks.test_blocks_and_what_is_around_them()
   local facts = described(function(net)
     local x = net:embed("embedding", net:stream("source"), { scale = 2, dropout = 0.2 })
@@ -184,7 +184,7 @@ function TestNetworks.test_blocks_and_what_is_around_them()
   lu.assertFalse(facts.math)
 end
 
--- A value that every repetition reads stays as it was, also where the first one begins with it.
+-- A value that every repetition reads is not overwritten, even if the first one begins with it.
 function TestNetworks.test_a_block_that_reads_its_first_input()
   local facts = described(in_block(function(b, h, _, x)
     b:output(b:add(b:norm("first", h), b:external(x)))
@@ -207,7 +207,7 @@ function TestNetworks.test_a_block_that_reads_its_first_input()
     "    second_output = second(second_output, h)", "return self.output(second_output)" })
 end
 
--- Another value goes through a block that reads the stream's: each repetition needs that as it was.
+-- Another value is processed by a block that reads the stream's: each repetition needs the original stream.
 function TestNetworks.test_a_block_that_reads_another_stream()
   local facts = described(function(net)
     local before = net:block("before", 1, "A block.")
@@ -223,7 +223,7 @@ function TestNetworks.test_a_block_that_reads_another_stream()
     "    half_output = half(half_output, h)", "return self.output(half_output + other)" })
 end
 
--- A comment becomes a docstring, whatever is in it.
+-- A comment becomes a docstring, for any content.
 function TestNetworks.test_comments_of_blocks()
   local text = rendered(described(function(net)
     local b = net:block("half", 1, [[a "block" of C:\new"]])
@@ -244,7 +244,7 @@ function TestNetworks.test_blocks_that_are_done_again()
   lu.assertEquals(problem, "does not know draws for each layer in block half, which is done 3 times over")
 end
 
--- Names that Python or PyTorch needs, and modules in a folder of the same name.
+-- Names that Python or PyTorch reserves, and modules in a folder of the same name.
 function TestNetworks.test_names_that_are_taken()
   local facts = described(in_block(function(b, h)
     local s = b:product("lambda", b:product("train", h, 64), 64)
@@ -267,7 +267,7 @@ function TestNetworks.test_names_that_are_taken()
   end
 end
 
--- Families of one network: what one has otherwise than those before it has its name.
+-- Several families in one network: a facet that differs from those of earlier families has the family's name.
 function TestNetworks.test_attentions_of_several_families()
   local function two(net)
     local x = net:embed("embedding", net:stream("source"))
@@ -300,7 +300,7 @@ function TestNetworks.test_attentions_of_several_families()
   lu.assertEquals(problem, "does not know heads of attention other that are not those of self")
 end
 
--- Queries of one stream, keys of another.
+-- An attention with queries of one stream and keys of another.
 local function looks_across(net)
   local source, target, tokens = net:stream("source"), net:stream("target"), net:table("token")
   local memory = net:embed("memory", source, { table = tokens, place = net.additive })
@@ -334,7 +334,7 @@ function TestNetworks.test_two_streams()
     "model(*with_target(inputs, target))", "found = model(*tokens)[0")
 end
 
--- Attentions with formulas of their own: equal ones are one.
+-- Attentions with formulas of their own: equal formulas are shared.
 function TestNetworks.test_scores_of_several_families()
   local function two(net)
     local x = net:embed("embedding", net:stream("source"))
@@ -364,7 +364,7 @@ function TestNetworks.test_scores_of_several_families()
     "score = other_attention_change_score(score, ", '    "slope": torch.tensor([')
 end
 
--- The file has one constant of a name.
+-- The file has one constant for each name.
 function TestNetworks.test_constants_of_several_families()
   local function scored(value)
     return planned(([[{ task = { kind = "reverse_string" }, encoding = { score = function(x)
@@ -395,7 +395,7 @@ function TestNetworks.test_constants_of_several_families()
   lu.assertEquals(problem, "does not know a of the score of attention other, which another has, too")
 end
 
--- Values of pairs of tokens, where queries and keys are of two streams.
+-- Values of pairs of tokens, with queries and keys from two streams.
 function TestNetworks.test_pairs_of_two_streams()
   local text = rendered(described(looks_across, [[relative = { kind = "shaw", clip = 2 },
     score = function(x) return x.score + x.key - x.query_length + x.distance end]], with_cross, DECODER))
@@ -411,7 +411,7 @@ function TestNetworks.test_pairs_of_two_streams()
   assert_lacks(text, "class CrossAttentionRelative")
 end
 
--- A family has facets of its own that say what it goes without.
+-- A family's own facets may switch off those of the encoding.
 function TestNetworks.test_a_family_without_what_the_others_have()
   local sizes = 'kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 1'
   local seen = "cross_attention_hidden(score)"
@@ -430,7 +430,7 @@ local function unknown_of(describe, ...)
 end
 
 function TestNetworks.test_networks_that_python_cannot_say_are_named()
-  ops.recur = ops.activation -- an operation of tomorrow
+  ops.recur = ops.activation -- an operation that the export does not know
   local recurs = unknown_of(in_block(function(b, h)
     local y = b:activation("bent", h, "relu")
     y.op.kind = "recur"
@@ -456,7 +456,7 @@ end
 
 local RANDOM_NETWORKS = 30
 
--- Networks that nobody has thought of: of each a file whose lines have room, with a use of every module that it makes.
+-- Random networks: each gives a file with lines of legal length that uses every module it makes.
 function TestNetworks.test_random_networks()
   for number = 1, RANDOM_NETWORKS do
     local text, description = random_specs.random("random_" .. number)

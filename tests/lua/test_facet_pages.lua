@@ -1,4 +1,5 @@
--- A facet is a page: one that is no part of the generator is read, checked, planned, described and told from others.
+-- A facet is a page: one that is not part of the generator is read, checked, planned, described and distinguished from
+-- others.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -58,7 +59,7 @@ function TestPages.test_it_is_planned_described_and_told_from_others()
   lu.assertEquals({ terms_of(plan.first), plan.first.terms.hides }, { "draws rotation even exponential", true })
 end
 
--- Facets that a spec gives for all attentions, and those of one.
+-- Facets that a spec gives for all attentions, and those of one attention.
 function TestPages.test_pictures_show_what_heads_see()
   local words = {}
   for h, rows in ipairs(mask_page.cells(plan_of("spacing = { kind = 'even', heads = 7 }").first, 2, 3)) do
@@ -81,7 +82,7 @@ function TestPages.test_families_take_it_over_as_it_says()
   lu.assertEquals(heads, { encoder = 0, decoder = 2, cross = 1 })
 end
 
--- The engine refuses terms that exclude one another, since a page cannot know those of another one.
+-- The engine refuses terms that exclude one another, since no page knows all others.
 function TestPages.test_terms_that_exclude_one_another_are_refused()
   local even, gate = "spacing = { kind = 'even', heads = 2 }", "gate = { kind = 'distance' }"
   local geometric = ", rotation = { kind = 'none' }, normaliser = { kind = 'geometric' }"

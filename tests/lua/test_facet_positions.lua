@@ -14,7 +14,7 @@ local encoding, with_distances = encodings.encoding, encodings.with_distances
 
 TestPositions = {}
 
--- Additive, rotation, draw; then draws of a pass, what is added to a draw's index for its site, block l's draw.
+-- { additive kind, rotation kind, draw, number of draws of a pass, offset of a draw's site, index of block l's draw }
 local DRAWS = {
   { "sinusoid", "none", "pass", 1, "", "0" },
   { "sinusoid", "none", "layer", 1, "", "0" },
@@ -40,7 +40,8 @@ local function value(expression, l)
   return load("local l = ... return " .. expression, "=index", "t", {})(l)
 end
 
--- Site 0 is what the pass shares, l + 1 block l's own; every draw is read by something, and is inside the table.
+-- Site 0 is the draw that the pass shares, l + 1 that of block l; every draw is used, and its index is inside the
+-- table.
 function TestPositions.test_sites()
   for _, case in ipairs(DRAWS) do
     local name = table.concat(case, " ", 1, 3)
@@ -80,7 +81,7 @@ function TestPositions.test_range_and_order()
   lu.assertEquals({ plan.sorted, plan.sorted_text }, { false, "false" })
 end
 
--- From 1 on the range has as many positions, and tables a row more.
+-- With a range from 1 there are equally many positions, and tables have one more row.
 function TestPositions.test_from_one()
   local spec = encoding("learned", "rope", "randomized", "pass")
   spec.positions.range = "one_based"
@@ -104,7 +105,7 @@ function TestPositions.test_index_draws_nothing()
   end
 end
 
--- Positions that neither an additive encoding nor a rotation reads are not drawn at all.
+-- Positions without a use by an additive encoding or a rotation are not sampled.
 function TestPositions.test_nothing_reads_nothing_draws()
   for _, draw in ipairs({ "pass", "layer" }) do
     lu.assertEquals(positions.plan(encoding("none", "none", "randomized", draw), encodings.BARE, {}), NOTHING, draw)
@@ -118,7 +119,7 @@ end
 
 TestDistances = {}
 
--- Additive, rotation, draw, reading; then draws of positions, of distances, and sets of distances.
+-- { additive kind, rotation kind, draw, reading, draws of positions, draws of distances, sets of distances }
 local DISTANCES = {
   { "none", "none", nil, "index", 0, 0, LAYERS },
   { "none", "none", "layer", "drawn", 0, LAYERS, LAYERS },
@@ -157,7 +158,7 @@ function TestDistances.test_sides_and_range()
   lu.assertFalse(positions.plan(spec, encodings.BARE, {}).distance.independent)
 end
 
--- Site 0 is what the pass shares, l + 1 block l's own.
+-- Site 0 is the draw that the pass shares, l + 1 that of block l.
 function TestDistances.test_sites()
   for _, draw in ipairs({ "pass", "layer" }) do
     local distance = positions.plan(with_distances("none", "none", draw, "drawn"), encodings.BARE, {}).distance

@@ -1,4 +1,4 @@
--- The facet of vectors of distances: what the two kinds keep.
+-- The facet of vectors of distances: the plan data of both kinds.
 
 local support = dofile("tests/lua/support.lua")
 

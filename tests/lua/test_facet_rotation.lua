@@ -1,4 +1,4 @@
--- The facet of rotation: angles that repeat, draws, scalings.
+-- The facet of rotation: periods of angles, random positions, scalings.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -16,7 +16,7 @@ local function rope(head_width, draw)
   return rotation.plan(spec, encodings.family(positions.plan(spec, encodings.BARE, {}), head_width), {})
 end
 
--- A row of heads is a repetition of its first channels, and these are whole vectors of every level.
+-- A row of heads repeats its first channels, and the period is a whole number of vectors at every level.
 function TestRotation.test_angles_repeat_in_whole_heads_and_vectors()
   for head_width = 4, 64, 4 do
     local period = rope(head_width).period

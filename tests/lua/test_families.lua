@@ -1,8 +1,8 @@
--- Families of attentions: what holds for all of them and for one, names where there are several, and two that differ in
--- everything in one text (tests/families), one also by a facet from elsewhere, compiled and run against plain loops.
+-- Families of attentions: facets of all and of one, names with several families, and two families that differ in
+-- everything in one text (tests/families), one with a foreign facet, compiled and compared with simple loops.
 
 local support = dofile("tests/lua/support.lua")
-local facets = require("tests.facets.enter") -- ahead of what reads all pages
+local facets = require("tests.facets.enter") -- loaded before modules that read all pages
 
 local describe = require("plan.pages.describe")
 local encoding_module = require("plan.deriving.encoding_facets")
@@ -23,7 +23,7 @@ local SOURCE, TARGET = { stream = 0, at = "source." }, { stream = 1, at = "targe
 
 local CROSS = { rotation = { kind = "rope", base = 500.0 }, mask = false, score = false, spacing = false }
 
--- A plan whose self-attention has another beside it, from a source to a target; cross: its own facets.
+-- A plan with self-attention and an attention from a source to a target; cross: the latter's own facets.
 local function two_families(self_facets, cross)
   local plan, score = plans.scored(self_facets, nil, "float64")
   plan.resolved.encoding.cross = cross
@@ -71,7 +71,7 @@ function TestFamilies.test_names_and_sites_are_of_a_family_where_there_are_sever
   lu.assertEquals({ plan.attentions[2].prefix, plan.attentions[2].first_site }, { "cross_", plan.layers + 1 })
 end
 
--- Facets of one sequence are refused, by the names of their fields, where queries and keys are of two.
+-- Facets for one sequence are refused, by their field names, if queries and keys are of two.
 function TestFamilies.test_facets_of_one_sequence_are_refused()
   for field, cross in pairs({
     normaliser = { normaliser = { kind = "geometric", normalised = true, directional = false } },
@@ -91,7 +91,7 @@ local function write(name, path, plan, family, known)
   return support.write("families/" .. path, text)
 end
 
--- Drawn distances of a family have its name wherever its score reads them.
+-- Random distances of a family have its name wherever its score reads them.
 function TestFamilies.test_drawn_distances_of_one_family()
   local drawn = "{ use = 'alibi', positions = { kind = 'randomized', max_position = 1000 } }"
   local plan = derive(two_families(drawn, { score = false }))
@@ -102,7 +102,7 @@ function TestFamilies.test_drawn_distances_of_one_family()
   lu.assertStrContains(text, "self_drawn_distance(drawn, ")
 end
 
--- The tables of positions have rows for what any family asks for.
+-- The tables of positions have rows for the needs of all families.
 function TestFamilies.test_tables_of_positions_are_those_of_all_families()
   local turns = { rotation = { kind = "rope", base = 500.0 }, positions = { kind = "index" }, score = false }
   local drawn = "{ positions = { kind = 'randomized', max_position = 1000 }, use = 'alibi' }"

@@ -1,5 +1,5 @@
--- Random score functions, traced and simplified, against what Lua makes of the same text with plain numbers: three
--- pairs of tokens, every operation. A function that is refused must be so with a message.
+-- Random score functions, traced and simplified, compared with plain Lua on the same text with numbers: three pairs of
+-- tokens, every operation. A refused function must have a message.
 
 local support = dofile("tests/lua/support.lua")
 local ir = require("expression.ir")
@@ -62,7 +62,7 @@ function some_number(depth)
   return pick(FORMS)(some_number(depth - 1), some_number(below(depth)))
 end
 
--- Values of a pair of tokens and of the parameters.
+-- Values of a pair of tokens, and of the parameters.
 local PAIRS = {}
 for i, indices in ipairs({ { 0, 0 }, { 4, 1 }, { 2, 6 } }) do
   local query, key = indices[1], indices[2]
@@ -108,14 +108,14 @@ function evaluate(node, pair, indices)
   return plain_functions[node.op](evaluate(node[1], pair, indices), node[2] and evaluate(node[2], pair, indices))
 end
 
--- The value of a function's text by Lua itself; nil where a part of it is no finite number.
+-- The value of a function's text in plain Lua; nil if a part of it is not a finite number.
 local function direct(text, pair)
   local environment = setmetatable({ lookup = read_table }, { __index = traced.functions })
   local fine, value = pcall(load("local x = ... return " .. text, "=direct", "t", environment), pair)
   return fine and value == value and math.abs(value) < 1e12 and value or nil
 end
 
--- The formula of a random function is worth what the function is worth, or the function is refused with a message.
+-- The formula of a random function has the function's value, or the function is refused with a message.
 function TestAgainstNumbers.test_random_functions()
   state = 7
   local compared, refusals = 0, 0

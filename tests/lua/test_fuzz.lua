@@ -1,7 +1,7 @@
--- Ten thousand cases of fuzz_specs.lua, the second half of them in a process of its own, and one fiftieth as many of
+-- Ten thousand cases of fuzz_specs.lua, the second half of them in another process, and one fiftieth as many of
 -- fuzz_runs.lua, which write and read folders.
 --
--- LH_FUZZ_SEED and LH_FUZZ_CASES choose others; a failure names the seed and the case.
+-- LH_FUZZ_SEED and LH_FUZZ_CASES select other seeds and numbers; a failure names the seed and the case.
 
 local fuzz = dofile("tests/lua/fuzz_specs.lua")
 local fuzz_runs = dofile("tests/lua/fuzz_runs.lua")

@@ -1,4 +1,4 @@
--- The halves of a plan's files and their digests, with templates of a line or two.
+-- The halves of a plan's files and their digests, with templates of one or two lines.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -60,7 +60,7 @@ function TestTargets.test_device_code_and_the_map_of_what_is_spliced_in()
   lu.assertEquals(file["device.cu"].map[2], { { "cuda/x.cu", 1, "kernels" }, { "device.tpl", 2 } })
 end
 
--- The halves do not know each other's digests.
+-- The halves' digests are independent of each other.
 function TestTargets.test_digests()
   local _, cpu, digest = files(false)
   local _, both, same = files(true)
@@ -75,7 +75,7 @@ function TestTargets.test_digests()
   lu.assertEquals(other["cuda.c"].text, both["cuda.c"].text)
 end
 
--- Neither kernels nor rendered files: in each a comment more and another name of a static function.
+-- Kernels and rendered files with an added comment and a renamed static function keep their digests.
 function TestTargets.test_words_are_in_no_digest()
   local function digests(comment, helper)
     local function with_words(text)

@@ -1,5 +1,5 @@
--- Generated files of every case: which there are, their lines and banners; what is off is absent, what is settled is no
--- condition.
+-- Generated files of every case: their list, lines and banners; features that are off leave no trace, and settled
+-- options leave no condition.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -25,7 +25,7 @@ function TestForm.test_the_files_are_the_documented_ones()
   end
 end
 
--- A row of a table stays on one line, and so does the banner's command, whose end is the spec's path.
+-- A row of a table is on one line, and so is the banner's command, which ends with the spec's path.
 function TestForm.test_lines_are_no_longer_than_120_columns()
   local found = {}
   for _, line in cases.lines() do
@@ -50,7 +50,7 @@ function TestForm.test_blanks_and_ends_of_lines()
   end
 end
 
--- Traces of the generator, of the clock and of the place.
+-- Traces of the generator, of the clock and of the folder.
 local LEAKS = { "%f[%w_]nil%f[^%w_]", "table: 0x", "function: 0x", "%${", "%d%d%d%d%-%d%d%-%d%d", "__DATE__",
   "__TIME__", "__FILE__", "[%s\"'(=]/%w[%w_.]*/", "%f[%w_]inf%f[^%w_]", "%f[%w_]nan%f[^%w_]" }
 
@@ -111,7 +111,7 @@ function TestAbsent.test_fingerprints_of_what_is_off()
   end
 end
 
--- A fingerprint that never appears would guard nothing.
+-- A fingerprint that never appears would test nothing.
 function TestAbsent.test_fingerprints_of_what_is_on()
   local off, there = {}, {}
   for _, case in ipairs(cases.all()) do
@@ -188,7 +188,7 @@ function TestDecided.test_the_preprocessor_decides_no_option()
   end
 end
 
--- Every condition depends on something that varies: constants alone would be an option that the plan settles. The level
+-- Every condition depends on a variable: a condition of constants would be an option that the plan settles. The level
 -- settles whether a head is PAIRED.
 function TestDecided.test_no_condition_is_constant()
   for _, file in cases.files() do

@@ -1,9 +1,9 @@
--- Generated files before a C compiler: no warning, nothing unused, the layout of the plan.
+-- Generated files in a C compiler: no warning, nothing unused, the layout of the plan.
 
 local support = dofile("tests/lua/support.lua")
 package.path = "tests/support/?.lua;" .. package.path
 
-local random_specs = require("random_specs") -- before whatever plans
+local random_specs = require("random_specs") -- loaded before modules that plan
 
 local cases = require("cases")
 local lu = require("luaunit")
@@ -12,7 +12,7 @@ local project = require("project").new(".")
 TestCompiler = {}
 
 local CC = os.getenv("CC") or "gcc"
-local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 2 -- narrow ones, and as many wide ones
+local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 2 -- number of narrow networks, and of wide ones
 local FLAGS = "-std=gnu11 -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla "
   .. "-Wundef -Wwrite-strings -Wunused-macros -Wunused-const-variable -Wno-unused-parameter -Wno-psabi "
   .. "-Wno-unknown-pragmas -Iinclude -I."
@@ -25,7 +25,7 @@ local function level_flag()
   return machine:find("^x86_64") and "-march=x86-64-v4" or ""
 end
 
--- Writes the case's files and probe.c, which is step.c and more: gcc looks for unused macros in no included file.
+-- Writes the case's files and probe.c, step.c with additions: gcc reports unused macros only outside of included files.
 local function folder_of(case, name, more)
   local path
   for _, file in ipairs(case.files) do
@@ -35,10 +35,10 @@ local function folder_of(case, name, more)
   return path:match("^(.*)/")
 end
 
--- How much of a compilation: the whole finds static functions and tables that nothing uses, and takes twice as long.
+-- Compiler flags: a whole compilation also finds unused static functions and tables, and takes twice as long.
 local COMPILE = { whole = "-S -O0 -o /dev/null", checked = "-fsyntax-only" }
 
--- Combinations that are compiled; rows of facets say it themselves.
+-- Combinations to compile; rows of facets have their own field.
 local COMBINATIONS = {
   { "none none index 0 float32", compile = "whole" }, { "none rope index 0.1 float64", compile = "checked" },
   { "sinusoid none index 0.1 float32", compile = "checked" },
@@ -53,7 +53,7 @@ local MEMBERS = {
   { "down_bias", "feedforward.down.bias" }, { "norm2_scale", "norm2.scale" }, { "norm2_offset", "norm2.offset" },
 }
 
--- Static assertions that the members of `parameters` lie where the plan's tensors do.
+-- Static assertions that the members of `parameters` have the offsets of the plan's tensors.
 local function offset_checks(plan)
   local at, text = {}, { "#include <stddef.h>" }
   for _, tensor in ipairs(plan.tensors) do
@@ -70,7 +70,7 @@ local function offset_checks(plan)
   for l = 0, plan.layers - 1 do
     for _, member in ipairs(MEMBERS) do
       local name = ("layers.%d.%s"):format(l, member[2])
-      if at[name] or member[1] ~= "attention_output" then -- which an encoding may go without
+      if at[name] or member[1] ~= "attention_output" then -- an encoding may lack it
         check(("layer[%d].%s"):format(l, member[1]), name)
       end
     end
@@ -95,7 +95,7 @@ function TestCompiler.test_no_warning_and_the_layout_of_the_plan()
   end
 end
 
--- The compilation above can fail: a macro, a static function and a table that nothing uses are found.
+-- The compilation above can fail: it finds an unused macro, static function and table.
 function TestCompiler.test_what_is_unused_is_found()
   local level = level_flag()
   local folder = folder_of(cases.case_of("none none index 0 float32"), "unused",
@@ -118,7 +118,7 @@ function TestCompiler.test_what_the_runtime_reads_compiles()
   end
 end
 
--- All names of random networks are drawn (networks.lua), among them words of generated code and of libraries.
+-- All names of random networks are sampled (networks.lua), among them words of generated code and of libraries.
 local function compile_random(id, cxx)
   random_specs.with(project, id, support.write(id .. "/note", ""):match("^(.*)/"), function(plan)
     local folder

@@ -1,4 +1,4 @@
--- Generated files: the same bytes from anywhere, by anybody, twice.
+-- Generated files have the same bytes from any folder, for any user, in every run.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -21,7 +21,7 @@ local function read_folder(folder)
   return parts
 end
 
--- Runs `gen` as its own process: from a directory, with these variables.
+-- Runs `gen` as a process: from a directory, with these variables.
 local function generate(from, variables, main, spec, out)
   local lua = arg[-1] or "lua5.4"
   local text, good = support.shell(("cd '%s' && env %s %s '%s' gen '%s' --out '%s'"):format(from, variables, lua, main,

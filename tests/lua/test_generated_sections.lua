@@ -1,4 +1,4 @@
--- Pieces of generated files to read, tests/golden/sections; LH_UPDATE_GOLDEN=1 writes them again.
+-- Excerpts of generated files to read, tests/golden/sections; LH_UPDATE_GOLDEN=1 updates them.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -10,7 +10,7 @@ local GOLDEN, SECTIONS = "tests/golden/sections", cases.sections
 
 TestSections = {}
 
--- A function or a struct, with the comment above it; nil where the file has none of that name.
+-- A function or a struct, with the comment above it; nil if the file lacks the name.
 local function cut(text, name)
   local all_lines, out = {}, {}
   cases.each_line(text, function(line)

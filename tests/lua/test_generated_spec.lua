@@ -1,4 +1,4 @@
--- The content of spec.c: digests, and the parts that one way to choose a task has and the others do not.
+-- The content of spec.c: digests, and the parts that only one way to choose a task has.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -38,7 +38,7 @@ function TestSpec.test_the_source_digest_covers_code_and_kernels_only()
   lu.assertNotEquals(digest(base, {}), digest(cases.case_of("no clipping"), {}))
 end
 
--- Ways to choose a task: what each of them has, and that the others do not.
+-- Ways to choose a task: parts of each that the others lack.
 TestTasks = {}
 
 local OWN = "task.source=../tasks/own/first_repeat.c"
@@ -85,8 +85,8 @@ function TestTasks.test_options_and_computation_tokens_are_absent_unless_asked_f
   end
 end
 
--- The code of a task that masks nothing does not know of masks in the loss; where the loss is of all labels, it knows
--- that a sequence may have none that counts.
+-- The code of a task without masks has no masks in the loss; if the loss is of all labels, it allows for sequences
+-- without a counted one.
 function TestTasks.test_masks_are_in_the_loss_of_tasks_that_mask()
   local function found(sets, spec)
     local text, words = rendered_task(sets, spec), {}
@@ -133,8 +133,8 @@ function TestTasks.test_without_the_spare_token_the_empty_one_follows_the_input_
   check_words(rendered_task({ "model.spare_token=false" })["spec.c"], { "EMPTY_TOKEN = 5 }" }, {})
 end
 
--- A decoder reads the target as well, but for its last token, which is as many tokens as an encoder's empty ones are;
--- runtime and model know it by teacher_forced. The layers' code is no part of this.
+-- A decoder also reads the target except its last token, which are as many tokens as an encoder's empty ones; the
+-- runtime knows this by teacher_forced. The code of the layers is not affected.
 function TestTasks.test_a_decoder_reads_the_target()
   local encoder = { "EMPTY_TOKEN" }
   local own = rendered_task({ "model.kind=decoder" })["spec.c"]
@@ -168,7 +168,7 @@ function TestTasks.test_an_own_source_is_copied_and_covered_by_the_source_digest
   lu.assertNotEquals(digest_with("int more;\n"), digest)
 end
 
--- Formulas of a user's own file that name options, ranges among them: numbers in the text, and the tokens that follow.
+-- Formulas of a user's own file with options, also with ranges: numbers in the text, and the resulting tokens.
 function TestTasks.test_an_own_source_may_name_its_options()
   local framed = "task.source=../tasks/own/framed.c"
   local text, _, plan = rendered_task({ framed, "task.options={ width = 9, order = 'down' }", "model.kind=decoder" })
@@ -179,7 +179,7 @@ function TestTasks.test_an_own_source_may_name_its_options()
   check_words(encoder, { "return 6 + n;", "return 0 + 1;", "EMPTY_TOKEN = 7" }, {})
 end
 
--- A task that solves inputs of one's own brings its second function, and no other has one.
+-- A task that solves a user's inputs has a second function, and no other task has one.
 function TestTasks.test_a_task_that_solves_has_its_function()
   local project = project_module.new(".")
   for _, file in ipairs(project:files(assert(project:plan("abc_addition_vanilla", {})).plan)) do

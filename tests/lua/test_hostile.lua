@@ -1,7 +1,7 @@
--- Run folders, studies and specs whose every text tries to be more than text: what is written of them stays what it is.
+-- Run folders, studies and specs with hostile texts in every place: all output stays valid.
 --
--- Each leaf of run.json takes hostile.TEXTS, every eighth of them, another eighth for the next leaf; then folders,
--- studies, scripts and banners. A field either shows the text, or says that it does not fit: both come to every page.
+-- Each leaf of run.json gets every eighth of hostile.TEXTS, and the next leaf another eighth; then folders, studies,
+-- scripts and banners. A field shows the text, or a message that it is invalid: both are in every page.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -24,7 +24,7 @@ local tasks = require("spec.task.tasks")
 local escape = require("base.escape")
 local validate = require("spec.validate")
 
--- Scripts are read here; test_escape.lua has gnuplot run them.
+-- Scripts are checked here; in test_escape.lua gnuplot runs them.
 function draw.run()
   return nil, "no pictures", {}
 end
@@ -68,7 +68,7 @@ local function set(value, path, leaf)
   value[path[#path]] = leaf
 end
 
--- All files of a folder pass the check of their language.
+-- Checks all files of a folder by their language.
 local function assert_clean(folder, what)
   local count = 0
   for name in lfs.dir(folder) do
@@ -111,7 +111,7 @@ function TestHostile.test_every_field_of_run_json()
   end
 end
 
--- Reports of two whole runs, and messages of those that do not fit.
+-- Reports of two whole runs, and messages on invalid ones.
 function TestHostile.test_two_runs()
   local plain = reports.write_run("two", "plain_run", 1, 0.1, { exit = 0, facts = full_facts("plain_run") })
   for _, path in ipairs({ { "machine" }, { "spec", "source" }, { "spec", "later", "text" }, { "id" },
@@ -137,7 +137,7 @@ function TestHostile.test_two_runs()
   end
 end
 
--- Folders may be called anything; those of runs that do not fit are told.
+-- Folders may have any names; those of invalid runs are reported.
 function TestHostile.test_names_of_folders()
   local root
   for i, text in ipairs(hostile.TEXTS) do
@@ -153,7 +153,7 @@ function TestHostile.test_names_of_folders()
   assert_clean(root .. "/out", "names")
 end
 
--- Titles are all the text that a study has; the rest are names.
+-- A study's only texts are titles; the rest are names.
 function TestHostile.test_titles_of_a_study()
   for i, text in ipairs(hostile.TEXTS) do
     local dir = reports.write_run("study", "bucket_sort_rope", 1, 0.1, { exit = 0, eval = reports.scored(50) })
@@ -171,7 +171,7 @@ function TestHostile.test_titles_of_a_study()
   end
 end
 
--- Every text of a script, whoever gives it.
+-- Every text in a script, from any source.
 function TestHostile.test_scripts_of_gnuplot()
   local style = { colour = "#000000", dash = "solid", point = 1 }
   for _, text in ipairs(hostile.TEXTS) do
@@ -188,7 +188,7 @@ function TestHostile.test_scripts_of_gnuplot()
   end
 end
 
--- The generated files of a spec below a folder of that name, which counts as the root's; and the path of its data.
+-- The generated files of a spec below a folder of that name, which replaces the root; and the path of its data.
 local function generated(name, text)
   local path = support.write(("root/%s/probe.lua"):format(name), text)
   local d = diagnostics.new()
@@ -202,7 +202,7 @@ end
 
 local FOLDERS = { "*", "a*", "a\nint x;", "??", "a\\", 'a"b', "\xff\1", "]] os.exit() --[[" }
 
--- The data's path is a string, byte for byte; test_escape.lua has the compiler read such strings.
+-- The data's path is a string, byte for byte; test_escape.lua checks such strings with the compiler.
 function TestHostile.test_paths_of_data()
   for _, name in ipairs(FOLDERS) do
     local files, shown = generated(name, [[return { task = { data = "d.jsonl", input_symbols = 2, output_symbols = 2 },
@@ -216,7 +216,7 @@ function TestHostile.test_paths_of_data()
   end
 end
 
--- A spec of that path: banners are comments, and the first that ends one is the banner's own.
+-- The source of a spec with that path: banners are comments, and only the banner's own end closes them.
 function TestHostile.test_sources_of_generated_code()
   for _, name in ipairs(FOLDERS) do
     for _, file in ipairs((generated(name, 'return { task = { kind = "even_pairs" } }'))) do
@@ -231,7 +231,7 @@ function TestHostile.test_sources_of_generated_code()
   end
 end
 
--- A checkpoint's step goes into a docstring.
+-- The step of a checkpoint is part of a docstring.
 function TestHostile.test_a_checkpoint_that_is_exported()
   local spec = assert(reports.project:plan("bucket_sort_sinusoid", {}))
   for _, text in ipairs(hostile.TEXTS) do

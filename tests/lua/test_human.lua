@@ -1,4 +1,4 @@
--- Models against people: tables and trials of people and what is wrong with them, similarity by hand, the whole verb.
+-- Comparison of models with people: human tables and trials, their errors, similarity computed by hand, the whole verb.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -12,7 +12,7 @@ local reports = require("reports")
 local PUZZLES = { count = 6, vectors = { 1, 1, 1, 3, 3, 3 }, run = "RUN" }
 local HUMAN = { 1.0, 0.9, 0.95, 0.5, 0.7, 0.6 }
 
--- A table of people with ids from `first` on; where a row is named, another line in its place.
+-- A human table with ids from `first` on; `line` replaces a given row.
 local function table_of(first, row, line)
   local lines = { "id,vectors,share" }
   for i, share in ipairs(HUMAN) do
@@ -59,7 +59,7 @@ function TestPeople.test_tables_that_do_not_match()
     "tests: found a directory; expected a file")
 end
 
--- Two participants, one of whom has not seen puzzle 6, and one puzzle twice; item 7 is no puzzle of these.
+-- Two participants, one of whom lacks puzzle 6, and one puzzle twice; item 7 is not a puzzle of these.
 local TRIALS = "subject,LST_id,accuracy\na,1,1\na,2,1\na,3,0\na,4,0\na,4,1\na,5,1\na,7,999\nb,1,1\nb,2,0\nb,3,1\n"
   .. "b,4,0\nb,5,0\nb,6,1\n"
 
@@ -79,7 +79,7 @@ function TestPeople.test_trials()
   end
 end
 
--- The published items, where somebody names them: an always right model is at 0.985, and people's means by vectors.
+-- The published items, if a path is given: an always right model has 0.985, and human means by vectors.
 function TestPeople.test_published_items()
   local path = os.getenv("LONGHAND_LST_VALIDATION")
   if not path then
@@ -105,7 +105,7 @@ function TestVerb.tearDown()
   support.clean()
 end
 
--- Runs of two cells: one right about as people are, one the other way round. Returns their folder.
+-- Runs of two cells: one with accuracies similar to the humans', one with the reverse order. Returns their folder.
 local function runs()
   local root
   for name, shares in pairs({ like = { 0.9, 0.8, 0.85, 0.3, 0.5, 0.4 }, unlike = { 0.3, 0.5, 0.4, 0.9, 0.8, 0.85 } }) do
@@ -150,7 +150,7 @@ function TestVerb.test_files()
     end
     rows[fields[1]] = fields
   end
-  -- Means over seeds have the ranks of people: 6 4 5 1 3 2, and the other way round in the other cell.
+  -- Means over seeds have the human ranks 6 4 5 1 3 2, and the reverse ranks in the other cell.
   local like, unlike = { 0.9, 0.8, 0.85, 0.3, 0.5, 0.4 }, { 0.3, 0.5, 0.4, 0.9, 0.8, 0.85 }
   lu.assertAlmostEquals(tonumber(rows.like_cell[3]), correlation.cosine(HUMAN, like), 1e-8)
   lu.assertAlmostEquals(tonumber(rows.like_cell[6]), 1, 1e-9)
@@ -158,7 +158,7 @@ function TestVerb.test_files()
   lu.assertAlmostEquals(tonumber(rows.unlike_cell[6]), correlation.spearman(HUMAN, unlike), 1e-8)
   lu.assertTrue(tonumber(rows.unlike_cell[6]) < -0.6)
   lu.assertEquals({ rows["always right"][6], rows["always right"][9] }, { "", "" })
-  -- Two bases, drawn whole: the interval of the cosine ends at what either alone has.
+  -- Two bases, resampled whole: the interval of the cosine ends at the values of either alone.
   local first = correlation.cosine({ 1, 0.9, 0.95 }, { 0.9, 0.8, 0.85 })
   local second = correlation.cosine({ 0.5, 0.7, 0.6 }, { 0.3, 0.5, 0.4 })
   lu.assertAlmostEquals(tonumber(rows.like_cell[5]), math.max(first, second), 1e-8)
@@ -173,7 +173,7 @@ function TestVerb.test_trials_give_a_ceiling()
   local root = runs()
   local code, message, said = run(root, "--trials", support.write("trials.csv", TRIALS))
   lu.assertTrue(code == 0 or without_gnuplot(code, message), message)
-  -- Two participants: every split is the one against the other, on the puzzles that both have seen.
+  -- Two participants: every split compares one with the other, on the puzzles that both have seen.
   local a, b = { 1, 1, 0, 0.5, 1 }, { 1, 0, 1, 0, 0 }
   lu.assertStrContains(support.read(root .. "/human/human.csv"), ('"people, half against half",2,%.9g,%.9g,%.9g,')
     :format(correlation.cosine(a, b), correlation.cosine(a, b), correlation.cosine(a, b)))

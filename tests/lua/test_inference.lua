@@ -1,5 +1,5 @@
--- Student's t, Welch's test, equivalence and Holm's correction against what SciPy says
--- (tests/reference/inference.json, by inference.py); the bootstrap against what is known of it.
+-- Student's t, Welch's test, equivalence and Holm's correction compared with SciPy (tests/reference/inference.json, by
+-- inference.py); the bootstrap compared with its known properties.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -11,7 +11,7 @@ local student = require("lab.study.analyze.mathematics.t_distribution")
 
 local stored = json.decode(support.read("tests/reference/inference.json"))
 
-local CLOSE = 1e-10 -- relative; SciPy itself is off by 3e-11 at t = 1e-6 with one degree of freedom
+local CLOSE = 1e-10 -- relative; SciPy itself has an error of 3e-11 at t = 1e-6 with one degree of freedom
 
 local function assert_close(got, want, what)
   lu.assertTrue(math.abs(got - want) <= CLOSE * math.abs(want), ("%s: %.17g, expected %.17g"):format(what, got, want))
@@ -39,7 +39,7 @@ end
 function TestStudent.test_ends()
   lu.assertEquals({ student.two_sided(math.huge, 3), student.above(math.huge, 3), student.above(-math.huge, 3),
     student.two_sided(0, 3) }, { 0, 0, 1, 1 })
-  -- With one degree of freedom it is Cauchy's distribution.
+  -- With one degree of freedom this is Cauchy's distribution.
   assert_close(student.two_sided(1e-6, 1), 1 - 2 / math.pi * math.atan(1e-6), "t 1e-6")
 end
 
@@ -60,7 +60,7 @@ function TestWelch.test_samples_that_do_not_vary_have_no_test()
   local test = inference.welch({ 1, 1, 1 }, { 1, 1 })
   lu.assertEquals(test, { difference = 0, error = 0 })
   lu.assertNil(inference.equivalence(test, 1))
-  -- The mean of three of these is off by a rounding, and so the standard deviation is not 0.
+  -- The mean of three equal numbers has a rounding error, so the standard deviation is not 0.
   for _, value in ipairs({ 0.1, 1.1, 4.35, 97.3, 99.1 }) do
     local same = { value, value, value }
     lu.assertNil(inference.welch(same, same).p)
@@ -100,14 +100,14 @@ function TestBootstrap.test_the_seed_decides()
   for i = 1, 5 do
     drawn[i] = drawing(100)
   end
-  lu.assertEquals(drawn, { 82, 99, 8, 50, 60 }) -- xoshiro256** as Lua 5.4 seeds it, on every machine
+  lu.assertEquals(drawn, { 82, 99, 8, 50, 60 }) -- the sequence of Lua 5.4's generator on every machine
   local items = { 3, 5, 8 }
   lu.assertEquals(resampled(items, statistics.mean, 3), resampled(items, statistics.mean, 3))
   lu.assertNotEquals(resampled(items, statistics.mean, 3), resampled(items, statistics.mean, 4))
 end
 
--- Three copies of an item are one fact: drawn together they leave the spread of the bases as it is, drawn apart they
--- make it too small by the root of 3.
+-- Three copies of an item are one fact: resampled together they keep the spread of the bases, resampled separately they
+-- reduce it by the root of 3.
 function TestBootstrap.test_what_belongs_together_is_drawn_together()
   local bases, apart = {}, {}
   for i = 1, 12 do

@@ -1,5 +1,5 @@
--- Facets that a spec gives for all attentions of an encoder-decoder: which of them each takes, what a family asks for
--- in its own table, and what becomes of runs of before.
+-- Facets that a spec gives for all attentions of an encoder-decoder: the facets of each attention, a family's own
+-- table, and runs of earlier versions.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -7,7 +7,7 @@ local lu = require("luaunit")
 local paths = require("base.paths")
 local plan_page = require("plan.pages.plan_page")
 local project = require("project").new(".")
-local tasks = project:task_facts(require("base.diagnostics").new()) -- read once for many specs
+local tasks = project:task_facts(require("base.diagnostics").new()) -- read once for all specs
 function project.task_facts()
   return tasks
 end
@@ -25,7 +25,7 @@ local function plan_of(encoding, encoder_layers)
   return spec.plan
 end
 
--- Per family: kinds of what it has.
+-- The kinds of each family's facets.
 local function facets(plan)
   local list = {}
   for _, family in ipairs(plan.attentions) do
@@ -64,7 +64,7 @@ function TestInherit.test_what_goes_by_places_is_not_cross_attention_s()
   lu.assertEquals({ lines.attentions[1].mask.kind, lines.attentions[3].mask.kind }, { "lines", "none" })
 end
 
--- A mistake of a score in cross-attention alone is reported where cross-attention asks for the score.
+-- An error of a score that occurs only in cross-attention is reported at the score's use there.
 function TestInherit.test_a_score_that_cross_attention_does_not_take_is_not_checked_there()
   local score = "score = function(x) return x.score + x.distance / (x.key_length - x.query_length + 1) end"
   check(("{ %s }"):format(score), "none none none score", "causal none none score", "none none none none")
@@ -96,7 +96,7 @@ local function with_sets(encoding, sets)
   return (assert(project:plan(support.write("inherit.lua", SPEC:format(encoding, 1)), sets)))
 end
 
--- Whoever says it, it holds for what the encoding uses, too; and changed fields leave it as it was.
+-- A preset's made_for also holds for the presets that the encoding uses; changed fields keep it.
 function TestInherit.test_made_for_holds_for_what_is_used()
   for _, spec in ipairs({ with_sets("{ kind = 'shaw' }", { "encoding.made_for=encoder" }),
     with_sets("{ kind = 'shaw', made_for = 'encoder' }"),
@@ -115,13 +115,13 @@ function TestInherit.test_made_for_holds_for_what_is_used()
     { 'encoding.made_for: "decoder" has no effect: the model has one attention' })
 end
 
--- A model of one attention has all of it.
+-- A model with one attention has all facets.
 function TestInherit.test_an_encoder_has_what_is_made_for_a_decoder()
   local spec = assert(project:plan("even_pairs_none", { "encoding={ use = 'alibi_causal' }" }))
   lu.assertEquals({ spec.plan.first.mask.kind, spec.plan.first.score.kind }, { "causal", "expression" })
 end
 
--- Written or not, it is the same model; and what held for all families before is there where all ask for it.
+-- An encoding is the same model in any spelling; a facet that held for all families is in each of them.
 function TestInherit.test_digests_are_those_of_the_meaning()
   lu.assertEquals(plan_of("{ kind = 'alibi' }").digest,
     plan_of("{ kind = 'alibi', cross = { score = { kind = 'none' } } }").digest)
@@ -133,7 +133,7 @@ function TestInherit.test_digests_are_those_of_the_meaning()
   lu.assertNotEquals(all.digest, plan_of("{ kind = 'alibi' }").digest)
 end
 
--- The resolved spec of a run says what holds for all families, as it always did: it is planned as it was.
+-- The resolved spec of a run still gives facets for all families, so that it gives the same plan.
 function TestInherit.test_a_run_s_spec_means_what_it_meant()
   for _, encoding in ipairs({ "{ kind = 'alibi_learned', cross = { use = 'alibi_learned' } }",
     "{ kind = 'alibi_causal', encoder = { use = 'alibi_causal' }, cross = { use = 'alibi_causal' } }",
@@ -153,8 +153,8 @@ function TestInherit.test_a_run_s_spec_means_what_it_meant()
   end
 end
 
--- Checks that what a spec resolves to, as the text of a spec, resolves to the same, and so has the same digest; false
--- where it is no spec.
+-- Checks that the resolved form of a spec, as text, resolves to the same and has the same digest; returns false for an
+-- invalid spec.
 local function check_comes_back(encoding, model)
   local spec = project:resolve(support.write("inherit.lua", [[return { task = { kind = "bucket_sort" }, encoding = ]]
     .. encoding .. ", model = { heads = 2, width = 16, feedforward = 32, " .. model
@@ -170,7 +170,7 @@ end
 local PAIRS = { "kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 1",
   "kind = 'encoder_decoder', encoder_layers = 0, decoder_layers = 1" }
 
--- Presets that are for other tasks or kinds of models than these: for how many they are.
+-- Presets for other tasks or kinds of models: the number of specs that they fit.
 local FITS = { abc_b = 2, abc_c = 2, abc_d = 2, geometric = 3, lst_2d = 0, lst_2d_clean = 0, lst_learned = 0,
   lst_random = 0 }
 
@@ -196,7 +196,7 @@ function TestInherit.test_what_a_family_does_not_have_comes_back()
   end
 end
 
--- Lines and projections have no kinds, and are left out as a score is.
+-- Lines and projections have no kinds, and can be left out as a score can.
 function TestInherit.test_facets_without_kinds_can_be_left_out()
   local plain, bare = plan_of("{ kind = 'lst_relative_clean' }"), plan_of(
     "{ kind = 'lst_relative_clean', projections = { kind = 'none' } }")
@@ -209,7 +209,7 @@ function TestInherit.test_facets_without_kinds_can_be_left_out()
   lu.assertStrContains(message, "error: encoding.projections.kind: no such field")
 end
 
--- One value is read for several families, and what is wrong with it is told once.
+-- One value is read for several families, and an error in it is reported once.
 function TestInherit.test_a_mistake_is_told_once()
   local spec, message = project:plan(support.write("inherit.lua",
     SPEC:format("{ mask = { kind = 'causal' }, rotation = { kind = 'rope', base = 0.5 } }", 1)))

@@ -1,4 +1,4 @@
--- Making, moving and deleting inside a folder, never through a link.
+-- Creation, moves and deletion inside a folder, never through a link.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -6,7 +6,7 @@ local inside = require("base.inside")
 local lfs = require("lfs")
 local lu = require("luaunit")
 
--- A folder with a run, and a link there to runs of somebody else's, which have a file.
+-- A folder with a run, and a link in it to another user's runs, which have a file.
 local function folders(name)
   local out = support.write(name .. "/out/a/run/mine", "m"):match("^(.*)/a/run/mine$")
   local theirs = support.write(name .. "/theirs/run/file", "precious"):match("^(.*)/run/file$")
@@ -22,7 +22,7 @@ function TestInside.test_the_first_link_on_the_way()
   lu.assertNil(inside.link(out, out .. "/a/none/deeper"))
   lu.assertEquals(inside.link(out, out .. "/link"), out .. "/link")
   lu.assertEquals(inside.link(out, out .. "/link/run/file"), out .. "/link")
-  assert(lfs.link(out, out .. "-link", true)) -- the folder itself may be one
+  assert(lfs.link(out, out .. "-link", true)) -- the folder itself may be a link
   lu.assertNil(inside.link(out .. "-link", out .. "-link/a/run"))
 end
 

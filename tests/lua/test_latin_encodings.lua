@@ -1,4 +1,4 @@
--- The encodings of Ito et al. 2024: parameters of the models, and the fixed tables that generated code makes.
+-- The encodings of Ito et al. 2024: parameters of the models, and the fixed tables in generated code.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -12,7 +12,7 @@ local function plan_of(name)
   return assert(project:plan(("spec/runs/lst_%s.lua"):format(name))).plan
 end
 
--- Learned numbers, and those that stay.
+-- Numbers of learned parameters and of constants.
 local COUNTS = {
   ["1d"] = { 1238724, 0 }, ["2d"] = { 1238724, 0 }, nope = { 1238724, 0 }, random = { 1238724, 10240 },
   learned = { 1248964, 0 }, relative = { 1145924, 0 }, rope = { 1236164, 0 }, cnope = { 1236164, 0 },
@@ -25,7 +25,7 @@ function TestLatinEncodings.test_parameters_are_the_papers()
   end
 end
 
--- kind, value and whether they are learned, of a tensor's first values.
+-- kind, value and whether it is learned, of a tensor's initial values.
 local function first_values(plan, name)
   for _, t in ipairs(plan.tensors) do
     if t.name == name then
@@ -88,7 +88,7 @@ int main(void) {
 }
 ]]
 
--- The 16 rows of 160 numbers that the generated code of an encoding makes.
+-- The 16 rows of 160 numbers that an encoding's generated code makes.
 local function rows_of(name)
   local path = support.write("probe.c", PROBE:format(making(name)))
   local program = path:gsub("%.c$", "")
@@ -121,7 +121,7 @@ local function assert_begins(row, from, values)
   end
 end
 
--- The sheet's numbers: cell 6 is in row 1 and column 2.
+-- The published numbers: cell 6 is in row 1 and column 2.
 function TestLatinEncodings.test_fixed_tables_are_the_codes()
   local one, two = rows_of("1d"), rows_of("2d")
   assert_begins(one[7], 0, { -0.279415, 0.960170, -0.805002, 0.593271 })

@@ -1,4 +1,4 @@
--- The layout of the parameters: counts, initial values, names, shapes, places.
+-- The layout of the parameters: counts, initial values, names, shapes, offsets.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -16,7 +16,7 @@ local CHUNK = 4096
 
 TestParameters = {}
 
--- Ruoss et al. 2023: parameters, input and output symbols, for which of their tasks.
+-- Ruoss et al. 2023: parameters, input and output symbols, and the tasks with these numbers.
 local COUNTS = {
   { 249026, 2, 2, "even_pairs, parity_check, reverse_string, duplicate_string, odds_first, compute_sqrt" },
   { 249154, 4, 2, "missing_duplicate_string" },
@@ -44,7 +44,7 @@ function TestParameters.test_counts_are_the_paper_s()
   end
 end
 
--- The sheet's table: embeddings for all tokens and the spare one, then without it; base and relative.
+-- Published counts: embeddings for all tokens and the empty one, then without it; base and relative.
 local SHEET = {
   { 249026, 270146, 248962, 270082, "even_pairs", "parity_check", "reverse_string", "duplicate_string", "odds_first",
     "compute_sqrt" },
@@ -90,7 +90,7 @@ function TestParameters.test_a_learned_table_adds_its_rows()
   end
 end
 
--- 4,224 a layer: the sheet's 21,120, and 270,146 in all for its smallest tasks.
+-- 4,224 per layer: the published 21,120, and 270,146 in total for its smallest tasks.
 function TestParameters.test_relative_adds_a_map_and_two_biases()
   for _, row in ipairs(COUNTS) do
     for _, kind in ipairs({ "index", "randomized" }) do
@@ -135,7 +135,7 @@ end
 
 local UNIFORM, NORMAL = "LH_INIT_UNIFORM", "LH_INIT_NORMAL"
 
--- First values of the tensors of a plan whose names are given.
+-- Checks initial values of the named tensors of a plan.
 local function check_initial(plan, want)
   local seen = 0
   for _, tensor in ipairs(plan.tensors) do
@@ -153,7 +153,7 @@ local function check_initial(plan, want)
   lu.assertEquals(seen, count)
 end
 
--- Ito et al. 2024, width 160, PyTorch's defaults; numbers of the sheet to its digits.
+-- Ito et al. 2024, width 160, PyTorch's defaults; published numbers to their digits.
 function TestParameters.test_initial_values_of_torch()
   local plan = plan_of({ ["model.init"] = "torch", ["model.width"] = "160", ["model.feedforward"] = "640",
     ["model.bias"] = "all" })
@@ -194,7 +194,8 @@ function TestParameters.test_initial_values_of_xavier()
   })
 end
 
--- Bounds of every matrix of encoder-decoders; a cross-attention's queries, keys and values are one matrix for Xavier.
+-- Bounds of every matrix of encoder-decoders; Xavier's counts a cross-attention's queries, keys and values as one
+-- matrix.
 function TestParameters.test_xavier_s_bounds_are_those_of_the_stored_vectors()
   local project, count = project_module.new("."), 0
   for file in lfs.dir("tests/reference") do
@@ -292,12 +293,12 @@ function TestLayout.test_queries_keys_and_values_share_rows()
     lu.assertEquals({ key.offset, value.offset, output.offset },
       { query.offset + 16, query.offset + 32, query.offset + 16 * 48 })
   end
-  lu.assertEquals(at["output.weight"].stride, 16) -- five classes in a whole vector
+  lu.assertEquals(at["output.weight"].stride, 16) -- five classes, padded to a whole vector
   lu.assertEquals(plan.class_columns, 16)
   lu.assertEquals(plan_of({}, task(2, 17)).class_columns, 32)
 end
 
--- A bias per head, numbers that fill a vector, and a map to two directions of every head.
+-- A bias per head, numbers that fill a vector, and a map to two directions for every head.
 function TestLayout.test_geometric_attention()
   local none = plan_of({})
   local plan = plan_of({ ["encoding.normaliser.kind"] = "geometric" })

@@ -1,4 +1,4 @@
--- Lists of what there is: every encoding once, with the models that take it.
+-- Lists of runs, encodings and others: every encoding once, with the models that it fits.
 
 local support = dofile("tests/lua/support.lua")
 

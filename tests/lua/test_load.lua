@@ -1,4 +1,4 @@
--- generator/spec/reading/load.lua, sandbox.lua and tree.lua: what a spec may do, how tables meet, what --set does.
+-- generator/spec/reading/load.lua, sandbox.lua and tree.lua: rights of a spec, merging of tables, effects of --set.
 
 local support = dofile("tests/lua/support.lua")
 local diagnostics = require("base.diagnostics")
@@ -33,7 +33,7 @@ end
 
 TestSandbox = {}
 
--- A smaller limit than the real one: these tests run to it.
+-- The limit is smaller than the real one, since these tests reach it.
 function TestSandbox:setUp()
   self.instructions = sandbox.INSTRUCTIONS
   sandbox.INSTRUCTIONS = 100000
@@ -57,7 +57,7 @@ function TestSandbox.test_endless_tail_calls_are_stopped()
   assert_refused("local function f() return f() end\nreturn f()", "still running")
 end
 
--- Joining strings multiplies memory in one instruction, a table grows by one; both end early, with a message.
+-- Concatenation doubles memory in one instruction, a table grows by one; both end early, with a message.
 function TestSandbox:test_memory_is_bounded()
   sandbox.INSTRUCTIONS = self.instructions
   assert_refused("local s = 'x'\nwhile true do s = s .. s end", "probe.lua:2:1: error: uses more than 128 MB")
@@ -68,14 +68,14 @@ function TestSandbox:test_memory_is_bounded()
   assert_refused("local t = {}\nfor i = 1, 1e9 do t[i] = { { i }, { i } } end", "probe.lua:2:1: error:")
 end
 
--- An instruction that goes over all memory is worth as much as there is.
+-- An instruction that exceeds all memory counts like the remaining memory.
 function TestSandbox:test_long_strings_count_as_work()
   sandbox.INSTRUCTIONS = self.instructions
   assert_refused("local s = 'x'\nfor i = 1, 23 do s = s .. s end\nwhile true do local t = s .. 'y' end",
     "probe.lua:3:1: error: still running")
 end
 
--- Files and functions of one spec share what they may do.
+-- Files and functions of one spec share their limits.
 function TestSandbox.test_a_budget_is_shared()
   local budget = sandbox.budget()
   local text = "local n = 0\nfor i = 1, 10000 do n = n + i end\nreturn n"
@@ -87,7 +87,7 @@ function TestSandbox.test_a_budget_is_shared()
   lu.assertEquals(sandbox.run(text), 50005000)
 end
 
--- 40,000 unknown fields are counted, and only those that are shown get hints.
+-- 40,000 unknown fields are counted, and only the reported ones get hints.
 function TestSandbox.test_many_mistakes_are_quick()
   local parts = {}
   for i = 1, 40000 do
@@ -239,7 +239,7 @@ function TestLoad.test_another_kind_drops_the_preset()
   lu.assertTrue(loaded.tree.fields.train.fields.clip.fields.max_norm.unstated)
 end
 
--- A kind of the command line keeps what fits and says what it drops, wherever the other kind was said.
+-- A kind from the command line keeps fields that fit and reports dropped ones, for any source of the other kind.
 function TestLoad.test_a_kind_that_is_set_keeps_what_fits()
   for _, model in ipairs({ 'kind = "encoder", layers = 3, spare_token = false', 'use = "small_encoder", layers = 3, '
     .. "spare_token = false" }) do
@@ -253,7 +253,7 @@ function TestLoad.test_a_kind_that_is_set_keeps_what_fits()
   end
 end
 
--- So it is with another task, wherever the one before was said.
+-- Another task has the same effect on fields.
 function TestLoad.test_a_task_that_is_set_keeps_what_fits()
   support.tasks_folder = "runtime/data/tasks"
   local set = "--set task.kind=parity_check drops task."
@@ -305,8 +305,8 @@ function TestLoad.test_a_whole_spec_may_be_built_upon()
   lu.assertNil(loaded.tree.fields.use)
 end
 
--- A task is chosen in one way: the other way replaces it, in a spec that builds upon another; of the command line it
--- leaves what it replaces marked.
+-- A task is chosen in one way: a spec that builds upon another replaces the other way; the command line marks the
+-- replaced fields.
 function TestLoad.test_another_choice_of_task_replaces_the_first()
   support.write("base_task.lua", 'return { task = { kind = "bucket_sort" } }')
   support.write("own_task.lua", 'return { task = { source = "x.c" } }')
@@ -323,7 +323,7 @@ function TestLoad.test_another_choice_of_task_replaces_the_first()
   lu.assertEquals({ task_of('return { task = { kind = "bucket_sort" } }', set) }, { "--set task.source=z.c", "z.c" })
 end
 
--- Paths in a spec are relative to the file that has them.
+-- Paths in a spec are relative to its file.
 function TestLoad.test_paths_are_relative_to_their_spec()
   support.write("deep/own_task.lua", 'return { task = { source = "x.c" } }')
   support.write("deep/x.c", "deep")
@@ -351,7 +351,7 @@ function TestLoad.test_cycles_are_told_with_their_chain()
   assert_refused('return { model = { use = "./three.lua" } }', "probe.lua -> three.lua -> probe.lua")
 end
 
--- The rest of the spec is still read, so that its mistakes are told in the same run.
+-- The rest of the spec is still read, so that its errors are reported in the same run.
 function TestLoad.test_unknown_presets_list_what_there_is()
   local function assert_told(text, message)
     local loaded, d = load_text(text)
@@ -437,7 +437,7 @@ function TestPipes.tearDown()
   support.clean()
 end
 
--- A pipe where a spec names a file would be waited for.
+-- Opening a pipe in place of a file would block.
 function TestPipes.test_pipes_are_not_opened()
   local folder = support.write("pipes/x", ""):match("^(.*)/")
   assert(os.execute(("mkfifo '%s/pipe.lua' '%s/pipe.c'"):format(folder, folder)))

@@ -1,4 +1,4 @@
--- generator/spec/reading/locate.lua: where fields stand, and what function bodies may not hold.
+-- generator/spec/reading/locate.lua: positions of fields, and tokens that function bodies may not contain.
 
 local support = dofile("tests/lua/support.lua")
 local locate = require("spec.reading.locate")

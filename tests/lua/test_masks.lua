@@ -1,5 +1,5 @@
--- Masks cell by cell: the reference masks and worked examples of Duan and Shi 2024 by plan/pages/mask_page.lua, and the
--- functions of generated code, on the CPU and as device code, against that for many shapes.
+-- Masks cell by cell: plan/pages/mask_page.lua compared with the reference masks and worked examples of Duan and Shi
+-- 2024, and the functions of generated code, on the CPU and as device code, compared with that page for many shapes.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -29,7 +29,7 @@ local function family_of(plan, name)
   end
 end
 
--- Rows of a head, 1 where a key is seen.
+-- Rows of a head, 1 for a visible key.
 local function ones(facets, name, T, S)
   local rows = mask_page.cells(family_of(plan_of(facets), name), T, S)[1]
   local words = {}
@@ -43,7 +43,7 @@ local function ones(facets, name, T, S)
   return table.concat(words, " ")
 end
 
--- Rows of a head, the values that scores gain, "." where a key is hidden.
+-- Rows of a head with the values added to scores, "." for a hidden key.
 local function gains(facets, name, T, S)
   local rows, words = mask_page.cells(family_of(plan_of(facets), name), T, S)[1], {}
   for i, row in ipairs(rows) do
@@ -68,7 +68,7 @@ function TestMasks.test_reference_masks()
     "100000 110000 011000 001100 000110 000011")
 end
 
--- No cell comes back in on the other side, and a query beyond the source sees all of it.
+-- No cell reappears on the other side, and a query beyond the source sees all of it.
 function TestMasks.test_queries_beyond_the_source_see_all()
   lu.assertEquals(ones(antidiagonal(", left_only = true"), "cross", 6, 4), "0011 0110 1100 1000 1111 1111")
   lu.assertEquals(ones(antidiagonal(), "cross", 6, 4), "0011 0111 1110 1100 1000 1111")
@@ -97,7 +97,7 @@ local function cross_lines(...)
   return "cross = { lines = { zero_corner = 'none', " .. table.concat({ ... }, ", ") .. " } }"
 end
 
--- Worked examples, given the lines that their matrices keep: a square one by sums and by means.
+-- Worked examples with the selected lines of their matrices: a square one by sums and by means.
 function TestMasks.test_extended_matrices_of_the_square_example()
   lu.assertEquals(gains(cross_lines(line(-1, 0, 0)), "cross", 5, 5),
     { ". . . . 0", ". . . 0 .", ". . 0 . .", ". 0 . . .", "0 . . . ." })
@@ -109,7 +109,7 @@ function TestMasks.test_extended_matrices_of_the_square_example()
     { ". . 0 . 0", ". . . 0 .", "-0.1 . 0 . 0", ". 0 . . .", "0 . -0.1 . ." })
 end
 
--- And 2 x 5 to 4 x 8, whose corners on the right coincide.
+-- The example from 2 x 5 to 4 x 8, whose corners on the right coincide.
 function TestMasks.test_extended_matrices_of_the_rectangular_example()
   lu.assertEquals(gains(cross_lines(line(-1, 1, 0)), "cross", 4, 8),
     { ". . . . . . 0 .", ". . . . . 0 . .", ". . . . 0 . . .", ". . . 0 . . . ." })
@@ -119,7 +119,7 @@ function TestMasks.test_extended_matrices_of_the_rectangular_example()
     { ". . . 0 . . . .", ". . . . 0 . . .", ". . . . . 0 . .", ". . . . . . 0 ." })
 end
 
--- A corner of all heads is there where no head has a line: the first query sees the last key alone, as in the authors'
+-- A corner of all heads exists even if no head has a line: the first query sees the last key alone, as in the authors'
 -- code. Older plans had no such mask.
 function TestMasks.test_a_corner_needs_no_line()
   local alone = "cross = { lines = { list = {}, zero_corner = '%s' } }"
@@ -169,7 +169,7 @@ function TestMasks.test_corners_columns_and_what_is_transparent()
     { "2.5 . . . 2.5 .", ". . 1 . . 1", "0 0 0 0 0 0", "0 0 0 0 0 0" })
 end
 
--- Scores that a device takes for lower than any, or that overflow: what the temperature makes of a value counts.
+-- Scores that a device counts as masked, or that overflow: the value after the temperature matters.
 function TestMasks.test_gains_that_are_too_large()
   local facets = "cross = { normaliser = { temperature = %s }, lines = { " .. line(1, 0, "-1e20") .. " } }"
   lu.assertEquals(family_of(plan_of(facets:format("1")), "cross").mask.flat[1].value, -1e20)
@@ -179,7 +179,8 @@ function TestMasks.test_gains_that_are_too_large()
   lu.assertEquals(problem.expected, "at most 1e+20")
 end
 
--- A decoder's lines are cut with its own mask before a query counts as one without a key; columns count from the left.
+-- A decoder's lines are combined with its own mask before a query counts as one without a key; columns count from the
+-- left.
 function TestMasks.test_a_decoder_never_sees_what_is_behind()
   local facets = "decoder = { lines = { " .. line(-1, 0, 2) .. ", " .. line(0, 3, 1) .. " } }"
   lu.assertEquals(gains(facets, "decoder", 5, 5),
@@ -243,7 +244,7 @@ local FAMILIES = {
     line(0, 2, -1, 1), line(1, 5, 1, 2) }, ", ") .. " } }", "decoder", 4 },
 }
 
--- The first lines of two texts that differ, which luaunit can print at once; nil: none do.
+-- The first lines of two texts that differ, short enough for luaunit to print; nil: the texts are equal.
 local function differing(a, b)
   local next_of = b:gmatch("[^\n]*\n")
   for first in a:gmatch("[^\n]*\n") do

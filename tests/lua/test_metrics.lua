@@ -1,4 +1,4 @@
--- Metrics of scores: which one a study's are of, what its number is, and from where on a seed generalises.
+-- Metrics of scores: a study's metric, its number, and the threshold of generalisation.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -20,7 +20,7 @@ local function study_of(kind, report)
   return { report = report, cells = { { runs = {}, spec = { resolved = { model = { kind = kind } } } } } }
 end
 
--- Answers token by token are scored by exact match; papers keep their reading and their threshold.
+-- Answers that are decoded token by token are scored by exact match; papers keep their metric and their threshold.
 function TestMetrics.test_the_default_follows_model_and_paper()
   local ours = { metric = "exact_match", above = 99 }
   local paper = { { kind = "table", published = "ruoss_2023/table1" } }
@@ -47,7 +47,7 @@ function TestMetrics.test_the_default_follows_model_and_paper()
   lu.assertEquals(metrics.scored(mixed, {}).metric, "exact_match")
 end
 
--- Runs found in a folder say what their model is in run.json; the trainers of before said no decoding.
+-- The run.json of a run in a folder records the kind of its model; earlier trainers recorded no decoding.
 function TestMetrics.test_runs_without_a_study()
   local found = { cells = { { runs = { { facts = {} }, { facts = { spec = { model = { kind = "decoder" } } } } } } } }
   lu.assertEquals(metrics.scored(found, {}).metric, "exact_match")
@@ -61,7 +61,7 @@ function TestMetrics.test_chance_belongs_to_token_accuracies()
   lu.assertEquals(guessed, { "accuracy", "accuracy_teacher_forced" })
 end
 
--- Shares are in percent, a loss is in nats; where a line lacks the metric there is no score.
+-- Shares are in percent, a loss is in nats; a line without the metric gives no score.
 function TestMetrics.test_scores_have_the_unit_of_their_metric()
   local evaluation = { lengths = { 5, 6 }, accuracy = { 0.5, 0.75 }, exact_match = { "0.25", "" },
     loss = { "0.5", "1.5" } }
@@ -70,7 +70,7 @@ function TestMetrics.test_scores_have_the_unit_of_their_metric()
   lu.assertNil(runs.percent(evaluation, "accuracy_teacher_forced"))
 end
 
--- A loss is best where it is least: of the rates, and of the runs.
+-- The least loss is the best: of the rates, and of the runs.
 function TestMetrics.test_the_least_loss_is_the_best()
   local study = reports.make_study("loss", reports.SCORES, { split = "test", metric = "loss" })
   local s = study.cells[1].summary
@@ -79,7 +79,7 @@ function TestMetrics.test_the_least_loss_is_the_best()
     metrics.is_better("accuracy", 0.5, 0.4), metrics.is_better("accuracy", 0.4, nil) }, { true, false, true, true })
 end
 
--- The share that generalises is that of the criterion, whatever the metric of the scores.
+-- The share that generalises depends on the criterion, not on the metric of the scores.
 function TestMetrics.test_who_generalises()
   local function good(scored)
     return reports.make_study("good", reports.SCORES, scored).cells[2].summary.good

@@ -1,5 +1,5 @@
--- Networks: what the fields of a model come to, and networks of a user's own: the built-in ones written down once more,
--- mistakes with file, line, what was found and what was expected, and whatever else a description does.
+-- Networks: the fields of a model, and a user's own networks: the built-in ones written again, errors with file, line,
+-- found and expected, and other properties of descriptions.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -17,7 +17,7 @@ local respec = require("lab.study.read.respec")
 
 local project = project_module.new(".")
 
--- The spec of a network of the user's own, of this text; sets as the command line has them.
+-- The plan of a spec with a user's network of this text; sets: as on the command line.
 local function planned(text, sets, spec)
   support.write("net.lua", text)
   local path = support.write("mine.lua", spec or [[return { task = { kind = "bucket_sort" },
@@ -90,7 +90,7 @@ function TestFields.test_gates_have_two_halves()
   lu.assertNil(tensors_of({ ["model.activation"] = "gelu" })["layers.0.feedforward.gate.weight"])
 end
 
--- Tied, the output has neither weight nor bias; the table has rows for input, output and separator.
+-- With a tied output there is neither weight nor bias; the table has rows for input, output and separator.
 function TestFields.test_tied()
   local own, tied = tensors_of({ ["model.kind"] = "decoder" }),
     tensors_of({ ["model.kind"] = "decoder", ["model.tied"] = "true" })
@@ -100,7 +100,7 @@ function TestFields.test_tied()
     { nil, nil, { 11, 16 } })
 end
 
--- A decoder's sequences are as long as an encoder's.
+-- A decoder's sequences have the length of an encoder's.
 function TestFields.test_a_decoder_s_tokens()
   local encoder, decoder = plans.plan_of({}), plans.plan_of({ ["model.kind"] = "decoder" })
   lu.assertEquals({ decoder.mean_tokens, decoder.longest_training, decoder.flops_per_step },
@@ -116,8 +116,8 @@ local function specs()
   return list
 end
 
--- Specs of other networks than the first one (long_models.sh checks what they compute) are planned, and a run's
--- resolved spec is the same spec again.
+-- Specs of other networks than the first one (long_models.sh checks their results) are planned, and a run's resolved
+-- spec gives the same plan.
 function TestFields.test_specs_and_their_runs()
   local seen = {}
   for _, path in ipairs(specs()) do
@@ -134,7 +134,7 @@ function TestFields.test_specs_and_their_runs()
   end
 end
 
--- Parts of the model of Ito et al. 2024 and its first values; there are no others.
+-- The parameters and initial values of the model of Ito et al. 2024; it has no others.
 function TestFields.test_the_latin_square_encoder()
   local plan = assert(project:plan("lst_nope")).plan
   lu.assertEquals(plan.parameters, 1238724) -- embedding 960, four blocks of 309,280, head 644
@@ -187,7 +187,7 @@ function TestFields.test_a_linear_embedding_of_every_kind_of_model()
   end
 end
 
--- Why a token of the input cannot answer.
+-- Reasons why a token of the input cannot answer.
 function TestFields.test_readouts_that_are_refused()
   local function refused(spec, expected, ...)
     local made, message = project:plan(spec, { ... })
@@ -206,7 +206,7 @@ function TestFields.test_readouts_that_are_refused()
   refused(file, "examples of files have any number of outputs")
 end
 
--- The small spec of a task, and the tokens that a decoder has for it.
+-- The small spec of a task, and the tokens of its decoder.
 local function of_every_task(kind, try)
   for _, facts in ipairs(assert(project:tasks()).list) do
     local base = facts.symbols and "abc_addition_vanilla" or facts.sets and "latin_square_learned" or "even_pairs_none"
@@ -216,7 +216,7 @@ local function of_every_task(kind, try)
   end
 end
 
--- All tasks take a decoder.
+-- A decoder can learn every task.
 function TestFields.test_a_decoder_learns_every_task()
   of_every_task("decoder", function(spec, tokens, facts)
     lu.assertEquals(spec.plan.tokens, tokens, facts.kind)
@@ -225,8 +225,8 @@ function TestFields.test_a_decoder_learns_every_task()
   end)
 end
 
--- Tasks that mask keep the published loss with an encoder, over all labels, and the digests that they had before there
--- was a choice; with another model the loss is of the labels that count.
+-- With an encoder, tasks that mask keep the published loss, over all labels, and the digests from before the choice
+-- existed; with another model the loss is of the counted labels.
 function TestFields.test_masked_labels_leave_the_loss_of_all_models_but_encoders()
   for kind, before in pairs({ stack_manipulation = { "7476004b4767c365", "9716c8736cd76207" },
     binary_addition = { "e3fe2c25f3ebceba", "77fedf96144a2480" },
@@ -246,7 +246,7 @@ function TestFields.test_masked_labels_leave_the_loss_of_all_models_but_encoders
   lu.assertStrContains(message, "bucket_sort masks no label")
 end
 
--- An encoder-decoder takes them, too, and has the tensors of Duan and Shi 2024.
+-- An encoder-decoder can learn them, too, and has the tensors of Duan and Shi 2024.
 function TestFields.test_an_encoder_decoder_learns_every_task()
   of_every_task("encoder_decoder", function(spec, tokens, facts)
     lu.assertEquals(spec.plan.tokens, tokens, facts.kind)
@@ -254,7 +254,7 @@ function TestFields.test_an_encoder_decoder_learns_every_task()
   end)
 end
 
--- The paper's model on its addition: 15 tokens that both streams share, and what begins a target is one of them.
+-- The paper's model on its addition: 15 tokens that both streams share, one of which begins a target.
 function TestFields.test_addition_has_the_parameters_of_the_paper()
   local plan = assert(project:plan("abc_addition_vanilla", {})).plan
   lu.assertEquals(plan.parameters, 1591567)
@@ -290,7 +290,7 @@ function TestFields.test_buffers_of_an_encoder_decoder()
   lu.fail("there is no layers.inc")
 end
 
--- Parts of a program that decodes; an encoder has none, nor a model that drops out in evaluation.
+-- Parts of a program for decoding; an encoder has none, nor has a model with dropout in evaluation.
 function TestFields.test_decoders_are_decoded()
   local function decodes(id)
     local plan = assert(project:plan(id, {})).plan
@@ -335,7 +335,7 @@ function TestFields.test_tensors_of_an_encoder_decoder()
   end
 end
 
--- A family's formula is of its own layers; facets that do not differ leave nothing in the resolved spec.
+-- A family's formula has its own number of layers; facets that do not differ are not in the resolved spec.
 function TestFields.test_facets_of_families()
   local sizes = "model = { kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 2, heads = 2, width = 16 }"
   local function with(encoding)
@@ -358,7 +358,7 @@ function TestFields.test_facets_of_families()
   lu.assertEquals(layered.attentions[3].score.formula, "2 * x.score * x.key_length")
 end
 
--- Every field has code.
+-- Every field changes generated code.
 function TestFields.test_code_is_generated_for_each()
   for _, set in ipairs({ "model.kind=decoder", "model.norm.place=pre", "model.norm.kind=rms", "model.activation=gelu",
     "model.bias=all", "model.init=torch", "model.source=../../tests/golden/networks/plain.lua" }) do
@@ -378,7 +378,7 @@ local ENCODINGS = { "", ", encoding = { kind = 'rope' }", ", encoding = { kind =
 
 local SMALL = "layers = 2, heads = 2, width = 16, feedforward = 32"
 
--- The encoder, written down by a user, is the encoder: tensors, operations and what a checkpoint must agree with.
+-- A user's description of the encoder is the encoder: tensors, operations and the model digest.
 function TestOwn.test_the_encoder_again()
   for _, encoding in ipairs(ENCODINGS) do
     local spec = 'return { task = { kind = "bucket_sort" }, model = { %s' .. SMALL .. " }" .. encoding .. " }"
@@ -392,7 +392,7 @@ function TestOwn.test_the_encoder_again()
   end
 end
 
--- The file counts by its bytes, wherever it lies; options are part of the spec.
+-- The file's bytes are in the digest, not its path; options are part of the spec.
 function TestOwn.test_the_plan_s_digest_has_the_bytes()
   local plan = good(PLAIN)
   lu.assertEquals(good(PLAIN).digest, plan.digest)
@@ -410,7 +410,7 @@ function TestOwn.test_the_plan_s_digest_has_the_bytes()
   lu.assertNotEquals(wider.model_digest, plan.model_digest)
 end
 
--- A description's own state is not there the next time.
+-- A description's own state does not persist.
 function TestOwn.test_nothing_is_left_of_the_last_time()
   local text = "local calls = 0\n" .. PLAIN:gsub("local kind", [[calls = calls + 1
   assert(calls == 1, "again")
@@ -418,7 +418,7 @@ function TestOwn.test_nothing_is_left_of_the_last_time()
   lu.assertEquals(good(text).digest, good(text).digest)
 end
 
--- Blocks behind each other, each of its own.
+-- Blocks one after another, each with its own parameters.
 function TestOwn.test_two_blocks()
   local plan = good((with_block(FULL):gsub("  net:classify.*", [[
   local c = net:block("second", 3)
@@ -435,7 +435,7 @@ end
     .. "seconds.1 seconds.1.output seconds.2 seconds.2.output")
 end
 
--- A block takes the sampled positions of its own attention, of which there are as many as it has layers.
+-- A block uses the random positions of its own attention, of which there are as many as it has layers.
 function TestOwn.test_drawn_places_are_those_of_the_block()
   local text = [[
 return function(net, model)
@@ -476,12 +476,12 @@ b:output(b:norm("n", %s))]]):gsub('"layer", model.layers', '"layer", 2, "A block
   lu.assertStrContains(message, "eval.dropout: 2 places of 129 layers")
 end
 
--- A block whose parameters are used by several repetitions: there once, and traced each time.
+-- A block whose parameters several repetitions share: they are stored once, and each repetition is traced.
 function TestOwn.test_loops()
   local text = with_block([[b:output(b:norm("n", b:add(h, b:attention("self", h, h), model.dropout)))]])
     :gsub('"layer", model.layers', '%0, "A block.", { loops = 3 }')
   local once = text:gsub("loops = 3", "loops = 1")
-  for _, encoding in ipairs({ "none", "relative" }) do -- the second has parameters for each of the layers
+  for _, encoding in ipairs({ "none", "relative" }) do -- the second has parameters for each layer
     local sets = { "model.dropout=0.1", encoding ~= "none" and "encoding.relative.kind=transformer_xl" or nil }
     local plan, single = good(text, sets), good(once, sets)
     lu.assertEquals(plan.tensors, single.tensors)
@@ -492,7 +492,7 @@ function TestOwn.test_loops()
   end
 end
 
--- Every loop keeps attention's weights for the way back: as much memory as layers of their own would take.
+-- Every loop caches attention's weights for the backward pass: as much memory as separate layers would take.
 function TestOwn.test_loops_keep_weights_each()
   local block = with_block([[b:output(b:norm("n", b:add(h, b:attention("self", h, h))))]])
   local function kept(layers, loops)
@@ -503,7 +503,7 @@ function TestOwn.test_loops_keep_weights_each()
   lu.assertEquals(kept(4, 1), 2 * kept(4, 2))
 end
 
--- So do several attentions of a model, those whose weights drop out and are always kept among them.
+-- Several attentions of a model also cache weights each, among them those with dropout of weights.
 function TestOwn.test_attentions_keep_weights_together()
   local function recomputed(rate)
     local text = with_block(([[local a = b:add(h, b:attention("self", h, h))
@@ -519,14 +519,14 @@ b:output(b:norm("n", b:add(a, b:attention("self", a, a, { name = "again", dropou
   lu.assertEquals({ 2 * first.pairs, second }, { alone.pairs, false })
 end
 
--- Channels that are as many as the model's are the model's, wherever they come from.
+-- A number of channels equal to the model's width is that width, from any source.
 function TestOwn.test_a_width_of_the_model_s()
   good(with_block([[
   local wide = b:activation("wide", b:product("w", h, 64), "gelu")
   b:output(b:norm("n", b:add(h, b:product("back", wide, model.width))))]]))
 end
 
--- The mask of a sum has the sum's channels, not the model's.
+-- The mask of a sum has the sum's channels, which may differ from the model's width.
 function TestOwn.test_masks_are_as_wide_as_what_they_drop()
   local plan = good(with_block([[
   local sum = b:add(b:product("one", h, 64), b:product("two", h, 64), 0.25)
@@ -671,7 +671,7 @@ function TestOwn.test_mistakes_are_told_with_their_line()
   end
 end
 
--- Options that nobody reads, and options of a network that is not one's own.
+-- Unused options, and options of a network that is not a user's, are refused.
 function TestOwn.test_options_are_those_that_are_read()
   local made, message = planned(PLAIN, { "model.options.hidden=3" })
   lu.assertTrue(made == nil)
@@ -683,7 +683,7 @@ function TestOwn.test_options_are_those_that_are_read()
   lu.assertStrContains(message, "expected: model.source")
 end
 
--- Positions of a spec that the network leaves out are reported.
+-- Positions in a spec that the network does not use are reported.
 function TestOwn.test_an_encoding_that_nothing_reads()
   local function refused(encoding, text, ...)
     local made, message = planned(text, nil, [[return { task = { kind = "bucket_sort" },
@@ -704,7 +704,7 @@ function TestOwn.test_an_encoding_that_nothing_reads()
   good(with_block(FULL))
 end
 
--- Nor do rates; attention has that of the spec, or its own.
+-- Unused rates are reported, too; attention has the spec's rate, or its own.
 function TestOwn.test_dropouts_of_the_spec_and_of_the_description()
   local text = with_block([[local s = b:add(h, b:attention("self", h, h%s), model.dropout)
 b:output(b:norm("n", b:add(s, b:feedforward(s, { hidden = 32, activation = "relu"%s }), model.dropout)))]])
@@ -736,7 +736,7 @@ b:output(b:norm("n", b:add(s, b:feedforward(s, { hidden = 32, activation = "relu
   lu.assertEquals(rates(", { dropout = 0 }", "", "model.attention_dropout=0.3"), { BRANCH = "0.1" })
 end
 
--- A study varies options; the file is found from where the study stands.
+-- A study varies options; the file's path is relative to the study.
 function TestOwn.test_a_study_varies_options()
   support.write("study/net.lua", PLAIN)
   local path = support.write("study/kinds.lua", [[return { title = "Kinds", base = { task = { kind = "bucket_sort" },
@@ -751,7 +751,7 @@ function TestOwn.test_a_study_varies_options()
   lu.assertNotEquals(gelu.plan.digest, relu.plan.digest)
 end
 
--- Positions that are drawn in every layer, and tables of each, are counted in the attention's block; a score knows
+-- Positions that are sampled in every layer, and tables of each, are counted in the attention's block; a score knows
 -- model.layers.
 function TestOwn.test_an_encoding_that_counts_layers()
   local spec = [[return { task = { kind = "bucket_sort" }, encoding = { kind = "%s" },
@@ -766,7 +766,7 @@ function TestOwn.test_an_encoding_that_counts_layers()
   lu.assertStrContains(message, "model.layers = 2 repetitions")
 end
 
--- A field that a description does not read is reported where it is set, and not printed where it is not.
+-- A field that a description does not read is reported if it is set, and not printed otherwise.
 function TestOwn.test_fields_that_nothing_reads()
   for _, set in ipairs({ "tied=true", "activation=gelu", "branch_activation=relu", "bias=all", "norm.kind=rms",
     "norm.place=pre" }) do
@@ -781,7 +781,7 @@ function TestOwn.test_fields_that_nothing_reads()
   lu.assertStrContains(text, "\nmodel       2 layers, width 16, float32, network net.lua")
 end
 
--- Words of C, C++ and CUDA are refused wherever a name is given; a gradient that would be one is called otherwise.
+-- Words of C, C++ and CUDA are refused as names; the name of a gradient avoids them.
 function TestOwn.test_names_that_compilers_have_words_for()
   for _, word in ipairs({ "asm", "bool", "true", "typeof", "linux", "unix", "new", "this", "class", "or", "not",
     "template", "operator", "private", "do", "static_assert" }) do
@@ -803,7 +803,7 @@ b:output(b:add(o, b:norm("d_o", o)))]]))
   lu.assertStrContains(message, "d_o is what the gradient of o is called")
 end
 
--- Code of attention is absent where there is none; a second attention has the same facets under names of its own.
+-- Code of attention is absent without an attention; a second attention has the same facets with names of its own.
 function TestOwn.test_no_attention_and_two()
   local none = good(with_block(FULL))
   lu.assertEquals(none.attentions, {})
@@ -818,7 +818,7 @@ function TestOwn.test_no_attention_and_two()
   lu.assertStrContains(plan_page.text(two), "\n  layers.0.far.query.weight ")
 end
 
--- ---- whatever a description does ----
+-- ---- descriptions with any content ----
 
 local WORDS = { "nil", "0", "-1", "1", "2", "16", "32", "1e300", "0/0", "1/0", "0.5", "true", "false", '"x"',
   '"self"', '"last"', '"relu"', '"rms"', '"swiglu"', '"input"', '"norm1"', '""', '"\\0"', "{}", "{ 1 }",
@@ -845,7 +845,7 @@ local function random_text(rng)
   return with_block(table.concat(lines, "\n") .. (rng:chance(2) and "\n" .. FULL or ""))
 end
 
--- Each ends in a plan or in a message with a line of the file, never in an error of ours.
+-- Each description gives a plan or a message with a line of the file, never an internal error.
 function TestOwn.test_any_description_ends_in_a_plan_or_a_message()
   local refused = 0
   for seed = 1, 200 do
@@ -858,7 +858,7 @@ function TestOwn.test_any_description_ends_in_a_plan_or_a_message()
   lu.assertTrue(refused > 100 and refused < 200, refused)
 end
 
--- Objects show nothing of themselves, and are good for nothing in another network.
+-- Objects hide their fields, and cannot be used in another network.
 function TestOwn.test_objects_are_opaque()
   local text = [[
     local h = net:stream("s")
@@ -871,11 +871,11 @@ function TestOwn.test_objects_are_opaque()
   lu.assertStrContains(message, "nothing; it is handed on as it is")
 end
 
--- ---- what is derived ----
+-- ---- derived lists ----
 
 TestDerived = {}
 
--- Every spelling of the fields has both passes, and code on the CPU.
+-- Every combination of the fields has both passes, and code on the CPU.
 function TestDerived.test_every_model_has_both_passes()
   local seen = {}
   for _, kind in ipairs({ "encoder", "decoder" }) do

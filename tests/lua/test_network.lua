@@ -1,4 +1,4 @@
--- generator/network: what is derived from a description, run on numbers (machine.lua) and compared with differences.
+-- generator/network: everything derived from a description, run on numbers (machine.lua) and compared with differences.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -14,7 +14,7 @@ local vocabulary_rows = require("network.lists.vocabulary_rows")
 
 local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 100
 local STEP, TOLERANCE = 1e-6, 1e-6
-local TRIES = 8 -- a difference across the corner of a ReLU is wrong once
+local TRIES = 8 -- a difference across the corner of a ReLU is wrong, but rarely repeatedly
 
 -- Attentions with heads of 8 channels.
 local function families()
@@ -34,7 +34,7 @@ end
 local IN_BLOCKS = { kind = "learned", in_blocks = true, rows = 4, dropout_rate = 0.2,
   first = { kind = "normal", value = 1 } }
 
--- given: families; section: of the model, and what is added to tokens. One of the tokens is blank.
+-- given: families; section: the model's section, with the vectors added to tokens. One of the tokens is blank.
 local function build(describe, chunk, given, section)
   section = section or {}
   return builder.build(describe, {
@@ -51,7 +51,7 @@ local function machine_of(describe, number, section)
   return machine.new(net, new_random(number), net.streams[2] and { 3, 4 } or { 3 })
 end
 
--- { name, values, gradients } of every parameter; sorted.
+-- A sorted list of { name, values, gradients } of every parameter.
 local function tensors_of(m, gradients)
   local list = {}
   for scope, repetitions in pairs(m.values) do
@@ -70,7 +70,7 @@ local function tensors_of(m, gradients)
   return list
 end
 
--- Whether the loss changes along a random direction of these tensors as their gradients say.
+-- Whether the change of the loss along a random direction of these tensors agrees with their gradients.
 local function agrees(m, tensors, random)
   local moves, want = {}, 0
   for i, t in ipairs(tensors) do
@@ -95,7 +95,7 @@ local function agrees(m, tensors, random)
   return math.abs(numeric - want) <= TOLERANCE * (1 + math.abs(numeric) + math.abs(above))
 end
 
--- nil, or the tensors whose gradients are wrong: wherever they are looked at.
+-- nil, or the tensors whose gradients are wrong in all tries.
 local function wrong_gradients(m, number)
   local suspects
   for try = 1, TRIES do
@@ -127,7 +127,7 @@ local function check(name, describe, text, section)
   end
 end
 
--- Fields of a model's section in which random networks differ; and positions in blocks.
+-- Fields of a model's section in which random networks differ, and positions in blocks.
 local SECTIONS = { {}, {}, { embedding = "linear" }, { embedding = "linear", readout = "probe" },
   { additive = IN_BLOCKS }, { embedding = "linear", additive = IN_BLOCKS } }
 
@@ -141,7 +141,7 @@ end
 
 TestNetworks = {}
 
--- Networks that went wrong once, each as small as it gets. f gets the network and its input's embedding and makes the
+-- Minimal networks that once gave wrong results. f receives the network and its input's embedding and returns the
 -- result.
 local function embedded(f)
   return function(net)
@@ -237,7 +237,7 @@ function TestNetworks.test_gradients_of_random_networks()
   end
 end
 
--- One set of kept buffers for all repetitions, the stream in one place.
+-- One set of buffers for all repetitions, the stream in one place.
 function TestNetworks.test_evaluation_gives_the_logits_of_training()
   for number = 1, NETWORKS // 3 do
     local describe, _, section = random_network(number)
@@ -251,7 +251,7 @@ function TestNetworks.test_evaluation_gives_the_logits_of_training()
   end
 end
 
--- A block with all that can be planted in: dropout, a sum that is read twice, a rectified product.
+-- A block with a place for every kind of error: dropout, a sum that is read twice, a rectified product.
 local function planted(plant)
   local m = machine_of(in_block(2, function(b, h)
     local a = b:norm("norm1", b:add(h, b:attention("self", h, h), 0.3))
@@ -305,11 +305,12 @@ function TestNetworks.test_what_is_planted_is_found()
   end
 end
 
--- ---- rows that nobody reads ----
+-- ---- unused rows ----
 
 TestLabelledRows = {}
 
--- A scope's two lists as one text: + before what is done for labelled rows alone, ~ before a buffer that is spread.
+-- A scope's two lists as one text: + before operations on labelled rows alone, ~ before a buffer that is expanded to
+-- all rows.
 local function marked(found, executed, scope)
   local words = {}
   for _, op in ipairs(executed[scope].forward) do
@@ -339,7 +340,7 @@ local POST_NORM = "query_key_value +attended +branch +norm1 +map +output"
   .. " weight_grad ~gradient input_grad"
 local ALL_ROWS = "embedding output logits | classify_grad block_grad embed_grad"
 
--- { description, the network's lists, its block's }; without lists all rows are read.
+-- { description, the network's lists, its block's lists }; without lists all rows are used.
 local LABELLED = {
   ["keys and values of all tokens, nothing else"] = { in_block(2, post_norm), ALL_ROWS, POST_NORM },
   ["a stack that runs twice, and a norm behind it"] = { embedded(function(net, x)
@@ -380,11 +381,11 @@ function TestLabelledRows.test_what_is_left_out()
   end
 end
 
--- ---- rows that are alike ----
+-- ---- equal rows ----
 
 TestVocabularyRows = {}
 
--- The block's two lists as one text: * before what is done for the vocabulary's rows, = before a value whose rows are
+-- The block's two lists as one text: * before operations on the vocabulary's rows, = before a value whose rows are
 -- copied to all tokens, ^ before a buffer of gradients that are summed by symbol.
 local function marked_once(found, executed)
   local words, list = {}, executed[found.block]
@@ -405,7 +406,7 @@ local function marked_once(found, executed)
   return table.concat(words, " ")
 end
 
--- A block on vectors of tokens, embedded with these options; what else reads these.
+-- A block on vectors of tokens, embedded with these options; besides: other readers of these vectors.
 local function on_tokens(options, block, besides)
   return function(net)
     options.table, options.scale = net:table("token"), 2
@@ -486,8 +487,7 @@ end
 ]]):format(lines)
 end
 
--- { lines, line of the message, what was found, what was expected }; those that one stream can have are in
--- test_models.lua.
+-- { lines, line of the message, found, expected }; test_models.lua has errors that are possible with one stream.
 local MISTAKES = {
   { [[local h = b:input(x) b:output(b:add(h, b:attention("self", h, b:external(y))))]], 6,
     "attention self looks from source to target", 'the attention "cross"' },

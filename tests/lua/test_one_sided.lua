@@ -1,5 +1,5 @@
--- Attention that sees no key behind a query: learned numbers are those that the mask leaves, and what is left without a
--- gradient is told.
+-- Attention that sees no key after a query: the mask determines the learned numbers, and parameters without a gradient
+-- are reported.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -30,7 +30,7 @@ local function shape_of(plan, name)
   end
 end
 
--- n^16 >= 2^(64 + 3 k) by a search that squares nothing: both sides as lists of binary digits.
+-- Whether n^16 >= 2^(64 + 3 k), by lists of binary digits.
 local function reaches(n, power)
   local digits = { 1 }
   for _ = 1, 16 do
@@ -46,7 +46,7 @@ local function reaches(n, power)
   return #digits > power
 end
 
--- min(31, 16 + floor(16 ln(n / 16) / ln 8)), and n itself below 16.
+-- min(31, 16 + floor(16 ln(n / 16) / ln 8)), or n itself below 16.
 local function bucket_of(n)
   local bucket = math.min(n, 16)
   while n >= 16 and bucket < 31 and reaches(n, 64 + 3 * (bucket - 15)) do
@@ -69,7 +69,7 @@ function TestOneSided.test_t5_has_its_decoder_s_buckets()
   lu.assertEquals(plan_of("kind = 't5'", "encoder_decoder").resolved.encoding.cross.score, "none")
 end
 
--- Differences of unsorted positions have both signs, whatever is seen.
+-- Differences of unsorted positions have both signs under any mask.
 function TestOneSided.test_unsorted_differences_have_both_sides()
   local drawn = ", positions = { kind = 'randomized', reading = 'difference', sorted = %s }"
   lu.assertNil(plan_of("kind = 'shaw'" .. drawn:format("false")).resolved.encoding.relative.sides)
@@ -88,7 +88,7 @@ function TestOneSided.test_tables_have_the_rows_that_are_seen()
   lu.assertEquals({ rows, pair.attentions[3].relative.kind }, { { 33, 17 }, "none" })
 end
 
--- A list is of the index that the spec says, or of what the decoder has of it.
+-- A list has indices as the spec gives them, or those that remain in a decoder.
 function TestOneSided.test_lists_of_distances_have_what_is_seen()
   local function values_of(list, per, kind)
     local spec = spec_of(("score = function(x) return x.score + lookup(x.bias, x.distance) end, parameters = { bias "
@@ -107,7 +107,7 @@ function TestOneSided.test_lists_of_distances_have_what_is_seen()
     .. "left out, since no query sees what is behind it) or 3 (those up to distance 0)")
 end
 
--- A run of before has both sides, and its spec says so.
+-- A run of an earlier version has both sides, and its spec records it.
 function TestOneSided.test_a_run_keeps_the_sides_it_had()
   local older = plan_of("kind = 'shaw', relative = { sides = 'both' }")
   local text = assert(respec.text(older.resolved))
@@ -141,7 +141,7 @@ function TestOneSided.test_what_no_gradient_reaches_is_told()
   lu.assertStrContains(warnings(crossing, "encoder_decoder"), "63 of its 129 values (index 2 to 64)")
 end
 
--- A summand of the score that is the same for all keys of a query leaves the weights as they are.
+-- A term of the score that is equal for all keys of a query does not change the weights.
 function TestOneSided.test_what_softmax_cancels_is_told()
   local function warnings(encoding, kind)
     return table.concat(spec_of(encoding, kind or "encoder").warnings, "\n")

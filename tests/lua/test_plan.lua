@@ -1,4 +1,4 @@
--- A plan as a whole: pure data.
+-- A plan is pure data.
 
 local support = dofile("tests/lua/support.lua")
 

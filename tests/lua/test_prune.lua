@@ -1,4 +1,4 @@
--- Functions that are left out of a device text.
+-- Removal of unused functions from a device text.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -7,7 +7,7 @@ local prune = require("render.templates.prune")
 
 TestPrune = {}
 
--- The rest of a text; lines come from files by turns: "FILE: line", of one file without that.
+-- The pruned text; lines alternate between files, as "FILE: line", or without a file if there is one.
 local function pruned(text)
   local lines, map = {}, {}
   for line in text:gmatch("([^\n]*)\n") do

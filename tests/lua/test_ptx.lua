@@ -1,4 +1,4 @@
--- tests/ptx: texts of PTX that are taken apart, and those that have what is not known.
+-- tests/ptx: parsing of PTX, and refusal of unknown instructions.
 
 local support = dofile("tests/lua/support.lua")
 package.path = "tests/ptx/?.lua;" .. package.path
@@ -35,7 +35,7 @@ local HEAD = [[
 	.reg .b32 %r<8>;
 	.reg .b64 %rd<8>;
 ]]
-local FIRST = select(2, HEAD:gsub("\n", "")) + 1 -- line of the body
+local FIRST = select(2, HEAD:gsub("\n", "")) + 1 -- first line of the body
 
 local function program(body)
   return assemble.program(parse.module("k.ptx", HEAD .. body .. "\n\tret;\n}\n"))
@@ -47,7 +47,7 @@ local function problem_of(body)
   return type(problem) == "table" and problem.message or problem
 end
 
--- The operations of the kernel, without the callee's two.
+-- The operations of the kernel, without the two of the called function.
 local function operations_of(body)
   local found = {}
   for operation in program(body):gmatch("\ndo %d+ [%w_]+ %-?%d+ ([%w_]+)") do

@@ -1,16 +1,16 @@
 -- Random networks (networks.lua) as generated text, without a compiler: each is printed for both targets or refused by
--- name, no two things in it are called the same; and what went wrong once, as small as it gets.
--- Their numbers: tests/unit/test_random.c, tests/emulation/test_random.c.
+-- name, and all names in it differ; and minimal networks that once failed.
+-- tests/unit/test_random.c and tests/emulation/test_random.c check their results.
 
 local support = dofile("tests/lua/support.lua")
 package.path = "tests/support/?.lua;" .. package.path
 
-local random_specs = require("random_specs") -- before whatever plans
+local random_specs = require("random_specs") -- loaded before modules that plan
 local lfs = require("lfs")
 local lu = require("luaunit")
 local project = require("project").new(".")
 
-local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 5 -- narrow ones, and as many wide ones
+local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 5 -- number of narrow networks, and of wide ones
 
 local function files_of(plan)
   local list, text = assert(project:files(plan, plan.device and true)), {}
@@ -33,9 +33,9 @@ return { task = { kind = "bucket_sort" }, encoding = { %s }, train = { lengths =
   return plan, files_of(plan)
 end
 
--- ---- what stands twice ----
+-- ---- names that are defined twice ----
 
--- Comments hold words that are no names.
+-- The text without comments, whose words are not names.
 local function without_comments(text)
   return (text:gsub("/%*.-%*/", ""))
 end
@@ -45,7 +45,7 @@ local function add_once(known, name, where)
   known[name] = true
 end
 
--- Names of a function that begins in column 1, of the kernels on the CPU besides.
+-- Names of a text's functions that begin in column 1; on the CPU also those of the kernels.
 local function functions_of(text, where, known)
   for line in without_comments(text):gmatch("[^\n]+") do
     local name = line:match("^[%a][%w_ %*]-([%w_]+)%(")
@@ -139,7 +139,7 @@ local function embedded(f)
   end
 end
 
--- A block of this name with attention, and what follows on it.
+-- A block of this name with attention, and the network after it.
 local function attending(name, follow)
   return embedded(function(net, x)
     local b = net:block(name, 2, "A block.")
@@ -149,7 +149,7 @@ local function attending(name, follow)
   end)
 end
 
--- A block's layers are counted by its own name, whatever has parameters in each of them.
+-- The layers of a block are counted under its own name, for all parameters of layers.
 function TestNames.test_a_block_of_another_name_has_the_attention()
   for _, encoding in ipairs({ 'kind = "relative"', 'relative = { kind = "shaw", clip = 4 }', 'kind = "alibi_learned"',
     'kind = "geometric"' }) do
@@ -185,7 +185,7 @@ function TestNames.test_names_that_kernels_and_other_functions_have()
   check_names(text, "names of functions")
 end
 
--- A function that nothing calls is left out of device code, whatever a value is called; compilers refuse it there.
+-- Unused functions are left out of device code, even if a value has the function's name; compilers would refuse them.
 function TestNames.test_a_value_is_no_call_of_the_kernel_of_its_name()
   for kind, has in pairs({ layer = true, rms = false }) do
     local _, text = made(attending("layer", function(b, s)
@@ -195,7 +195,7 @@ function TestNames.test_a_value_is_no_call_of_the_kernel_of_its_name()
   end
 end
 
--- Every rate is named after what it drops out first; what is named so already gets a number.
+-- Every rate is named after the first value with that dropout; a name in use gets a number.
 function TestNames.test_dropouts_of_several_rates_and_one_name()
   local plan, text = made(embedded(function(net, x)
     local b = net:block("layer", 2, "A block.")
@@ -212,7 +212,7 @@ function TestNames.test_dropouts_of_several_rates_and_one_name()
   check_names(text, "rates")
 end
 
--- An address in shared memory for each array.
+-- Each array has an address in shared memory.
 function TestNames.test_room_for_the_addresses_of_many_arrays()
   local few, many
   few = made(attending("layer", function(b, s)
@@ -228,7 +228,7 @@ function TestNames.test_room_for_the_addresses_of_many_arrays()
   lu.assertTrue(many.cuda.block_state >= 512 + 8 * #many.device.blocks[1].members)
 end
 
--- No factor of one, no difference of zero.
+-- Factors of one and differences of zero are not printed.
 function TestNames.test_what_changes_nothing_is_not_said()
   local plan, text = made(attending("layer", function(b, s)
     return b:norm("norm1", b:add(s, b:product("map", s, 16), 0.1))
@@ -264,7 +264,7 @@ function TestNames.test_two_embeddings_of_one_stream()
   end
 end
 
--- Positions of a stream that has none are not added up.
+-- Positions of a stream without positions are not summed.
 function TestNames.test_sums_of_positions_are_those_of_placed_streams()
   local plan
   random_specs.describe(function(net)
@@ -291,7 +291,7 @@ end
 
 TestPlaces = {}
 
--- Mistakes of a description whose block of `layers` drops out at so many places.
+-- Errors of a description whose block of `layers` has dropout at this number of places.
 local function dropping(places, layers)
   local ok, problem = pcall(made, embedded(function(net, x)
     local b = net:block("layer", layers, "A block.")
@@ -306,7 +306,7 @@ local function dropping(places, layers)
   return not ok and tostring(problem) or nil
 end
 
--- A part of dropout's counter tells places apart: there are as many as it has numbers.
+-- A part of dropout's counter distinguishes places, so their number is limited.
 function TestPlaces.test_too_many_places_are_refused()
   lu.assertNil(dropping(4, 63))
   lu.assertStrContains(dropping(4, 64), "eval.dropout: 4 places of 65 layers")

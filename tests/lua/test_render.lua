@@ -1,4 +1,4 @@
--- The template engine: what it writes, the line map, and every rule as an error at its place.
+-- The template engine: its output, the line map, and every rule as an error with its position.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -28,7 +28,7 @@ local function check_text(template, want)
   lu.assertEquals(text or err, want)
 end
 
--- want is "line:col: what" or "line:col: what | hint".
+-- want: "line:col: what" or "line:col: what | hint".
 local function check_error(template, want)
   local text, err = run(template)
   lu.assertNil(text, "rendered instead of: " .. want)
@@ -113,7 +113,7 @@ function TestText.test_slots()
   check('% slot("members")\n', "templates/t.tpl:1: no such page of a term: templates/terms/c.tpl")
 end
 
--- Nothing in a hand-written file means anything to the engine, and the column of the splice does not matter.
+-- The engine interprets nothing in a hand-written file, and the column of the splice has no effect.
 function TestText.test_splice_puts_a_kernel_in_as_it_is()
   local text, map = run({
     ["t.tpl"] = "a\n% if flag then\n    % splice(\"cuda/x.cu\")\n% end\n% include(\"p\")\n",
@@ -235,7 +235,7 @@ end
 
 TestFunctions = {}
 
--- Text of C has what its functions mention.
+-- Checks that the parameters and constants of C functions are those that their bodies use.
 local function check_c(template, want)
   local text, err = render.render("t.c.tpl", PLAN, function() return template end)
   lu.assertEquals(text or err, want)
@@ -283,7 +283,7 @@ function TestFunctions.test_constants_that_nothing_mentions()
   check_c(text, text)
 end
 
--- A function that is reached by its address has the parameters of its type, and other text stays.
+-- A function whose address is taken keeps the parameters of its type, and other text does not change.
 function TestFunctions.test_what_stays()
   for _, text in ipairs({ "static int f(int a) {\n    return 1;\n}\nrun(f);\n", "static int f(int a);\n",
     "static const int f[2] = {g(1), 2};\n", "int f(int a) {\n    return 1;\n}\n" }) do
@@ -315,7 +315,7 @@ TestWrap = {}
 
 local LONG = ("x"):rep(60)
 
--- A template of C comes out as these lines, each with the template's line that it is from.
+-- Checks the lines of a C template's output, each with its template line.
 local function check_wrapped(template, want)
   local text, map = render.render("t.c.tpl", PLAN, function()
     return table.concat(template, "\n") .. "\n"

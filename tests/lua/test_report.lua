@@ -1,4 +1,4 @@
--- Reports as a whole: pages that a browser can read; settings and readings beside a paper's.
+-- Reports as a whole: pages for a browser; settings and readings next to a paper's.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -14,7 +14,7 @@ local settings = require("lab.study.report.settings")
 
 local spec_of, make_study, SCORES, project = reports.spec_of, reports.make_study, reports.SCORES, reports.project
 
--- Anchors that stand twice or lead nowhere.
+-- Anchors that are defined twice or not at all.
 local function problem_of_anchors(page)
   local anchors = {}
   for id in page:gmatch(' id=["\']([^"\']+)') do
@@ -30,7 +30,7 @@ local function problem_of_anchors(page)
   end
 end
 
--- Elements that open and close in order, headers with scope, nothing from elsewhere: what is wrong, or nil.
+-- Checks that elements are nested, headers have a scope, and nothing is loaded; returns an error, or nil.
 local function problem_in(page)
   local open, bad_anchor = {}, problem_of_anchors(page)
   if bad_anchor then
@@ -62,7 +62,7 @@ function TestPage.test_the_checker_finds_mistakes()
   lu.assertNil(problem_in('<p id="a"><a href="#a">x</a></p>'))
 end
 
--- The whole verb on the runs of a folder; without gnuplot all but the pictures' files is written.
+-- Runs the whole verb on the runs of a folder; without gnuplot all files but the pictures are written.
 function TestPage.test_report_of_a_folder()
   local study = make_study("whole", SCORES)
   local root = study.cells[1].runs[1].dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
@@ -83,7 +83,7 @@ function TestPage.test_report_of_a_folder()
   lu.assertStrContains(support.read(root .. "/report/tables.tex"), "\\toprule")
 end
 
--- Pictures of an analysis in its folder next to the runs are shown; a file that only calls itself a picture is not.
+-- Pictures of an analysis in its folder next to the runs are shown; a file with only the name of a picture is not.
 function TestPage.test_analyses_beside_the_runs()
   local study = make_study("beside", SCORES)
   local root = study.cells[1].runs[1].dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
@@ -111,8 +111,8 @@ return {
   report = { %s },
 }]]
 
--- The report, as text, of a study whose cells of w = "s" are evaluated, by vectors. value, spec: more of m's
--- second value and of its spec. Second comes the study's path.
+-- The report, as text, of a study whose cells of w = "s" are evaluated, by vectors. value, spec: further fields of m's
+-- second value and of its spec. Also returns the study's path.
 local function text_of_items(name, items, value, spec)
   local path = support.write(name .. "/probe.lua", STUDY:format(spec or "", value or "", items))
   local study = assert(grid.expand(project, path, { reading = true }))
@@ -134,7 +134,7 @@ local function text_of_items(name, items, value, spec)
   return said[1], path
 end
 
--- A page without a score says what its numbers are, as the others do.
+-- A page without a score describes its numbers, as other pages do.
 function TestPage.test_a_page_of_nothing_has_the_axis_of_the_study()
   local text = text_of_items("paged", '{ kind = "numbers", rows = "m", at = { 1, 2 }, pages = "w" }')
   lu.assertStrContains(text, "15.0")
@@ -143,7 +143,7 @@ function TestPage.test_a_page_of_nothing_has_the_axis_of_the_study()
   lu.assertNotStrContains(text, "length 1")
 end
 
--- Some values alone of the axis that an item joins count; an item that no cell fits says so.
+-- An item can select values of the axis that it joins; an item without a matching cell reports it.
 function TestPage.test_only_on_the_axis_that_is_joined_and_items_of_nothing()
   local text = text_of_items("joined", '{ kind = "table", value = "mean", rows = "w", over = "m", '
     .. 'only = { m = { "b" } } }, { kind = "table", value = "max", rows = "m", where = { w = "t" }, '
@@ -154,7 +154,7 @@ function TestPage.test_only_on_the_axis_that_is_joined_and_items_of_nothing()
   lu.assertNotStrContains(text, "report[1]")
 end
 
--- A checkpoint that runs began with and that is gone costs the report these runs alone; to train it is needed.
+-- If an initial checkpoint is missing, the report lacks only the runs that began with it; training requires it.
 function TestPage.test_a_checkpoint_that_is_gone()
   local text, path = text_of_items("gone", '{ kind = "table", value = "max", rows = "m", columns = "w" }', "",
     'init = "no.safetensors"')
@@ -174,7 +174,7 @@ function TestPage.test_base64()
   end
 end
 
--- Task and title of runs on a file are the spec's name; training lengths come from what the trainer wrote.
+-- Task and title of runs on a file are the spec's name; training lengths are those that the trainer recorded.
 function TestPage.test_runs_on_examples_of_a_file()
   local spec = spec_of("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
@@ -234,7 +234,7 @@ function TestReadings.test_absent_fields_count_as_defaults()
   lu.assertEquals(answers_of(nil), {})
 end
 
--- Runs say which labels their loss was of; those on files only where a label was masked.
+-- Runs record the labels in their loss; runs on files only if a label was masked.
 function TestReadings.test_labels_in_the_loss()
   local function answer(loss, data)
     for _, item in ipairs(readings.of({ facts = { spec = spec_of("bucket_sort"), loss = loss, data = data } })) do
@@ -278,7 +278,7 @@ function TestSettings.test_beside_the_papers()
   lu.assertNil(map.task, "an axis says it")
 end
 
--- A study that does not vary the task says which one it is.
+-- A study that does not vary the task names it.
 function TestSettings.test_the_task_of_a_study_of_encodings()
   local study = make_study("settings_task", SCORES)
   study.axes = { { name = "encoding", values = { "rope" } } }
@@ -286,7 +286,7 @@ function TestSettings.test_the_task_of_a_study_of_encodings()
   lu.assertEquals({ first.what, first.ours }, { "task", "bucket_sort" })
 end
 
--- Settings of examples that other numbers than lengths distinguish, and of a model with two stacks.
+-- Settings of examples with other axes than lengths, and of a model with two stacks.
 function TestSettings.test_other_axes_and_models()
   local spec = spec_of("latin_square")
   spec.train.lengths, spec.eval.lengths = nil, nil
@@ -313,7 +313,7 @@ function TestSettings.test_other_axes_and_models()
     .. "values of vectors 1..2, on the set test. Evaluated teacher-forced: the target is given up to each token.")
 end
 
--- Conditions that are finer than those of the first axis, and what was trained on, stand in tables of their own.
+-- Conditions that are finer than those of the first axis, and trained examples, have tables of their own.
 function TestSettings.test_what_is_held_out()
   local spec = spec_of("addition")
   spec.train.lengths, spec.eval.lengths, spec.task.options = nil, nil, { base = 10, width = 20, odd = "x" }

@@ -1,4 +1,4 @@
--- Reports that are not made again: only where everything that they read and wrote is as it was.
+-- Reports are reused only if everything that they read and wrote is unchanged.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -13,7 +13,7 @@ local write = require("base.write")
 
 local CASES = { "again", "same_size", "renamed", "moved", "deleted", "added", "record", "output", "version", "torn",
   "no_cache", "two", "pictures" }
-local SETTLED = 4 -- seconds after which the times of a file say whether it changed since
+local SETTLED = 4 -- seconds after which a file's times show whether it has changed
 
 local root, reads
 
@@ -41,8 +41,8 @@ local function overwrite(path, text, mode)
   assert(file:close())
 end
 
--- Pictures are no part of this, and gnuplot takes its time; the user's cache is a folder of the test's. All cases wait
--- for their files to grow old at once.
+-- Pictures are not tested here, and gnuplot takes long; the user's cache is a folder of the test. All cases wait for
+-- the age of their files at the same time.
 local function prepare()
   root = support.write("here", ""):match("^(.*)/") .. "/remembered"
   open_study.study = function(...)
@@ -68,7 +68,7 @@ function TestRemembered.setUp()
   end
 end
 
--- Makes a report of a case: how often runs were read for it, its exit code, what it said, and its list of runs.
+-- Makes a report of a case; returns how often runs were read, the exit code, the output, and the list of runs.
 local function make(name, options)
   local said = {}
   local asked = setmetatable({ project = reports.project, runs = place(name), say = function(text)
@@ -80,7 +80,7 @@ local function make(name, options)
   return reads, code, table.concat(said, "\n"), support.read(place(name) .. "/report/runs.csv")
 end
 
--- Two reports, of which the second is remembered; the first one's text and runs.
+-- Makes two reports, the second of which is reused; returns the first one's text and runs.
 local function make_twice(name)
   local count, code, text, csv = make(name)
   lu.assertEquals({ count, code }, { 1, 0 })
@@ -99,7 +99,7 @@ local function record_of(name)
   return found
 end
 
--- The next report reads again, and is another one.
+-- Checks that the next report reads the runs again and differs.
 local function assert_made_anew(name, csv_before, pattern)
   local count, _, _, csv = make(name)
   lu.assertEquals(count, 1)
@@ -116,7 +116,7 @@ function TestRemembered.testSameSizeInTheSameSecond()
   local path = last_run("same_size") .. "/eval.jsonl"
   overwrite(path, reports.scored(70))
   assert_made_anew("same_size", csv, ",evaluated,100,accuracy,beyond,70,")
-  overwrite(path, reports.scored(60)) -- right behind the reading: size, inode and second are the same
+  overwrite(path, reports.scored(60)) -- directly after the reading: size, inode and second are equal
   assert_made_anew("same_size", csv, ",evaluated,100,accuracy,beyond,60,")
 end
 
@@ -130,7 +130,7 @@ function TestRemembered.testReplacedByRename()
   assert_made_anew("renamed", csv, ",evaluated,100,accuracy,beyond,70,")
 end
 
--- Two folders that change places: no file has another time.
+-- Two folders exchange names: no file has another time.
 function TestRemembered.testFoldersMoved()
   local dir, other = last_run("moved"), place("moved") .. "/other"
   write.make_directory(other)
@@ -197,7 +197,7 @@ function TestRemembered.testTornAtAnyPlace()
     overwrite(path, text:sub(1, #text * i // 8), "wb")
     lu.assertEquals((make("torn")), 1)
   end
-  lu.assertEquals((make("torn")), 0) -- written again, as it was
+  lu.assertEquals((make("torn")), 0) -- the file is written again with the same content
   local at = text:find("evaluated", 1, true) or #text // 2
   overwrite(path, text:sub(1, at) .. "X" .. text:sub(at + 2), "wb")
   lu.assertEquals((make("torn")), 1)
@@ -206,7 +206,7 @@ end
 function TestRemembered.testWithoutACache()
   make_twice("no_cache")
   lu.assertEquals((make("no_cache", { no_cache = true })), 1)
-  lu.assertEquals((make("no_cache")), 1) -- what it wrote is another report than the one that is remembered
+  lu.assertEquals((make("no_cache")), 1) -- its output differs from the cached report
   lu.assertEquals((make("no_cache")), 0)
   write.remove_tree(root .. "/cache")
   overwrite(root .. "/cache", "a file", "wb")

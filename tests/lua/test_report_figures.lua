@@ -37,7 +37,7 @@ function TestFigures.test_curves_by_length()
   lu.assertAlmostEquals(mean[2][2], 53, 1e-9)
 end
 
--- Scores and curves of exact matches, which are a quarter everywhere.
+-- Scores and curves of exact matches, which are 25% everywhere.
 function TestFigures.test_exact_matches_instead_of_accuracy()
   local study = make_study("exact", SCORES, { split = "test", select = "test", metric = "exact_match" })
   lu.assertEquals(study.cells[1].summary.max, 25.0)
@@ -46,8 +46,8 @@ function TestFigures.test_exact_matches_instead_of_accuracy()
   lu.assertEquals(panel.curves[1].points[1][2], 25.0)
 end
 
--- Two runs of each of two encodings, with lines of whole epochs and of parts, and evaluations on the way by set; data:
--- what run.json says of it.
+-- Two runs of each of two encodings, with lines of whole epochs and of parts, and evaluations during training by set;
+-- data: fields of run.json.
 local function while_training(name, data, encodings)
   local root
   for i, encoding in ipairs(encodings or { "rope", "rand_rope" }) do
@@ -69,7 +69,7 @@ local function while_training(name, data, encodings)
   return cells.of_folder(root)
 end
 
--- Over epochs of 10 steps: each whole epoch once, however many lines tell of it.
+-- Epochs of 10 steps: each whole epoch occurs once, for any number of lines about it.
 function TestFigures.test_accuracy_while_training()
   local item = { kind = "progress", lines = "encoding" }
   local figure = figures.by_epoch(while_training("epochs", { epoch_batches = 10 }), item)
@@ -86,14 +86,14 @@ function TestFigures.test_accuracy_while_training()
   lu.assertEquals(figure.panels[3].curves[3].points, { { 2, 22 } })
   lu.assertStrContains(curves.script({ name = "progress1", title = figure.title, panels = figure.panels,
     legend = figure.legend }), "set xlabel 'epochs'")
-  -- The axis has steps, and the windows' accuracy, where runs do not say what an epoch is.
+  -- The axis has steps, and the windows' accuracy, if runs do not record epochs.
   figure = figures.by_epoch(while_training("steps"), { kind = "progress", lines = "encoding", splits = { "epoch" } })
   lu.assertEquals({ #figure.panels, figure.panels[1].xlabel }, { 1, "steps" })
   lu.assertEquals(figure.panels[1].curves[1].points, { { 5, 12.5 }, { 15, 12.5 }, { 20, 12.5 }, { 25, 12.5 } })
   lu.assertNil(figures.by_epoch(make_study("nothing", SCORES), item))
 end
 
--- A panel for each value of an axis and each set; of a loss, over decades where it falls far.
+-- A panel for each value of an axis and each set; a loss that falls far has a logarithmic axis.
 function TestFigures.test_loss_while_training()
   local study = make_study("losses", SCORES)
   for _, cell in ipairs(study.cells) do
@@ -120,7 +120,7 @@ function TestFigures.test_loss_while_training()
   lu.assertEquals({ figure.title, figure.panels[2].title }, { "Loss while training", "bucket_sort" })
 end
 
--- Numbers along an axis have shades in their order, names the colours that they always have.
+-- Numbers on an axis have shades in their order, names have their fixed colours.
 function TestFigures.test_colours_along_an_axis()
   local styles = colours.along({ "2", "0.1", "0.5" })
   lu.assertEquals({ styles["0.1"].colour, styles["0.5"].colour, styles["2"].colour }, { "#440154", "#2c728e",
@@ -142,7 +142,7 @@ function TestFigures.test_runs_evaluated_beyond_training_alone()
   lu.assertEquals(figure.panels[1].curves[1].points, { { 20, 50.0 }, { 30, 25.0 } })
 end
 
--- Digits within the frame of training are told with it, and are not called a length.
+-- Digits within the training frame are labelled so, and not as a length.
 function TestFigures.test_digits_have_their_frame()
   local spec = reports.spec_of("addition")
   spec.task.options = { width = 61 }
@@ -154,7 +154,7 @@ function TestFigures.test_digits_have_their_frame()
     "Accuracy by significant digits, in a frame of 61" })
 end
 
--- Along another axis training and test have the same numbers: the curve is of test, and says what it goes along.
+-- On another axis training and test have the same numbers: the curve is of the test set, and its axis is labelled.
 function TestFigures.test_curves_along_another_axis()
   local function line(split, vectors, accuracy)
     return (eval_line(100, split, 20, accuracy):gsub('"length":20', ('"vectors":%d'):format(vectors)))
@@ -194,7 +194,7 @@ function TestFigures.test_long_curves_are_thinned()
   lu.assertEquals(select(2, curves.thin({ { 1, 1 } })), 1)
 end
 
--- Two encodings, three seeds; accuracy passes 90% at known seconds.
+-- Two encodings, three seeds; accuracy exceeds 90% at known seconds.
 local function timed_study()
   local study = { name = "t", title = "T", path = "t.lua", cells = {},
     axes = { { name = "encoding", values = { "relative", "rand-relative" } } } }
@@ -230,7 +230,7 @@ function TestFigures.test_time_to_a_threshold()
     { "", "10.0 times", "10.0 times" } })
 end
 
--- The first evaluation on the way at the threshold or above; a row where nobody got there is blank.
+-- The first evaluation during training at the threshold or above; a row without one is blank.
 function TestFigures.test_steps_and_time_to_a_threshold()
   local function texts_of(threshold)
     local item, texts = { kind = "reached", rows = "encoding", threshold = threshold }, {}
@@ -268,7 +268,7 @@ function TestFigures.test_scores_along_an_axis()
   lu.assertAlmostEquals(curve.points[2][2], 99, 1e-9)
 end
 
--- In rising order whatever that of the study, and on a linear axis where there is a zero.
+-- Values ascend in any order of the study, with a linear axis if one of them is zero.
 function TestFigures.test_scores_along_an_axis_in_any_order()
   local study = make_study("order", SCORES)
   study.axes = { { name = "dropout", values = { "0.5", "0" } } }
@@ -299,7 +299,7 @@ function TestColours.test_all_differ_and_names_have_spellings()
   lu.assertEquals(colours.of("my_bias"), colours.of("my_bias"))
 end
 
--- More names than colours: no two look the same, and those that find a colour keep it.
+-- With more names than colours all still look different, and names with a fixed colour keep it.
 function TestColours.test_many_names_all_differ()
   local names, seen = {}, {}
   for i = 1, 40 do
@@ -315,7 +315,7 @@ function TestColours.test_many_names_all_differ()
   lu.assertEquals(colours.all({ names[1], names[2] })[names[2]], styles[names[2]])
 end
 
--- A value looks the same on a page of some values and on one of all.
+-- A value has the same look on a page of some values and on one of all.
 function TestColours.test_pages_agree()
   local study = make_study("agree", SCORES)
   study.axes[2].values = { "my-4", "my-8" }
@@ -328,7 +328,7 @@ function TestColours.test_pages_agree()
   lu.assertEquals({ page, whole.title }, { whole, "my-8" })
 end
 
--- gnuplot's hollow points: 4, 6, 8, ...
+-- gnuplot's hollow points are 4, 6, 8, ...
 function TestColours.test_no_point_is_hollow()
   local names = colours.names()
   for i = 1, 200 do
@@ -342,7 +342,7 @@ end
 
 TestPicture = {}
 
--- Every colour of the table, and every shade, is seen on either ground, and keeps its hue where it was seen before.
+-- Every colour of the table, and every shade, is visible on both backgrounds, and keeps its hue.
 function TestPicture.test_colours_are_seen_on_both_grounds()
   local styles = { colours.of("my-own") }
   for _, name in ipairs(colours.names()) do
@@ -362,7 +362,7 @@ function TestPicture.test_colours_are_seen_on_both_grounds()
   lu.assertAlmostEquals(colours.contrast("#767676", "#ffffff"), 4.54, 0.005)
 end
 
--- From three seeds on; of each length the quartiles of all runs of the best rate.
+-- Bands need three seeds; at each length they are the quartiles of all runs of the best rate.
 function TestPicture.test_bands_are_quartiles()
   local panel = figures.by_length(make_study("bands", SCORES), CURVES).panels[1]
   local bold = panel.curves[4]
@@ -375,7 +375,7 @@ function TestPicture.test_bands_are_quartiles()
   lu.assertStrContains(script, "$band4 using 1:2:3 notitle with filledcurves")
 end
 
--- The axis shows the distance from 100 where most values are near it, and says so; a loss goes over decades.
+-- If most values are near 100, the axis shows the distance from 100 and is labelled so; a loss has a logarithmic axis.
 function TestPicture.test_scales_fit_the_curves()
   local function panel_of(percent, ...)
     local panel = { percent = percent, curves = { { points = {} } } }
@@ -398,7 +398,7 @@ function TestPicture.test_scales_fit_the_curves()
   lu.assertEquals(scales.tics({ 0, 100, step = 20 }), { 0, 20, 40, 60, 80, 100 })
 end
 
--- The page's figure has every number in a table, whose columns lead to runs, and says what the picture shows.
+-- The page's figure has every number in a table, whose columns link to runs, and a description of the picture.
 function TestPicture.test_figure_of_the_page()
   local body = figure_page.body(figures.by_length(make_study("page", SCORES), CURVES))
   lu.assertNil(hostile.problem_of_xml(body))
@@ -410,7 +410,7 @@ function TestPicture.test_figure_of_the_page()
   lu.assertEquals(select(2, body:gsub('<path class="seed"', "")), 6)
 end
 
--- Names of a stranger's runs are text on the page as well.
+-- Names of foreign runs are escaped on the page.
 function TestPicture.test_names_of_lines_are_text()
   for _, text in ipairs(hostile.TEXTS) do
     local style = colours.of(text)

@@ -1,4 +1,4 @@
--- Tables of a report: what they ask for, what they hold, text, LaTeX, HTML and CSV.
+-- Tables of a report: their requests, their content, text, LaTeX, HTML and CSV.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -50,7 +50,7 @@ end
 
 local SCORED = { split = "test", select = "test", metric = "accuracy" }
 
--- The study of test_runs along the axes that are given, of a cell for each point, with the score that it is given.
+-- The study of test_runs along the given axes, with a cell for each point and its score.
 local function study_of(axes, scores)
   local study = { path = "s.lua", name = "s", axes = axes, cells = {}, scored = SCORED }
   local keys = { {} }
@@ -70,7 +70,7 @@ local function study_of(axes, scores)
   return study
 end
 
--- One axis: a column of values in the order of the study, the best of them marked, no mean over what it varies.
+-- One axis: a column of values in the order of the study, the best of them marked, without a mean over the axis.
 function TestViews.test_one_axis()
   local study = study_of({ { name = "width", values = { "32", "8", "16" } } }, { 30, 10, 20 })
   local list = assert(items.check(study, true))
@@ -123,7 +123,7 @@ local function puzzle_study(name, scored)
   return cells.of_study(study, here)
 end
 
--- Single lengths, in the metric that is scored; what the paper leaves out is blank, what it quotes stands below.
+-- Single lengths, in the scored metric; values that the paper lacks are blank, and values that it quotes are below.
 function TestViews.test_single_lengths()
   local study = make_study("numbers", SCORES)
   local item = { kind = "numbers", rows = "encoding", at = { 20, 30, 40 }, where = { task = "even_pairs" },
@@ -143,7 +143,7 @@ function TestViews.test_single_lengths()
   lu.assertStrContains(table.concat(model.notes, "\n"), "best (quoted): the paper took it from somebody; all: 51")
 end
 
--- Worked by hand: means 2, 6 and 4 of 3, 3 and 2 scores; mean squares within 1.2, between 12; n0 = (8 - 22 / 8) / 2.
+-- Computed by hand: means 2, 6 and 4 of 3, 3 and 2 scores; mean squares within 1.2, between 12; n0 = (8 - 22 / 8) / 2.
 function TestViews.test_spread_within_and_between()
   local got = spread.of_groups({ { 1, 2, 3 }, { 5, 6, 7 }, { 3, 5 } })
   lu.assertEquals({ got.mean, got.groups, got.runs }, { 4.0, 3, 8 })
@@ -157,7 +157,7 @@ function TestViews.test_spread_within_and_between()
   lu.assertEquals(model.rows[1].cells[4].texts[1]:match("of %d+"), "of 2")
 end
 
--- Over an axis: one cell of the runs of all its values, at the rate that is best for all.
+-- Joined over an axis: one cell of the runs of all its values, at the rate that is best for all.
 function TestViews.test_over_an_axis()
   local study = make_study("over", SCORES)
   local joined = cells.over(study, "task")
@@ -167,8 +167,8 @@ function TestViews.test_over_an_axis()
   lu.assertEquals({ joined.name, #study.cells, #study.axes }, { study.name, 4, 2 })
 end
 
--- Each set at the rate that the study's set chooses; a set that was not evaluated is missing, and what the paper has
--- not is blank.
+-- Each set at the rate that the study's set chooses; a set without an evaluation is missing, and values that the paper
+-- lacks are blank.
 function TestViews.test_sets_side_by_side()
   local study = puzzle_study("sets", { split = "validation", select = "train" })
   local paper = assert(published.parse("encoding,train_mean,train_sd,validation_mean,validation_sd\n"
@@ -179,7 +179,7 @@ function TestViews.test_sets_side_by_side()
   lu.assertEquals(model.rows[1].cells[2].texts, { "81.0 ± 1.4", "1.0", "", "" })
   lu.assertEquals(model.rows[1].cells[3].texts, { "63.0 ± 4.2", "3.0", "61.0 ± 4.0", "+2.0" })
   lu.assertEquals(model.rows[2].cells[3].texts[1], "missing")
-  -- Beside the share of training examples right, the mean over the batches of the last epoch; the paper has one number.
+  -- Next to the share of right training examples, the batches' mean in the last epoch; the paper has one number.
   local both = score_tables.splits(study, { kind = "splits", rows = "encoding", splits = { "epoch", "train" } }, paper)
   lu.assertEquals(both.rows[1].cells[1].texts, { "91.5 ± 0.7", "0.5", "99.0 ± 0.0", "-7.5" })
   lu.assertEquals(both.rows[1].cells[2].texts, model.rows[1].cells[1].texts)
@@ -225,7 +225,7 @@ function TestViews.test_numbers_are_told_with_their_axis()
   lu.assertEquals(score_tables.key_text(study, study.cells[2]), "width 16")
 end
 
--- The unit is that of the longest, in hours beside a paper's.
+-- The unit is that of the longest time; next to a paper's times it is hours.
 function TestViews.test_times_have_a_unit_that_fits()
   local study = study_of({ { name = "width", values = { "8", "16" } } }, { 1, 2 })
   local function model_of(first, second, file)
@@ -244,7 +244,7 @@ end
 local RANDOMIZED = { "rand-sincos", "rand-relative", "rand-alibi", "rand-rope", "rand-learned" }
 local PLAIN = { "none", "sincos", "relative", "alibi", "rope", "learned" }
 
--- A study without runs: what a table then shows is the paper's.
+-- A study without runs: its table shows the paper's values.
 local function paper_only()
   local tasks, seen = {}, {}
   for _, row in ipairs(assert(published.read(project, "ruoss_2023/table1")).rows) do
@@ -262,7 +262,7 @@ local function best_of(item)
   return score_tables.best(paper_only(), item, assert(published.read(project, file)))
 end
 
--- The figures that the paper's text draws from its tables.
+-- Figures that the paper's text derives from its tables.
 function TestViews.test_headline_figures_follow_from_the_published_tables()
   local gain = best_of({ axis = "encoding", of = RANDOMIZED, against = PLAIN, published = "ruoss_2023/table1" })
   lu.assertEquals(#gain.rows, 17)
@@ -358,7 +358,7 @@ function TestItems.test_a_scale_may_leave_values_out()
   lu.assertEquals({ list[1].of, list[1].against }, { { "rand-rope" }, { "none" } })
 end
 
--- An item about some values: those of a page, too; of a scale those that it has.
+-- An item for some values: the values of a page, too; in a scale the values that it has.
 function TestItems.test_only_some_values()
   local study = study_of({ { name = "width", values = { "8", "16", "32" } }, { name = "task", values = { "a", "b" } } },
     { 1, 2, 3, 4, 5, 6 })
@@ -383,7 +383,7 @@ function TestItems.test_names_may_be_numbers()
   lu.assertEquals({ list[1].of, list[2].where }, { { "16" }, { width = "16" } })
 end
 
--- Along numbers there is a figure of the score as well.
+-- On numbers there is also a figure of the score.
 function TestItems.test_defaults_along_numbers()
   local study = study_of({ { name = "encoding", values = { "rope", "none" } },
     { name = "width", values = { "8", "16" } } }, {})

@@ -1,14 +1,14 @@
--- The rooms of generator/ and lab/: which there are, what each may require, and that every arrow between them goes one
--- way; and the folders of templates/, which meet in parts/ alone. test_arrows.lua has the rooms of C.
+-- The rooms of generator/ and lab/: their list, the modules that each may require, and that dependencies have one
+-- direction; and the folders of templates/, which share only parts/. test_arrows.lua has the rooms of C.
 
 local support = dofile("tests/lua/support.lua")
 
 local lfs = require("lfs")
 local lu = require("luaunit")
 
--- { room, what it may require besides itself }, in the order of the pipeline: a room stands below all that it requires.
--- A folder without a row belongs to the room around it. ARCHITECTURE.md says what is in each. The lab's are known to
--- main alone.
+-- { room, the rooms that it may require in addition to itself }, in the order of the pipeline: a room is listed below
+-- all that it requires. A folder without a row belongs to the surrounding room. ARCHITECTURE.md describes the rooms.
+-- Only main requires the lab.
 local ROOMS = {
   { "base" },
   { "expression", "base" },
@@ -58,7 +58,7 @@ local function words(text)
   return list
 end
 
--- Modules of the generator and the lab, as require knows them; sorted.
+-- Modules of the generator and the lab, by their names in require; sorted.
 local function modules()
   local list = {}
   local function collect(folder, prefix)
@@ -86,7 +86,7 @@ for i, row in ipairs(ROOMS) do
   rows[row[1]] = { at = i, list = words(row[2]) }
 end
 
--- The room that a module is in: the innermost folder with a row. nil: none.
+-- The room of a module: the innermost folder with a row; nil: none.
 local function room_of(module)
   local room = module
   while room and not rows[room] do
@@ -95,7 +95,7 @@ local function room_of(module)
   return room
 end
 
--- Modules that a module requires, by name.
+-- The modules that a module requires, by name.
 local function required(module)
   local list = {}
   for name in support.read(path_of(module)):gmatch('require%(?%s*"([%w_.]+)"') do
@@ -104,7 +104,7 @@ local function required(module)
   return list
 end
 
--- For every room: the rooms whose modules its own require, each with one place that does.
+-- For every room: the rooms that its modules require, each with one example.
 local function arrows()
   local from = {}
   for _, module in ipairs(modules()) do
@@ -163,14 +163,14 @@ function TestRooms.test_arrows_go_one_way()
   end
 end
 
--- Verbs for after training cost nothing before it: main loads the lab where a verb needs it.
+-- main loads the lab only for verbs that need it, so that training does not pay for it.
 function TestRooms.test_the_lab_is_loaded_by_the_verbs_that_need_it()
   for line in support.read(path_of("main")):gmatch("[^\n]+") do
     lu.assertFalse(line:find("^%S.*require%(\"lab%.") and line or false, "main.lua loads the lab for every verb")
   end
 end
 
--- Modules of a room require without a circle, too.
+-- Modules of a room do not require each other in a cycle.
 function TestRooms.test_no_module_requires_itself_by_way_of_others()
   local state = {}
   local function visit(module, chain)
@@ -189,12 +189,12 @@ function TestRooms.test_no_module_requires_itself_by_way_of_others()
   end
 end
 
--- The target that a template is for, or what its folder holds.
+-- The target of a template, or the content of its folder.
 local function folder_of(path)
   return path:match("^attention/([^/]+)") or path:match("^[^/]+")
 end
 
--- Templates, as include knows them, each with the folders whose templates reach it.
+-- Templates, by their names in include, each with the folders whose templates reach it.
 local function templates()
   local includes, reached = {}, {}
   for file in io.popen("find templates -name '*.tpl'"):lines() do
@@ -205,7 +205,7 @@ local function templates()
     end
   end
   local function reach(path, folder)
-    if not reached[path][folder] then -- a template names itself, for its banner
+    if not reached[path][folder] then -- a template names itself in its banner
       reached[path][folder] = true
       for _, other in ipairs(includes[path]) do
         reach(other, folder)
@@ -223,7 +223,7 @@ end
 
 TestTemplates = {}
 
-local OF_RECORDS = "parts/call.tpl" -- named by the records of both targets (calls.lua)
+local OF_RECORDS = "parts/call.tpl" -- the records of both targets name it (calls.lua)
 
 function TestTemplates.test_parts_is_for_what_two_folders_use()
   local _, reached = templates()
@@ -236,7 +236,7 @@ function TestTemplates.test_parts_is_for_what_two_folders_use()
   end
 end
 
--- Skeletons of attentions know properties of terms, and no facet: neither where they decide nor where they print.
+-- Skeletons of attentions use properties of terms, and no facet, in conditions and in text.
 function TestTemplates.test_skeletons_of_attentions_name_no_facet()
   local facets = {}
   for name in ([[ relative shaw rope alibi transformer_xl geometric antidiagonal window causal yarn lines mask rotation

@@ -1,4 +1,4 @@
--- The reader of run folders on what is damaged, and on files that are none.
+-- The reader of run folders: damaged files, and paths that are not files.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -23,7 +23,7 @@ function draw.run()
   return nil, "no pictures", {}
 end
 
--- A run whose spec, or whose facts, differ in what the tables say.
+-- A run whose spec or facts differ by the entries of these tables.
 local function changed(facts, spec)
   local all = facts or {}
   all.spec = reports.spec_of("bucket_sort")
@@ -133,13 +133,13 @@ function TestDamage.test_lines()
   lu.assertTrue(run.damaged)
 end
 
--- Beyond what a spec takes, which `trainer eval` may be asked for.
+-- A length beyond the limit of specs, which `trainer eval` accepts.
 function TestDamage.test_a_very_long_length_is_no_damage()
   local run = runs.read(write_run("far", "rr", 1, 0.1, { exit = 0, eval = eval_line(100, "beyond", 1000000, 0.5) }))
   lu.assertEquals({ run.test.lengths, run.notes }, { { 1000000 }, {} })
 end
 
--- Descending lengths and the same ones again, which were once looked for one by one.
+-- Descending lengths and repeated ones take linear time.
 function TestDamage.test_many_lengths_take_no_longer()
   local lines = {}
   for n = 20010, 11, -1 do
@@ -151,7 +151,7 @@ function TestDamage.test_many_lengths_take_no_longer()
   lu.assertTrue(os.clock() - began < 2)
 end
 
--- Files of lines are read by pieces, whatever their size: here of zeros that take no room on the disk.
+-- Files of lines are read in pieces, for any size: here a sparse file of zeros.
 function TestDamage.test_a_large_file_takes_little_memory()
   local dir = write_run("large", "rr", 1, 0.1, { exit = 0, eval = eval_line(100, "beyond", 11, 0.5) })
   local file = assert(io.open(dir .. "/eval.jsonl", "r+b"))
@@ -168,7 +168,7 @@ function TestDamage.test_a_large_file_takes_little_memory()
   lu.assertTrue(held < 4096) -- KiB
 end
 
--- Lines meet the ends of what is read at once in every way.
+-- Lines cross the ends of pieces in every way.
 function TestDamage.test_lines_across_blocks()
   local lines, want = {}, 0
   for i = 1, 3000 do
@@ -183,7 +183,7 @@ function TestDamage.test_lines_across_blocks()
   lu.assertEquals({ want, notes }, { 3000, { "eval.jsonl: line 3001 is torn, skipped" } })
 end
 
--- The start of a line without an end is found in one go, however long the lines before it are.
+-- The start of a line without an end is found in one search, for any length of earlier lines.
 function TestDamage.test_a_long_line_takes_no_longer()
   local began = os.clock()
   local run = runs.read(write_run("long", "rr", 1, 0.1, { exit = 0, eval = (" "):rep(1 << 20) .. "\n{" }))
@@ -202,7 +202,7 @@ TestPlaces = {}
 
 TestPlaces.tearDown = TestDamage.tearDown
 
--- A pipe that nobody writes to would hold a reader for ever: `timeout` ends the test then.
+-- A pipe without a writer would block a reader: `timeout` then ends the test.
 function TestPlaces.test_what_is_no_regular_file()
   for _, name in ipairs({ "run.json", "eval.jsonl", "metrics.jsonl" }) do
     local dir = write_run("fifo", "rr", 1, 0.1, { exit = 0, eval = scored(50), metrics = '{"step":1}\n' })
@@ -242,7 +242,7 @@ function TestPlaces.test_ids_and_digests_are_those_of_the_folders()
     "run.json: learning_rate: found 3; expected 0.1, as its folder is called" })
 end
 
--- The folder of a run that was trained on a file is called after that file, too.
+-- The folder's name of a run that was trained on a file contains the file's digest.
 function TestPlaces.test_names_say_which_file_a_run_was_trained_on()
   lu.assertEquals(run_files.named("lr0.1-seed3"), { rate = "0.1", seed = "3" })
   lu.assertEquals(run_files.named("lr1e-05-seed3-data0123abcd"), { rate = "1e-05", seed = "3", data = "0123abcd" })
@@ -257,7 +257,7 @@ function TestPlaces.test_names_say_which_file_a_run_was_trained_on()
     'run.json: data.train_sha256: found "0123abcdef"; expected 0123abcc..., as its folder is called' })
 end
 
--- Lines of a file that run.json does not name are of another evaluation.
+-- Lines of a file that run.json does not name belong to another evaluation.
 function TestPlaces.test_lines_of_other_files_do_not_count()
   local dir = write_run("data", "a_run", 1, 0.1, { exit = 0, facts = { data = { train = "a", train_sha256 = "11aa22",
     eval = "b", eval_sha256 = "33bb44" } }, eval = eval_line(100, "test", 20, 0.5, ',"data":"33bb"')
@@ -267,7 +267,7 @@ function TestPlaces.test_lines_of_other_files_do_not_count()
   lu.assertEquals({ run.test.lengths, run.test.accuracy, run.train.accuracy }, { { 20, 30 }, { 0.5, 0.75 }, { 1 } })
 end
 
--- A study's note of its own is input, too.
+-- The note of a study is untrusted, too.
 function TestPlaces.test_records_of_sweeps()
   local root = support.write("records/good.json", '{"study":"s","path":"s.lua","scale":null,"set":["a=1"]}'):match(
     "^(.*)/")
@@ -321,7 +321,7 @@ function TestVerbs.test_a_sweep_counts_it_as_damaged()
   lu.assertStrContains(damage, 'id: found "../../x"')
 end
 
--- No room for one file: none of the others is there either, and that is what is said.
+-- If one file cannot be written, none of the others is, and the message reports it.
 function TestVerbs.test_a_report_is_written_whole_or_not_at_all()
   for _, name in ipairs({ "index.html", "report.csv", "report.txt" }) do
     local root = make_root()
@@ -338,7 +338,7 @@ function TestVerbs.test_a_report_is_written_whole_or_not_at_all()
   end
 end
 
--- The folder of results lies in that of the runs: a link there leads out.
+-- The folder of results is inside that of the runs: a link there could lead out.
 function TestVerbs.test_results_stay_where_they_belong()
   local root = make_root()
   local outside = support.write("outside/precious", "x"):match("^(.*)/")
@@ -362,7 +362,7 @@ local function with_checkpoint(facts)
   return dir
 end
 
--- The folder may have been moved and be called anything; what it says of itself leads nowhere else.
+-- The folder may have been moved and renamed; its own facts lead to no other folder.
 function TestTrained.test_what_a_run_says_of_itself()
   local dir = with_checkpoint()
   local moved = dir:match("^(.*)/trained/") .. "/moved here"
@@ -377,7 +377,7 @@ function TestTrained.test_what_a_run_says_of_itself()
   end
 end
 
--- A trainer beside the run, one below the folder that its id would name: neither is started.
+-- A trainer next to the run, and one in the folder that its id names: neither is started.
 function TestTrained.test_no_program_of_a_run_folder_is_started()
   local dir = with_checkpoint()
   local run = assert(trained_run.open(dir))
@@ -395,7 +395,7 @@ function TestTrained.test_no_program_of_a_run_folder_is_started()
   lu.assertNil(lfs.attributes(touched, "mode"))
 end
 
--- Built from the spec that the user names, where that is the run's.
+-- The trainer is built from the spec that the user names, if it is the run's.
 function TestTrained.test_a_trainer_of_the_spec_that_is_named()
   local path = support.write("named.lua", "return { task = { kind = 'even_pairs' } }")
   local run = assert(trained_run.open(with_checkpoint({ digest = assert(reports.project:plan(path, {})).plan.digest })))
@@ -405,7 +405,7 @@ function TestTrained.test_a_trainer_of_the_spec_that_is_named()
   lu.assertEquals(trainer, path .. ".built/trainer")
 end
 
--- A run that was made with --set: what run.json has otherwise is set in the spec that names the files.
+-- A run with --set: values in run.json that differ are set in the spec that names the files.
 function TestTrained.test_what_was_set_is_set_again()
   support.write("block.lua", support.read("examples/own_network/parallel_block.lua"))
   local path = support.write("own.lua", support.read("examples/own_network/own_network.lua")
@@ -439,7 +439,7 @@ function TestTrained.test_respec_has_every_field_of_training()
   end
 end
 
--- A spec that is written again from run.json is one table of known fields, whatever its strings hold.
+-- A spec from run.json is one table of known fields, for any content of its strings.
 function TestTrained.test_respec_takes_no_code()
   local own = 'x.score end, task = { source = "/tmp/evil.c" }, other = function(x) return 1'
   for what, spec in pairs({

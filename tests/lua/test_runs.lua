@@ -1,4 +1,4 @@
--- Run folders as trainers leave them, whole, torn and broken.
+-- Run folders of trainers: complete, torn and damaged.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -25,7 +25,7 @@ function TestRuns.test_score_is_the_mean_beyond_training_at_the_last_step()
   lu.assertEquals(run.notes, {})
 end
 
--- The pattern for lines as the runtime writes them, and the JSON decoder for all others.
+-- Lines in the runtime's form match a pattern; the JSON decoder reads all others.
 function TestRuns.test_both_ways_of_reading_agree()
   local fast, slow = {}, {}
   for i, accuracy in ipairs({ 0.5, 1, 0, 1e-05, 0.968585365853658536 }) do
@@ -39,8 +39,8 @@ function TestRuns.test_both_ways_of_reading_agree()
   lu.assertEquals(a, b)
 end
 
--- Lines of older trainers say "train" and "test"; they are read by the training lengths of the spec. Lengths between
--- those of training are in no score, and validation is a stream of its own.
+-- Lines of older trainers have "train" and "test"; they are read by the training lengths of the spec. Lengths between
+-- training lengths are in no score, and validation is a separate stream.
 function TestRuns.test_splits_of_older_and_newer_lines()
   local spec = spec_of("bucket_sort")
   spec.train.lengths = { list = { 4, 20 } }
@@ -65,7 +65,7 @@ function TestRuns.test_splits_of_older_and_newer_lines()
   lu.assertEquals({ run.state, run.test }, { "unfinished", nil })
 end
 
--- A run without lengths beyond training is scored between training lengths where it was evaluated there.
+-- A run without lengths beyond training is scored between training lengths if it was evaluated there.
 function TestRuns.test_a_run_with_gaps_alone_is_scored_there()
   local spec = spec_of("bucket_sort")
   spec.train.lengths, spec.eval.lengths = { list = { 4, 20 } }, { list = { 4, 12 } }
@@ -103,7 +103,7 @@ function TestRuns.test_a_run_of_training_lengths_alone_is_scored_there()
     { "evaluated", true, "in_distribution", 37.5 })
 end
 
--- A run on examples of a file; the trainer says which lengths it met there, and the split which file was evaluated.
+-- A run on examples of a file; the trainer records the lengths in it, and the split names the evaluated file.
 local function data_run(name, split, facts)
   local spec = spec_of("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
@@ -136,7 +136,7 @@ function TestRuns.test_lengths_that_are_none_are_damage()
   lu.assertEquals(runs.lengths(run, "train"), {})
 end
 
--- As trainers wrote them before: the split has to do.
+-- Earlier trainers recorded no lengths: the split determines the part.
 function TestRuns.test_a_file_whose_lengths_are_not_recorded()
   local run = data_run("older", "test", { data = { train = "t", eval = "e" } })
   lu.assertEquals({ run.test.lengths, run.train }, { { 4, 5, 9, 12 }, nil })
@@ -148,8 +148,8 @@ local function by_line(step, split, by, accuracy, more)
   return (eval_line(step, split, 77, accuracy):gsub('{"length":77}', by):gsub("}\n$", (more or "") .. "}\n"))
 end
 
--- Means over the examples of what shares a number on the first axis, whatever else the lines say; all of them besides.
--- No score of nothing, nor of a metric that a line lacks.
+-- Means over the examples with one number on the first axis, for any other fields, and over all of them. There is no
+-- score without examples, nor of a metric that a line lacks.
 function TestRuns.test_percent_of_what_is_not_there()
   lu.assertNil(runs.percent(nil))
   lu.assertNil(runs.percent({ lengths = {}, accuracy = {} }))
@@ -157,7 +157,7 @@ function TestRuns.test_percent_of_what_is_not_there()
   lu.assertEquals(runs.percent({ lengths = { 5, 6 }, exact_match = { "0.5", "0" } }, "exact_match"), 25.0)
 end
 
--- Lines do not say the set where evaluations on the way go over one alone; seconds go on to the last step.
+-- Lines have no set if evaluations during training have only one; seconds continue to the last step.
 function TestRuns.test_one_set_on_the_way_and_the_time_of_its_last_step()
   local spec = spec_of("bucket_sort")
   spec.eval.during = { every = 50, splits = { "validation" } }
@@ -197,7 +197,7 @@ function TestRuns.test_several_axes_are_joined_on_the_first()
   lu.assertEquals({ run.state, runs.score(run) }, { "evaluated", 50.0 })
 end
 
--- Other frames than that of training are told apart, whatever digits they have; the score is without them.
+-- Frames other than the training frame are separate, for any digits; the score excludes them.
 function TestRuns.test_frames_stand_apart()
   local facts = { data = { train = "addition", by = { "digits", "frame" } }, spec = reports.spec_of("addition") }
   local run = runs.read(write_run("frames", "rr", 1, 0.1, { exit = 0, facts = facts,
@@ -209,7 +209,7 @@ function TestRuns.test_frames_stand_apart()
   lu.assertEquals(#run.test.conditions, 5)
 end
 
--- Noise stands apart; a run's own evaluations are those of the least.
+-- Noise levels are separate; a run's own evaluations are those with the least noise.
 function TestRuns.test_noise_stands_apart()
   local facts = { data = { train = "latin_square", by = { "vectors" } }, spec = reports.spec_of("latin_square") }
   facts.spec.eval.by = { noise = { list = { 0, 0.5 } }, vectors = true }
@@ -229,7 +229,7 @@ function TestRuns.test_noise_stands_apart()
   lu.assertEquals({ run.test.accuracy, runs.percent(runs.under_noise(run, 0.5, "test")) }, { { 1.0 }, 50.0 })
 end
 
--- Finer conditions have examples of their own if a number on the first axis has a condition of its own.
+-- Finer conditions have examples of their own if a number on the first axis is itself a condition.
 function TestRuns.test_finer_conditions_stand_beside()
   local facts = { data = { train = "addition", by = { "digits", "carry" } }, spec = reports.spec_of("addition") }
   facts.spec.eval.novel = false
@@ -245,7 +245,7 @@ function TestRuns.test_finer_conditions_stand_beside()
   lu.assertStrContains(run.notes[1], "eval.jsonl: line 1: trained: found 1.5; expected")
 end
 
--- Lines with the examples that were trained on, and without: the spec says which count.
+-- Lines with trained examples, and without: the spec determines which count.
 function TestRuns.test_novel_lines_are_told_apart()
   for _, novel in ipairs({ false, true }) do
     local spec = reports.spec_of("addition")
@@ -260,7 +260,7 @@ function TestRuns.test_novel_lines_are_told_apart()
   end
 end
 
--- A line of today; more: keys and values by name, in the place of its numbers.
+-- A line in the current form; more: keys and values that replace its numbers.
 local function new_line(split, length, more)
   local values = { decoding = '"greedy"', accuracy = 0.5, accuracy_teacher_forced = 0.75, exact_match = 0.25,
     exact_match_low = 0.125, exact_match_high = 0.375, loss = 0.5, sd_over_draws = 0, sd_over_sequences = 0.1 }
@@ -284,7 +284,7 @@ local function generative(eval)
   return spec
 end
 
--- Keys of today, by the pattern and by the JSON decoder.
+-- Keys of the current form, by the pattern and by the JSON decoder.
 function TestRuns.test_lines_of_today()
   local lines = { new_line("in_distribution", 5, { ended_early = 0.25, not_ended = 0 }), new_line("between", 7),
     new_line("beyond", 20), new_line("validation", 5, { accuracy = 1 }) }
@@ -306,7 +306,7 @@ function TestRuns.test_lines_of_today()
   lu.assertEquals(slow, run)
 end
 
--- Lines of encoders have a pattern of their own.
+-- Lines of encoders have their own pattern.
 function TestRuns.test_lines_of_encoders_today()
   local encoder = { decoding = false, accuracy_teacher_forced = false }
   local fast, slow = new_line("beyond", 20, encoder) .. new_line("beyond", 30, encoder), ""
@@ -323,7 +323,7 @@ function TestRuns.test_lines_of_encoders_today()
     { "eval.jsonl: line 1: exact_match_high: found 1.5; expected a number from 0 to 1" })
 end
 
--- Older lines of a generative model say accuracy where the target was given; lengths that training skips are between.
+-- In older lines of a generative model, accuracy is teacher-forced; lengths that training skips are between.
 function TestRuns.test_older_lines_have_the_names_of_today()
   local eval = eval_line(100, "train", 5, 0.5) .. eval_line(100, "test", 7, 0.25) .. eval_line(100, "test", 20, 0.75)
   local run = runs.read(write_run("older_lines", "rr", 1, 0.1, { exit = 0, facts = { spec = generative() },
@@ -338,7 +338,7 @@ function TestRuns.test_older_lines_have_the_names_of_today()
   lu.assertEquals(runs.metrics(run), { { step = 10, accuracy_teacher_forced = 0.5 } })
 end
 
--- The lines of the decoding that the spec sets count where there are both kinds.
+-- If a run has lines of both decodings, those of the spec's decoding count.
 function TestRuns.test_decodings_are_not_mixed()
   local eval = eval_line(100, "test", 20, 0.75) .. eval_line(100, "test", 30, 0.75) .. new_line("beyond", 20)
   for decoding, lengths in pairs({ greedy = { 20 }, teacher_forced = { 20, 30 } }) do
@@ -348,7 +348,7 @@ function TestRuns.test_decodings_are_not_mixed()
   end
 end
 
--- A line without anything that counts has no share, and no part in a mean.
+-- A line without counted labels has no share, and does not enter a mean.
 function TestRuns.test_lines_of_nothing_that_counts()
   local nothing = { counted = 0, accuracy = false, accuracy_teacher_forced = false, exact_match = false,
     exact_match_low = false, exact_match_high = false }
@@ -361,7 +361,7 @@ function TestRuns.test_lines_of_nothing_that_counts()
   lu.assertEquals(run.notes, { "eval.jsonl: line 1: accuracy: found nothing; expected a number from 0 to 1" })
 end
 
--- With two axes in_distribution is where all are within training; what is beyond on one and on both stands apart.
+-- With two axes in_distribution requires both within training; beyond on one axis and on both are separate.
 function TestRuns.test_parts_of_two_axes()
   local facts = { data = { train = "addition", by = { "digits", "carry" } }, spec = reports.spec_of("addition") }
   local run = runs.read(write_run("two_axes", "rr", 1, 0.1, { exit = 0, facts = facts,
@@ -377,7 +377,7 @@ function TestRuns.test_parts_of_two_axes()
   lu.assertEquals({ runs.is_beyond(run, "test"), runs.is_beyond(run, "in_distribution") }, { true, false })
 end
 
--- A file's score is the share of its examples, however many a length has.
+-- A file's score is the share of its examples, with any number per length.
 function TestRuns.test_scores_of_a_file_count_examples()
   local spec = spec_of("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
@@ -385,7 +385,7 @@ function TestRuns.test_scores_of_a_file_count_examples()
     train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }, eval = eval_line(100, "test", 4, 1)
     .. eval_line(100, "test", 9, 0):gsub('"examples":50', '"examples":150') }))
   lu.assertEquals({ runs.score(run), runs.score(run, "in_distribution") }, { 25.0, 100.0 })
-  -- A cap changes how many are looked at, not what a length stands for.
+  -- A limit changes the number of evaluated examples, not the weight of a length.
   run = runs.read(write_run("capped", "rr", 1, 0.1, { exit = 0, facts = { spec = spec,
     train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }, eval = eval_line(100, "test", 4, 1)
     .. eval_line(100, "test", 9, 0, ',"of":450') }))
@@ -399,7 +399,7 @@ function TestRuns.test_a_torn_line_is_skipped_and_told()
   lu.assertEquals(run.notes, { "eval.jsonl: line 2 is torn, skipped" })
   local more = eval_line(100, "test", 21, 0.5)
   local whole = runs.read(write_run("unended", "rr", 1, 0.1, { exit = 0, eval = line .. more:sub(1, -2) }))
-  lu.assertEquals({ whole.test.lengths, whole.notes }, { { 20, 21 }, {} }) -- it lacks its newline alone
+  lu.assertEquals({ whole.test.lengths, whole.notes }, { { 20, 21 }, {} }) -- only its newline is missing
 end
 
 function TestRuns.test_a_brace_in_a_string_of_the_spec()

@@ -1,5 +1,5 @@
--- generator/spec/schema.lua: every field has a case that is accepted and one that is refused, through the whole front
--- end. LH_UPDATE_GOLDEN=1 writes tests/golden/fields.txt again.
+-- generator/spec/schema.lua: every field has an accepted and a refused case, in the whole front end. LH_UPDATE_GOLDEN=1
+-- updates tests/golden/fields.txt.
 
 local support = dofile("tests/lua/support.lua")
 local families = require("spec.families")
@@ -26,7 +26,7 @@ local SCALING = "encoding.rotation.scaling"
 local APART = "model.kind=encoder_decoder"
 local YARN = SCALING .. "={ kind = 'yarn', factor = 4 }"
 
--- Field, a text it takes, a text it refuses, part of the message, and what else must be set.
+-- { field, accepted text, refused text, part of the message, further settings }
 local CASES = {
   { "precision", "float64", "float16", '"float16" does not fit here' },
   { "device_products", "warps", "warp", 'did you mean "warps"?', { "precision=tf32" } },
@@ -193,7 +193,7 @@ local function check_with(case, text)
   local sets = support.sets(case[5] or {})
   sets[#sets + 1] = { path = case[1], text = text }
   local finite = case[5] and case[5][1] == DATA[1] or case[1] == "task.seed"
-  local spec = finite and "bare" or "plain" -- of finite data the file says what lengths there are
+  local spec = finite and "bare" or "plain" -- with finite data the file determines the lengths
   return support.check(("tests/golden/specs/%s.lua"):format(spec), sets)
 end
 
@@ -213,7 +213,7 @@ function TestSchema.test_every_field_refuses()
   end
 end
 
--- A family's field refuses what the facet's field refuses, in its own name.
+-- A family's field refuses the same values as the facet's field, with its own name in the message.
 function TestSchema.test_fields_of_families_refuse_likewise()
   for _, case in ipairs(CASES) do
     local facet = case[1]:match("^encoding%.(%l+)")
@@ -351,7 +351,7 @@ function TestSchema.test_absent_follows_the_features()
     .. "sinusoid position_table" .. score)
   lu.assertEquals(absent("encoding.score={ use = 'alibi' }"),
     turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table placed" .. off)
-  -- where what is chosen is not used, it leaves nothing either
+  -- an unused choice is not in the resolved spec, either
   lu.assertEquals(absent(RANDOM, ROPE, "encoding.positions.sides=independent", "encoding.positions.range=one_based"),
     others .. scalings .. relative
       .. "GRID_WIDTH cyclic draw_sequence signed_distances sinusoid position_table" .. score)

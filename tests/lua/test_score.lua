@@ -1,5 +1,5 @@
 -- generator/spec/score/ and expression/: score functions from the text of a spec to a formula, its parameters and its
--- digests. What is refused, and how, stands in tests/golden/errors/score_*.
+-- digests. tests/golden/errors/score_* have refused ones and their messages.
 
 local support = dofile("tests/lua/support.lua")
 local ir = require("expression.ir")
@@ -30,7 +30,7 @@ local function set(path, text)
   return { { path = path, text = text } }
 end
 
--- The formula that a function body comes down to.
+-- The formula of a function body.
 local function formula(body, rest, head)
   return good(("score = function(x) %s end%s"):format(body, rest and ", " .. rest or ""), nil, head).encoding.score
 end
@@ -229,7 +229,7 @@ function TestTracing.test_mistakes_have_their_line_and_word()
     refused("score = function(x)\n" .. body .. "\nend", "probe.lua:" .. place .. ": error: encoding.score", nil, head)
   end
   at("", "local a = 1\nreturn x.score + sqrt(-1)", "3:18")
-  at("", "return log(-abs(x.score) - 1)", "2:8") -- a call in the place of its caller
+  at("", "return log(-abs(x.score) - 1)", "2:8") -- a call replaces its caller
   at("local function bad(a)\n  return log(a)\nend\n", "return x.score + bad(-1)", "2:10")
   at("local function bad(a)\n  return a / 0\nend\n", "return 1 + bad(x.score)", "2:12")
   at("", "return x.score + sum(2, function(m)\n  return m / 0\nend)", "3:12")
@@ -241,7 +241,7 @@ function TestTracing.test_limits_hold_while_tracing()
   for body, message in pairs({
     ["for i = 1, 1e15 do end return x.score"] = "still running after 200000 instructions",
     ["local s = 'x' for i = 1, 99 do s = s .. s end return x.score"] = "uses more than 16 MB",
-    ["local function f(a) return 1 + f(a) end return f(1)"] = "", -- which of two limits depends on their sizes
+    ["local function f(a) return 1 + f(a) end return f(1)"] = "", -- the reached limit depends on their sizes
   }) do
     refused("score = function(x) " .. body .. " end", message)
   end
@@ -250,7 +250,7 @@ function TestTracing.test_limits_hold_while_tracing()
   lu.assertNil(debug.gethook())
 end
 
--- Whatever operation crosses the limit, it is told; the builder's own limit is never met.
+-- Any operation that crosses the limit reports it; the builder's own limit is never reached.
 function TestTracing.test_large_formulas_are_told_whatever_crosses_the_limit()
   for _, step in ipairs({ "pow(s, 1.5 + i)", "select(less(s, i), s + i, s - 2 * i)", "s / (i + abs(s))",
     "s + lookup(x.bias, x.distance + i)" }) do
@@ -265,7 +265,7 @@ end
 
 TestParameters = {}
 
--- A parameter of a spec as the planner gets it.
+-- A parameter of a spec in the planner's form.
 local function parameter(text, use)
   local resolved, info = good(("score = function(x) return x.score + %s end, parameters = { p = %s }"):format(
     use or "x.p * x.head", text))
@@ -312,7 +312,7 @@ function TestParameters.test_constants_of_the_model_are_written_into_the_formula
   lu.assertEquals(resolved.encoding.parameters.width.values, { 4.0 })
 end
 
--- Press et al. 2022: powers of two, and every other slope of the next one between.
+-- Press et al. 2022: powers of two; in between every other slope of the next power.
 function TestParameters.test_alibi_slopes()
   lu.assertEquals(parameters.alibi_slopes(8), { 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256 })
   lu.assertEquals(parameters.alibi_slopes(1), { 1 / 256 })
@@ -471,7 +471,7 @@ local function planned(body)
   return plan_module.build(resolved, { task = facts, score = info.score })
 end
 
--- Formulas that are small as graphs and have more parts than anybody can count as trees.
+-- Formulas that are small as graphs, but too large as trees.
 function TestGraphs.test_formulas_are_walked_as_graphs()
   for _, body in ipairs({
     "local s = x.score for i = 1, 100 do s = s * s end return s + x.a",
@@ -488,7 +488,7 @@ function TestGraphs.test_formulas_are_walked_as_graphs()
   end
 end
 
--- A chain that no line holds gets its names from the far end, without printing the whole of it for each.
+-- A chain that is too long for a line gets local names from its far end, in linear time.
 function TestGraphs.test_long_chains_become_python_at_once()
   local _, info = good("score = function(x) local s = x.score for i = 1, 500 do s = tanh(s) * x.a + i end "
     .. "return s end, parameters = { a = { init = 1 } }")
@@ -556,14 +556,14 @@ local FORMULAS = {
   window = "x.score - select(less_equal(abs(x.distance), 8), 0, 10000)",
 }
 
--- Presets of a grid of 16 cells: test_latin_encodings.lua.
+-- Presets for a grid of 16 cells: test_latin_encodings.lua.
 local OF_CELLS = { lst_2d = true, lst_2d_clean = true, lst_learned = true, lst_random = true }
 
 function TestPresets.test_every_preset_is_valid_on_its_own_and_where_distances_are_drawn()
   local count = 0
   for entry in lfs.dir("spec/encodings") do
     local name = entry:match("^(.*)%.lua$")
-    if name and not OF_CELLS[name] and not name:find("^abc_") then -- which are an encoder-decoder's: test_masks.lua
+    if name and not OF_CELLS[name] and not name:find("^abc_") then -- those are for encoder-decoders: test_masks.lua
       local resolved = good(("use = %q"):format(name))
       good(("use = %q, positions = { kind = 'randomized' }"):format(name))
       lu.assertEquals(resolved.encoding.score, FORMULAS[name] or resolved.encoding.score)

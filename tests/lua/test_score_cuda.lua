@@ -1,5 +1,5 @@
--- The score as device code: every preset with every reading of distances, what is off is absent, and how expressions
--- read. What the code computes is tested by tests/expressions.
+-- The score as device code: every preset with every reading of distances, no trace of features that are off, and the
+-- form of expressions. tests/expressions tests the results of the code.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -20,7 +20,7 @@ local function template(name, folder)
 end
 
 -- The plan of a score from the text of a spec's encoding, the layout that host code shares, and the device code; nil
--- where there is no score.
+-- without a score.
 local function device(encoding, reading)
   local positions = (reading or "index") == "index" and ""
     or ('positions = { kind = "randomized", max_position = 2048, reading = %q },'):format(reading)
@@ -47,7 +47,7 @@ end
 local function each_preset(visit)
   local count = 0
   for _, name in ipairs(project:names("spec/encodings", ".lua")) do
-    local scored = not name:find("^lst_") and not name:find("^abc_") -- some for grids or encoder-decoders alone
+    local scored = not name:find("^lst_") and not name:find("^abc_") -- some are for grids or encoder-decoders alone
     for _, reading in ipairs(scored and READINGS or {}) do
       local cuda, layout, code = device(("use = %q"):format(name), reading)
       if cuda then
@@ -118,7 +118,7 @@ function TestText.test_what_is_off_is_absent()
   end)
 end
 
--- A name is declared where it is used: in every function the words of its body hold those of its parameters.
+-- A parameter has a name only if it is used: in every function the body contains the names of its parameters.
 function TestText.test_parameters_have_names_where_they_are_used()
   each_preset(function(name, _, _, code)
     for list, body in code:gmatch("\nINLINE [%w_]+ [%w_]+(%b()) (%b{})") do
@@ -205,7 +205,7 @@ function TestGathers.test_gradient_of_the_logit_where_it_is_not_that_of_the_scor
   lu.assertFalse(cuda.logit_grad)
 end
 
--- Every head has gradients of its own, also of what the heads share.
+-- Every head has separate gradients, also of numbers that heads share.
 function TestGathers.test_targets_and_members()
   local cuda, layout, code = device("score = function(x) return x.score + x.b * sin(x.query_index * x.b) end, "
     .. "parameters = { b = { init = 1 } }")
@@ -216,7 +216,7 @@ function TestGathers.test_targets_and_members()
   lu.assertStrContains(code, "sum_heads(d->by_query + i, d->tokens)")
 end
 
--- Entries write lists where lookups differ from entry to entry, and owners of the parameter's elements read them.
+-- Entries write lists if lookups differ between entries, and owners of the parameter's elements read them.
 function TestGathers.test_lists()
   local _, layout, code = device('use = "t5"')
   lu.assertStrContains(layout, "int *bias_indices;")

@@ -1,5 +1,5 @@
--- lab/study/slurm: site files and their messages, how runs are packed into tasks, the texts of a job array, what
--- squeue says, and what lies in a folder that was submitted from. tests/system/test_slurm.sh has a cluster.
+-- lab/study/slurm: site files and their messages, packing of runs into tasks, the texts of a job array, output of
+-- squeue, and the content of a folder after a submission. tests/system/test_slurm.sh has a cluster.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -42,7 +42,7 @@ function TestSites.test_times()
   end
 end
 
--- Mistakes and their messages: file, line, field, found and expected.
+-- Errors and their messages: file, line, field, found and expected.
 local WRONG = {
   { 'time = "1:00:00", partitoin = "a"', "site.lua:1:28: error: partitoin: no such field",
     'did you mean "partition"?' },
@@ -82,7 +82,7 @@ end
 
 TestPacking = {}
 
--- A cell whose runs are those of rates by seeds, without some.
+-- A cell with the runs of rates by seeds, except some.
 local function cell_of(id, rates, seeds, without)
   local cell = { id = id, missing = {}, spec = { plan = { digest = "0123456789abcdef" } } }
   for _, rate in ipairs(rates) do
@@ -165,7 +165,7 @@ end
 function TestPacking.test_limits_hold_before_times()
   local tasks, longest = pack({ 50, 50, 50, 50 }, 2)
   lu.assertEquals({ #tasks, longest, #tasks[1], #tasks[2] }, { 2, 100, 2, 2 })
-  lu.assertEquals(#pack({ 500, 10 }, 9), 2) -- one is longer than a task: it goes on after a requeue
+  lu.assertEquals(#pack({ 500, 10 }, 9), 2) -- one takes longer than a task: it continues after a requeue
   lu.assertEquals({ #pack({ 1, 1 }, 9), #pack({ 1, 1, 1 }, 9, 2), #pack({ 1, 1 }, 9, 5) }, { 1, 2, 2 })
   local even, unknown = pack({ false, false, false, false, false }, 2)
   lu.assertEquals({ #even[1], #even[2], unknown }, { 3, 2, nil })
@@ -218,7 +218,7 @@ BODY
 ]])
 end
 
--- A line that fails ends the task and is named; behind the prologue, and where a line only asks, nothing is ended.
+-- A failing line ends the task and is named; after the prologue, or in a condition, no line ends it.
 function TestScript.test_prologue()
   local function run(line)
     local site = assert(read_site(('return { time = "1:00:00", prologue = { %q } }'):format(line)))
@@ -279,7 +279,7 @@ function TestQueue.test_lines_of_squeue()
   lu.assertEquals({ list[2].running, list[2].reason, list[3].task, list[3].running }, { false, "Resources", 0, true })
 end
 
--- A folder in which the tasks above were submitted.
+-- A folder after the submission of the tasks above.
 local function submitted()
   support.clean()
   local out = support.write("out/here", ""):match("^(.*)/")
@@ -297,7 +297,7 @@ function TestQueue.test_records()
   lu.assertEquals({ #list, list[1].study, list[1].scale, list[1].set[1], list[1].name, list[1].cancelled },
     { 1, "probe", "small", nil, "probe-1", false })
   lu.assertEquals(select(2, records.open(out)), 2)
-  lu.assertEquals(#records.list(out), 1) -- the second has no record: it was never submitted
+  lu.assertEquals(#records.list(out), 1) -- the second was never submitted, so it has no record
   local live = records.in_queue(list, queue.parse("probe-1|12|2|PENDING||Priority\nother|13|1|RUNNING|n|\n"))
   local count = 0
   for _, at in pairs(live) do
@@ -317,7 +317,7 @@ function TestQueue.test_one_sweep_at_a_time()
   lu.assertStrContains(message, out .. "/.slurm/submitting")
   release()
   lu.assertNotNil(records.take(out))
-  release() -- a second time: it is another's by now
+  release() -- a second time: it belongs to another process now
   lu.assertNil(records.take(out))
 end
 
@@ -338,8 +338,8 @@ function TestQueue.test_what_attempts_left()
   lu.assertEquals(attempts.state(out, run), "stopped")
 end
 
--- A trainer of level v3 that ends at step 50, and what is there for it: further on of another level, and further still
--- than it goes; of a second run nothing that fits.
+-- A trainer of level v3 that ends at step 50, and existing attempts: one further, of another level; one beyond its last
+-- step; and of a second run none that fits.
 function TestQueue.test_what_a_sweep_goes_on_with()
   local out, cell = submitted(), "a/0123456789abcdef"
   local function attempt(name, seed, step, level)
@@ -370,15 +370,15 @@ function TestQueue.test_what_a_sweep_goes_on_with()
   lu.assertEquals({ attempts.adopt(out, { first, second, third }, trainer, "cpu") }, { 1, 1 })
   lu.assertEquals({ first.state, second.state }, { "stopped", "absent" })
   lu.assertEquals(support.read(("%s/%s/from"):format(out, first.dir)), "12-3")
-  lu.assertEquals(attempt_names(), { "12-1", "12-2", "12-4", "12-5" }) -- of the first, what it had replaced
-  lu.assertEquals({ attempts.adopt(out, { second }, trainer, "cuda:1") }, { 1, 0 }) -- its level is not known yet
+  lu.assertEquals(attempt_names(), { "12-1", "12-2", "12-4", "12-5" }) -- the first keeps its replaced run
+  lu.assertEquals({ attempts.adopt(out, { second }, trainer, "cuda:1") }, { 1, 0 }) -- GPU level unknown
   first.state, second.state = "done", "done"
   attempts.tidy({ cells = { { spec = {}, runs = { first, second } } } }, out)
   lu.assertNil(lfs.attributes(out .. "/" .. cell .. "/.attempts"))
   lu.assertEquals(support.read(("%s/%s/notes.jsonl"):format(out, first.dir)), "mine")
 end
 
--- The words of a failure stand in the log of the task, before the task's own on the group.
+-- The message of a failure is in the log of the task, before the task's own line on the group.
 function TestQueue.test_why_a_run_of_a_task_failed()
   local out = submitted()
   local run = { dir = "a/0123456789abcdef/lr0.001-seed2", learning_rate = 1e-3, seed = 2 }

@@ -1,4 +1,4 @@
--- Statistics against numbers known beforehand.
+-- Statistics compared with known numbers.
 
 local support = dofile("tests/lua/support.lua")
 

@@ -1,7 +1,7 @@
--- lab/study/grid/study.lua and grid.lua: how a study becomes cells and runs, and the messages (goldens).
+-- lab/study/grid/study.lua and grid.lua: expansion of a study to cells and runs, and the messages (goldens).
 --
--- tests/golden/studies/<case>.lua is expanded and its errors compared with <case>.err, byte for byte. A first line
--- `-- scale: NAME` stands for --scale NAME. LH_UPDATE_GOLDEN=1 rewrites the .err files.
+-- Each tests/golden/studies/<case>.lua is expanded and its errors compared with <case>.err, byte for byte. A first line
+-- `-- scale: NAME` means --scale NAME. LH_UPDATE_GOLDEN=1 updates the .err files.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -92,7 +92,7 @@ function TestGrid.test_runs_have_the_folders_of_the_trainer()
   lu.assertEquals(expand(probe()).cells[1].runs[3].dir:match("[^/]*$"), "lr0.004-seed4")
 end
 
--- A value may stand with some of another axis alone; a scale that leaves these out leaves it without a cell.
+-- A value may be combined with only some values of another axis; a scale without these leaves it without a cell.
 function TestGrid.test_values_may_stand_with_some_others_alone()
   local text = SMALL:gsub("train = { batch = 12 } }", "%0, with = { task = { 'parity_check' } }")
   local file, ids = support.write("with.lua", text), {}
@@ -109,7 +109,7 @@ function TestGrid.test_values_may_stand_with_some_others_alone()
   end
 end
 
--- Cells of a value with rates of its own have those, at every scale.
+-- Cells of a value with its own rates have those rates at every scale.
 function TestGrid.test_values_may_have_learning_rates()
   local text = SMALL:gsub("train = { batch = 12 } }", "%0, learning_rates = { 0.1, 0.01 }")
   local file = support.write("rates.lua", text)
@@ -122,7 +122,7 @@ function TestGrid.test_values_may_have_learning_rates()
   lu.assertStrContains(message, "axes[2].values[2].learning_rates[2]: -1 does not fit here")
 end
 
--- A mistake in a range of seeds is reported once, where it stands.
+-- An error in a range of seeds is reported once, with its position.
 function TestGrid.test_seeds_are_refused_once_and_by_what_they_are()
   for wrong, expected in pairs({ ["3"] = "seeds: is 3\n", ["{}"] = "seeds: is empty\n",
     ["{ 0, 1, 5 }"] = "seeds: is a list of length 3\n", ["{ 4, 2 }"] = "seeds: ends at 2, before it starts\n",
@@ -154,7 +154,7 @@ function TestGrid.test_scale_of_a_study_without_scales()
   lu.assertStrContains(message, "has no scale small\n  expected: no --scale, since this study has no scales\n")
 end
 
--- In the order of the file; a digit begins no id, so the axis' name goes in front.
+-- In the order of the file; an id cannot begin with a digit, so the axis' name precedes it.
 function TestGrid.test_values_may_be_numbers()
   local study = expand(support.write("widths.lua", WIDTHS))
   lu.assertEquals(study.axes[1].values, { "32", "16", "64" })
@@ -168,7 +168,7 @@ function TestGrid.test_values_may_be_numbers()
   lu.assertStrContains(message, '"32" is there twice')
 end
 
--- A report says which set is scored, and which one chooses between learning rates where it names one.
+-- A report names the scored set and, optionally, the set that chooses the learning rate.
 function TestGrid.test_what_a_report_scores()
   local function scored(report)
     return grid.expand(project, support.write("scored.lua", (SMALL:gsub("report = %b{}", "report = " .. report))))
@@ -203,7 +203,7 @@ function TestGrid.test_what_a_report_scores()
   end
 end
 
--- Texts of lh_shortest of the runtime.
+-- Texts equal to those of the runtime's lh_shortest.
 function TestGrid.test_rates_in_names()
   local texts = { [1e-4] = "0.0001", [3e-4] = "0.0003", [1e-5] = "1e-05", [0.1 + 0.2] = "0.30000000000000004",
     [1] = "1", [100] = "1e+02", [12] = "12", [1.5e-7] = "1.5e-07" }
@@ -220,7 +220,7 @@ function TestGrid.test_scales_lie_between_base_and_axes()
   lu.assertEquals(#expand(probe(), { scale = "other" }).cells, 4)
 end
 
--- Options of a base that names no task are those of the tasks that an axis has.
+-- Options of a base without a task are those of the axis' tasks.
 function TestGrid.test_options_stay_where_an_axis_has_the_task()
   local study = expand("abc_controls", { scale = "small" })
   local options = study.cells[1].spec.resolved.task.options
@@ -322,7 +322,7 @@ function TestStages.test_a_cell_waits_for_the_run_of_its_teacher()
   lu.assertEquals(cells.teacher_0_plain.runs[1].state, "absent")
 end
 
--- Its spec is what the verb made, with the study's fragments upon it: base and values win over it.
+-- Its spec is the verb's, with the study's fragments laid over it: base and values have priority.
 function TestStages.test_what_the_verb_made_lies_under_the_cell()
   local path, out = staged()
   local source = by_id(expand(path, { out = out })).teacher_0_taken.source
@@ -336,7 +336,7 @@ function TestStages.test_what_the_verb_made_lies_under_the_cell()
   lu.assertStrContains(cells.teacher_0_taken.runs[1].dir, "teacher_0_taken/" .. cells.teacher_0_taken.spec.plan.digest)
   lu.assertEquals(cells.teacher_0_again.source.run, cells.teacher_0_taken.runs[1].dir)
   lu.assertNil(cells.teacher_1_taken.spec)
-  lu.assertEquals(by_id(expand(path)).teacher_0_taken.spec, nil) -- the runs of another folder
+  lu.assertEquals(by_id(expand(path)).teacher_0_taken.spec, nil) -- the runs are in another folder
 end
 
 function TestStages.test_a_cell_that_waits_is_no_spec()
@@ -416,7 +416,7 @@ local function studies()
   return project:names("spec/studies", ".lua")
 end
 
--- Cells that two studies share are the same runs.
+-- Cells that two studies share have the same runs.
 function TestStudies.test_of_one_paper_share_their_runs()
   local dirs = {}
   for _, cell in ipairs(expand("ruoss_table1", { scale = "small" }).cells) do
@@ -429,7 +429,7 @@ function TestStudies.test_of_one_paper_share_their_runs()
   end
 end
 
--- A checkpoint goes on where the source digest is the same.
+-- A checkpoint can be resumed if the source digest is equal.
 function TestStudies.test_that_share_a_cell_have_its_source_digest()
   local digests, cuda = {}, {}
   for i, name in ipairs({ "ruoss_table1", "ruoss_figure4" }) do
@@ -463,12 +463,12 @@ function TestStudies.test_cells_of_other_names_have_one_source_digest()
   lu.assertEquals({ digests[0], cuda[0] }, { digests[1], cuda[1] })
 end
 
--- A scale cannot change an axis's training: the epochs of teachers are the base's.
+-- A scale cannot change an axis's training: the teachers have the base's epochs.
 function TestStudies.test_teachers_train_as_long_as_the_scale_says()
   for _, name in ipairs({ "abc_controls", "abc_ablations", "duan_table1" }) do
     local taught = 0
     for _, cell in ipairs(expand(name, { scale = "small" }).cells) do
-      local epochs = cell.spec and cell.spec.resolved.train.epochs -- without, it waits for its stage
+      local epochs = cell.spec and cell.spec.resolved.train.epochs -- otherwise it waits for its stage
       lu.assertTrue(not epochs or epochs <= 16, cell.id)
       taught = taught + (epochs == 9 and 1 or 0)
     end
@@ -491,7 +491,7 @@ TestLedger = {}
 local LINE = '{"step":%d,"split":"%s","by":{"length":%d},"examples":8,"draws":%d,"accuracy":0.5,"exact_match":0,'
   .. '"loss":1,"sd_over_draws":0%s}\n'
 
--- run.json of the cell's first run: how it ended, nil where it goes on; kind: of its model.
+-- Writes run.json of the cell's first run: its end, or none while it runs; kind: of its model.
 local function ended(cell, step, code, kind)
   local run, spec = cell.runs[1], reports.spec_of("bucket_sort")
   spec.model.kind = kind
@@ -543,8 +543,8 @@ local function pair(cell, files)
   return { now, words }
 end
 
--- Lines of a version before are of the teacher-forced pass. Where they alone are there and the checkpoint is not, they
--- stay as they are.
+-- Lines of an earlier version belong to the teacher-forced pass. If there are no others, and no checkpoint, they count
+-- unchanged.
 function TestLedger.test_answers_of_generative_models()
   local file = probe()
   local cell = expand(file, { set = { "model.kind='decoder'" } }).cells[2]
@@ -573,14 +573,14 @@ function TestLedger.test_answers_of_generative_models()
     .. "is no checkpoint to evaluate" })
 end
 
--- A task length below 41 is one of training; a model that draws nothing has one draw.
+-- Task lengths below 41 are training lengths; a model without random positions has one draw.
 function TestLedger.test_conditions()
   local cell = expand(probe(), { set = { "eval.lengths={ 39, 42 }" } }).cells[1]
   lu.assertEquals(ledger.wanted(cell).conditions, { ["in_distribution 39 8 1"] = true,
     ["in_distribution 40 8 1"] = true, ["beyond 41 8 1"] = true, ["beyond 42 8 1"] = true })
 end
 
--- The validation stream is evaluated first: it costs, and a run is done without its lines, as older ones have none.
+-- The validation stream is evaluated first: it takes time, but a run is done without its lines, which older runs lack.
 function TestLedger.test_validation_costs_and_is_not_wanted()
   local function wanted_with(examples)
     return ledger.wanted(expand(probe(), { set = { "eval.validation.examples=" .. examples } }).cells[2])
@@ -609,7 +609,7 @@ end
 
 TestJobs = {}
 
--- A name with the end of a line in it is one name, and no second command.
+-- A name with a newline is one name, and no second command.
 function TestJobs.test_commands_are_whatever_names_they_hold()
   local folder = support.write("jobs/x", ""):match("^(.*)/")
   local names, commands, codes = { "a\n: >b; exit", "c\\nd\\\\e", "f'g\\0101" }, {}, {}
@@ -630,7 +630,7 @@ end
 
 TestFailures = {}
 
--- Messages of three runs of a group, each a warning and an error.
+-- Messages of three runs of a group, each with a warning and an error.
 local WARNED, FAILED = {}, {}
 for i, name in ipairs({ "rate 0.001, seed 9", "rate 0.001, seed 10", "rate 1e+06, seed 0" }) do
   WARNED[i] = "learning " .. name .. ": warning: step 1: the training may be running away\n"
@@ -654,7 +654,7 @@ function TestFailures.test_runs_of_a_group_are_told_in_any_order_of_writing()
   lu.assertEquals(told(WARNED[3], FAILED[3], WARNED[2], FAILED[2], WARNED[1], FAILED[1], CLOSING), text)
 end
 
--- Failures of a part of a cell, whose other parts write to the same log.
+-- Failures of one part of a cell, whose other parts write to the same log.
 function TestFailures.test_runs_of_another_part_are_left_out()
   local log = support.write("log.txt", FAILED[1] .. FAILED[2])
   lu.assertEquals(failures.text(log, 0, 1, { { learning_rate = 1e-3, seed = 10 } }),

@@ -1,4 +1,4 @@
--- Requests to a sweep and its display: grids from flags, chosen cells, looks at runs, sums, lines.
+-- Requests to a sweep and its display: grids from flags, chosen cells, states of runs, totals, lines.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -24,7 +24,7 @@ local SPEC = [[
 return { task = { kind = "parity_check" }, model = { use = "small_encoder" }, encoding = { kind = "alibi" },
   train = { batch = 4, steps = 70, lengths = { 1, 4 } }, eval = { lengths = { 3, 6 }, examples = 8 } }]]
 
--- The options that a sweep of the probe is settled with; out: a folder of runs beside it.
+-- The options of a sweep of the probe; out: a folder of runs next to it.
 local function options_of(more)
   local spec = support.write("flags/probe.lua", SPEC)
   local options = { project = project, studies = { spec }, study = spec, axes = {}, only = {}, set = {},
@@ -35,7 +35,7 @@ local function options_of(more)
   return options
 end
 
--- The study that these words mean; or nil and the message.
+-- The study that these arguments request; or nil and the message.
 local function settle(more)
   local options = options_of(more)
   local message = requested_study.settle(options)
@@ -61,7 +61,7 @@ function TestFlags.tearDown()
   support.clean()
 end
 
--- The grid of a file that says the same.
+-- The grid equals that of a file with the same content.
 function TestFlags.test_make_the_study_that_a_file_would()
   local study, _, options = settle({ axes = { "encoding=rope,none", "train.lengths={1,4}, {1, 8}" }, seeds = "2:3",
     rates = "1e-3,0.01" })
@@ -96,7 +96,7 @@ function TestFlags.test_values()
   end
 end
 
--- By their last names; by the whole, where two have the same.
+-- Axes are named by their last words; by the whole path if two have the same.
 function TestFlags.test_names_of_axes()
   local study = settle({ axes = { "model.width=16,32", "train.lengths={1,4}", "eval.lengths={3,6}" },
     only = { "model.width=32" } })
@@ -104,7 +104,7 @@ function TestFlags.test_names_of_axes()
     { "width", "train.lengths", "eval.lengths", "width_16_1_4_3_6", 1 })
 end
 
--- Files are seen from the spec, wherever the runs lie.
+-- Paths of files are relative to the spec, for any folder of runs.
 function TestFlags.test_files_are_those_beside_the_spec()
   local text = SPEC:gsub("kind = \"alibi\"", "kind = \"rope\"")
   support.write("flags/other.lua", text)
@@ -190,7 +190,7 @@ function TestChoice.test_cells_by_name_and_by_axis()
   lu.assertEquals(chosen({ ":rope_16,none_32" }, { "width=32" }), { "none_32" })
 end
 
--- For a job that goes on with the same cells.
+-- The choice in the arguments of a job that continues with the same cells.
 function TestChoice.test_as_words()
   local _, _, options = chosen({ ":rope_16,none_32" }, { "width=32", "encoding=none,rope" })
   local words = choice.command(options.choice, options.study)
@@ -229,22 +229,22 @@ return { title = "p", base = { task = { kind = "parity_check" }, model = { use =
   return cell, cell.runs[1], study
 end
 
--- As older trainers wrote it.
+-- A line in the form of older trainers.
 local EVALUATED = '{"step":70,"split":"train","by":{"length":%d},"examples":8,"draws":1,"accuracy":0.5}\n'
 local ENDED = '{"id":"x","step":%s,"train_seconds":1,"ended":null,"exit":%s}\n'
 
--- A run's state and progress as its files grow; whoever writes them is elsewhere.
+-- A run's state and progress as its files grow; another process writes them.
 function TestRunProgress.test_a_run_from_its_first_line_to_its_end()
   local cell, run = probe_cell()
   local dir = support.write("run_progress/run/lock", ""):match("^(.*)/")
   local function look(files, now)
     for name, text in pairs(files) do
-      assert(write.file(dir .. "/" .. name, text)) -- replaced, as trainers do
+      assert(write.file(dir .. "/" .. name, text)) -- the file is replaced, as trainers do
     end
     run_progress.read(cell, run, dir, {}, now)
     return run.state
   end
-  local now, metrics = os.time(), '{"step":35,"accuracy":0.75,"steps_per_second":2}\n{"st' -- torn
+  local now, metrics = os.time(), '{"step":35,"accuracy":0.75,"steps_per_second":2}\n{"st' -- the last line is torn
   lu.assertEquals(look({}, now), "absent")
   lu.assertEquals(look({ ["run.json"] = ENDED:format("null", "null") }, now), "running")
   lu.assertEquals(look({ ["metrics.jsonl"] = metrics }, now), "running")
@@ -264,7 +264,7 @@ function TestRunProgress.test_a_run_from_its_first_line_to_its_end()
     .. EVALUATED:format(4) }, now), "done")
 end
 
--- A lock that a process here holds is a sign of life; the times of files are none where they are long gone.
+-- A lock held by a process here shows that the run is alive; old file times show nothing.
 function TestRunProgress.test_signs_of_life_at_the_first_look()
   local cell, run = probe_cell()
   local dir = support.write("run_progress/old/run.json", ENDED:format("null", "null")):match("^(.*)/")
@@ -277,7 +277,7 @@ function TestRunProgress.test_signs_of_life_at_the_first_look()
   lu.assertEquals(run.state, "running")
 end
 
--- Examples that a task makes have conditions of their own, which only the trainer knows; the decoding is known.
+-- Only the trainer knows the conditions of examples that a task makes; the decoding is known.
 function TestRunProgress.test_a_decoder_without_lengths()
   local cell, run = probe_cell({ conditions = {}, lengths = {}, decoding = "greedy" })
   local spec = reports.spec_of("successor")
@@ -295,7 +295,7 @@ function TestRunProgress.test_a_decoder_without_lengths()
   end
 end
 
--- Nobody knows how many steps an epoch has before a run has begun.
+-- The number of steps in an epoch is unknown before a run begins.
 function TestRunProgress.test_epochs()
   local cell, run = probe_cell()
   cell.spec.resolved.train.steps, cell.spec.resolved.train.epochs = nil, 6
@@ -314,7 +314,7 @@ end
 
 TestProgressText = {}
 
--- A study of tasks by widths, in which each cell has two runs of 100 operations; fill(run, i, j, k) gives states.
+-- A study of tasks by widths, in which each cell has two runs of 100 operations; fill(run, i, j, k) sets states.
 local function grid_of(tasks, widths, fill)
   local study = { axes = { { name = "task", values = {} }, { name = "width", values = {} } }, cells = {} }
   for i = 1, tasks do
@@ -368,7 +368,7 @@ function TestProgressText.test_unknown_work()
   lu.assertEquals(progress_text.bar(0.9999) .. progress_text.bar(1), "[###################.][####################]")
 end
 
--- Runs that have ended: those that a sweep goes on with, and those that it leaves alone.
+-- Words for ended runs: those that a sweep continues, and those that it leaves unchanged.
 function TestProgressText.test_words_of_runs_that_have_ended()
   local study = grid_of(1, 2, function(run, _, j, k)
     run.state = j == 1 and (k == 1 and "to train on" or "to evaluate") or k == 1 and "trained further" or "done"
@@ -388,8 +388,8 @@ function TestProgressText.test_a_line_for_each_group()
     "task_2 32   [####....]       1/2              1          0.2500" })
 end
 
--- On a terminal the last axis is folded where there are too many lines; where one axis is too many, what is at work
--- stays. Whatever its names, a view fits.
+-- On a terminal the last axis is folded if there are too many lines; if one axis is too many, running cells are shown.
+-- A view fits with any names.
 function TestProgressText.test_a_terminal_is_never_left()
   local failed = {}
   for i = 1, 9 do
@@ -416,7 +416,7 @@ function TestProgressText.test_a_terminal_is_never_left()
   lu.assertEquals(lines[#lines], "and 42 more: 168 of 336 runs done")
 end
 
--- By what has become of the work since the first look; before anything has, by the pace.
+-- The remaining time follows from the work done since the start; before any is done, from the rate.
 function TestProgressText.test_time_left()
   local clock = progress_text.clock()
   local sums = { gone = 100, work = 1000, unknown = 0, is_known = true, pace = 9 }
@@ -427,7 +427,7 @@ function TestProgressText.test_time_left()
   lu.assertNil(clock(sums, 70))
 end
 
--- There is no terminal here.
+-- The test has no terminal.
 function TestProgressText.test_plain_lines_without_a_terminal()
   local got = {}
   local plain = display.open(1)
@@ -452,7 +452,7 @@ function TestSetAside.tearDown()
   support.clean()
 end
 
--- Another sweep was quicker, and has set the damaged run aside.
+-- Another sweep has already set the damaged run aside.
 function TestSetAside.test_leaves_a_run_that_is_damaged_no_more()
   local out = support.write("aside/runs/log.txt", ""):gsub("/[^/]*$", "")
   local run = { path = out .. "/probe/0123456789abcdef/lr0.001-seed1", state = "damaged", words = "torn",

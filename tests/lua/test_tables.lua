@@ -1,4 +1,5 @@
--- Position tables: sinusoids, Procrustes distances by LAPACK against published and planted answers, and the whole verb.
+-- Position tables: sinusoids, Procrustes distances by LAPACK compared with published and known answers, and the whole
+-- verb.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -17,7 +18,7 @@ local shell = require("base.shell")
 local safetensors = require("base.safetensors")
 local write = require("base.write")
 
--- Calls use(folder) with a temporary one; returns what it returns.
+-- Calls use(folder) with a temporary folder; returns its result.
 local function with_folder(use)
   local folder = assert(shell.temporary())
   local results = table.pack(use(folder))
@@ -36,7 +37,7 @@ TestCorrelation = {}
 
 function TestCorrelation.test_ranks_of_equal_numbers_are_shared()
   lu.assertEquals(correlation.ranks({ 3, 1, 3, 2, 3 }), { 4, 1, 4, 2, 4 })
-  -- By hand: d^2 = 0 + 2.25 + 0.25 + ... is no good with ties; Pearson of the ranks 1 2.5 2.5 4 and 1 3 2 4.
+  -- Computed by hand: the formula by d^2 is wrong with ties; Pearson of the ranks 1 2.5 2.5 4 and 1 3 2 4.
   lu.assertAlmostEquals(correlation.spearman({ 10, 20, 20, 30 }, { 1, 8, 5, 9 }), 4.5 / math.sqrt(4.5 * 5), 1e-12)
 end
 
@@ -66,7 +67,7 @@ function TestSinusoids.test_rows_of_the_papers_code()
   lu.assertAlmostEquals(correlation.cosine(line, grid), 0.7246, 5e-5)
 end
 
--- Facts of a sinusoid in a run's spec: where it is added, its channels, and whether positions are a grid's.
+-- Facts of a sinusoid in a run's spec: its place, its channels, and whether positions are a grid's.
 function TestSinusoids.test_runs_without_a_stored_table()
   local path = support.write("sinusoid/checkpoint.safetensors", (safetensors.file({}, {})))
   local function of(positions, additive)
@@ -130,8 +131,8 @@ function TestProcrustes.test_tables_of_normal_numbers_are_as_far_as_published()
   end
 end
 
--- The number that a page must not show alone: tables that nobody has trained, by the sizes of the paper's sweep,
--- against the accuracies that it prints.
+-- The correlation of untrained tables, by the sizes of the paper's sweep, with its printed accuracies: the page's
+-- caution names it.
 function TestProcrustes.test_untrained_tables_correlate_with_published_accuracies()
   if not has_lapack then return lu.skip("no LAPACK") end
   local tables, accuracy, norms, distances = {}, {}, {}, {}
@@ -149,7 +150,7 @@ function TestProcrustes.test_untrained_tables_correlate_with_published_accuracie
   lu.assertTrue(correlation.pearson(norms, distances) > 0.97)
 end
 
--- A table turned and mirrored is found again, whichever side of it is longer.
+-- A table that is rotated and mirrored is recovered, whichever of rows and columns is larger.
 function TestProcrustes.test_a_turned_table_is_turned_back()
   if not has_lapack then return lu.skip("no LAPACK") end
   for _, shape in ipairs({ { rows = 3, columns = 5 }, { rows = 5, columns = 3 }, { rows = 2, columns = 2 } }) do
@@ -202,8 +203,8 @@ function TestVerb.tearDown()
   support.clean()
 end
 
--- A run of a learned table in each of two blocks: at the start normal numbers, trained the same and a share of the
--- 2-D sinusoid. sigma nil: the 1-D sinusoid, which nobody learns.
+-- A run of a learned table in each of two blocks: normal numbers at the start, trained to the same plus a share of the
+-- 2-D sinusoid. sigma nil: the fixed 1-D sinusoid.
 local function add_run(sigma, seed, percent, start)
   local spec = reports.spec_of("latin_square")
   spec.model.width = 16
@@ -262,7 +263,7 @@ function TestVerb.test_files()
   local function read(name)
     return support.read(root .. "/tables/" .. name)
   end
-  -- Two blocks of six runs, trained, and of five at the start; the line once at each step.
+  -- Two blocks of six runs after training, and of five at the start; the line once at each step.
   local rows = read("tables.csv")
   lu.assertEquals(select(2, rows:gsub("\n", "")), 1 + 12 + 10 + 2)
   lu.assertStrContains(rows, "learn_1,1,0.1,start,layers.1,")
@@ -274,15 +275,15 @@ function TestVerb.test_files()
   lu.assertStrContains(correlations, "\nall runs,start,mean,norm,5,")
   lu.assertStrContains(correlations, "\nlearn_5,trained,2,distance,2,")
   lu.assertNil(correlations:find("\nline,", 1, true))
-  -- Trained tables have the sinusoid in common, those at the start nothing but their numbers.
+  -- Trained tables share the sinusoid; tables at the start are independent.
   lu.assertStrContains(read("similarity.csv"), "learn_1,learn_5,trained,4,")
   lu.assertStrContains(read("similarity.csv"), "line,line,start,0,,\n")
   lu.assertStrContains(read("tables.gnuplot"), "$rotated4 << EOD")
-  -- The line after the tables names the picture, where gnuplot drew one.
+  -- The line after the tables names the picture, if gnuplot drew one.
   lu.assertEquals(read("tables.txt"), (code == 0 and said:match("^(.*)\n[^\n]*$") or said) .. "\n")
 end
 
--- Tables that are all 0 have a norm, and no distance at unit norm.
+-- Tables of zeros have a norm, but no distance at unit norm.
 function TestVerb.test_tables_of_zeros()
   if not has_lapack then return lu.skip("no LAPACK") end
   local root

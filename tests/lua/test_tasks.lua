@@ -82,7 +82,7 @@ function TestTasks.test_options_may_be_a_range()
   end
 end
 
--- Lengths, alphabets, chance and axes may name options; a spec's choices settle them.
+-- Lengths, alphabets, chance and axes may name options, whose values a spec chooses.
 function TestTasks.test_formulas_and_alphabets_name_options()
   local all, d = read(8, table.concat({ " * option width: 2..40 = 6; tokens of a frame",
     " * option order: up down; words are their places", " * option size: 2 3; symbols",
@@ -123,7 +123,7 @@ function TestTasks.test_formulas_that_fail_at_some_choice_are_told()
   end
 end
 
--- Mistakes that no end of a range shows are found when a spec chooses.
+-- Errors that occur inside a range, but not at its ends, are found when a spec chooses a value.
 function TestTasks.test_choices_that_formulas_do_not_allow()
   local lines = table.move(HEADER, 1, #HEADER, 1, {})
   lines[5], lines[8] = " * input length: n + 100 / (width - 5)", " * option width: 2..40 = 6; tokens of a frame"
@@ -142,7 +142,7 @@ function TestTasks.test_choices_that_formulas_do_not_allow()
   lu.assertEquals(tasks.settle(probe, { width = 10 }).chance, 1.0)
 end
 
--- One alphabet for inputs and outputs, of which one symbol may begin a decoder's target.
+-- One alphabet for inputs and outputs, with a symbol that may begin a decoder's target.
 function TestTasks.test_a_shared_alphabet()
   local function shared(...)
     local lines = table.move(HEADER, 1, #HEADER, 1, {})
@@ -172,7 +172,7 @@ function TestTasks.test_a_shared_alphabet()
   lu.assertStrContains(d:text(), "start symbol: \"a\" is not always among the symbols")
 end
 
--- The ends of an axis may be formulas; a spec's choices settle them, and an error says by what.
+-- The ends of an axis may be formulas; a spec chooses the options, and an error names their values.
 function TestTasks.test_axes_may_name_options()
   local real = tasks.read("runtime/data/tasks", diagnostics.new())
   local own = tasks.settle(real.addition, { base = 16, width = 30, input = "plain", split = "permutation",
@@ -180,7 +180,7 @@ function TestTasks.test_axes_may_name_options()
   lu.assertEquals({ own.axes[1].first, own.axes[1].last, own.axes[1].hint, #own.input_symbols, own.chance },
     { 1, 29, "the greatest is width - 1, and task.options.width is 30", 21, 1 / 16 })
   lu.assertEquals({ own.input_length, own.output_length }, { "2 * 30 + 3", "30 + 1" })
-  for extra, most in pairs({ [0] = 29, [1] = 30, [2] = 30 }) do -- a product has a place more than its number
+  for extra, most in pairs({ [0] = 29, [1] = 30, [2] = 30 }) do -- a product has one place more than its number
     own = tasks.settle(real.multiplication, { base = 10, width = 30, extra = extra, input = "aligned",
       split = "permutation", numbers = 64, parts = 8 })
     lu.assertEquals({ own.axes[1].last, tasks.length(own.input_length, 1), tasks.length(own.output_length, 1) },
@@ -222,7 +222,7 @@ function TestTasks.test_finite_data_has_sets_and_axes()
   lu.assertStrContains(d:text(), "a length depends on n")
 end
 
--- Blank symbols come first; what is asked for is one of the others.
+-- Blank symbols come first; the probe is one of the other symbols.
 function TestTasks.test_blanks_and_a_probe()
   local all, d = read(8, " * blank: a b\n * probe: c")
   lu.assertEquals(d:text(), "")
@@ -292,7 +292,7 @@ function TestTasks.test_malformed_headers_are_told_with_their_line()
   end
 end
 
--- An input that the task solves: in its symbols, with the function that does.
+-- A literal that the task solves: in its symbols, with the function that solves it.
 function TestTasks.test_a_literal_has_its_function()
   for line, what in pairs({
     [" * literal: a b c"] = "probe.c:8:4: error: literal: lh_solve_probe is not defined here",
@@ -315,7 +315,7 @@ function TestTasks.test_a_literal_has_its_function()
   lu.assertEquals(d:text(), "")
 end
 
--- An error in a file that two cells of a study name is reported once; it is one in both.
+-- An error in a file that two cells of a study name is reported once; it is one error in both.
 function TestTasks.test_own_file_that_is_wrong_twice()
   local d = diagnostics.new()
   for _ = 1, 2 do
@@ -335,7 +335,7 @@ function TestTasks.test_own_file_gives_facts_and_text()
   lu.assertEquals({ facts.kind, facts.path, facts.text }, { "probe", "there/probe.c", text .. "\n" })
 end
 
--- Blanks by the thousand cost no more than other text, and a line has an end.
+-- Thousands of blanks take no more time than other text, and a line has a limit.
 function TestTasks.test_long_lines_are_told_at_once()
   local began = os.clock()
   for _, line in ipairs({ " * chance:" .. (" "):rep(64000) .. "0.5", " * " .. ("a "):rep(32000),
@@ -346,11 +346,11 @@ function TestTasks.test_long_lines_are_told_at_once()
     lu.assertStrContains(d:text(), "expected: at most 500")
   end
   local all = read(8, " * chance: 0.5" .. (" "):rep(64000))
-  lu.assertNil(all.probe) -- chance stands twice
+  lu.assertNil(all.probe) -- chance is given twice
   lu.assertTrue(os.clock() - began < 5, "patterns that go over blanks again and again")
 end
 
--- Whatever the headers that a sampler includes call lh_task_<kind>, but for the samplers themselves.
+-- Headers that a sampler includes define no lh_task_<kind>, since only the sampler does.
 function TestTasks.test_no_task_has_a_name_of_the_headers()
   local samplers, taken = tasks.read("runtime/data/tasks", diagnostics.new()), {}
   for _, header in ipairs({ "task", "rng" }) do
@@ -384,7 +384,7 @@ function TestTasks.test_tokens_is_input_and_output()
   lu.assertEquals(tasks.tokens({ input_length = "n", output_length = "1", computation = 2 }, 41), 124)
 end
 
--- Masked labels leave the loss or do not, with an encoder and with any other model.
+-- Whether masked labels are in the loss, with an encoder and with any other model.
 function TestTasks.test_a_mask_line_says_which_labels_the_loss_is_of()
   for line, wanted in pairs({ ["loss"] = { encoder = "counted", other = "counted" },
     ["accuracy"] = { encoder = "all", other = "all" },
@@ -396,7 +396,7 @@ function TestTasks.test_a_mask_line_says_which_labels_the_loss_is_of()
   lu.assertNil(read().probe.mask)
 end
 
--- A task without the line never masks: what clears a label's mask is `terminate`, or an assignment to mask.
+-- A task without the line never masks: labels are masked by `terminate` or by an assignment to mask.
 function TestTasks.test_the_tasks_that_mask_are_those_with_the_line()
   local all, masking = tasks.read("runtime/data/tasks", diagnostics.new()), {}
   for _, facts in ipairs(all.list) do

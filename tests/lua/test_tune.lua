@@ -1,4 +1,4 @@
--- Choices for a machine: the model, the remembered choices and their reader, the search; none of it is in a digest.
+-- Choices for a machine: the model, the stored choices and their reader, the search; no digest contains them.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -26,7 +26,7 @@ end
 
 TestModel = {}
 
--- Choices by hand from before there was a model, where measurements agreed with it; see docs/tuning.md.
+-- Hand-made choices from before the model, which agreed with measurements; see docs/tuning.md.
 function TestModel.test_of_the_base_model()
   local plan = planned()
   lu.assertEquals(value_at(plan, 1, "product_tile"), "6x4")
@@ -60,7 +60,7 @@ function TestModel.test_every_default_is_legal()
   end
 end
 
--- Registers: sums, a row of weights and what they are multiplied by. Sizes are multiples of 16.
+-- Registers: sums, a row of weights and their factors. Sizes are multiples of 16.
 function TestModel.test_tiles_fit_their_registers_and_rows_divide_sizes()
   for _, level in ipairs(levels) do
     local values = tuning.values(planned(), level)
@@ -100,7 +100,7 @@ function TestFiles.test_choices_are_in_tuned_h_alone_and_in_the_stamp_of_a_build
   end
 end
 
--- A choice that can change a rounding is a field of the spec, and its default is the one of specs that are older.
+-- A choice that can change a rounding is a field of the spec, and its default is the value of older specs.
 function TestFiles.test_tokens_of_a_training_block_are_part_of_the_plan()
   lu.assertEquals(planned("train.block_tokens=84").digest, planned().digest)
   local other = planned("train.block_tokens=126")
@@ -110,10 +110,10 @@ end
 
 TestRemembered = {}
 
--- The module with a folder of its own, which getenv names.
+-- Runs with the module and a folder of its own, which getenv names.
 local function in_folder(run)
   local folder, getenv = support.write("tuned/empty", ""):match("^(.*)/"), os.getenv
-  require("base.write").remove_tree(folder .. "/tuned") -- what another test left
+  require("base.write").remove_tree(folder .. "/tuned") -- files of earlier tests
   os.getenv = function(name) -- luacheck: ignore
     return name == "LONGHAND_CACHE" and folder or getenv(name)
   end
@@ -144,7 +144,7 @@ function TestRemembered.test_what_is_written_is_taken_here_and_said_by_plan()
   end)
 end
 
--- Whatever else is there counts as nothing, and is told with its field.
+-- Other content is ignored, and reported with its field.
 function TestRemembered.test_strange_files_are_told_and_count_as_none()
   in_folder(function()
     local plan = planned()
@@ -179,7 +179,7 @@ end
 
 TestSearch = {}
 
--- A search over two choices with speeds by value; which values it accepted, and what was compared.
+-- A search over two choices with speeds by value; returns the accepted values and the comparisons.
 local function searched(speeds, options)
   local log, accepted, budget = {}, {}, options and options.most or 100
   local best = search.run({
@@ -230,7 +230,7 @@ local measure = require("lab.tune.measure")
 local shell = require("base.shell")
 local tune = require("lab.tune.tune")
 
--- Runs with fields of modules in the place of others.
+-- Runs with other functions in fields of modules.
 local function with_fields(changes, run)
   local before = {}
   for i, change in ipairs(changes) do
@@ -246,8 +246,8 @@ local function with_fields(changes, run)
   end
 end
 
--- A search with a clock of its own: compiling takes `compiles` seconds, a comparison one. gain_of(from, to, modes) of
--- texts of values. The exit code, what was said, and the comparisons.
+-- A search with a simulated clock: compilation takes `compiles` seconds, a comparison one. gain_of(from, to, modes):
+-- gain between texts of values. Returns the exit code, the output, and the comparisons.
 local function tuned_by(gain_of, compiles, seconds)
   local now, made, said, compared = 1000, {}, {}, {}
   local code, message
@@ -290,7 +290,7 @@ end
 
 local function none() return 1 end
 
--- Twelve candidates or so in 700 seconds, each of which takes longer to compile than its share.
+-- About twelve candidates in 700 seconds, each of which takes longer to compile than its share.
 function TestTune.test_compiling_does_not_eat_a_candidates_share()
   in_folder(function()
     local _, _, compared = tuned_by(none, 80)
@@ -322,7 +322,7 @@ end
 
 function TestTune.test_slower_in_the_end_is_not_written()
   in_folder(function()
-    -- Prefetching is of training alone: evaluation is compared with it at the end only.
+    -- Prefetching affects training alone: evaluation is compared only at the end.
     local _, said = tuned_by(function(from, to, modes)
       local differ = from:find("prefetch yes", 1, true) and to:find("prefetch no", 1, true)
       return modes[1] == "eval" and differ and 0.5 or faster_without_prefetch(from, to)
@@ -362,7 +362,7 @@ function TestTune.test_temporary_folder_that_make_cannot_take_is_refused()
   lu.assertStrContains(said, "/tmp/a b: make cannot handle this folder's name; expected letters")
 end
 
--- The error of measure.compare where `bench` ends with a code, and the words that it ran.
+-- The error of measure.compare if `bench` ends with this code, and the arguments of bench.
 local function bench_with(code)
   local problem, ran
   with_fields({ { shell, "capture", function(words) ran = words; return "", code end } }, function()
@@ -439,19 +439,19 @@ function TestRemembered.test_a_study_tells_each_strange_file_once()
   lu.assertEquals(told, { "strange" })
 end
 
--- The runtime cuts an evaluation into whole blocks of training.
+-- The runtime divides an evaluation into whole blocks of training.
 function TestModel.test_evaluation_takes_whole_blocks()
   for _, tokens in ipairs({ 42, 84, 126 }) do
     local plan = planned("train.block_tokens=" .. tokens)
     lu.assertEquals(table.concat(tuning.values(plan, levels[1]).evaluation_tokens, " "),
       ("%d %d %d"):format(tokens, 2 * tokens, 3 * tokens))
   end
-  for kilobytes, tokens in pairs({ [512] = "84", [1024] = "168" }) do -- as docs/tuning.md has it
+  for kilobytes, tokens in pairs({ [512] = "84", [1024] = "168" }) do -- values of docs/tuning.md
     lu.assertEquals(tuning.defaults(planned(), levels[1], { l2 = kilobytes * 1024 }).evaluation_tokens, tokens)
   end
 end
 
--- The block that has the most of a token counts, wherever it stands.
+-- The block with the most memory per token counts, at any place.
 function TestModel.test_evaluation_looks_at_all_blocks()
   local function tokens(first, second)
     support.write("net.lua", ([[

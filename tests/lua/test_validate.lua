@@ -1,8 +1,7 @@
--- generator/spec/validate.lua and rules.lua: what comes out of a spec, the rules between fields, and the messages
--- (goldens).
+-- generator/spec/validate.lua and rules.lua: the resolved spec, the rules between fields, and the messages (goldens).
 --
--- tests/golden/errors/<case>.lua is checked and its errors compared with <case>.err, byte for byte. A first line
--- `-- set: a.b=v` stands for --set a.b=v. LH_UPDATE_GOLDEN=1 rewrites the .err files. Files below a folder are bases.
+-- Each tests/golden/errors/<case>.lua is checked and its errors compared with <case>.err, byte for byte. A first line
+-- `-- set: a.b=v` means --set a.b=v. LH_UPDATE_GOLDEN=1 updates the .err files. Files in subfolders are bases.
 
 local support = dofile("tests/lua/support.lua")
 local lfs = require("lfs")
@@ -62,7 +61,7 @@ function TestValidate.test_a_default_that_is_left_out_may_be_written()
   lu.assertStrContains(info.warnings[1], "model.spare_token: false has no effect")
 end
 
--- A table whose fields all have their defaults stays out, and what differs stays alone.
+-- A table whose fields all have their defaults is left out; otherwise only the other fields are kept.
 function TestValidate.test_a_model_s_defaults_are_left_out()
   local function model(fields)
     return good("return { " .. PLAIN .. "model = { layers = 2, " .. fields .. " } }").model
@@ -94,7 +93,7 @@ function TestValidate.test_a_decoder_sees_no_right_side()
     .. "query" })
 end
 
--- An axis called like another key would be read as that key, or hide it in tables of evaluations.
+-- An axis with the name of another key would be read as that key, or hide it in tables of evaluations.
 function TestValidate.test_axes_have_names_of_their_own()
   local function spec(names)
     return ('return { task = { data = "x.jsonl", input_symbols = 3, output_symbols = 3, axes = { %s } } }'):format(
@@ -108,7 +107,7 @@ function TestValidate.test_axes_have_names_of_their_own()
   refused(spec('"Digits"'), "expected: a list of names: up to 40 of a-z, 0-9 and _, a letter first")
 end
 
--- A facet that is written for all is for the families alone that have nothing in its place.
+-- A facet for all attentions applies only to families without their own.
 function TestValidate.test_geometric_attention_is_for_an_encoder()
   local text = "return { " .. PLAIN .. [[ model = { kind = "encoder_decoder" },
     encoding = { normaliser = { kind = "geometric" }, %s } }]]
@@ -145,7 +144,7 @@ function TestValidate.test_defaults_follow_other_fields()
   lu.assertEquals(resolved.encoding.relative, { kind = "shaw", clip = 16 })
 end
 
--- Presets are whole, can be changed and switched off, and kind none is as if nothing had been said.
+-- Presets are complete, can be changed and switched off, and kind none equals no scaling.
 function TestValidate.test_scalings_of_rope()
   local function rotation(encoding)
     return good("return { " .. PLAIN .. "encoding = { " .. encoding .. " } }").encoding.rotation
@@ -235,7 +234,7 @@ function TestValidate.test_sequences_fit_their_encoding()
     additive = { kind = "learned", rows = 2047 } } }]], "2047 rows are fewer than the positions that can be drawn")
 end
 
--- Names of files are looked at in time proportional to their length, whatever they are made of.
+-- Names of files are checked in time proportional to their length, for any content.
 function TestValidate.test_long_names_of_files()
   for _, name in ipairs({ ("x"):rep(300000), ("x"):rep(300000) .. "/", ("/x"):rep(100000) }) do
     local began = os.clock()
@@ -293,7 +292,7 @@ function TestValidate.test_lines_that_are_beyond_all_sequences()
   lu.assertEquals(warnings("cross = { " .. corner .. " }"), "")
 end
 
--- The list may stand without its name, in any order; a family goes without what stands directly by an empty one.
+-- The list may be given without its name, in any order; a family switches off the direct lines by an empty list.
 function TestValidate.test_lines_in_several_forms()
   local function resolved(facets)
     return (good(("return { %s encoding = { %s }, model = { kind = 'encoder_decoder' } }"):format(PLAIN, facets)))
@@ -370,7 +369,7 @@ function TestValidate.test_warnings()
   end
 end
 
--- A value that is left out of the resolved spec is the same spec, written or not.
+-- A value that is left out of the resolved spec gives the same spec, whether given or not.
 function TestValidate.test_defaults_that_are_left_out()
   local plain = good("return { " .. PLAIN .. 'encoding = { kind = "shaw", positions = { kind = "randomized" } } }')
   local written = good("return { " .. PLAIN .. [[encoding = { kind = "shaw", positions = { kind = "randomized",
@@ -381,7 +380,7 @@ function TestValidate.test_defaults_that_are_left_out()
   lu.assertNil(plain.eval.dropout)
 end
 
--- The embedding has one rate, whatever is added to it.
+-- The embedding has one rate, for all vectors added to it.
 function TestValidate.test_the_rate_of_the_embedding()
   local function rate(additive, model)
     local resolved = good(("return { %s encoding = { additive = { %s } }, model = { %s } }"):format(PLAIN, additive,
@@ -417,7 +416,7 @@ function TestValidate.test_print_resolved_shows_every_value()
     lu.assertStrContains(text, line)
   end
   lu.assertEquals(text, resolved_spec.text(resolved, info.origins))
-  lu.assertNotStrContains(text, "encoding.projections") -- a table that is left out says nothing of its fields
+  lu.assertNotStrContains(text, "encoding.projections") -- a table that is left out does not mention its fields
 end
 
 function TestValidate.test_resolving_leaves_the_schema_alone()

@@ -1,4 +1,5 @@
--- The validation stream of sampled tasks: what is evaluated, what of it is elsewhere, what the trainer is told.
+-- The validation stream of sampled tasks: its evaluations, coincidences with other streams, and the trainer's
+-- arguments.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -28,14 +29,14 @@ function TestValidation.test_lengths_are_training_lengths_spread_evenly()
   lu.assertNil(validation.of(checked(10, "{ 1, 40 }", "validation = { examples = 0 }")))
 end
 
--- At its default the field is no part of the resolved spec: run.json and digests of older specs stay.
+-- At its default the field is not in the resolved spec: run.json and digests of older specs do not change.
 function TestValidation.test_the_default_is_left_out()
   lu.assertNil(checked(10, "{ 1, 40 }").eval.validation)
   lu.assertNil(checked(10, "{ 1, 40 }", "validation = { examples = 128 }").eval.validation)
 end
 
--- Length 1 has two inputs and length 2 four. The number of those expected elsewhere is that of uniform
--- samples: 1 - (1 - 1 / inputs)^others.
+-- Length 1 has two inputs and length 2 four. The expected share of inputs that another stream also has is that of
+-- uniform samples: 1 - (1 - 1 / inputs)^others.
 function TestValidation.test_what_coincides_is_counted()
   local resolved, info = checked(2, "{ 1, 2 }")
   local shares = validation.coincide(resolved, info.task)

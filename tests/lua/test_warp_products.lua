@@ -1,5 +1,5 @@
--- Products that are cut by warp: their device code has nothing of tiles, and a digest of its own. What it computes is
--- tested by tests/emulation.
+-- Products that are cut by warp: their device code has no tiles, and a digest of its own. tests/emulation tests the
+-- results.
 
 local support = dofile("tests/lua/support.lua")
 

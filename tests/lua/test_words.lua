@@ -1,4 +1,4 @@
--- The lint of words (tests/lint/words.lua): what it finds, and that it fails then.
+-- The lint of words (tests/lint/words.lua): its findings, and its exit code.
 
 local support = dofile("tests/lua/support.lua")
 

@@ -1,4 +1,4 @@
-/* diagnosis/alarm: which step is called a runaway, and which is not. */
+/* diagnosis/alarm: the steps that count as diverging, and those that do not. */
 #include "diagnosis/alarm.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "lh_test.h"
 #include "toy_program.h"
 
-/* A step of a training in good health: loss per position, gradient norm. */
+/* Metrics of a healthy training step: loss per position, gradient norm. */
 static lh_step_metrics step_of(double loss, double gradient_norm) {
     return (lh_step_metrics){
         .sums = {.loss = 10 * loss, .positions = 10},
@@ -18,7 +18,7 @@ static lh_step_metrics step_of(double loss, double gradient_norm) {
     };
 }
 
-/* Takes `count` such steps; the step that raises it, or 0. */
+/* Adds `count` equal steps; returns the step that raises the alarm, or 0. */
 static int64_t take(lh_alarm *alarm, int count, int64_t step, lh_step_metrics metrics) {
     for (int i = 0; i < count; i++)
         if (lh_alarm_add(alarm, step + i, &metrics)) return step + i;
@@ -40,7 +40,7 @@ static void test_alarm_gradient_after_usual_steps(void **state) {
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
     assert_int_equal(take(&alarm, 99, 1, step_of(1, 0.5)), 0);
-    assert_int_equal(take(&alarm, 1, 100, step_of(1, 501)), 0); /* too early: not yet 100 steps */
+    assert_int_equal(take(&alarm, 1, 100, step_of(1, 501)), 0); /* too early: fewer than 100 steps */
     lh_alarm_open(&alarm, &lh_toy_spec);
     assert_int_equal(take(&alarm, 100, 1, step_of(1, 0.5)), 0);
     assert_int_equal(take(&alarm, 1, 101, step_of(1, 499)), 0);
@@ -48,10 +48,10 @@ static void test_alarm_gradient_after_usual_steps(void **state) {
     assert_int_equal(take(&alarm, 100, 1, step_of(1, 0.5)), 0);
     assert_int_equal(take(&alarm, 1, 101, step_of(1, 501)), 101);
     assert_int_equal(alarm.kind, LH_ALARM_GRADIENT);
-    assert_int_equal(take(&alarm, 9, 102, step_of(1, 501)), 0); /* once */
+    assert_int_equal(take(&alarm, 9, 102, step_of(1, 501)), 0); /* only one warning */
 }
 
-/* A fitted model's gradients are tiny: a gradient below the clipping norm is no runaway. */
+/* A fitted model has tiny gradients: a gradient norm below the clipping norm is not an alarm. */
 static void test_alarm_gradient_below_clipping_silent(void **state) {
     (void)state;
     lh_alarm alarm;

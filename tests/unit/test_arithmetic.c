@@ -1,5 +1,5 @@
-/* runtime/data/{arithmetic,chains}: the tasks of Duan and Shi 2024 against their worked examples and plain sums; what
- * they are trained and tested on; carries against their definition, written out. */
+/* runtime/data/{arithmetic,chains}: the tasks of Duan and Shi 2024 compared with their worked examples and plain
+ * sums; their training and test sets; carries compared with their definition. */
 #include "lh_test.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ lh_task_collect lh_task_successor, lh_task_addition, lh_task_multiplication, lh_
 
 enum { MOST_TOKENS = 128, DIGITS = 0, CARRY = 1, TRAINED = 2, FRAME = 3 };
 
-/* ---- a collection of everything that a task gives ---- */
+/* ---- a collection of all examples of a task ---- */
 
 typedef struct kept {
     lh_set set;
@@ -26,9 +26,9 @@ typedef struct kept {
 typedef struct shelf {
     lh_collection c;
     bool by_carry;
-    int least, most; /* digits that are asked for */
-    int frame_axis;  /* where frames stand, 0: none is asked for */
-    int frame[2];    /* which */
+    int least, most; /* least and most requested digits */
+    int frame_axis;  /* index of the axis `frame`; 0: no frames are requested */
+    int frame[2];    /* requested frames */
     kept *item;
     int count, room;
 } shelf;
@@ -110,7 +110,7 @@ static shown show(const shelf *s, const uint16_t *word, int inputs, int outputs)
 
 static shown show_kept(const shelf *s, const kept *k) { return show(s, k->word, k->input_length, k->output_length); }
 
-/* The digits between two places of a text, highest first. */
+/* The number in a range of a text's digits, highest first. */
 static uint64_t value_of(const char *text, int from, int to, int base) {
     uint64_t value = 0;
     for (int i = from; i < to; i++) {
@@ -123,7 +123,7 @@ static uint64_t value_of(const char *text, int from, int to, int base) {
 
 static uint64_t reversed_value(const char *target, int base) {
     char text[MOST_TOKENS];
-    int count = (int)strlen(target) - 1; /* the end */
+    int count = (int)strlen(target) - 1; /* without the end symbol */
     for (int i = 0; i < count; i++) text[i] = target[count - 1 - i];
     assert_int_equal(target[count], '&');
     return value_of(text, 0, count, base);
@@ -164,7 +164,7 @@ static void test_worked_examples_of_the_paper(void **state) {
         assert_int_equal(s.item[0].output_length, strlen(cases[i].target));
         free(s.item);
     }
-    /* the sheet's ids: 12 begins, 13 ends, + is 10, * is 11; A follows the padding */
+    /* the published ids: 12 start, 13 end, + is 10, * is 11; A follows the padding */
     assert_true(LH_PLUS == 10 && LH_TIMES == 11 && LH_START == 12 && LH_END == 13 && LH_PADDING == 14);
     assert_int_equal(lh_digit_token(9), 9);
     assert_int_equal(lh_digit_token(10), 15);
@@ -204,7 +204,7 @@ static void test_literals_are_padded_and_solved(void **state) {
     } cases[] = {
         {lh_solve_successor, {10, 6, 64, 8}, TASKS, "1999", "$001999&", "000200&"},
         {lh_solve_successor, {10, 6, 64, 8}, TASKS, "$001999&", "$001999&", "000200&"},
-        {lh_solve_successor, {10, 6, 64, 8}, TASKS, "0000000001999", "$001999&", "000200&"}, /* zeros do not count */
+        {lh_solve_successor, {10, 6, 64, 8}, TASKS, "0000000001999", "$001999&", "000200&"}, /* leading zeros */
         {lh_solve_successor, {10, 6, 64, 8}, 0, "001999", "$01999&", "00020&"},
         {lh_solve_successor, {10, 6, 64, 8}, 9, "0", "$000000000&", "100000000&"},
         {lh_solve_successor, {36, 4, 64, 8}, TASKS, "ZZ", "$00ZZ&", "0010&"},
@@ -254,7 +254,7 @@ static void test_literals_that_are_none_are_told(void **state) {
         lh_task_solve *task;
         const int *options;
         int frame;
-        const char *text, *said; /* text NULL: a number of as many digits as a frame has places at most */
+        const char *text, *said; /* text NULL: a number with the most digits of a frame */
     } cases[] = {
         {lh_solve_successor, next, LH_MOST_PLACES + 1, "12",
          "successor: a frame of 4097 places\n  expected: 0 to 4096"},
@@ -289,7 +289,7 @@ static void test_literals_that_are_none_are_told(void **state) {
     }
 }
 
-/* ---- every example is right, and of what its axes say ---- */
+/* ---- every example is correct, and has the values on its axes ---- */
 
 static int digits_of(int base, uint64_t n) {
     int count = 1;
@@ -297,7 +297,7 @@ static int digits_of(int base, uint64_t n) {
     return count;
 }
 
-/* The definition, on numbers: a place makes a carry, or its own carry depends on the one that comes in. */
+/* The definition of carries on numbers: a place makes a carry by itself, or because of the incoming one. */
 static int chain_of(int base, bool product, uint64_t x, uint64_t y, int digits) {
     uint64_t low = 1, b = (uint64_t)base;
     int length = 0, longest = 0;
@@ -345,7 +345,7 @@ static void check_all(const shelf *s, bool product, int base, int width, int pla
     free(pair);
 }
 
-/* Cells of digits and chain have equally many examples, in addition to uniform ones. */
+/* Each pair of digits and chain has equally many examples, in addition to the uniform ones. */
 static void check_cells(const shelf *s, int most, int per_digits) {
     int uniform[16] = {0}, cell[16][16] = {{0}};
     for (int i = 0; i < s->count; i++)
@@ -381,7 +381,7 @@ static void test_addition_and_multiplication_are_right(void **state) {
     free(s.item);
 }
 
-/* Trailing nines; in base 2 there are counts of digits that have no number with such a chain. */
+/* Chains of the successor are trailing nines; in base 2 some numbers of digits have no number with a given chain. */
 static void test_successor_goes_by_trailing_digits(void **state) {
     (void)state;
     const int ten[] = {10, 7, 2048, 8}, two[] = {2, 12, 64, 8};
@@ -395,7 +395,7 @@ static void test_successor_goes_by_trailing_digits(void **state) {
         for (uint64_t rest = n; rest % 10 == 9; rest /= 10) nines++;
         assert_int_equal(s.item[i].axes[DIGITS], digits_of(10, n));
         if (s.item[i].axes[CARRY] != LH_NO_VALUE) assert_int_equal(s.item[i].axes[CARRY], nines);
-        assert_int_equal(chain_of(10, false, n, 1, digits_of(10, n)), nines); /* as in the sum n + 1 */
+        assert_int_equal(chain_of(10, false, n, 1, digits_of(10, n)), nines); /* equal to the chain of the sum n + 1 */
     }
     check_cells(&s, 5, 10000);
     free(s.item);
@@ -460,7 +460,7 @@ static void test_pairs_stay_within_their_part(void **state) {
     free(s.item);
 }
 
-/* As the released code: numbers to 0, 90, 900 whole where they are fewer than a sixth, of the others a sixth each. */
+/* As in the released code: all numbers of up to three digits; a sixth of all numbers for each of 4 to 6 digits. */
 static void test_stratified_operands_have_all_counts_of_digits(void **state) {
     (void)state;
     enum { NUMBERS = 6000, SHARE = 1000 };
@@ -479,7 +479,7 @@ static void test_stratified_operands_have_all_counts_of_digits(void **state) {
         }
         for (int n = 0; n <= 900; n++) assert_in_range(seen[n], 1 + (n <= 90) + (n <= 9), 9);
         for (int digits = 4; digits <= 6; digits++) assert_in_range(of[digits], SHARE - 20, NUMBERS);
-        assert_in_range(of[6], SHARE + 1700, SHARE + 1900); /* nine tenths of the rest, 1995 of them */
+        assert_in_range(of[6], SHARE + 1700, SHARE + 1900); /* nine tenths of the remaining 1995 */
     }
     free(s.item);
     s = shelf_of(times, 1, 1, false);
@@ -506,7 +506,7 @@ static void test_digits_are_tested_as_the_paper_does(void **state) {
     free(s.item);
 }
 
-/* A number above 32 bits has its digits, too. */
+/* Numbers above 32 bits have a value on the axis of digits, too. */
 static void test_long_numbers_have_their_digits(void **state) {
     (void)state;
     const int times[] = {10, 13, 1, 0, 0, 64, 8};
@@ -524,7 +524,7 @@ static void test_long_numbers_have_their_digits(void **state) {
     free(s.item);
 }
 
-/* The longest numbers of the widest frame there is, in the task's own frame, in the least wide, and in that width. */
+/* The longest numbers of the widest frame, in the task's own frame, in the narrowest one, and in that width. */
 static void test_numbers_fill_the_widest_frame(void **state) {
     (void)state;
     const int next[] = {10, LH_MOST_PLACES, 64, 8};
@@ -545,7 +545,7 @@ static void test_numbers_fill_the_widest_frame(void **state) {
     free(s.item);
 }
 
-/* An input and a target as they are in another frame: zeros go, or come. */
+/* Converts an input and a target to another frame, by removing or adding zeros. */
 static shown in_frame(const shown *own, int from, int width) {
     shown out;
     const char sign = own->input[1 + from];
@@ -557,7 +557,7 @@ static shown in_frame(const shown *own, int from, int width) {
         for (int i = 0; i < width; i++)
             *at++ = i < width - digits ? '0' : own->input[1 + operand * (from + 1) + from - width + i];
     }
-    if (sign == '*') { /* and its digit, which has no frame */
+    if (sign == '*') { /* a product's single digit has no frame */
         memcpy(at, own->input + 1 + from, 2);
         at += 2;
     }
@@ -567,7 +567,7 @@ static shown in_frame(const shown *own, int from, int width) {
     return out;
 }
 
-/* Every test once more in each frame, the same numbers; without padding there is a place for the sum's last carry. */
+/* Every test number occurs again in each frame; without padding there is a place for the sum's last carry. */
 static void check_frames(shelf *s, lh_task_collect *task, int own_width) {
     int count = 0, at[2] = {0, 0};
     fill(s, task);
@@ -603,12 +603,12 @@ static void test_frames_hold_the_same_numbers(void **state) {
     s.frame_axis = FRAME;
     memcpy(s.frame, (const int[]){0, 12}, sizeof s.frame);
     check_frames(&s, lh_task_addition, 7);
-    s = shelf_of(next, 5, 4, true); /* and those drawn by their chains */
+    s = shelf_of(next, 5, 4, true); /* with numbers drawn by chain */
     s.frame_axis = FRAME;
-    memcpy(s.frame, (const int[]){4, 12}, sizeof s.frame); /* four digits do not fit */
+    memcpy(s.frame, (const int[]){4, 12}, sizeof s.frame); /* four digits do not fit in the first frame */
     check_frames(&s, lh_task_successor, 7);
     s = shelf_of(times, 5, 12, false);
-    s.least = 9; /* above 32 bits, too */
+    s.least = 9; /* also above 32 bits */
     s.frame_axis = FRAME;
     memcpy(s.frame, (const int[]){0, 16}, sizeof s.frame);
     check_frames(&s, lh_task_multiplication, 13);
@@ -620,7 +620,7 @@ static void test_frames_hold_the_same_numbers(void **state) {
     free(s.item);
 }
 
-/* Digits and chains that only a wider frame has: as many examples of each, in it alone. */
+/* Digits and chains that only a wider frame can hold have equally many examples, in that frame alone. */
 static void test_frames_have_chains_of_their_own(void **state) {
     (void)state;
     enum { OWN = 6, FRAMES = 3, MOST = 8 };
@@ -679,7 +679,7 @@ static void test_a_frame_too_narrow_is_told(void **state) {
 
 enum { DRAWS = 20000 };
 
-/* All pairs of so many digits with such a chain are drawn as often, and no others. */
+/* All pairs of numbers with these digits and this chain are drawn equally often, and no others. */
 static void check_uniform(int base, bool product, int digits, int chain) {
     uint64_t high = 1, y_last, b = (uint64_t)base;
     for (int i = 0; i < digits; i++) high *= b;
@@ -706,7 +706,7 @@ static void check_uniform(int base, bool product, int digits, int chain) {
         for (uint64_t y = 0; y < y_last; y++) {
             bool there = x >= high / b && (product || y >= high / b) && chain_of(base, product, x, y, digits) == chain;
             double want = there ? (double)DRAWS / pairs : 0, off = seen[x * y_last + y] - want;
-            assert_true(off * off <= 36 * want); /* six standard deviations */
+            assert_true(off * off <= 36 * want); /* within six standard deviations */
         }
     lh_chains_close(c);
     free(seen);
@@ -720,10 +720,10 @@ static void test_draws_by_chain_are_uniform(void **state) {
         check_uniform(2, false, 4, chain);
         check_uniform(6, false, 1 + chain % 2, chain / 2);
     }
-    check_uniform(2, true, 3, 1); /* no product of bits makes a carry: there is nothing */
+    check_uniform(2, true, 3, 1); /* no product of bits makes a carry */
 }
 
-/* Long numbers, where nearly none has such a chain by chance. */
+/* Long numbers, which rarely have such a chain by chance. */
 static void test_draws_of_long_numbers_have_their_chain(void **state) {
     (void)state;
     static const int chains[] = {0, 1, 2, 30, 59, 60};
@@ -745,7 +745,7 @@ static void test_draws_of_long_numbers_have_their_chain(void **state) {
     }
 }
 
-/* ---- evaluations of it ---- */
+/* ---- evaluations by groups ---- */
 
 typedef struct fixture {
     lh_spec spec;
@@ -773,7 +773,7 @@ static void open_groups(fixture *f, lh_corpus *corpus) {
     lh_assert_ok(lh_corpus_bind(corpus, &f->spec, &error), &error);
 }
 
-/* Numbers below 64: of 2 digits some are trained on; carries are tested apart, and those beyond training are marked. */
+/* Numbers below 64: some of 2 digits are trained on; carries are separate; groups beyond training are marked. */
 static void test_groups_know_what_was_trained_on(void **state) {
     (void)state;
     const int options[] = {10, 9, 64, 8};
@@ -791,7 +791,7 @@ static void test_groups_know_what_was_trained_on(void **state) {
     double share = lh_group_trained(&c.final, &c.final.group[1]);
     long one = lround(9 * lh_group_trained(&c.final, &c.final.group[0])), two = lround(90 * share);
     assert_true(lh_group_trained(&c.final, &c.final.group[2]) == 0);
-    assert_true(one + two == 56 || one + two == 55); /* 0 has a digit, and is not tested */
+    assert_true(one + two == 56 || one + two == 55); /* 0 has one digit and is not tested */
     lh_groups_close(&c.final);
     f.spec.eval.with_trained = false;
     lh_error error;
@@ -801,7 +801,7 @@ static void test_groups_know_what_was_trained_on(void **state) {
     lh_groups_close(&c.final);
     lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &digits, 1u << LH_SET_TEST, &error), &error);
     assert_int_equal(c.final.group[c.final.count - 2].count, 90 - two);
-    assert_true(lh_group_trained(&c.final, &c.final.group[c.final.count - 2]) == share); /* of all 90 */
+    assert_true(lh_group_trained(&c.final, &c.final.group[c.final.count - 2]) == share); /* share of all 90 numbers */
     lh_corpus_close(&c);
     make_spec(&f, options, both);
     f.spec.eval.with_trained = true;
@@ -809,18 +809,18 @@ static void test_groups_know_what_was_trained_on(void **state) {
     assert_int_equal(c.final.count, 3 + 2 + 3 + 4);
     assert_int_equal(c.final.group[0].value[CARRY], LH_NO_VALUE);
     assert_int_equal(c.final.group[0].count, 9);
-    const lh_group *last = &c.final.group[c.final.count - 1]; /* 999 alone, 500 times */
+    const lh_group *last = &c.final.group[c.final.count - 1]; /* 999 is the only such number, 500 times */
     assert_int_equal(last->value[CARRY], 3);
     assert_int_equal(last->count, 500);
     assert_true(lh_group_is_beyond(&c.final, last, 1));
     lh_groups_close(&c.final);
     lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &digits, 1u << LH_SET_TEST, &error), &error);
-    assert_int_equal(c.final.group[1].count, 90); /* those made for chains stay out */
+    assert_int_equal(c.final.group[1].count, 90); /* without the numbers drawn for chains */
     lh_corpus_close(&c);
 }
 
-/* Groups by digits, carries and frames at once have every cell in the frame of training and in the other; groups by two
- * of them leave out the rest. */
+/* Groups by digits, carries and frames together have every combination in the training frame and in the other one;
+ * groups by two of these axes leave out examples of the third. */
 static void test_groups_have_carries_in_frames(void **state) {
     (void)state;
     static const int32_t wide[] = {12};
@@ -859,7 +859,7 @@ static void test_groups_have_carries_in_frames(void **state) {
     lh_corpus_close(&c);
 }
 
-/* Frames have shapes of their own, which come before that of the split: its order does not change. */
+/* Frames have shapes of their own, numbered after those of the split: the order of the split does not change. */
 static void test_frames_leave_the_order_of_the_split(void **state) {
     (void)state;
     const int options[] = {10, 9, 64, 8};
@@ -877,7 +877,7 @@ static void test_frames_leave_the_order_of_the_split(void **state) {
         assert_int_equal(lh_order_number(&c.validation, n), 1);
         shapes++;
     }
-    for (int n = 1; n <= c.shapes; n++) { /* what is tested in a frame counts by frame alone */
+    for (int n = 1; n <= c.shapes; n++) { /* examples tested in a frame count only in evaluations by frame */
         bool own = lh_dataset_count(&c.train, n) > 0;
         assert_true(lh_dataset_count(&c.eval, n) > 0);
         assert_true(lh_dataset_counts(&c.eval, f.task.axes, n) == own);

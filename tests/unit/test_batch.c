@@ -68,7 +68,7 @@ static lh_batch open_batch(int longest_n, int sequences) {
     return batch;
 }
 
-/* Row by row: the sampler's example, in the toy's format. */
+/* Each row is the sampler's example, in the toy's format. */
 static void test_fill_rows_are_samples_of_their_counters(void **state) {
     (void)state;
     enum { N = 5, ROWS = 4, FIRST = 100 };
@@ -97,7 +97,7 @@ static void tell_options(lh_rng *rng, int n, lh_example *example) {
     for (int i = 0; i < n; i++) example->target[i] = (uint16_t)example->options[i % 2];
 }
 
-/* A task's options reach its sampler, be it one of ours or a user's own, which is tried first. */
+/* A task's options reach its sampler, both for built-in tasks and for a user's own, which is tried first. */
 static void test_fill_samplers_see_the_options(void **state) {
     (void)state;
     static const int options[] = {3, 1};
@@ -164,7 +164,7 @@ static void test_fill_domain_and_step_differ(void **state) {
 
 static int shrinking(int n) { return n % 2 ? n : n - 1; }
 
-/* A formula need not grow with n: room is for the largest up to longest_n. The sanitizer watches the writes. */
+/* A formula need not grow with n: buffers fit the largest example up to longest_n. The sanitizer checks the writes. */
 static void test_open_formula_not_monotone_all_fit(void **state) {
     (void)state;
     lh_task task = *lh_toy_spec.task;

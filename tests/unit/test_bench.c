@@ -1,4 +1,5 @@
-/* longhand/timings.h and bench: time counts to the part that ran, waiting is found, replicas are as many as reported. */
+/* longhand/timings.h and bench: time is counted for the running part, waiting is detected, and as many replicas run
+ * as reported. */
 #include "lh_test.h"
 
 #include <stdatomic.h>
@@ -15,7 +16,7 @@ static void sleep_ms(int milliseconds) {
     nanosleep(&time, NULL);
 }
 
-/* Ticks booked to each part by a team. */
+/* Runs work on a team and returns the ticks of each part. */
 static void booked_by(int threads, lh_team_work *work, double ticks[LH_PARTS]) {
     uint64_t before[LH_PARTS], after[LH_PARTS];
     lh_timings_read(before);
@@ -37,7 +38,7 @@ static void sleep_in_parts(void *argument, int index, int count) {
     sleep_ms(20);
 }
 
-/* Sleeps are never short and seldom much too long: 60 ms against 40 ms within a factor of two. */
+/* Sleeps are never short and seldom much too long: 60 ms and 40 ms have this ratio within a factor of two. */
 static void test_timings_nested_parts_apart(void **state) {
     (void)state;
     double ticks[LH_PARTS];
@@ -56,7 +57,7 @@ static void sleep_in_exponentials(void *argument, int index, int count) {
     sleep_ms(40);
 }
 
-/* Exponentials are a part of their own in a fine profile, else they belong to attention. */
+/* Exponentials are a separate part in a fine profile; otherwise they belong to attention. */
 static void test_timings_exponentials_only_where_fine(void **state) {
     (void)state;
     double ticks[LH_PARTS];
@@ -75,7 +76,7 @@ static void one_sleeps_all_meet(void *argument, int index, int count) {
     lh_team_barrier();
 }
 
-/* Thread 0 works, the others wait for it: as long as it sleeps, each. */
+/* Thread 0 works, and the others wait for it as long as it sleeps. */
 static void test_timings_meeting_is_waiting(void **state) {
     (void)state;
     double ticks[LH_PARTS];
@@ -132,10 +133,10 @@ static void test_bench_skipped_work_is_not_executed(void **state) {
     assert_true(fewer.flops_per_second == (nominal - skipped) * fewer.steps_per_second);
 }
 
-static atomic_int in_first_shard; /* replicas */
+static atomic_int in_first_shard; /* number of replicas */
 static atomic_bool have_met;
 
-/* The first shard of a step waits until another replica is in its own, once; a minute is for what hangs. */
+/* The first shard of a step waits, once, until another replica is in its first shard, for a minute at most. */
 static void meeting_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                           lh_sums *sums) {
     if (block->first_example == 0) {
@@ -146,7 +147,8 @@ static void meeting_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
     slow_first_block(step, block, workspace, gradient, sums);
 }
 
-/* Replicas do not wait for each other, and the steps of all count: their time is sleep, so no processor is short. */
+/* Replicas do not wait for each other, and the steps of all count: their time is sleep, so processors are not
+ * limiting. */
 static void test_bench_replicas_side_by_side(void **state) {
     (void)state;
     lh_cpu_program slow = toy_float, meeting = toy_float;
@@ -160,7 +162,7 @@ static void test_bench_replicas_side_by_side(void **state) {
     assert_true(two.steps_per_second > one.steps_per_second);
 }
 
-/* Three replicas on two threads, four steps: the same bits as engines of those seeds, stepped alone. */
+/* Three replicas on two threads, four steps: the same bits as single engines with those seeds. */
 static void test_replicas_same_bits(void **state) {
     (void)state;
     lh_error error;
@@ -194,7 +196,7 @@ static void test_replicas_same_bits(void **state) {
     lh_replica_set_close(&set);
 }
 
-/* A replica that fails is reported, whichever it is. */
+/* A failure of any replica is reported. */
 static void test_replica_failure_reported(void **state) {
     (void)state;
     lh_error error;

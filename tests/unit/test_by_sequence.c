@@ -1,4 +1,4 @@
-/* eval/by_sequence: the spread of sequences and bounds of shares. */
+/* eval/by_sequence: the deviation over sequences and confidence bounds of shares. */
 #include "lh_test.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 static lh_sums sums_of(int correct, int counted) { return (lh_sums){.correct = correct, .counted = counted}; }
 
-/* Bounds by the formula as it is printed, computed elsewhere to ten digits. */
+/* Bounds by the published formula, computed separately to ten digits. */
 static void test_wilson_bounds(void **state) {
     (void)state;
     static const struct {
@@ -25,7 +25,7 @@ static void test_wilson_bounds(void **state) {
     }
 }
 
-/* Four sequences under two draws, the third without a label that counts: shares 0.75, 0.25 and 1. */
+/* Four sequences under two draws, the third without a counted label: shares 0.75, 0.25 and 1. */
 static void test_deviation_over_sequences(void **state) {
     (void)state;
     double share[5];
@@ -40,7 +40,7 @@ static void test_deviation_over_sequences(void **state) {
     double got = lh_by_sequence_deviation(&of, 2);
     lh_assert_close(&got, &want, 1, 1e-12, 0);
     lh_by_sequence_begin(&of, 1);
-    lh_by_sequence_add(&of, first, 0, 4); /* more than are wanted */
+    lh_by_sequence_add(&of, first, 0, 4); /* more sequences than requested */
     assert_true(isnan(lh_by_sequence_deviation(&of, 1)));
 }
 

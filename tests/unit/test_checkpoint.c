@@ -1,4 +1,4 @@
-/* engine/checkpoint.h, files: states survive the way to a file and back, and files of another model are refused. */
+/* engine/checkpoint.h, files: a state that is written is read back, and files of another model are refused. */
 #include "lh_test.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void test_write_file_holds_dense_tensors(void **state) {
     toy_state *v = toy_state_filled(0);
     lh_assert_ok(lh_checkpoint_write(path, &lh_toy_spec, &v->state, &toy_facts, &error), &error);
     lh_assert_ok(lh_st_read(path, &file, &error), &error);
-    assert_int_equal(lh_st_count(file), TOY_TENSORS + 2 * (TOY_TENSORS - 1)); /* the table has no moments */
+    assert_int_equal(lh_st_count(file), TOY_TENSORS + 2 * (TOY_TENSORS - 1)); /* a constant table has no moments */
     const lh_st_tensor *key = lh_st_find(file, "optimizer.second_moment.layers.0.attention.key.weight");
     assert_non_null(key);
     assert_int_equal(key->shape[0], 4);
@@ -75,7 +75,7 @@ static void test_read_parameters_both_types_read(void **state) {
     free(v);
 }
 
-/* Parameters alone fit whatever optimiser they were trained with, and state is written as far as there is one. */
+/* Parameters fit regardless of the optimiser that trained them, and state is written as far as it exists. */
 static void test_read_parameters_of_another_optimiser_read(void **state) {
     lh_error error;
     int64_t step;
@@ -116,10 +116,10 @@ static void check_parameters_refused(const char *path, const lh_spec *spec, cons
     lh_status status = lh_checkpoint_read_parameters(path, spec, 4, values, &step, &error);
     lh_assert_error(status, LH_ERR_INPUT, &error, part);
     assert_non_null(strstr(error.text, path));
-    assert_true(values[0] == 42); /* nothing was written */
+    assert_true(values[0] == 42); /* no value was changed */
 }
 
-/* A checkpoint whose checksum is gone is no file of parameters alone; without "format" it is. */
+/* A checkpoint without its checksum is refused as a file of parameters; without "format" it is accepted. */
 static void test_read_parameters_checkpoint_without_checksum_refused(void **state) {
     const char *path = lh_test_path(*state, "p");
     float zeros[TOY_STORAGE] = {0};

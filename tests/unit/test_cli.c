@@ -42,7 +42,7 @@ static void assert_says(void **state, int code, const char *command, const char 
     assert_non_null(strstr(text, part));
 }
 
-/* Wrong answers are those without noise: where all conditions have some, there would be none. */
+/* Wrong answers are written only without noise: if all conditions have noise, there would be none. */
 static void test_eval_wrong_answers_under_noise_alone_usage(void **state) {
     static const double loud[] = {0.5, 9}, quiet[] = {0, 0.5};
     toy.eval.noise = (lh_noise){2, loud};
@@ -148,7 +148,7 @@ static void test_shortest_reads_back(void **state) {
     }
 }
 
-/* Whatever a path holds, the file that names it is JSON. */
+/* A file that names a path is JSON, for any bytes in the path. */
 static void test_quoted_text_is_json(void **state) {
     (void)state;
     static const char *const cases[][2] = {
@@ -157,9 +157,9 @@ static void test_quoted_text_is_json(void **state) {
         {"a\xff", "a\xef\xbf\xbd"},
         {"\xc3", "\xef\xbf\xbd"},
         {"\xe2\x82z", "\xef\xbf\xbd\xef\xbf\xbdz"},
-        {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},                                 /* longer than it need be */
-        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},                 /* half of a pair */
-        {"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* behind the last */
+        {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},                                 /* overlong encoding */
+        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},                 /* half of a surrogate pair */
+        {"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* beyond the last code point */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lh_text text;
@@ -221,7 +221,7 @@ static const char *train(void **state) {
     return "toy/0123456789abcdef/lr0.01-seed0/checkpoint.safetensors";
 }
 
-/* The logits of predict lead to the same accuracy as eval. */
+/* The logits of predict give the accuracy of eval. */
 static void test_predict_agrees_with_eval(void **state) {
     char command[256];
     const char *checkpoint = train(state);
@@ -255,14 +255,14 @@ static void test_predict_agrees_with_eval(void **state) {
 
 static bool without_locks;
 
-/* In the place of the system's. */
+/* Replaces the system's function. */
 int flock(int file, int operation) {
     if (!without_locks) return (int)syscall(SYS_flock, file, operation);
     errno = ENOLCK;
     return -1;
 }
 
-/* A process warns of missing locks once, whatever it writes to. */
+/* A process warns of missing locks once, for any number of files. */
 static void test_eval_where_there_are_no_locks_says_so_once(void **state) {
     char command[256];
     snprintf(command, sizeof command, "eval --checkpoint %s --lengths 3,5 --examples 4", train(state));
@@ -276,7 +276,7 @@ static void test_eval_where_there_are_no_locks_says_so_once(void **state) {
     without_locks = false;
 }
 
-/* The verbs over a model of two streams, whose second holds the target. */
+/* The verbs of a model with two streams, the second of which holds the target. */
 static void test_verbs_of_two_streams(void **state) {
     char command[256];
     toy = lh_toy_pair_with(toy_float_list);
@@ -480,10 +480,10 @@ static void test_main_unknown_level_refused(void **state) {
     unsetenv("LONGHAND_ISA");
 }
 
-/* Shows a line on a terminal; with `catches` a signal ends it in order, else it kills. */
+/* Shows a line on a terminal; with `catches` a signal ends it in order, otherwise it kills the process. */
 static int show_progress(bool catches) {
     lh_progress progress;
-    signal(SIGINT, SIG_DFL); /* earlier tests may have caught it */
+    signal(SIGINT, SIG_DFL); /* earlier tests may have installed a handler */
     alarm(60);
     const volatile sig_atomic_t *stopped = catches ? lh_catch_signals() : NULL;
     setenv("TERM", "xterm", 1);
@@ -495,7 +495,7 @@ static int show_progress(bool catches) {
     return 0;
 }
 
-/* Checks the text on the terminal after Ctrl-C was typed behind the line. */
+/* Checks the terminal's text after Ctrl-C at the end of the line. */
 static void check_line_ends(bool catches, int status, const char *want) {
     char text[256] = "";
     size_t used = 0;

@@ -1,4 +1,4 @@
-/* data/datasets/corpus.h and epoch.h: files of examples, what is said of wrong ones, and the order of epochs. */
+/* data/datasets/corpus.h and epoch.h: files of examples, messages on invalid ones, and the order of epochs. */
 #include "lh_test.h"
 
 #include <stdatomic.h>
@@ -94,7 +94,7 @@ static void test_corpus_numbers_shapes_over_both_files(void **state) {
     const char *eval =
         write_text(*state, "b.jsonl", "{\"input\":[1,1],\"target\":[0]}\n{\"input\":[1],\"target\":[0,0]}\n");
     make_spec(&f, "nowhere", NULL);
-    const lh_corpus_request flags = {.path = {train, eval}}; /* they win */
+    const lh_corpus_request flags = {.path = {train, eval}}; /* flags have priority */
     lh_assert_ok(lh_corpus_open(&c, &f.spec, &flags, &error), &error);
     assert_true(c.separate);
     assert_int_equal(c.shapes, 4);
@@ -111,12 +111,12 @@ static void test_corpus_numbers_shapes_over_both_files(void **state) {
     assert_int_equal(f.spec.train.steps, lh_toy_spec.train.steps);
     f.spec.train.epochs = 7;
     lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
-    assert_int_equal(f.spec.train.steps, 7 * 3); /* batches of 8: one of each shape */
+    assert_int_equal(f.spec.train.steps, 7 * 3); /* batches of 8: one batch of each shape */
     int64_t logged = f.spec.train.log_every, kept[] = {0, 4};
     f.spec.train.by_epochs = true;
     f.spec.train.keep_steps = kept;
     f.spec.eval.during_every = 2;
-    for (int again = 0; again < 2; again++) { /* a spec that was bound counts steps */
+    for (int again = 0; again < 2; again++) { /* a bound spec counts steps */
         lh_assert_ok(lh_corpus_bind(&c, &f.spec, &error), &error);
         assert_int_equal(f.spec.train.log_every, 3 * logged);
         assert_int_equal(f.spec.eval.during_every, 6);
@@ -126,7 +126,7 @@ static void test_corpus_numbers_shapes_over_both_files(void **state) {
     lh_corpus_close(&c);
 }
 
-/* A string is a name, a number an id, also where the name is a number. */
+/* A string is a name and a number an id, even if the name is a number. */
 static void test_corpus_takes_names_and_ids(void **state) {
     static const char *const input[] = {"b", "a", "0", "+", "1"}, *const output[] = {"1", "0", "longer", "~", "L"};
     static const uint16_t want[] = {1, 0, 2, 4, 0, 1, 3, 2, 0, 1, 3};
@@ -192,8 +192,8 @@ static void test_corpus_says_what_is_wrong_and_where(void **state) {
     lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error, "--eval-data FILE");
 }
 
-/* Any bytes are examples or are refused with a message; the sanitizers watch. Up to four bytes of the valid text
- * change; the case's number gives them. */
+/* Any bytes are read as examples or refused with a message; the sanitizers check the reader. Up to four bytes of the
+ * valid text change; the case's number determines them. */
 static void test_corpus_mutated_files_are_read_or_refused(void **state) {
     enum { CASES = 3000 };
     static const char likely[] = "{}[],:\"0123456789-.eE \n\t\\abc";
@@ -227,7 +227,7 @@ static void test_corpus_mutated_files_are_read_or_refused(void **state) {
     assert_in_range(refused, CASES / 2, CASES - 1);
 }
 
-/* count examples of each of so many shapes; token 0 of an example's input is its number modulo 5. */
+/* Writes `count` examples of each of `shapes` shapes; token 0 of an example's input is its number modulo 5. */
 static const char *write_many(const char *directory, int shapes, int count) {
     const char *path = lh_test_path(directory, "many.jsonl");
     FILE *file = fopen(path, "w");
@@ -268,7 +268,7 @@ static void test_epoch_has_every_example_once_in_batches_of_one_shape(void **sta
     lh_corpus_close(&c);
 }
 
-/* Digest of the examples that a step trains on. */
+/* The digest of a step's training examples. */
 static uint64_t digest_of(lh_epoch *e, uint64_t seed, uint32_t step) {
     const lh_turn *turn = lh_epoch_at(e, lh_key_of_seed(seed), step);
     uint64_t sum = (uint64_t)turn->n;
@@ -290,7 +290,7 @@ static void test_epoch_follows_from_seed_and_step_alone(void **state) {
     lh_assert_ok(lh_epoch_open(&jumping, &c, 4, &error), &error);
     for (uint32_t step = 0; step < STEPS; step++) want[step] = digest_of(&forward, 5, step);
     for (uint32_t i = 0; i < STEPS; i++) {
-        uint32_t step = i * 31 % STEPS; /* to and fro between epochs */
+        uint32_t step = i * 31 % STEPS; /* alternates between epochs */
         assert_true(digest_of(&jumping, 5, step) == want[step]);
     }
     for (uint32_t step = 0; step < 18; step++) {
@@ -298,7 +298,7 @@ static void test_epoch_follows_from_seed_and_step_alone(void **state) {
         jumping.number = -1;
         same_seed += digest_of(&jumping, 6, step) == want[step];
     }
-    assert_true(same_turn < 4 && same_seed < 4); /* epochs and seeds have orders of their own */
+    assert_true(same_turn < 4 && same_seed < 4); /* epochs and seeds have different orders */
     lh_epoch_close(&forward);
     lh_epoch_close(&jumping);
     lh_corpus_close(&c);
@@ -342,7 +342,7 @@ static void test_batch_copies_the_picked_examples(void **state) {
         assert_int_equal(batch.tokens[0][4 * i + 1], pick[i] / 5);
         assert_int_equal(batch.labels[i], 3);
     }
-    source.pick = NULL; /* again from the first after the last */
+    source.pick = NULL; /* starts again from the first example after the last */
     lh_assert_ok(lh_batch_fill(&batch, &f.spec, &source, 3, 10, 3, &error), &error);
     assert_int_equal(batch.tokens[0][0], 10 % 5);
     assert_int_equal(batch.tokens[0][4], 0);
@@ -351,7 +351,7 @@ static void test_batch_copies_the_picked_examples(void **state) {
     lh_corpus_close(&c);
 }
 
-/* Examples are those of the set that was asked for, or there are none. */
+/* Examples are from the requested set, or there are none. */
 static void test_batch_takes_no_examples_of_another_set(void **state) {
     fixture f;
     lh_corpus c;
@@ -373,7 +373,7 @@ static void test_batch_takes_no_examples_of_another_set(void **state) {
     lh_corpus_close(&c);
 }
 
-/* Counts of the examples that an engine trains on, by input length and the example's number. */
+/* Counts of trained examples, by input length and the example's number. */
 static atomic_int trained[7][25], blocks_wrong;
 
 static void record_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,

@@ -1,4 +1,4 @@
-/* Choosing a CUDA device and the image it runs, upon a stand-in for the driver (tests/support/fake_cuda). */
+/* The choice of a CUDA device and its image, with a replacement for the driver (tests/support/fake_cuda). */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -69,7 +69,7 @@ static void test_image_runs_as_the_rules_say(void **state) {
     }
 }
 
-/* Image i's bytes are its name. */
+/* Makes images; the bytes of an image are its name. */
 static const lh_cuda_image *images_of(const char *names) {
     static lh_cuda_image images[8];
     static char text[256];
@@ -95,8 +95,8 @@ static void test_image_choose_best_that_fits(void **state) {
         {"sm_90 sm_90a compute_90", "13.0", 90, 13000, "sm_90a"},
         {"sm_100 sm_100f", "13.0", 103, 13000, "sm_100f"},
         {"sm_80 compute_75 compute_80", "13.0", 90, 13000, "compute_80"},
-        {"compute_89 sm_80", "13.0", 89, 13000, "sm_80"}, /* machine code first */
-        {"sm_90 compute_75", "12.8", 90, 12000, "sm_90"}, /* an older minor takes machine code */
+        {"compute_89 sm_80", "13.0", 89, 13000, "sm_80"}, /* machine code is preferred */
+        {"sm_90 compute_75", "12.8", 90, 12000, "sm_90"}, /* an older minor version accepts machine code */
         {"sm_90 compute_75", "12.0", 80, 12000, "compute_75"},
         {"sm_90 compute_75", "12.9", 80, 13000, "compute_75"},
         {"sm_90", "11.8", 90, 13000, "sm_90"},
@@ -140,7 +140,7 @@ static void test_image_choose_driver_too_old_names_both_versions(void **state) {
     assert_non_null(strstr(error.text, "to release 590 or later (CUDA 13.1), or build"));
 }
 
-/* Machine code runs from its toolkit's major version on, the intermediate form from the very version. */
+/* Machine code runs from its toolkit's major version on, the intermediate form only from its exact version on. */
 static void test_image_least_driver_by_kind(void **state) {
     (void)state;
     static const struct {
@@ -204,7 +204,7 @@ static void *fake_variable(const char *directory, const char *name) {
     return found;
 }
 
-/* Opening fails with these words and leaves nothing behind. */
+/* Checks that opening fails with these words and leaves nothing open. */
 static void refused(const char *directory, const lh_cuda_program *program, int ordinal, const char *words) {
     lh_cuda_device device;
     lh_error error;
@@ -261,7 +261,7 @@ static void test_device_open_facts_of_the_device(void **state) {
     assert_int_equal(*(int *)fake_variable(*state, "fake_modules"), 0);
 }
 
-/* The driver reads the intermediate form up to a 0, which an image does not end with. */
+/* The driver reads the intermediate form up to a 0, which an image lacks. */
 static void test_device_open_intermediate_form_ends_with_0(void **state) {
     static const char both[] = "compute_75followed by what is no part of it";
     lh_cuda_program program = program_of("compute_75");
@@ -279,7 +279,7 @@ static void *use_in_thread(void *device) {
     lh_error error;
     lh_cuda_device *opened = device;
     size_t free_bytes, total;
-    if (opened->driver->cuMemGetInfo(&free_bytes, &total) == 0) return NULL; /* no context yet */
+    if (opened->driver->cuMemGetInfo(&free_bytes, &total) == 0) return NULL; /* no context is current */
     if (lh_cuda_use(opened, &error) != LH_OK) return NULL;
     return opened->driver->cuMemGetInfo(&free_bytes, &total) == 0 ? device : NULL;
 }
@@ -365,7 +365,7 @@ static void test_device_open_load_failure_has_the_driver_s_log(void **state) {
         "ptxas error: Unresolved extern function 'nowhere'");
 }
 
-/* Source code is compiled if no image fits the device, here by a stand-in whose machine code is its source. */
+/* Source code is compiled if no image fits the device, here by a replacement whose machine code is its source. */
 static void test_device_open_source_compiled_for_the_device(void **state) {
     lh_cuda_program program = program_of("sm_90");
     lh_cuda_device device;

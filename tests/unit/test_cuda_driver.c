@@ -1,5 +1,5 @@
-/* Search for the CUDA driver: every fault has a message of its own. The driver is a stand-in that the tests compile;
- * each search happens in a process of its own, since an opened driver remains open. */
+/* The search for the CUDA driver: every failure has its own message. The tests compile a replacement for the driver;
+ * each search runs in a process of its own, since an opened driver remains open. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -18,7 +18,7 @@
 static const char LIBRARY[] = "LONGHAND_CUDA_DRIVER";
 static const char *const VARIABLES[] = {LIBRARY, "CUDA_VISIBLE_DEVICES", "FAKE_CUDA_INIT", "FAKE_CUDA_COUNT"};
 
-/* *state: a directory with the stand-in fake.so, and old.so, which lacks a function. */
+/* *state: a directory with the replacement fake.so, and with old.so, which lacks a function. */
 static int make_fakes(void **state) {
     if (lh_test_make_directory(state) != 0) return -1;
     lh_fake_cuda("driver", "", *state, "fake.so");
@@ -63,7 +63,7 @@ static void test_driver_open_no_library_says_so(void **state) {
     assert_non_null(strstr(error.text, "LONGHAND_CUDA_DRIVER"));
 }
 
-/* Without the variable it is the driver's own name. Where a driver is installed, it is found. */
+/* Without the variable the driver's own name is used. An installed driver is found. */
 static void test_driver_open_named_as_the_system_does(void **state) {
     (void)state;
     static const char words[] = "libcuda.so.1: cannot open";
@@ -94,7 +94,7 @@ static void test_driver_open_stub_told_apart(void **state) {
     assert_non_null(strstr(error.text, "LD_LIBRARY_PATH"));
 }
 
-/* The toolkit's own, where there is a toolkit: all functions are there under the names that are looked up. */
+/* The toolkit's stub, if there is a toolkit, has all functions under the searched names, and is refused. */
 static void test_driver_open_stub_of_the_toolkit_told_apart(void **state) {
     (void)state;
     static const char stub[] = "/usr/local/cuda/lib64/stubs/libcuda.so";
@@ -137,7 +137,7 @@ static void *open_in_thread(void *seen) {
     return lh_cuda_driver_open(driver, &error) == LH_OK ? seen : NULL;
 }
 
-/* A failure is not remembered; success is, whatever the variable says later and however many threads ask at once. */
+/* A failure is not remembered; a success is, for any later value of the variable and any number of threads at once. */
 static void test_driver_open_many_threads_one_start(void **state) {
     enum { THREADS = 8 };
     const lh_cuda_driver *drivers[THREADS] = {NULL}, *driver;

@@ -1,5 +1,5 @@
-/* Compiling device code on this machine: which NVRTC is taken, what it is asked, and the code that is kept. Most tests
- * use stand-ins for NVRTC (tests/support/fake_cuda); the last ones the real one, and are skipped where there is none. */
+/* Compilation of device code on this machine: the chosen NVRTC, its options, and the cached code. Most tests use
+ * replacements for NVRTC (tests/support/fake_cuda); the last ones use the real one, and are skipped without it. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -16,18 +16,18 @@
 #include "runtime/cuda/nvrtc.h"
 
 static const char DIGEST[] = "0123456789abcdef";
-static const char KEPT[] = "0123456789abcdef-sm_90-nvrtc-13.4.cubin"; /* of the stand-in of version 13 */
+static const char KEPT[] = "0123456789abcdef-sm_90-nvrtc-13.4.cubin"; /* cache file of the replacement for version 13 */
 static const char OPTIONS[] =
     "code --gpu-architecture=sm_90 --std=c++17 --fmad=true --ftz=false --prec-div=true --prec-sqrt=true\n";
 
-enum { ROOTS = 3 }; /* the first of VARIABLES: where a toolkit is looked for */
+enum { ROOTS = 3 }; /* the first VARIABLES: folders of toolkits */
 static const char *const VARIABLES[] = {"LONGHAND_CUDA_ROOT", "CUDA_HOME",      "CUDA_PATH",
                                         "LONGHAND_CACHE",     "XDG_CACHE_HOME", "FAKE_NVRTC_LOG"};
 
-static char *given_roots[ROOTS]; /* what they were before the tests, or NULL */
+static char *given_roots[ROOTS]; /* their values before the tests, or NULL */
 
-/* *state: a directory; stand-ins in root13/lib64 (version 13.4, knows sm_75 to sm_120), root12/lib (12.4, to sm_90),
- * both/lib64 (both) and old/lib64 (lacks a function). */
+/* *state: a directory; replacements in root13/lib64 (version 13.4, supports sm_75 to sm_120), root12/lib (12.4, to
+ * sm_90), both/lib64 (both) and old/lib64 (lacks a function). */
 static int make_fakes(void **state) {
     if (lh_test_make_directory(state) != 0) return -1;
     const char *directory = *state;
@@ -48,7 +48,7 @@ static int remove_fakes(void **state) {
     return lh_test_remove_directory(state);
 }
 
-/* Each test has an empty cache of its own, directory/cache, and the stand-in of version 13. */
+/* Begins a test with an empty cache, directory/cache, and the replacement for version 13. */
 static int begin(void **state) {
     const char *directory = *state;
     char command[600];
@@ -61,7 +61,7 @@ static int begin(void **state) {
     return 0;
 }
 
-/* How often a stand-in compiled since the test began. */
+/* The number of compilations by a replacement since the test began. */
 static int compilations(const char *directory) {
     size_t bytes;
     if (!lh_test_exists(lh_test_path(directory, "log"))) return 0;
@@ -69,7 +69,7 @@ static int compilations(const char *directory) {
     return (int)(bytes / strlen("compiled\n"));
 }
 
-/* Compiles for sm_90 with the stand-in, checks that the code is that of this source; returns whether it was kept. */
+/* Compiles for sm_90 with the replacement and checks the code; returns whether it was cached. */
 static bool take(const char *source, lh_error *error, char *unkept) {
     lh_cuda_code code;
     lh_assert_ok(lh_cuda_compile(source, DIGEST, 90, 13000, &code, error), error);
@@ -83,14 +83,14 @@ static bool take(const char *source, lh_error *error, char *unkept) {
     return found;
 }
 
-/* ---- finding NVRTC ---- */
+/* ---- the search for NVRTC ---- */
 
 static void test_nvrtc_open_none_says_where_it_looked(void **state) {
     lh_nvrtc nvrtc;
     lh_error error;
     char words[600];
     set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "nowhere"));
-    set("CUDA_HOME", lh_test_path(*state, "root13")); /* the other variable leaves no choice */
+    set("CUDA_HOME", lh_test_path(*state, "root13")); /* the other variable is not used */
     lh_assert_error(lh_nvrtc_open(90, 13000, &nvrtc, &error), LH_ERR_ENVIRONMENT, &error,
                     "no NVRTC on this machine that compiles the device code for sm_90");
     snprintf(words, sizeof words, "looked in: %s/nowhere/lib64, %s/nowhere/lib\n", (char *)*state, (char *)*state);
@@ -124,7 +124,7 @@ static void test_nvrtc_open_first_of_several(void **state) {
     }
 }
 
-/* The machine code of a later toolkit than the driver's is not for it: an earlier one is taken, if there is one. */
+/* Machine code of a later toolkit than the driver's does not run: an earlier NVRTC is used, if there is one. */
 static void test_nvrtc_open_too_new_for_the_driver_passed_over(void **state) {
     lh_nvrtc nvrtc;
     lh_error error;
@@ -137,7 +137,7 @@ static void test_nvrtc_open_too_new_for_the_driver_passed_over(void **state) {
     const char *second_name = lh_test_path(*state, "root13/lib64/libnvrtc.so");
     assert_int_equal(symlink("libnvrtc.so.13", second_name), 0);
     lh_assert_error(lh_nvrtc_open(90, 12020, &nvrtc, &error), LH_ERR_ENVIRONMENT, &error, "\nNVRTC 13.4 (");
-    assert_null(strstr(strstr(error.text, "\nNVRTC") + 1, "\nNVRTC")); /* told once */
+    assert_null(strstr(strstr(error.text, "\nNVRTC") + 1, "\nNVRTC")); /* reported once */
     assert_int_equal(unlink(second_name), 0);
 }
 
@@ -168,7 +168,7 @@ static void test_nvrtc_open_useless_library_says_why(void **state) {
                     "libnvrtc.so.12: file too short");
 }
 
-/* ---- compiling and keeping ---- */
+/* ---- compilation and cache ---- */
 
 static void test_jit_compile_kept_for_the_next_start(void **state) {
     lh_error error;
@@ -179,7 +179,7 @@ static void test_jit_compile_kept_for_the_next_start(void **state) {
     assert_true(lh_test_exists(lh_test_path(lh_test_path(*state, "cache"), KEPT)));
 }
 
-/* The file's name has the source's digest, its head the source's own: neither a stale digest nor an edit does harm. */
+/* The file's name has the source's digest, its header another one: neither a stale digest nor an edit has an effect. */
 static void test_jit_compile_other_source_under_one_digest_compiled_again(void **state) {
     lh_error error;
     assert_false(take("source", &error, NULL));
@@ -209,14 +209,14 @@ static void test_jit_compile_mistake_has_the_log(void **state) {
     lh_assert_error(lh_cuda_compile("a mistake", DIGEST, 90, 13000, &code, &error), LH_ERR_INPUT, &error,
                     "the device code does not compile for sm_90: NVRTC 13.4 (");
     assert_non_null(strstr(error.text, "NVRTC_ERROR_COMPILATION\ndevice.cu(3): error: no such thing"));
-    assert_true(error.text[strlen(error.text) - 1] == 'g'); /* no newline after it */
+    assert_true(error.text[strlen(error.text) - 1] == 'g'); /* no newline at the end */
     assert_null(code.data);
     lh_assert_error(lh_cuda_compile("trouble", DIGEST, 90, 13000, &code, &error), LH_ERR_ENVIRONMENT, &error,
                     "NVRTC_ERROR_OTHER");
     assert_false(lh_test_exists(lh_test_path(*state, "cache")));
 }
 
-/* Cut anywhere, or with any bit changed, a kept file is compiled again and replaced by a good one. */
+/* A cached file that is truncated anywhere, or has any bit changed, is compiled again and replaced. */
 static void test_jit_compile_damaged_file_replaced(void **state) {
     lh_error error;
     size_t bytes;
@@ -262,8 +262,8 @@ static void test_jit_compile_folder_as_the_variables_say(void **state) {
     free(home);
 }
 
-/* Runs in its own process; returns 0 if neither start finds cached code, both have the code, and both report why it
- * is not kept. */
+/* Runs in its own process; returns 0 if neither start finds cached code, both have the code, and both report the
+ * reason. */
 static int compile_twice(void *unused, const char *directory) {
     (void)unused;
     lh_cuda_code code;
@@ -276,7 +276,7 @@ static int compile_twice(void *unused, const char *directory) {
     return 0;
 }
 
-/* Machine code that cannot be kept is compiled at every start, and the reason is reported. */
+/* Machine code that cannot be cached is compiled at every start, and the reason is reported. */
 static void test_jit_compile_nowhere_to_keep_compiles_each_time(void **state) {
     char unkept[512];
     lh_error error;
@@ -313,8 +313,8 @@ static void compile_in_child(int process, int rounds) {
     _exit(0);
 }
 
-/* Processes start at once, each taking or making one file after another, some of them cutting it: every one has the
- * right code at every time, and one whole file is left. */
+/* Processes start at once, each reading or compiling one file after another, and some truncating it: each always has
+ * the right code, and one complete file is left. */
 static void test_jit_compile_many_processes_at_once(void **state) {
     enum { PROCESSES = 24, ROUNDS = 5 };
     pid_t children[PROCESSES];
@@ -352,7 +352,7 @@ static void without_fakes(void) {
     skip();
 }
 
-/* Device code as the generator begins it: the interface's text, and a kernel upon it. */
+/* Device code with the beginning of generated code: the interface's text, and a kernel that uses it. */
 static char *device_text(const char *body) {
     size_t bytes;
     char *interface = lh_test_read("include/longhand/cuda_interface.h", &bytes), *text;

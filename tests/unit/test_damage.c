@@ -1,5 +1,6 @@
-/* Damaged checkpoints: cut at every byte of the header, every bit of it flipped, bits of the data, lengths that lie, and
- * changes that leave valid files. Each is refused by name, and the previous checkpoint is used where there is one. */
+/* Damaged checkpoints: truncated at every byte of the header, with every bit of it flipped, with flipped bits of the
+ * data, with wrong lengths, and with changes that leave a valid file. Each is refused by name, and the previous
+ * checkpoint is used if there is one. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -11,11 +12,11 @@
 #include "longhand/rng.h"
 #include "toy_state.h"
 
-/* A folder with a checkpoint of step 20 that tests damage, and one of step 10 before it. */
+/* A folder with a checkpoint of step 20, which tests damage, and an earlier one of step 10. */
 typedef struct place {
     const char *directory, *current, *previous;
-    char *text;           /* of current, as it was written */
-    size_t bytes, header; /* header: where the data begins */
+    char *text;           /* original bytes of current */
+    size_t bytes, header; /* header: offset of the data */
     toy_state *before;
 } place;
 
@@ -46,11 +47,11 @@ static void free_place(place *p) {
 static lh_status resume(const place *p, toy_state *got, int *found, lh_error *note, lh_error *error) {
     lh_run_facts own = {.level = toy_facts.level, .compiler = toy_facts.compiler};
     lh_status status = lh_checkpoint_resume(p->directory, &lh_toy_spec, &got->state, &own, found, note, error);
-    if (status == LH_OK && *found) assert_int_equal(own.step, 10); /* the damaged one is of step 20 */
+    if (status == LH_OK && *found) assert_int_equal(own.step, 10); /* the damaged file is that of step 20 */
     return status;
 }
 
-/* The previous one is used, and the note names the damaged one. */
+/* Checks that the previous checkpoint is used, and that the note names the damaged one. */
 static void check_falls_back(const place *p) {
     lh_error error, note;
     int found;
@@ -63,7 +64,7 @@ static void check_falls_back(const place *p) {
     free(got);
 }
 
-/* There is no previous one: refused with a message that names the file, and nothing was written. */
+/* Checks that without a previous checkpoint a message names the file, and no value changes. */
 static void check_refused(const place *p, toy_state *got) {
     lh_error error = {""}, note;
     int found;
@@ -87,7 +88,7 @@ static void test_resume_cut_anywhere_without_previous_refused(void **state) {
     toy_state *got = toy_state_new();
     unlink(p.previous);
     for (size_t length = p.bytes; length-- > 0;) {
-        if (length > p.header + 16 && length % 61 != 0) continue; /* of the data, some */
+        if (length > p.header + 16 && length % 61 != 0) continue; /* only some bytes of the data */
         assert_int_equal(truncate(p.current, (off_t)length), 0);
         check_refused(&p, got);
     }
@@ -95,7 +96,7 @@ static void test_resume_cut_anywhere_without_previous_refused(void **state) {
     free_place(&p);
 }
 
-/* Writes this byte of the file. */
+/* Writes one byte of the file. */
 static void poke(int file, size_t at, int byte) {
     char value = (char)byte;
     assert_int_equal(pwrite(file, &value, 1, (off_t)at), 1);
@@ -118,7 +119,7 @@ static void test_resume_any_header_bit_flipped_refused(void **state) {
     free_place(&p);
 }
 
-/* Parameters alone are read from it; nothing is written where the file is refused. */
+/* Checks that parameters are read from it, or that a refused file changes nothing. */
 static void check_parameters_refused(const place *p, toy_state *got) {
     lh_error error = {""};
     int64_t step;
@@ -128,7 +129,8 @@ static void check_parameters_refused(const place *p, toy_state *got) {
     assert_true(got->values[0][0] == 0);
 }
 
-/* A bit of every byte of the header, of every third of the data: also of what no reader of parameters looks at. */
+/* One bit of every byte of the header, and of every third byte of the data, is flipped, also in parts that a reader
+ * of parameters ignores. */
 static void test_parameters_bits_flipped_refused(void **state) {
     place p = make_place(*state);
     toy_state *got = toy_state_new();
@@ -159,7 +161,7 @@ static void test_resume_bits_flipped_fall_back(void **state) {
     free_place(&p);
 }
 
-/* Puts `to` in the place of the first `from` of the header, which must be as long. */
+/* Replaces the first `from` of the header by `to`, which must have the same length. */
 static void check_changed(const place *p, const char *from, const char *to) {
     char *text = malloc(p->bytes);
     assert_non_null(text);
@@ -173,7 +175,7 @@ static void check_changed(const place *p, const char *from, const char *to) {
     free(text);
 }
 
-/* Files that parse, and say something else than what was written. */
+/* Files that parse, but differ from the written ones. */
 static void test_resume_valid_file_with_changes_falls_back(void **state) {
     place p = make_place(*state);
     check_changed(&p, "\"step\":\"20\"", "\"step\":\"21\"");
@@ -188,7 +190,7 @@ static void test_resume_valid_file_with_changes_falls_back(void **state) {
     free_place(&p);
 }
 
-/* The header's length, the file's length. */
+/* Wrong lengths of the header and of the file. */
 static void test_resume_wrong_lengths_fall_back(void **state) {
     static const int64_t lengths[] = {0, 1, 8, -1, -8, 1 << 24, INT64_MAX, INT64_MIN};
     place p = make_place(*state);

@@ -1,5 +1,5 @@
-/* Decoding of generated decoders and encoder-decoders, token by token with the keys and values of those before, has the
- * bits of a pass over the whole sequence, on every instruction-set level that runs here.
+/* Decoding of generated decoders and encoder-decoders, token by token with cached keys and values, has the bits of a
+ * pass over the whole sequence, at every instruction-set level of this machine.
  * LH_DECODED_SPECS: X(id) for each of them.
  */
 #include "support/lh_test.h"

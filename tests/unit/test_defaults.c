@@ -1,4 +1,4 @@
-/* training/defaults.h: the text in a trainer, every value of it, and that a damaged one is refused. */
+/* training/defaults.h: the text in a trainer, every value of it, and refusal of a damaged one. */
 #include "lh_test.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { ROOM = 1024 };
 
-/* A spec that holds this text: its first line is made here. */
+/* Makes a spec with this text; adds the first line. */
 static lh_spec holding(char room[ROOM], const char *body) {
     char digest[LH_SHA256_TEXT];
     lh_sha256(body, strlen(body), digest);
@@ -104,7 +104,7 @@ static lh_spec with_axes(char *room, lh_task *task, const char *text) {
     return spec;
 }
 
-/* Axes come in the task's order, length before them. */
+/* Axes are stored in the task's order, length first. */
 static void test_defaults_of_an_evaluation_by_axes(void **state) {
     (void)state;
     char room[ROOM];
@@ -153,7 +153,7 @@ static void test_defaults_with_any_flipped_bit_are_refused(void **state) {
     assert_refused(&spec, "a 0 behind it");
 }
 
-/* Defaults that no generator of this version writes, with the right digest. */
+/* Valid digests of defaults that no generator of this version writes. */
 static void test_defaults_that_are_not_understood_are_refused(void **state) {
     (void)state;
     static const char *const wrong[] = {

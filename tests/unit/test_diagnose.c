@@ -1,4 +1,4 @@
-/* engine/diagnose: which tensor a broken vector is broken in. */
+/* engine/diagnose: the tensors in which a vector is not finite. */
 #include "engine/diagnose.h"
 
 #include <math.h>
@@ -27,14 +27,14 @@ static void test_vector_finite_largest_named(void **state) {
     vector[at(TOY_TOKEN, 6, 3)] = -7.0f;
     vector[at(TOY_OUTPUT, 3, 4)] = 5.0f;
     lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 4, vector);
-    assert_int_equal(facts.tensors, TOY_TENSORS - 1); /* a constant table is not learned */
+    assert_int_equal(facts.tensors, TOY_TENSORS - 1); /* the constant table is not learned */
     assert_int_equal(facts.broken, 0);
     assert_int_equal(facts.first_broken, -1);
     assert_int_equal(facts.largest, TOY_TOKEN);
     assert_true(facts.magnitude == 7.0);
 }
 
-/* query, key and value lie in the same rows of memory: what is broken in one is not broken in the others. */
+/* query, key and value share rows of memory: a NaN in one is not reported for the others. */
 static void test_vector_broken_tensors_kept_apart(void **state) {
     (void)state;
     vector[at(TOY_KEY, 0, 0)] = NAN;
@@ -52,7 +52,7 @@ static void test_vector_broken_tensors_kept_apart(void **state) {
 
 static void test_vector_between_tensors_not_looked_at(void **state) {
     (void)state;
-    vector8[at(TOY_TOKEN, 7, 0)] = NAN; /* behind its last row */
+    vector8[at(TOY_TOKEN, 7, 0)] = NAN; /* after its last row */
     vector8[at(TOY_POSITION, 2, 2)] = NAN;
     vector8[at(TOY_SCALE, 0, 3)] = 1e300;
     lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 8, vector8);
@@ -100,7 +100,7 @@ static void test_step_message_names_tensors(void **state) {
         "the last layers.0.attention.query.weight (1 of 16); the largest finite element is 12 in output.weight");
 }
 
-/* Every element is finite, yet the norm is not. */
+/* Every element is finite, but the norm is not. */
 static void test_step_message_overflowing_squares(void **state) {
     (void)state;
     lh_error error;

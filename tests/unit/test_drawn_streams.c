@@ -1,6 +1,6 @@
-/* Generated encoder-decoders whose positions are drawn (tests/specs/parity_float64_drawn_{layers,pair}.lua) against
- * kernels/ref: each stream's draws at their own sites of the counter, anew in every layer, for every sequence or once in
- * a pass, and given from outside; values, and gradients of every parameter. */
+/* Generated encoder-decoders with random positions (tests/specs/parity_float64_drawn_{layers,pair}.lua) compared
+ * with kernels/ref: each stream's draws at their own sites of the counter, for every layer, for every sequence or
+ * once per pass, or given by the caller; values, and gradients of every parameter. */
 #include "support/lh_test.h"
 
 #include <stdlib.h>
@@ -25,20 +25,20 @@ enum {
 enum { SOURCE, TARGET, STREAMS };
 enum { ENCODER, DECODER, CROSS, FAMILIES };
 
-/* A family's positions, distances and scores in every layer. */
+/* The positions, distances and scores of a family in every layer. */
 typedef struct placed {
     int32_t query[LAYERS * LONGEST], key[LAYERS * LONGEST], distances[LAYERS * LONGEST * LONGEST];
     double score[LAYERS * HEADS * LONGEST * LONGEST];
 } placed;
 
-/* A batch of any tokens, and what is drawn for one sequence of it or for all. */
+/* A batch of random tokens, with draws for one sequence or for all. */
 typedef struct made_batch {
-    lh_ref_batch batch; /* points into the rest */
+    lh_ref_batch batch; /* points into the other fields */
     uint16_t token[STREAMS][SEQUENCES * LONGEST], label[SEQUENCES * LONGEST];
     int length[STREAMS];
     lh_draw draw;
     bool given;
-    int32_t positions[STREAMS][LONGEST], distances[STREAMS][LONGEST]; /* that are given */
+    int32_t positions[STREAMS][LONGEST], distances[STREAMS][LONGEST]; /* given by the caller */
     int32_t input[STREAMS][LONGEST];
     placed placed[FAMILIES];
     lh_ref_places places[FAMILIES];
@@ -58,13 +58,13 @@ static void positions_at(const made_batch *made, int stream, uint32_t site, int3
     else lh_draw_positions(&made->draw, site, 0, RANGE, made->length[stream], true, out, scratch);
 }
 
-/* Differences [query][key] of the positions of both sides. */
+/* Differences [query][key] of the positions of queries and keys. */
 static void differences(int queries, int keys, const int32_t *query, const int32_t *key, int32_t *out) {
     for (int i = 0; i < queries; i++)
         for (int j = 0; j < keys; j++) *out++ = key[j] - query[i];
 }
 
-/* Distances [query][key] that a stream samples for itself: each side by itself, or the left side mirrors the right. */
+/* Distances [query][key] that a stream samples: each side independently, or the left side mirrors the right. */
 static void distances_at(const made_batch *made, int stream, uint32_t site, int range, bool sides, int32_t *out) {
     int32_t room[2 * LONGEST], scratch[RANGE + 1], *middle = room + LONGEST;
     int T = made->length[stream];
@@ -85,8 +85,8 @@ static void alibi_of(int pairs, const int32_t *distances, double *out) {
         }
 }
 
-/* drawn_layers: sites of the source from 0 on, of the target from 3 on, each the input's and then one for each layer; of
- * the source's positions in the decoder's layers behind those. */
+/* drawn_layers: sites of the source from 0 on, of the target from 3 on, each with the input's first and then one for
+ * each layer; after those, sites of the source's positions in the decoder's layers. */
 static void place_layers(made_batch *made) {
     enum { SOURCE_SITE = 0, TARGET_SITE = LAYERS + 1, CROSS_SITE = 2 * (LAYERS + 1) };
     int S = made->length[SOURCE], T = made->length[TARGET];
@@ -108,7 +108,7 @@ static void place_layers(made_batch *made) {
     for (int f = 0; f < FAMILIES; f++) made->places[f].layers = LAYERS;
 }
 
-/* drawn_pair, sequence s: its own positions for all but the decoder's attention to itself. */
+/* drawn_pair, sequence s: its own positions for all attentions but the decoder's self-attention. */
 static void place_sequence(made_batch *made, int s) {
     enum { TARGET_SITE = 2 };
     int32_t scratch[RANGE], *own[STREAMS] = {made->placed[CROSS].key, made->placed[CROSS].query};
@@ -118,7 +118,7 @@ static void place_sequence(made_batch *made, int s) {
         else
             lh_draw_sequence(&made->draw, stream, FIRST_EXAMPLE + (uint32_t)s, 1, RANGE, count, false, own[stream],
                              scratch);
-        for (int t = 0; t < count; t++) made->input[stream][t] = own[stream][t] - 1; /* rows of the table */
+        for (int t = 0; t < count; t++) made->input[stream][t] = own[stream][t] - 1; /* index of the table's row */
     }
     memcpy(made->placed[ENCODER].query, own[SOURCE], sizeof made->placed->query);
     memcpy(made->placed[ENCODER].key, own[SOURCE], sizeof made->placed->key);
@@ -132,7 +132,7 @@ static void any_tokens(lh_rng *rng, int count, uint32_t symbols, uint16_t *out) 
     for (int i = 0; i < count; i++) out[i] = (uint16_t)lh_rng_below(rng, symbols);
 }
 
-/* Positions from 1 on and distances from 0 on that ascend. */
+/* Fills positions from 1 on and distances from 0 on, both ascending. */
 static void any_draws(lh_rng *rng, made_batch *made) {
     for (int stream = 0; stream < STREAMS; stream++) {
         int32_t position = 0, distance = -1;
@@ -175,7 +175,7 @@ static void make_batch(made_batch *made, lh_mode mode, bool given, int source, i
                                  .backward = mode == LH_MODE_TRAIN};
 }
 
-/* The reference, a sequence at a time; its gradients add up. Returns the loss. */
+/* Runs the reference sequence by sequence and sums its gradients. Returns the loss. */
 static double run_reference(lh_ref_model *model, made_batch *made, void (*place)(made_batch *, int), double *logits) {
     double loss = 0;
     lh_ref_model_clear(model);
@@ -192,7 +192,7 @@ static double run_reference(lh_ref_model *model, made_batch *made, void (*place)
     return loss;
 }
 
-/* The trainer's own draws, or what is given in their place. */
+/* Opens a trainer with its own draws, or with given ones. */
 static lh_trainer open_trainer(const lh_spec *spec, const lh_ref_model *model, const made_batch *made, lh_mode mode) {
     lh_trainer t = lh_trainer_open(spec, spec->cpu[0], model, &made->batch, NULL, mode);
     t.step.draw = made->draw;
@@ -250,7 +250,7 @@ static void test_draws_of_sequences_match_reference(void **state) {
     check_all(&longhand_spec_parity_float64_drawn_pair, place_sequence);
 }
 
-/* The host hands a device the positions of every sequence, stream by stream, then the decoder's distances. */
+/* The host passes the positions of every sequence to a device, stream by stream, then the decoder's distances. */
 static void check_draws_for_a_device(bool given) {
     enum { SOURCES = 7, TARGETS = 4, DECODER_SITE = 2 };
     const lh_cuda_program *cuda = longhand_spec_parity_float64_drawn_pair.cuda;
@@ -281,7 +281,7 @@ static void test_draws_for_a_device_are_those_of_the_streams(void **state) {
     check_draws_for_a_device(true);
 }
 
-/* A line of `predict` may give every number that all readers of the stream can take. */
+/* A line of `predict` may give every number that all uses of the stream accept. */
 static void test_ranges_are_those_of_each_stream(void **state) {
     (void)state;
     const lh_spec *layers = &longhand_spec_parity_float64_drawn_layers,

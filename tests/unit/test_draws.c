@@ -1,5 +1,6 @@
-/* Draws of a sequence's own and of a side's own, in generated trainers (tests/specs/parity_float64_*.lua) and in what
- * they hand to a device, against kernels/ref and longhand/positions.h. */
+/* Positions sampled by sequence and distances sampled by side, in generated trainers
+ * (tests/specs/parity_float64_*.lua) and in their arguments to a device, compared with kernels/ref and
+ * longhand/positions.h. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -28,7 +29,7 @@ static lh_draw draw_of(lh_mode mode) {
                                  : (lh_draw){key, 77, DRAW, LH_DOMAIN_EVAL, 0};
 }
 
-/* ---- a batch through a program ---- */
+/* ---- one batch in a program ---- */
 
 typedef struct result {
     double *logits, *gradient; /* of the evaluation; of the training */
@@ -85,9 +86,9 @@ static void free_result(result *r) {
     free(r->gradient);
 }
 
-/* ---- a sequence's own positions ---- */
+/* ---- positions by sequence ---- */
 
-/* Rows of the learned table for every sequence: its positions less 1. */
+/* Rows of the learned table for every sequence: its positions minus 1. */
 static void rows_of(lh_mode mode, int tokens, int32_t rows[SEQUENCES][LH_PARITY_LONGEST]) {
     lh_draw draw = draw_of(mode);
     int32_t scratch[RANGE];
@@ -97,7 +98,7 @@ static void rows_of(lh_mode mode, int tokens, int32_t rows[SEQUENCES][LH_PARITY_
     }
 }
 
-/* The reference, a sequence at a time; its gradients add up. Returns the loss. */
+/* Runs the reference sequence by sequence and sums its gradients. Returns the loss. */
 static double run_each(lh_ref_model *model, const lh_ref_batch *batch, int32_t (*rows)[LH_PARITY_LONGEST],
                        double *logits, int classes) {
     double loss = 0;
@@ -152,7 +153,7 @@ static void test_train_block_with_positions_of_each_sequence_matches_reference(v
     check_labels(10, 5, LH_MODE_TRAIN, true);
 }
 
-/* Dropout is on here, by the sites of evaluation. */
+/* Dropout is on, at the sites of evaluation. */
 static void test_forward_block_with_dropout_of_the_draw_matches_reference(void **state) {
     (void)state;
     check_labels(2, 1, LH_MODE_EVALUATE, false);
@@ -169,7 +170,7 @@ static void test_draws_of_sequences_give_a_device_the_same_positions(void **stat
     const lh_shape shape = {SEQUENCES, {TOKENS, 0}, TOKENS / 2};
     const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
     assert_int_equal(cuda->draw_count(&shape), SEQUENCES * TOKENS);
-    const lh_shape huge = {10000000, {1000, 0}, 500}; /* --examples 1e7 */
+    const lh_shape huge = {10000000, {1000, 0}, 500}; /* shape of --examples 1e7 */
     assert_true(cuda->draw_count(&huge) == (size_t)10000000000);
     assert_int_equal(LABELS.spec->first_position[0], 1);
     assert_int_equal(LABELS.spec->position_range[0], RANGE + 1);
@@ -185,12 +186,12 @@ static void test_draws_of_sequences_give_a_device_the_same_positions(void **stat
     lh_draw draw = draw_of(LH_MODE_EVALUATE);
     const lh_shape one = {1, {TOKENS, 0}, TOKENS / 2};
     int alone[TOKENS];
-    draw.first = SEQUENCES - 1; /* a query of the batch's last */
+    draw.first = SEQUENCES - 1; /* a query in place of the batch's last sequence */
     cuda->draw(&draw, &one, drawn, drawn, scratch, alone);
     assert_memory_equal(alone, out + (SEQUENCES - 1) * TOKENS, sizeof alone);
 }
 
-/* An evaluation's passes one by one: the same positions and masks, on any number of threads. */
+/* Compares single passes of an evaluation: the same positions and masks, on any number of threads. */
 static void check_engine(int threads, int first, lh_sums *want) {
     enum { N = 9, EXAMPLES = 7, CLASSES = 5 };
     const lh_spec *spec = LABELS.spec;
@@ -240,9 +241,9 @@ static void test_predict_is_the_pass_of_an_evaluation(void **state) {
     assert_true(sums.loss != later.loss);
 }
 
-/* ---- a side's own distances ---- */
+/* ---- distances by side ---- */
 
-/* The middle of the pass's draw. */
+/* The middle of the pass's distances. */
 static int32_t *sides_of(lh_mode mode, int tokens, int32_t room[2 * LH_PARITY_LONGEST]) {
     int32_t scratch[RANGE + 1];
     lh_draw draw = draw_of(mode);
@@ -298,12 +299,12 @@ static void test_draw_gives_a_device_both_sides(void **state) {
     const int32_t *middle = sides_of(LH_MODE_TRAIN, TOKENS, room);
     assert_int_equal(cuda->draw_count(&shape), 2 * TOKENS);
     assert_int_equal(SIDES.spec->distance_range[0], RANGE + 1);
-    assert_int_equal(SIDES.spec->limit.tokens, RANGE + 1); /* so many distances as there are, and the token itself */
+    assert_int_equal(SIDES.spec->limit.tokens, RANGE + 1); /* all distances, and the token itself */
     cuda->draw(&draw, &shape, drawn, drawn, scratch, out);
     for (int d = 1 - TOKENS; d < TOKENS; d++) assert_int_equal(out[TOKENS + d], middle[d]);
     for (int d = 0; d < TOKENS; d++) given[d] = 3 * d;
     cuda->draw(&draw, &shape, drawn, apart, scratch, out);
-    for (int d = 1 - TOKENS; d < TOKENS; d++) assert_int_equal(out[TOKENS + d], 3 * d); /* for both sides */
+    for (int d = 1 - TOKENS; d < TOKENS; d++) assert_int_equal(out[TOKENS + d], 3 * d); /* on both sides */
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
-/* training/run_files.h, base/files.h: what a checkpoint counts on is on the disk before it takes its name. The test
- * stands in for fsync and rename, and looks at the folder at that moment. */
+/* training/run_files.h, base/files.h: files on which a checkpoint relies are on disk before it is renamed. The test
+ * replaces fsync and rename, and checks the folder at that moment. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -18,7 +18,7 @@
 
 enum { MOST = 64, LOGS = 3 };
 
-/* A path that was forced to the disk, with the bytes it had then; of a folder also how many of the logs were in it. */
+/* A synced path with its bytes at that moment; for a folder also the number of logs in it. */
 typedef struct synced {
     char path[PATH_MAX];
     off_t bytes;
@@ -27,7 +27,7 @@ typedef struct synced {
 
 static synced list[MOST];
 static int count, renames;
-static char problem[PATH_MAX + 64]; /* the first; a test cannot fail while its output is captured */
+static char problem[PATH_MAX + 64]; /* the first problem; a test cannot fail while its output is captured */
 static const char *const logs[LOGS] = {"metrics.jsonl", "eval.jsonl", "window.jsonl"};
 
 static synced *find(const char *path) {
@@ -63,7 +63,7 @@ int fsync(int file) {
     return (int)syscall(SYS_fsync, file);
 }
 
-/* At the moment when a checkpoint takes its name. */
+/* Checks the folder when a checkpoint is renamed. */
 static void check_folder(const char *folder) {
     struct stat found;
     for (int i = 0; i < LOGS; i++) {
@@ -74,7 +74,7 @@ static void check_folder(const char *folder) {
     expect(find(folder)->logs == LOGS, folder, "its entries are not on the disk");
     char parent[PATH_MAX];
     snprintf(parent, sizeof parent, "%s", folder);
-    while (strstr(parent, "/out") != NULL) { /* of every folder that was made, its parent */
+    while (strstr(parent, "/out") != NULL) { /* the parent of every folder that was made */
         *strrchr(parent, '/') = 0;
         expect(find(parent)->bytes > 0, parent, "its entries are not on the disk");
     }

@@ -1,7 +1,8 @@
-/* Generated encoder-decoders (tests/specs/parity_float64_{encoder_decoder,identity_encoder,masks,lines}.lua) against kernels/ref:
- * values and gradients of every parameter, sources and targets of different lengths, in blocks of several sizes. And
- * these, with positions that are drawn for either stream, and what kernels/ref makes of the encoder-decoders of
- * tests/specs/networks/abc_*.lua, against the stored vectors of independent implementations. */
+/* Generated encoder-decoders (tests/specs/parity_float64_{encoder_decoder,identity_encoder,masks,lines}.lua)
+ * compared with kernels/ref: values and gradients of every parameter, sources and targets of different lengths, in
+ * blocks of several sizes. These, with random positions for either stream, and the results of kernels/ref for the
+ * encoder-decoders of tests/specs/networks/abc_*.lua, are compared with stored vectors of independent
+ * implementations. */
 #include "support/lh_test.h"
 
 #include <stdio.h>
@@ -74,10 +75,10 @@ static void test_encoder_decoders_match_reference(void **state) {
 
 typedef struct stored_case {
     const char *name;    /* one of lh_pairs_name */
-    const lh_spec *spec; /* NULL: no generated code of it is linked */
+    const lh_spec *spec; /* NULL: its generated code is not linked */
 } stored_case;
 
-/* LH_MORE_PAIRS: X(name) for those of tests/specs/networks whose generated code is there, too (long_vectors.sh). */
+/* LH_MORE_PAIRS: X(name) for those of tests/specs/networks with linked code (long_vectors.sh). */
 #if defined(LH_MORE_PAIRS)
 #define X(name) extern const lh_spec longhand_spec_##name;
 LH_MORE_PAIRS
@@ -99,7 +100,7 @@ static const lh_spec *spec_of(const char *name) {
     return NULL;
 }
 
-/* A way from the batch to logits and, by the stream of its keys, to the attention of the decoder's last layer. */
+/* A function from a batch to logits and, by the stream of its keys, to the attention of the decoder's last layer. */
 typedef struct pass {
     lh_ref_model *model;
     const lh_spec *spec;
@@ -118,7 +119,7 @@ static size_t logits_of(const pass *p) {
     return (size_t)(p->stored->batch.sequences * p->stored->batch.labels * p->model->network->classes);
 }
 
-/* Keeps the attention of the decoder's last layer; layers of the encoder have one attention, and are skipped. */
+/* Stores the attention of the decoder's last layer; layers of the encoder have one attention and are skipped. */
 static void see_layer(void *context, int sequence, int layer, const lh_ref_seen *seen) {
     pass *p = context;
     const double *attention[LH_MAX_STREAMS] = {seen->cross, seen->attention};
@@ -135,7 +136,7 @@ static double run_reference(pass *p, const lh_ref_batch *batch) {
     return lh_ref_run(p->model, &seen, p->logits);
 }
 
-/* Dropout is off where the vectors are; nothing of it is in an evaluation. */
+/* Runs the program. Evaluation has no dropout, and neither have the stored vectors. */
 static double run_program(pass *p, const lh_ref_batch *batch) {
     static const uint8_t all[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST] = {0};
     lh_trainer t = lh_trainer_open(p->spec, p->program, p->model, batch, NULL, LH_MODE_EVALUATE);
@@ -159,8 +160,8 @@ static double run_program(pass *p, const lh_ref_batch *batch) {
 
 static double run(pass *p, const lh_ref_batch *batch) { return (p->program ? run_program : run_reference)(p, batch); }
 
-/* Token by token, each behind what came out before. Targets have classes shifted, or as they are: then labels end with
- * the class that ends a sequence. */
+/* Decodes token by token. Targets have shifted classes, or classes as they are: then labels end with the class that
+ * ends a sequence. */
 static void check_greedy(pass *p) {
     const lh_pairs_case *stored = p->stored;
     int m = stored->batch.labels, classes = p->model->network->classes, shift = stored->target[1] - stored->label[0];
@@ -196,7 +197,7 @@ static void check_pass(pass *p) {
     check_greedy(p);
 }
 
-/* The model's gradients are those of kernels/ref afterwards. */
+/* Compares with stored values. Afterwards the model has the gradients of kernels/ref. */
 static void check_stored(const lh_spec *spec, const lh_st_file *file, lh_ref_model *model, int n) {
     lh_pairs_case stored;
     const lh_ref_network *network = model->network;
@@ -218,7 +219,7 @@ static void check_stored(const lh_spec *spec, const lh_st_file *file, lh_ref_mod
     for (int s = 0; s < LH_MAX_STREAMS; s++) free(p.attention[s]);
 }
 
-/* The model's gradients behind lh_ref_run against the stored ones, which are rounded to float32. */
+/* Compares the model's gradients after lh_ref_run with the stored ones, which are rounded to float32. */
 static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *model) {
     for (int i = 0; i < model->tensor_count; i++) {
         const lh_ref_tensor *tensor = &model->tensors[i];
@@ -242,7 +243,7 @@ static void test_encoder_decoders_match_stored_vectors(void **state) {
         int length[LH_PAIRS_LENGTHS];
         lh_pairs_lengths(file, length);
         for (int l = 0; l < LH_PAIRS_LENGTHS; l++) check_stored(spec, file, model, length[l]);
-        check_stored_gradients(file, model); /* of the last */
+        check_stored_gradients(file, model); /* gradients of the last case */
         lh_ref_model_free(model);
         lh_st_free(file);
     }

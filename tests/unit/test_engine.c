@@ -1,4 +1,4 @@
-/* engine/cpu_engine: the same bits from any number of threads, the order of sums, limits, NaN, evaluation. */
+/* engine/cpu_engine: equal bits for any number of threads, the order of sums, limits, NaN, evaluation. */
 #include "lh_test.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "toy_program.h"
 #include "engine/engine.h"
 
-/* The sanitizer's allocator must answer a hopeless request as malloc does. */
+/* The sanitizer's allocator must return NULL for an impossible request, as malloc does. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
 
@@ -92,7 +92,7 @@ static void test_step_training_loss_falls(void **state) {
     engine->ops->close(engine);
 }
 
-/* Each shard adds one number; only the left fold over shards 0, 1, 2, 3 gives 1 in float. */
+/* Adds one number per shard; only the left fold over shards 0, 1, 2, 3 gives 1 in float. */
 static void order_train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                               lh_sums *sums) {
     static const float of_shard[] = {1e8f, 1.0f, -1e8f, 1.0f};
@@ -155,7 +155,7 @@ static void overflowing_update(const lh_update *update, size_t first, size_t cou
     if (update->step == 4 && first == 0) ((float *)update->parameters)[0] = INFINITY, sums->parameters = INFINITY;
 }
 
-/* So that no checkpoint is made of such parameters. */
+/* A checkpoint never contains such parameters. */
 static void test_step_infinite_update_stops(void **state) {
     (void)state;
     lh_error error;
@@ -320,9 +320,9 @@ static void test_step_distinct_repeats_examples(void **state) {
 enum { SHARERS = 5 };
 
 static const void *workspaces[8];
-static int workspace_count, spoilt; /* workspaces that were met with NaN in them */
+static int workspace_count, spoilt; /* workspaces with NaN in them */
 
-enum { BEHIND = 4096 }; /* where begin_shard does not come to in a workspace */
+enum { BEHIND = 4096 }; /* an offset that begin_shard does not reach in a workspace */
 
 static size_t roomy_workspace_bytes(const lh_shape *longest, lh_mode mode) {
     assert_true(toy_float.workspace_bytes(longest, mode) <= BEHIND);
@@ -337,7 +337,7 @@ static void counting_train_block(const lh_cpu_step *step, const lh_cpu_block *bl
     float *behind = (float *)((char *)workspace + BEHIND);
     spoilt += isnan(*behind);
     toy_float.train_block(step, block, workspace, gradient, sums);
-    if (isnan(sums->loss)) *behind = NAN; /* as activations would be, behind a shorter sequence */
+    if (isnan(sums->loss)) *behind = NAN; /* as activations after a shorter sequence would be */
 }
 
 static void break_bias(lh_engine *engine) {
@@ -357,7 +357,7 @@ static lh_sums evaluate_at(lh_engine *engine, int n) {
     return sums;
 }
 
-/* One after the other, some longer than others, one of them broken: the same bits as alone, in one place. */
+/* Engines run in turn, some with longer sequences, one with a failure: the bits of single engines, in one workspace. */
 static void test_engines_share_working_memory(void **state) {
     (void)state;
     lh_error error;
@@ -381,7 +381,7 @@ static void test_engines_share_working_memory(void **state) {
             assert_true(isnan(evaluate_at(engines[0], 32).loss));
             lh_assert_error(engines[0]->ops->step(engines[0], 4, shared, &done, &error), LH_ERR_INPUT, &error,
                             "step 1");
-            workspace_count = spoilt = 0; /* blocks of that step met each other's; the room was given up */
+            workspace_count = spoilt = 0; /* blocks of that step found NaN; the workspace was freed */
         } else {
             lh_sums before = evaluate_at(single, 32 - i), after = evaluate_at(engines[i], 32 - i);
             assert_memory_equal(&before, &after, sizeof before);
@@ -400,7 +400,7 @@ static void test_engines_share_working_memory(void **state) {
 static uint64_t seen[64];
 static int seen_count;
 
-/* Keeps a number for every sequence that it has not met. */
+/* Stores the number of every new sequence. */
 static void noting_train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                                lh_sums *sums) {
     for (int s = 0; s < block->sequences; s++) {
@@ -414,7 +414,7 @@ static void noting_train_block(const lh_cpu_step *step, const lh_cpu_block *bloc
     toy_float.train_block(step, block, workspace, gradient, sums);
 }
 
-/* There are more examples than a batch holds: successive batches go through them. */
+/* There are more distinct examples than a batch holds: successive batches use all of them. */
 static void test_step_distinct_beyond_batch_all_seen(void **state) {
     (void)state;
     lh_error error;

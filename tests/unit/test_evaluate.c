@@ -1,4 +1,4 @@
-/* eval/: results per length, draws, lines that are there already, per-example lines. */
+/* eval/: results per length, draws, existing lines, per-example lines. */
 #include "lh_test.h"
 
 #include <math.h>
@@ -64,7 +64,7 @@ static void test_evaluate_drawn_distances_every_draw(void **state) {
     engine->ops->close(engine);
 }
 
-/* Dropout in an evaluation is sampled, too: each draw is made. */
+/* Dropout in an evaluation is random, too: each draw is evaluated. */
 static void test_evaluate_dropout_every_draw(void **state) {
     (void)state;
     lh_error error;
@@ -142,7 +142,7 @@ static void test_evaluate_batches_mean_of_their_accuracies(void **state) {
     engine->ops->close(engine);
 }
 
-/* Every condition under every noise, the quietest first; each is a line of its own, and draws count where it is loud. */
+/* Every condition is evaluated under every noise, the least first, with a line each; noise makes draws count. */
 static void test_evaluate_noise_times_conditions(void **state) {
     static const double deviation[] = {0, 0.5};
     lh_error error;
@@ -173,11 +173,11 @@ static void test_evaluate_noise_times_conditions(void **state) {
     assert_true(found[1] && found[2]);
     assert_false(found[0] || found[3]);
     lh_eval_means means = lh_eval_means_of(results, 4, "in_distribution");
-    assert_int_equal(means.count, 2); /* of the quietest alone */
+    assert_int_equal(means.count, 2); /* conditions with the least noise */
     engine->ops->close(engine);
 }
 
-/* In batches the examples are those of one batch. */
+/* Batches have the examples of one batch. */
 static void test_evaluate_batches_without_draws_same_examples(void **state) {
     (void)state;
     lh_error error;
@@ -226,8 +226,8 @@ static void test_evaluate_lines_of_another_batch_are_not_found(void **state) {
     engine->ops->close(engine);
 }
 
-/* Bounds of exact match by the sequences of one draw, and the spread of sequences, of which lines give numbers; they are
- * read back, and what an older line does not have is not a number. */
+/* Confidence bounds of exact match by the sequences of one draw, and the deviation over sequences, are in the lines;
+ * they are read back, and a value that an older line lacks is NAN. */
 static void test_evaluate_says_how_sure_it_is(void **state) {
     const char *path = lh_test_path(*state, "eval.jsonl");
     lh_error error;
@@ -298,7 +298,7 @@ static void mask_length_6(lh_rng *rng, int n, lh_example *example) {
     memset(example->mask, n != 6, (size_t)n);
 }
 
-/* A condition without any label that counts has neither accuracy nor exact match, and no part in a mean. */
+/* A condition without counted labels has neither accuracy nor exact match, and does not enter a mean. */
 static void test_evaluate_condition_without_a_label_that_counts(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "eval.jsonl");
@@ -334,7 +334,7 @@ static void test_evaluate_condition_without_a_label_that_counts(void **state) {
     fclose(request.wrong);
     lh_assert_ok(lh_read_file(request.wrong_path, &text, &bytes, &error), &error);
     assert_non_null(strstr(text, "\"length\":5,"));
-    assert_null(strstr(text, "\"length\":6,")); /* nothing was asked, so nothing is wrong */
+    assert_null(strstr(text, "\"length\":6,")); /* no label is counted, so no answer is wrong */
     memcpy(back, results, sizeof back);
     back[0].counted = 0, back[1].counted = 9;
     lh_assert_ok(lh_eval_find(path, 0, LH_EVAL_SEED, back, found, 2, &error), &error);
@@ -343,7 +343,7 @@ static void test_evaluate_condition_without_a_label_that_counts(void **state) {
     engine->ops->close(engine);
 }
 
-/* Lengths between those of training are neither among them nor beyond. */
+/* Lengths between training lengths are neither training lengths nor beyond. */
 static void test_evaluate_splits_name_gaps(void **state) {
     (void)state;
     static const int32_t trained[] = {3, 8, 5};
@@ -356,7 +356,7 @@ static void test_evaluate_splits_name_gaps(void **state) {
     assert_string_equal(lh_split_of_length(&spec, 9), "beyond");
 }
 
-/* Lines of older trainers say "train" and "test" of sampled tasks; they are of the same conditions. */
+/* Lines of older trainers have "train" and "test" for sampled tasks; they belong to the same conditions. */
 static void test_evaluate_older_lines_are_found(void **state) {
     static const char lines[] =
         "{\"step\":3,\"split\":\"train\",\"by\":{\"length\":4},\"examples\":5,\"draws\":1,\"accuracy\":0.25}\n"
@@ -374,7 +374,7 @@ static void test_evaluate_older_lines_are_found(void **state) {
     lh_assert_ok(lh_eval_find(path, 3, LH_EVAL_SEED, results, found, 4, &error), &error);
     for (int i = 0; i < 3; i++) assert_true(found[i] && results[i].accuracy == 0.25 * (i + 1));
     assert_true(isnan(results[0].exact_match_low) && isnan(results[0].sd_over_sequences));
-    assert_false(found[3]); /* a stream of its own, which older trainers did not have */
+    assert_false(found[3]); /* the validation stream, which older trainers lack */
 }
 
 static void test_evaluate_other_seed_is_not_found(void **state) {

@@ -1,5 +1,5 @@
-/* Two hundred random score formulas, as the generator prints them, against plain Lua: values, the logit's gradient and
- * the parameters' (tests/expressions). */
+/* Two hundred random score formulas in generated code compared with plain Lua: values, and gradients of the logit
+ * and of the parameters (tests/expressions). */
 #include "support/lh_test.h"
 
 #include "expressions/cases.h"

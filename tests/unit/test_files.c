@@ -1,4 +1,4 @@
-/* base/files.h: whole files or none, also on full and read-only disks and under kill -9. */
+/* base/files.h: complete files or none, also on full and read-only disks and under kill -9. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -192,7 +192,7 @@ static void test_replace_file_killed_any_time_whole(void **state) {
         free(now);
     }
     free(data);
-    lh_assert_ok(lh_lock_directory(*state, &handle, &alone, &error), &error); /* sweeps */
+    lh_assert_ok(lh_lock_directory(*state, &handle, &alone, &error), &error); /* removes temporary files */
     assert_int_equal(lh_test_count_files(*state), 2);                         /* out, lock */
     lh_unlock_directory(handle);
 }
@@ -233,7 +233,7 @@ static void test_read_file_missing_or_directory_refused(void **state) {
     assert_null(data);
 }
 
-/* No process writes to the pipe, so that opening it as usual would wait for ever. */
+/* No process writes to the pipe, so an ordinary open would block. */
 static void test_open_file_pipe_or_link_refused_at_once(void **state) {
     lh_error error;
     char *data;
@@ -283,15 +283,15 @@ static void test_append_line_torn_line_cut_off(void **state) {
     check_appended(path, "{\"step\":1}\n{\"st", "{\"step\":1}\n{\"step\":2}\n");
     check_appended(path, "{\"step\":1", "{\"step\":2}\n");
     check_appended(path, "\n{\"by\":{\"length\":1}", "\n{\"step\":2}\n");
-    check_appended(path, "12", "{\"step\":2}\n");                         /* of 123, as far as is known */
-    check_appended(path, "{\"step\":1}", "{\"step\":1}\n{\"step\":2}\n"); /* nothing is lost but its newline */
-    lh_test_write(path, "{\"step\":1}\n\0\0\0", 14);                      /* blocks of a file that lost its power */
+    check_appended(path, "12", "{\"step\":2}\n");                         /* as a part of 123 */
+    check_appended(path, "{\"step\":1}", "{\"step\":1}\n{\"step\":2}\n"); /* only its newline is missing */
+    lh_test_write(path, "{\"step\":1}\n\0\0\0", 14);                      /* zero blocks after a loss of power */
     lh_error error;
     lh_assert_ok(lh_append_line(path, "{\"step\":2}", &error), &error);
     check_content(path, "{\"step\":1}\n{\"step\":2}\n");
 }
 
-/* The beginning of the torn line is looked for over more than one piece. */
+/* The beginning of the torn line is searched over more than one piece. */
 static void test_append_line_long_torn_line_cut_off(void **state) {
     char text[20000] = "{\"step\":1}\n{";
     const char *path = lh_test_path(*state, "lines");
@@ -376,9 +376,9 @@ static void test_lock_directory_held_refused_until_unlocked(void **state) {
     lh_unlock_directory(-1);
 }
 
-static int lock_failure; /* what flock says instead of working; 0: it works */
+static int lock_failure; /* error of flock; 0: it succeeds */
 
-/* In the place of the system's. */
+/* Replaces the system's function. */
 int flock(int file, int operation) {
     if (lock_failure == 0) return (int)syscall(SYS_flock, file, operation);
     errno = lock_failure;
@@ -409,23 +409,23 @@ static void test_lock_directory_file_system_without_locks_taken_by_all(void **st
     lh_unlock_directory(first);
 }
 
-static long file_system; /* that fstatfs tells */
+static long file_system; /* file system that fstatfs reports */
 
-/* In the place of the system's. */
+/* Replaces the system's function. */
 int fstatfs(int file, struct statfs *found) {
     (void)file;
     *found = (struct statfs){.f_type = file_system};
     return 0;
 }
 
-/* The name that a temporary file has here, with another process or boot in it. */
+/* The name of a temporary file on this machine, with another process or boot id. */
 static const char *temporary_of(const char *directory, const char *boot, pid_t process) {
     static char name[128];
     snprintf(name, sizeof name, ".longhand-%s.%d-7.tmp", boot, (int)process);
     return lh_test_path(directory, name);
 }
 
-/* Number of a child that has ended, which no other process has yet. */
+/* The number of an ended child, which no other process has yet. */
 static pid_t dead_process(void) {
     pid_t child = fork();
     if (child == 0) _exit(0);
@@ -433,7 +433,7 @@ static pid_t dead_process(void) {
     return child;
 }
 
-/* On file systems of this machine alone the lock speaks for all; on others only for processes of this start of it. */
+/* On a local file system the lock excludes all other processes; on others only those of this start of the machine. */
 static void test_lock_directory_temporaries_of_the_living_stay(void **state) {
     lh_error error;
     char boot[64] = "";
@@ -454,7 +454,7 @@ static void test_lock_directory_temporaries_of_the_living_stay(void **state) {
         assert_false(lh_test_exists(temporary_of(*state, boot, dead)));
         assert_false(lh_test_exists(temporary_of(*state, boot, getpid())));
         assert_true(lh_test_exists(temporary_of(*state, boot, living)));
-        assert_int_equal(lh_test_count_files(*state), local ? 2 : 4); /* the lock, and those that stay */
+        assert_int_equal(lh_test_count_files(*state), local ? 2 : 4); /* the lock, and the remaining files */
         lh_unlock_directory(handle);
     }
 }

@@ -1,5 +1,5 @@
-/* A disk fills up, one page later each time: whichever file of a trainer does not fit, the message names it and the
- * reason, the exit code is 4, whole lines are kept, and with space again the run ends in the same bits. */
+/* A disk fills up, one page later in each case: if any file of a trainer does not fit, the message names it and the
+ * reason, the exit code is 4, lines are complete, and with space again the run ends in the same bits. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -17,16 +17,16 @@
 #include "lh_run.h"
 #include "toy_program.h"
 
-enum { DISK = 1 << 20, PAGE = 4096, MOST = 64 /* pages that any of these commands needs */ };
+enum { DISK = 1 << 20, PAGE = 4096, MOST = 64 /* most pages that any of these commands needs */ };
 
 #define FOLDER "toy/0123456789abcdef/lr0.01-seed0"
 #define TRAIN "train --steps 14 --checkpoint-every 5 --log-every 5 --threads 1 --out "
 #define CHECKPOINT " --checkpoint whole/" FOLDER "/checkpoint.safetensors --threads 1"
 
 static lh_spec toy;
-static int met; /* commands that met the end of the disk */
+static int met; /* number of commands that reached the end of the disk */
 
-/* Leaves so many pages of the disk. */
+/* Fills the disk except for this number of pages. */
 static bool fill(const char *disk, int pages) {
     static const char page[PAGE];
     int file = open(lh_test_path(disk, "ballast"), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -60,7 +60,8 @@ static bool are_same(const char *a, const char *b) {
     return same;
 }
 
-/* A command on a disk with so much room: it works, or fails as it should. */
+/* Runs a command on a disk with this number of free pages: it succeeds, or fails with the right message and exit
+ * code. */
 static bool fails_well(const char *parent, const char *disk, int pages, const char *command) {
     if (!fill(disk, pages)) return false;
     lh_run_result result = lh_run_main(&toy, parent, command, NULL);
@@ -92,14 +93,14 @@ static int train_into(void *argument, const char *disk) {
             !are_same(lh_test_path(disk, "new/" FOLDER "/eval.jsonl"),
                       lh_test_path(parent, "whole/" FOLDER "/eval.jsonl")))
             return 4;
-        if (met == before) return pages > 5 ? 0 : 5; /* of 10 files, some of which end in the same page */
+        if (met == before) return pages > 5 ? 0 : 5; /* 10 files, some of which end in the same page */
         snprintf(path, sizeof path, "rm -r '%s'", lh_test_path(disk, "new"));
         if (system(path) != 0) return 6;
     }
     return 7;
 }
 
-/* Files of a verb's own: until there is room for all. */
+/* Fills the disk with the files of one verb, until all fit. */
 static int evaluate_into(void *argument, const char *disk) {
     const char *parent = argument;
     static const char *const commands[] = {
@@ -126,7 +127,7 @@ static int trace_into(void *argument, const char *disk) {
     met = 0;
     for (int pages = 0; pages == 0 || met == pages; pages++) {
         if (pages == MOST || !fails_well(argument, disk, pages, command)) return 1;
-        if (met == pages + 1 && lh_test_count_files(disk) != 0) return 2; /* nothing half, no temporary file */
+        if (met == pages + 1 && lh_test_count_files(disk) != 0) return 2; /* no partial and no temporary file */
     }
     return met > 0 ? 0 : 3;
 }

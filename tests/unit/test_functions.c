@@ -1,7 +1,7 @@
-/* kernels/cpu/functions.h against libm in long double, and with -DDEVICE kernels/cuda/functions.cu by the same bounds.
+/* kernels/cpu/functions.h compared with libm in long double; with -DDEVICE kernels/cuda/functions.cu, by its bounds.
  *
- * Compiled as test_kernels is: for some levels and element types, -march=... and -DREAL_BYTES=4 or 8. Every lane has an
- * argument of its own. Errors are in ulps of `real`: its numbers' distance at the wanted value.
+ * Compiled as test_kernels is: for some levels and element types, -march=... and -DREAL_BYTES=4 or 8. Every lane has
+ * its own argument. Errors are in ulps of `real`: the distance of its numbers at the expected value.
  */
 #include "support/lh_test.h"
 
@@ -44,13 +44,13 @@ static double ulp_at(long double want) {
 
 static double uniform(lh_rng *rng) { return (lh_rng_word(rng) + 0.5) * 0x1p-32; }
 
-/* Evenly spread over (low, high), jittered; every second one pulled towards 0 by up to 2^-24. */
+/* Points spread evenly over (low, high), with jitter; every second one is moved towards 0 by up to 2^-24. */
 static real point(lh_rng *rng, int i, double low, double high) {
     double x = low + (high - low) * ((i + uniform(rng)) / POINTS);
     return (real)(i % 2 ? ldexp(x, -(int)(25 * uniform(rng))) : x);
 }
 
-/* The largest error over points of (low, high), in units of absolute, or in ulps where that is 0. */
+/* Checks the largest error over points of (low, high), in units of absolute, or in ulps if that is 0. */
 static void check(const char *name, function *f, wanted *want, double low, double high, double absolute,
                   double allowed) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(1), 0, 0, 0);
@@ -78,7 +78,7 @@ static int is_nan_everywhere(vector x) {
     return 1;
 }
 
-static int is_everywhere(vector x, real y) { /* the sign of 0 counts */
+static int is_everywhere(vector x, real y) { /* the sign of 0 must match */
     for (int k = 0; k < LANES; k++)
         if (!(x[k] == y && !signbit(x[k]) == !signbit(y))) return 0;
     return 1;
@@ -198,7 +198,7 @@ static void test_erf_whole_range_within_few_ulp(void **state) {
     check("erf", erf_of, erfl, -1e-3, 1e-3, 0, allowed);
 }
 
-/* The argument's square rounds by half an ulp, the exponential by 1.5: relative errors, which grow with the square. */
+/* The argument's square is rounded by half an ulp, the exponential by 1.5; the error grows with the square. */
 static void test_erf_comes_with_its_weight(void **state) {
     (void)state;
     const double most = REAL_BYTES == 8 ? 26 : 9;
@@ -226,7 +226,7 @@ static void test_erf_odd_and_saturated(void **state) {
 
 static void test_sqrt_correctly_rounded(void **state) {
     (void)state;
-    check("sqrt", sqrt_of, sqrtl, 0, 4, 0, 0.5001); /* libm's long double rounds too */
+    check("sqrt", sqrt_of, sqrtl, 0, 4, 0, 0.5001); /* libm's long double is rounded, too */
     check("sqrt", sqrt_of, sqrtl, 0, 1e30, 0, 0.5001);
     assert_true(is_everywhere(at(sqrt_of, 0), 0) && is_everywhere(at(sqrt_of, INFINITY), INFINITY));
     assert_true(is_nan_everywhere(at(sqrt_of, -1)) && is_nan_everywhere(at(sqrt_of, NAN)));
@@ -242,7 +242,7 @@ static void test_sin_cos_positions_absolute_error_small(void **state) {
         check("sin", sin_of, sinl, -ranges[i], ranges[i], unit, 1);
         check("cos", cos_of, cosl, -ranges[i], ranges[i], unit, 1);
     }
-    for (int i = 0; i <= 131072; i++) { /* whole positions */
+    for (int i = 0; i <= 131072; i++) { /* integer positions */
         double error = (double)(fabsl(sin_real((real)i) - sinl(i)) + fabsl(cos_real((real)-i) - cosl(i)));
         if (!(error <= 2 * unit)) fail_msg("sin and cos of %d: error %g", i, error);
     }
@@ -290,7 +290,7 @@ static void test_pow_integer_exponents_take_sign(void **state) {
     for (int b = -9; b <= 9; b++) {
         for (real a = -8; a <= 8; a++) {
             double got = pow_real(a, (real)b), want = pow(a, b);
-            if (a == 0) want = fabs(want); /* the sign of 0^-1 is left open */
+            if (a == 0) want = fabs(want); /* the sign of 0^-1 is unspecified */
             assert_true(got == want || fabs(got - want) <= allowed * fabs(want) * ulp_at(1));
         }
     }
@@ -353,7 +353,7 @@ static void test_mod_integers_exact(void **state) {
 
 #if defined(DEVICE)
 
-/* exp_negative is 0 where the CPU's softmax is 0, and exp elsewhere. */
+/* exp_negative is 0 if the CPU's softmax is 0, and exp otherwise. */
 static vector exp_of_negative(vector x) { return broadcast(exp_negative(x[0])); }
 
 static void test_exp_negative_within_two_ulp(void **state) {
@@ -395,7 +395,7 @@ static void test_tables_read_and_add_in_lane_order(void **state) {
     vector index, x = counting((real)1e4, (real)0.37);
     for (int i = 0; i < ROWS; i++) table[i] = (real)(10 * i);
     for (int k = 0; k < LANES; k++) {
-        index[k] = (real)(k * 3 % ROWS % 3); /* rows are hit more than once */
+        index[k] = (real)(k * 3 % ROWS % 3); /* some rows occur more than once */
         want[k * 3 % ROWS % 3] += x[k];
     }
     vector read = gather(table, index);
@@ -419,7 +419,7 @@ static vector arguments(double first, double step) {
     return y;
 }
 
-/* Every lane and the scalar give the same bits, whatever stands in the other lanes. */
+/* Every lane and the scalar give the same bits, for any values in the other lanes. */
 static void test_scalars_have_the_bits_of_lanes(void **state) {
     (void)state;
     static const struct {

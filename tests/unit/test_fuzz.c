@@ -1,7 +1,8 @@
-/* The readers of tests/fuzz under mutated inputs: no crash, no hang, nothing that a sanitizer reports.
+/* The readers of tests/fuzz with mutated inputs: no crash, no hang, no report of a sanitizer.
  *
- * LH_FUZZ_CASES and LH_FUZZ_SEED choose how many and which (10000 of seed 1). Case N of a seed is the same bytes
- * everywhere. The cases run in a child process; if it ends before it has done them all, the current case is named and
+ * LH_FUZZ_CASES and LH_FUZZ_SEED select the number of cases and the seed (10000 of seed 1). Case N of a seed has the
+ * same bytes on every machine. The cases run in a child process; if it ends early, the current case is named and stored
+ * as fuzz-<target>-<seed>-<case> in the working directory.
  * kept as fuzz-<target>-<seed>-<case> in the working directory. */
 #define _GNU_SOURCE
 #include "lh_test.h"
@@ -47,7 +48,7 @@ static void check_target(const target *t) {
     pid_t child = fork();
     if (child == 0) {
         run_cases(t, seed, cases, at);
-        exit(0); /* not _exit: leaks are looked for here */
+        exit(0); /* not _exit, so that leaks are checked */
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     uint32_t reached = *at;
@@ -74,7 +75,7 @@ static void test_line_readers_any_bytes_no_crash(void **state) {
     check_target(&(target){"lines", lh_fuzz_json_lines, lh_fuzz_json_lines_seed});
 }
 
-/* The seeds themselves are good: what is mutated begins as a file that is read to its end. */
+/* The seeds are valid: unmutated files are read to their end. */
 static void test_seeds_are_read(void **state) {
     (void)state;
     size_t bytes;

@@ -13,18 +13,18 @@
 
 extern const lh_spec longhand_spec_parity_float64_rope;
 
-static const double PLANTED = 1e-4; /* of the largest entry of a tensor's gradient */
-static const double JUMP = 0.5;     /* of the slope at a kink of the toy */
-enum { SEEDS = 10, LENGTH = 9, KINKED = 2 /* the element of TOY_SCALE that has kinks */ };
+static const double PLANTED = 1e-4; /* added to an element, relative to the largest element of a tensor's gradient */
+static const double JUMP = 0.5;     /* jump of the slope at a kink of the toy */
+enum { SEEDS = 10, LENGTH = 9, KINKED = 2 /* index of the element of TOY_SCALE that has kinks */ };
 
-/* A program that notes the gradient of its first step, adds to one element of all, and may have kinks. */
+/* A program that records the gradient of its first step, adds to one element in all steps, and may have kinks. */
 static struct {
     const lh_cpu_program *right;
     double *first; /* [parameter_storage] */
     int64_t chunks, calls;
-    int64_t element; /* of the vector; -1: nothing is planted */
+    int64_t element; /* index in the vector; -1: no change */
     double amount;
-    const double *kinks; /* distances from the point where the first step is made; ends with 0, or NULL */
+    const double *kinks; /* distances from the parameters of the first step; ends with 0, or NULL */
     double origin;
     bool placed;
 } altered;
@@ -37,7 +37,7 @@ static double altered_norm(const void *gradient, size_t count) {
     return altered.right->squared_norm(gradient, count);
 }
 
-/* A ReLU of the parameter at each kink, added to the loss of every position. */
+/* Adds a ReLU of the parameter at each kink to the loss of every position. */
 static void altered_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                           lh_sums *sums) {
     int64_t i = lh_toy_spec.tensors[TOY_SCALE].offset + KINKED;
@@ -53,7 +53,7 @@ static void altered_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
     }
 }
 
-/* Checks a spec's altered program; results: [tensor_count]. */
+/* Checks a spec with the altered program; results: [tensor_count]. */
 static void check(const lh_spec *spec, uint64_t seed, int64_t element, double amount, lh_gradcheck_result *results) {
     lh_cpu_program program;
     const lh_cpu_program *list[] = {&program, NULL};
@@ -82,7 +82,7 @@ static int kinks_of(const lh_spec *spec, const lh_gradcheck_result *results) {
     return kinks;
 }
 
-/* Every tensor passes but this one; -1: every one. */
+/* Asserts that every tensor passes except this one; -1: all pass. */
 static void assert_wrong(const lh_spec *spec, const lh_gradcheck_result *results, int wrong) {
     for (int t = 0; t < spec->tensor_count; t++) {
         if (results[t].checks == 0 || results[t].passed == (t != wrong)) continue;
@@ -92,7 +92,7 @@ static void assert_wrong(const lh_spec *spec, const lh_gradcheck_result *results
     }
 }
 
-/* The vector's index of a tensor's element, and PLANTED of its largest entry in the first gradient. */
+/* The index of a tensor's element in the vector; also PLANTED times its largest element in the first gradient. */
 static int64_t place_of(const lh_tensor *tensor, int64_t element, double *amount) {
     int64_t rows = tensor->rank == 1 ? 1 : tensor->shape[0], columns = tensor->shape[tensor->rank - 1];
     *amount = 0;
@@ -146,8 +146,8 @@ static void test_gradcheck_one_element_of_a_model_found(void **state) {
     close_check(results);
 }
 
-/* On either side, on both, nearer than any step. Two at the same distance would cancel in a difference over both sides.
- * The last one is out of reach: there the gradient is large. */
+/* Kinks on either side, on both, and nearer than any step. Two at the same distance would cancel in a two-sided
+ * difference. The last one is out of reach: the gradient there is large. */
 static void test_gradcheck_kink_beside_the_point(void **state) {
     static const double kinks[][4] = {{1e-7, -1}, {-1e-7, -1}, {1e-7, -3e-7, -1}, {1e-9, -1e-7, -1}, {4e-6, -3e-6, -1}};
     lh_spec spec = lh_toy_spec_with(toy_double_list);

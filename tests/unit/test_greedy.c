@@ -18,7 +18,7 @@ enum { EXAMPLES = 60, DRAW = 2, MOST_INPUTS = 8, MOST_LABELS = 8, MOST_CLASSES =
 
 typedef struct greedy_case {
     const lh_spec *spec;
-    int n, steps; /* of training, behind which some sequences are right and others are not */
+    int n, steps; /* steps of training, after which some sequences are right and others are not */
 } greedy_case;
 
 static const greedy_case CASES[] = {
@@ -29,7 +29,7 @@ static const greedy_case CASES[] = {
     {&longhand_spec_parity_float64_drawn_pair, 2, 60},
 };
 
-/* An evaluation's examples, and what greedy decoding makes of them. */
+/* The examples of an evaluation, and their greedily decoded answers. */
 typedef struct decoded {
     lh_batch batch;
     uint16_t input[EXAMPLES * MOST_INPUTS], answers[EXAMPLES * MOST_LABELS];
@@ -60,8 +60,8 @@ static void decode(lh_engine *engine, const lh_condition *condition, decoded *d)
                  &error);
 }
 
-/* Whether greedy decoding of an example gives its target as far as that counts: in these tasks nothing that counts is
- * behind what does not. */
+/* Whether greedy decoding of an example gives its target up to the last counted label: in these tasks no counted
+ * label follows an uncounted one. */
 static bool decodes_to_target(const decoded *d, int example) {
     const uint8_t *mask = d->batch.mask + example * d->labels;
     int counted = 0;
@@ -71,7 +71,7 @@ static bool decodes_to_target(const decoded *d, int example) {
                   (size_t)counted * sizeof *d->answers) == 0;
 }
 
-/* All sequences at once have the bits that each has by a pass per token; each ends at its own end. */
+/* All sequences together have the bits of single sequences with a pass per token; each ends at its own end. */
 static void check_against_passes(lh_engine *engine, const lh_condition *condition, const decoded *kept) {
     static decoded passes;
     passes = *kept;
@@ -88,7 +88,7 @@ static void check_against_passes(lh_engine *engine, const lh_condition *conditio
             assert_true(i + 1 == kept->lengths[e] || !lh_ends(engine->spec, kept->answers[e * kept->labels + i]));
 }
 
-/* How many are right; every one by both ways or by neither. */
+/* Counts right examples; both methods must agree on each. */
 static int count_exact(lh_engine *engine, int n) {
     static decoded d;
     lh_error error;
@@ -134,10 +134,10 @@ enum { LONG = 40, LONG_TOKENS = 200 };
 
 static void (*real_score)(const lh_cpu_step *step, const lh_cpu_block *block, lh_sums *sums);
 
-/* The place of an example's first error in the pass, as this test has it: all over the answers. */
+/* The index of an example's first error in the pass, as defined by this test: spread over all answers. */
 static int error_of(int example, int labels) { return example * 7 % labels; }
 
-/* Answers of a pass whose first errors are where error_of says. */
+/* Writes answers of a pass with first errors at error_of. */
 static void write_errors(const uint16_t *labels, int first, int sequences, int count, uint16_t *answers) {
     memcpy(answers, labels, (size_t)(sequences * count) * sizeof *answers);
     for (int s = 0; s < sequences; s++) {
@@ -151,7 +151,7 @@ static void score_with_errors(const lh_cpu_step *step, const lh_cpu_block *block
     write_errors(block->labels, (int)block->first_example, block->sequences, step->shape.labels, block->answers);
 }
 
-/* Blocks of an evaluation decode from errors at distant positions; their answers are those that passes decode. */
+/* Blocks of an evaluation decode from errors at distant positions; their answers equal those decoded by passes. */
 static void check_errors(const lh_spec *spec) {
     static uint16_t input[EXAMPLES * LONG_TOKENS], target[EXAMPLES * LONG_TOKENS], got[EXAMPLES * LONG_TOKENS],
         want[EXAMPLES * LONG_TOKENS];

@@ -1,4 +1,4 @@
-/* training/group and groups of runs: every run as alone, whatever its neighbours do. */
+/* training/group and groups of runs: every run has the results of a single run, whatever the others do. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -40,9 +40,9 @@ static lh_run_result run(void **state, int code, const char *command) {
 
 typedef struct piecework {
     int pieces, done;
-    atomic_int holders; /* threads inside */
-    bool shared;        /* more than one was */
-    int *order, *at;    /* who was advanced, in order; one thread only */
+    atomic_int holders; /* threads inside the job */
+    bool shared;        /* more than one thread was inside */
+    int *order, *at;    /* advanced jobs, in order; with one thread only */
     int name;
 } piecework;
 
@@ -140,7 +140,7 @@ static char *read_text(void **state, const char *name) {
     return lh_test_read(lh_test_path(*state, name), &bytes);
 }
 
-/* Finished runs are not touched, one that another process holds is left out, and what is missing is done. */
+/* Finished runs are not changed, a run held by another process is left out, and missing runs are trained. */
 static void test_missing_does_what_is_missing(void **state) {
     lh_error error;
     int held;
@@ -172,7 +172,7 @@ static void test_missing_does_what_is_missing(void **state) {
     free(after);
 }
 
-/* Runs behind a link may be another user's: no file is written there. */
+/* Runs behind a symbolic link may be another user's: no file is written there. */
 static void test_nothing_is_written_through_a_link(void **state) {
     lh_error error;
     char target[512], link[512];
@@ -185,11 +185,11 @@ static void test_nothing_is_written_through_a_link(void **state) {
     assert_non_null(strstr(result.err, "lr0.01-seed3: is a symbolic link, expected a folder"));
     result = run(state, 0, "train --out ours --steps 3 --seeds 3:4 --learning-rate 0.01 --missing");
     assert_non_null(strstr(result.err, "lr0.01-seed3: lies behind a symbolic link; left out"));
-    assert_int_equal(rmdir(target), 0); /* it is empty still */
+    assert_int_equal(rmdir(target), 0); /* it is still empty */
     assert_true(lh_test_exists(lh_test_path(*state, "ours/" PLAN "lr0.01-seed4/run.json")));
 }
 
-/* Names of folders are bytes; a finished run is known by its run.json all the same. */
+/* Names of folders are bytes; a finished run is recognised by its run.json. */
 static void test_missing_in_a_folder_that_is_no_text(void **state) {
     run(state, 0, "train --out p\xff --steps 5 --no-eval");
     lh_run_result result = run(state, 0, "train --out p\xff --steps 5 --no-eval --missing");
@@ -198,7 +198,7 @@ static void test_missing_in_a_folder_that_is_no_text(void **state) {
 
 static bool without_locks;
 
-/* In the place of the system's. */
+/* Replaces the system's function. */
 int flock(int file, int operation) {
     if (!without_locks) return (int)syscall(SYS_flock, file, operation);
     errno = ENOLCK;
@@ -241,7 +241,7 @@ static void test_replicas_existing_run_leaves_all_untouched(void **state) {
     assert_true(lh_test_exists(lh_test_path(*state, PLAN "lr0.01-seed3/checkpoint.safetensors")));
 }
 
-/* The loss of seed 1 is no number from step 14 on. */
+/* The loss of seed 1 is NaN from step 14 on. */
 static void nan_for_one_seed(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                              lh_sums *sums) {
     lh_key one = lh_key_of_seed(1);
@@ -272,7 +272,7 @@ static void test_replicas_overfit(void **state) {
     run(state, 0, "train --out . --overfit 1 --seeds 0:1 --steps 20000 --learning-rate 0.02 --log-every 100");
 }
 
-/* One thread: a child of a process that had an OpenMP team can have none. */
+/* One thread: a child of a process with an OpenMP team cannot have another. */
 static void test_replicas_sigterm_each_goes_on(void **state) {
     int status;
     fflush(NULL);

@@ -1,5 +1,4 @@
-/* data/datasets/example_groups.h: axes in files of examples, the conditions that they make, and evaluations that go by
- * them. */
+/* data/datasets/example_groups.h: axes in files of examples, their conditions, and evaluations by these axes. */
 #include "lh_test.h"
 
 #include <stdio.h>
@@ -26,7 +25,7 @@ typedef struct fixture {
 
 enum { DIGITS, CARRY };
 
-/* lh_toy_spec over files whose lines may have two axes. */
+/* Makes lh_toy_spec with files whose lines may have two axes. */
 static void make_spec(fixture *f, const char *train, const char *eval, const char *validation) {
     static const char *const axis[] = {"digits", "carry"};
     memset(f, 0, sizeof *f);
@@ -79,7 +78,7 @@ static void open_groups(lh_groups *groups, const fixture *f, const lh_by *by, un
     lh_assert_ok(lh_groups_open(groups, &f->corpus, &f->spec, by, sets, &error), &error);
 }
 
-/* Every combination that there is, and what has none; within a group examples are in the order of shapes. */
+/* Groups are the occurring combinations, and examples without values; within a group examples are ordered by shape. */
 static void test_groups_are_the_combinations_there_are(void **state) {
     fixture f;
     lh_groups g;
@@ -116,7 +115,7 @@ static void test_groups_of_a_range_leave_out_other_values(void **state) {
     lh_groups g;
     open_files(&f, *state, false, false);
     open_groups(&g, &f, &by, 0);
-    assert_int_equal(g.count, 2); /* of length 2: 2 digits with carry 0, and with 3 */
+    assert_int_equal(g.count, 2); /* length 2: 2 digits with carry 0, and with carry 3 */
     assert_string_equal(g.name[0], "length");
     assert_int_equal(g.group[1].value[0] * 100 + g.group[1].value[1] * 10 + g.group[1].value[2], 223);
     assert_int_equal(g.group[1].count, 2);
@@ -205,14 +204,14 @@ static int evaluate(const fixture *f, const lh_groups *groups, const char *path,
     return lh_eval_conditions(&request);
 }
 
-/* Sum over conditions of a measure times its examples. */
+/* The sum over conditions of a measure times its examples. */
 static double weighted(const lh_eval_result *results, int count, bool loss) {
     double sum = 0;
     for (int i = 0; i < count; i++) sum += results[i].examples * (loss ? results[i].loss : results[i].accuracy);
     return sum;
 }
 
-/* However the examples are taken apart, together they are the same. */
+/* Examples divided by any axes are the same examples in total. */
 static void test_evaluation_by_axes_adds_up_to_that_by_length(void **state) {
     fixture f;
     lh_groups both;
@@ -231,7 +230,7 @@ static void test_evaluation_by_axes_adds_up_to_that_by_length(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-/* Lines have a number for each axis that the group has, and are found again by all of them. */
+/* Lines have a number for each axis of the group, and are found again by all of them. */
 static void test_evaluation_by_axes_lines_read_back(void **state) {
     const char *path = lh_test_path(*state, "eval.jsonl");
     static const char *const begin[] = {
@@ -254,14 +253,14 @@ static void test_evaluation_by_axes_lines_read_back(void **state) {
     char *text = lh_test_read(path, &bytes), *line = text;
     for (int i = 0; i < 5; i++, line = strchr(line, '\n') + 1) assert_ptr_equal(strstr(line, begin[i]), line);
     free(text);
-    evaluate(&f, &both, path, results); /* all are there */
+    evaluate(&f, &both, path, results); /* all lines exist */
     free(lh_test_read(path, &again));
     assert_int_equal(again, bytes);
     lh_groups_close(&both);
     lh_corpus_close(&f.corpus);
 }
 
-/* ---- beside training ---- */
+/* ---- comparison with training ---- */
 
 static void add_axis(fixture *f) {
     static const char *const axis[] = {"digits", "carry", "trained"};
@@ -283,7 +282,7 @@ static void open_with_trained(fixture *f, const char *directory) {
     lh_assert_ok(lh_corpus_bind(&f->corpus, &f->spec, &error), &error);
 }
 
-/* Checks the fields of each line that stand right before "data", the digest of the data. */
+/* Checks the fields of each line directly before "data", the digest of the data. */
 static void check_lines(const char *path, const char *const *ends, int count) {
     size_t bytes;
     char *text = lh_test_read(path, &bytes), *line = text;
@@ -298,7 +297,8 @@ static void check_lines(const char *path, const char *const *ends, int count) {
     free(text);
 }
 
-/* Lines say what share was trained on, and which axes go past training; new examples alone have lines of their own. */
+/* Lines record the share of trained examples, and axes beyond training; evaluations of new examples alone have
+ * separate lines. */
 static void test_evaluation_lines_compare_with_training(void **state) {
     const lh_by digits = {1, {{DIGITS, true, {NULL, 0, 0, 0, 1}}}};
     const char *path = lh_test_path(*state, "eval.jsonl");
@@ -324,23 +324,23 @@ static void test_evaluation_lines_compare_with_training(void **state) {
     lh_groups_close(&g);
     f.spec.eval.with_trained = false;
     open_groups(&g, &f, &by_both, 0);
-    assert_int_equal(g.group[0].value[DIGITS], 2); /* of one digit there is nothing new */
+    assert_int_equal(g.group[0].value[DIGITS], 2); /* no example of one digit is new */
     remove(path);
     assert_int_equal(evaluate(&f, &g, path, results), 3);
     check_lines(path, novel, 3);
     lh_groups_close(&g);
-    f.spec.eval.with_trained = true; /* lines without those trained on are not taken for lines with them */
+    f.spec.eval.with_trained = true; /* lines without trained examples do not count for lines with them */
     open_groups(&g, &f, &digits, 0);
     f.corpus.eval.apart = 1u << CARRY;
     lh_groups_close(&g);
     open_groups(&g, &f, &digits, 0);
     assert_int_equal(g.count, 3);
-    assert_int_equal(g.group[1].count, 2); /* without the one that was made for its carries */
+    assert_int_equal(g.group[1].count, 2); /* without the example that was made for its carries */
     lh_groups_close(&g);
     lh_corpus_close(&f.corpus);
 }
 
-/* The length axis of files is one of those on which a condition can lie beyond training. */
+/* The axis `length` of files is one of the axes on which a condition can be beyond training. */
 static void test_lengths_beyond_training_are_told(void **state) {
     static const char *const held_out = "{\"input\":[1,3],\"target\":[0]}\n"
                                         "{\"input\":[2,1,0],\"target\":[1]}\n";

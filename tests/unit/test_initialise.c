@@ -1,4 +1,4 @@
-/* data/initialise.h: the counter of every element, the distributions, and what no tensor covers. */
+/* data/initialise.h: the counter of every element, the distributions, and elements that no tensor covers. */
 #include "lh_test.h"
 
 #include <math.h>

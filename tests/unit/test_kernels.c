@@ -1,4 +1,4 @@
-/* kernels/cpu against kernels/ref, sizes odd wherever a kernel allows it; test_rows.c has norms and activations. */
+/* kernels/cpu compared with kernels/ref, at odd sizes if a kernel allows them; test_rows.c: norms and activations. */
 #include "support/lh_kernels.h"
 
 #include "base/cpu_level.h"
@@ -62,7 +62,7 @@ static void test_exp_negative_nan_of_any_bits_stays_nan(void **state) {
         bits payload = (bits)broadcast(-(real)NAN) | (below - 1) | below;
         assert_true(isnan(exp_negative((vector)payload)[0]) && isnan(exp_negative((vector)(payload << 1 >> 1))[0]));
     }
-    assert_true(isnan(exp_negative((vector)((bits){0} - 1))[LANES - 1])); /* all bits */
+    assert_true(isnan(exp_negative((vector)((bits){0} - 1))[LANES - 1])); /* a NaN with all bits set */
 }
 
 static vector exp_of_weight(vector x) {
@@ -99,7 +99,7 @@ static void test_exp_weights_nan_of_any_bits_is_a_nan_in_the_sum(void **state) {
     }
 }
 
-/* Groups of SIDE_BY_SIDE and what remains of them are one and the same to a weight. */
+/* Each exponential has the same bits in a group of SIDE_BY_SIDE and alone. */
 static void test_exp_weights_each_exponential_and_their_sum_in_order(void **state) {
     (void)state;
     enum { MOST = 2 * SIDE_BY_SIDE + 3 };
@@ -115,7 +115,7 @@ static void test_exp_weights_each_exponential_and_their_sum_in_order(void **stat
     }
 }
 
-/* Every head's weights among those of others, as one by one. */
+/* Every head's weights have the bits of a single head. */
 INLINE void check_exp_heads(const int H) {
     enum { MOST = 2 * SIDE_BY_SIDE * LANES + 3 };
     static real weights[(MOST + 1) * LANES], was[(MOST + 1) * LANES];
@@ -141,7 +141,7 @@ static void test_exp_heads_each_by_the_largest_of_its_head(void **state) {
 
 /* ---- matmul.h ---- */
 
-/* Widths that tile in every way; kernels want N as a constant. */
+/* Multiplies with widths that need all tile sizes; kernels require a constant N. */
 INLINE void matmul_columns(int vectors, int rows, int K, const real *a, const real *w, real *y,
                            const enum finish finish, const real *other) {
     switch (vectors) {
@@ -163,7 +163,7 @@ NOINLINE void any_matmul(int vectors, int rows, int K, const real *a, const real
     }
 }
 
-/* Every size known to the compiler, as in generated code. */
+/* Sizes that the compiler knows, as in generated code. */
 enum { FIXED_K = 24, FIXED_N = 6 * LANES };
 NOINLINE void fixed_matmul(int rows, const real *a, const real *w, real *y, const real *bias) {
     matmul(rows, FIXED_K, FIXED_N, a, w, y, FINISH_BIAS_RELU, bias);
@@ -172,7 +172,7 @@ NOINLINE void fixed_matmul_in_place(int rows, const real *a, const real *w, real
     matmul(rows, FIXED_K, FIXED_N, a, w, y, FINISH_ADD, y);
 }
 
-/* As in a wide model: a panel is one slice and a part of another; a gradient has two parts, and columns left over. */
+/* Sizes of a wide model: a panel has one whole slice and a part; a gradient has two parts, and remaining columns. */
 enum { WIDE_N = 192, GRADIENT_K = GRADIENT_DEPTH + 16, GRADIENT_N = 176 };
 enum { WIDE_K = SLICE_BYTES / REAL_BYTES / (TILE_COLUMNS * LANES) + 40 };
 NOINLINE void matmul_of_wide(int rows, const real *a, const real *w, real *y, enum finish finish, const real *other) {
@@ -185,7 +185,7 @@ NOINLINE void matmul_of_wide(int rows, const real *a, const real *w, real *y, en
     }
 }
 
-/* Applies `finish` to the plain product y[rows][N]. */
+/* Applies `finish` to the matrix product y[rows][N]. */
 static void finish_reference(int rows, int N, enum finish finish, const real *other, double *y) {
     for (int m = 0; m < rows; m++) {
         for (int n = 0; n < N; n++) {
@@ -198,7 +198,7 @@ static void finish_reference(int rows, int N, enum finish finish, const real *ot
     }
 }
 
-/* Panels of w [K][N], by both ways where K allows the second: they agree. */
+/* Makes panels of w [K][N]; if K allows both functions, checks that they agree. */
 static real *panels_of(int K, int N, const real *w) {
     real *panels = reals(K * N), *turned = reals(K * N), *again = reals(K * N);
     pack_weights(K, N, w, panels);
@@ -250,7 +250,7 @@ static void test_matmul_constant_sizes_match_reference(void **state) {
     for (int rows = 1; rows <= 2 * TILE_ROWS + 1; rows++) check_matmul(rows, FIXED_K, FIXED_N, FINISH_BIAS_RELU, 1);
 }
 
-/* y [rows][N] is added to where it lies: the reference's numbers, and the bits of a sum that is stored elsewhere. */
+/* Checks a product added to y [rows][N] in place: the reference's numbers, and the bits of a sum in another buffer. */
 static void check_matmul_in_place(int rows, int K, int N, int fixed) {
     int room = round_up(rows, TILE_ROWS);
     real *a = random_reals(1, rows * K, room * K), *w = random_reals(2, K * N, K * N), *apart = reals(room * N);
@@ -292,7 +292,7 @@ NOINLINE void any_weight_grad(int vectors, int rows, int K, const real *a, const
     }
 }
 
-/* Rows beyond the last are NaN; gradients start from what is there. */
+/* Checks a gradient: rows after the last are NaN, and the result is added to existing values. */
 static void check_weight_grad(int rows, int K, int N) {
     real *a = random_reals(1, rows * K, (rows + TILE_ROWS) * K),
          *dy = random_reals(2, rows * N, (rows + TILE_ROWS) * N);
@@ -319,7 +319,7 @@ static void test_weight_grad_wide_matches_reference(void **state) {
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) check_weight_grad(rows[r], GRADIENT_K, GRADIENT_N);
 }
 
-/* However a gradient is cut, up to GRADIENT_ROWS rows are one sum in order: bits of the plain loop. */
+/* For any division of a gradient, up to GRADIENT_ROWS rows are one sum in order, with the bits of a simple loop. */
 static void test_weight_grad_wide_has_the_bits_of_one_sum(void **state) {
     (void)state;
     const int rows = 37, K = GRADIENT_K, N = GRADIENT_N;
@@ -347,7 +347,7 @@ static void test_transpose_odd_rows_swaps_indices(void **state) {
 
 enum { COLUMN_ROWS = 2 * LANES + 3, COLUMN_STRIDE = 70 };
 
-/* Columns of every group of rows, and rows from columns again; values between the rows are not changed. */
+/* Checks columns of every group of rows, and the conversion back to rows; values between the rows do not change. */
 INLINE void check_columns(const int D) {
     real *rows = random_reals(1, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE + LANES);
     real *back = random_reals(2, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE), *was = reals(0);
@@ -375,7 +375,7 @@ static void test_columns_any_head_width_exact(void **state) {
     check_columns(64);
 }
 
-/* Two rows of D elements in turn and back; nothing behind them is written. */
+/* Checks that two rows of D elements are interleaved and separated; no value after them is changed. */
 INLINE void check_pair(const int D) {
     real a[LANES], b[LANES], back[2][LANES];
     for (int i = 0; i < LANES; i++) {
@@ -402,7 +402,7 @@ static void test_pairs_of_rows_exact(void **state) {
     for (int i = 0; i < LANES; i++) assert_true(pair[i] == both[1 + i % 2]);
 }
 
-/* Small integers, so that every order of a sum is exact. */
+/* Checks products of small integers, for which every order of a sum is exact. */
 INLINE void check_products_with_rows(const int D) {
     enum { ROWS = 2 * SIDE_BY_SIDE + 1 };
     real rows[ROWS * COLUMN_STRIDE], weights[ROWS * LANES];
@@ -426,8 +426,8 @@ INLINE void check_products_with_rows(const int D) {
     }
 }
 
-/* Keys and values that came in pieces; products of a query's heads with them. Small integers, so that every order of a
- * sum is exact. */
+/* Checks keys and values that are stored in several calls, and their products with a query's heads, with small
+ * integers, for which every order of a sum is exact. */
 INLINE void check_tiles(const int D, const int H) {
     enum { TOKENS = 3 * LANES + 2, WIDTH = 64, STRIDE = 3 * WIDTH };
     static real rows[TOKENS * STRIDE], tiles[2 * WIDTH * 4 * LANES], logits[4 * LANES * LANES];
@@ -479,14 +479,14 @@ static void test_products_with_rows_any_head_width_exact(void **state) {
 
 static double angle(int C, int position, int c) { return position * pow(10, -3.0 * (c % (C / 2)) / C); }
 
-/* Sine or cosine c of a row of C. */
+/* Element c, a sine or a cosine, of a row of C elements. */
 static double sinusoid(int C, int position, int c) {
     return c < C / 2 ? sin(angle(C, position, c)) : cos(angle(C, position, c));
 }
 
 enum { MOST_PLACES = 2 * ROTATED_KEYS + 3, PLACE_ROWS = 3 * ROTATED_KEYS, ANY_HEAD = 1 };
 
-/* Products of queries with the rows of differences, made pair by pair; gradients of those sums with factors. */
+/* Checks products of queries with the rows of differences, and gradients of those sums, pair by pair. */
 INLINE void check_turned(const int D, const int C, int places) {
     int of_query[LANES], of_key[MOST_PLACES];
     real *weight = random_reals(1, C * C, C * C), *weights = random_reals(2, 0, C * C + LANES);
@@ -567,7 +567,7 @@ static void test_dropout_keep_at_any_element_matches_reference(void **state) {
     const keep_source from = {reference.key, reference.step, 21, reference.site};
     enum { MOST = 150 };
     int8_t room[MOST + KEEP_ROOM];
-    const size_t far = (size_t)1 << 34; /* its block has 31 bits */
+    const size_t far = (size_t)1 << 34; /* the number of its block has 31 bits */
     for (int first = 0; first < 20; first++) {
         for (int count = 1; count <= MOST; count += 37) {
             const int8_t *keep = dropout_keep_at(&from, (size_t)first, count, (uint16_t)lround(65536 * 0.4), room);
@@ -609,10 +609,10 @@ static void test_dropout_apply_scales_kept_and_clears_dropped(void **state) {
 
 /* ---- crossentropy.h ---- */
 
-/* More classes than one vector holds, and not a whole number of vectors. */
+/* More classes than one vector holds, not a multiple of a vector. */
 enum { CE_C = 8 * LANES, CE_CLASSES = LANES + 3, CE_COLUMNS = (CE_CLASSES + LANES - 1) / LANES * LANES };
 
-/* w[CE_C][CE_COLUMNS] and b[CE_COLUMNS], zero beyond the classes. */
+/* Random w[CE_C][CE_COLUMNS] and b[CE_COLUMNS], zero beyond the classes. */
 static real *padded_columns(uint64_t seed, int rows) {
     real *w = random_reals(seed, rows * CE_COLUMNS, rows * CE_COLUMNS);
     for (int i = 0; i < rows * CE_COLUMNS; i++)
@@ -620,7 +620,7 @@ static real *padded_columns(uint64_t seed, int rows) {
     return w;
 }
 
-/* The classes' columns of w as dense doubles. */
+/* The columns of w for classes, as dense doubles. */
 static double *unpadded(const real *w, int rows) {
     double *out = malloc((size_t)(rows * CE_CLASSES) * sizeof *out);
     assert_non_null(out);
@@ -647,7 +647,7 @@ static void test_class_logits_and_softmax_loss_match_reference(void **state) {
     double loss = softmax_loss(CE_CLASSES, CE_COLUMNS, logits, label);
     double want_loss = lh_ref_cross_entropy(1, CE_CLASSES, want, &label, 1, gradient);
     lh_assert_close(&loss, &want_loss, 1, sum_tolerance(CE_C + CE_CLASSES), 0);
-    gradient[label] += 1; /* the softmax itself */
+    gradient[label] += 1; /* without the subtraction of the label this is the softmax */
     check_close(logits, gradient, CE_CLASSES, sum_tolerance(2 * CE_C));
     check_padding_zero(logits, 1);
     free_all(x, w, b, x_wide, w_wide, b_wide);
@@ -691,7 +691,7 @@ static void test_class_grad_matches_reference(void **state) {
 
 /* ---- rotation.h ---- */
 
-/* A table row: cosines, then signed sines, repeating every head of `head_width` up to `period`. */
+/* Checks a table row: cosines, then signed sines, which repeat for each head of `head_width` up to `period`. */
 static void check_rotation(int heads, int head_width) {
     int width = heads * head_width, period = head_width > LANES ? head_width : LANES;
     const int32_t position = 1234;
@@ -767,11 +767,11 @@ static void test_adam_update_part_of_vector_matches_reference(void **state) {
         squares[1] += (p_want[i] - before[i]) * (p_want[i] - before[i]);
     }
     lh_assert_close(&sums.parameters, &squares[0], 1, sum_tolerance(PART), 0);
-    lh_assert_close(&sums.update, &squares[1], 1, sum_tolerance(PART) + 1e-12, 0); /* p_want - before cancels */
+    lh_assert_close(&sums.update, &squares[1], 1, sum_tolerance(PART) + 1e-12, 0); /* cancellation */
     free_all(p, g, m, v, before, p_want, g_wide, m_want, v_want);
 }
 
-/* m and v begin as (1 - b) times the gradient, which the corrections take back. */
+/* m and v are (1 - b) times the gradient after the first step, and the corrections divide by (1 - b). */
 static void test_adam_first_step_is_the_rate_of_every_gradient(void **state) {
     (void)state;
     real *p = random_reals(1, COUNT, COUNT), *g = random_reals(2, COUNT, COUNT);
@@ -794,7 +794,7 @@ enum { MANY = 50 };
 
 typedef enum rule { ADAMW, SGD, MOMENTUM } rule;
 
-/* A vector with its state, and the same in double. */
+/* A vector with its state, in real and in double. */
 typedef struct updated {
     real *p, *g, *state[2];
     double *p_wide, *state_wide[2];
@@ -811,14 +811,14 @@ static updated new_updated(void) {
     return u;
 }
 
-/* The elements of the part that do not decay: one alone, and some across the border of a vector. */
+/* Elements of the part without decay: a single one, and some across the border of a vector. */
 static const element_range SPARED[] = {{FIRST + 1, FIRST + 1}, {FIRST + LANES - 1, FIRST + LANES}, {COUNT - 1, COUNT}};
 
 static bool is_spared(int e) {
     return e == FIRST + 1 || e == FIRST + LANES - 1 || e == FIRST + LANES || e >= COUNT - 1;
 }
 
-/* One update of elements FIRST .. FIRST + PART - 1 by the kernel, and one of each by the twin. */
+/* Updates elements FIRST .. FIRST + PART - 1 by the kernel, and the same by its twin. */
 static void update_both(rule how, int step, const updated *u, lh_update_sums *sums) {
     const lh_ref_adam twin = {.learning_rate = 1e-2, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
     const lh_ref_sgd sgd = {.learning_rate = 1e-2};
@@ -838,7 +838,7 @@ static void update_both(rule how, int step, const updated *u, lh_update_sums *su
     free(g);
 }
 
-/* A step and many: parameters of about 1 are rounded once in each, sums and moments likewise. */
+/* Checks one step and many: parameters near 1 are rounded once in each step, and so are sums and moments. */
 static void check_updates(rule how, int states) {
     updated u = new_updated();
     for (int step = 1; step <= MANY; step++) {

@@ -1,5 +1,5 @@
-/* runtime/data/tasks/latin_square: the classifier against the sheet's rules, written out, and against all Latin
- * squares; what a run is given to train and to evaluate; files for validation, good and bad. */
+/* runtime/data/tasks/latin_square: the classifier compared with the paper's rules and with all Latin squares;
+ * training and evaluation sets; valid and invalid validation files. */
 #include "lh_test.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ enum { FEW = 400, PUZZLES = 60, HELD_OUT = PUZZLES / 10, ITEMS = 108 };
 
 static uint64_t squares[LATIN_SQUARES];
 
-/* Puzzles as the published file writes them. */
+/* A puzzle in the format of the published file. */
 static latin_puzzle puzzle_of(const char *grid) {
     latin_puzzle p = {0, -1};
     for (int cell = 0; cell < LATIN_CELLS; cell++)
@@ -32,7 +32,7 @@ static void grid_of(const latin_puzzle *p, char grid[LATIN_CELLS + 1]) {
     grid[LATIN_CELLS] = 0;
 }
 
-/* ---- the sheet's rules, cell by cell ---- */
+/* ---- the paper's rules, cell by cell ---- */
 
 /* Cell i of a line: of row `at`, or of column `at`. */
 static int cell_of(bool row, int at, int i) { return row ? 4 * at + i : 4 * i + at; }
@@ -50,14 +50,14 @@ static int givens_in(const char *grid, bool row, int at) {
     return count;
 }
 
-/* Whether every blank of the line but the probe is in a line across that has the symbol. */
+/* Whether every blank of the line except the probe is in a crossing line that has the symbol. */
 static bool all_cross(const char *grid, bool row, int at, char symbol) {
     for (int i = 0; i < 4; i++)
         if (grid[cell_of(row, at, i)] == '.' && !has(grid, !row, i, symbol)) return false;
     return true;
 }
 
-/* The only symbol that neither of these lines has, or 0: there are others. */
+/* The only symbol that neither of these lines has; 0: there are others. */
 static int missing(const char *grid, int row, int column) {
     int symbol = 0, count = 0;
     for (char s = '1'; s <= '4'; s++)
@@ -88,7 +88,7 @@ static latin_answer by_the_sheet(const char *grid) {
     return answer.vectors > 0 ? answer : crossed(grid, false, column);
 }
 
-/* A step of two vectors that the published classifier does not know: a line's one blank cannot have the answer. */
+/* Whether a step of two vectors that the published classifier lacks applies: the other blank lacks the answer. */
 static bool is_lax(const char *grid) {
     int probe = (int)(strchr(grid, '?') - grid);
     for (int line = 0; line < 2; line++) {
@@ -115,11 +115,11 @@ static void test_squares_are_all_of_order_four(void **state) {
             assert_int_equal(latin_column_symbols(squares[i], at), 15);
         }
         assert_int_equal(latin_count(squares[i]), LATIN_CELLS);
-        if (i > 0) assert_true(squares[i] != squares[i - 1]); /* they ascend by cells */
+        if (i > 0) assert_true(squares[i] != squares[i - 1]); /* squares are sorted by cells */
     }
 }
 
-/* Each number of vectors has as many puzzles: strategy and answer are the sheet's, and no square has another answer. */
+/* Each number of vectors has equally many puzzles; strategy and answer follow the rules and all squares. */
 static void test_classifier_agrees_with_the_sheet_and_with_all_squares(void **state) {
     (void)state;
     lh_rng rng = lh_rng_at(lh_key_of_seed(5), 0, 0, 0);
@@ -168,7 +168,7 @@ static void test_classifier_takes_the_first_strategy(void **state) {
     }
 }
 
-/* A quarter turn clockwise: cell (r, c) goes to (c, 3 - r); symbols move on by one. */
+/* A rotation clockwise by 90 degrees moves cell (r, c) to (c, 3 - r); each symbol is replaced by the next. */
 static void test_turn_moves_cells_and_symbols(void **state) {
     (void)state;
     latin_puzzle p = puzzle_of("12.."
@@ -193,7 +193,7 @@ static void test_turn_moves_cells_and_symbols(void **state) {
     }
 }
 
-/* 1 - shared / all, over cells with what stands there, must be above 0.8. */
+/* The distance 1 - shared / all, over cells with their contents, must exceed 0.8. */
 static void test_near_is_a_distance_of_four_fifths_or_less(void **state) {
     (void)state;
     latin_puzzle a = puzzle_of("1?......2.......");
@@ -239,7 +239,7 @@ static void open_corpus(lh_corpus *c, fixture *f) {
     lh_assert_ok(lh_corpus_open(c, &f->spec, NULL, &error), &error);
 }
 
-/* An example as a puzzle, and its target. */
+/* Reads an example as a puzzle, with its target. */
 static latin_puzzle example_of(const lh_dataset *set, int64_t i, int *symbol) {
     const uint16_t *tokens = set->tokens + set->start[i];
     latin_puzzle p = {0, -1};
@@ -250,7 +250,7 @@ static latin_puzzle example_of(const lh_dataset *set, int64_t i, int *symbol) {
     return p;
 }
 
-/* Every example is a puzzle of its number of vectors with the only answer there is; as many of each number. */
+/* Checks that every example is a puzzle of its number of vectors with one answer, equally many of each. */
 static void check_set(const lh_dataset *set, int of_each, bool strict) {
     int seen[LATIN_VECTORS + 1] = {0}, symbol;
     assert_int_equal(set->count, LATIN_VECTORS * of_each);
@@ -265,7 +265,7 @@ static void check_set(const lh_dataset *set, int of_each, bool strict) {
     for (int v = 1; v <= LATIN_VECTORS; v++) assert_int_equal(seen[v], of_each);
 }
 
-/* No puzzle is twice in train and test together, and none of them near a validation puzzle. */
+/* Checks that no puzzle occurs twice in train and test together, and that none is similar to a validation puzzle. */
 static void check_distances(const lh_corpus *c) {
     const lh_dataset *sets[2] = {&c->train, &c->eval};
     int symbol;
@@ -346,7 +346,7 @@ static void test_task_follows_from_its_seed(void **state) {
     lh_corpus_close(&b);
 }
 
-static int told; /* times */
+static int told; /* number of calls */
 
 static void hear(void *context, double share) {
     assert_true(share >= *(double *)context && share < 1);
@@ -370,7 +370,7 @@ static void test_task_tells_how_far_it_is(void **state) {
 
 /* ---- files ---- */
 
-/* Three lines of each number of vectors; a reader accepts copies that are not rotated. */
+/* Three lines for each number of vectors; a reader accepts copies that are not rotated. */
 #define NAMES "id,vectors,grid_rowmajor,answer\n"
 #define ONE "0,1,123?............,4\n"
 #define TWO "1,2,12.?...3........,4\n"
@@ -443,7 +443,7 @@ static void test_file_that_is_wrong_is_told(void **state) {
     }
 }
 
-/* One answer, but only by filling other cells first: it is found among puzzles that have no number of vectors. */
+/* The puzzle has one answer, but only after filling other cells: its number of vectors is 0. */
 static void test_file_with_a_puzzle_of_several_steps_is_refused(void **state) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(9), 0, 0, 0);
     char grid[LATIN_CELLS + 1], text[128];
@@ -462,7 +462,7 @@ static void test_file_with_a_puzzle_of_several_steps_is_refused(void **state) {
     lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error, "hint: --validation FILE");
 }
 
-/* Text behind a byte 0 would be left out in silence. */
+/* Text after a byte 0 would be ignored without a message. */
 static void test_file_with_a_byte_0_is_refused(void **state) {
     static const char text[] = NAMES ONE ONE ONE TWO TWO TWO THREE THREE THREE "\0" ONE ONE ONE;
     const char *path = lh_test_path(*state, "items.csv");
@@ -474,7 +474,7 @@ static void test_file_with_a_byte_0_is_refused(void **state) {
     lh_assert_error(lh_corpus_open(&c, &f.spec, NULL, &error), LH_ERR_INPUT, &error, "is 0\n  expected: text");
 }
 
-/* The plan's digest counts the bytes of the file; a flag may say where they lie. */
+/* The plan's digest covers the bytes of the file; a flag may give another path. */
 static void test_file_is_the_one_that_was_planned_with(void **state) {
     static const char text[] = NAMES ONE ONE ONE TWO TWO TWO THREE THREE THREE;
     char digest[LH_SHA256_TEXT];
@@ -496,7 +496,7 @@ static void test_file_is_the_one_that_was_planned_with(void **state) {
                     "--validation: the spec has no such file");
 }
 
-/* Whatever bytes a file has, it is read or refused. A case's number gives them. */
+/* A file with any bytes is read or refused. A case's number determines the bytes. */
 static void test_mutated_files_are_read_or_refused(void **state) {
     enum { CASES = 500 };
     static const char good[] = NAMES ONE ONE ONE TWO TWO TWO THREE THREE THREE;
@@ -532,7 +532,7 @@ static void test_mutated_files_are_read_or_refused(void **state) {
     assert_in_range(refused, CASES / 2, CASES - 1);
 }
 
-/* The published file, which is no part of the project: what its sheet says of it. */
+/* Compares the published file, which is not part of the project, with the statements of its paper. */
 static void test_published_file_is_as_its_sheet_says(void **state) {
     (void)state;
     const char *path = getenv("LONGHAND_LST_VALIDATION");

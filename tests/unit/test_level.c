@@ -1,4 +1,4 @@
-/* base/cpu_level.h: levels agree with /proc/cpuinfo, the widest one wins, LONGHAND_ISA pins one. */
+/* base/cpu_level.h: levels agree with /proc/cpuinfo, the widest one is chosen, LONGHAND_ISA selects one. */
 #include "lh_test.h"
 
 #include <stdio.h>
@@ -12,13 +12,13 @@ static int clear_variable(void **state) {
     return unsetenv("LONGHAND_ISA");
 }
 
-/* Programs that nothing is asked of but their level. */
+/* Programs of which only the level is used. */
 static const lh_cpu_program plain = {.level = "x86-64"}, v3 = {.level = "x86-64-v3"}, v4 = {.level = "x86-64-v4"};
 static const lh_cpu_program arm = {.level = "aarch64"}, none = {.level = "riscv64"};
 
 static const char *own_level(void) { return lh_level_runs("aarch64") ? "aarch64" : "x86-64"; }
 
-/* Whether the first "flags" line lists every one of these words. */
+/* Whether the first "flags" line has all these words. */
 static bool has_flags(const char *const *wanted) {
     static char line[16384];
     FILE *file = fopen("/proc/cpuinfo", "r");

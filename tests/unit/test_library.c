@@ -1,6 +1,6 @@
-/* The library of scores (spec/encodings) as generated code, against the closed forms of kernels/ref/score.c: every preset
- * with random parameters, on plain positions and on drawn distances; its gradients against differences; what learning
- * starts from. */
+/* The library of scores (spec/encodings) in generated code compared with the closed forms of kernels/ref/score.c:
+ * every preset with random parameters, on indices and on random distances; its gradients compared with differences;
+ * initial values of learned parameters. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 
 enum { MOST_VALUES = 50000 };
 
-/* One entry with random numbers in all places. */
+/* One entry with random numbers in all arrays. */
 typedef struct workplace {
     const library_entry *entry;
     double values[MOST_VALUES], gradients[MOST_VALUES];
@@ -32,7 +32,7 @@ static int values_of(const library_entry *entry) {
     return count;
 }
 
-/* The first of a parameter's values for a layer. */
+/* The first value of a parameter in a layer. */
 static const double *find(const workplace *w, const char *name, int layer) {
     const double *at = w->values;
     for (const library_parameter *p = w->entry->parameters; p->name; p++) {
@@ -65,20 +65,20 @@ static void run(workplace *w) {
                   w->scores, w->slopes, w->gradients);
 }
 
-/* ---- what the papers say ---- */
+/* ---- the papers' formulas ---- */
 
 typedef struct place {
     const workplace *w;
-    int layer, distance; /* key - query, or as it is drawn */
+    int layer, distance; /* distance: key - query, or the random distance */
     lh_ref_pair indices;
-    lh_ref_pair pair; /* two places with that distance, the first of them at 0 */
+    lh_ref_pair pair; /* two positions with that distance, the first of them 0 */
 } place;
 
 static double of_head(const place *at, const char *name) { return find(at->w, name, at->layer)[at->indices.head]; }
 
 static double alibi(const place *at) { return lh_ref_alibi_half_step(at->pair); }
 
-/* The mask hides keys to the right, where the formula would reward the distance. */
+/* The mask hides keys to the right, for which the formula would give a reward. */
 static double alibi_causal(const place *at) {
     return at->distance <= 0 ? lh_ref_alibi(at->pair) : -lh_ref_alibi(at->pair);
 }
@@ -101,7 +101,7 @@ static double kerple_power(const place *at) {
     return lh_ref_kerple_power(at->pair, exp(of_head(at, "log_p")), 2 / (1 + exp(-of_head(at, "raw_a"))));
 }
 
-/* The paper's form, with input weights times `sign`, for a query whose farthest key is so far away. */
+/* The paper's formula, with input weights times `sign`, for a query with this farthest key. */
 static double fire_of(const place *at, int farthest, int sign) {
     double weight[32], output[32 * HEADS], offset[HEADS] = {0};
     int head = at->indices.head;
@@ -120,8 +120,8 @@ static double fire_of(const place *at, int farthest, int sign) {
     return lh_ref_fire((lh_ref_pair){head, HEADS, farthest, farthest - abs(at->distance)}, &p);
 }
 
-/* To the right the share is negative, which is as if the input weights were; the normaliser is the farthest token on
- * either side. */
+/* The share of a key to the right is negative, equivalent to negated input weights; the normaliser is the farthest
+ * token on either side. */
 static double fire(const place *at) {
     int query = at->indices.query;
     return fire_of(at, query > TOKENS - 1 - query ? query : TOKENS - 1 - query, at->distance > 0 ? -1 : 1);
@@ -151,8 +151,8 @@ static double pair_table(const place *at) {
 
 typedef struct formula {
     const char *name;
-    double (*bias)(const place *at); /* added to the logit; NULL: nothing is */
-    double factor;                   /* of the logit; 0: log(T) / log(80) */
+    double (*bias)(const place *at); /* added to the logit; NULL: no bias */
+    double factor;                   /* factor of the logit; 0: log(T) / log(80) */
 } formula;
 
 static const formula FORMULAS[] = {
@@ -182,7 +182,7 @@ static const formula *formula_of(const library_entry *entry) {
 
 static double factor_of(const formula *f) { return f->factor > 0 ? f->factor : log(TOKENS) / log(80); }
 
-/* The place of element e of the arrays. */
+/* The pair of element e of the arrays. */
 static place place_of(const workplace *w, int e) {
     int query = e % TOKENS, key = e / TOKENS % TOKENS, head = e / (TOKENS * TOKENS) % HEADS;
     place at = {.w = w, .layer = e / (TOKENS * TOKENS * HEADS), .indices = {head, HEADS, query, key}};
@@ -212,7 +212,7 @@ static void check_scores(const library_entry *entry) {
     free(w);
 }
 
-/* Every preset with a score is here twice, plain and drawn. */
+/* Every preset with a score is tested twice, with indices and with random distances. */
 static void test_scores_every_preset_is_its_closed_form(void **state) {
     (void)state;
     int count = 0;
@@ -230,7 +230,7 @@ static double objective(workplace *w) {
     return sum;
 }
 
-/* The slope along a random direction of one parameter's values, all layers at once. */
+/* Checks the slope along a random direction of one parameter's values, in all layers at once. */
 static void check_direction(workplace *w, const library_parameter *p, int first) {
     static double direction[MOST_VALUES], before[MOST_VALUES];
     const double step = 1e-6;
@@ -273,7 +273,7 @@ typedef struct beginning {
     double number, spread;
 } beginning;
 
-/* T5: width^-1/2 at width 64. FIRE: PyTorch's linear layers draw uniformly within fan_in^-1/2, and so do its biases. */
+/* T5: width^-1/2 at width 64. FIRE: PyTorch's linear layers have uniform weights and biases within fan_in^-1/2. */
 static const beginning BEGINNINGS[] = {
     {"t5", "bias", 1, 0, 0.125},           {"kerple_log", "log_p", 1, 0, 0.5},
     {"kerple_log", "log_a", 1, 0, 0.5},    {"kerple_power", "log_p", 1, 0, 0.5},

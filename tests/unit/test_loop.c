@@ -1,4 +1,4 @@
-/* training/loop, training/run_files: the files of a run, resumption with the same bits, signals, NaN. */
+/* training/loop, training/run_files: the files of a run, resumption with equal bits, signals, NaN. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -63,7 +63,7 @@ static void test_train_metrics_keys_in_order(void **state) {
     free(text);
 }
 
-/* A generative model is given its target before it answers, and the line says so. */
+/* A generative model reads its target before it answers; the key of its accuracy records this. */
 static void test_train_metrics_of_generative_models(void **state) {
     toy = lh_toy_pair_with(toy_float_list);
     lh_run_result result = run(state, 0, "train --out . --no-eval --steps 10");
@@ -114,7 +114,7 @@ static void test_train_resumed_same_bits_and_lines(void **state) {
     lh_assert_same_lines(*state, "whole/" FOLDER "/metrics.jsonl", "parts/" FOLDER "/metrics.jsonl");
 }
 
-/* The value of a key in the line of metrics.jsonl with this number, from 0. */
+/* The value of a key in line `number`, from 0, of metrics.jsonl. */
 static double metric(void **state, const char *name, int number, const char *key) {
     char *text = read_text(state, name), *rest = text;
     while (number-- > 0) strsep(&rest, "\n");
@@ -191,7 +191,7 @@ static void test_pipes_in_place_of_files_named(void **state) {
     alarm(0);
 }
 
-/* A resume warns with `says` and goes on to the same bits when this file holds `text` (NULL: is missing). */
+/* Checks that a resume warns with `says` and continues to the same bits if this file has `text` (NULL: is missing). */
 static void check_damaged_log(void **state, const char *name, const char *text, const char *says) {
     char path[512];
     snprintf(path, sizeof path, "%s/cut/" FOLDER "/%s", (char *)*state, name);
@@ -203,7 +203,7 @@ static void check_damaged_log(void **state, const char *name, const char *text, 
     assert_non_null(strstr(result.err, says));
     assert_non_null(strstr(result.err, "warning: "));
     lh_assert_same_file(*state, "whole/" FOLDER "/checkpoint.safetensors", "cut/" FOLDER "/checkpoint.safetensors");
-    result = run(state, 0, "train --out cut --steps 21 --no-eval --resume"); /* said once */
+    result = run(state, 0, "train --out cut --steps 21 --no-eval --resume"); /* reported once */
     assert_null(strstr(result.err, "warning: "));
 }
 
@@ -245,7 +245,7 @@ static void test_train_resume_without_run_starts(void **state) {
 
 static const char *const other_plan = "aaaaaaaaaaaaaaaa";
 
-/* Resumes a plan that has no run, next to one that has; returns its stderr. */
+/* Resumes a plan that has no run, next to a plan with one; returns its stderr. */
 static char *resume_another_plan(void **state) {
     lh_run_result result = run(state, 0, "train --out . --no-eval --steps 5 --resume");
     assert_non_null(strstr(result.err, "aaaaaaaaaaaaaaaa/lr0.01-seed0: nothing to resume, it starts at step 0\n"));
@@ -274,8 +274,7 @@ static void test_train_resume_after_edit_tells_what_differs(void **state) {
                        "  hint: ";
     assert_int_equal(strncmp(list, want, strlen(want)), 0);
     free(said);
-    lh_run_result result =
-        run(state, 0, "train --out . --no-eval --steps 5 --missing"); /* as sweeps do: nothing is said */
+    lh_run_result result = run(state, 0, "train --out . --no-eval --steps 5 --missing"); /* --missing reports nothing */
     assert_null(strstr(result.err, "nothing to resume"));
     result = run(state, 0, "train --out . --no-eval --steps 5 --seed 7 --resume");
     assert_non_null(
@@ -284,7 +283,7 @@ static void test_train_resume_after_edit_tells_what_differs(void **state) {
     assert_non_null(strstr(result.err, "1 of 2 runs have nothing to resume, they start at step 0"));
 }
 
-/* Whatever lies in the other run's run.json is read up to a size and shown without control characters. */
+/* Content of another run's run.json is read up to a limit and printed without control characters. */
 static void test_train_resume_beside_hostile_folder_goes_on(void **state) {
     enum { LONG = LH_MOST_FACTS + 1, DEEP = 100000 };
     char path[512], *text = malloc(LONG), *said;
@@ -382,7 +381,7 @@ static void wild_train_block(const lh_cpu_step *step, const lh_cpu_block *block,
     if (step->step == 150 || step->step == 160) ((float *)gradient)[lh_toy_spec.tensors[TOY_BIAS].offset] = 1e6f;
 }
 
-/* Clipping saves this run: it warns once and trains to its end. */
+/* Clipping limits the damage: the run warns once and trains to its end. */
 static void test_train_wild_gradient_warned_once(void **state) {
     lh_cpu_program program = toy_float;
     const lh_cpu_program *list[] = {&program, NULL};
@@ -399,7 +398,7 @@ static void test_train_wild_gradient_warned_once(void **state) {
     assert_null(strstr(result.err, "warning"));
 }
 
-/* Two checkpoints have the same parameters if their scores are equal. */
+/* Checks that two checkpoints have equal parameters, by equal scores. */
 static void assert_same_parameters(void **state, const char *a, const char *b) {
     char command[300];
     snprintf(command, sizeof command, "eval --checkpoint %s/checkpoint.safetensors --out x --lengths 7", a);
@@ -421,7 +420,7 @@ static void test_train_init_starts_from_parameters(void **state) {
     assert_false(lh_test_exists(lh_test_path(*state, "c")));
 }
 
-/* Read before the first run of a group begins: that run may be the one that the file is of. */
+/* The file is read before the first run of a group begins, since that run may overwrite it. */
 static void test_train_begins_with_what_it_overwrites(void **state) {
     run(state, 0, "train --out a --steps 10 --no-eval");
     run(state, 0, "train --out b --steps 10 --no-eval");
@@ -434,7 +433,7 @@ static void test_train_begins_with_what_it_overwrites(void **state) {
     assert_same_parameters(state, "want/toy/0123456789abcdef/lr0.01-seed1", "b/toy/0123456789abcdef/lr0.01-seed1");
 }
 
-/* A run that has nothing to go on from begins with the file, which must be good before anything is written. */
+/* A run without a checkpoint starts from the init file, which must be valid before any file is written. */
 static void test_train_resume_without_checkpoint_needs_its_init(void **state) {
     static const char *const flags[] = {"--resume", "--missing"};
     for (int i = 0; i < 2; i++) {
@@ -449,7 +448,7 @@ static void test_train_resume_without_checkpoint_needs_its_init(void **state) {
     assert_same_parameters(state, "a/" FOLDER, "c/" FOLDER);
 }
 
-/* The sum that stands in a checkpoint's metadata. */
+/* Reads the checksum in a checkpoint's metadata. */
 static void read_checksum(void **state, const char *name, char sum[17]) {
     static const char key[] = "\"checksum\":\"";
     size_t bytes;
@@ -461,8 +460,8 @@ static void read_checksum(void **state, const char *name, char sum[17]) {
     free(text);
 }
 
-/* Training begins, without a flag, with the file that the plan depends on, wherever it lies; any other file is
- * refused, and nothing is lost. */
+/* Without a flag, training starts from the file on which the plan depends, in any folder; another file is refused,
+ * and no file is changed. */
 static void test_train_planned_init_is_begun_with_alone(void **state) {
     char sum[17];
     run(state, 0, "train --out a --steps 10 --no-eval");
@@ -485,7 +484,7 @@ static void test_train_planned_init_is_begun_with_alone(void **state) {
     toy.train.init = "gone";
     run(state, 1, "train --out c --steps 0 --no-eval");
     run(state, 0, "train --out c --steps 0 --no-eval --init a/" FOLDER "/checkpoint.safetensors");
-    run(state, 0, "train --out c --steps 3 --no-eval --resume"); /* which needs no such file */
+    run(state, 0, "train --out c --steps 3 --no-eval --resume"); /* a resume does not need the file */
 }
 
 static void test_train_at_chance_said(void **state) {
@@ -533,7 +532,7 @@ static int64_t step_of_last_line(void **state) {
 static void check_signal(void **state, int number) {
     int status;
     char command[128];
-    void (*before)(int) = signal(number, SIG_DFL); /* SIGHUP is ignored where the suite runs under nohup */
+    void (*before)(int) = signal(number, SIG_DFL); /* SIGHUP is ignored if the suite runs under nohup */
     pid_t child = start_training(state, "train --out . --steps 4294967295 --threads 1 --no-eval --log-every 7");
     signal(number, before);
     wait_for_file(lh_test_path(*state, FOLDER "/metrics.jsonl"));
@@ -562,7 +561,7 @@ static void test_train_sigint_writes_checkpoint(void **state) { check_signal(sta
 
 static void test_train_sighup_writes_checkpoint(void **state) { check_signal(state, SIGHUP); }
 
-/* As under nohup: the run goes on, and SIGTERM still ends it. */
+/* As under nohup, SIGHUP does not end the run, but SIGTERM does. */
 static void test_train_ignored_sighup_stays_ignored(void **state) {
     int status;
     signal(SIGHUP, SIG_IGN);
@@ -588,7 +587,7 @@ static void test_train_second_process_refused(void **state) {
     run(state, 0, "train --out . --no-eval --steps 4294967295 --overfit 1 --learning-rate 0.02 --threads 1");
 }
 
-/* Batches of 4, 4 and 2 examples have equal weights; an epoch whose beginning is not known has no mean. */
+/* Batches of 4, 4 and 2 examples have equal weights; an epoch whose start was not recorded has no mean. */
 static void test_window_epoch_is_the_mean_of_its_batches(void **state) {
     (void)state;
     static const int64_t correct[] = {4, 1, 1}, counted[] = {4, 4, 2};
@@ -610,7 +609,7 @@ static void test_window_epoch_is_the_mean_of_its_batches(void **state) {
     assert_int_equal(window.epoch.steps, 0);
 }
 
-/* Batches of masks alone are in no mean of an epoch. */
+/* Batches with all labels masked do not enter the mean of an epoch. */
 static void test_window_epoch_leaves_out_batches_of_masks_alone(void **state) {
     static const int64_t correct[] = {4, 0, 1}, counted[] = {4, 0, 2};
     lh_window window = {0};
@@ -627,7 +626,7 @@ static void test_window_epoch_leaves_out_batches_of_masks_alone(void **state) {
     assert_int_equal(window.epoch.last, 1);
 }
 
-/* A line of metrics.jsonl whose steps have no label that counts has neither loss nor accuracy. */
+/* A line of metrics.jsonl for steps without counted labels has neither loss nor accuracy. */
 static void test_window_log_without_a_label_that_counts(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "metrics.jsonl");

@@ -1,5 +1,5 @@
-/* Labels that are masked and leave the loss: the whole step of the CPU's engine against kernels/ref, which divides by the
- * labels of the batch that count; with all masks in one shard, without any mask, and with nothing but masks. */
+/* Masked labels that are not in the loss: the whole step of the CPU engine compared with kernels/ref, which divides
+ * by the counted labels of the batch; with all masks in one shard, without any mask, and with all labels masked. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ enum { SEQUENCES = LH_PARITY_SEQUENCES, SHARDS = 3, LENGTH = 9, FIRST_SHARD = 2 
 
 static const double RATE = 1e-2;
 
-/* Whether the sampler masks a label, by example and step. */
+/* Whether the sampler masks a label; depends on example and step. */
 static bool (*masks)(uint32_t example, uint32_t step, int label);
 
 static void sample(lh_rng *rng, int n, lh_example *example) {
@@ -49,7 +49,7 @@ static bool mask_all_of_third_step(uint32_t example, uint32_t step, int label) {
     return step == 2 || mask_here_and_there(example, 0, label);
 }
 
-/* A program that counts what it scales. */
+/* A program that counts its calls of scale. */
 static const lh_cpu_program *right;
 static int64_t scaled;
 
@@ -110,7 +110,7 @@ static lh_step_metrics make_step(masked *m) {
     return metrics;
 }
 
-/* The batch of the first step, for the reference; returns how many of its labels count. */
+/* Makes the batch of the first step, for the reference; returns its number of counted labels. */
 static int64_t fill_made(const masked *m, lh_parity_batch *made) {
     const lh_parity_case about = {"decoder_alibi", &longhand_spec_parity_float64_decoder_alibi};
     lh_source source = {lh_key_of_seed(SEED), 0, LH_DOMAIN_DATA, 0, NULL, NULL};
@@ -130,7 +130,7 @@ static int64_t fill_made(const masked *m, lh_parity_batch *made) {
     return counted;
 }
 
-/* One step: loss, counts and gradient are the reference's, for the mean over the labels that count. */
+/* Checks one step: loss, counts and gradient equal the reference's, for the mean over the counted labels. */
 static void check_step(bool (*which)(uint32_t, uint32_t, int), int sequences) {
     masked m;
     lh_parity_batch made;
@@ -220,7 +220,7 @@ static void test_step_of_masks_alone_changes_no_parameter_and_no_moment(void **s
     close_masked(&m);
 }
 
-/* A step without any label that counts is in no mean of what labels have, and in those of norms. */
+/* A step without counted labels does not enter means over labels, but enters those of norms. */
 static void test_window_leaves_out_steps_of_masks_alone(void **state) {
     masked m;
     lh_window window = {0};
@@ -239,7 +239,7 @@ static void test_window_leaves_out_steps_of_masks_alone(void **state) {
     close_masked(&m);
 }
 
-/* Differences of the mean loss of the labels that count. */
+/* Compares with differences of the mean loss over the counted labels. */
 static void test_gradcheck_of_a_masked_loss_passes(void **state) {
     masked m;
     lh_error error = {""};

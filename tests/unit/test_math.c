@@ -1,4 +1,4 @@
-/* longhand/math.h against libm in long double, and the bits themselves. */
+/* longhand/math.h compared with libm in long double, and with fixed bits. */
 #include "lh_test.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static double point(int i, double low, double high) {
     return low + (high - low) * ((i + out[0] * 0x1p-32) / POINTS);
 }
 
-/* Error in units of the last place of a double near want. */
+/* The error in ulps of a double near the expected value. */
 static double ulps(double got, long double want) {
     int exponent;
     frexpl(want, &exponent);
@@ -121,7 +121,7 @@ static void mix(uint64_t *hash, double value) {
     *hash = (*hash ^ bits) * 0x100000001b3u;
 }
 
-/* All compilers give the same bits at every level and optimisation: the hash was computed once and does not change. */
+/* All compilers give the same bits at every level and optimisation: the hash is a constant. */
 static void test_all_functions_bits_fixed(void **state) {
     (void)state;
     uint64_t hash = 0xcbf29ce484222325u;

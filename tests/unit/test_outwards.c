@@ -1,4 +1,4 @@
-/* kernels/cpu/geometric.h against kernels/ref, each pair within its own rounding errors. */
+/* kernels/cpu/geometric.h compared with kernels/ref, each pair within its own rounding errors. */
 #include "support/lh_kernels.h"
 
 #include "base/cpu_level.h"
@@ -14,7 +14,7 @@ static double sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 
 
 /* ---- one pair ---- */
 
-/* float: what an error in the logit of about half an ulp makes, besides the roundings. */
+/* float: the tolerance includes the effect of an error of about half an ulp in the logit. */
 static void check_chance(vector got, int lane, double logit, double want) {
     const double value = got[lane], allowed = REAL_BYTES == 8 ? 8e-16 : 3e-7 + 8e-8 * fabs(logit);
     if (!(fabs(value - want) <= allowed * want)) lh_assert_close(&value, &want, 1, allowed, 0);
@@ -49,7 +49,7 @@ static void test_chances_far_out_and_nan(void **state) {
     }
 }
 
-/* ---- across ---- */
+/* ---- the other side ---- */
 
 static int clamped(int x, int low, int high) { return x < low ? low : x > high ? high : x; }
 
@@ -76,7 +76,7 @@ static void test_mirror_rows_any_length_exact(void **state) {
 
 /* ---- a row ---- */
 
-/* Rows of one query, in double, and sums of the sizes of what is added up. */
+/* The rows of one query, in double, and sums of the magnitudes of all terms. */
 typedef struct row {
     double logit[MOST], weight[MOST], dweight[MOST], dlogit[MOST], size[MOST];
 } row;
@@ -131,7 +131,7 @@ static void check_group(int T, int first, double spread) {
     free_all(logits, dweights, weights, kept, dlogits, along, across);
 }
 
-/* From logits near 0 to those where the nearest key takes all. */
+/* Logits range from near 0 to those for which the nearest key has all weight. */
 static void test_group_any_length_matches_reference(void **state) {
     (void)state;
     static const double spreads[] = {0.1, 3, 12, 50};

@@ -1,4 +1,4 @@
-/* diagnosis/overfit: the cause that each set of facts gives, and what is measured of toy trainings. */
+/* diagnosis/overfit: the cause for each set of facts, and facts measured on toy trainings. */
 #include "diagnosis/overfit.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "toy_program.h"
 #include "engine/checkpoint.h"
 
-/* A run without a flaw that has stopped falling short of 1: no cause. */
+/* Facts of a run without a defect whose accuracy stays below 1: no cause. */
 static const lh_overfit_facts plain = {
     .counted = 40,
     .data_attainable = 1,
@@ -59,7 +59,7 @@ static void test_judge_every_cause(void **state) {
     check_cause(f, LH_OVERFIT_FALLING, "from 1 to 0.5 within 100 steps", "--steps 570");
     f.recent_accuracy = f.before_accuracy = 0.69;
     check_cause(f, LH_OVERFIT_DROPOUT, "in training 0.6900", "model.dropout=0");
-    f.before_accuracy = 0.67; /* still rising: the difference may be that */
+    f.before_accuracy = 0.67; /* the accuracy still rises, which may explain the difference */
     check_cause(f, LH_OVERFIT_FALLING, "from 1 to 0.5 within 100 steps", "--steps 570");
     f.end_attainable = 0.4;
     check_cause(f, LH_OVERFIT_COLLAPSED, "at most 0.4000", "--learning-rate 0.0001");
@@ -89,7 +89,7 @@ static void test_judge_far_parameters_rate_high(void **state) {
 static void test_steps_needed_follows_the_fall(void **state) {
     (void)state;
     lh_overfit_facts f = plain;
-    f.guess_loss = 1.25; /* target 0.125: two halvings away, one takes 100 steps */
+    f.guess_loss = 1.25; /* target 0.125: two halvings, each in 100 steps */
     f.before_loss = 1.0;
     assert_true(lh_overfit_steps_needed(&f) == 600.0);
     f.recent_loss = 0.1;
@@ -120,7 +120,7 @@ static void test_read_metrics_quarters(void **state) {
 static lh_task task;
 static lh_tensor tensors[TOY_TENSORS];
 
-/* Facts of a toy that has done `steps` steps. init: as lh_overfit_run has it. */
+/* Measures a toy after `steps` steps. init: as in lh_overfit_run. */
 static lh_overfit_facts measure_from(void **state, int steps, const char *init) {
     lh_error error;
     lh_overfit_facts facts;
@@ -161,7 +161,7 @@ static void test_measure_sound_task_attainable(void **state) {
     assert_true(f.start_norm > 1.0);
 }
 
-/* All examples have one input, with a target that is sampled. */
+/* Samples examples with one input and a random target. */
 static void contradict(lh_rng *rng, int n, lh_example *example) {
     uint16_t drawn = (uint16_t)lh_rng_below(rng, 2);
     for (int i = 0; i < n; i++) example->input[i] = (uint16_t)(i % 5), example->target[i] = i == 0 ? drawn : 1;
@@ -176,7 +176,7 @@ static void test_measure_contradiction_found(void **state) {
     assert_int_equal(lh_overfit_judge(&f), LH_OVERFIT_CONFLICT);
 }
 
-/* All examples have one input, and the sampled label does not count. */
+/* Samples examples with one input, whose random label does not count. */
 static void contradict_masked(lh_rng *rng, int n, lh_example *example) {
     contradict(rng, n, example);
     example->mask[0] = 0;
@@ -205,7 +205,7 @@ static void test_measure_empty_mask_found(void **state) {
     assert_int_equal(lh_overfit_judge(&f), LH_OVERFIT_NOTHING_COUNTED);
 }
 
-/* With a position table of zeros every output of a sequence is the same. */
+/* With a position table of zeros all outputs of a sequence are equal. */
 static void test_measure_positions_indistinguishable(void **state) {
     memcpy(tensors, toy.tensors, sizeof tensors);
     tensors[TOY_POSITION].init = LH_INIT_CONSTANT;
@@ -216,7 +216,7 @@ static void test_measure_positions_indistinguishable(void **state) {
     assert_true(f.start_attainable < 0.8 && f.end_attainable == f.start_attainable);
 }
 
-/* A run that began with a checkpoint is judged by that, not by what its seed draws: a table of zeros. */
+/* A run that began with a checkpoint is compared with that, not with the values of its seed: a table of zeros. */
 static void test_measure_begins_with_checkpoint(void **state) {
     lh_error error;
     lh_engine *engine;

@@ -1,4 +1,4 @@
-/* data/datasets/overlap.h against a comparison of every example with every other; and the axis `trained` of files. */
+/* data/datasets/overlap.h compared with a comparison of all pairs of examples; and the axis `trained` of files. */
 #include "lh_test.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { TRAIN = 60, TEST = 50, LONGEST = 4 };
 
-/* Tokens of an example; what is short collides. */
+/* Tokens of an example; short ones occur more than once. */
 typedef struct example {
     int inputs, outputs;
     uint16_t token[LONGEST];
@@ -45,7 +45,7 @@ static size_t put_tokens(char *text, const uint16_t *token, int count) {
     return used;
 }
 
-/* One example on each second line, so that a line is not an example's number. */
+/* Writes one example on each second line, so that line numbers differ from examples' numbers. */
 static const char *write_file(const char *directory, const char *name, const example *list, int count) {
     static char text[TRAIN * 100];
     size_t used = 0;
@@ -135,7 +135,7 @@ static void test_counts_are_those_of_all_pairs(void **state) {
     for (int i = 0; i < 3; i++) assert_in_range(sums[i], 50, 20 * TEST - 50);
 }
 
-/* eval.by = { trained = true }: two conditions of the test's examples; none of them is left out for it. */
+/* eval.by = { trained = true }: two conditions of the test's examples, none of which is left out. */
 static void test_trained_is_an_axis_of_files(void **state) {
     static const lh_by by = {1, {{LH_BY_TRAINED, true, {NULL, 0, 0, 0, 1}}}};
     fixture f;

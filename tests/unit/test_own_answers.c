@@ -1,5 +1,5 @@
-/* Evaluation of a generative model by its own answers, against one pass per token that feeds answers back by hand: an
- * end symbol, masked labels, padding behind the end, several draws, dropout, with cached decoding and without. */
+/* Evaluation of a generative model by its own answers, compared with one pass per token in this test: an end symbol,
+ * masked labels, padding after the end, several draws, dropout, with cached decoding and without. */
 #include "lh_test.h"
 
 #include <math.h>
@@ -11,8 +11,8 @@
 
 enum { N = 7, EXAMPLES = 30, END = 3, DRAWS = 3, STEPS = 400 };
 
-/* Inputs of one symbol; an end symbol whose place it says in most of them, with padding behind it; one label before the
- * end is masked now and then. */
+/* Samples inputs of one symbol; most inputs determine the place of the end symbol, which padding follows; sometimes
+ * one label before the end is masked. */
 static void sample(lh_rng *rng, int n, lh_example *example) {
     int symbol = (int)lh_rng_below(rng, 2), end = 1 + (int)lh_rng_below(rng, (uint32_t)n - 1);
     if (lh_rng_below(rng, 4) > 0) end = symbol == 0 ? 2 : n - 1;
@@ -40,7 +40,7 @@ static uint16_t best_of(lh_engine *engine, const lh_query *query, int label) {
     return (uint16_t)lh_best_class(logits + label * TOY_CLASSES, TOY_CLASSES);
 }
 
-/* One example by hand. */
+/* Answers one example by passes of this test. */
 static void answer_one(lh_engine *engine, const lh_batch *batch, const lh_query *seen, sums *all) {
     const uint16_t *target = batch->labels;
     const uint8_t *mask = batch->mask;
@@ -103,7 +103,7 @@ static lh_eval_result evaluate(lh_engine *engine, bool teacher_forced, int greed
     return result;
 }
 
-/* drawn: rows of positions are, and so a model hardly knows where a target ends. */
+/* drawn: positions are random, so the model hardly learns the end of a target. */
 static void check(const lh_cpu_program *program, bool drawn, bool dropout) {
     const lh_cpu_program *const list[] = {program, NULL};
     static const uint16_t end = END;
@@ -156,7 +156,7 @@ static void test_own_answers_by_passes(void **state) {
     check(&drawn, true, false);
 }
 
-/* Dropout depends on an example's number in its batch: all examples go through each pass. */
+/* Dropout depends on an example's index in its batch, so each pass has all examples. */
 static void test_own_answers_under_dropout(void **state) {
     (void)state;
     lh_cpu_program drops = toy_drawn;

@@ -1,5 +1,5 @@
-/* Generated CPU trainers (tests/specs/parity_*.lua) against the stored vectors of an independent implementation and
- * against kernels/ref, on every instruction-set level that they were compiled for (EVERY_LEVEL in the Makefile) and that
+/* Generated CPU trainers (tests/specs/parity_*.lua) compared with the stored vectors of an independent
+ * implementation and with kernels/ref, at every compiled instruction-set level (EVERY_LEVEL in the Makefile) that
  * this machine runs. */
 #include "support/lh_test.h"
 
@@ -76,7 +76,7 @@ static const lh_parity_tolerance *tolerance_of(const lh_cpu_program *program) {
 
 /* ---- comparisons ---- */
 
-/* The program's logits of the whole batch against those wanted. */
+/* Checks the program's logits of the whole batch. */
 static void check_logits(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most, const double *want) {
     size_t count = (size_t)(batch->sequences * batch->labels * t->spec->classes);
     void *logits = lh_parity_reserve(count * (size_t)t->program->real_bytes);
@@ -89,7 +89,7 @@ static void check_gradients(const lh_trainer *t, const lh_ref_model *model) {
     lh_parity_check_gradients(t->spec, t->program->real_bytes, t->gradient, model, tolerance_of(t->program)->gradient);
 }
 
-/* Counts as the logits and the mask say. */
+/* Checks counts by the logits and the mask. */
 static void check_counts(const lh_sums *sums, const lh_ref_batch *batch, const lh_spec *spec, const double *logits,
                          const uint8_t *mask) {
     lh_parity_counts want = lh_parity_count(batch, spec, logits, mask);
@@ -100,7 +100,7 @@ static void check_counts(const lh_sums *sums, const lh_ref_batch *batch, const l
     assert_int_equal(sums->exact, want.exact);
 }
 
-/* Calls check for every case and every level that runs here. */
+/* Calls check for every case and every level of this machine. */
 static void for_each_program(void (*check)(const lh_parity_case *, const lh_cpu_program *)) {
     for (int i = 0; i < CASE_COUNT; i++) {
         for (const lh_cpu_program *const *program = CASES[i].spec->cpu; *program; program++) {
@@ -111,7 +111,7 @@ static void for_each_program(void (*check)(const lh_parity_case *, const lh_cpu_
     }
 }
 
-/* ---- against the stored vectors ---- */
+/* ---- comparison with stored vectors ---- */
 
 static void check_stored(const lh_parity_case *c, const lh_cpu_program *program) {
     lh_st_file *file = lh_vectors_open(c->vectors);
@@ -137,7 +137,7 @@ static void test_forward_block_stored_batches_give_stored_logits(void **state) {
     for_each_program(check_stored);
 }
 
-/* float64 programs are left to kernels/ref: the stored gradients are rounded to float32. */
+/* float64 programs are compared with kernels/ref alone: the stored gradients are rounded to float32. */
 static void check_stored_gradient(const lh_parity_case *c, const lh_cpu_program *program) {
     if (lh_network_drops(lh_network_of(c->spec->id)) || program->real_bytes == 8) return;
     lh_st_file *file = lh_vectors_open(c->vectors);
@@ -160,7 +160,7 @@ static void test_train_block_stored_batch_gives_stored_gradients(void **state) {
     for_each_program(check_stored_gradient);
 }
 
-/* Sequences are as long as the stored ones, and equally made of inputs and targets; labels have their tokens. */
+/* Checks that sequences have the stored lengths and layout of inputs and targets; labels have their tokens. */
 static void check_assembled(const lh_spec *spec, const lh_vectors_case *stored) {
     const lh_ref_batch *batch = &stored->batch;
     const lh_format *format = spec->format;
@@ -213,7 +213,7 @@ static void test_cases_cover_every_stored_network(void **state) {
     }
 }
 
-/* Table 1 of Ruoss et al. 2023, each as a user would write it, in float32. */
+/* Table 1 of Ruoss et al. 2023, as a user would write each encoding, in float32. */
 static void test_cases_cover_the_eleven_encodings_of_the_paper(void **state) {
     (void)state;
     static const char *const paper[] = {"none",      "sincos",        "learned",     "rope",
@@ -231,7 +231,7 @@ static void test_cases_cover_the_eleven_encodings_of_the_paper(void **state) {
     assert_int_equal(covered, 11);
 }
 
-/* ---- against kernels/ref at other lengths, in blocks of every size, with dropout ---- */
+/* ---- comparison with kernels/ref at other lengths, in blocks of every size, with dropout ---- */
 
 enum { SEQUENCES = LH_PARITY_SEQUENCES, LONGEST = LH_PARITY_LONGEST, FIRST_EXAMPLE = 1000 };
 
@@ -294,7 +294,7 @@ static void test_forward_block_all_lengths_and_blocks_match_reference(void **sta
     for_each_program(check_evaluation);
 }
 
-/* The logits of a program, with stored weights and no masks; for free. */
+/* Evaluates a program with stored weights and without masks; logits for free(). */
 static void *evaluated(const lh_spec *spec, const lh_cpu_program *program, lh_ref_model *model, lh_parity_batch *made,
                        size_t *bytes) {
     *bytes = (size_t)(SEQUENCES * made->batch.labels * spec->classes) * (size_t)program->real_bytes;
@@ -412,7 +412,7 @@ static void check_update(const lh_parity_case *c, const lh_cpu_program *program)
         program->update(&u, 0, LH_CHUNK, &sums);
         lh_ref_adam_update(&adam, u.step, u.gradient_norm, LH_CHUNK, gradient, parameter, first, second);
         double *got = copy_of(program, u.parameters, LH_CHUNK);
-        /* a parameter of at most 1 is rounded once per update; a change is at most some 1e-3, with relative 1e-6 */
+        /* a parameter of at most 1 is rounded once per update; a change is at most about 1e-3, relative error 1e-6 */
         lh_assert_close(got, parameter, LH_CHUNK, 0, (double)u.step * (program->real_bytes == 8 ? 1e-15 : 7e-8));
         for (size_t i = 0; i < LH_CHUNK; i++) assert_true(lh_real_at(u.gradient, program->real_bytes, (int64_t)i) == 0);
         free(gradient);

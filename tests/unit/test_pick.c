@@ -1,4 +1,4 @@
-/* data/datasets/pick.h: which examples of a file an evaluation takes where it has more than are wanted. */
+/* data/datasets/pick.h: the examples of a file that an evaluation chooses if there are more than requested. */
 #include "lh_test.h"
 
 #include <stdio.h>
@@ -25,11 +25,11 @@ typedef struct fixture {
     lh_task task;
     lh_data data;
     lh_corpus corpus;
-    int large[SUMS + 1]; /* by line: 1 where the sum has three digits */
+    int large[SUMS + 1]; /* by line: 1 if the sum has three digits */
 } fixture;
 
-/* 1,000 sums of two numbers of two digits, each digit modulo the toy's 5 symbols; the target has as many tokens as the
- * sum has digits. */
+/* Writes 1,000 sums of two numbers of two digits, each digit modulo the toy's 5 symbols; a target has as many tokens
+ * as the sum has digits. */
 static char *write_sums(fixture *f) {
     char *text = malloc(SUMS * 80), *at = text;
     lh_rng rng = lh_rng_at(lh_key_of_seed(7), 0, 0, 0);
@@ -65,7 +65,7 @@ static void open_sums(fixture *f, const char *directory) {
     lh_assert_ok(lh_corpus_bind(&f->corpus, &f->spec, &error), &error);
 }
 
-/* Marks the lines that a choice takes of the one condition that the file has; returns how many of them are large. */
+/* Marks the chosen lines of the file's only condition; returns the number of large ones. */
 static int pick(const fixture *f, lh_pick choice, bool taken[SUMS + 1]) {
     static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
     lh_groups groups;
@@ -80,7 +80,7 @@ static int pick(const fixture *f, lh_pick choice, bool taken[SUMS + 1]) {
     for (int64_t i = 0; i < groups.group[0].count; i++) {
         int n = lh_dataset_shape(&f->corpus.train, f->corpus.shapes, groups.place[i]);
         int line = (int)f->corpus.train.line[groups.place[i]];
-        assert_true(i == 0 || groups.place[i] > groups.place[i - 1]); /* shape after shape */
+        assert_true(i == 0 || groups.place[i] > groups.place[i - 1]); /* ordered by shape */
         assert_int_equal(groups.pick[i] + f->corpus.train.first[n - 1], groups.place[i]);
         assert_int_equal(f->corpus.sizes[n - 1].output == LARGE, f->large[line]);
         assert_false(taken[line]);
@@ -97,7 +97,8 @@ static int count_large(const fixture *f, int lines) {
     return large;
 }
 
-/* A cap of 500 has as many sums of three digits as the file has in proportion: it took the shortest, nearly all small.
+/* A choice of 500 has sums of three digits in proportion to the file; an earlier version took the shortest ones, nearly
+ * all small.
  */
 static void test_a_cap_takes_examples_of_all_kinds(void **state) {
     fixture f;
@@ -141,7 +142,7 @@ static void test_the_order_of_the_file_takes_its_first_lines(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-/* The examples ahead are a choice of their own, in place of the shortest ones. */
+/* The preferred examples are a separate choice, not the shortest ones. */
 static void test_those_ahead_are_of_all_kinds(void **state) {
     static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
     fixture f;
@@ -161,12 +162,12 @@ static void test_those_ahead_are_of_all_kinds(void **state) {
         assert_true(i == 0 || i == 128 || groups.place[i] > groups.place[i - 1]);
         large += i < 128 && f.large[line];
     }
-    assert_in_range(large, 60, 98); /* of 128: 79 in proportion */
+    assert_in_range(large, 60, 98); /* in proportion 79 of 128 */
     lh_groups_close(&groups);
     lh_corpus_close(&f.corpus);
 }
 
-/* Evaluates a choice of 100; returns the line. */
+/* Evaluates a choice of 100 examples; returns the line. */
 static const char *evaluate(fixture *f, bool in_order, const char *path, bool *taken_over) {
     static char line[512];
     lh_error error;
@@ -193,8 +194,8 @@ static const char *evaluate(fixture *f, bool in_order, const char *path, bool *t
     return line;
 }
 
-/* Lines say of how many, and which; one of an older version, which had the shortest, is not taken over, nor one of
- * another order, nor of another file. */
+/* Lines record the number of examples in the file and the choice; lines of an older version, which took the shortest
+ * ones, of another order or of another file do not count. */
 static void test_lines_say_of_how_many(void **state) {
     const char *path = lh_test_path(*state, "eval.jsonl");
     static const char *const older =

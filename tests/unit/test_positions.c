@@ -1,4 +1,4 @@
-/* longhand/positions.h: distinct, in range, ascending where sorted, and uniform over subsets or orders. */
+/* longhand/positions.h: distinct positions, in range, ascending if sorted, and uniform over subsets or orders. */
 #include "lh_test.h"
 
 #include <string.h>
@@ -64,7 +64,7 @@ static void test_draw_positions_same_counter_same_bits(void **state) {
     assert_memory_not_equal(a, b, sizeof a); /* another step */
 }
 
-/* 0, then a sorted draw from 1 .. range - 1 at a place of its own. */
+/* The first distance is 0; the others are a sorted draw from 1 .. range - 1 at a site of their own. */
 static void test_draw_distances_ascend_from_zero_at_their_own_place(void **state) {
     (void)state;
     lh_draw draw = draw_of(3);
@@ -78,7 +78,7 @@ static void test_draw_distances_ascend_from_zero_at_their_own_place(void **state
     }
     lh_draw_positions(&draw, 2, 0, 64, 40, true, positions, scratch);
     assert_memory_not_equal(out + 1, positions + 1, 39 * sizeof *out);
-    lh_draw_distances(&draw, 2, 40, 40, out, scratch); /* all there are */
+    lh_draw_distances(&draw, 2, 40, 40, out, scratch); /* all distances */
     for (int i = 0; i < 40; i++) assert_int_equal(out[i], i);
     draw.domain = LH_DOMAIN_EVAL;
     lh_rng rng = lh_rng_at(draw.key, draw.step, draw.example, lh_site(LH_DOMAIN_EVAL, 2, LH_PLACE_DISTANCES));
@@ -86,7 +86,7 @@ static void test_draw_distances_ascend_from_zero_at_their_own_place(void **state
     assert_int_equal(want[1], 1 + (int)lh_rng_below(&rng, 63));
 }
 
-/* The site's place separates a draw of an evaluation from its examples. */
+/* A place of the site separates an evaluation's draw from its examples. */
 static void test_draw_positions_counter_as_documented(void **state) {
     (void)state;
     lh_draw draw = {lh_key_of_seed(5), 6, 7, LH_DOMAIN_EVAL, 0};
@@ -100,7 +100,7 @@ static void test_draw_positions_counter_as_documented(void **state) {
     assert_int_equal(out, 100 + (int)lh_rng_below(&rng, 1000));
 }
 
-/* The right side is that of a mirrored draw; the left has a place of its own. */
+/* The right side is that of a mirrored draw; the left has its own site. */
 static void test_draw_signed_distances_ascend_to_both_sides(void **state) {
     (void)state;
     lh_draw draw = draw_of(3);
@@ -114,7 +114,7 @@ static void test_draw_signed_distances_ascend_to_both_sides(void **state) {
         assert_int_equal(middle[count], (int32_t)0xeeeeeeee);
         assert_int_equal(middle[-count], (int32_t)0xeeeeeeee);
     }
-    for (int d = -63; d <= 63; d++) assert_int_equal(middle[d], d); /* all there are */
+    for (int d = -63; d <= 63; d++) assert_int_equal(middle[d], d); /* all distances */
     lh_rng rng = lh_rng_at(draw.key, draw.step, LH_SHARED, lh_site(LH_DOMAIN_POSITIONS, 2, LH_PLACE_DRAWN_LEFT));
     lh_draw_signed_distances(&draw, 2, 64, 2, middle, scratch);
     assert_int_equal(-middle[-1], 1 + (int)lh_rng_below(&rng, 63));
@@ -137,7 +137,7 @@ static void test_draw_signed_distances_sides_are_independent(void **state) {
     assert_true(lh_test_chi_square(pairs, 16) < 37.70);
 }
 
-/* By the sequence and, in evaluation, by the draw; from `first` on. */
+/* The counter depends on the sequence and, in evaluation, on the draw; positions begin at `first`. */
 static void test_draw_sequence_counter_as_documented(void **state) {
     (void)state;
     lh_draw draw = draw_of(3);
@@ -158,7 +158,7 @@ static void test_draw_sequence_counter_as_documented(void **state) {
     assert_memory_not_equal(a, b, sizeof a); /* another draw */
 }
 
-/* All 10 subsets of 3 out of 5 equally often: chi-square, 9 degrees of freedom, 99.9% point. */
+/* All 10 subsets of 3 out of 5 are equally frequent: chi-square, 9 degrees of freedom, 99.9% point. */
 static void test_draw_positions_sorted_uniform_over_subsets(void **state) {
     (void)state;
     long seen[32] = {0}, subsets[10];
@@ -174,7 +174,7 @@ static void test_draw_positions_sorted_uniform_over_subsets(void **state) {
     assert_true(lh_test_chi_square(subsets, 10) < 27.88);
 }
 
-/* All 60 orders of 3 out of 5: 59 degrees of freedom. */
+/* All 60 orders of 3 out of 5 are equally frequent: 59 degrees of freedom. */
 static void test_draw_positions_unsorted_uniform_over_orders(void **state) {
     (void)state;
     long seen[125] = {0}, orders[60];
@@ -190,8 +190,8 @@ static void test_draw_positions_unsorted_uniform_over_orders(void **state) {
     assert_true(lh_test_chi_square(orders, 60) < 98.32);
 }
 
-/* The paper's setting: 40 of 2048; every sixteenth of the range is hit equally often, and the mean of the k-th smallest
- * of 40 is (k + 1) 2049 / 41 - 1. */
+/* The paper's setting, 40 of 2048: every sixteenth of the range is equally frequent, and the mean of the k-th
+ * smallest of 40 is (k + 1) 2049 / 41 - 1. */
 static void test_draw_positions_large_range_order_statistics(void **state) {
     (void)state;
     enum { DRAWS = 4000 };

@@ -1,6 +1,6 @@
-/* Generated CPU code of random networks (tests/support/random_specs.lua) against kernels/ref, which has nothing of it
- * but the description: values and gradients of every parameter, on every instruction-set level that runs here; decoders
- * token by token; and the memory that their plans say.
+/* Generated CPU code of random networks (tests/support/random_specs.lua) compared with kernels/ref, which shares only
+ * the description: values and gradients of every parameter, at every instruction-set level of this machine; decoders
+ * token by token; and the memory of their plans.
  * LH_RANDOM_SPECS: X(id) for each of them.
  */
 #include "support/lh_test.h"

@@ -130,7 +130,7 @@ static void test_rms_norm_grad_odd_sizes_match_differences(void **state) {
 
 /* ---- activations and gates ---- */
 
-/* By the formulas in Python, with its erf, tanh and exp. */
+/* Values computed by the formulas in Python, with its erf, tanh and exp. */
 static void test_activations_published_values(void **state) {
     (void)state;
     static const double x[] = {-3, -1, -0.5, 0, 0.5, 1, 3};

@@ -1,4 +1,4 @@
-/* kernels/ref, attention and what it knows of positions: known values, and gradients against central differences. */
+/* kernels/ref, attention and its positions: known values, and gradients against central differences. */
 #include "lh_test.h"
 
 #include <math.h>
@@ -49,7 +49,7 @@ static void test_unrotate_after_rotate_gives_input_back(void **state) {
     memcpy(kept, x, sizeof x);
     lh_ref_rotation(3, 6, &ROPE, positions, cosine, sine);
     lh_ref_rotate(3, 2, 6, cosine, sine, x);
-    lh_assert_close(x, kept, 12, 0, 0); /* position 0 does not turn */
+    lh_assert_close(x, kept, 12, 0, 0); /* position 0 has no rotation */
     assert_true(fabs(x[12] - kept[12]) > 1e-3);
     lh_ref_unrotate(3, 2, 6, cosine, sine, x);
     lh_assert_close(x, kept, 36, EXACT, EXACT);
@@ -62,7 +62,8 @@ static void test_turn_linear_is_a_quarter(void **state) {
     for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&linear, 8, m) / want[m] - 1) < EXACT);
 }
 
-/* The first pair keeps its speed, the last is four times slower, those between lie on a geometric sequence. */
+/* The first pair keeps its speed, the last is four times slower, and the speeds between them form a geometric
+ * sequence. */
 static void test_turn_ntk_slows_the_last_pair_by_factor(void **state) {
     (void)state;
     const lh_ref_rope ntk = {.base = 10000, .scaling = LH_REF_NTK, .factor = 4};
@@ -70,8 +71,8 @@ static void test_turn_ntk_slows_the_last_pair_by_factor(void **state) {
     for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&ntk, 8, m) / want[m] - 1) < EXACT);
 }
 
-/* Within 2 pi n positions, a pair of speed theta makes n theta turns. n = 1000: 1000, 100, 10 and 1 turns; the third is
- * (10 - 1) / (32 - 1) of the way. */
+/* Within 2 pi n positions, a pair of speed theta makes n theta rotations: 1000, 100, 10 and 1 for n = 1000; the
+ * third lies at (10 - 1) / (32 - 1) between the bounds. */
 static void test_turn_yarn_keeps_the_fast_and_slows_the_slow(void **state) {
     (void)state;
     lh_ref_rope yarn = YARN;
@@ -90,7 +91,7 @@ static void test_turn_factor_one_is_no_scaling(void **state) {
     }
 }
 
-/* Logits are divided by the temperature t, sqrt(1 / t) = attention_factor: both vectors grow by it. */
+/* Logits are divided by the temperature t, sqrt(1 / t) = attention_factor: both vectors are multiplied by it. */
 static void test_rotation_yarn_grows_by_attention_factor(void **state) {
     (void)state;
     const int32_t position = 77;
@@ -154,7 +155,7 @@ static void test_attend_large_scores_pick_one_key(void **state) {
     memset(c.q, 0, sizeof c.q);
     memset(c.k, 0, sizeof c.k);
     for (int i = 0; i < T; i++) c.q[i * H * D] = 1e3; /* head 0, feature 0 */
-    c.k[2 * H * D] = 4e3;                             /* a score of 2e6 for key 2: exp alone would overflow */
+    c.k[2 * H * D] = 4e3;                             /* a score of 2e6 for key 2, for which exp would overflow */
     lh_ref_attend(&c.shape, c.q, c.k, c.v, c.weights, c.out);
     lh_assert_close(c.out, c.v + 2 * H * D, D, 0, 0);
     for (int d = 0; d < D; d++) { /* head 1: all scores equal */
@@ -202,13 +203,13 @@ static void test_attend_grad_relative_matches_differences(void **state) {
     lh_test_values(8, H * T * T, c.score);
     c.shape.relative = c.relative;
     c.shape.score = c.score;
-    check_attention_gradients(&c); /* Shaw: no biases */
+    check_attention_gradients(&c); /* Shaw's encoding has no biases */
     c.shape.content_bias = c.content_bias;
     c.shape.position_bias = c.position_bias;
     check_attention_gradients(&c);
 }
 
-/* Two tokens, one channel in use: logit (q + u) k + (q + v) r, halved, plus the score. */
+/* Two tokens, one channel: logit (q + u) k + (q + v) r, halved, plus the score. */
 static void test_attend_relative_known_logits(void **state) {
     (void)state;
     attention_case c = new_attention_case();
@@ -232,7 +233,8 @@ static void test_attend_relative_known_logits(void **state) {
     lh_assert_close(c.weights, &want, 1, EXACT, EXACT);
 }
 
-/* Four tokens, plain and with distances 3, 10, 63: minus the distance, half a step less to the left, times the slope. */
+/* Four tokens, with indices and with distances 3, 10, 63: minus the distance, half a step less to the left, times
+ * the slope. */
 static void test_alibi_known_values(void **state) {
     (void)state;
     const int32_t index[] = {0, 1, 2, 3}, drawn[] = {0, 3, 10, 63};
@@ -262,7 +264,7 @@ static void test_attend_rotated_depends_on_position_differences(void **state) {
     memcpy(kept, c.out, sizeof kept);
     lh_ref_rotation(T, D, &ROPE, shifted, c.cosine, c.sine);
     attention_objective(&c);
-    lh_assert_close(c.out, kept, QKV, 1e-12, 1e-12); /* angles of 1000 radians carry an error of 1e-13 */
+    lh_assert_close(c.out, kept, QKV, 1e-12, 1e-12); /* angles of 1000 radians have an error of 1e-13 */
 }
 
 int main(void) {

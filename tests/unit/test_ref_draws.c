@@ -1,4 +1,4 @@
-/* kernels/ref, what is drawn within a pass: dropout and noise, their words and what they add up to. */
+/* kernels/ref, random numbers of a pass: dropout and noise, their words and their distributions. */
 #include "lh_test.h"
 
 #include <math.h>
@@ -33,8 +33,8 @@ static void test_dropout_share_kept_is_near_rate(void **state) {
     assert_true(fabs(kept / (double)count - 0.9) < 5 * sqrt(0.09 / count)); /* five standard deviations */
 }
 
-/* Element (h * T + i) * S + j of attention's weights: those of neighbouring heads, queries and keys fall as they would by
- * themselves, and so do those of another sequence, step, layer and place. */
+/* Element (h * T + i) * S + j of attention's weights: elements of neighbouring heads, queries and keys are
+ * independent, and so are those of another sequence, step, layer and site. */
 static void test_dropout_of_weights_is_independent_over_heads_queries_and_keys(void **state) {
     (void)state;
     enum { HEADS = 8, QUERIES = 40, KEYS = 56, COUNT = HEADS * QUERIES * KEYS };
@@ -57,7 +57,7 @@ static void test_dropout_of_weights_is_independent_over_heads_queries_and_keys(v
     }
     assert_true(fabs(kept / COUNT - 0.7) < 5 * sqrt(0.21 / COUNT));
     for (int a = 0; a < APART + OTHERS;
-         a++) /* a pair has variance p^2 (1 - p^2), and 2 p^3 (1 - p) with its neighbours */
+         a++) /* a pair has variance p^2 (1 - p^2), and covariance 2 p^3 (1 - p) with its neighbours */
         assert_true(fabs(both[a] / COUNT - 0.49) < 5 * sqrt(0.46 / COUNT));
 }
 
@@ -84,7 +84,7 @@ static void test_drop_rate_zero_keeps_all(void **state) {
 
 /* ---- noise ---- */
 
-/* Python's: Philox4x32-10 of the same counter by hand, math.log, math.cos. */
+/* Values computed in Python: Philox4x32-10 of the same counter, math.log, math.cos. */
 static void test_normal_of_known_words(void **state) {
     (void)state;
     const lh_key key = lh_key_of_seed(1);
@@ -95,7 +95,7 @@ static void test_normal_of_known_words(void **state) {
     lh_assert_close(got, want, 4, 1e-12, 0);
 }
 
-/* Mean, variance, fourth moment, and what lies beyond two deviations, of a million. */
+/* Mean, variance, fourth moment, and the share beyond two deviations, of a million numbers. */
 static void test_normal_has_the_moments_of_a_normal(void **state) {
     (void)state;
     enum { EXAMPLES = 100, EACH = 10000 };

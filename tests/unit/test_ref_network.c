@@ -1,5 +1,5 @@
-/* kernels/ref, whole networks: gradients against central differences, and everything against the stored vectors of an
- * independent implementation (tests/reference). */
+/* kernels/ref, whole networks: gradients compared with central differences, and all results with stored vectors of
+ * an independent implementation (tests/reference). */
 #include "lh_test.h"
 
 #include <math.h>
@@ -61,9 +61,10 @@ static double difference_along(lh_ref_model *model, const lh_ref_batch *batch, c
     return (above - below) / (2 * step);
 }
 
-/* Slope of the objective along the direction, by gradients and by differences. They would differ at a ReLU's corner
- * within the step: the values are fixed, and no corner is near. There are two steps, because the error of one grows
- * with its square, and a network without norms may be steep: the error of Richardson's mean has the fourth power. */
+/* Checks the slope of the objective along the direction, by gradients and by differences. They would differ at a
+ * ReLU's corner within the step: values are fixed, and no corner is near. There are two steps, because the error of
+ * one is proportional to its square, and a network without norms may be steep: the error of Richardson's mean has
+ * the fourth power. */
 static void check_direction(lh_ref_model *model, const lh_ref_batch *batch, lh_ref_tensor *tensors, int count) {
     const double step = 1e-6;
     direction d = new_direction(tensors, count);
@@ -80,7 +81,7 @@ static void check_direction(lh_ref_model *model, const lh_ref_batch *batch, lh_r
 
 enum { NETWORK_TOKENS = 5, NETWORK_TARGETS = 4, NETWORK_LABELS = 2 };
 
-/* Dropout on, positions of each layer its own, odd T, fewer labels than tokens. */
+/* A batch with dropout, positions for each layer, odd T, and fewer labels than tokens. */
 static lh_ref_batch network_batch(void) {
     static const uint16_t token[] = {0, 3, 2, 3, 3, 1, 1, 0, 3, 4}, target[] = {2, 0, 4, 1, 1, 3, 3, 0};
     static const uint16_t label[] = {0, 2, 1, 1};
@@ -104,7 +105,7 @@ static lh_ref_batch network_batch(void) {
                           .backward = true};
 }
 
-/* How many tokens every stream of a network knows. */
+/* The number of symbols in every stream of a network. */
 static int tokens_known(const lh_ref_network *network) {
     const lh_ref_scope *scope = network->scopes;
     int least = UINT16_MAX;
@@ -121,7 +122,7 @@ static void copy_within(int count, int known, const uint16_t *from, uint16_t *to
     for (int i = 0; i < count; i++) to[i] = (uint16_t)(from[i] % known);
 }
 
-/* Along a direction of all tensors at once, or of each on its own. */
+/* Checks gradients along a direction of all tensors at once, or of each tensor. */
 static void check_network_gradients(const lh_ref_network *network, bool each) {
     lh_ref_model *model = lh_ref_model_new(network);
     lh_ref_batch batch = network_batch();
@@ -151,8 +152,8 @@ static void test_run_grad_of_encodings_matches_differences(void **state) {
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) check_network_gradients(lh_network_of(specs[i]), i < 2);
 }
 
-/* Random networks any_1, any_2 and so on cover what no spec has yet: two streams, values from outside, loops, several
- * blocks, every operation. random_1 and so on are networks of specs. */
+/* Random networks any_1, any_2, ... cover features that no spec has: two streams, values from outside, loops,
+ * several blocks, every operation. random_1, ... are networks of specs. */
 static void test_run_grad_of_random_networks_matches_differences(void **state) {
     (void)state;
     static const char *const prefixes[] = {"any_", "random_"};
@@ -167,7 +168,8 @@ static void test_run_grad_of_random_networks_matches_differences(void **state) {
     }
 }
 
-/* The stored gradients are rounded to float32; elements far below the largest of their tensor are sums that cancel. */
+/* Compares with stored gradients, which are rounded to float32; elements far below the largest of their tensor are
+ * sums with cancellation. */
 static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *model) {
     for (int i = 0; i < model->tensor_count; i++) {
         const lh_ref_tensor *tensor = &model->tensors[i];
@@ -182,7 +184,8 @@ static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *m
     }
 }
 
-/* The files' distances, made by an index shift and a clamp there, are those that vectors.c makes case by case. */
+/* Checks that the files' distances, computed by an index shift and a clamp, equal those of vectors.c, computed case
+ * by case. */
 static void check_stored_distances(const lh_vectors_facts *facts, const lh_vectors_case *stored) {
     int tokens = stored->batch.tokens;
     if (!stored->distances) return;

@@ -1,4 +1,4 @@
-/* kernels/ref, optimisers: updates by hand, and those of PyTorch (tests/reference/optimizers.py). */
+/* kernels/ref, optimisers: updates computed by hand, and those of PyTorch (tests/reference/optimizers.py). */
 #include "lh_test.h"
 
 #include <math.h>
@@ -49,7 +49,7 @@ static void test_adam_short_gradient_or_no_limit_is_not_clipped(void **state) {
 
 /* ---- AdamW, SGD ---- */
 
-/* The stored updates of PyTorch: tests/reference/optimizers.py. */
+/* Stored updates of PyTorch: tests/reference/optimizers.py. */
 enum { STORED_STEPS = 50, STORED_SIZE = 8 };
 static const double STORED_RATE = 1e-2;
 
@@ -92,7 +92,7 @@ static void update_of(const char *name, int step, double rate, const double *gra
     else lh_ref_momentum_update(&sgd, 0.9, 0, STORED_SIZE, gradient, p, first);
 }
 
-/* Behind the first step and the last, with the stored rates or a constant one; stored: the tensors' name. */
+/* Compares after the first and the last step, with the stored rates or a constant one; stored: name of the tensors. */
 static void check_updates(const char *optimizer, const char *rates, const char *stored) {
     char name[64];
     stored_updates s = open_updates();

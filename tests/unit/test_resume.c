@@ -1,5 +1,5 @@
-/* engine/checkpoint.h, directories: a run continues with the same bits or is refused by name, at whatever moment it was
- * killed, and on a full disk. */
+/* engine/checkpoint.h, directories: a run continues with the same bits or is refused by name, after a kill at any
+ * moment, and on a full disk. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -30,7 +30,7 @@ static lh_run_facts own_facts(void) {
     return own;
 }
 
-/* Resumes and expects this state at this step, with a note that contains part (none where NULL). */
+/* Checks that a resume gives this state at this step, with a note that contains part (NULL: no note). */
 static void check_resumes(const char *directory, const toy_state *want, int64_t step, const char *part) {
     lh_error error, note;
     lh_run_facts own = own_facts();
@@ -53,7 +53,7 @@ static void check_resume_refused(const char *directory, const lh_spec *spec, lh_
     toy_state *v = toy_state_new();
     lh_status status = lh_checkpoint_resume(directory, spec, &v->state, &own, &found, &note, &error);
     lh_assert_error(status, LH_ERR_INPUT, &error, part);
-    for (int i = 0; i < TOY_STORAGE; i++) assert_true(v->values[0][i] == 0); /* nothing was written */
+    for (int i = 0; i < TOY_STORAGE; i++) assert_true(v->values[0][i] == 0); /* no value was changed */
     free(v);
 }
 
@@ -63,7 +63,7 @@ static const char *previous_of(const char *directory) {
     return lh_test_path(directory, "checkpoint.previous.safetensors");
 }
 
-/* Flips one bit of the byte `from_end` bytes before the end. */
+/* Flips one bit of the byte at `from_end` bytes before the end. */
 static void flip(const char *path, size_t from_end) {
     size_t bytes;
     char *text = lh_test_read(path, &bytes);
@@ -128,7 +128,7 @@ static void test_resume_damaged_current_falls_back(void **state) {
     rotate(*state, old, 10);
     rotate(*state, new, 20);
     char *good = lh_test_read(current_of(*state), &bytes);
-    lh_test_write(current_of(*state), good, bytes / 2); /* cut */
+    lh_test_write(current_of(*state), good, bytes / 2); /* truncated */
     check_resumes(*state, old, 10, "going on from");
     lh_test_write(current_of(*state), good, bytes);
     flip(current_of(*state), 5); /* one bit of the data */
@@ -157,7 +157,7 @@ static void test_resume_both_damaged_refused_naming_both(void **state) {
     free(v);
 }
 
-/* A checkpoint that may be good is not passed over, since the next one would replace it. */
+/* A checkpoint that may be valid is not skipped, since the next one would replace it. */
 static void test_resume_unreadable_current_is_the_machines(void **state) {
     lh_error error, note;
     lh_run_facts own = own_facts();
@@ -177,7 +177,7 @@ static void test_resume_unreadable_current_is_the_machines(void **state) {
     free(v);
 }
 
-/* Writes a checkpoint again without the entry of its metadata that names the optimiser. */
+/* Rewrites a checkpoint without its optimiser's metadata entry. */
 static void leave_out_optimizer(const char *path) {
     enum { MOST = 64 };
     lh_st_file *file;
@@ -203,7 +203,7 @@ static void leave_out_optimizer(const char *path) {
     lh_st_free(file);
 }
 
-/* Files from before there were others do not name it. */
+/* Files of early versions, which had no other optimiser, do not name it. */
 static void test_resume_without_a_named_optimiser_is_adam(void **state) {
     toy_state *v = toy_state_filled(0);
     lh_spec sgd = lh_toy_spec;
@@ -215,7 +215,7 @@ static void test_resume_without_a_named_optimiser_is_adam(void **state) {
     free(v);
 }
 
-/* Parameters alone are enough to evaluate, not to go on. */
+/* Parameters alone are enough for an evaluation, but not for a resume. */
 static void test_resume_parameters_alone_refused(void **state) {
     toy_write_parameters(current_of(*state), -1, -1, NULL);
     check_resume_refused(*state, &lh_toy_spec, own_facts(), "checksum");
@@ -246,7 +246,7 @@ static void test_rotate_damaged_current_previous_stays(void **state) {
     for (int i = 0; i < 3; i++) free(v[i]);
 }
 
-/* The files that a kill leaves behind each system call are resumable, and the next rotation puts them in order. */
+/* The files that a kill leaves after each system call can be resumed, and the next rotation restores the pair. */
 static void test_rotate_after_kill_at_each_call_resumes(void **state) {
     toy_state *old = toy_state_filled(0), *new = toy_state_filled(1);
     const char *current = current_of(*state), *previous = previous_of(*state);
@@ -320,7 +320,7 @@ static void test_rotate_full_disk_old_stays(void **state) {
     const char *path = lh_test_path(*state, "size");
     lh_assert_ok(lh_checkpoint_write(path, &lh_toy_spec, &v->state, &toy_facts, &error), &error);
     free(lh_test_read(path, &bytes));
-    long pages = (long)(bytes + 4095) / 4096; /* room for two files, not for three */
+    long pages = (long)(bytes + 4095) / 4096; /* space for two files, not for three */
     int result = lh_disk_small(*state, (2 * pages + 1) * 4096, rotate_on_full_disk, v);
     free(v);
     if (result == LH_DISK_ABSENT) skip();

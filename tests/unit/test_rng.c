@@ -36,7 +36,7 @@ static void test_site_fields_do_not_overlap(void **state) {
     assert_int_equal(lh_site(3, 0xffff, 0xff), 0x03ffffffu);
 }
 
-/* A stream is the blocks 0, 1, 2, ... at (step, example, site), four words each. */
+/* A stream consists of the blocks 0, 1, 2, ... at (step, example, site), four words each. */
 static void test_rng_word_blocks_in_order(void **state) {
     (void)state;
     lh_key key = lh_key_of_seed(42);
@@ -57,7 +57,7 @@ static void test_rng_copy_continues_alike(void **state) {
 }
 
 static void test_rng_below_every_value_equally_often(void **state) {
-    /* 99.9% points of chi-square with n - 1 degrees of freedom; the draws are fixed, so this cannot flicker. */
+    /* 99.9% points of chi-square with n - 1 degrees of freedom; the draws are fixed, so the test is deterministic. */
     static const struct {
         int n;
         double limit;

@@ -1,4 +1,4 @@
-/* Passes over rows, kernels/cpu/norm.h and activations.h, against kernels/ref. */
+/* Kernels of rows, kernels/cpu/norm.h and activations.h, compared with kernels/ref. */
 #include "support/lh_kernels.h"
 
 #include "base/cpu_level.h"
@@ -12,7 +12,7 @@ enum { ROWS = 7, C = 3 * LANES, COUNT = ROWS * C, KEEP_SCALE = 2 };
 
 enum form { ALONE, ADD, ADD_SUM, FORMS };
 
-/* One of the functions: layer or RMS norm, of what, and whether the branch is dropped out. */
+/* One of the functions: layer or RMS norm, its input, and whether the branch has dropout. */
 typedef struct variant {
     int rms, drops;
     enum form form;
@@ -20,7 +20,7 @@ typedef struct variant {
 
 typedef struct arrays {
     real *residual, *branch, *scale, *offset, *dy;
-    real *sum, *xhat, *rstd, *y, *dz, *dbranch, *dscale, *doffset; /* dz has a gradient already */
+    real *sum, *xhat, *rstd, *y, *dz, *dbranch, *dscale, *doffset; /* dz already has a gradient */
     int8_t *keep;
 } arrays;
 
@@ -144,7 +144,7 @@ static void check_norm(const variant *v) {
     free_arrays(&a);
 }
 
-/* Every function that there is: nothing is dropped out of a row alone. */
+/* Calls check for every function: a row alone has no dropout. */
 static void for_every_norm(void (*check)(const variant *)) {
     for (int i = 0; i < 4 * FORMS; i++) {
         const variant v = {i / 2 % 2, i % 2, (enum form)(i / 4)};
@@ -159,7 +159,7 @@ static void test_norms_forward_and_backward_match_reference(void **state) {
 
 static void assert_same(const real *x, const real *y) { assert_memory_equal(x, y, COUNT * sizeof(real)); }
 
-/* Sums take the residual's place, outputs the branch's, gradients that of dy, where the header leaves it open. */
+/* Checks functions in place, if the header allows it: sums overwrite the residual, outputs the branch, gradients dy. */
 static void check_in_place(const variant *v) {
     arrays a = new_arrays(), b = new_arrays(), at = b;
     forward(v, &a);
@@ -184,7 +184,7 @@ static void test_norms_in_place_give_same_bits(void **state) {
     for_every_norm(check_in_place);
 }
 
-/* A row's gradient where one is already: as much more as is stored elsewhere. */
+/* Checks that a row's gradient is added to an existing one: the increase equals the separate gradient. */
 static void check_added(int rms) {
     const variant v = {rms, 0, ALONE};
     arrays a = new_arrays(), b = new_arrays();
@@ -208,7 +208,7 @@ static void test_norm_grad_added_to_the_streams(void **state) {
     check_added(1);
 }
 
-/* 1e-5 counts where a row is small, and a row of zeros is 0. */
+/* The constant 1e-5 matters for small rows, and a row of zeros gives 0. */
 static void test_norms_of_small_rows(void **state) {
     (void)state;
     for (int rms = 0; rms < 2; rms++) {
@@ -266,7 +266,7 @@ static void test_dropout_grad_apart_and_in_place(void **state) {
 
 /* ---- activations and gates ---- */
 
-/* An output whose products cancel has the error of its parts: a few roundings of the largest argument. */
+/* An output whose terms cancel has the error of the terms: a few roundings of the largest argument. */
 enum { LARGEST_ARGUMENT = 8 };
 static const double AT_MOST = 16 * LARGEST_ARGUMENT;
 
@@ -321,7 +321,7 @@ static void test_activations_forward_and_backward_match_reference(void **state) 
     for (int f = LH_REF_RELU; f <= LH_REF_SILU; f++) check_activation((lh_ref_nonlinearity)f);
 }
 
-/* Far out they are 0 and x, their slopes 0 and 1, even where a polynomial is infinite. */
+/* For large arguments activations are 0 and x, and slopes 0 and 1, even if a polynomial is infinite. */
 static void test_activations_far_out(void **state) {
     (void)state;
     static const real far[] = {-1000000, -100, -40, 40, 100, 1000000};

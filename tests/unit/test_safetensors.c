@@ -1,4 +1,4 @@
-/* base/safetensors.h: what is written is read; what is not exactly right is refused, and never crashes. */
+/* base/safetensors.h: written files are read; files with any error are refused, without a crash. */
 #include "lh_test.h"
 
 #include <stdio.h>
@@ -8,9 +8,9 @@
 #include "base/safetensors.h"
 #include "engine/checkpoint_parts.h"
 
-/* ---- files made by hand ---- */
+/* ---- files with any header ---- */
 
-/* Header length as given, or the header's own where it is negative. */
+/* Writes a file with the given header length, or the true one if it is negative. */
 static void write_file(const char *path, long long length, const char *header, const void *data, size_t bytes) {
     size_t size = strlen(header);
     char *text = malloc(8 + size + bytes + 1);
@@ -74,7 +74,7 @@ static void test_write_then_read_equal(void **state) {
     lh_st_free(file);
 }
 
-/* Widest elements first, then by name, so that every tensor is aligned; the header ends on a multiple of 8. */
+/* Elements are sorted by size, then by name, so that every tensor is aligned; the header ends at a multiple of 8. */
 static void test_write_layout_aligned_and_sorted(void **state) {
     static const char *const order[] = {"vector", "a.matrix", "b.matrix", "scalar", "empty"};
     lh_error error;
@@ -91,7 +91,7 @@ static void test_write_layout_aligned_and_sorted(void **state) {
     lh_st_free(file);
 }
 
-/* Rows that lie apart, more of them than any buffer holds, are the same file as those that do not; so is their sum. */
+/* Rows with gaps, more than any buffer holds, give the same file and the same sum as dense ones. */
 static void test_write_rows_apart_as_dense(void **state) {
     enum { ROWS = 5000, COLUMNS = 3, APART = 7 };
     static float apart[ROWS][APART], dense[ROWS][COLUMNS];
@@ -151,7 +151,7 @@ static void test_write_bad_tensor_refused(void **state) {
     lh_assert_error(status, LH_ERR_INPUT, &error, "k: given twice");
 }
 
-/* ---- what others write ---- */
+/* ---- files of other programs ---- */
 
 static void test_read_order_of_header_free(void **state) {
     static const float data[3] = {1, 2, 3};
@@ -263,7 +263,7 @@ static void test_read_cut_anywhere_refused(void **state) {
     free(text);
 }
 
-/* Any byte of length or header changed, in several ways: refused, or still a file whose tensors lie inside it. */
+/* Any byte of length or header is changed, in several ways: the file is refused, or its tensors lie inside it. */
 static void test_read_any_header_byte_changed_no_crash(void **state) {
     static const unsigned char changes[] = {0x01, 0x10, 0x80, 0xff};
     lh_st_file *file;
@@ -287,7 +287,7 @@ static void test_read_any_header_byte_changed_no_crash(void **state) {
         }
     }
     free(text);
-    assert_true(sum > 0); /* names may change: some of these files are still valid */
+    assert_true(sum > 0); /* names may change, so some of these files are valid */
 }
 
 #define in_directory(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)

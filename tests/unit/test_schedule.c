@@ -1,5 +1,5 @@
-/* engine/schedule: rates against those of PyTorch (tests/reference/optimizers.py), runs that stop on the way, and steps
- * that have no rate. */
+/* engine/schedule: rates compared with PyTorch (tests/reference/optimizers.py), runs that stop within a schedule,
+ * and steps without a rate. */
 #include "lh_test.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static void test_rates_are_those_of_pytorch(void **state) {
     check_rates("rate.warm_constant", LH_SCHEDULE_CONSTANT, 10);
 }
 
-/* Without a schedule the rate is the run's own number, whatever the step. */
+/* Without a schedule every step has the run's own rate. */
 static void test_rate_without_schedule_is_constant(void **state) {
     (void)state;
     const lh_train_defaults train = {.steps = 3};
@@ -86,7 +86,7 @@ static lh_run_result run(void **state, int code, const char *command) {
     return result;
 }
 
-/* Stopped while it warms up, and while it falls. */
+/* Runs are stopped during the warm-up, and while the rate falls. */
 static void test_train_goes_on_within_a_schedule_to_same_bits(void **state) {
     run(state, 0, "train --out whole --threads 1 --no-eval");
     lh_run_result first = run(state, 0, "train --out parts --threads 1 --no-eval --steps 4");

@@ -99,7 +99,7 @@ static void test_fire_network_by_hand(void **state) {
     check_value(lh_ref_fire(pair(0, 2, 2, 9), &p), 1.5 + 6 + 0.25);
 }
 
-/* p_i . p_j of sinusoids is the same sum over m = 0..width/2-1. */
+/* p_i . p_j of sinusoids equals this sum over m = 0 .. width/2 - 1. */
 static void test_sandwich_is_product_of_sinusoids(void **state) {
     (void)state;
     enum { WIDTH = 64 };

@@ -1,4 +1,4 @@
-/* base/sha256.h: the standard's examples, and every way in which the last block can be filled. */
+/* base/sha256.h: the standard's examples, and messages that fill the last block in every way. */
 #include "lh_test.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static void test_sha256_of_standard_messages(void **state) {
     free(many);
 }
 
-/* 55, 56, 63, 64 and 65 bytes: where the padding needs another block and where it does not. From sha256sum. */
+/* 55, 56, 63, 64 and 65 bytes: lengths with and without another block of padding. Digests are from sha256sum. */
 static void test_sha256_at_edges_of_a_block(void **state) {
     (void)state;
     char text[65];

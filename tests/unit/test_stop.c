@@ -19,10 +19,10 @@ static lh_spec toy;
 static lh_cpu_program program;
 static const lh_cpu_program *const list[] = {&program, NULL};
 static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
-static int calls;     /* of what computes, in this run */
-static int signal_at; /* the call that meets a signal; 0: none */
+static int calls;     /* calls of computing functions in this run */
+static int signal_at; /* the call that receives a signal; 0: none */
 
-/* No other call is counted before the signal has been handled. */
+/* Sends the signal and waits until it has been handled, so that no other call is counted before. */
 static void meet_signal(void) {
     pthread_mutex_lock(&counting);
     if (++calls == signal_at) raise(SIGTERM);
@@ -90,8 +90,8 @@ static void test_train_evaluation_goes_on_with_the_condition(void **state) {
     lh_assert_same_file(*state, "whole/" FOLDER "/checkpoint.safetensors", "cut/" FOLDER "/checkpoint.safetensors");
 }
 
-/* Evaluations on the way, of two conditions each, after steps 6, 12 and 18: a process gets through one and a half, and
- * the checkpoint that it writes then is of that very step. */
+/* Evaluations during training, of two conditions each, after steps 6, 12 and 18: a process makes one and a half, and
+ * the checkpoint that it writes then is of that step. */
 static void test_train_evaluation_on_the_way_goes_on(void **state) {
     int stops = 0;
     toy.eval.during_every = 6;
@@ -109,7 +109,7 @@ static void test_train_evaluation_on_the_way_goes_on(void **state) {
     lh_assert_same_file(*state, "whole/" FOLDER "/checkpoint.safetensors", "cut/" FOLDER "/checkpoint.safetensors");
 }
 
-/* Neither right nor wrong: whether the model has learnt its examples is not known. */
+/* The result is unknown after a stop, so the exit code is not that of a failed --overfit. */
 static void test_overfit_is_no_failure(void **state) {
     run_until(state, PASSES + 5, LH_STOPPED, "train --out . --overfit 40 --steps 5 --log-every 5 --threads 2");
 }
@@ -127,7 +127,7 @@ static void test_eval_keeps_conditions_that_are_through(void **state) {
     run(state, EVAL "--out cut --resume");
     assert_int_equal(calls, 2 * PASSES);
     lh_assert_same_file(*state, "whole/eval.jsonl", "cut/eval.jsonl");
-    run(state, EVAL "--out cut --resume --seed 3"); /* has none of the other seed's lines */
+    run(state, EVAL "--out cut --resume --seed 3"); /* no line of the other seed exists */
     assert_int_equal(calls, 3 * PASSES);
     run(state, EVAL "--out cut --resume --seed 3");
     assert_int_equal(calls, 0);
@@ -155,7 +155,7 @@ static void on_signal(int number) {
     stop = 1;
 }
 
-/* By tokens, and by a pass for each. */
+/* Decoding stops between tokens, and by passes between passes. */
 static void test_decode_ends_between_tokens(void **state) {
     static const uint16_t input[EXAMPLES * 7];
     uint16_t answers[EXAMPLES * 7];

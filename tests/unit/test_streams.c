@@ -1,5 +1,5 @@
-/* A model of two token streams through all that drives models: batches, epochs, steps, evaluation, predictions, traces
- * and what people give in place of draws. The labels are those of the second stream, at places of their own. */
+/* A model of two token streams in all functions that use models: batches, epochs, steps, evaluation, predictions,
+ * traces and given positions. The labels belong to tokens of the second stream, at given places. */
 #include "lh_test.h"
 
 #include <math.h>
@@ -48,7 +48,7 @@ static void test_batch_holds_tokens_of_each_stream_and_places(void **state) {
             assert_int_equal(target[1 + i], batch.labels[s * N + i]);
             assert_int_equal(batch.place[s * N + i], i);
             counts[source_tokens[i]]++;
-            counts[target[1 + i]]--; /* sorted: the same numbers */
+            counts[target[1 + i]]--; /* the target is sorted: it has the same numbers */
         }
         for (int i = 0; i < TOY_SYMBOLS; i++) assert_int_equal(counts[i], 0);
         assert_int_equal(target[N + 1], TOY_EMPTY);
@@ -85,7 +85,7 @@ static void test_batch_with_more_labels_than_their_stream_has_tokens_is_refused(
     lh_error error;
     spec.format = &format;
     format.stream[0].length = no_tokens;
-    lh_assert_ok(lh_batch_open(&batch, &spec, N, 1, &error), &error); /* the labels are of the other stream */
+    lh_assert_ok(lh_batch_open(&batch, &spec, N, 1, &error), &error); /* the labels belong to the other stream */
     lh_batch_close(&batch);
     format.stream[1].length = no_tokens;
     lh_assert_error(lh_batch_open(&batch, &spec, N, 1, &error), LH_ERR_INPUT, &error,
@@ -94,7 +94,7 @@ static void test_batch_with_more_labels_than_their_stream_has_tokens_is_refused(
 
 /* ---- training ---- */
 
-/* The first step by hand: one block after the other of a batch that is made at once, in the order of the shards. */
+/* Computes the gradient of the first step in this test: block by block of one batch, in the order of the shards. */
 static double gradient_by_hand(const lh_spec *spec, int n, double *gradient) {
     enum { WORKSPACE = 64 };
     lh_shape shape = lh_shape_at(spec, n, spec->train.batch);
@@ -143,7 +143,7 @@ static bool is_learned(const lh_spec *spec, int64_t i) {
     return i < position->offset || i >= position->offset + position->shape[0] * position->shape[1];
 }
 
-/* Lengths of 2 and 6: blocks of two sequences, and of one. */
+/* Lengths 2 and 6 have blocks of two sequences, and of one. */
 static void test_step_gives_the_gradient_of_both_streams(void **state) {
     (void)state;
     static double want[TOY_STORAGE], got[TOY_STORAGE];
@@ -160,7 +160,7 @@ static void test_step_gives_the_gradient_of_both_streams(void **state) {
         for (int64_t i = 0; i < TOY_STORAGE; i++) want[i] = is_learned(&spec, i) ? want[i] : 0;
         for (int64_t i = 0; i < TOY_STORAGE; i++) squares += want[i] * want[i];
         lh_assert_close(got, want, TOY_STORAGE, 1e-12, 1e-15);
-        assert_true(want[lh_toy_spec.tensors[TOY_TOKEN].offset + TOY_WIDTH * TOY_START] != 0); /* the second stream's */
+        assert_true(want[lh_toy_spec.tensors[TOY_TOKEN].offset + TOY_WIDTH * TOY_START] != 0); /* of stream 2 */
         assert_true(fabs(metrics.sums.loss - loss) < 1e-12 * loss);
         assert_true(fabs(metrics.gradient_norm - sqrt(squares)) < 1e-12 * metrics.gradient_norm);
         engine->ops->close(engine);
@@ -183,7 +183,7 @@ static void test_steps_are_the_same_on_any_number_of_threads(void **state) {
     }
 }
 
-/* Every example once in an epoch, in two streams whose lengths come from the shape. */
+/* Each example occurs once in an epoch, in two streams with lengths from the shape. */
 static void test_epochs_of_finite_data_in_two_streams(void **state) {
     enum { EXAMPLES = 10 };
     char text[EXAMPLES * 64] = "";
@@ -265,7 +265,7 @@ static void test_predict_with_the_target_is_the_evaluation_of_the_example(void *
         query.target = NULL;
         lh_assert_ok(engine->ops->predict(engine, &query, without, &error), &error);
         for (int c = 0; c < TOY_CLASSES; c++)
-            assert_true(logits[c] == without[c]); /* the first label reads the start */
+            assert_true(logits[c] == without[c]); /* the first label is predicted from the start symbol */
     }
     assert_memory_not_equal(logits, without, sizeof logits);
     assert_true(fabs(sums.loss - total) < 1e-12 * total);
@@ -274,7 +274,7 @@ static void test_predict_with_the_target_is_the_evaluation_of_the_example(void *
     engine->ops->close(engine);
 }
 
-/* By induction: in the pass that has the answers as its target, each answer has the greatest logit, bit for bit. */
+/* By induction: in a pass with the answers as its target, each answer has the greatest logit, bit for bit. */
 static void check_decode(const lh_cpu_program *program, bool decodes) {
     static const uint16_t input[] = {4, 0, 2, 1};
     lh_spec spec = lh_toy_pair_with(toy_float_list);
@@ -301,7 +301,7 @@ static void check_decode(const lh_cpu_program *program, bool decodes) {
     engine->ops->close(engine);
 }
 
-/* Token by token where the program can, else a pass for each. */
+/* Decoding runs token by token if the program supports it, otherwise with a pass per token. */
 static void test_decode_gives_the_answers_of_one_pass_over_them(void **state) {
     (void)state;
     lh_cpu_program passes = toy_float;
@@ -322,7 +322,7 @@ static void test_predict_takes_positions_of_the_stream_that_they_are_for(void **
     lh_engine *engine = open_engine(&spec, &toy_float, 1);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
     lh_assert_ok(engine->ops->predict(engine, &query, none, &error), &error);
-    query.positions[0] = other; /* the program's rows are those of the second stream */
+    query.positions[0] = other; /* the program's rows are of the second stream */
     query.positions[1] = plain;
     lh_assert_ok(engine->ops->predict(engine, &query, got, &error), &error);
     assert_memory_equal(got, none, sizeof got);
@@ -335,7 +335,7 @@ static void test_predict_takes_positions_of_the_stream_that_they_are_for(void **
 static void test_input_lines_name_the_stream_of_a_list(void **state) {
     (void)state;
     static const struct {
-        const char *line, *said; /* NULL: it is right */
+        const char *line, *said; /* NULL: the line is valid */
     } cases[] = {
         {"{\"input\":[1,2],\"positions\":{\"source\":[3,4]}}", NULL},
         {"{\"input\":[1,2],\"positions\":{\"target\":[1,2,3,4,5],\"source\":[3,4]}}", NULL},
@@ -370,7 +370,7 @@ static void test_input_lines_name_the_stream_of_a_list(void **state) {
     }
 }
 
-/* A right answer is as long as outputs are. */
+/* A right answer must have the length of the outputs. */
 static void test_input_lines_say_their_right_answer(void **state) {
     (void)state;
     static const char line[] = "{\"input\":[4,0,2,1],\"target\":[0,1,2,1],\"mask\":[1,0,1,1]}";
@@ -397,7 +397,7 @@ static void test_input_lines_say_their_right_answer(void **state) {
     }
 }
 
-/* A task of one's own that knows answers: the second half of an input, which it makes of the first. */
+/* A user's task that solves inputs: the second half of an input is computed from the first. */
 static lh_status solve_copy(const lh_literal *literal, lh_example *example, lh_error *error) {
     if (literal->count != 2) return lh_fail(error, LH_ERR_INPUT, "symbol %d is too much", literal->count);
     example->input_length = example->output_length = N;
@@ -428,7 +428,7 @@ static void test_literals_are_what_the_task_makes_of_them(void **state) {
     lh_assert_error(lh_input_read_literal(&input, &spec, 2, "40", LH_NO_VALUE, &error), LH_ERR_INPUT, &error,
                     "line 2: the task makes no target of it");
     lh_input_free(&input);
-    task.solve = NULL; /* as it stands, and nothing is known */
+    task.solve = NULL; /* the input is used unchanged, and no right answer is known */
     lh_assert_ok(lh_input_read_literal(&input, &spec, 1, "4021", LH_NO_VALUE, &error), &error);
     assert_true(input.target == NULL && input.input[0] == 4);
     lh_input_free(&input);
@@ -472,7 +472,7 @@ static void test_trace_sites_are_as_long_as_their_streams(void **state) {
         assert_true(lh_traced_at(scores, i) == i / N % T - i % N);
     double entropy = lh_traced_at(tensor_of(&traces, "n4.cross.entropy"), 1);
     assert_true(fabs(entropy - log(N)) < 1e-12);
-    /* The examples are the evaluation's, their target stream with the target in it. */
+    /* The examples are the evaluation's, and the target stream holds the target. */
     const lh_traced *tokens = tensor_of(&traces, "n4.tokens.target"), *vectors = tensor_of(&traces, "n4.target");
     lh_condition condition = lh_condition_at(N, EXAMPLES, 1, 0);
     lh_assert_ok(lh_batch_open(&batch, &spec, N, EXAMPLES, &error), &error);
@@ -521,7 +521,7 @@ static void test_trace_of_an_input_decodes(void **state) {
         assert_true(lh_traced_at(vectors, (1 + i) * TOY_WIDTH) == parameters[TOY_WIDTH * answers[i]]);
     }
     assert_true(answers[0] + answers[1] + answers[2] + answers[3] > 0);
-    /* The trace has the answers that the model writes, and the right ones where they count. */
+    /* The trace has the model's answers, and the right ones for counted labels. */
     const lh_traced *written = tensor_of(&traces, "n4.answers"), *targets = tensor_of(&traces, "n4.targets");
     assert_string_equal(written->file.dtype, "I32");
     for (int i = 0; i < N; i++) {
@@ -548,8 +548,8 @@ static void train_two_steps(const lh_spec *spec, lh_state *state, lh_step_metric
     engine->ops->close(engine);
 }
 
-/* Whatever a program adds to the gradient of such a tensor; here the query's, whose rows lie between those of keys and
- * values, and which has no gradient, and the token's, the output's and the rows'. */
+/* A program may add to the gradient of such a tensor: here the query's, whose rows lie between those of keys and
+ * values and which is not learned, the token's, the output's and the rows'. */
 static void test_tensor_that_is_not_learned_keeps_its_values_and_counts_in_no_norm(void **state) {
     (void)state;
     static const int fixed[] = {TOY_TOKEN, TOY_OUTPUT, TOY_QUERY};

@@ -1,5 +1,5 @@
-/* The samplers of runtime/data/tasks with independent tokens: bucket sort, even pairs, parity check, cycle navigation.
- * Targets by other means than the sampler's, distributions, scores of analytic predictors. */
+/* The samplers of runtime/data/tasks with independent tokens: bucket sort, even pairs, parity check, cycle
+ * navigation. Targets computed in another way than by the sampler, distributions, scores of analytic predictors. */
 #include "lh_tasks.h"
 #include "lh_test.h"
 
@@ -9,7 +9,7 @@ lh_task_sample lh_task_bucket_sort, lh_task_even_pairs, lh_task_parity_check, lh
 
 static bool all_count(const lh_drawn *d) { return d->counted == d->outputs; }
 
-/* Ascending, and every token as often as in the input. */
+/* Whether the target is ascending and has every token as often as the input. */
 static bool sorted(const lh_drawn *d) {
     int balance[5] = {0};
     for (int i = 0; i < d->outputs; i++) {
@@ -85,7 +85,7 @@ static void test_tokens_uniform(void **state) {
     lh_check_uniform(&cycle);
 }
 
-/* Single targets are balanced, whatever the length (for even pairs, from n = 2). */
+/* Single targets are balanced for any length (for even pairs, from n = 2 on). */
 static void test_single_tasks_targets_balanced(void **state) {
     (void)state;
     static lh_drawn drawn;
@@ -102,7 +102,7 @@ static void test_single_tasks_targets_balanced(void **state) {
     }
 }
 
-/* 23.69 over lengths 41 to 500, known by simulation. */
+/* 23.69 over lengths 41 to 500, by simulation. */
 static void test_bucket_sort_most_frequent_token_scores_as_derived(void **state) {
     (void)state;
     lh_check_score(&bucket_sort, lh_guess_most_frequent, 1, 23.69, 0.02);

@@ -1,5 +1,5 @@
-/* The samplers of runtime/data/tasks modulo 5: simple arithmetic, brackets, equations. Expressions are parsed again,
- * which finds those that are malformed; distributions; scores of analytic predictors. */
+/* The samplers of runtime/data/tasks modulo 5: simple arithmetic, brackets, equations. The test parses expressions
+ * again, and so finds malformed ones; distributions; scores of analytic predictors. */
 #include "lh_tasks.h"
 #include "lh_test.h"
 
@@ -9,12 +9,12 @@ lh_task_sample lh_task_modular_arithmetic_simple, lh_task_modular_arithmetic_bra
 
 static int residue(int value) { return (value % 5 + 5) % 5; }
 
-/* A sum of products without brackets; -1 where it is none. */
+/* The value of a sum of products without brackets; -1 if the tokens are not such a sum. */
 static int value_of_sum(const uint16_t *tokens, int count) {
     int sum = 0, sign = 1;
     for (int i = 0; i < count;) {
         int product = sign;
-        for (bool more = true; more; i += 2) { /* the digit, and what stands behind it */
+        for (bool more = true; more; i += 2) { /* a digit and the operator after it */
             if (tokens[i] > 4) return -1;
             product = residue(product * tokens[i]);
             if (i + 1 < count && (tokens[i + 1] < 5 || tokens[i + 1] > 7)) return -1;
@@ -26,7 +26,7 @@ static int value_of_sum(const uint16_t *tokens, int count) {
     return sum;
 }
 
-/* The symbols of an expression with brackets: what differs between the two tasks. unknown: the value of x. */
+/* The symbols of an expression with brackets, in the numbering of its task. unknown: the value of x. */
 typedef struct text {
     const uint16_t *at, *end;
     int operators, unknown;
@@ -55,7 +55,7 @@ static int signed_digit(text *t) {
     return residue(-read_digit(t));
 }
 
-/* A digit, a negative digit, one of the two in brackets, or (left op right). */
+/* Reads a digit, a negative digit, one of the two in brackets, or (left op right). */
 static int read_expression(text *t) {
     int open = 5 + t->operators;
     if (!comes(t, open)) return signed_digit(t);
@@ -70,7 +70,7 @@ static int read_expression(text *t) {
     return left;
 }
 
-/* -1 where it is no expression. */
+/* The value of an expression; -1 if the tokens are none. */
 static int value_of(const uint16_t *tokens, int count, int operators, int unknown) {
     text t = {tokens, tokens + count, operators, unknown, true};
     int value = read_expression(&t);
@@ -85,7 +85,7 @@ static bool brackets_have_value(const lh_drawn *d) {
     return d->counted == 1 && d->target[0] == value_of(d->input, d->inputs, 3, -1);
 }
 
-/* The target solves the equation, and no other digit does. */
+/* Whether the target solves the equation, and no other digit does. */
 static bool equation_is_solved(const lh_drawn *d) {
     int unknowns = 0;
     if (d->n < 3) return d->counted == 1 && d->target[0] == 0 && d->input[0] == 0 && d->input[d->n - 1] == 0;
@@ -149,10 +149,10 @@ static void test_simple_arithmetic_digits_and_operators_uniform(void **state) {
     for (int i = 0; i < 10; i++) lh_check_equal(pairs[i], 15);
 }
 
-/* Tokens of the first operand of a pair of brackets. */
+/* The number of tokens in the first operand of a pair of brackets. */
 static int left_length(const lh_drawn *d, int operators) {
     int depth = 0, i = 1;
-    do { /* to the operator at the outer level; a minus before a digit is none */
+    do { /* up to the operator at the outer level; a minus before a digit is a sign */
         if (d->input[i] == 5 + operators) depth++;
         if (d->input[i] == 6 + operators) depth--;
         i++;
@@ -160,7 +160,8 @@ static int left_length(const lh_drawn *d, int operators) {
     return i - 1;
 }
 
-/* The left side of (left op right) has 1 to n - 4 tokens, every number equally often; so are operators and digits. */
+/* The left side of (left op right) has 1 to n - 4 tokens, with equal frequencies; operators and digits are uniform,
+ * too. */
 static void check_pairs(const lh_task_case *task, int n, int length, int operators) {
     static lh_drawn drawn;
     long lengths[20] = {0}, seen[3] = {0}, digits[5] = {0};
@@ -182,7 +183,7 @@ static void test_expressions_splits_operators_and_digits_uniform(void **state) {
     check_pairs(&equation, 22, 20, 2);
 }
 
-/* Short expressions: a digit, a minus before n = 2 and 4, brackets around n = 3 and 4. */
+/* Short expressions: a digit, a minus for n = 2 and 4, brackets for n = 3 and 4. */
 static void test_short_expressions_have_their_form(void **state) {
     (void)state;
     static const uint16_t form[5][4] = {{0}, {0}, {6, 0}, {8, 0, 9}, {8, 6, 0, 9}};
@@ -200,7 +201,7 @@ static void test_short_expressions_have_their_form(void **state) {
     }
 }
 
-/* The two digits of (d op d): from places 0, 1 and 4 on one comes to the first, from 2 and 3 to the second. */
+/* The two digits of (d op d): from positions 0, 1 and 4 the first digit follows, from 2 and 3 the second. */
 static void test_hidden_digits_are_those_after_a_uniform_place(void **state) {
     (void)state;
     enum { EXAMPLES = 10000 };
@@ -215,7 +216,8 @@ static void test_hidden_digits_are_those_after_a_uniform_place(void **state) {
     lh_check_equal(answers, 5);
 }
 
-/* Zero is the value of 29.2% of brackets at n = 41 and of 31.6% at n = 500; the others share the rest. */
+/* Zero is the value of 29.2% of expressions with brackets at n = 41 and of 31.6% at n = 500; the other values are
+ * equally frequent. */
 static void test_brackets_classes_have_their_shares(void **state) {
     (void)state;
     enum { EXAMPLES = 10000 };

@@ -1,5 +1,6 @@
-/* The samplers of runtime/data/tasks with binary numbers: addition, multiplication, square root. Results are computed
- * again in limbs of 32 bits, for roots by what a root is; distributions; scores of analytic predictors. */
+/* The samplers of runtime/data/tasks with binary numbers: addition, multiplication, square root. The test computes
+ * results again in limbs of 32 bits, and checks roots by their definition; distributions; scores of analytic
+ * predictors. */
 #include "lh_tasks.h"
 #include "lh_test.h"
 
@@ -19,7 +20,7 @@ static void set_bit(number *x, int i) { x->limb[i / 32] |= 1u << i % 32; }
 
 static int bit_of(const number *x, int i) { return (int)(x->limb[i / 32] >> i % 32 & 1); }
 
-/* step 1: lowest bit first; -1: highest first, `bits` is the last one. */
+/* Reads bits. step 1: lowest bit first; -1: highest first, and `bits` points to the last one. */
 static number read_number(const uint16_t *bits, int count, int step) {
     number x = {{0}};
     for (int i = 0; i < count; i++)
@@ -65,7 +66,8 @@ static bool is_less(const number *x, const number *y) {
 
 /* ---- the targets, by definition ---- */
 
-/* The bits of x up to the highest 1, at least so many, a terminator behind them that is the last to count, zeros. */
+/* Whether the target has the bits of x up to the highest 1, at least `least`, then a terminator, the last counted
+ * label, then zeros. */
 static bool shows(const lh_drawn *d, const number *x, int least) {
     int length = length_of(x) > least ? length_of(x) : least;
     if (length + 1 > d->outputs || d->target[length] != 2 || d->counted != length + 1) return false;
@@ -74,7 +76,7 @@ static bool shows(const lh_drawn *d, const number *x, int least) {
     return true;
 }
 
-/* The two operands; false where there are none, or one is 0. */
+/* Reads the two operands; false if there are none, or one is 0. */
 static bool operands_of(const lh_drawn *d, number *x, number *y) {
     int at = 0;
     while (at < d->n && d->input[at] != 2) at++;
@@ -86,7 +88,7 @@ static bool operands_of(const lh_drawn *d, number *x, number *y) {
     return length_of(x) > 0 && length_of(y) > 0;
 }
 
-/* A number alone, 0 or of two bits below 3. */
+/* Reads an input of a single number, 0 or of two bits and below 3. */
 static bool single_number(const lh_drawn *d, number *x) {
     *x = read_number(d->input, d->n, 1);
     return x->limb[0] < (d->n == 1 ? 1 : 3) && d->input[0] < 2 && d->input[d->n - 1] < 2;
@@ -108,7 +110,7 @@ static bool multiplied(const lh_drawn *d) {
     return shows(d, &product, 1);
 }
 
-/* root^2 <= x < (root + 1)^2. */
+/* Whether root^2 <= x < (root + 1)^2. */
 static bool root_found(const lh_drawn *d) {
     number one = {{1}}, x = read_number(d->input + d->n - 1, d->n, -1);
     for (int i = 0; i < d->outputs; i++)
@@ -156,7 +158,7 @@ static void test_square_root_every_length_found(void **state) {
     lh_check_every_length(&root);
 }
 
-/* All numbers of up to 12 bits come up, and none has another root than its square has. */
+/* All numbers of up to 12 bits occur, and the root of each is that of its square. */
 static void test_square_root_of_small_numbers(void **state) {
     (void)state;
     static lh_drawn drawn;
@@ -175,7 +177,7 @@ static void test_square_root_of_small_numbers(void **state) {
 
 /* ---- distributions ---- */
 
-/* The operator stands at 1 to n - 2, both numbers are uniform without 0. */
+/* The operator is at 1 to n - 2, and both numbers are uniform without 0. */
 static void check_operands(const lh_task_case *task) {
     static lh_drawn drawn;
     long places[9] = {0}, pairs[49] = {0}, singles[3] = {0};

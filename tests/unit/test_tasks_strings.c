@@ -1,5 +1,6 @@
-/* The samplers of runtime/data/tasks that copy bits: reverse string, duplicate string, odds first, missing duplicate,
- * stack manipulation. Targets by other means than the sampler's, distributions, scores of analytic predictors. */
+/* The samplers of runtime/data/tasks that copy bits: reverse string, duplicate string, odds first, missing
+ * duplicate, stack manipulation. Targets computed in another way than by the sampler, distributions, scores of
+ * analytic predictors. */
 #include "lh_tasks.h"
 #include "lh_test.h"
 
@@ -23,7 +24,7 @@ static bool twice(const lh_drawn *d) {
     return all_count(d) && memcmp(d->target, d->input, bytes) == 0 && memcmp(d->target + d->n, d->input, bytes) == 0;
 }
 
-/* The target has all bits of the input at 0-based places of one parity (first: 0 even, 1 odd), then the others. */
+/* Whether the target has the input's bits at 0-based places of one parity (first: 0 even, 1 odd), then the others. */
 static bool picked(const lh_drawn *d, int first) {
     int others = first == 1 ? d->n / 2 : (d->n + 1) / 2;
     for (int i = 0; i < d->n; i++)
@@ -34,7 +35,7 @@ static bool picked(const lh_drawn *d, int first) {
 static bool odds_then_evens(const lh_drawn *d) { return picked(d, 1); }
 static bool evens_then_odds(const lh_drawn *d) { return picked(d, 0); }
 
-/* The bit stands in the other half, and all else is twice there. */
+/* Whether the other half has the hidden bit, and all other bits occur twice. */
 static bool hole_filled(const lh_drawn *d) {
     int m = d->n / 2, holes = 0;
     if (m == 0) return d->input[0] == 1 && d->target[0] == 1 && all_count(d);
@@ -48,7 +49,8 @@ static bool hole_filled(const lh_drawn *d) {
     return holes == 1 && all_count(d) && (d->n % 2 == 0 || d->input[d->n - 1] == 3);
 }
 
-/* From the last action back, a pop takes away the next bit that is found. What is left is the stack from its top. */
+/* Whether the target is the stack: from the last action backwards, a pop removes the next bit; the remaining bits
+ * are the stack from its top. */
 static bool stack_left(const lh_drawn *d) {
     int bits = 0, pops = 0, found = 0;
     while (bits < d->n && d->input[bits] < 2) bits++;
@@ -128,7 +130,7 @@ static void test_bits_uniform(void **state) {
     lh_check_uniform(&odds_first);
 }
 
-/* Bits come 32 from a word, lowest first: part of the contract, since a GPU must make the same tokens. */
+/* A word gives 32 bits, lowest first: this is part of the contract, since a GPU must make the same tokens. */
 static void test_bits_come_from_words_lowest_first(void **state) {
     (void)state;
     static lh_drawn drawn;
@@ -138,7 +140,7 @@ static void test_bits_come_from_words_lowest_first(void **state) {
     for (int i = 0; i < 70; i++) assert_int_equal(drawn.input[i], word[i / 32] >> i % 32 & 1);
 }
 
-/* The hole is anywhere, the hidden bit either one. */
+/* The hole may be anywhere, and the hidden bit has either value. */
 static void test_missing_duplicate_holes_uniform(void **state) {
     (void)state;
     static lh_drawn drawn;
@@ -156,7 +158,7 @@ static void test_missing_duplicate_holes_uniform(void **state) {
     lh_check_equal(answers, 2);
 }
 
-/* From 1 to n - 1 bits on the stack, every number equally often; bits and actions uniform. */
+/* The stack has 1 to n - 1 bits, with equal frequencies; bits and actions are uniform. */
 static void test_stack_manipulation_heights_bits_and_actions_uniform(void **state) {
     (void)state;
     static lh_drawn drawn;

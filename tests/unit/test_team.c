@@ -43,8 +43,8 @@ static void test_run_zero_threads_is_one(void **state) {
     assert_true(l.total == 1 && l.count[0] == 1);
 }
 
-/* Every thread adds its part in each phase, and between phases one of them, in turn, checks the sum: plain memory, so
- * that a barrier which lets anyone through early, or orders too little, gives a wrong sum (or a sanitizer's report). */
+/* Every thread adds its part in each phase; between phases one of them, in turn, checks the sum in ordinary memory.
+ * A barrier that lets a thread pass early, or does not order memory, gives a wrong sum or a sanitizer's report. */
 typedef struct phases {
     long part[MOST], wrong;
 } phases;
@@ -79,7 +79,7 @@ static void test_barrier_more_threads_than_processors_no_thread_early(void **sta
     assert_int_equal(p.wrong, 0);
 }
 
-/* One thread is far behind at each barrier: the others sleep and are woken. */
+/* One thread is late at each barrier: the others sleep and are woken. */
 static void lag(void *argument, int index, int count) {
     atomic_int *passed = argument;
     for (int phase = 0; phase < 5; phase++) {
@@ -100,7 +100,7 @@ static void nested(void *argument, int index, int count) {
     log *l = argument;
     lh_team_barrier();
     if (index == 0) lh_team_run(1, note, l);
-    lh_team_barrier(); /* still this team's */
+    lh_team_barrier(); /* a barrier of the same team */
     if (index == count - 1) l->count[1] = l->total;
 }
 

@@ -1,5 +1,5 @@
-/* Traces of generated trainers (tests/specs/parity_*.lua): against kernels/ref, against what the same trainers predict,
- * and the tensors that eval/trace.c makes of them. */
+/* Traces of generated trainers (tests/specs/parity_*.lua): compared with kernels/ref and with predictions of the
+ * same trainers; and the tensors of eval/trace.c. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ extern const lh_spec longhand_spec_parity_float64_geometric, longhand_spec_parit
     longhand_spec_parity_geometric_plain;
 
 typedef struct trace_case {
-    const char *vectors; /* whose weights it has, by name */
+    const char *vectors; /* name of the vectors with its weights */
     const lh_spec *spec;
 } trace_case;
 
@@ -59,12 +59,12 @@ enum {
     LONGEST = 37
 };
 
-/* Largest error relative to the largest element of a tensor, as in test_parity.c; and of one weight made from its row
- * of scores by another exp. */
+/* The tolerance relative to the largest element of a tensor, as in test_parity.c; also that of a weight computed
+ * from its row of scores by another exp. */
 static double tolerance_of(const lh_engine *engine) { return engine->real_bytes == 8 ? 4e-14 : 4e-6; }
 static double rounding_of(const lh_engine *engine) { return engine->real_bytes == 8 ? 4e-15 : 1e-6; }
 
-/* ---- a model at work ---- */
+/* ---- a model and its buffers ---- */
 
 static void *reserve(size_t bytes) {
     lh_error error;
@@ -124,7 +124,7 @@ static void reserve_length(lh_engine *engine, int n) {
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
 }
 
-/* Buffers for everything that one sequence of T tokens leaves behind. */
+/* Allocates buffers for all values of one sequence of T tokens. */
 static void open_buffers(const lh_engine *engine, int T, lh_trace *to) {
     size_t real = (size_t)engine->real_bytes, tokens = (size_t)T;
     assert_int_equal(engine->spec->site_count, SITES);
@@ -149,7 +149,7 @@ static void close_buffers(lh_trace *to) {
     }
 }
 
-/* Calls check for every case and every level that runs here. */
+/* Calls check for every case and every level of this machine. */
 static void for_each_engine(void (*check)(const trace_case *, lh_engine *)) {
     for (int i = 0; i < CASE_COUNT; i++)
         for (const lh_cpu_program *const *program = CASES[i].spec->cpu; *program; program++) {
@@ -177,7 +177,7 @@ static void check_tensor(const lh_engine *engine, const void *got, const double 
     free(values);
 }
 
-/* Scores that are -infinity are so in both. */
+/* Compares scores; -infinity must be in the same places. */
 static void check_scores(const lh_engine *engine, void *got, double *want, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (want[i] != -INFINITY) continue;
@@ -188,7 +188,7 @@ static void check_scores(const lh_engine *engine, void *got, double *want, size_
     check_tensor(engine, got, want, count);
 }
 
-/* Every row of attention is what kernels/ref makes of its row of scores. */
+/* Checks that every row of attention is the result of kernels/ref for its row of scores. */
 static void check_geometric(const lh_engine *engine, int T, const lh_trace *to, bool normalised) {
     size_t count = (size_t)HEADS * (size_t)T * (size_t)T;
     double *scores = doubles_of(engine, to->scores, count), *want = reserve(count * sizeof *want);
@@ -202,7 +202,7 @@ static void check_geometric(const lh_engine *engine, int T, const lh_trace *to, 
     free(want);
 }
 
-/* Every row of attention adds up to 1 and is the softmax of its row of scores. */
+/* Checks that every row of attention sums to 1 and is the softmax of its row of scores. */
 static void check_softmax(const lh_engine *engine, int T, const lh_trace *to) {
     size_t count = (size_t)HEADS * (size_t)T * (size_t)T;
     double *scores = doubles_of(engine, to->scores, count), *attention = doubles_of(engine, to->attention, count);
@@ -248,7 +248,7 @@ static void see_layer(void *context, int sequence, int layer, const lh_ref_seen 
     o->layers++;
 }
 
-/* Sequence s of a stored batch through the trainer and through the reference. */
+/* Compares sequence s of a stored batch in the trainer and in the reference. */
 static void check_sequence(const trace_case *c, lh_engine *engine, lh_ref_model *model, const lh_vectors_case *stored,
                            int s) {
     const lh_ref_batch *batch = &stored->batch;
@@ -300,7 +300,7 @@ static void test_trace_stored_batches_match_reference_and_prediction(void **stat
     for_each_engine(check_stored);
 }
 
-/* The program's own functions at work, at lengths that no task has. */
+/* The program's own functions, called at lengths that no task has. */
 typedef struct bare {
     const lh_cpu_program *program;
     lh_state state;
@@ -344,7 +344,7 @@ static void trace_tokens(bare *b, const uint16_t *tokens, int sequences, const l
     b->program->trace_block(&b->step, &block, b->workspace, to, &sums);
 }
 
-/* Attention of layer 1 of two sequences of one block: each as it is alone, where nothing else is asked for. */
+/* Compares layer 1's attention of two sequences in one block with that of each alone, without other requests. */
 static void check_block(lh_engine *engine, const lh_cpu_program *program, int T) {
     bare b;
     uint16_t tokens[2 * LONGEST];
@@ -437,7 +437,7 @@ static void test_traces_shapes_tell_draws_examples_heads_tokens(void **state) {
     engine->ops->close(engine);
 }
 
-/* The averaged trace is the mean of the kept attention, and the entropy is that of the kept attention. */
+/* Checks that the averaged trace is the mean of the stored attention, and the entropy that of the stored attention. */
 static void check_means(const lh_engine *engine, const lh_traced *kept, const lh_traced *mean,
                         const lh_traced *entropy) {
     int64_t passes = EXAMPLES * DRAWS, pairs = kept->each / HEADS;
@@ -462,7 +462,7 @@ static void check_means(const lh_engine *engine, const lh_traced *kept, const lh
 
 static void test_traces_averages_are_means_of_what_is_kept(void **state) {
     (void)state;
-    for (int i = 6; i <= 9; i += 3) { /* a float model and a double one, both with drawn positions */
+    for (int i = 6; i <= 9; i += 3) { /* a float model and a double one, both with random positions */
         lh_engine *engine = open_engine(&CASES[i], widest(CASES[i].spec), 1, false);
         lh_trace_request request = request_all(6, 6);
         lh_traces kept = run_traces(engine, &request);
@@ -495,7 +495,7 @@ static void test_traces_threads_change_nothing(void **state) {
     three->ops->close(three);
 }
 
-/* Inputs of one's own in mixed order: together by length, in order within one. */
+/* A user's inputs of different lengths are grouped by length, in their order. */
 static void test_traces_inputs_are_grouped_by_length(void **state) {
     lh_engine *engine = open_engine(&CASES[1], widest(CASES[1].spec), 1, false);
     uint16_t input[3][4] = {{1, 2, 3, 4}, {4, 0}, {0, 1, 1, 0}};
@@ -516,7 +516,7 @@ static void test_traces_inputs_are_grouped_by_length(void **state) {
     engine->ops->close(engine);
 }
 
-/* With all weights zero every logit is zero and attention uniform. */
+/* With all weights zero all logits are zero and attention is uniform. */
 static void test_traces_uniform_attention_has_entropy_of_log_length(void **state) {
     lh_engine *engine = open_engine(&CASES[0], widest(CASES[0].spec), 1, true);
     lh_trace_request request = request_all(1, 18);

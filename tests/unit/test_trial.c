@@ -1,5 +1,5 @@
-/* data/trial.h: samplers that break the interface in one way each, and what is said of it; and that a sampler which keeps
- * to it gives the examples that it would give without a trial. */
+/* data/trial.h: samplers that violate the interface in one way each, and the messages; a valid sampler gives the
+ * same examples with and without a trial. */
 #include "lh_test.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ static void token_too_large(lh_rng *rng, int n, lh_example *example) {
 static void target_too_large(lh_rng *rng, int n, lh_example *example) {
     bool wrong = wrong_now(rng);
     lh_task_bucket_sort(rng, n, example);
-    if (wrong) example->target[1] = 65535; /* what -1 becomes: no sign that nothing was written */
+    if (wrong) example->target[1] = 65535; /* the value of -1, which must not be taken for an unwritten element */
 }
 
 static void past_the_end(lh_rng *rng, int n, lh_example *example) {
@@ -104,7 +104,7 @@ static const struct {
     {static_mask, "made twice, mask[5] is 0 the first time and 1 the second"},
 };
 
-/* The toy's spec with a task of the user's own. */
+/* The toy's spec with a user's task. */
 typedef struct own {
     lh_spec spec;
     lh_task task;
@@ -185,7 +185,7 @@ static void test_batch_of_right_sampler_same_as_without_trial(void **state) {
     lh_batch_close(&untried);
 }
 
-/* Wrong at one length only, and there in every example. */
+/* Violates the interface at one length, in every example. */
 static void wrong_at_nine(lh_rng *rng, int n, lh_example *example) {
     lh_task_bucket_sort(rng, n, example);
     if (n == 9) example->input[8] = 7;
@@ -205,7 +205,7 @@ static void test_lengths_the_wrong_one_is_named(void **state) {
     o.task.output_length = none_at_four;
     lh_assert_error(lh_trial_lengths(&o.task, &before, lh_key_of_seed(1), &error), LH_ERR_INPUT, &error,
                     "own.c: task length 4: the header's formulas give 4 input and 0 output tokens");
-    o.task.source = NULL; /* ours are not tried */
+    o.task.source = NULL; /* built-in tasks are not tried */
     lh_assert_ok(lh_trial_lengths(&o.task, &all, lh_key_of_seed(1), &error), &error);
 }
 

@@ -1,5 +1,5 @@
-/* The validation stream of sampled tasks: no example and no draw of its own is one of training or of the evaluation at
- * the end, and what a trainer does with it. */
+/* The validation stream of sampled tasks: its examples and draws differ from those of training and of the final
+ * evaluation; and its use by a trainer. */
 #include "lh_test.h"
 
 #include <stdatomic.h>
@@ -15,7 +15,7 @@
 #define FOLDER "toy/0123456789abcdef/lr0.01-seed1"
 enum { MOST = 4096, LONGEST = 9, DOMAINS = 9 };
 
-/* An example that was made: its counter, its length, and its input as digits. */
+/* A sampled example: its counter, its length, and its input as digits. */
 typedef struct made {
     uint32_t key, word[3];
     int n;
@@ -88,7 +88,7 @@ static bool is_counter(const made *a, const made *b) {
     return a->key == b->key && memcmp(a->word, b->word, sizeof a->word) == 0;
 }
 
-/* How many examples of a domain and a length have a counter, or an input, that some of another domain have. */
+/* The number of examples of a domain and a length whose counter, or input, another domain also has. */
 static int shared_by(uint32_t domain, uint32_t other, int n, bool inputs) {
     int shared = 0, count = atomic_load(&example_count);
     for (int i = 0; i < count; i++) {
@@ -102,14 +102,15 @@ static int shared_by(uint32_t domain, uint32_t other, int n, bool inputs) {
     return shared;
 }
 
-/* The seed is that of the evaluation in training: only the domain distinguishes the streams. */
+/* The seed equals that of the evaluation during training: only the domain distinguishes the streams. */
 static void test_no_example_is_of_two_streams(void **state) {
     toy.eval.during_every = 10;
     run(state, 0, "train --out . --seed 1 --threads 2");
-    int count = atomic_load(&example_count), validation = LONGEST * 5 * 2 + 6 * 4; /* twice in training, once behind */
+    int count = atomic_load(&example_count),
+        validation = LONGEST * 5 * 2 + 6 * 4; /* twice during training, once after it */
     assert_in_range(count, 1, MOST);
     assert_int_equal(count_of(examples, count, LH_DOMAIN_DATA), 20 * 8);
-    assert_int_equal(count_of(examples, count, LH_DOMAIN_EVAL), LONGEST * 10); /* those at the end alone */
+    assert_int_equal(count_of(examples, count, LH_DOMAIN_EVAL), LONGEST * 10); /* those of the final evaluation alone */
     assert_int_equal(count_of(examples, count, LH_DOMAIN_VALIDATION), validation);
     assert_int_equal(count_of(examples, count, LH_DOMAIN_DATA) + LONGEST * 10 + validation, count);
     static const uint32_t domain[] = {LH_DOMAIN_DATA, LH_DOMAIN_EVAL, LH_DOMAIN_VALIDATION};
@@ -138,7 +139,7 @@ static void test_no_draw_is_of_two_streams(void **state) {
         assert_int_equal(passes[i].word[0] >> 24 == LH_DOMAIN_VALIDATION, passes[i].word[2] >= LH_VALIDATION_STEP);
 }
 
-/* Positions, distances and sequences of both: 200 draws of 20 places below 2000, of which none is met twice. */
+/* 200 draws of 20 positions below 2000 of both streams, in positions, distances and sequences: no draw occurs twice. */
 static void test_positions_of_their_own(void **state) {
     (void)state;
     static int32_t drawn[200][20], scratch[2000];
@@ -167,11 +168,11 @@ static char *lines_of(void **state, const char *name) {
     return lh_test_read(lh_test_path(*state, name), &bytes);
 }
 
-/* Lines of validation stand before those of the evaluation; `eval --splits validation` gives the same. */
+/* Lines of validation precede those of the evaluation; `eval --splits validation` gives the same. */
 static void test_train_validates_first(void **state) {
     lh_run_result result = run(state, 0, "train --out . --seed 1 --threads 2");
     assert_non_null(strstr(result.out, "all validation      1..6               6 "));
-    assert_null(strstr(result.out, "\nvalidation ")); /* its rows are left out beside those of the evaluation */
+    assert_null(strstr(result.out, "\nvalidation ")); /* its rows are not in the table of the evaluation */
     char *text = lines_of(state, FOLDER "/eval.jsonl");
     assert_ptr_equal(text, strstr(text, "{\"step\":20,\"split\":\"validation\",\"by\":{\"length\":1},\"examples\":4,"));
     assert_int_equal(count_text(text, "\"split\":\"validation\""), 6);
@@ -194,7 +195,7 @@ static void test_train_validates_first(void **state) {
     assert_non_null(strstr(result.err, "--splits: test\n  expected: validation; this task has no finite data"));
 }
 
-/* The line of progress says what an evaluation on the way is of. */
+/* The progress line names the split of an evaluation during training. */
 static void test_progress_tells_splits_apart(void **state) {
     static const int32_t trained[] = {2, 4, 6};
     toy.train.lengths = (lh_lengths){.list = trained, .count = 3};
@@ -214,7 +215,7 @@ static void test_progress_tells_splits_apart(void **state) {
     assert_non_null(strstr(result.err, " at length 9  0 s left"));
 }
 
-/* A run of an older trainer has no validation: it counts as finished, and --resume makes up for it. */
+/* A run of an older trainer has no validation: it counts as finished, and --resume adds the validation. */
 static void test_older_runs_are_finished_without(void **state) {
     toy.eval.validation_examples = 0;
     run(state, 0, "train --out . --seed 1");

@@ -1,4 +1,4 @@
--- Generated files: what is added to the token embedding. Entries are as cases.lua says.
+-- Generated files: vectors that are added to the token embedding. cases.lua describes the entries.
 
 local M = {}
 

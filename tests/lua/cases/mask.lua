@@ -1,4 +1,4 @@
--- Generated files: which keys a query sees. Entries are as cases.lua says.
+-- Generated files: the keys that a query sees. cases.lua describes the entries.
 
 local M = {}
 

@@ -1,6 +1,6 @@
--- Generated files: the model: dropout, sizes, precision, the task. Entries are as cases.lua says.
+-- Generated files: dropout, sizes, precision and the task of the model. cases.lua describes the entries.
 
--- Sums of a shard's blocks besides the gradient.
+-- Whether a shard's blocks have sums in addition to the gradient.
 local function sums(case)
   local family = case.family
   return family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"

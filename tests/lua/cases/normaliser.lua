@@ -1,4 +1,4 @@
--- Generated files: how scores become weights. Entries are as cases.lua says.
+-- Generated files: the conversion of scores to weights. cases.lua describes the entries.
 
 local function geometric(case)
   return case.family.normaliser.kind == "geometric"

@@ -1,6 +1,6 @@
--- Generated files: where tokens stand, and how positions and distances are drawn. Entries are as cases.lua says.
+-- Generated files: positions of tokens, and random positions and distances. cases.lua describes the entries.
 
--- Positions or distances.
+-- Whether positions or distances are random.
 local function draws(case)
   return case.family.positions.range ~= nil or case.family.positions.distance.draws ~= nil
 end

@@ -1,4 +1,4 @@
--- Generated files: vectors of distances. Entries are as cases.lua says.
+-- Generated files: vectors of distances. cases.lua describes the entries.
 
 local function relative(case)
   return case.family.relative.kind ~= "none"

@@ -1,4 +1,4 @@
--- Generated files: how queries and keys turn. Entries are as cases.lua says.
+-- Generated files: rotations of queries and keys. cases.lua describes the entries.
 
 local function scaled_by(kind)
   return function(case)

@@ -1,4 +1,4 @@
--- Generated files: the scalar change of the logit. Entries are as cases.lua says.
+-- Generated files: the scalar change of the logit. cases.lua describes the entries.
 
 local M = {}
 

@@ -1,4 +1,4 @@
--- Generated files: training, evaluation and checkpoints. Entries are as cases.lua says.
+-- Generated files: training, evaluation and checkpoints. cases.lua describes the entries.
 
 local M = {}
 
