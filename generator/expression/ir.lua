@@ -115,8 +115,8 @@ local function place(name)
     elseif context.positions == "difference" then
       return whole(b, name, context.first_position, context.max_position - 1)
     end
-    return problem(("x.%s is not defined where distances are drawn"):format(name), "x.distance, x." .. name .. "_index",
-      'encoding.positions.reading = "difference" draws positions, and x.distance is their difference')
+    return problem(("x.%s is not defined if distances are sampled"):format(name), "x.distance, x." .. name .. "_index",
+      'encoding.positions.reading = "difference" samples positions, and x.distance is their difference')
   end
 end
 
@@ -193,7 +193,7 @@ function Builder:lookup(p, index)
     if p.outside == nil then
       return problem(("the index of x.%s can be %s, and its values are %d to %d"):format(p.name,
         index.low < first and text.number(index.low) or text.number(index.high), first, last),
-        "an index that stays inside", 'outside = "clip" or a number says what is read beyond')
+        "an index that stays inside the table", 'outside = "clip" or a number sets the value beyond the table')
     end
     inside = self:apply("min", self:apply("max", index, first), last)
   end

@@ -52,8 +52,8 @@ function M.check(seen, say)
   local encoding = seen.resolved.encoding
   if encoding.lines and encoding.mask and encoding.mask.kind ~= "full" and encoding.mask.kind ~= "causal" then
     say.refuse("encoding.mask.kind", "encoding.lines", "{ ... }", {
-      what = "a mask beside lines, which say themselves what a query sees",
-      expected = '"full", or "causal": then what is behind the query stays hidden' })
+      what = "a mask next to lines, which already determine the keys that a query sees",
+      expected = '"full", or "causal": then keys after the query stay hidden' })
   end
 end
 

@@ -61,7 +61,7 @@ function M.check(seen, say)
   for _, name in ipairs(mask and mask.kind == "antidiagonal" and seen.holds_for or {}) do
     if name == "decoder" or kind == "decoder" then
       say.refuse("encoding.mask.kind", "model.kind", ("%q"):format(kind), {
-        what = "the first query of a decoder does not see the last key, where the line begins",
+        what = "the line begins at the last key, which the first query of a decoder does not see",
         expected = kind == "encoder_decoder" and 'encoding.cross = { mask = { kind = "antidiagonal" } }, '
           .. "the decoder's attention to the encoder" or '"window" or "causal"' })
       return

@@ -38,8 +38,8 @@ local function check_alone(encoding, say)
   local function refuse(path, there, what)
     if there then
       say.refuse(path, KIND, '"geometric"', { what = what .. " does not go with geometric attention",
-        expected = "no mask, lines, vectors of distances or score beside it; additive and rotation may be there",
-        hint = "use one or the other: the order in which keys are tried is what tells it where they stand" })
+        expected = "no mask, lines, vectors of distances or score; additive and rotation are allowed",
+        hint = "use one of the two: geometric attention knows positions by the order in which it tries keys" })
     end
   end
   local mask, relative = encoding.mask, encoding.relative
@@ -54,12 +54,12 @@ local function check_side(seen, say)
   local kind = seen.resolved.model.kind
   if kind == "decoder" then
     say.refuse(KIND, "model.kind", '"decoder"', { what = "geometric attention does not go with a decoder",
-      expected = '"softmax"; geometric attention tries keys on both sides, and a decoder may see one of them alone',
+      expected = '"softmax"; geometric attention tries keys on both sides, and a decoder sees only earlier keys',
       hint = 'model.kind = "encoder" has geometric attention' })
   elseif kind == "encoder_decoder" and (seen.holds_for[#seen.holds_for] or "encoder") ~= "encoder" then
     say.refuse(KIND, "model.kind", '"encoder_decoder"', {
-      what = "geometric attention goes with the encoder's attention to itself alone",
-      expected = '"softmax"; it tries keys on both sides of the query, in one sequence',
+      what = "geometric attention is only for the encoder's self-attention",
+      expected = '"softmax"; it tries keys on both sides of the query, within one sequence',
       hint = 'encoding.encoder = { normaliser = { kind = "geometric" } } is for the encoder alone' })
   end
 end

@@ -100,31 +100,33 @@ end
 -- A cell has two positions; only a sum of vectors can use both.
 local function check_grid(seen, say)
   local encoding, facts, refuse = seen.resolved.encoding, seen.task, refuser(say, "grid")
-  refuse(KIND, facts and not facts.grid, '"grid" is for a task whose input is one, and this one\'s is a line',
+  refuse(KIND, facts and not facts.grid, '"grid" is for a task whose input is a grid, and this one\'s is a line',
     '"index", or a task with a line `grid:` in its header, such as latin_square', "task.kind", facts and facts.kind)
-  refuse(KIND, seen.resolved.model.kind == "encoder_decoder", '"grid" does not go with a target, which is no grid',
+  refuse(KIND, seen.resolved.model.kind == "encoder_decoder",
+    '"grid" does not work with a target stream, which is not a grid',
     '"index", or model.kind = "encoder"', "model.kind", '"encoder_decoder"')
   refuse("encoding.additive.kind", encoding.additive.kind == "learned",
-    "a table has a vector for every cell as it is, and knows no rows and columns", '"sinusoid", or positions by index')
+    "a learned table has one vector per cell and does not use rows and columns", '"sinusoid", or positions by index')
   refuse("encoding.additive.kind", encoding.additive.kind == "none", "nothing reads the rows and columns of the grid",
     '"sinusoid", or positions by index')
-  refuse("encoding.rotation.kind", encoding.rotation.kind == "rope", "queries turn by one number, and a cell has two",
+  refuse("encoding.rotation.kind", encoding.rotation.kind == "rope",
+    "a rotation needs one number per position, and a cell has two",
     BY_INDEX)
   refuse("encoding.relative.kind", (encoding.relative.kind or "none") ~= "none",
-    "vectors are those of one signed distance, and two cells have two", BY_INDEX)
+    "a vector belongs to one signed distance, and two cells have two distances", BY_INDEX)
   refuse("encoding.score", placement.score_reads_positions(encoding),
-    "the score reads x.distance, x.query or x.key, one number each, and a cell has two", NO_WORDS)
+    "the score reads x.distance, x.query or x.key, which need one number per position, and a cell has two", NO_WORDS)
 end
 
 -- Refuses facets that would need more of a periodic position than its identity.
 local function check_cyclic(seen, say)
   local encoding, refuse = seen.resolved.encoding, refuser(say, "cyclic")
   refuse("encoding.additive.kind", encoding.additive.kind == "learned",
-    "a learned table has a vector of its own for every index", '"sinusoid", or positions by index')
+    "a learned table has a vector for every index, not for repeated positions", '"sinusoid", or positions by index')
   refuse("encoding.relative.kind", (encoding.relative.kind or "none") ~= "none",
-    "vectors are those of a distance, and positions that come again have none", BY_INDEX)
+    "a vector belongs to a distance, and repeated positions have no distance", BY_INDEX)
   refuse("encoding.score", placement.score_reads_positions(encoding),
-    "the score reads x.distance, x.query or x.key, and positions that come again have no distance", NO_WORDS)
+    "the score reads x.distance, x.query or x.key, and repeated positions have no distance", NO_WORDS)
 end
 
 -- Refuses contradictory choices of sampling, and lengths beyond the range.
@@ -134,19 +136,19 @@ local function check_draws(seen, say)
   if positions.reading == "clamped" and positions.range == "one_based" then
     say.refuse("encoding.positions.range", "encoding.positions.reading", '"clamped"', {
       what = '"one_based" does not go with clamped distances',
-      expected = '"zero_based"; the released code, which clamped stands for, draws distances from 1 to L - 1' })
+      expected = '"zero_based"; the released code, which clamped stands for, samples distances from 1 to L - 1' })
   end
   if positions.draw == "sequence" and relative.kind and placement.distances_are_read(seen.resolved) then
     local reader = relative.kind ~= "none" and "encoding.relative.kind" or "encoding.score"
     say.add({ "encoding.positions.draw" }, { what = '"sequence" does not go with distances between tokens',
-      expected = '"pass" or "layer"; what relative and score read is made once for the whole batch',
+      expected = '"pass" or "layer"; distances of relative and of scores are computed once for the whole batch',
       hint = "additive and rotation can have positions of their own in every sequence",
       notes = { say.note(reader, relative.kind ~= "none" and ('"%s"'):format(relative.kind) or encoding.score) } })
   end
   if encoding.additive then
     local distances_alone = positions.range == "one_based" and not placement.draws_places(seen.resolved)
     say.limit("encoding.positions.max_position", positions.max_position, "the range of positions",
-      "distinct positions are drawn from that range", 'use positions of kind "index"', distances_alone and 1 or 0)
+      "distinct positions are sampled from that range", 'use positions of kind "index"', distances_alone and 1 or 0)
   end
 end
 

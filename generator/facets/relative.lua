@@ -60,7 +60,7 @@ function M.check(seen, say)
   if relative and relative.sides == "left" and not are_causal(seen)
     and not (mask and (mask.kind == "causal" or mask.kind == "window" and mask.right == 0)) then
     say.refuse("encoding.relative.sides", "encoding.mask.kind", ("%q"):format(mask and mask.kind or "full"), {
-      what = '"left" leaves keys behind the query without a vector, and the mask does not hide them',
+      what = '"left" has no vectors for keys after the query, and the mask does not hide these keys',
       expected = '"both"; or encoding.mask = { kind = "causal" }' })
   end
 end

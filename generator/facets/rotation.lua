@@ -68,7 +68,7 @@ function M.check(seen, say)
     local fast_text = diagnostics.number(fast)
     say.refuse("encoding.rotation.scaling.beta_slow", fast_path, fast_text, {
       what = ("%s is not below beta_fast"):format(diagnostics.number(slow)),
-      expected = ("a number below %s = %s; pairs between the two are a mixture"):format(fast_path, fast_text) })
+      expected = ("a number below %s = %s; pairs between them have a speed in between"):format(fast_path, fast_text) })
   end
 end
 

@@ -61,7 +61,7 @@ local function read_line(node, path, heads, report)
   end
   if good and line.direction == 0 and line.line < 0 then
     refuse(node.fields.line, "line", ("there is no key %d"):format(line.line),
-      "from 0 on, where the direction is 0: keys are counted from one side")
+      "an integer from 0 for direction 0, where keys are counted from one side")
   end
   return good and line or nil
 end
@@ -86,7 +86,7 @@ function M.read(node, path, heads, report)
     local line = read_line(item, locate.join(path, i), heads, report)
     local key = line and ("%d %d %d"):format(line.head, line.direction, line.line)
     if key and first[key] then
-      report(item, locate.join(path, i), ("line %d of direction %d stands twice in head %d"):format(line.line,
+      report(item, locate.join(path, i), ("line %d of direction %d occurs twice in head %d"):format(line.line,
         line.direction, line.head), ("each once; it is item %d, too"):format(first[key]))
       good = false
     elseif key then

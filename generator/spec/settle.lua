@@ -107,7 +107,7 @@ function M.task(context)
   local facts = choice ~= "data" and (context.own_task or context.tasks[task.kind])
   if choice == "data" then
     facts = datasets.of_files(context, given, task)
-    datasets.refuse(context, given, "task.data", { seed = "a task that makes its examples" })
+    datasets.refuse(context, given, "task.data", { seed = "a task that generates its examples" })
   end
   task.options = task_options.settle(context, facts)
   if choice ~= "data" and facts then
@@ -120,8 +120,8 @@ function M.task(context)
   if facts and facts.sets then
     facts = datasets.made(context, given, facts, task)
   elseif facts and choice ~= "data" then
-    datasets.refuse(context, given, "a sampler", { validation = "finite data: ./longhand list tasks",
-      seed = "a task that makes its examples: ./longhand list tasks" })
+    datasets.refuse(context, given, "a sampler", { validation = "a task with sets of examples: ./longhand list tasks",
+      seed = "a task that generates its examples: ./longhand list tasks" })
   end
   if facts then
     context.task = with_streams(facts, context.resolved)

@@ -59,7 +59,7 @@ local function unknown_family(context, node, path)
     add(context, node, path, "model.encoder_layers = 0: there is no encoder", "encoding.decoder, encoding.cross")
   elseif names then
     add(context, node, path, ('model.kind = "%s" has no attentions of that name'):format(model.kind),
-      ("facets written directly in encoding: they hold for its attentions, %s"):format(table.concat(names, ", ")))
+      ("facets written directly in encoding, which apply to its attentions, %s"):format(table.concat(names, ", ")))
   end
 end
 
@@ -69,8 +69,8 @@ local function unknown_field(context, node, path, kind, legal)
     return unknown_family(context, node, path)
   elseif families.is_name[family] and below == "additive" then
     local preset = node.origin.path and node.origin.path ~= context.loaded.source
-    return add(context, node, path, "vectors of positions are added to the tokens, whatever looks at them",
-      "encoding.additive, which holds for both streams", preset
+    return add(context, node, path, "vectors of positions are added to the tokens, before any attention",
+      "encoding.additive, which applies to both streams", preset
         and ("encoding.%s uses this preset: write the other facets of it there"):format(family) or nil)
   end
   local field, parent = schema.at[path], path:match("^(.*)%.[^%.]*$")

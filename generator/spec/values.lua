@@ -222,7 +222,7 @@ function readers.lengths(context, field, node)
     return good and list and { list = list } or nil
   elseif #node.items ~= 2 then
     return add(context, node, path, ("%d lengths stand where a range has two"):format(#node.items), expected,
-      ("for these lengths alone write { list = { %s } }"):format(read_list_text(node)))
+      ("for exactly these lengths, write { list = { %s } }"):format(read_list_text(node)))
   end
   local range = read_range(context, path, node, bounds)
   return good and range or nil

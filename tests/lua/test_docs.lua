@@ -337,12 +337,12 @@ function TestArithmetic.test_frames()
   end
   lu.assertEquals(problem("eval.by={ digits = { 1, 110 }, frame = { list = { 0, 80, 120 } } }"), "")
   lu.assertStrContains(problem("eval.by={ digits = { 1, 110 }, frame = { list = { 0, 80 } } }"),
-    "eval.by.digits[2]: 110 is past what there is")
+    "eval.by.digits[2]: 110 is out of range")
   lu.assertEquals(problem("eval.by={ digits = { 1, 110 }, carry = { 0, 110 }, frame = { list = { 120 } } }"), "")
   lu.assertStrContains(problem("eval.by={ digits = true, carry = { 0, 90 }, frame = { list = { 80 } } }"),
-    "eval.by.carry[2]: 90 is past what there is")
+    "eval.by.carry[2]: 90 is out of range")
   lu.assertStrContains(problem("eval.by={ digits = true, frame = true }"), "true does not say which frames")
-  lu.assertStrContains(problem("eval.by={ frame = { list = { 4097 } } }"), "4097 is past what there is")
+  lu.assertStrContains(problem("eval.by={ frame = { list = { 4097 } } }"), "4097 is out of range")
 end
 
 TestVersion = {}

@@ -167,7 +167,7 @@ function TestTracing.test_drawn_distances_are_not_the_indices_difference()
   lu.assertEquals(formula("return x.score + x.key_index + x.query_index", random):find("x.total", 1, true), nil)
   for _, symbol in ipairs({ "query", "key" }) do
     local text = refused(("score = function(x) return x.score + x.%s end, %s"):format(symbol, random),
-      ("x.%s is not defined where distances are drawn"):format(symbol))
+      ("x.%s is not defined if distances are sampled"):format(symbol))
     lu.assertStrContains(text, 'encoding.positions.reading = "difference"')
   end
 end

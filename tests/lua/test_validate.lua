@@ -114,8 +114,8 @@ function TestValidate.test_geometric_attention_is_for_an_encoder()
   local softmax = '%s = { normaliser = { kind = "softmax" } }'
   local both = softmax:format("decoder") .. ", " .. softmax:format("cross")
   lu.assertEquals(good(text:format(both)).encoding.normaliser.kind, "geometric")
-  refused(text:format(softmax:format("cross")), "goes with the encoder's attention to itself alone")
-  refused(text:format(softmax:format("encoder")), "goes with the encoder's attention to itself alone")
+  refused(text:format(softmax:format("cross")), "is only for the encoder's self-attention")
+  refused(text:format(softmax:format("encoder")), "is only for the encoder's self-attention")
 end
 
 function TestValidate.test_a_family_uses_no_preset_that_adds_vectors()

@@ -124,7 +124,7 @@ narrow() {
         ./longhand build "$work/arithmetic.lua" --levels best --out "$work/narrow" &&
         ends_with 1 'expected: a task.options.width that is 1 greater, or a smaller task.options.numbers' \
             "$work/narrow/trainer" train --out "$work/narrow" &&
-        ends_with 1 'eval.by.digits[2]: 4 is past what there is' ./longhand check "$work/arithmetic.lua" \
+        ends_with 1 'eval.by.digits[2]: 4 is out of range' ./longhand check "$work/arithmetic.lua" \
             --set 'eval.by={ digits = { 1, 4 } }'
 }
 

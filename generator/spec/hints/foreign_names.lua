@@ -13,8 +13,8 @@ local M = {}
 
 -- Words that begin a statement of another language, and what Lua has.
 M.STATEMENTS = {
-  import = "nothing: a spec stands alone, and may use presets: use = \"quick\"",
-  from = "nothing: a spec stands alone, and may use presets: use = \"quick\"",
+  import = "no require; a spec may use presets: use = \"quick\"",
+  from = "no require; a spec may use presets: use = \"quick\"",
   def = "local function name(x) return ... end", class = "a table: { name = value, ... }",
   elif = "elseif", except = "nothing: a spec has no errors to catch", try = "nothing: a spec has no errors to catch",
   const = "local name = value", let = "local name = value", var = "local name = value",
@@ -95,11 +95,11 @@ local NO_LENGTH = "lengths are those of train.lengths and eval.lengths; encoding
 -- Settings of other libraries that have no field here, each with the reason.
 local WITHOUT = {
   { SCHEDULED_STEPS, "warmup_ratio decay_steps lr_decay_steps t_max" },
-  { "momentum is plain: a running sum of gradients, without dampening or a look ahead", "nesterov dampening" },
+  { "momentum is a plain running sum of gradients, without dampening or Nesterov's form", "nesterov dampening" },
   { NO_LENGTH, "max_len maxlen max_length max_seq_len max_seq_length seq_len seq_length sequence_length "
     .. "block_size context_length context_size" },
   { "a head's width is model.width / model.heads", "head_dim d_head head_width d_k d_v dim_head d_kv head_size" },
-  { "the task says what its alphabets are: ./longhand list tasks", "vocab_size vocab n_vocab num_tokens num_classes" },
+  { "the task defines its alphabets: ./longhand list tasks", "vocab_size vocab n_vocab num_tokens num_classes" },
   { "a spec is named after its file", "name id title run_name experiment_name" },
   { "norms have epsilon 1e-5", "layer_norm_eps norm_eps rms_norm_eps layernorm_epsilon" },
 }

@@ -46,7 +46,7 @@ function M.hint(path, legal, root)
   if other then
     return says(other.path)
   end
-  return flag and flags[flag:match("^%S+")] and ("a flag of the trainer says this: ./longhand train SPEC -- %s"):format(
+  return flag and flags[flag:match("^%S+")] and ("a flag of the trainer sets this: ./longhand train SPEC -- %s"):format(
     flag) or meant.why
 end
 

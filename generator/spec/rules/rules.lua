@@ -91,7 +91,7 @@ local function cross_reading(context, say)
       what = ('"%s" does not go with cross-attention: its queries and keys are of two sequences'):format(wanted.value),
       expected = '"difference", of the positions of both; or no reading: then it is that for cross-attention alone',
       hint = wanted.path == "encoding.positions.reading"
-        and 'encoding.cross = { positions = { reading = "difference" } } is for cross-attention alone' or nil })
+        and 'encoding.cross = { positions = { reading = "difference" } } sets it for cross-attention alone' or nil })
   end
 end
 
@@ -111,7 +111,7 @@ local function one_draw(say, readers)
           local path, there = reader.path .. "." .. name, first.path .. "." .. name
           say.refuse(path, there, diagnostics.show(other), {
             what = ("%s, but a sequence of the %s has one draw of positions"):format(diagnostics.show(value), stream),
-            expected = ("%s = %s; or another draw than \"sequence\""):format(there, diagnostics.show(other)) })
+            expected = ("%s = %s; or a draw other than \"sequence\""):format(there, diagnostics.show(other)) })
         end
       end
       first = first or reader
@@ -183,7 +183,7 @@ local function schedule(context, say)
   if warmup and steps and train.schedule.kind and train.schedule.kind ~= "constant" and warmup >= steps then
     say.refuse("train.schedule.warmup", "train.steps", steps, {
       what = ("%d steps of warm-up are all of the %d"):format(warmup, steps),
-      expected = ("below train.steps = %d; the rate falls behind them"):format(steps) })
+      expected = ("below train.steps = %d; the rate falls after the warm-up"):format(steps) })
   end
 end
 

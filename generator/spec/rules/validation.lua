@@ -74,9 +74,9 @@ function M.check(context, say)
   elseif facts.data and (given.lengths or given.examples ~= 0) then
     local task = facts.data.made and "kind" or "data"
     return say.add({ "eval.validation", "eval.validation.lengths", "eval.validation.examples" }, {
-      what = "does not go with finite data",
+      what = "does not go with a fixed set of examples",
       notes = { say.note("task." .. task, ("%q"):format(resolved.task[task])) },
-      expected = "no such field: a set of finite data is validated on, in eval.splits and eval.during.splits" })
+      expected = "no such field; eval.splits and eval.during.splits name the validation set of this task" })
   end
   local trained = lists.set(tasks.lengths(resolved.train.lengths))
   for i, n in ipairs(given.lengths and tasks.lengths(given.lengths) or {}) do
@@ -85,7 +85,7 @@ function M.check(context, say)
       return say.add({ given.lengths.list and locate.join(path .. ".list", i) or path, path }, {
         what = ("%d is no training length"):format(n),
         notes = { say.note("train.lengths", lengths_text(resolved.train.lengths)) },
-        expected = "some of train.lengths: what is chosen by validation is chosen in distribution",
+        expected = "some of train.lengths, since choices by validation are made in distribution",
         hint = "lengths beyond training go into eval.lengths and eval.during.lengths" })
     end
   end

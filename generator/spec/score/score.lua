@@ -36,7 +36,7 @@ local function list_entries(of, report)
   for name, node in tree.each(own or tree.table()) do
     if not node.unstated then
       return report(node, ("%s.parameters.%s"):format(of.path, name),
-        "the score is a list, whose entries have parameters each",
+        "the score is a list, whose entries have their own parameters",
         "parameters of an entry: { score = function(x) ... end, parameters = { ... } }, or a constant next to its use")
     end
   end
@@ -122,10 +122,10 @@ local function trace(state, entry, list)
     return fail(RETURNS[kind], WANTED)
   elseif kind == "number" or not ir.depends(node, state.builder:symbol("score")) then
     return fail("the score does not use x.score", WANTED,
-      "x.score is the logit of the pair so far; without it the tokens themselves would not matter")
+      "x.score is the logit of the pair; without it, attention would not depend on the tokens")
   elseif ir.written(node) > ir.WRITTEN then
     return fail(("the formula has more than %d operations, written out"):format(ir.WRITTEN), "a smaller one",
-      "parts of a sum are written wherever they are used")
+      "a part inside a sum counts at every use")
   end
   local large = too_large(node, state.largest)
   if large then
@@ -152,7 +152,7 @@ local function check_used(state, entry, list, node, session)
     else
       state.report(p.node, entry.below .. "." .. name, ("parameter %s is not used"):format(name),
         ("x.%s in the function, or no such parameter"):format(name), session.used[name]
-        and "the function reads it, but the formula comes out without it" or nil)
+        and "the function reads it, but the simplified formula does not" or nil)
     end
   end
 end

@@ -75,7 +75,7 @@ local function read_extent(context, fields, path)
   elseif shape then
     local size = tree.integer(shape, 1, MOST)
     if not size then
-      misfit(context, shape, path .. ".shape", ("an integer from 1 to %d: how many values, read from 0 on")
+      misfit(context, shape, path .. ".shape", ("an integer from 1 to %d: number of values, with indices from 0")
         :format(MOST))
     end
     return size, 0, size
@@ -201,7 +201,7 @@ local function check_name(context, name, node, path)
     return context.report(node, path, ("%s is no name for a parameter"):format(show(name)),
       "a letter a-z, then up to 39 of a-z, 0-9 and _")
   elseif lists.has(traced.SYMBOLS, name) then
-    return context.report(node, path, ("x.%s has a meaning already"):format(name),
+    return context.report(node, path, ("x.%s already has a meaning"):format(name),
       "another name than " .. table.concat(traced.SYMBOLS, ", "))
   end
   return true
@@ -211,9 +211,9 @@ end
 local function read_learned(context, node, fields, path)
   if fields.init and fields.values then
     return context.report(fields.values, path .. ".values", "conflicts with init",
-      "init for what is learned, values for what is not")
+      "init for a learned parameter, values for a constant")
   elseif not fields.init and not fields.values then
-    return context.report(node, path, "has no values", "init, where it is learned, or values, where it is not")
+    return context.report(node, path, "has no values", "init for a learned parameter, or values for a constant")
   elseif fields.learned and type(fields.learned.value) ~= "boolean" then
     return misfit(context, fields.learned, path .. ".learned", "true or false")
   end
@@ -223,7 +223,7 @@ local function read_learned(context, node, fields, path)
   end
   if learned and not fields.init then
     return context.report(fields.learned, path .. ".learned", "true, and it has values",
-      "init in the place of values: what learning starts from")
+      "init instead of values, as the value at the start of training")
   end
   return learned
 end

@@ -80,8 +80,8 @@ local function check_values(say, path, axis, wanted)
   for i, value in ipairs(named_values(wanted)) do
     if value < axis.first or value > axis.last then
       return say.add({ locate.join(wanted.list and path .. ".list" or path, i), path }, {
-        what = ("%d is past what there is"):format(value),
-        expected = ("from %d to %d: %s"):format(axis.first, axis.last, axis.doc or "what examples say"),
+        what = ("%d is out of range"):format(value),
+        expected = ("from %d to %d: %s"):format(axis.first, axis.last, axis.doc or "values of examples"),
         hint = value > axis.last and axis.hint or nil })
     end
   end
@@ -122,15 +122,15 @@ local function check_novel(facts, say)
   if say.place("eval.novel") and not own(facts, M.TRAINED) then
     say.add({ "eval.novel" }, { what = ("%s does not say which examples are trained on"):format(
       facts.data and what_of(facts) or facts.kind),
-      expected = "finite data with an axis `trained`: ./longhand list tasks, or task.axes of files" })
+      expected = "a task with an axis `trained`: ./longhand list tasks, or task.axes of files" })
   end
 end
 
 -- Refuses noise outside the final evaluation.
 local function check_noise(eval, say)
   if say.place("eval.during.by") and lists.at(eval, "during.by.noise") then
-    say.add({ "eval.during.by.noise", "eval.during.by" }, { what = "there is no noise while training",
-      expected = "eval.by.noise, for the evaluation at the end" })
+    say.add({ "eval.during.by.noise", "eval.during.by" }, { what = "evaluations during training have no noise",
+      expected = "eval.by.noise, for the evaluation after training" })
   end
 end
 
@@ -147,8 +147,8 @@ local function check_examples(eval, say)
     ["eval.order"] = eval.order } do
     if type(value) == "string" and say.place(path) then
       say.add({ path }, { what = ("%s does not go with a sampler"):format(diagnostics.show(value)),
-        expected = path == "eval.order" and "finite data, which has an order"
-          or "a number; only finite data has an end" })
+        expected = path == "eval.order" and "a fixed set of examples, which has an order"
+          or "a number; only a fixed set of examples has an end" })
     end
   end
 end
@@ -168,7 +168,7 @@ function M.check(context, say)
     local section = path == "eval" and eval or eval.during or {}
     local function refuse(name, more)
       say.add({ path .. name }, { what = "does not go with a sampler",
-        expected = path .. ".lengths; only finite data has other axes and sets" .. more })
+        expected = path .. ".lengths; only a fixed set of examples has other axes and sets" .. more })
     end
     if not facts.data and names_axes(section.by) then
       refuse(".by", ", a sampler noise alone")

@@ -22,7 +22,7 @@ local function drop_lengths(context, what)
     local section, origin = lists.at(context.resolved, path), context.origins[path .. ".lengths"]
     if section and origin and not origin.default then
       context.diagnostics:add({ at = origin, field = path .. ".lengths", what = "does not go with " .. what,
-        expected = "no lengths; finite data has those of its examples",
+        expected = "no lengths; the examples have their own",
         hint = origin.path and origin.path ~= context.loaded.source and "give the preset's other fields here" or nil })
     elseif section then
       section.lengths = nil
@@ -95,13 +95,13 @@ function M.settle_steps(context, facts)
   local given, sampled = tree.is_table(section) and section.fields or {}, facts and not facts.data
   if given.cadence and train.cadence == "epochs" and sampled then
     values.add(context, given.cadence, "train.cadence", '"epochs" does not go with a sampler',
-      '"steps"; only finite data has epochs')
+      '"steps"; only a fixed set of examples has epochs')
   end
   if given.epochs and given.steps then
     values.add(context, given.epochs, "train.epochs", "conflicts with train.steps", "one of the two")
   elseif given.epochs and sampled then
     values.add(context, given.epochs, "train.epochs", "does not go with a sampler",
-      "train.steps; only finite data has epochs")
+      "train.steps; only a fixed set of examples has epochs")
   end
   train.steps = not given.epochs and train.steps or nil
 end

@@ -164,7 +164,7 @@ local function read_task(kind, path, text, d)
     end
   end
   if facts.axes and not facts.sets then
-    report(lines[1], "an axis is there, but no sets", "sets: train test; axes are for tasks of finite data")
+    report(lines[1], "an axis is there, but no sets", "sets: train test; axes are for tasks with sets of examples")
   elseif facts.sets and ((facts.input_length or "") .. " " .. (facts.output_length or "")):find("%f[%w_]n%f[^%w_]") then
     report(lines[1], "a length depends on n",
       "the greatest lengths that examples have, as numbers, in a task with sets")
