@@ -33,7 +33,7 @@ lh_status lh_cli_program(const lh_spec *spec, const lh_cpu_program **program, lh
 int lh_cli_threads(int64_t asked);
 
 /* Value and help of the flag --device, whose default is "cpu". */
-#define LH_DEVICE_WORDS "cpu|cuda[:N]", "what computes (cpu)"
+#define LH_DEVICE_WORDS "cpu|cuda[:N]", "device that computes (cpu)"
 
 /* An engine for evaluation with the parameters of a checkpoint, which was written at step engine->step. */
 typedef struct lh_cli_model {

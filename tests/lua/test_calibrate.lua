@@ -586,7 +586,7 @@ end
 function TestChoices.test_the_page_has_them_all()
   local page = support.read("docs/calibration.md")
   for _, field in ipairs(choices.FIELDS) do
-    local row = ("| `%s` | %s | %s | %s |"):format(field[1], field[3] or "1; of means half", field[4], field[5])
+    local row = ("| `%s` | %s | %s | %s |"):format(field[1], field[3] or "1; for means half", field[4], field[5])
     lu.assertStrContains(page, row)
   end
 end

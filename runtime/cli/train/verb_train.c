@@ -19,15 +19,16 @@
 enum { MOST_RUNS = 4096 };
 
 static const lh_verb verb = {
-    "train", "Trains, then evaluates. Files go to OUT/<id>/<plan digest>/lr<rate>-seed<seed>/.",
-    "The folder of a run on a file of examples has -data and 8 digits of the file's SHA-256 behind its name.\n"
-    "Several seeds or learning rates train side by side, each run on one thread, to the same bits as alone; one that\n"
-    "fails (a loss that is not a number) ends alone, and the exit code is 1 when the others are done.\n"
-    "On a CUDA device all of them step together, with the variant for many models; --seeds S:S trains one with it.\n"
-    "SIGTERM, SIGUSR1, SIGHUP and Ctrl-C finish the step, write a checkpoint and exit with 75; --resume goes on\n"
-    "to the same bits.\n"
-    "--overfit K repeats K examples of the longest training length, in a folder of its own, until a model without\n"
-    "dropout gets every counted position of them right; it is an error when the steps run out first."};
+    "train", "Trains and evaluates. Files are written to OUT/<id>/<plan digest>/lr<rate>-seed<seed>/.",
+    "For a file of examples, the name of a run's folder ends with -data and 8 digits of the file's SHA-256.\n"
+    "Several seeds or learning rates train side by side, each run on one thread, with the same bits as alone. If a "
+    "run\n"
+    "fails (a loss that is not a number), the others continue, and the exit code is 1.\n"
+    "On a CUDA device all runs step together, with the variant for many models; --seeds S:S trains one run with it.\n"
+    "SIGTERM, SIGUSR1, SIGHUP and Ctrl-C finish the step, write a checkpoint and exit with 75; --resume continues\n"
+    "with the same bits.\n"
+    "--overfit K repeats K examples of the longest training length, in a separate folder, until the model without\n"
+    "dropout answers every counted position correctly; it is an error if the steps run out first."};
 
 static lh_status check_flags(const lh_train_flags *f, bool seed, bool seeds, lh_error *error) {
     int64_t count = f->seeds.last - f->seeds.first + 1;
@@ -56,20 +57,23 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
                           .device = "cpu"};
     const lh_option options[] = {
         {"--steps", LH_OPTION_INTEGER, &f->steps, 0, 4294967295.0, NULL, "N", "train up to this step"},
-        {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, &one, "S", "initial values, data, dropout (0)"},
-        {"--seeds", LH_OPTION_RANGE, &f->seeds, 0, LH_LARGEST_SEED, &many, "A:B", "one run for each, A to B"},
-        {"--learning-rate", LH_OPTION_NUMBERS, &f->rates, 0, 1e6, NULL, "X,...", "(the spec's); one run for each"},
-        {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "DIR", "where runs live (runs)"},
-        {"--resume", LH_OPTION_SWITCH, &f->resume, 0, 0, NULL, NULL, "go on from the checkpoint, where there is one"},
-        {"--missing", LH_OPTION_SWITCH, &f->missing, 0, 0, NULL, NULL, "--resume, unless finished or in use"},
-        {"--overwrite", LH_OPTION_SWITCH, &f->overwrite, 0, 0, NULL, NULL, "replace a run that is there"},
+        {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, &one, "S",
+         "seed of initial values, data, dropout (0)"},
+        {"--seeds", LH_OPTION_RANGE, &f->seeds, 0, LH_LARGEST_SEED, &many, "A:B", "one run for each seed from A to B"},
+        {"--learning-rate", LH_OPTION_NUMBERS, &f->rates, 0, 1e6, NULL, "X,...",
+         "rates, one run for each (the spec's)"},
+        {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "DIR", "folder of the runs (runs)"},
+        {"--resume", LH_OPTION_SWITCH, &f->resume, 0, 0, NULL, NULL, "continue from the checkpoint if there is one"},
+        {"--missing", LH_OPTION_SWITCH, &f->missing, 0, 0, NULL, NULL, "--resume, but skip runs finished or in use"},
+        {"--overwrite", LH_OPTION_SWITCH, &f->overwrite, 0, 0, NULL, NULL, "replace an existing run"},
         {"--init", LH_OPTION_TEXT, &f->init, 0, 0, NULL, "FILE", "start from the parameters of a checkpoint"},
-        {"--threads", LH_OPTION_INTEGER, &f->threads, 1, 4096, NULL, "N", "(all processors); never changes a bit"},
+        {"--threads", LH_OPTION_INTEGER, &f->threads, 1, 4096, NULL, "N", "threads (all processors); changes no bit"},
         {"--device", LH_OPTION_TEXT, &f->device, 0, 0, NULL, LH_DEVICE_WORDS},
-        {"--no-eval", LH_OPTION_SWITCH, &f->no_eval, 0, 0, NULL, NULL, "no evaluation after training"},
+        {"--no-eval", LH_OPTION_SWITCH, &f->no_eval, 0, 0, NULL, NULL, "skip the evaluation after training"},
         {"--overfit", LH_OPTION_INTEGER, &f->overfit, 1, 1e6, NULL, "K", "train on K fixed examples; must reach 100%"},
         {"--log-every", LH_OPTION_INTEGER, &f->log_every, 1, 1e9, NULL, "N", "steps per line of metrics.jsonl"},
-        {"--checkpoint-every", LH_OPTION_INTEGER, &f->checkpoint_every, 1, 4294967295.0, NULL, "N", "steps"},
+        {"--checkpoint-every", LH_OPTION_INTEGER, &f->checkpoint_every, 1, 4294967295.0, NULL, "N",
+         "steps between checkpoints"},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
     if (status != LH_OK || *done) return status;

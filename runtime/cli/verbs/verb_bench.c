@@ -131,18 +131,23 @@ static lh_status bench_length(lh_bench_request *request, unsigned modes, bool js
 
 lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
     static const lh_verb verb = {
-        "bench", "Steps per second per task length; sampling, dropout, clipping and the optimiser are in a step.",
-        "The peak is a loop of multiply-adds on the same threads, measured in turn with the steps; medians of both.\n"
-        "The share counts the operations that the code executes, the nominal share the dense count of the model.\n"
-        "The peak leaves the exponentials of softmax out: limit is the share of the peak plus the share of the time\n"
-        "that exponentials take; the rest is time that neither multiply-adds at their peak nor exponentials need.\n"
-        "With --replicas R, R models run side by side, one thread each; steps/s counts the steps of all together.\n"
-        "On a CUDA device the peak is not known, nor a step's processor seconds (--json: null), and the threads and\n"
-        "parts are of those that make its batches.\n"
-        "Behind that, the parts of the time of all threads, of steps that are timed apart; their sum is 100%. rest:\n"
-        "normalisation, dropout, embedding, loss, packing weights, adding up gradients.\n"
-        "Of decoders also how many answers a second they give one after the other, on the processor: of a batch and\n"
-        "of one sequence on one thread, with the keys and values of the tokens before; and that by a pass for each."};
+        "bench",
+        "Measures steps per second by task length; a step includes sampling, dropout, clipping and the optimiser.",
+        "The peak is a loop of multiply-adds on the same threads, measured in turn with the steps; both are medians.\n"
+        "The share counts the executed operations, the nominal share the dense count of the model.\n"
+        "The peak does not count the exponentials of the softmax: limit is the share of the peak plus the share of the "
+        "time\n"
+        "of exponentials; the rest is time that neither multiply-adds at their peak nor exponentials need.\n"
+        "With --replicas R, R models run side by side, one thread each; steps/s counts the steps of all of them.\n"
+        "On a CUDA device, the peak and the processor seconds of a step are unknown (--json: null), and threads and "
+        "parts\n"
+        "are those of the host, which makes the batches.\n"
+        "The parts of the time of all threads come from separately timed steps; their sum is 100%. rest: "
+        "normalisation,\n"
+        "dropout, embedding, loss, packing of weights, sums of gradients.\n"
+        "For generative models, bench also measures answers per second on the processor: of a batch, and of one "
+        "sequence on\n"
+        "one thread, with cached keys and values; and with a pass for each answer."};
     static const int32_t standard[] = {20, 40};
     lh_option_lengths lengths = {.lengths = {standard, 2, 0, 0, 0}};
     int64_t threads = 0, replicas = 0;
@@ -153,13 +158,13 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
     bool json = false, given = false, done;
     const lh_option options[] = {
         {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, &given, "A,B,...", "task lengths (20,40)"},
-        {"--mode", LH_OPTION_TEXT, &mode, 0, 0, NULL, "MODE", "train or eval alone (both, and decoding)"},
-        {"--seconds", LH_OPTION_NUMBER, &seconds, 0.01, 3600, NULL, "N", "per mode and length (3)"},
-        {"--windows", LH_OPTION_INTEGER, &windows, 1, LH_BENCH_WINDOWS, NULL, "N", "to take medians of (9)"},
+        {"--mode", LH_OPTION_TEXT, &mode, 0, 0, NULL, "MODE", "only train or only eval (both, and decoding)"},
+        {"--seconds", LH_OPTION_NUMBER, &seconds, 0.01, 3600, NULL, "N", "seconds per mode and length (3)"},
+        {"--windows", LH_OPTION_INTEGER, &windows, 1, LH_BENCH_WINDOWS, NULL, "N", "time windows for medians (9)"},
         {"--replicas", LH_OPTION_INTEGER, &replicas, 1, 65536, NULL, "R", "models side by side (one on all threads)"},
-        {"--threads", LH_OPTION_INTEGER, &threads, 1, 4096, NULL, "N", "(all processors)"},
+        {"--threads", LH_OPTION_INTEGER, &threads, 1, 4096, NULL, "N", "threads (all processors)"},
         {"--device", LH_OPTION_TEXT, &device, 0, 0, NULL, LH_DEVICE_WORDS},
-        {"--json", LH_OPTION_SWITCH, &json, 0, 0, NULL, NULL, "one JSON object per line"},
+        {"--json", LH_OPTION_SWITCH, &json, 0, 0, NULL, NULL, "print one JSON object per line"},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
     if (status != LH_OK || done) return status;

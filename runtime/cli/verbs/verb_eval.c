@@ -17,15 +17,16 @@ typedef struct flags {
 } flags;
 
 static const lh_verb verb = {
-    "eval", "Exact match and accuracy of a checkpoint's answers, per length; appends to eval.jsonl in its folder.",
-    "The examples of a length are the same for every model, run and draw, as long as the seed is.\n"
-    "SIGTERM, SIGUSR1, SIGHUP and Ctrl-C keep lines of conditions that are through and exit with 75; --resume\n"
-    "goes on.\n"
-    "A decoder answers by itself, each answer behind those before (greedy): exact_match, accuracy; and behind the\n"
-    "target's own tokens: accuracy_teacher_forced, loss. --decoding teacher_forced has the second alone.\n"
-    "Finite data is evaluated as the spec's eval.by and eval.splits say, or with --lengths by length. Where a "
+    "eval", "Evaluates the answers of a checkpoint by length, and appends to eval.jsonl in its folder.",
+    "For one seed, the examples of a length are the same for every model, run and draw.\n"
+    "SIGTERM, SIGUSR1, SIGHUP and Ctrl-C keep the lines of finished conditions and exit with 75; --resume continues.\n"
+    "A generative model is evaluated by its own answers, each of which follows its earlier answers (greedy): "
+    "exact_match,\n"
+    "accuracy; and with the target's tokens before each answer: accuracy_teacher_forced, loss. With --decoding\n"
+    "teacher_forced, only the second evaluation takes place.\n"
+    "Sets of examples are evaluated by the spec's eval.by and eval.splits, or by length with --lengths. If a "
     "condition\n"
-    "has more examples than --examples, --seed chooses among them, or --order file takes the first ones."};
+    "has more examples than --examples, --seed chooses among them, and --order file takes the first ones."};
 
 /* For --splits validation of a sampled task: takes lengths and examples of the validation unless flags give others. */
 static lh_status settle_validation(const lh_spec *spec, flags *f, lh_error *error) {
@@ -51,25 +52,26 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         .examples = eval->examples, .batch = eval->batch, .draws = eval->draws, .seed = LH_EVAL_SEED, .device = "cpu"};
     f->lengths.lengths = eval->lengths;
     const lh_option options[] = {
-        {"--checkpoint", LH_OPTION_TEXT, &f->checkpoint, 0, 0, NULL, "FILE", "(required)"},
+        {"--checkpoint", LH_OPTION_TEXT, &f->checkpoint, 0, 0, NULL, "FILE", "checkpoint (required)"},
         {"--lengths", LH_OPTION_LENGTHS, &f->lengths, 0, 0, &f->lengths_given, "A:B[:STEP]",
-         "or a list: 41,50,60 (the spec's)"},
+         "task lengths, or a list: 41,50,60 (the spec's)"},
         {"--splits", LH_OPTION_TEXT, &f->splits, 0, 0, NULL, "NAMES",
-         "of train,test,validation: finite data (the spec's); validation: its stream of a sampled task"},
+         "sets from train,test,validation (the spec's); for a sampled task validation, its stream"},
         {"--examples", LH_OPTION_COUNT, &f->examples, 1, 1e7, &f->examples_given, "N",
-         "per condition, or all (the spec's)"},
-        {"--order", LH_OPTION_TEXT, &f->order, 0, 0, NULL, "hash|file", "which of finite data (the spec's)"},
-        {"--batch", LH_OPTION_INTEGER, &f->batch, 0, 1e7, NULL, "N", "that share a draw; 0: all (the spec's)"},
-        {"--draws", LH_OPTION_INTEGER, &f->draws, 1, LH_MOST_DRAWS, NULL, "K", "per length (the spec's)"},
+         "examples per condition, or all (the spec's)"},
+        {"--order", LH_OPTION_TEXT, &f->order, 0, 0, NULL, "hash|file", "order in a set of examples (the spec's)"},
+        {"--batch", LH_OPTION_INTEGER, &f->batch, 0, 1e7, NULL, "N", "examples that share a draw; 0: all (the spec's)"},
+        {"--draws", LH_OPTION_INTEGER, &f->draws, 1, LH_MOST_DRAWS, NULL, "K", "draws per length (the spec's)"},
         {"--decoding", LH_OPTION_TEXT, &f->decoding, 0, 0, NULL, "NAME",
-         "of a decoder: greedy or teacher_forced (the spec's)"},
-        {"--seed", LH_OPTION_INTEGER, &f->seed, 0, LH_LARGEST_SEED, NULL, "S", "of examples and draws (1)"},
-        {"--per-example", LH_OPTION_TEXT, &f->per_example, 0, 0, NULL, "FILE", "one JSON line per example and draw"},
+         "greedy or teacher_forced, for generative models (the spec's)"},
+        {"--seed", LH_OPTION_INTEGER, &f->seed, 0, LH_LARGEST_SEED, NULL, "S", "seed of examples and draws (1)"},
+        {"--per-example", LH_OPTION_TEXT, &f->per_example, 0, 0, NULL, "FILE",
+         "write one JSON line per example and draw"},
         {"--wrong", LH_OPTION_TEXT, &f->wrong, 0, 0, NULL, "FILE",
-         "JSON lines of 20 wrong answers per length and draw"},
-        {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "DIR", "where eval.jsonl is (the checkpoint's folder)"},
-        {"--resume", LH_OPTION_SWITCH, &f->resume, 0, 0, NULL, NULL, "only what eval.jsonl has no line of"},
-        {"--threads", LH_OPTION_INTEGER, &f->threads, 1, 4096, NULL, "N", "(all processors)"},
+         "write 20 wrong answers per length and draw, as JSON lines"},
+        {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "DIR", "folder of eval.jsonl (the checkpoint's folder)"},
+        {"--resume", LH_OPTION_SWITCH, &f->resume, 0, 0, NULL, NULL, "only conditions without a line in eval.jsonl"},
+        {"--threads", LH_OPTION_INTEGER, &f->threads, 1, 4096, NULL, "N", "threads (all processors)"},
         {"--device", LH_OPTION_TEXT, &f->device, 0, 0, NULL, LH_DEVICE_WORDS},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, done, error);

@@ -7,10 +7,10 @@
 #include "cli/verbs/verbs.h"
 
 static const lh_verb verb = {
-    "gradcheck", "Compares analytic gradients with differences of losses, tensor by tensor; dropout is on.",
+    "gradcheck", "Compares analytic gradients with differences of losses, tensor by tensor, with dropout.",
     "Needs a float64 build: ./longhand build SPEC --set precision=float64 (with --target\n"
-    "cpu,cuda for --device cuda). A step of 3 sequences is made at parameters that differ by\n"
-    "little, where that device computes. Beside a kink, such as a ReLU's at zero, the gradient\n"
+    "cpu,cuda for --device cuda). The check computes a step of 3 sequences at slightly different\n"
+    "parameters, on the chosen device. Next to a kink, such as that of a ReLU at zero, the gradient\n"
     "must be the slope of one side."};
 
 static lh_status print_results(const lh_spec *spec, const lh_gradcheck_result *results, lh_error *error) {
@@ -52,7 +52,7 @@ lh_status lh_verb_gradcheck(const lh_cli *cli, lh_error *error) {
     lh_option_lengths lengths = {.lengths = {standard, 3, 0, 0, 0}};
     const lh_option options[] = {
         {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, &given, "A,B,...", "task lengths (1,5,9)"},
-        {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "of parameters, data, dropout (0)"},
+        {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "seed of parameters, data, dropout (0)"},
         {"--device", LH_OPTION_TEXT, &device, 0, 0, NULL, LH_DEVICE_WORDS},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);

@@ -155,10 +155,11 @@ static void print_text(const lh_spec *spec, const char *level) {
 }
 
 lh_status lh_verb_info(const lh_cli *cli, lh_error *error) {
-    static const lh_verb verb = {"info", "What this trainer was built for, and what it uses here.", NULL};
+    static const lh_verb verb = {"info", "Prints the spec, digests and levels of this trainer, and the level in use.",
+                                 NULL};
     bool json = false, done;
     const lh_option options[] = {
-        {"--json", LH_OPTION_SWITCH, &json, 0, 0, NULL, NULL, "one JSON object"},
+        {"--json", LH_OPTION_SWITCH, &json, 0, 0, NULL, NULL, "print one JSON object"},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
     if (status != LH_OK || done) return status;

@@ -126,20 +126,20 @@ static lh_status predict_lines(prediction *p, lh_error *error) {
 lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
     static const lh_verb verb = {
         "predict", "Reads JSON lines {\"input\":[...]} and writes {\"logits\":[[...]],\"argmax\":[...]}.",
-        "Optional \"positions\":[...] and \"distances\":[...], one per token of the sequence, "
-        "replace the draws in every\n"
-        "layer. Distances are those of tokens 0, 1, 2, ... apart: 0, then ascending.\n"
-        "With finite data \"outputs\":N says how many tokens to predict (1), or a \"target\", which may have a "
-        "\"mask\".\n"
-        "Where there is a target, \"wrong\":[...] has the places of its tokens that the model does not answer with.\n"
-        "A decoder's answers end with the task's end symbol, where it has one."};
+        "Optional \"positions\":[...] and \"distances\":[...], one number per token of the sequence, replace the "
+        "samples in every\n"
+        "layer. Distances are those of tokens that are 0, 1, 2, ... apart: 0, then ascending.\n"
+        "For a file of examples, \"outputs\":N is the number of tokens to predict (1); or give a \"target\", which may "
+        "have a\n"
+        "\"mask\". With a target, \"wrong\":[...] lists the indices of wrong answers.\n"
+        "A generative model's answers end with the task's end symbol, if it has one."};
     const char *checkpoint = NULL, *text = NULL, *device = "cpu";
     int64_t seed = LH_EVAL_SEED, threads = 1;
     bool done;
     const lh_option options[] = {
-        {"--checkpoint", LH_OPTION_TEXT, &checkpoint, 0, 0, NULL, "FILE", "(required)"},
-        {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "of position draws (1)"},
-        {"--text", LH_OPTION_TEXT, &text, 0, 0, NULL, "SYMBOLS", "one input in the task's symbols; no stdin"},
+        {"--checkpoint", LH_OPTION_TEXT, &checkpoint, 0, 0, NULL, "FILE", "checkpoint (required)"},
+        {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "seed of position draws (1)"},
+        {"--text", LH_OPTION_TEXT, &text, 0, 0, NULL, "SYMBOLS", "one input in the task's symbols, instead of stdin"},
         {"--device", LH_OPTION_TEXT, &device, 0, 0, NULL, LH_DEVICE_WORDS},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);

@@ -87,11 +87,11 @@ static lh_status print_file(const lh_spec *spec, const lh_dataset *set, int leng
 }
 
 lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
-    static const lh_verb verb = {
-        "sample", "Examples of the task as JSON lines: input, target, mask (0: does not count).",
-        "These are the examples that an evaluation of this length and seed sees; of finite data, training examples, "
-        "of\n"
-        "which --seed chooses, or --order file takes the first ones."};
+    static const lh_verb verb = {"sample",
+                                 "Prints examples of the task as JSON lines: input, target, mask (0: does not count).",
+                                 "The examples are those of an evaluation with this length and seed. For a set of "
+                                 "examples, they are training examples\n"
+                                 "that --seed chooses, or with --order file the first ones."};
     const lh_spec *spec = cli->spec;
     int64_t length = 0, count = 10, seed = LH_EVAL_SEED;
     bool text = false, in_order, done;
@@ -99,12 +99,12 @@ lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
     const lh_dataset *set;
     const lh_option options[] = {
         {"--length", LH_OPTION_INTEGER, &length, 1, LH_LONGEST_LENGTH, NULL, "N",
-         "task length (required; finite data: any)"},
-        {"--count", LH_OPTION_INTEGER, &count, 1, 4294967295.0, NULL, "N", "how many (default 10)"},
-        {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "evaluation seed (default 1)"},
-        {"--split", LH_OPTION_TEXT, &split, 0, 0, NULL, "NAME", "of finite data: train, test, validation (train)"},
-        {"--order", LH_OPTION_TEXT, &order, 0, 0, NULL, "hash|file", "of finite data (the spec's)"},
-        {"--text", LH_OPTION_SWITCH, &text, 0, 0, NULL, NULL, "symbols, with (those not counted) in parentheses"},
+         "task length (required; set of examples: any)"},
+        {"--count", LH_OPTION_INTEGER, &count, 1, 4294967295.0, NULL, "N", "number of examples (10)"},
+        {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "evaluation seed (1)"},
+        {"--split", LH_OPTION_TEXT, &split, 0, 0, NULL, "NAME", "set of examples: train, test, validation (train)"},
+        {"--order", LH_OPTION_TEXT, &order, 0, 0, NULL, "hash|file", "order in a set of examples (the spec's)"},
+        {"--text", LH_OPTION_SWITCH, &text, 0, 0, NULL, NULL, "print symbols; parentheses: does not count"},
     };
     lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
     if (status != LH_OK || done) return status;

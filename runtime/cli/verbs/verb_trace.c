@@ -26,20 +26,21 @@ typedef struct flags {
 } flags;
 
 static const lh_verb verb = {
-    "trace", "What a checkpoint computes on its way, on examples of the task or inputs of one's own, as safetensors.",
-    "KINDS, one or several with commas:\n"
+    "trace", "Writes intermediate values of a checkpoint, for examples of the task or your own inputs, as safetensors.",
+    "KINDS, separated by commas:\n"
     "  attention    n<N>.layers.<L>.attention  [examples][heads][T][T], query by key\n"
-    "  scores       n<N>.layers.<L>.scores     [examples][heads][T][T], what the softmax sees\n"
+    "  scores       n<N>.layers.<L>.scores     [examples][heads][T][T], the input of the softmax\n"
     "  activations  n<N>.embedding, n<N>.layers.<L>.output  [examples][T][width]\n"
     "  entropy      n<N>.layers.<L>.entropy    [heads], mean of -sum p ln p over examples and queries; also printed\n"
-    "With them n<N>.tokens [examples][T]. More than one draw puts [draws] in front; --average removes draws and\n"
-    "examples, and the tokens; with --exact only of those with right answers. The examples are the first of those "
-    "that an evaluation of this length and seed sees.\n"
-    "With finite data N is the input length; where outputs differ, too, n<N>o<M> in place of n<N>, M outputs.\n"
-    "FILE of --input has JSON lines as predict reads them; lines of one length are traced together. --text has symbols "
-    "of\nthe task, such as 12+345, which a task that solves them pads to its frame; up to 64, more in a FILE.\n"
-    "A decoder reads its own answers to both: n<N>.answers, and where they are known the right ones, n<N>.targets\n"
-    "[examples][outputs], with --average, too. Whatever is traced, each input is printed with its answer."};
+    "The first three also write n<N>.tokens [examples][T]. With several draws, [draws] comes first; --average removes\n"
+    "draws, examples and tokens, and with --exact averages only examples with right answers. The examples are the\n"
+    "first examples of an evaluation with this length and seed.\n"
+    "For a set of examples, N is the input length; if numbers of outputs M differ, too, names begin with n<N>o<M>.\n"
+    "FILE of --input has JSON lines in the form of predict; lines of one length are traced together. --text takes "
+    "symbols\n"
+    "of the task, such as 12+345, which a task that solves them pads to its frame; at most 64 texts, more in a FILE.\n"
+    "For both, a generative model reads its own answers: n<N>.answers, and if known the right ones, n<N>.targets\n"
+    "[examples][outputs], also with --average. The trainer prints each of these inputs with its answer."};
 
 static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *error) {
     char text[120];
@@ -48,23 +49,25 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
     snprintf(text, sizeof text, "an input in the task's symbols%s%.40s, in the same form; up to 64",
              literal != NULL ? ", such as " : "", literal != NULL ? literal : "");
     const lh_option options[] = {
-        {"--checkpoint", LH_OPTION_TEXT, &f->checkpoint, 0, 0, NULL, "FILE", "(required)"},
-        {"--what", LH_OPTION_TEXT, &f->what, 0, 0, NULL, "KINDS", "see below (attention)"},
-        {"--length", LH_OPTION_INTEGER, &f->length, 1, LH_LONGEST_LENGTH, NULL, "N", "(the spec's shortest of eval)"},
-        {"--lengths", LH_OPTION_LENGTHS, &f->lengths, 0, 0, &f->lengths_given, "A:B[:STEP]", "or a list: 41,50,60"},
-        {"--examples", LH_OPTION_INTEGER, &f->examples, 1, 1e7, &f->examples_given, "K", "per length (1)"},
-        {"--split", LH_OPTION_TEXT, &f->split, 0, 0, NULL, "NAME", "train, test or validation, of finite data"},
+        {"--checkpoint", LH_OPTION_TEXT, &f->checkpoint, 0, 0, NULL, "FILE", "checkpoint (required)"},
+        {"--what", LH_OPTION_TEXT, &f->what, 0, 0, NULL, "KINDS", "values to trace, see below (attention)"},
+        {"--length", LH_OPTION_INTEGER, &f->length, 1, LH_LONGEST_LENGTH, NULL, "N",
+         "task length (the shortest of the spec's eval)"},
+        {"--lengths", LH_OPTION_LENGTHS, &f->lengths, 0, 0, &f->lengths_given, "A:B[:STEP]",
+         "task lengths, or a list: 41,50,60"},
+        {"--examples", LH_OPTION_INTEGER, &f->examples, 1, 1e7, &f->examples_given, "K", "examples per length (1)"},
+        {"--split", LH_OPTION_TEXT, &f->split, 0, 0, NULL, "NAME", "set of examples: train, test or validation"},
         {"--draws", LH_OPTION_INTEGER, &f->draws, 1, LH_MOST_DRAWS, NULL, "K", "position draws per length (1)"},
-        {"--seed", LH_OPTION_INTEGER, &f->seed, 0, LH_LARGEST_SEED, NULL, "S", "of examples and draws (1)"},
-        {"--input", LH_OPTION_TEXT, &f->input, 0, 0, NULL, "FILE", "JSON lines {\"input\":[...]} in place of examples"},
+        {"--seed", LH_OPTION_INTEGER, &f->seed, 0, LH_LARGEST_SEED, NULL, "S", "seed of examples and draws (1)"},
+        {"--input", LH_OPTION_TEXT, &f->input, 0, 0, NULL, "FILE", "JSON lines {\"input\":[...]} instead of examples"},
         {"--text", LH_OPTION_TEXTS, &f->texts, 0, 0, NULL, "SYMBOLS", text},
         {"--frame", LH_OPTION_INTEGER, &f->frame, 0, LH_MOST_PLACES, &f->frame_given, "N",
          "places of a number of --text, 0: no padding (the task's)"},
-        {"--average", LH_OPTION_SWITCH, &f->average, 0, 0, NULL, NULL, "the mean over examples and draws"},
-        {"--exact", LH_OPTION_SWITCH, &f->exact, 0, 0, NULL, NULL, "means over what comes out right alone"},
-        {"--shuffle", LH_OPTION_SWITCH, &f->shuffle, 0, 0, NULL, NULL, "examples of finite data that --seed draws"},
-        {"--json", LH_OPTION_SWITCH, &f->json, 0, 0, NULL, NULL, "JSON lines on stdout in place of tables"},
-        {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "FILE", "(required; entropy alone does without)"},
+        {"--average", LH_OPTION_SWITCH, &f->average, 0, 0, NULL, NULL, "write means over examples and draws"},
+        {"--exact", LH_OPTION_SWITCH, &f->exact, 0, 0, NULL, NULL, "means over examples with right answers only"},
+        {"--shuffle", LH_OPTION_SWITCH, &f->shuffle, 0, 0, NULL, NULL, "examples of a set in a random order by --seed"},
+        {"--json", LH_OPTION_SWITCH, &f->json, 0, 0, NULL, NULL, "print JSON lines instead of tables"},
+        {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "FILE", "output file (required except for entropy)"},
     };
     return lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
 }
