@@ -1,7 +1,7 @@
 /* Measures one generated model for check.sh, on one thread.
  *
- *     check time LENGTH                   time per step, generated and by hand in turn: medians and their ratio
- *     check steps MODE LENGTH SEQUENCES   one step on few sequences: for counting its instructions
+ *     check time LENGTH                   time per step, generated and hand-written in turn: medians and their ratio
+ *     check steps MODE LENGTH SEQUENCES   one step on few sequences, for counting its instructions
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@
 
 extern const lh_spec CHECK_SPEC;
 
-static lh_spec spec;     /* CHECK_SPEC, or that with a small batch */
-static lh_corpus corpus; /* its examples, where they are finite */
+static lh_spec spec;     /* CHECK_SPEC, or a copy with a small batch */
+static lh_corpus corpus; /* examples of the spec, if they are finite */
 
 enum { ROUNDS = 9 };
 static const double WINDOW = 0.08; /* seconds; a step takes 10 to 40 ms */
@@ -62,7 +62,7 @@ static double generated_step(lh_engine *engine, lh_mode mode, int length) {
     return metrics.sums.loss;
 }
 
-/* Seconds per step over whole steps; engine NULL: the step by hand. */
+/* Seconds per step over whole steps; engine NULL: the hand-written step. */
 static double time_steps(lh_engine *engine, lh_mode mode, int length) {
     int steps = 0;
     double start = now(), loss = 0;
@@ -97,7 +97,7 @@ static void time_mode(lh_mode mode, int length) {
            1e3 * generated[ROUNDS / 2], 1e3 * by_hand[ROUNDS / 2], ratio[ROUNDS / 2]);
 }
 
-/* The step by hand does what it says: gradients agree with differences, and training lowers the loss. */
+/* Checks the hand-written step: gradients agree with differences, and training lowers the loss. */
 static void check_by_hand(void) {
     plain_open();
     double error = plain_gradient_error(), first = plain_train(), last = first;
@@ -107,11 +107,11 @@ static void check_by_hand(void) {
     exit(LH_ERR_INPUT);
 }
 
-/* One step on so many sequences, each a shard of its own; length: of inputs. */
+/* Makes one step on this number of sequences, each in its own shard; length: of inputs. */
 static int count_step(lh_mode mode, int length, int sequences) {
     lh_error error;
     lh_corpus_request whole = {0};
-    spec.train.batch = spec.train.shards = sequences; /* before it has data: epochs become steps there */
+    spec.train.batch = spec.train.shards = sequences; /* set before the data is bound, which converts epochs to steps */
     if (spec.data != NULL) {
         stop_on(lh_corpus_open(&corpus, &spec, &whole, &error), &error);
         stop_on(lh_corpus_bind(&corpus, &spec, &error), &error);

@@ -1,4 +1,4 @@
-"""Steps per second against length, batch, width, layers, threads and replicas, beside what `plan` predicts.
+"""Measures steps per second against length, batch, width, layers, threads and replicas, and compares with `plan`.
 
     python3 tests/bench/scaling.py [--seconds S] [--rounds R] [--axes length,width] [--out DIR]
 
@@ -44,14 +44,14 @@ def longhand(*words):
 
 
 def settings(point):
-    tokens = point["length"] - 1  # parity's one output token is the last
+    tokens = point["length"] - 1  # parity has one output token, the last one
     values = {"train.lengths": f"{{{tokens},{tokens}}}", "train.batch": point["batch"], "model.width": point["width"],
               "model.feedforward": 4 * point["width"], "model.layers": point["layers"]}
     return [word for field, value in values.items() for word in ("--set", f"{field}={value}")]
 
 
 def build(point):
-    """The trainer of a point, and the operations of its step as `plan` has them."""
+    """The trainer of a point, and the operations of its step by `plan`."""
     words = ["parity_check_sinusoid", *settings(point)]
     told, plan = longhand("build", *words, "--levels", "best"), longhand("plan", *words, "--json")
     return re.search(r"^(\S+/trainer)", told, re.M).group(1), json.loads(plan)["flops_per_step"]
@@ -119,7 +119,7 @@ def table(results):
 
 
 def spread(values):
-    """Values whose labels do not touch on a logarithmic axis, from the last one down."""
+    """Values whose labels do not overlap on a logarithmic axis, from the last one down."""
     chosen, room = [], (values[-1] / values[0]) ** 0.12
     for value in reversed(values):
         if not chosen or chosen[-1] >= value * room:

@@ -1,4 +1,4 @@
-"""Share of the multiply-add peak that steps reach, by model, pass and length, at each level.
+"""Measures the share of the multiply-add peak that steps reach, by model, pass and length, at each level.
 
     python3 tests/bench/shares.py [--rounds R] [--seconds S] [--levels x86-64-v4,x86-64-v3] [--threads N] [--only WORD]
 
@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DECODER = ["--set", "model.use=ruoss_decoder"]
 SWIGLU = [*DECODER, "--set", "model.norm={kind=\"rms\",place=\"pre\"}", "--set", "model.activation=swiglu"]
 WIDE = {width: ["--set", f"model.width={width}", "--set", f"model.feedforward={4 * width}"] for width in (256, 512, 1024)}
-# Model, what `build` is given, pass, task length.
+# Model, arguments of `build`, pass, task length.
 CASES = [
     *(("base encoder", ["parity_check_sinusoid"], "train", length) for length in (20, 40)),
     ("base encoder", ["reverse_string_sinusoid"], "train", 40),

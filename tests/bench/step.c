@@ -1,8 +1,8 @@
 /* See step.h. The base model's blocks (5 x: 8 heads x 8, width 64, feed-forward 256, post-norm) over 128 sequences of 21
  * tokens, one sequence at a time on one thread, with Adam; no dropout, no sampling, a linear loss on the last row.
  *
- * Plain on purpose: vectors of eight floats, tiles in registers, everything a constant. Weights are [in][out]; each has
- * its transposed copy for the backward pass, made once per step.
+ * Deliberately simple: vectors of eight floats, tiles in registers, constants everywhere. Weights are [in][out]; each
+ * has a transposed copy for the backward pass, made once per step.
  */
 #include "bench/step.h"
 
@@ -26,7 +26,7 @@ INLINE float sum_of(vec x) {
     return sum;
 }
 
-/* All that is learned; also its gradient and the two moments. */
+/* All learned parameters; also the type of their gradient and of the two moments. */
 typedef struct weights {
     struct layer_weights {
         float qkv[C * 3 * C], out[C * C], up[C * F], down[F * C];
@@ -52,7 +52,7 @@ static _Alignas(64) activations kept[LAYERS];
 static _Alignas(64) float inputs[BATCH][T * C], target[C], last[T * C];
 static int64_t steps;
 
-/* y[T][N] = a[T][K] w[K][N] (+ y before). Tiles of 3 rows x 4 vectors. */
+/* y[T][N] = a[T][K] w[K][N] (+ the earlier y). Tiles of 3 rows x 4 vectors. */
 INLINE void product(const int K, const int N, const float *restrict a, const float *restrict w, float *restrict y,
                     const int add) {
     for (int n = 0; n < N; n += 4 * V)
@@ -93,7 +93,7 @@ INLINE void transpose(const int K, const int N, const float *restrict w, float *
         for (int n = 0; n < N; n++) turn[n * K + k] = w[k * N + n];
 }
 
-/* exp of x <= 0: 2^whole times a polynomial of degree 5 on [-1/2, 1/2], good to 3e-6. */
+/* exp of x <= 0: 2^whole times a polynomial of degree 5 on [-1/2, 1/2], with relative error 3e-6. */
 INLINE vec exponential(vec x) {
     vec y = x * 1.44269504f, low = (vec){0} - 100.0f;
     y = (vec)(((ints)y & (y > low)) | ((ints)low & ~(y > low)));
@@ -102,14 +102,14 @@ INLINE vec exponential(vec x) {
     return (vec)((ints)p + ((ints)shifted << 23));
 }
 
-/* Columns of one head: turn[d][t] = rows[t][d]; beyond T zero. */
+/* Columns of one head: turn[d][t] = rows[t][d]; zero after T. */
 INLINE void turn_head(const float *restrict rows, const int stride, float turn[D][PAD]) {
     memset(turn, 0, sizeof(float) * D * PAD);
     for (int t = 0; t < T; t++)
         for (int d = 0; d < D; d++) turn[d][t] = rows[t * stride + d];
 }
 
-/* weight[T][PAD] = softmax(q k^T / sqrt(D)), keys in the lanes, zero beyond T; mixed = weight v. */
+/* weight[T][PAD] = softmax(q k^T / sqrt(D)), keys in the lanes, zero after T; mixed = weight v. */
 static void attend(const float *restrict q, float *restrict weight, float *restrict mixed) {
     float keys[D][PAD];
     const float *v = q + 2 * C;
@@ -177,7 +177,7 @@ static void norm(const float *a, const float *b, const float *scale, const float
     }
 }
 
-/* d: of y on entry, of a + b on return. */
+/* d: gradient of y on entry, of a + b on return. */
 static void norm_grad(float *d, const float *scale, const float *xhat, const float *inverse_sd, float *dscale,
                       float *doffset) {
     for (int t = 0; t < T; t++) {
@@ -223,7 +223,7 @@ static void layer_forward(const layer_weights *w, activations *s, float *y) {
     norm(s->middle, branch, w->scale[1], w->offset[1], s->xhat[1], s->inverse_sd[1], y);
 }
 
-/* d [T][C]: of the layer's output on entry, of its input on return. */
+/* d [T][C]: gradient of the layer's output on entry, of its input on return. */
 static void layer_backward(const layer_weights *w, const transposed *wt, layer_weights *g, const activations *s,
                            float *d) {
     static float dhidden[T * F], dqkv[T * 3 * C], dmixed[T * C];
@@ -298,7 +298,7 @@ double plain_forward(void) {
     return loss;
 }
 
-/* Uniform in [-1, 1): a multiplicative congruence. */
+/* A uniform number in [-1, 1) from a multiplicative congruence. */
 static float draw(uint32_t *state) {
     *state = *state * 1664525u + 1013904223u;
     return (float)(*state >> 8) / 8388608.0f - 1;

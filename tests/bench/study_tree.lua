@@ -1,9 +1,9 @@
--- A folder of runs as a whole study leaves it, with made-up numbers: what `report` is timed on.
+-- A folder with the runs of a whole study, with made-up numbers, to measure the time of `report`.
 --
 --     lua5.4 tests/bench/study_tree.lua STUDY DIR LOGGED
 --
--- STUDY as `sweep` takes it; every run of it lies below DIR afterwards, with an accuracy for each length that its spec
--- evaluates and LOGGED lines in metrics.jsonl; nothing is trained. Numbers are drawn with a fixed seed.
+-- STUDY: an argument of `sweep`; all its runs are written below DIR, with an accuracy for each length that its spec
+-- evaluates and LOGGED lines in metrics.jsonl, without training. Numbers have a fixed seed.
 
 package.path = "generator/?.lua;?.lua;" .. package.path
 

@@ -1,4 +1,4 @@
-"""Pages of `longhand report` in a real browser: python3 tests/browser/check_page.py PAGE...
+"""Tests pages of `longhand report` in a real browser: python3 tests/browser/check_page.py PAGE...
 
 Prints "ok NAME" or "not ok NAME" for each check, and what is wrong below; ends with 1 where anything is, with 2 where
 there is no Chromium.
@@ -26,7 +26,7 @@ def report(check, wrong):
 
 
 def run(check, page, name, *more):
-    """A check that cannot be made has failed."""
+    """Runs a check; one that raises an error has failed."""
     try:
         check(page, name, *more)
     except RuntimeError as error:
@@ -40,7 +40,7 @@ def each_look():
 
 
 def check_looks(page, name):
-    """Nothing is cut and all is seen, folded and unfolded."""
+    """No content is cut off, folded and unfolded."""
     cut, pale = [], []
     for width, scheme in each_look():
         page.show(width, scheme)
@@ -68,7 +68,7 @@ def check_paper(page, name):
 
 
 def check_tree(page, name):
-    """The browser's own tree for screen readers: what has to have a name has one."""
+    """Elements in the browser's tree for screen readers have names."""
     wrong = page.evaluate("structure()")
     for node in page.send("Accessibility.getFullAXTree")["nodes"]:
         role = node.get("role", {}).get("value")
@@ -85,7 +85,7 @@ STOP = """(() => { const one = document.activeElement, style = getComputedStyle(
 
 
 def check_keyboard(page, name):
-    """Tab reaches all there is to reach and shows where it is."""
+    """Tab reaches every interactive element and shows the focus."""
     wrong = []
     page.evaluate("document.activeElement.blur()")
     for _ in range(MOST_STOPS):
@@ -102,7 +102,7 @@ def check_keyboard(page, name):
 
 
 def check_toggles(page, name):
-    """Each name hides its curve and shows it again, by either key."""
+    """Each name in the legend hides its curve and shows it again, with either key."""
     wrong = []
     state = "(() => { const one = document.activeElement, line = one.parentElement.dataset.toggle; return [" \
         "one.getAttribute('aria-pressed'), [...one.closest('figure').querySelectorAll(`[data-line=\"${line}\"]`)]" \
@@ -131,7 +131,7 @@ READ = """(() => { const panel = document.querySelector('.panel'), box = panel.q
 
 
 def check_pointer(page, name):
-    """Values stand beside the pointer, as the table has them, and go with it."""
+    """Values appear next to the pointer, equal those of the table, and move with it."""
     wrong = []
     for width in WIDTHS:
         page.show(width)
@@ -152,7 +152,7 @@ def check_pointer(page, name):
 
 
 def check_links(page, name):
-    """A number leads to its runs, unfolded, with their seeds and their command."""
+    """A number links to its runs, unfolded, with their seeds and their command."""
     wrong = []
     for place in ("td a[href^='#cell-']", ".numbers th a[href^='#cell-']"):
         page.evaluate(f"unfold(false); document.querySelector(\"{place}\").click()")
@@ -166,7 +166,7 @@ def check_links(page, name):
 
 
 def check_silence(page, name, path, measure):
-    """No request but for the file, no word on the console, and no script but the page's own is run."""
+    """The page requests only its file, writes nothing to the console, and runs only its own script."""
     wrong = []
     for method, said in page.events:
         if method == "Network.requestWillBeSent" and not said["request"]["url"].startswith(("file://", "data:")):

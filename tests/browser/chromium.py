@@ -11,20 +11,20 @@ import tempfile
 import time
 
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-# Without the sandbox, which many containers cannot have: the pages are our own.
+# No sandbox, which many containers do not support: the pages are our own.
 FLAGS = ("--headless", "--no-sandbox", "--remote-debugging-pipe", "--disable-gpu", "--hide-scrollbars",
          "--no-first-run", "--disable-extensions", "--disable-background-networking", "--disable-component-update",
          "--disable-sync", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND")
-SECONDS = 30  # for one answer
+SECONDS = 30  # time limit of one answer
 
 
 def program():
-    """The path of a Chromium on this machine; None where there is none."""
+    """The path of a Chromium on this machine, or None."""
     return next((path for path in map(shutil.which, PROGRAMS) if path), None)
 
 
 class Page:
-    """One page of a browser of its own. `events`: what it said that was no answer, a list of (method, parameters)."""
+    """One page in a new browser. `events`: messages that were not answers, a list of (method, parameters)."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -45,7 +45,7 @@ class Page:
             self.send(domain + ".enable")
 
     def close(self):
-        os.close(self.write_end)  # the browser ends with its pipe
+        os.close(self.write_end)  # the browser ends when its pipe is closed
         try:
             self.process.wait(10)
         except subprocess.TimeoutExpired:
@@ -92,7 +92,7 @@ class Page:
         self.wait_for("Page.loadEventFired")
 
     def evaluate(self, script):
-        """The value of an expression of JavaScript, as JSON has it."""
+        """The value of a JavaScript expression, as JSON."""
         got = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in got:
             raise RuntimeError(got["exceptionDetails"]["exception"].get("description", "an exception"))

@@ -1,5 +1,5 @@
--- Writes folders of runs as trainers leave them, made up, for tests of the report's page: three tasks, six encodings,
--- three seeds; of one task all is near 100%; some runs are missing, failed or damaged.
+-- Writes folders of simulated runs for tests of the report's page: three tasks, six encodings, three seeds; one task
+-- has accuracies near 100%; some runs are missing, failed or damaged.
 --
 --     lua5.4 tests/browser/write_runs.lua FOLDER
 
@@ -14,7 +14,7 @@ local TASKS = { "even_pairs", "bucket_sort", "missing_duplicate_string" }
 local ENCODINGS = { "none", "rope", "rand_rope", "alibi", "learned", "rand_sincos_unsorted" }
 local RATE, STEPS, TRAINED_TO = 1e-3, 2000, 40
 
--- A share that falls beyond training, the faster the further along the list; a small wave tells seeds apart.
+-- A share that falls beyond training, faster for later places in the list; a small wave distinguishes seeds.
 local function accuracy(task, place, seed, length)
   local wave = 0.02 * math.sin(length / 9 + 2 * seed + place)
   if task == 2 then
@@ -74,7 +74,7 @@ for task in ipairs(TASKS) do
 end
 local damaged = ("%s/even_pairs_none/%s/lr%g-seed1/eval.jsonl"):format(root, reports.DIGEST, RATE)
 put(damaged, '{"step":"many"}\n')
--- Files of an analysis next to the runs: a picture of one pixel, and lines that are longer than a page is wide.
+-- Files of an analysis next to the runs: a picture of one pixel, and lines wider than a page.
 put(root .. "/compare/compare.txt", ("mean over all heads and layers %s\n"):format(("| 0.12345 "):rep(20)))
 put(root .. "/compare/compare.png", "\137PNG\r\n\26\n\0\0\0\13IHDR\0\0\0\1\0\0\0\1\8\0\0\0\0\58\126\155\85\0\0\0\10IDAT"
   .. "\120\156\99\248\15\0\1\1\1\0\27\182\238\86\0\0\0\0IEND\174\66\96\130")

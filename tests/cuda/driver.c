@@ -2,9 +2,9 @@
  * driver.c looks up, with the headers of a toolkit; tests/cuda/check.sh compiles and runs it. The library itself is not
  * needed.
  *
- * cuda.h comes first, so that the driver's members are renamed as its functions are: cuMemAlloc is cuMemAlloc_v2 there,
- * and that is the symbol that must be looked up. Our results are int, theirs an enumeration: as in all casts between
- * types of functions, -Wcast-function-type takes these for the same, and not another size or number of arguments.
+ * cuda.h comes first, so that its macros rename the driver's members like its functions: cuMemAlloc is cuMemAlloc_v2
+ * there, which is the symbol to look up. Our results are int, theirs an enumeration: as in all casts between function
+ * types, -Wcast-function-type accepts this difference, but not another size or number of arguments.
  */
 #include <cuda.h>
 
@@ -36,7 +36,7 @@ SAME(sizeof(CUjit_option), sizeof(int));
 SAME(sizeof(enum cudaError_enum), sizeof(int));
 
 #define TEXT(...) #__VA_ARGS__
-/* The call of this name takes what ours takes, and its symbol is the one that is looked up for this member. */
+/* Checks that the function takes our arguments, and that its symbol is the one that is looked up for this member. */
 #define FUNCTION(name) \
     { TEXT(name), offsetof(lh_cuda_driver, name), sizeof((__typeof__(((lh_cuda_driver *)0)->name))&name) }
 

@@ -1,7 +1,7 @@
-# What the assembler says of each kernel with -v, one row a kernel; run and architecture are given:
+# Converts the assembler's report (-v) to one row for each kernel; run and architecture are variables:
 # run kernel architecture registers stack spill_stores spill_loads shared
-# Spills are those of the kernel and of the functions that it calls together, the stack is that of its deepest calls. Of
-# ours there is no shared memory but what a block is launched with.
+# Spills are those of the kernel and of the functions that it calls; the stack is that of its deepest calls. Our kernels
+# use only dynamic shared memory.
 function finish() {
     if (kernel) print run, kernel, architecture, registers, stack, stores, loads, shared
     kernel = ""

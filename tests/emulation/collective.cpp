@@ -72,7 +72,7 @@ template <int K> static void multiply(void *const *arguments, const float (*a)[K
 static const char *run_tf32(void *const *arguments, unsigned lanes) {
     if (lanes != 0xffffffffu) return "needs all 32 threads of a warp";
     float a[16][8], b[8][8];
-    const unsigned kept = 0xffffe000u; /* the bits that the hardware looks at */
+    const unsigned kept = 0xffffe000u; /* the bits that the hardware reads */
     for (int lane = 0; lane < warpSize; lane++) {
         const fragments *own = static_cast<const fragments *>(arguments[lane]);
         int g = lane / 4, t = lane % 4;

@@ -1,7 +1,6 @@
-/* The calls of cuBLASLt that the runtime makes, over the emulated device's memory: column-major matrices, sums in
- * double, done when the stream comes to them. A bias is added to what a sum has been rounded to, as many numbers as the
- * result has rows, one to each column, before the rectifier. LONGHAND_CUBLASLT may name the library of the emulation for
- * them. */
+/* The functions of cuBLASLt that the runtime calls, on the emulated device's memory: column-major matrices, sums in
+ * double, computed when the stream reaches them. A bias, one number for each row of the result, is added to the
+ * rounded sum in each column, before the rectifier. LONGHAND_CUBLASLT may name the emulation's library. */
 #include <math.h>
 
 #include "device.h"
@@ -26,8 +25,8 @@ enum {
     ALIGNMENT_A = 5,
     ALIGNMENT_D = 8,
     COMPUTE_64F = 70,
-    ALIGNMENT = 16,        /* of matrices, bytes: what the runtime says they have at least */
-    LEAST_WORKSPACE = 1024 /* that the only algorithm here says it needs */
+    ALIGNMENT = 16,        /* bytes; least alignment of matrices according to the runtime */
+    LEAST_WORKSPACE = 1024 /* requirement of the only algorithm */
 };
 
 struct operation {
@@ -63,7 +62,7 @@ struct handle {
     CUcontext context;
 };
 
-const unsigned long long MARK = 0x6c6f6e6768616e64ull; /* of the only algorithm of a device, with the shape behind it */
+const unsigned long long MARK = 0x6c6f6e6768616e64ull; /* mark of a device's only algorithm, followed by the shape */
 
 struct matrix {
     const char *memory;
@@ -92,24 +91,24 @@ bool fit(const operation *o, const layout *a, const layout *b, const layout *c) 
            first.columns() == second.rows();
 }
 
-/* The algorithm does not say what its epilogue is. */
+/* The algorithm does not contain its epilogue. */
 algorithm choice_for(const layout *a, const layout *b, const layout *c, unsigned long long bias_alignment) {
     return {{MARK ^ (unsigned)lh_emulated.multiprocessors, a->rows, a->columns, b->rows, b->columns, c->rows,
              c->columns, (unsigned long long)c->type + 256 * bias_alignment}};
 }
 
-/* That of an address, which is all that is looked at before a product. */
+/* The alignment of an address, which is checked before a product. */
 unsigned long long alignment_of(const operation *o) {
     unsigned long long address = reinterpret_cast<size_t>(o->bias);
     return o->epilogue & BIAS ? address & -address : 0;
 }
 
-/* An epilogue of those that there are. */
+/* Whether the epilogue exists. */
 bool knows(unsigned epilogue) {
     return epilogue == PLAIN || (!lh_emulated.plain_products && (epilogue == BIAS || epilogue == (RELU | BIAS)));
 }
 
-/* The sum, of its type already, as it is stored. */
+/* Converts a sum, already in its type, to the stored value. */
 template <class T> T finish(T sum, unsigned epilogue, const char *bias, unsigned long long row) {
     if (epilogue & BIAS) sum += reinterpret_cast<const T *>(bias)[row];
     return epilogue & RELU && !(sum > 0) ? 0 : sum;
@@ -217,7 +216,7 @@ int cublasLtMatmulAlgoGetHeuristic(handle *, operation *o, layout *a, layout *b,
     if (wanted < 1 || !fit(o, a, b, c) || !fit(o, a, b, d)) return WRONG;
     if (!knows(o->epilogue)) return lh_emulated.plain_products == LH_EMULATION_SAYS_SO ? UNSUPPORTED : 0;
     for (unsigned alignment : p->alignment)
-        if (p->workspace < LEAST_WORKSPACE || alignment > ALIGNMENT) return 0; /* none that is sure to work */
+        if (p->workspace < LEAST_WORKSPACE || alignment > ALIGNMENT) return 0; /* no algorithm certainly works */
     *count = 1;
     results[0] = {choice_for(a, b, c, alignment_of(o)), LEAST_WORKSPACE, 0, 1, {0}};
     return 0;

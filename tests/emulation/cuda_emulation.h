@@ -1,11 +1,11 @@
 /* The part of CUDA C++ that our device text uses, for a C++17 compiler. A file that emulates kernels reads:
  *
  *     #include "cuda_emulation.h"
- *     what without_assembly.awk leaves of <path>/device.cu
+ *     the output of without_assembly.awk for <path>/device.cu
  *     EMULATED_KERNEL(longhand_train_<id>)
  *
- * after which the kernel is known to emulation.h by its name. Calls carry the place where they stand, so that a launch
- * that fails can name it. Indices have an x only, shared memory is dynamic only: anything else does not compile.
+ * after which emulation.h knows the kernel by its name. Calls pass their position in the source, so that a failed
+ * launch can name it. Indices have only an x, and shared memory is dynamic: anything else does not compile.
  */
 #ifndef LH_CUDA_EMULATION_H
 #define LH_CUDA_EMULATION_H
@@ -29,7 +29,7 @@
 struct lh_index {
     unsigned x;
 };
-extern lh_index threadIdx, blockIdx, blockDim, gridDim; /* of the running thread */
+extern lh_index threadIdx, blockIdx, blockDim, gridDim; /* indices of the running thread */
 enum { warpSize = 32 };
 
 void *lh_shared_memory(void);
@@ -47,7 +47,7 @@ void mma_bf16(float c[4], const unsigned a[4], const unsigned b[2], LH_PLACE);
 unsigned to_tf32(float x);                 /* to nearest, ties away from zero */
 unsigned pack_bf16(float low, float high); /* to nearest, ties to even */
 
-/* The bits that lane `source` brought. */
+/* Returns the bits of lane `source`. */
 unsigned long long lh_shuffle(const char *name, unsigned mask, unsigned long long bits, int source, const char *file,
                               int line);
 
@@ -81,7 +81,7 @@ LH_SHUFFLES(float)
 LH_SHUFFLES(double)
 #undef LH_SHUFFLES
 
-/* One thread runs at a time, so this keeps the compiler in order and nothing more. */
+/* One thread runs at a time, so this only keeps the compiler's order. */
 inline void __threadfence() { __asm__ volatile("" ::: "memory"); }
 
 inline unsigned atomicAdd(unsigned *address, unsigned value) {
@@ -105,8 +105,8 @@ inline double __longlong_as_double(long long x) { return lh_bits<double>(x); }
 inline int min(int a, int b) { return a < b ? a : b; }
 inline int max(int a, int b) { return a > b ? a : b; }
 
-/* A kernel by name; bind copies its arguments, as a launch does, and gives what runs a grid with them: a function that
- * returns an lh_status. */
+/* A kernel by name; bind copies its arguments, as a launch does, and returns a function that runs a grid with them
+ * and returns an lh_status. */
 struct lh_emulated_kernel {
     typedef std::function<int(int blocks, int threads, size_t block_memory, struct lh_error *error)> grid;
     typedef std::function<grid(void **arguments)> binder;
@@ -120,7 +120,7 @@ struct lh_emulated_kernel {
     static const lh_emulated_kernel *(*find_instead)(const char *name); /* those of a program (tests/ptx), or NULL */
 };
 
-/* A grid whose threads are fibres that run this. */
+/* A grid whose threads are fibres that run this function. */
 lh_emulated_kernel::grid lh_fibre_grid(const char *name, std::function<void()> thread);
 
 template <class... A, size_t... I>

@@ -54,19 +54,19 @@ struct lh_device_state {
     std::set<CUstream> streams;
     std::set<CUmodule> modules;
     int launches;
-    int libraries; /* what is held of cuBLASLt: handles and descriptions */
+    int libraries; /* number of open handles and descriptions of cuBLASLt */
     size_t used;
-    CUresult broken; /* after a kernel has failed every call fails */
+    CUresult broken; /* status of all calls after a failed kernel */
     CUresult explained;
-    lh_error reason; /* of that error, in place of its usual text */
+    lh_error reason; /* text of that error, in place of its usual text */
     int calls_before_failure;
 };
 
 extern lh_device_state lh_device;
 extern std::recursive_mutex lh_device_mutex;
-extern thread_local CUcontext lh_device_context; /* the calling thread's */
+extern thread_local CUcontext lh_device_context; /* context of the calling thread */
 
-/* The checks that every call makes first, and the lock that it holds. */
+/* The checks at the beginning of every call, and the lock that it holds. */
 enum lh_need { NOTHING, INITIALISED, CONTEXT };
 struct lh_device_call {
     std::lock_guard<std::recursive_mutex> hold;
@@ -79,7 +79,7 @@ struct lh_device_call {
         if (lh_device.calls_before_failure-- <= 0) failure = lh_emulated.failing_result;
     }
 
-    /* Whether a call that gives something back does nothing; after a kernel has failed it still does. */
+    /* Whether a call that releases something does nothing; after a failed kernel it still works. */
     bool refused() const { return failure && failure != lh_device.broken; }
 };
 

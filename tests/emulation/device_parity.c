@@ -5,14 +5,14 @@
 
 #include "support/lh_test.h"
 
-/* The inputs of a question in the form that the kernels receive. */
+/* The inputs of a question in the kernels' form. */
 typedef struct inputs {
     lh_cuda_step step;
     void *tables;
     int *draws;
 } inputs;
 
-/* rate: of learning, or in an evaluation the deviation of noise. */
+/* rate: the learning rate, or in an evaluation the deviation of noise. */
 static inputs open_inputs(const lh_device_model *m, const lh_device_question *q, double rate) {
     const lh_ref_batch *batch = &q->batch;
     const lh_shape shape = {batch->sequences, {batch->tokens, batch->target_tokens}, batch->labels};
@@ -88,7 +88,8 @@ void lh_device_check_training(const lh_device_model *m, const lh_device_question
     close_inputs(&in);
 }
 
-/* Labels that count: a step's gradient is that of the mean over them, whatever the shards divide by. */
+/* The number of counted labels: a step's gradient is that of the mean over them, although shards use another
+ * divisor. */
 static int64_t counted_labels(const lh_parity_batch *made) {
     int64_t counted = 0;
     for (int i = 0; i < made->batch.sequences * made->batch.labels; i++) counted += made->mask[i];

@@ -11,8 +11,8 @@
 #include "guarded.h"
 
 enum {
-    PLAIN_BLOCK_MEMORY = 48 << 10,  /* what a kernel may have without asking */
-    RESERVED_BLOCK_MEMORY = 1 << 10 /* of each resident block */
+    PLAIN_BLOCK_MEMORY = 48 << 10,  /* default limit of a kernel's shared memory */
+    RESERVED_BLOCK_MEMORY = 1 << 10 /* reserved in each resident block */
 };
 
 static const struct {
@@ -147,7 +147,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
     return SUCCESS;
 }
 
-/* A failed kernel leaves nothing but this to do. */
+/* After a failed kernel only this call works. */
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) {
     lh_device_call c("cuDevicePrimaryCtxRelease", NOTHING);
     if (lh_device.context.held == 0) return INVALID_CONTEXT;
@@ -169,7 +169,7 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
     return c.failure;
 }
 
-/* Whether an image that names an architecture ("sm_80", "compute_75") suits the device; other images all do. */
+/* Whether an image that names an architecture ("sm_80", "compute_75") suits the device; other images always do. */
 static bool image_suits(const char *image) {
     int major = lh_emulated.architecture / 10;
     if (strncmp(image, "sm_", 3) == 0) {

@@ -10,7 +10,7 @@
 #include "device.h"
 #include "guarded.h"
 
-/* With a value in place of every 0 that means one. */
+/* Replaces fields that are 0 by their defaults. */
 static lh_emulation filled(lh_emulation e) {
     e.devices = e.devices ? std::max(e.devices, 0) : 1;
     if (!e.driver_version) e.driver_version = 13000;
@@ -25,7 +25,7 @@ static lh_emulation filled(lh_emulation e) {
 
 lh_emulation lh_emulated = filled(lh_emulation());
 
-static bool configured; /* by lh_emulation_set */
+static bool configured; /* set by lh_emulation_set */
 
 bool lh_emulation_read(std::string *problem) {
     const char *text = getenv("LONGHAND_EMULATION");

@@ -1,14 +1,14 @@
-# Device code run on the host, part of the Makefile. The emulation is a library that stands in for the driver's: with
-# the kernels of tests/emulation it is emulated.so, with those of a test spec (tests/specs/emulated_*.lua; of facets from
-# elsewhere, tests/facets/specs) <id>.so, which LONGHAND_CUDA_DRIVER may name for a trainer, too. test_model.c is one
-# program per spec; it, test_reference.c and test_random.c are built as released, the other tests run with sanitizers.
+# Device code on the host, part of the Makefile. The emulation is a library that replaces the driver's: with the kernels
+# of tests/emulation it is emulated.so, with those of a test spec (tests/specs/emulated_*.lua; of foreign facets,
+# tests/facets/specs) <id>.so, which LONGHAND_CUDA_DRIVER may name for a trainer, too. test_model.c is one program per
+# spec; it, test_reference.c and test_random.c have the flags of a release, the other tests run with sanitizers.
 ifeq ($(origin CXX),default)
 CXX := $(if $(IS_CLANG),clang++,g++)
 endif
 EMULATED_SPECS := $(basename $(notdir $(wildcard tests/specs/emulated_*.lua tests/facets/specs/*.lua))) $(MORE_EMULATED)
-# Specs whose device code test_reference.c compares with kernels/ref, as it names them; they are one library.
+# Specs whose device code test_reference.c compares with kernels/ref, by the names in it; they are one library.
 REFERENCE_SPECS := $(sort $(shell sed -n 's/.*&longhand_spec_\(parity_[a-z0-9_]*\)}.*/\1/p' tests/emulation/test_reference.c))
-# Random networks for which there is device code; they are one library, too.
+# Random networks that have device code; they are one library, too.
 RANDOM_EMULATED := $(filter $(RANDOM_WRITTEN),$(patsubst build/tests/specs/%/cuda.c,%,$(wildcard build/tests/specs/random_*/cuda.c)))
 DEVICE_SPECS := $(sort $(EMULATED_SPECS) $(REFERENCE_SPECS) $(RANDOM_EMULATED))
 EMULATION_PROGRAMS := kernels toy toy_double $(patsubst tests/emulation/%.cpp,%,$(wildcard \
@@ -18,20 +18,20 @@ EMULATION_UNITS := $(patsubst %.c,$(B)/%,$(filter-out %/test_model.c %/test_grad
 EMULATION_MODELS := $(EMULATED_SPECS:%=$(B)/tests/emulation/test_model.%)
 EMULATION_GRADCHECKS := $(EMULATED_SPECS:%=$(B)/tests/emulation/test_gradcheck.%)
 EMULATION_REFERENCE := $(B)/tests/emulation/test_reference $(if $(RANDOM_EMULATED),$(B)/tests/emulation/test_random)
-# Score formulas as device code (tests/expressions): the tests of tests/unit, linked with these parts in place of C.
+# Score formulas as device code (tests/expressions): the tests of tests/unit, linked with these parts instead of C.
 DEVICE_FORMULAS := $(patsubst build/tests/%.cpp,$(B)/%.o,$(wildcard build/tests/expressions/device_*.cpp))
 DEVICE_FORMULA_TESTS := $(if $(DEVICE_FORMULAS),$(WITH_FORMULAS:%.c=$(B)/%.device))
 EMULATION_TESTS := $(if $(SANITIZED),$(EMULATION_UNITS),$(EMULATION_MODELS) $(EMULATION_REFERENCE) $(DEVICE_FORMULA_TESTS))
 EMULATION_OBJECTS := $(patsubst %.cpp,$(B)/%.o,$(filter-out $(EMULATION_PROGRAMS:%=tests/emulation/%.cpp),$(wildcard \
 	tests/emulation/*.cpp))) $(B)/emulation/status.o $(B)/emulation/math.o
-# The machine that runs PTX is part of the library as released.
+# The library also contains the machine that runs PTX, with the flags of a release.
 include tests/ptx/ptx.mk
 EMULATION_CXXFLAGS := -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -Wall -Wextra -Werror \
 	-Wno-unknown-pragmas -Wno-psabi $(march.$(call runs,x86-64-v3)) $(INCLUDES) -Itests/emulation
-# A GPU refuses addresses that are not aligned, a host takes them.
+# A GPU refuses unaligned addresses, which a host accepts.
 ALIGNED := -fsanitize=alignment $(if $(IS_CLANG),-fsanitize-trap,-fno-sanitize-recover)=alignment
-# Whether compiling or running takes longer decides: wide models compute most, those of test_reference.c little. Bits are
-# the same, since no products are contracted.
+# Chosen by the larger of compile time and run time: wide models compute most, those of test_reference.c little. Bits do
+# not depend on it, since no products are contracted.
 emulation_O = $(if $(findstring wide,$(1)),-O1,$(if $(filter $(1),$(EMULATED_SPECS)),-Og,-O0))
 WITHOUT_ASSEMBLY := tests/emulation/without_assembly.awk
 EMULATION_DEPENDS := Makefile tests/emulation/emulation.mk $(B)/compiler
@@ -66,13 +66,13 @@ $(B)/emulation/random.so: $(RANDOM_EMULATED:%=$(B)/emulation/%.o)
 $(B)/emulation/reference.so $(B)/emulation/random.so: $(EMULATION_OBJECTS)
 	$(CXX) -shared $(ALIGNED) $(CHECKS) -o $@ $^ -pthread
 
-# The library of the emulation that a test is linked with; it finds it where it was built.
+# The library of the emulation for a test, by its path in the build folder.
 EMULATED = $(CURDIR)/$(filter %.so,$^)
 LAUNCH_MODEL := $(B)/tests/emulation/launch_model.o
 DEVICE_PARITY := $(B)/tests/emulation/device_parity.o
 $(EMULATION_UNITS) $(EMULATION_MODELS) $(EMULATION_GRADCHECKS) $(EMULATION_REFERENCE) $(LAUNCH_MODEL) $(DEVICE_PARITY): \
 	RUNTIME_CFLAGS += $(TEST_INCLUDES) -Itests/emulation
-# It multiplies matrices.
+# This object multiplies matrices.
 $(LAUNCH_MODEL): RUNTIME_CFLAGS += -O3 $(march.$(call runs,x86-64-v3))
 link_emulated = $(CC) $(RUNTIME_CFLAGS) -DLH_EMULATED_LIBRARY='"$(EMULATED)"' $(CHECKS) -MMD -MP -MF $@.d \
 	-o $@ $< $(filter %.o,$^) $(B)/lib/libspecs.a $(LIBRARY) $(EMULATED) -lcmocka $(LIBRARIES)
@@ -82,7 +82,7 @@ $(EMULATION_UNITS): $(B)/tests/emulation/%: tests/emulation/%.c $(B)/emulation/e
 	@mkdir -p $(@D)
 	$(call link_emulated)
 
-# One object for the tests of all models: the linker says which spec is lh_model.
+# One object for the tests of all models: the linker sets lh_model to the spec.
 of_model = -Wl,--undefined=$(1) -Wl,--defsym=lh_model=$(1)
 EMULATION_MODEL_TESTS := $(B)/tests/emulation/test_model.o
 $(EMULATION_MODEL_TESTS): RUNTIME_CFLAGS += $(TEST_INCLUDES) -Itests/emulation
@@ -104,7 +104,7 @@ $(EMULATION_REFERENCE): $(B)/tests/emulation/test_%: tests/emulation/test_%.c $(
 	$(call link_emulated)
 
 $(B)/expressions/device_library.o: DEVICE_O := -O1 -g0
-# Loops of device_formula.tpl name what any formula may read.
+# Loops of device_formula.tpl name everything that a formula may read.
 $(DEVICE_FORMULAS): $(B)/%.o: build/tests/%.cpp $(EMULATION_DEPENDS)
 	@mkdir -p $(@D)
 	$(CXX) $(EMULATION_CXXFLAGS) -Wno-unused-variable -Wno-unused-parameter $(or $(DEVICE_O),-O0 -g0) $(TEST_INCLUDES) $(CHECKS) -MMD -MP -c -o $@ $<

@@ -15,7 +15,7 @@ static void __asan_unpoison_memory_region(void *, size_t) {}
 
 struct lh_fibre_host lh_fibre_host;
 
-static std::deque<lh_fibre> fibres; /* where they are they stay */
+static std::deque<lh_fibre> fibres; /* a deque, so that addresses do not change */
 
 static bool map_stack(lh_fibre *fibre, size_t index) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -24,7 +24,7 @@ static bool map_stack(lh_fibre *fibre, size_t index) {
     if (memory == MAP_FAILED) return false;
     mprotect(memory, page, PROT_NONE);
     fibre->stack = static_cast<char *>(memory) + page;
-    /* Tops that are equal modulo a page would all share a few lines of the cache. */
+    /* Stacks with equal tops modulo a page would share a few cache lines. */
     fibre->bytes = STACK_BYTES - index % 16 * 256;
     return true;
 }
@@ -51,7 +51,7 @@ void lh_fibre_start(lh_fibre *fibre, void (*run)(void)) {
     fibre->run = run;
     fibre->sanitizer = NULL;
 #ifdef LH_OWN_SWITCH
-    /* The address to jump to, and the null that a debugger takes for the outermost frame's. */
+    /* The address to jump to, and the null that a debugger takes for the outermost frame. */
     void **top = reinterpret_cast<void **>(fibre->stack + fibre->bytes) - 2;
     top[0] = reinterpret_cast<void *>(run_fibre);
     top[1] = NULL;

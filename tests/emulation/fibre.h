@@ -1,9 +1,9 @@
-/* Fibres: stacks of their own that run in turn on one thread of the system. The host enters a fibre; the fibre leaves
- * and is entered again where it left. Known to the address sanitizer.
+/* Fibres: separate stacks that run in turn on one thread of the system. The host enters a fibre; the fibre leaves and
+ * is entered again at the same point. The address sanitizer is informed of them.
  *
- * On x86-64 a switch is a few instructions of our own, elsewhere it is ucontext, which asks the system every time. The
- * processor predicts a return by the call that came before it on the same processor, so every return that a switch
- * makes it meet on another stack is predicted wrong: a switch jumps, and is inlined where threads wait.
+ * On x86-64 a switch takes a few instructions, elsewhere ucontext with a system call. The processor predicts a return
+ * by the preceding call, so every return on another stack would be mispredicted: a switch jumps, and is inlined where
+ * threads wait.
  */
 #ifndef LH_TESTS_FIBRE_H
 #define LH_TESTS_FIBRE_H
@@ -14,7 +14,7 @@
 
 #if defined(__x86_64__) && defined(__ELF__) && !defined(LH_FIBRE_UCONTEXT)
 #define LH_OWN_SWITCH 1
-typedef void *lh_context; /* the stack pointer; below it, at lower addresses, nothing is kept */
+typedef void *lh_context; /* the stack pointer; data at lower addresses is lost */
 #else
 #include <ucontext.h>
 typedef ucontext_t lh_context;
@@ -29,9 +29,9 @@ static inline void __sanitizer_finish_switch_fiber(void *, const void **, size_t
 
 struct lh_fibre {
     lh_context state;
-    char *stack; /* lowest address that may be touched */
+    char *stack; /* lowest usable address */
     size_t bytes;
-    void *sanitizer; /* its own view of this fibre */
+    void *sanitizer; /* the sanitizer's state of this fibre */
     void (*run)(void);
 };
 
@@ -42,11 +42,11 @@ extern struct lh_fibre_host {
     lh_fibre *entering;
 } lh_fibre_host;
 
-/* Makes sure of `count` fibres, each with a stack that ends in a page which cannot be touched. false: no memory. */
+/* Ensures `count` fibres, each with a stack that ends in an inaccessible page. false: out of memory. */
 bool lh_fibre_reserve(size_t count);
 lh_fibre *lh_fibre_at(size_t index);
 
-/* The next lh_fibre_enter starts `run` on an empty stack; run must never return. What the stack held is lost. */
+/* The next lh_fibre_enter starts `run` on an empty stack; run must never return. The stack's content is lost. */
 void lh_fibre_start(lh_fibre *fibre, void (*run)(void));
 
 #ifdef LH_OWN_SWITCH
@@ -59,7 +59,7 @@ void lh_fibre_start(lh_fibre *fibre, void (*run)(void));
 #endif
 #endif
 
-/* Stores where it stands and goes on where another one stood. Every register but the stack pointer may be another's. */
+/* Stores the own position and continues at another one. Every register except the stack pointer may change. */
 __attribute__((always_inline)) static inline void lh_fibre_switch(lh_context *from, lh_context *to) {
 #ifdef LH_OWN_SWITCH
     void *next = *to;

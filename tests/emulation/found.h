@@ -1,4 +1,4 @@
-/* For tests of what is out of bounds: the address sanitizer ends the process that it finds fault with. */
+/* For tests of accesses out of bounds: the address sanitizer ends the process after an error. */
 #ifndef LH_TESTS_FOUND_H
 #define LH_TESTS_FOUND_H
 
@@ -8,7 +8,7 @@
 
 #include "sanitizer.h"
 
-/* Returns the result of run(argument), 0: no fault. With the sanitizer: whether it found one in a separate process. */
+/* Returns the result of run(argument), 0: no error. With the sanitizer: whether it found one in a separate process. */
 static inline int lh_found(int (*run)(int), int argument) {
 #ifdef LH_ADDRESS_SANITIZER
     fflush(NULL);

@@ -6,7 +6,7 @@ extern "C" __global__ void rounding_kernel(const float *in, unsigned int *out) {
     out[blockDim.x + threadIdx.x] = pack_bf16(in[threadIdx.x], 1.0f);
 }
 
-/* One warp: c [16][8] += a [16][8] b [8][8], rounded to tf32 on the way in. */
+/* One warp: c [16][8] += a [16][8] b [8][8], with operands rounded to tf32. */
 extern "C" __global__ void tf32_kernel(const float *a, const float *b, float *c) {
     int g = (int)threadIdx.x / 4, t = (int)threadIdx.x % 4;
     unsigned int fa[4], fb[2];
@@ -18,7 +18,7 @@ extern "C" __global__ void tf32_kernel(const float *a, const float *b, float *c)
     for (int i = 0; i < 4; i++) c[(g + i / 2 * 8) * 8 + 2 * t + i % 2] = fc[i];
 }
 
-/* One warp: c [16][8] += a [16][16] b [16][8], rounded to bf16 on the way in. */
+/* One warp: c [16][8] += a [16][16] b [16][8], with operands rounded to bf16. */
 extern "C" __global__ void bf16_kernel(const float *a, const float *b, float *c) {
     int g = (int)threadIdx.x / 4, t = (int)threadIdx.x % 4;
     unsigned int fa[4], fb[2];

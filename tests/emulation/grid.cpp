@@ -1,8 +1,8 @@
-/* Execution of a grid: the order of its threads, and the fault that is reported when none can run.
+/* Execution of a grid: the order of its threads, and the error if none can run.
  *
- * A thread leaves its fibre at a barrier, at a warp's collective and at __nanosleep, with a note of where it stands;
- * everything that follows from such notes happens on the host's stack. A warp runs until no thread of it is ready, a
- * block until no warp is, and a round visits every block once. Threads that sleep are ready again in the next round.
+ * A thread leaves its fibre at a barrier, at a warp's collective and at __nanosleep, with a note of its position; the
+ * host's stack handles these notes. A warp runs until none of its threads is ready, a block until no warp is, and a
+ * round visits every block once. Sleeping threads are ready again in the next round.
  */
 #include "grid.h"
 
@@ -22,12 +22,12 @@ namespace {
 
 struct thread {
     lh_fibre *fibre;
-    const lh_note *note; /* where it waits, on its own stack */
+    const lh_note *note; /* its position while it waits, on its own stack */
 };
 
 struct warp {
     std::vector<thread> threads;
-    unsigned live, ready, at_barrier, in_collective, asleep; /* a bit for each thread; live: not yet at its end */
+    unsigned live, ready, at_barrier, in_collective, asleep; /* a bit for each thread; live: not ended */
 };
 
 struct block {
@@ -42,13 +42,13 @@ static struct {
     const char *name;
     const std::function<void()> *thread;
     int blocks, threads;
-    size_t shared_bytes; /* of a block */
+    size_t shared_bytes; /* bytes of one block */
     std::vector<int> block_order, warp_order, lane_order;
     block *running_block;
     warp *running_warp;
     int running_lane;
     bool progress; /* a block passed a barrier in this round */
-    long ended;    /* threads that have */
+    long ended;    /* number of ended threads */
     lh_error *error;
     bool failed;
 } grid;
@@ -84,7 +84,7 @@ static std::string describe(const block &b) {
     return text;
 }
 
-/* The running thread waits. */
+/* Makes the running thread wait. */
 static void wait(unsigned *set, const lh_note &note) {
     unsigned bit = 1u << grid.running_lane;
     thread &t = grid.running_warp->threads[(size_t)grid.running_lane];
@@ -124,7 +124,7 @@ static void resume(block &b, warp &w, int index, int lane) {
     lh_fibre_enter(w.threads[(size_t)lane].fibre);
 }
 
-/* Whether all live threads that the note's mask names wait at the same place. */
+/* Whether all live threads in the note's mask wait at the same position. */
 static bool complete(const warp &w, const lh_note &note) {
     unsigned lanes = note.mask & w.live;
     if ((w.in_collective & lanes) != lanes) return false;
@@ -135,7 +135,7 @@ static bool complete(const warp &w, const lh_note &note) {
     return true;
 }
 
-/* Does the collectives of a warp that can be done; false: none. */
+/* Runs all complete collectives of a warp; false: there is none. */
 static bool run_collectives(const block &b, warp *w) {
     bool any = false;
     for (unsigned rest = w->in_collective; rest; rest &= rest - 1) {
@@ -172,7 +172,7 @@ static void check_shared(const block &b) {
              " bytes) was " + damage);
 }
 
-/* Lets the block's threads pass a barrier at which all of them stand; false: they do not. */
+/* Releases a barrier at which all threads of the block wait; false: some do not. */
 static bool pass_barrier(block *b) {
     const lh_note *first = NULL;
     for (const warp &w : b->warps) {
@@ -213,8 +213,8 @@ static void run_block(block *b) {
     if (!grid.failed && live && !asleep) fail(describe(*b));
 }
 
-/* Threads of other blocks are what a spinning thread waits for, so only many idle rounds in a row show that nobody will
- * come. A block that spins through barriers is never idle; nor does it end. */
+/* A spinning thread waits for threads of other blocks, so only many consecutive idle rounds show a deadlock. A block
+ * that spins through barriers is never idle, and does not end. */
 static void run_rounds(std::vector<block> &blocks, long threads) {
     long idle = 0, unended = 0;
     std::minstd_rand random(lh_emulated.order);
@@ -264,7 +264,7 @@ static block make_block(int index) {
     return b;
 }
 
-/* LH_ERR_INPUT: the kernel failed, see emulation.h. */
+/* LH_ERR_INPUT: the kernel failed; see emulation.h. */
 static lh_status run_grid(const char *name, const std::function<void()> &thread, int blocks, int threads,
                           size_t block_memory, lh_error *error) {
     grid = {};

@@ -8,9 +8,9 @@
 #include "cuda_emulation.h"
 #include "emulation.h"
 
-/* 0 to count - 1 in the configured order. */
+/* The numbers 0 to count - 1 in the configured order. */
 std::vector<int> lh_grid_order(int count, std::minstd_rand *random);
 
-extern lh_emulation lh_emulated; /* the configuration, every field filled */
+extern lh_emulation lh_emulated; /* the configuration, with defaults filled in */
 
 #endif

@@ -26,7 +26,7 @@ void lh_guarded_free(unsigned char *memory) {
     if (memory) free(memory - GUARD_BYTES);
 }
 
-/* A zone whose first byte is right and whose bytes all equal their neighbours. */
+/* Whether a zone is unchanged: its first byte is right and all bytes are equal. */
 static bool untouched(const unsigned char *zone) {
     return GUARD_BYTES == 0 || (zone[0] == GUARD && memcmp(zone, zone + 1, GUARD_BYTES - 1) == 0);
 }

@@ -1,5 +1,5 @@
-/* Memory that shows whether its neighbourhood was written: NaN bytes at first, guard zones before and after. With the
- * address sanitizer it has that one's zones instead, which also tell who reads there.
+/* Memory with guard zones before and after, which show writes out of bounds, and NaN bytes at first. With the address
+ * sanitizer it has that one's zones instead, which also detect reads.
  */
 #ifndef LH_TESTS_GUARDED_H
 #define LH_TESTS_GUARDED_H
@@ -11,7 +11,7 @@ enum { LH_GUARDED_ALIGNMENT = 256 };
 unsigned char *lh_guarded_make(size_t bytes); /* or NULL */
 void lh_guarded_free(unsigned char *memory);
 
-/* "written before its start", "written past its end", or NULL: neither. */
+/* Returns "written before its start", "written past its end", or NULL. */
 const char *lh_guarded_damage(const unsigned char *memory, size_t bytes);
 
 #endif

@@ -1,5 +1,5 @@
-/* Small kernels that show what the emulation does: some right, some wrong on purpose. Valid for nvcc and NVRTC too.
- * Each is written for blocks of any whole number of warps unless it says otherwise. */
+/* Small kernels that test the emulation, some of them with deliberate errors. Also valid for nvcc and NVRTC. Blocks
+ * may have any whole number of warps unless a comment says otherwise. */
 #ifndef DYNAMIC_SHARED
 #define DYNAMIC_SHARED(type, name) extern __shared__ type name[]
 #endif
@@ -17,8 +17,8 @@ extern "C" __global__ void sum_kernel(const float *in, float *out) {
     if (t == 0) out[blockIdx.x] = sum;
 }
 
-/* Every block writes, all meet, every block reads what all wrote; rounds times. cells [2][blocks]: the rows take turns,
- * for a block may write again while others still read. The last sums go where a next round would write. */
+/* Every block writes, all meet, every block reads all values, `rounds` times. cells [2][blocks]: the rows alternate,
+ * since a block may write again while others still read. The last sums are written in the row of the next round. */
 extern "C" __global__ void meet_kernel(unsigned int *cells, unsigned int *arrivals, int rounds) {
     unsigned int blocks = gridDim.x, due = 0, sum = blockIdx.x;
     for (int round = 0; round < rounds; round++) {
@@ -49,7 +49,8 @@ extern "C" __global__ void shuffle_kernel(int *out, double *large) {
     __syncwarp();
 }
 
-/* out [threads]: what the neighbour on one side, 1 or -1, put into shared memory; threads at the rim read their own. */
+/* out [threads]: the value that the neighbour on one side, 1 or -1, put into shared memory; threads at the edge read
+ * their own. */
 extern "C" __global__ void neighbour_kernel(float *out, int side) {
     DYNAMIC_SHARED(float, row);
     int t = (int)threadIdx.x, n = (int)blockDim.x;
@@ -58,7 +59,7 @@ extern "C" __global__ void neighbour_kernel(float *out, int side) {
     out[t] = row[t + side < 0 || t + side == n ? t : t + side];
 }
 
-/* Wrong: the same without the barrier. */
+/* Wrong: neighbour_kernel without the barrier. */
 extern "C" __global__ void racing_kernel(float *out, int side) {
     DYNAMIC_SHARED(float, row);
     int t = (int)threadIdx.x, n = (int)blockDim.x;
@@ -66,7 +67,7 @@ extern "C" __global__ void racing_kernel(float *out, int side) {
     out[t] = row[t + side < 0 || t + side == n ? t : t + side];
 }
 
-/* Wrong: only 40 threads of block 3 come to the first barrier. */
+/* Wrong: only 40 threads of block 3 reach the first barrier. */
 extern "C" __global__ void divergent_kernel(void) {
     if (blockIdx.x != 3 || threadIdx.x < 40) __syncthreads();
     __syncthreads();
@@ -80,19 +81,19 @@ extern "C" __global__ void partial_kernel(int *out) {
     out[threadIdx.x] = t;
 }
 
-/* Wrong: lanes outside of the mask are read, and call. */
+/* Wrong: lanes outside of the mask are read, and call the function. */
 extern "C" __global__ void masked_kernel(int *out, unsigned int mask, int source) {
     out[threadIdx.x] = __shfl_sync(mask, (int)threadIdx.x, source);
 }
 
-/* Wrong: one thread of each block waits for a flag that nobody sets. */
+/* Wrong: one thread of each block waits for a flag that is never set. */
 extern "C" __global__ void waiting_kernel(const unsigned int *flag) {
     if (threadIdx.x == 0)
         while (*(const volatile unsigned int *)flag == 0) __nanosleep(100);
     __syncthreads();
 }
 
-/* Wrong likewise: whole blocks wait, through barriers. */
+/* Wrong: whole blocks wait for the flag, through barriers. */
 extern "C" __global__ void polling_kernel(const unsigned int *flag) {
     do {
         __nanosleep(100);
@@ -100,7 +101,7 @@ extern "C" __global__ void polling_kernel(const unsigned int *flag) {
     } while (*(const volatile unsigned int *)flag == 0);
 }
 
-/* Wrong where at is not an element of shared memory, or not of out. */
+/* Wrong if `at` is not an element of shared memory, or not of out. */
 extern "C" __global__ void outside_kernel(int at) {
     DYNAMIC_SHARED(float, row);
     if (threadIdx.x == 0) row[at] = 1;

@@ -45,7 +45,7 @@ static void launch(const lh_spec *spec, const char *kernel, int blocks, void *ar
                  &error);
 }
 
-/* A matrix, or its transpose, in double. */
+/* Reads a matrix, or its transpose, as double. */
 static double *read_matrix(const void *from, int real_bytes, int rows, int columns, bool turned) {
     double *matrix = lh_model_reserve((size_t)rows * (size_t)columns * sizeof *matrix);
     for (int64_t i = 0; i < rows; i++)
@@ -54,7 +54,7 @@ static double *read_matrix(const void *from, int real_bytes, int rows, int colum
     return matrix;
 }
 
-/* A row of a product of the library's as it leaves it; with its bias, or without. */
+/* Writes a row of the library's product, with its bias or without. */
 static void put_row(const lh_cuda_product *p, int real_bytes, bool plain, int row, const double *sums) {
     for (int column = 0; column < p->columns; column++) {
         int64_t to = (int64_t)row * p->columns + column;
@@ -66,7 +66,7 @@ static void put_row(const lh_cuda_product *p, int real_bytes, bool plain, int ro
     }
 }
 
-/* A product of the library's, each element added up in double in the order of the inner dimension. */
+/* Computes the library's product; each element is summed in double in the order of the inner dimension. */
 static void multiply(const lh_cuda_product *p, int real_bytes, bool plain) {
     double *a = read_matrix(p->a, real_bytes, p->rows, p->inner, p->turned_a);
     double *b = read_matrix(p->b, real_bytes, p->inner, p->columns, p->turned_b);
@@ -116,12 +116,12 @@ static void run_launches(const lh_spec *spec, const model_pass *pass) {
     free(list);
 }
 
-/* Shape of so many sequences of a step. */
+/* The shape of a step with this number of sequences. */
 static lh_shape shape_of(const lh_cuda_step *step, int sequences) {
     return (lh_shape){sequences, {step->T[0], step->T[1]}, step->label_count};
 }
 
-/* Gradient that a wide model's previous step has left: NaN in every learned element, which a step must overwrite, and 0
+/* The gradient after a wide model's previous step: NaN in every learned element, which a step must overwrite, and 0
  * in the rest. */
 static void *left_behind(const lh_spec *spec, size_t bytes) {
     unsigned char *gradient = lh_model_reserve(bytes);

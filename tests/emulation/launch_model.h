@@ -1,29 +1,29 @@
-/* A model's kernels under the emulation, without the engine: one step or one evaluation, with memory as the engine lays
- * it out. Room that nothing has been written to is NaN. A launch that fails, fails the running test. */
+/* A model's kernels in the emulation, without the engine: one step or one evaluation, with the engine's memory
+ * layout. Unwritten memory is NaN. A failed launch fails the running test. */
 #ifndef LH_TESTS_LAUNCH_MODEL_H
 #define LH_TESTS_LAUNCH_MODEL_H
 
 #include "longhand/cuda_interface.h"
 #include "longhand/spec.h"
 
-/* Zeroed and on a cache line; for free. */
+/* Allocates zeroed memory on a cache line; for free(). */
 void *lh_model_reserve(size_t bytes);
 
-/* The position tables and the drawn numbers of a shape, or NULL where the model has none; for free. positions, distances,
- * of the first stream: in place of every draw; NULL: they are drawn. */
+/* The position tables and the random numbers of a shape, or NULL if the model has none; for free(). positions,
+ * distances of the first stream replace random ones; NULL: random ones. */
 void *lh_model_tables(const lh_spec *spec, const lh_shape *shape);
 int *lh_model_draws(const lh_spec *spec, const lh_draw *draw, const lh_shape *shape, const int32_t *positions,
                     const int32_t *distances);
 
-/* How a step is cut, and the order of threads (emulation.h). Where that is odd, products of a wide model are made
- * without their biases, which have phases of their own then. */
+/* The division of a step, and the order of threads (emulation.h). In an odd order, products of a wide model are made
+ * without their biases, which then have phases of their own. */
 typedef struct lh_model_cut {
     int shards, team;
     unsigned order;
 } lh_model_cut;
 
-/* Results of a step: vectors of `bytes` each. Moments (SGD: its running sum) begin as zero; NULL: the optimiser has
- * none. */
+/* The results of a step: vectors of `bytes` each. Moments (for SGD the running sum) begin as zero; NULL: the
+ * optimiser has none. */
 typedef struct lh_model_step {
     void *parameters, *moment1, *moment2, *gradient;
     size_t bytes;
@@ -32,7 +32,7 @@ typedef struct lh_model_step {
 
 lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
                              lh_model_cut cut);
-/* Trains a wide model whose step was started together with the step before; `before` is that step's result. */
+/* Trains a wide model whose step was started together with the previous one; `before`: the result of that step. */
 lh_model_step lh_model_train_behind(const lh_spec *spec, const void *parameters, const void *tables,
                                     const lh_cuda_step *step, lh_model_cut cut, const lh_cuda_result *before);
 void lh_model_step_free(lh_model_step *step);

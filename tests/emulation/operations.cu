@@ -44,12 +44,12 @@ static __global__ void squares_kernel(int pieces, const real *x, double *squares
     }
 }
 
-/* total [256]: the sum of count numbers, as each thread has it. */
+/* total [256]: the sum of count numbers, by each thread. */
 static __global__ void total_kernel(int count, int stride, const double *x, double *total) {
     total[threadIdx.x] = total_of(x, count, stride);
 }
 
-/* One piece; sums: squares of the parameters and of their change, as the last thread has them. */
+/* Updates one piece; sums: squares of the parameters and of their change, by the last thread. */
 static __global__ void adam_kernel(double clip, double rate, double correct2, const real *gradient, real *moment1,
                                    real *moment2, real *parameter, double *sums) {
     const adam a = {(real)clip, (real)rate, (real)correct2};
@@ -60,7 +60,7 @@ static __global__ void adam_kernel(double clip, double rate, double correct2, co
     sums[1] = changes;
 }
 
-/* One piece of AdamW, in which every third element does not decay; both forms of gradient descent follow. */
+/* Updates one piece with AdamW, in which every third element does not decay; both forms of gradient descent follow. */
 static __global__ void adamw_kernel(double clip, double rate, double correct2, double decay, const real *gradient,
                                     real *moment1, real *moment2, real *parameter, double *sums) {
     const adam a = {(real)clip, (real)rate, (real)correct2};

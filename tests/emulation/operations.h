@@ -4,7 +4,7 @@
 #define LH_TESTS_OPERATIONS_H
 
 enum {
-    LH_OPERATIONS_WIDTH = 40,        /* of rows that are normed: no multiple of a warp */
+    LH_OPERATIONS_WIDTH = 40,        /* width of normed rows, not a multiple of a warp */
     LH_OPERATIONS_HEAD = 12,         /* width of a head */
     LH_OPERATIONS_ROOM = 6 * 32 * 64 /* elements of shared memory */
 };
@@ -13,7 +13,7 @@ enum {
 enum { LH_ROWS, LH_COLUMNS };
 enum { LH_STORE, LH_BIAS, LH_BIAS_RELU, LH_ADD, LH_RELU_GRAD, LH_BY_HEAD, LH_FINISHES };
 
-/* Norms of kernels/cuda/norm.cu and rms_norm.cu, and residual connections without one. */
+/* Norms of kernels/cuda/norm.cu and rms_norm.cu, and residual connections without a norm. */
 enum { LH_ALONE, LH_ALONE_ADDED, LH_SUM, LH_SUM_KEPT, LH_SUM_ONLY, LH_FORMS };
 
 typedef struct lh_norm {

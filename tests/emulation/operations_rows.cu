@@ -5,7 +5,7 @@
 #include "kernels/cuda/functions.cu"
 #include "kernels/cuda/activations.cu"
 
-/* keep: bits, or nothing. */
+/* keep: mask bits, or NULL. */
 static __global__ void norm_kernel(const lh_norm n, const real *residual, const real *branch, const unsigned char *keep,
                                    const real *scale, const real *offset, real *sum, real *xhat, real *rstd, real *y) {
     const int m = n.rows;
@@ -55,7 +55,7 @@ static __global__ void norm_grad_kernel(const lh_norm n, const real *dy, const r
     }
 }
 
-/* Rows of WIDTH numbers; of a gate's input and its gradient, of twice as many. */
+/* Rows of WIDTH numbers; a gate's input and its gradient have twice as many. */
 static __global__ void activation_kernel(int f, int rows, const real *x, real *y) {
     switch (f) {
     case LH_RELU: relu(rows, WIDTH, x, y); break;

@@ -1,4 +1,5 @@
-/* Declarations before the operations in device code, here of a made-up model: `real` is known, products follow. */
+/* Declarations that the operations in device code need, here for a synthetic model: `real` is defined, products
+ * follow. */
 #ifndef LH_TESTS_OPERATIONS_SIZES_H
 #define LH_TESTS_OPERATIONS_SIZES_H
 

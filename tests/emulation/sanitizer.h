@@ -1,4 +1,4 @@
-/* LH_ADDRESS_SANITIZER is defined where the address sanitizer watches. */
+/* Defines LH_ADDRESS_SANITIZER if the address sanitizer is active. */
 #ifndef LH_TESTS_SANITIZER_H
 #define LH_TESTS_SANITIZER_H
 

@@ -1,6 +1,6 @@
-/* The driver's API over host memory: streams and what is put into them. All is done as late as the API allows, when the
- * host waits for it, so that a host that reads too early, or reuses a buffer too early, is found out. In any order but
- * the ascending one the operations of other streams run first: none of them waits for this one. */
+/* The driver's API over host memory: streams and their operations. Each runs as late as the API allows, when the
+ * host waits for it, so that a host that reads or reuses a buffer too early is detected. In any order but the
+ * ascending one the operations of other streams run first, since none of them waits for this one. */
 #include "device.h"
 
 void lh_device_run_stream(CUstream stream) {
@@ -55,7 +55,7 @@ CUresult cuMemsetD8Async(CUdeviceptr pointer, unsigned char value, size_t bytes,
     return SUCCESS;
 }
 
-/* Pinned memory is read when the stream comes to it; other memory is copied aside before the call returns. */
+/* Pinned memory is read when the stream reaches the copy; other memory is copied before the call returns. */
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
     lh_device_call c("cuMemcpyHtoDAsync", CONTEXT);
     if (c.failure) return c.failure;
@@ -71,7 +71,7 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CU
     return SUCCESS;
 }
 
-/* Pinned memory holds nothing of use until the host has waited; into other memory the call itself waits. */
+/* Pinned memory is written when the host waits; for other memory the call itself waits. */
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
     lh_device_call c("cuMemcpyDtoHAsync", CONTEXT);
     if (c.failure) return c.failure;
@@ -109,7 +109,8 @@ CUresult cuStreamSynchronize(CUstream stream) {
     return lh_device.broken;
 }
 
-/* Into a stream: CALL is counted and has its failures. Blocks of a grid that are not resident at once run here, too. */
+/* Puts a launch into a stream: CALL is counted and may fail. Blocks of a grid that are not resident at once also
+ * run. */
 static CUresult launch(const char *call, bool resident, CUfunction function, unsigned grid, unsigned block,
                        unsigned block_memory, CUstream stream, void **arguments) {
     lh_device_call c(call, CONTEXT);

@@ -1,5 +1,5 @@
-/* --device cuda in the verbs of a trainer, over the emulated driver: runs, groups of runs as fleets, resuming, signals,
- * checkpoints that go from one device to the other, and what is said where something is missing. */
+/* --device cuda in the verbs of a trainer, over the emulated driver: runs, groups of runs as fleets, resuming,
+ * signals, checkpoints that change devices, and messages about missing parts. */
 #include "support/lh_test.h"
 
 #include <jansson.h>
@@ -111,12 +111,12 @@ static void test_train_rate_is_that_of_the_steps(void **state) {
         snprintf(path, sizeof path, PLAN "lr0.01-seed%d/metrics.jsonl", seed);
         char *text = lh_test_read(lh_test_path(*state, path), &bytes);
         double rate = atof(strstr(text, "\"steps_per_second\":") + strlen("\"steps_per_second\":"));
-        assert_true(rate > 0 && rate < 1e6); /* not that of handing out what others have waited for */
+        assert_true(rate > 0 && rate < 1e6); /* not the rate of distributing results that were computed earlier */
         free(text);
     }
 }
 
-/* --- from one device to the other ------------------------------------------------------------------------------- */
+/* --- change of device --------------------------------------------------------------------------------------------- */
 
 static void test_checkpoint_goes_on_only_where_it_came_from(void **state) {
     run(state, 0, "train --out . --steps 10 --no-eval --seed 1");
@@ -130,7 +130,7 @@ static void test_checkpoint_goes_on_only_where_it_came_from(void **state) {
     run(state, 0, "train --device cuda --out . --steps 20 --no-eval --seeds 2:2 --resume");
 }
 
-/* The mean accuracy of a split, which stands behind its lengths and their number. */
+/* The mean accuracy of a split, which follows its lengths and their number. */
 static double accuracy_of(void **state, const char *command, const char *split) {
     lh_run_result result = run(state, 0, command);
     const char *line = strstr(result.out, split);
@@ -203,7 +203,7 @@ static void train_alone(void **state) {
         }
 }
 
-/* Evaluations on the way, checkpoints and metrics fall on different steps; 6 replicas have teams of 1 and rounds. */
+/* Evaluations, checkpoints and metrics fall on different steps; 6 replicas run in teams of 1 and in rounds. */
 static void test_fleet_every_run_as_alone(void **state) {
     static const int multiprocessors[] = {12, 6, 4, 1};
     train_alone(state);
@@ -231,7 +231,7 @@ static void test_fleet_resumes_each_from_its_own_step(void **state) {
     for (int i = 0; i < 6; i++) assert_same_run(state, "alone", "parts", FOLDERS[i]);
 }
 
-static int64_t fatal_step; /* of seed 4: -1: none */
+static int64_t fatal_step; /* failing step of seed 4; -1: none */
 static atomic_bool signals;
 
 static void sample_and_more(lh_rng *rng, int n, lh_example *example) {
@@ -259,7 +259,7 @@ static void test_fleet_one_run_fails_the_others_go_on(void **state) {
     assert_same_run(state, "alone", "fleet", "lr0.01-seed4");
 }
 
-/* Whatever each replica had ahead when the signal came, its checkpoint is of the step that it says. */
+/* Replicas may have any number of steps ahead when the signal comes: each checkpoint is of its recorded step. */
 static void test_fleet_stopped_by_a_signal_goes_on(void **state) {
     fatal_step = -1;
     run(state, 0, "train --device cuda --out whole --steps 40 --seeds 3:5");
@@ -277,7 +277,7 @@ static void test_fleet_stopped_by_a_signal_goes_on(void **state) {
     for (int i = 0; i < 3; i++) assert_same_run(state, "whole", "cut", FOLDERS[i]);
 }
 
-/* Rows that are the same in every step: such a model can learn its example by heart. */
+/* Equal rows in every step: such a model can memorise its example. */
 static void draw_nothing(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
                          const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
     (void)from, (void)positions, (void)distances, (void)scratch;
@@ -304,8 +304,8 @@ static void test_train_device_that_fails_ends_all(void **state) {
     run(state, 0, "train --device cuda --out . --steps 30 --seeds 3:4 --no-eval --resume");
 }
 
-/* A device may be lost at any call and at any time: files that were written are whole, and the resumed run has the bits
- * of an uninterrupted one. */
+/* A device may be lost at any call and at any time: written files are complete, and the resumed run has the bits of
+ * an uninterrupted one. */
 static void test_train_device_that_fails_anywhere_goes_on(void **state) {
     static const char *const calls[] = {"cuStreamSynchronize", "cuMemcpyHtoDAsync",         "cuMemcpyDtoHAsync",
                                         "cuMemsetD8Async",     "cuLaunchCooperativeKernel", "cuCtxSetCurrent"};
@@ -335,7 +335,7 @@ static void make_double(void) {
     toy.precision = "float64";
 }
 
-/* The report's line of a tensor. */
+/* The line of a tensor in the report. */
 static const char *line_of(const lh_run_result *result, const char *tensor) {
     static char line[128];
     const char *found = strstr(result->out, tensor);
@@ -363,7 +363,7 @@ static void test_gradcheck_wrong_gradient_named(void **state) {
     assert_says(result.err, "the gradients of 1 of 7 tensors are wrong");
 }
 
-/* As on the CPU: what it computes in is asked before what it computes on. */
+/* As on the CPU, the precision is checked before the device. */
 static void test_gradcheck_float_build_refused(void **state) {
     set_device((lh_emulation){.devices = -1});
     assert_says(run(state, 2, "gradcheck --device cuda").err, "computes in float32, too coarse for differences");
@@ -380,7 +380,7 @@ static void test_gradcheck_device_that_fails(void **state) {
     assert_says(run(state, 1, "gradcheck --device cuda --lengths 40").err, "length 40: a sequence has");
 }
 
-/* --- bench, info, what is missing ------------------------------------------------------------------------------- */
+/* --- bench, info, missing parts ----------------------------------------------------------------------------------- */
 
 static void test_bench_keys_and_no_peak(void **state) {
     static const char *const keys[] = {"mode",

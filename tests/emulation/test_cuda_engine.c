@@ -1,4 +1,4 @@
-/* runtime/cuda/fleet: the steps of one engine over the emulated driver. The toy model's numbers are those of its CPU
+/* runtime/cuda/fleet: steps of one engine over the emulated driver. The toy model's numbers equal those of its CPU
  * program. */
 #include "support/lh_test.h"
 
@@ -61,7 +61,7 @@ static void test_engine_names_itself(void **state) {
     lh_toy_end_device();
 }
 
-/* A learning rate that throws parameters to infinity in the first update. */
+/* A learning rate that makes parameters infinite in the first update. */
 static void test_step_infinite_update_stops(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();
@@ -89,7 +89,7 @@ static void sample_masked(lh_rng *rng, int n, lh_example *example) {
     if (n > 1) example->mask[0] = 0;
 }
 
-/* The host counts labels in the loss and sequences with any label that counts (10 of 13): the device does not. */
+/* The host, not the device, counts labels in the loss and sequences with a counted label (10 of 13). */
 static void test_step_with_masks_counts_labels_and_sequences_that_count(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();
@@ -132,7 +132,7 @@ static void test_open_without_memory_says_what_for_and_what_is_free(void **state
     lh_toy_end_device();
 }
 
-/* Whatever call fails at opening, nothing is kept. */
+/* If any call fails at opening, everything is released. */
 static void test_open_failing_calls_release_everything(void **state) {
     (void)state;
     static const char *const calls[] = {"cuMemAlloc",      "cuMemAllocHost",    "cuStreamCreate",
@@ -178,7 +178,7 @@ static const char *write_lines(const char *directory) {
     return path;
 }
 
-/* Epochs, batches of one shape, and short ones. */
+/* Compares epochs, batches of one shape, and short batches with the CPU. */
 static void check_finite_data(lh_spec spec, const lh_format *format, const char *path) {
     lh_task task = *spec.task;
     lh_data data = {.train = path, .longest = 6};

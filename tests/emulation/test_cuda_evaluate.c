@@ -1,5 +1,5 @@
-/* runtime/cuda/fleet: evaluation, predictions and a model's own answers over the emulated driver. The toy model's numbers
- * are those of its CPU program. */
+/* runtime/cuda/fleet: evaluation, predictions and a model's own answers over the emulated driver. The toy model's
+ * numbers equal those of its CPU program. */
 #include "support/lh_test.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "support/toy_fleet.h"
 #include "support/toy_program.h"
 
-/* The sanitizer's allocator must answer a hopeless request as malloc does. */
+/* The sanitizer's allocator must return NULL for an impossible request, as malloc does. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
 
@@ -41,7 +41,7 @@ static void check_evaluation(lh_engine *cuda, lh_engine *cpu, int n, int example
         each[i].loss = reference[i].loss;
         assert_memory_equal(&each[i], &reference[i], sizeof each[i]);
     }
-    assert_true(total.loss == again.loss); /* in the order of the examples */
+    assert_true(total.loss == again.loss); /* sums are in the order of the examples */
 }
 
 static void check_evaluations(const lh_spec *spec) {
@@ -67,8 +67,8 @@ static void test_evaluate_sums_are_those_of_the_cpu(void **state) {
     check_evaluations(&spec);
 }
 
-/* Launches that take seconds are ended where the device has a watchdog: a condition goes in several, each block a group
- * of sequences at a time, to the same sums. */
+/* A device with a watchdog ends launches that take seconds: a condition is divided into several launches, with a
+ * group of sequences per block, and the same sums. */
 static void test_evaluate_under_a_watchdog_in_short_launches(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();
@@ -95,7 +95,7 @@ static void test_evaluate_under_a_watchdog_in_short_launches(void **state) {
 
 static unsigned blocks_launched;
 
-/* In the place of the driver's: remembers the blocks of the last launch. */
+/* Replaces the driver's function and stores the blocks of the last launch. */
 static CUresult launch_and_count(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                  CUstream stream, void **arguments) {
@@ -104,7 +104,7 @@ static CUresult launch_and_count(CUfunction function, unsigned grid_x, unsigned 
                                                            shared_bytes, stream, arguments);
 }
 
-/* 100 sequences in the program's groups are work for 34 blocks: more blocks than that have smaller groups. */
+/* 100 sequences in the program's groups occupy 34 blocks: with more blocks groups are smaller. */
 static void test_evaluate_on_many_blocks_in_small_groups(void **state) {
     static const unsigned multiprocessors[] = {4, 40, 60, 200}, blocks[] = {4, 34, 50, 100};
     (void)state;
@@ -131,7 +131,7 @@ static void test_evaluate_on_many_blocks_in_small_groups(void **state) {
 static volatile sig_atomic_t stop;
 static int launched, stop_at;
 
-/* In the place of the driver's: a signal comes while the kernel computes. */
+/* Replaces the driver's function: a signal comes while the kernel computes. */
 static CUresult launch_and_stop(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                 unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                 CUstream stream, void **arguments) {
@@ -140,8 +140,8 @@ static CUresult launch_and_stop(CUfunction function, unsigned grid_x, unsigned g
                                                            shared_bytes, stream, arguments);
 }
 
-/* Launches begin short and grow if a signal may come, with the same sums. A signal ends the condition behind the launch
- * that was under way, and the device still works. */
+/* Launches begin short and grow if a signal may come, with the same sums. A signal ends the condition after the
+ * running launch, and the device still works. */
 static void test_evaluate_ends_behind_a_launch_at_a_signal(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();
@@ -165,7 +165,7 @@ static void test_evaluate_ends_behind_a_launch_at_a_signal(void **state) {
     lh_condition condition = lh_condition_at(9, 100, 1, 2);
     assert_int_equal(cuda->ops->evaluate(cuda, &condition, &sums, NULL, &error), LH_STOPPED);
     assert_int_equal(launched, 2);
-    assert_int_equal(cuda->ops->evaluate(cuda, &condition, &sums, NULL, &error), LH_STOPPED); /* before the first */
+    assert_int_equal(cuda->ops->evaluate(cuda, &condition, &sums, NULL, &error), LH_STOPPED); /* no launch yet */
     assert_int_equal(launched, 2);
     stop_at = stop = 0;
     check_evaluation(cuda, cpu, 9, 100);
@@ -174,10 +174,10 @@ static void test_evaluate_ends_behind_a_launch_at_a_signal(void **state) {
     lh_toy_end_device();
 }
 
-/* The toy's draws, once more for every sequence; it reads those of the first. */
+/* The toy's draws, repeated for every sequence; it reads those of the first. */
 static size_t count_each(const lh_shape *shape) { return (size_t)shape->sequences * toy_cuda.draw_count(shape); }
 
-static uint32_t first_drawn; /* the first sequence of the last draw, in its batch */
+static uint32_t first_drawn; /* batch index of the first sequence in the last draw */
 
 static void draw_each(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
                       const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
@@ -186,7 +186,7 @@ static void draw_each(const lh_draw *from, const lh_shape *shape, const int32_t 
         toy_cuda.draw(from, shape, positions, distances, scratch, out);
 }
 
-/* A query of one example of a batch samples the positions and the dropout that the example had in the batch. */
+/* A query of one example of a batch has the random positions and the dropout of that example in the batch. */
 static void check_query_of(lh_engine *cuda, uint32_t example) {
     uint16_t input[9] = {1, 0, 4, 2, 2}, target[9] = {0};
     double logits[9 * TOY_CLASSES];
@@ -248,7 +248,7 @@ static void test_evaluate_each_replica_its_own_parameters(void **state) {
 
 enum { REPLICAS = 5, EXAMPLES = 100, LENGTH = 9 };
 
-/* Answers of a replica to two conditions, the second one with classes. */
+/* Answers of a replica to two conditions, the second with classes. */
 typedef struct answers {
     lh_sums sums[2], each[EXAMPLES];
     uint16_t classes[EXAMPLES * LENGTH];
@@ -267,7 +267,7 @@ static answers ask(lh_engine *engine, int examples) {
     return a;
 }
 
-/* Asks a replica that is alone in its fleet, with this engine's state. */
+/* Evaluates a single replica with this engine's state. */
 static answers ask_alone(lh_engine *engine) {
     lh_engine *alone;
     lh_error error;
@@ -286,8 +286,8 @@ static int launches_of(lh_engine *engine, int examples) {
     return lh_emulation_launches() - before;
 }
 
-/* The first replica's passes are for all, on fewer blocks than there are replicas and on more; each has the bits that it
- * has alone. */
+/* The first replica's passes serve all replicas, on fewer blocks than replicas and on more; each has the bits of a
+ * single one. */
 static void test_evaluate_replicas_of_a_step_share_passes(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();
@@ -310,7 +310,7 @@ static void test_evaluate_replicas_of_a_step_share_passes(void **state) {
     }
 }
 
-/* Five steps of both. */
+/* Makes five steps of both engines. */
 static void step_both(lh_engine **engines) {
     lh_step_metrics metrics[5];
     lh_error error;
@@ -323,8 +323,8 @@ static void step_both(lh_engine **engines) {
         }
 }
 
-/* Sums that were computed ahead for a replica are not used for other parameters or another condition. A replica that
- * does not ask for them twice in a row is left out of later launches, and so is one that was closed. */
+/* Sums computed in advance for a replica are not used for other parameters or another condition. A replica that does
+ * not request them twice in a row is left out of later launches, and so is a closed one. */
 static void test_evaluate_what_is_not_asked_for_goes(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();
@@ -338,15 +338,15 @@ static void test_evaluate_what_is_not_asked_for_goes(void **state) {
         step_both(engines);
         answers alone = ask_alone(engines[1]);
         int before = lh_emulation_launches();
-        answers got = ask(engines[1], EXAMPLES); /* for both again */
+        answers got = ask(engines[1], EXAMPLES); /* for both replicas again */
         assert_int_equal(lh_emulation_launches() - before, 2);
         assert_memory_equal(&got, &alone, sizeof alone);
         assert_int_equal(launches_of(engines[0], EXAMPLES), 0);
     }
     assert_int_equal(launches_of(engines[0], EXAMPLES), 2);
-    assert_int_equal(fleet->early_bytes, 0); /* not for engines[1] any longer */
+    assert_int_equal(fleet->early_bytes, 0); /* none for engines[1] any more */
     assert_int_equal(launches_of(engines[1], EXAMPLES), 2);
-    assert_int_equal(launches_of(engines[0], EXAMPLES - 1), 2); /* other conditions than engines[1] had */
+    assert_int_equal(launches_of(engines[0], EXAMPLES - 1), 2); /* other conditions than those stored for engines[1] */
     engines[1]->ops->close(engines[1]);
     assert_int_equal(launches_of(engines[0], EXAMPLES), 2);
     assert_int_equal(fleet->early_bytes, 0);
@@ -366,7 +366,7 @@ static void test_evaluate_beyond_the_limit_or_memory_says_so(void **state) {
     lh_assert_error(engine->ops->reserve(engine, &beyond, 4, &error), LH_ERR_INPUT, &error, "the encoding allows 64");
     lh_assert_error(engine->ops->reserve(engine, &within, 100000, &error), LH_ERR_ENVIRONMENT, &error,
                     "bytes for the examples of an evaluation");
-    lh_assert_ok(engine->ops->reserve(engine, &within, 10, &error), &error); /* the engine is as good as before */
+    lh_assert_ok(engine->ops->reserve(engine, &within, 10, &error), &error); /* the engine is unchanged */
     engine->ops->close(engine);
     lh_toy_end_device();
 }
@@ -394,9 +394,9 @@ static void test_evaluate_examples_that_cannot_be_had_say_why(void **state) {
     lh_toy_end_device();
 }
 
-/* --- sequences of one's own ------------------------------------------------------------------------------------- */
+/* --- a user's sequences ------------------------------------------------------------------------------------------- */
 
-/* stream: whose positions are given */
+/* stream: the stream with given positions. */
 static void check_predictions(const lh_spec *spec, int stream) {
     enum { N = 5 };
     lh_error error;
@@ -431,7 +431,7 @@ static void test_predict_logits_are_those_of_the_cpu(void **state) {
     check_predictions(&spec, 0);
 }
 
-/* A model's own answers: a pass for each, over all sequences together; the CPU's are cached. */
+/* A model's own answers: on the device a pass for each, over all sequences together; on the CPU with a cache. */
 static void check_own_answers(const lh_spec *spec) {
     lh_error error;
     lh_engine *engines[2];

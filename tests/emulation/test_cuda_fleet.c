@@ -1,5 +1,5 @@
-/* runtime/cuda/fleet: fleets of replicas over the emulated driver. Every replica has the bits it has alone, whatever its
- * neighbours, teams, launches and the order of threads, and whatever happens to the others. */
+/* runtime/cuda/fleet: fleets of replicas over the emulated driver. Every replica has the bits of a single one, for
+ * any other replicas, teams, launches, orders of threads, and failures of others. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 enum { STEPS = 30 };
 
-/* --- a replica alone -------------------------------------------------------------------------------------------- */
+/* --- a single replica --------------------------------------------------------------------------------------------- */
 
 static void assert_same_states(const lh_state *a, const lh_state *b) {
     size_t bytes = TOY_STORAGE * sizeof(float);
@@ -20,7 +20,7 @@ static void assert_same_states(const lh_state *a, const lh_state *b) {
     assert_memory_equal(a->optimizer[1], b->optimizer[1], bytes);
 }
 
-/* A replica alone in its variant: what all others are compared with. */
+/* A single replica in its variant, with which all others are compared. */
 typedef struct alone {
     lh_toy_record *record;
     lh_state state;
@@ -127,7 +127,7 @@ static void test_chip_same_bits_on_any_number_of_blocks(void **state) {
     free_alone(&want);
 }
 
-/* How many steps a launch makes, and how many batches lie ahead, is of no consequence. */
+/* Results do not depend on the number of steps in a launch, or of prepared batches. */
 static void test_fleet_same_bits_however_many_steps_are_asked_for(void **state) {
     (void)state;
     static const int asked[] = {1, 2, 7, 64, 150};
@@ -175,11 +175,11 @@ static void test_step_waits_for_the_others(void **state) {
     }
     for (int i = 0; i < 2; i++) assert_int_equal(ask(e[i], 10), 0);
     int launched = ask(e[2], 4);
-    assert_int_equal(ask(e[2], 4), 0); /* the others have not handed out theirs */
+    assert_int_equal(ask(e[2], 4), 0); /* the others have not returned their steps */
     assert_int_equal(ask(e[0], 10), launched);
     assert_int_equal(ask(e[0], 10), 0);
     assert_int_equal(ask(e[1], 10), launched);
-    assert_true(ask(e[1], 10) > 0 && e[0]->ready > 0 && e[2]->ready > 0); /* now all three have asked */
+    assert_true(ask(e[1], 10) > 0 && e[0]->ready > 0 && e[2]->ready > 0); /* all three have requested steps */
     lh_toy_close_all(e, 3);
     lh_toy_end_device();
 }
@@ -239,7 +239,8 @@ static void test_fleet_resumes_from_different_steps(void **state) {
     lh_toy_end_device();
 }
 
-/* A launch has at most twice the steps of the one before: long sequences do not exceed the watchdog's limit. */
+/* A launch has at most twice the steps of the previous one, so that long sequences do not exceed the watchdog's
+ * limit. */
 static void test_step_under_a_watchdog_launches_grow_slowly(void **state) {
     (void)state;
     enum { STEPS_IN_ALL = 31 };
@@ -257,7 +258,7 @@ static void test_step_under_a_watchdog_launches_grow_slowly(void **state) {
         engine->ops->close(engine);
         lh_toy_end_device();
     }
-    assert_true(launches[1] >= 5); /* 1, 2, 4, 8, 16 at most */
+    assert_true(launches[1] >= 5); /* at most 1, 2, 4, 8, 16 steps */
     assert_true(launches[0] <= launches[1]);
 }
 
@@ -306,7 +307,7 @@ static void test_fleet_one_replica_not_finite_the_others_go_on(void **state) {
     lh_toy_end_device();
 }
 
-/* The batch of a later step of one replica cannot be had: it makes every step before that, and the others all. */
+/* The batch of a later step of one replica cannot be made: it makes all earlier steps, and the others all of theirs. */
 static void test_fleet_batch_that_cannot_be_had_ends_its_replica(void **state) {
     (void)state;
     static const int asked[] = {1, 3, 8, 30};

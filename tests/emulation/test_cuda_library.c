@@ -1,5 +1,5 @@
-/* runtime/cuda/library.h over the emulated cuBLASLt: products of every form, more shapes than are remembered, and what
- * is said where there is no library or it fails. */
+/* runtime/cuda/library.h over the emulated cuBLASLt: products of every form, more shapes than are remembered, and
+ * messages about a missing or failing library. */
 #include "support/lh_test.h"
 
 #include <stdlib.h>
@@ -47,11 +47,11 @@ static bool in_double(void) { return strcmp(program.precision, "float64") == 0; 
 
 static size_t element(void) { return in_double() ? sizeof(double) : sizeof(float); }
 
-static size_t at_bias; /* where the bias begins in its memory */
+static size_t at_bias; /* offset of the bias in its memory */
 
 static double value_of(int operand, size_t i) { return (double)((int)(i * 7 + (size_t)operand * 3) % 11 - 5); }
 
-/* Small whole numbers, so that every order of sums gives the same. */
+/* Small integers, for which all orders of sums are exact. */
 static void fill(int operand, size_t count) {
     double doubles[MOST];
     float floats[MOST];
@@ -70,7 +70,7 @@ static double product_at(const lh_cuda_product *p, int row, int column, bool who
     return whole && p->rectified && sum < 0 ? 0 : sum;
 }
 
-/* p.bias: any address where there is to be one. wholes: whether the library is to add it. */
+/* p.bias: any non-null address requests a bias. wholes: whether the library should add it. */
 static void check_product(lh_cuda_library *library, lh_cuda_product p, bool wholes) {
     double doubles[MOST];
     float floats[MOST];
@@ -98,7 +98,7 @@ static void check_product(lh_cuda_library *library, lh_cuda_product p, bool whol
         }
 }
 
-/* Every form twice: the second time the shape is known. */
+/* Every form is multiplied twice: the second time the shape is remembered. */
 static void test_products_of_every_form_and_precision(void **state) {
     (void)state;
     static const char *const precisions[] = {"float64", "float32", "tf32", "bf16"};
@@ -119,15 +119,15 @@ static void test_products_of_every_form_and_precision(void **state) {
     }
 }
 
-/* A product by itself, with a bias, and rectified, in turn: shapes are the same, and so may be the place of the bias or
- * not, which a method does not remember. */
+/* Products alone, with a bias, and rectified alternate: shapes are equal, and a bias may have another address, which
+ * a method does not store. */
 static void check_biases(const char *precision, int plain_products) {
     open_device((lh_emulation){.multiprocessors = 2, .plain_products = plain_products}, precision);
     lh_cuda_library *library = open_library();
     for (int form = 0; form < 12; form++) {
         lh_cuda_product p = {.rows = 5, .columns = 8, .inner = 3, .bias = form % 3 > 0 ? &device : NULL};
         p.rectified = form % 3 == 2;
-        at_bias = form < 6 ? 8 : 4; /* 16 bytes at least, less than what the method began with */
+        at_bias = form < 6 ? 8 : 4; /* alignment of 16 bytes at least, less than at the method's first use */
         check_product(library, p, p.bias == NULL || plain_products == 0);
     }
     at_bias = 0;
@@ -147,7 +147,7 @@ static void test_a_library_without_epilogues_makes_the_product_alone(void **stat
     check_biases("float64", LH_EMULATION_SAYS_SO);
 }
 
-/* The digest covers operations that the library fuses with a product, though the algorithm is equal, and no others. */
+/* The digest covers operations that the library fuses with a product, even if the algorithm is equal, and no others. */
 static void test_digest_covers_what_rides_on_a_product(void **state) {
     (void)state;
     uint32_t digests[4];
@@ -216,7 +216,7 @@ static void test_calls_that_fail_are_named(void **state) {
     for (int i = 0; i < 4; i++) {
         lh_emulation emulation = {
             .multiprocessors = 2, .failing_call = cases[i].call, .failing_result = EXECUTION_FAILED};
-        if (i == 1) emulation.failing_after = 4; /* those of open_device */
+        if (i == 1) emulation.failing_after = 4; /* the calls of open_device succeed */
         open_device(emulation, "float32");
         lh_cuda_library *library;
         lh_error error;

@@ -1,6 +1,6 @@
-/* runtime/cuda: fleets of wide models, over the emulated driver and cuBLASLt. The toy model stands in for one: all of
- * its step is a single phase, with a product of the library's before it, on a device that holds one block. Its bits are
- * those of the toy as it is. What phases compute is tested by test_model.c. */
+/* runtime/cuda: fleets of wide models, over the emulated driver and cuBLASLt. The toy model replaces a wide one: its
+ * step is a single phase, preceded by a product of the library, on a device with one block. Its bits equal those of
+ * the ordinary toy. test_model.c tests the results of phases. */
 #include "support/lh_test.h"
 
 #include <signal.h>
@@ -17,14 +17,14 @@
 enum { REPLICAS = 3, STEPS = 7, LONGEST = 6, EXAMPLES = 50, VECTOR = TOY_STORAGE * sizeof(float) };
 
 static lh_cuda_program wide;
-static int passes[2], sequences[2]; /* of training, of evaluation: so far */
-static int tokens;                  /* of a sequence of each training pass, added up */
-static int rows = 1;                /* of the product */
-static bool biased;                 /* the product */
-static int poisoned[2];             /* passes of training whose product writes what is no number to a gradient */
-static float *poison, *poisons;     /* from, to */
+static int passes[2], sequences[2]; /* numbers of passes and sequences so far, in training and in evaluation */
+static int tokens;                  /* sum over training passes of a sequence's tokens */
+static int rows = 1;                /* rows of the product */
+static bool biased;                 /* whether the product has a bias */
+static int poisoned[2];             /* training passes whose product writes NaN to a gradient */
+static float *poison, *poisons;     /* source and destination of the NaN */
 
-/* A product over the first numbers of the workspace, which the step overwrites. */
+/* Lists a product of the first numbers of the workspace, which the step overwrites. */
 static int launches(const lh_shape *shape, lh_mode mode, void *workspace, const void *parameters, void *gradient,
                     lh_cuda_launch *launch) {
     (void)parameters;
@@ -79,7 +79,7 @@ static lh_status open_fleet(const lh_spec *spec, int count, lh_engine **engines,
     return lh_cuda_fleet_open(&lh_toy_device, &spec->cuda->chip, configs, count, engines, error);
 }
 
-/* Results of a replica. */
+/* The results of a replica. */
 typedef struct outcome {
     lh_step_metrics metrics[STEPS];
     lh_state state;
@@ -88,13 +88,13 @@ typedef struct outcome {
 
 static lh_cuda_fleet *fleet_of(lh_engine *engine) { return ((lh_cuda_engine *)engine)->fleet; }
 
-/* However slow this machine is, time is no reason to start fewer steps together than were asked for. */
+/* Makes time no reason, on a slow machine, to start fewer steps together than requested. */
 static lh_status ask(lh_engine *engine, int steps, lh_step_metrics *metrics, int *done, lh_error *error) {
     fleet_of(engine)->step_seconds = 1e-6;
     return engine->ops->step(engine, steps, metrics, done, error);
 }
 
-/* Asks every engine in turn for at most so many steps, until each has made all. */
+/* Requests at most `most` steps of every engine in turn, until each has made all. */
 static void step_all(lh_engine **engines, int count, int most, outcome *outcomes) {
     lh_error error;
     int steps[REPLICAS] = {0}, done;
@@ -117,7 +117,7 @@ static void run_fleet(const lh_spec *spec, int count, int most, outcome *outcome
     const lh_lengths lengths = {NULL, 0, 1, LONGEST, 1};
     memset(outcomes, 0, (size_t)count * sizeof *outcomes);
     lh_assert_ok(open_fleet(spec, count, engines, &error), &error);
-    fleet_of(engines[0])->ring.capacity = 2 * most; /* the least room for batches */
+    fleet_of(engines[0])->ring.capacity = 2 * most; /* the least capacity for batches */
     step_all(engines, count, most, outcomes);
     for (int i = 0; i < count; i++) {
         lh_engine *engine = engines[i];
@@ -147,7 +147,7 @@ static void assert_same_outcomes(const outcome *got, const outcome *want) {
     }
 }
 
-/* Steps one by one, two by two, and all together; batches of the next ones are made, and sent, before those are done. */
+/* Steps one by one, two by two, and all together; the next batches are copied before these steps end. */
 static void test_fleet_has_the_bits_of_the_toy_as_it_is(void **state) {
     (void)state;
     outcome plain[REPLICAS], got[REPLICAS];
@@ -162,7 +162,7 @@ static void test_fleet_has_the_bits_of_the_toy_as_it_is(void **state) {
         spec = lh_toy_fleet_spec();
         run_fleet(&spec, REPLICAS, together[i], got);
         lh_toy_end_device();
-        /* Each step, and once each training length for the digest of algorithms. */
+        /* One pass for each step, and one for each training length for the digest of algorithms. */
         assert_int_equal(passes[0], REPLICAS * STEPS + LONGEST);
         assert_int_equal(sequences[0], (REPLICAS * STEPS + LONGEST) * 13);
         assert_int_equal(passes[1], REPLICAS * 3); /* groups of 20, 20 and 10 */
@@ -175,7 +175,7 @@ static void test_fleet_has_the_bits_of_the_toy_as_it_is(void **state) {
     close_outcomes(plain);
 }
 
-/* As many as their launches go into the stream without making the host wait, but one at least. */
+/* As many steps as have launches that fit in the stream without blocking the host, but at least one. */
 static void test_steps_together_are_no_more_than_their_launches_allow(void **state) {
     (void)state;
     static const struct {
@@ -198,7 +198,7 @@ static void test_steps_together_are_no_more_than_their_launches_allow(void **sta
     }
 }
 
-/* Results of a run whose third step has a gradient that is not finite. */
+/* The results of a run whose third step has a non-finite gradient. */
 typedef struct failing {
     lh_step_metrics metrics[STEPS];
     lh_state state;
@@ -224,7 +224,7 @@ static void run_failing(int most, failing *got) {
     poison = (float *)(uintptr_t)memory;
     poisons = (float *)(uintptr_t)fleet_of(engine)->room.partials;
     poisoned[0] = passes[0] + 3;
-    poisoned[1] = passes[0] + (most == STEPS ? STEPS + 1 : 0); /* the same step, made again behind all of them */
+    poisoned[1] = passes[0] + (most == STEPS ? STEPS + 1 : 0); /* the failed step, recomputed after all of them */
     while (status == LH_OK && got->steps < STEPS) {
         int done;
         status = ask(engine, most, got->metrics + got->steps, &done, &got->error);
@@ -241,7 +241,7 @@ static void run_failing(int most, failing *got) {
     lh_toy_end_device();
 }
 
-/* Later steps are in the stream already: they update nothing, and the reported gradient is that of the failed step. */
+/* Later steps are already in the stream: they update nothing, and the reported gradient is that of the failed step. */
 static void test_step_that_is_not_finite_ends_those_that_were_started_with_it(void **state) {
     (void)state;
     static failing alone, together;
@@ -258,7 +258,7 @@ static void test_step_that_is_not_finite_ends_those_that_were_started_with_it(vo
     lh_state_close(&together.state);
 }
 
-/* The compiler's name ends in a digest of everything that the library's sums depend on. */
+/* Checks that the compiler's name ends in a digest of everything on which the library's sums depend. */
 static void assert_compiler(const lh_engine *engine, const char *name) {
     size_t bytes = strlen(name);
     assert_memory_equal(engine->compiler, name, bytes);
@@ -266,7 +266,7 @@ static void assert_compiler(const lh_engine *engine, const char *name) {
     assert_int_equal(strlen(engine->compiler), bytes + 8);
 }
 
-/* The algorithms of this device and of these shapes: the emulated library chooses by both. */
+/* The emulated library chooses algorithms by device and shape. */
 static void test_compiler_differs_by_device_and_shapes(void **state) {
     (void)state;
     char names[3][160];
@@ -294,7 +294,7 @@ static void sample_and_signal(lh_rng *rng, int n, lh_example *example) {
     if (rng->counter[3] == 11 && rng->counter[2] == 2 && atomic_exchange(&signals, false)) raise(SIGTERM);
 }
 
-/* While steps are in the stream: they are waited for, and the checkpoint is that of the last. */
+/* A signal while steps are in the stream: they are completed, and the checkpoint is that of the last one. */
 static void test_training_stopped_by_a_signal_goes_on_to_the_same_bits(void **state) {
     static const char *const commands[] = {"whole", "cut", "cut"}, *const files[] = {"metrics.jsonl", "eval.jsonl"};
     make_wide((lh_emulation){.order = LH_EMULATION_DESCENDING});
@@ -389,7 +389,7 @@ static void test_step_product_that_fails_loses_the_device(void **state) {
     lh_toy_end_device();
 }
 
-/* A step of the toy ends in the phase where blocks meet; its evaluation is a phase where they do not. */
+/* A step of the toy ends in a phase in which blocks synchronise; its evaluation is a phase in which they do not. */
 static void test_only_phases_where_blocks_meet_are_cooperative(void **state) {
     (void)state;
     static const char *const calls[] = {"cuLaunchKernel", "cuLaunchCooperativeKernel"};
@@ -422,7 +422,7 @@ static void test_only_phases_where_blocks_meet_are_cooperative(void **state) {
     }
 }
 
-/* A bias is the library's affair, and a launch of its phase only where it has no such product. */
+/* The library adds a bias; its phase is launched only if the library has no such product. */
 static void test_a_bias_has_a_phase_where_the_library_does_not_add_it(void **state) {
     (void)state;
     static const int plain[] = {0, 1, LH_EMULATION_SAYS_SO};

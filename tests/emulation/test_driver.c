@@ -1,4 +1,4 @@
-/* The emulated driver does what the engine relies on in a real one, and refuses what a real one refuses. */
+/* The emulated driver does what the engine requires of a real one, and refuses what a real one refuses. */
 #include "lh_test.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ static fixture open_device(const lh_emulation *emulation) {
     return f;
 }
 
-/* Gives back what the fixture holds, also after a kernel has failed; then nothing is held. */
+/* Releases everything that the fixture has opened, also after a failed kernel; then no object is open. */
 static void close_device(const fixture *f) {
     f->driver->cuStreamDestroy(f->stream);
     f->driver->cuModuleUnload(f->module);
@@ -72,7 +72,7 @@ static void test_configuration_of_the_environment(void **state) {
     unsetenv("LONGHAND_EMULATION");
 }
 
-/* Two sums of pinned numbers; what is put into a stream happens when the host waits. */
+/* Two sums of pinned numbers; operations in a stream run when the host waits. */
 static void test_work_is_done_when_the_host_waits(void **state) {
     (void)state;
     enum { BLOCKS = 2, BYTES = BLOCKS * THREADS * sizeof(float) };
@@ -89,18 +89,19 @@ static void test_work_is_done_when_the_host_waits(void **state) {
     assert_int_equal(driver->cuMemcpyHtoDAsync(in, numbers, BYTES, f.stream), 0);
     assert_int_equal(launch(&f, "sum_kernel", BLOCKS, THREADS / 32 * sizeof(float), &in, &out), 0);
     assert_int_equal(driver->cuMemcpyDtoHAsync(sums, out, sizeof(float[BLOCKS]), f.stream), 0);
-    for (int i = 0; i < BLOCKS * THREADS; i++) numbers[i] = (float)(i / THREADS + 1); /* too late on most machines */
+    for (int i = 0; i < BLOCKS * THREADS; i++)
+        numbers[i] = (float)(i / THREADS + 1); /* on most machines this would come too late */
     assert_true(isnan(sums[0]));
     assert_int_equal(driver->cuStreamSynchronize(f.stream), 0);
     for (int b = 0; b < BLOCKS; b++) assert_true(sums[b] == (float)(THREADS * (b + 1)));
     assert_int_equal(driver->cuMemsetD8Async(in, 0, BYTES, f.stream), 0);
-    assert_true(*(const float *)in == 1); /* not yet cleared */
+    assert_true(*(const float *)in == 1); /* not cleared yet */
     assert_int_equal(driver->cuStreamSynchronize(f.stream), 0);
     assert_true(*(const float *)in == 0);
 
     for (int i = 0; i < BLOCKS * THREADS; i++) plain[i] = 1;
     assert_int_equal(driver->cuMemcpyHtoDAsync(in, plain, BYTES, f.stream), 0);
-    memset(plain, 0, sizeof plain); /* not pinned: it was copied */
+    memset(plain, 0, sizeof plain); /* not pinned, so it was copied */
     assert_int_equal(driver->cuMemcpyDtoHAsync(plain, in, BYTES, f.stream), 0);
     assert_true(plain[0] == 1 && plain[BLOCKS * THREADS - 1] == 1);
 
@@ -127,7 +128,7 @@ static void test_grid_that_is_not_resident_is_refused(void **state) {
     assert_int_equal(launch(&f, "divergent_kernel", 7, 0, NULL, NULL), TOO_LARGE);
     assert_int_equal(launch(&f, "divergent_kernel", 0, 0, NULL, NULL), INVALID_VALUE);
 
-    /* More shared memory than a kernel has without asking, and so much that one block fills a multiprocessor. */
+    /* More shared memory than a kernel's default, and so much that one block fills a multiprocessor. */
     assert_int_equal(launch(&f, "divergent_kernel", 1, (48 << 10) + 1, NULL, NULL), INVALID_VALUE);
     assert_int_equal(f.driver->cuFuncSetAttribute(function, LH_CUDA_FUNCTION_BLOCK_MEMORY, 100 << 10), INVALID_VALUE);
     assert_int_equal(f.driver->cuFuncSetAttribute(function, LH_CUDA_FUNCTION_BLOCK_MEMORY, 90 << 10), 0);
@@ -156,7 +157,7 @@ static void test_failed_kernel_breaks_the_device(void **state) {
     close_device(&f);
 }
 
-/* 0 if the kernel ran, else what went wrong: LAUNCH_FAILED, ILLEGAL_ADDRESS. */
+/* Returns 0 if the kernel ran, else its error: LAUNCH_FAILED, ILLEGAL_ADDRESS. */
 static int write_at(int at) {
     fixture f = open_device(NULL);
     CUdeviceptr memory;
@@ -246,7 +247,7 @@ static void test_devices_contexts_and_modules_are_checked(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_configuration_of_the_environment), /* first: lh_emulation_set has not been called */
+        cmocka_unit_test(test_configuration_of_the_environment), /* first, before any call of lh_emulation_set */
         cmocka_unit_test(test_work_is_done_when_the_host_waits),
         cmocka_unit_test(test_grid_that_is_not_resident_is_refused),
         cmocka_unit_test(test_failed_kernel_breaks_the_device),

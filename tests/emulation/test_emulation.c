@@ -1,4 +1,4 @@
-/* The emulation finds what it says it finds, in every order, and its driver behaves as the real one. */
+/* The emulation detects the errors that it should, in every order, and its driver behaves like the real one. */
 #include "lh_test.h"
 
 #include <math.h>
@@ -71,7 +71,7 @@ static void test_shuffles_and_votes(void **state) {
     }
 }
 
-/* Orders, a bit for each, in which every thread reads its neighbour's number; where it does not it reads a NaN. */
+/* The set of orders, one bit each, in which every thread reads its neighbour's number; otherwise it reads a NaN. */
 static unsigned right_orders(const char *kernel, int threads, int side) {
     float out[256], *op = out;
     lh_error error;
@@ -157,7 +157,7 @@ static void test_write_outside_of_shared_memory_is_reported(void **state) {
     assert_int_not_equal(lh_found(write_shared, -1), LH_OK);
 }
 
-/* Numbers of 1 + bits significant bits, so that a product of the rounded ones is known exactly. */
+/* Numbers with 1 + bits significant bits, for which a product of rounded operands is known exactly. */
 static float number(int i, int bits) { return ldexpf((float)(i * 7919 % (2 << bits) - (1 << bits)), -bits); }
 
 static void check_product(const char *kernel, int k, int bits) {
@@ -184,10 +184,10 @@ static void test_rounding_to_fewer_bits(void **state) {
     } cases[] = {
         {1, 0x3f800000, 0x3f80},
         {-1.5f, 0xbfc00000, 0xbfc0},
-        {0x1.002p0f, 0x3f802000, 0x3f80}, /* tf32: half way, away from zero */
+        {0x1.002p0f, 0x3f802000, 0x3f80}, /* tf32: half way, rounded away from zero */
         {-0x1.002p0f, 0xbf802000, 0xbf80},
         {0x1.001ffep0f, 0x3f800000, 0x3f80},
-        {0x1.01p0f, 0x3f808000, 0x3f80}, /* bf16: half way, to even */
+        {0x1.01p0f, 0x3f808000, 0x3f80}, /* bf16: half way, rounded to even */
         {0x1.03p0f, 0x3f818000, 0x3f82},
         {0x1.010002p0f, 0x3f808000, 0x3f81},
         {0x1.fffffep0f, 0x40000000, 0x4000},

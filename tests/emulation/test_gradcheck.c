@@ -1,5 +1,5 @@
-/* trainer gradcheck --device cuda for a generated model's device code, under the emulation. The linker lets lh_model be
- * the spec, one in float64. Slow: tests/system/long_emulation.sh runs it. */
+/* trainer gradcheck --device cuda for a generated model's device code, in the emulation. The linker sets lh_model to
+ * the spec, in float64. Slow: tests/system/long_emulation.sh runs it. */
 #include "support/lh_test.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static void test_gradients_of_every_tensor_are_right(void **state) {
     program.images = images;
     program.toolkit = "13.0";
     if (program.launches == NULL) program.chip.shards = 4; /* a step has three sequences, and folding is slow here */
-    const char *words = spec.task->sample == NULL ? "gradcheck --device cuda" /* examples have their own lengths */
+    const char *words = spec.task->sample == NULL ? "gradcheck --device cuda" /* examples have lengths of their own */
                                                   : "gradcheck --device cuda --lengths 5";
     lh_run_result result = lh_run_main(&spec, *state, words, NULL);
     if (result.code != 0) print_error("%s%s", result.out, result.err);

@@ -1,4 +1,4 @@
-/* The emulation as a shared library, LH_EMULATED_LIBRARY: the driver of a program that knows nothing of it. */
+/* The emulation as a shared library, LH_EMULATED_LIBRARY, which a program uses as its driver without knowing it. */
 #include "lh_test.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* A generated model in device code, under the emulation, against the same model's CPU half: gradients with dropout on,
- * the update, evaluation. The linker lets lh_model be the spec, e.g. longhand_spec_emulated_relative. In float64 the two
- * agree to the last digits but a few, whatever the encoding; in float32 within the roundings of both. */
+/* A generated model in device code, in the emulation, compared with the same model's CPU half: gradients with
+ * dropout on, the update, evaluation. The linker sets lh_model to the spec, e.g. longhand_spec_emulated_relative. In
+ * float64 the two agree to all but the last digits for any encoding; in float32 within the roundings of both. */
 #include "support/lh_test.h"
 
 #include <inttypes.h>
@@ -23,8 +23,8 @@
 extern const lh_spec lh_model;
 static const lh_spec *const SPEC = &lh_model;
 
-/* Bounds for operands that are rounded. Models of the showcase are larger and drift further from the CPU half, equally
- * far in the emulated source and in the compiled code: tests/ptx/ptx.mk has bounds for them. */
+/* Bounds for rounded operands. Models of the showcase are larger and differ more from the CPU half, equally in the
+ * emulated source and in the compiled code: tests/ptx/ptx.mk has bounds for them. */
 #ifndef LH_TF32_BOUND
 #define LH_TF32_BOUND 3e-2
 #define LH_BF16_BOUND 2.4e-1
@@ -33,8 +33,8 @@ static const lh_spec *const SPEC = &lh_model;
 enum { SEED = 7, STEP = 3, DRAW = 2, FIRST = 70, SEQUENCES = 5, SHARDS = 3 };
 
 /* float64, float32: largest difference of an element, relative to the largest of its vector; 2^-53, 2^-24 and some
- * hundred roundings in a row, in another order on each side. tf32, bf16: length of the difference, relative to that of
- * the vector; operands of products have 11 and 8 bits, and a rectifier near 0 may open on one side alone.
+ * hundred consecutive roundings, in another order on each side. tf32, bf16: length of the difference, relative to
+ * that of the vector; operands of products have 11 and 8 bits, and a rectifier near 0 may open on one side alone.
  * test_emulation.c checks their rounding exactly. */
 static double tolerance(void) {
     if (strcmp(SPEC->precision, "float64") == 0) return 1e-12;
@@ -76,14 +76,14 @@ static void assert_near(const char *what, const void *got, const void *want, siz
                      at(want, i), scale, tolerance());
 }
 
-/* The size that differences are relative to. */
+/* The size that differences are relative to: the largest element, or the length. */
 static double size_of(const void *vector, size_t count) {
     return rounds_operands() ? length(vector, NULL, count) : largest(vector, count);
 }
 
 /* ---- one batch, on both sides ---- */
 
-static const double NOISE = 0.7; /* on embeddings, where evaluation has any */
+static const double NOISE = 0.7; /* standard deviation on embeddings, if evaluation has noise */
 
 typedef struct problem {
     int n;
@@ -148,7 +148,7 @@ static cpu_side open_cpu(const problem *p, lh_mode mode) {
     return c;
 }
 
-/* Blocks as the CPU cuts them. */
+/* Calls the program for blocks of the CPU's size. */
 static void each_block(const problem *p, cpu_side *c, void *gradient, void *logits, lh_sums *sums) {
     const lh_cpu_program *program = plainest();
     int most = program->block_sequences(p->shape.length), labels = p->shape.labels;
@@ -170,7 +170,7 @@ static void close_cpu(cpu_side *c) {
     free(c->shared);
 }
 
-/* Calls `visit` with each row of tensors that are not learned: its first element, and how many. */
+/* Calls `visit` with each row of constant tensors: its first element, and the number of elements. */
 static void each_constant_row(void (*visit)(void *context, size_t first, size_t count), void *context) {
     for (int i = 0; i < SPEC->tensor_count; i++) {
         const lh_tensor *t = &SPEC->tensors[i];
@@ -184,7 +184,7 @@ static void clear_row(void *gradient, size_t first, size_t count) {
     memset((char *)gradient + first * real_bytes(), 0, count * real_bytes());
 }
 
-/* The gradient of the mean over the labels that count: shards divide by all labels. */
+/* Scales to the gradient of the mean over the counted labels, since shards divide by all labels. */
 static void scale_by_mask(const problem *p, void *gradient, const lh_sums *sums) {
     const lh_cpu_program *program = plainest();
     double labels = (double)p->shape.sequences * p->shape.labels;
@@ -192,7 +192,7 @@ static void scale_by_mask(const problem *p, void *gradient, const lh_sums *sums)
         program->scale(gradient, labels / (double)sums->counted, (size_t)SPEC->parameter_storage);
 }
 
-/* As the engine has it: that of tensors that are not learned is 0. */
+/* Computes the gradient as the engine does: that of constant tensors is 0. */
 static void cpu_gradient(const problem *p, void *gradient, lh_sums *sums) {
     const lh_cpu_program *program = plainest();
     cpu_side c = open_cpu(p, LH_MODE_TRAIN);
@@ -227,7 +227,7 @@ static lh_cuda_step device_step(const problem *p) {
     return step;
 }
 
-/* One training step by a team of blocks. */
+/* Makes one training step with a team of blocks. */
 static lh_model_step device_train(const problem *p, int shards, int team, unsigned order) {
     lh_cuda_step step = device_step(p);
     return lh_model_train(SPEC, p->parameters, p->tables, &step, (lh_model_cut){shards, team, order});
@@ -235,7 +235,7 @@ static lh_model_step device_train(const problem *p, int shards, int team, unsign
 
 /* ---- bits ---- */
 
-/* With LONGHAND_BITS set, prints a digest (FNV-1a) of what was computed: tests/bits compares those of two trees. */
+/* If LONGHAND_BITS is set, prints a digest (FNV-1a) of the results: tests/bits compares those of two trees. */
 static void tell_bits(const char *what, const void *bytes, size_t count) {
     uint64_t hash = 0xcbf29ce484222325;
     if (getenv("LONGHAND_BITS") == NULL) return;
@@ -293,21 +293,21 @@ static void test_gradient_of_every_length_is_that_of_the_cpu(void **state) {
     for (int i = 0; i < LENGTHS; i++) check_gradient(lengths[i], SHARDS);
 }
 
-/* The shard has more tokens than a block has threads: loops over groups of its sequences have several rounds. */
+/* The shard has more tokens than a block has threads, so loops over groups of its sequences have several rounds. */
 static void test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu(void **state) {
     const lh_lengths one = {NULL, 0, 64, 64, 1};
     (void)state;
-    if (SPEC->cuda->launches != NULL) return; /* a wide model has a sequence in a shard */
+    if (SPEC->cuda->launches != NULL) return; /* a wide model has one sequence in a shard */
     if (lh_check_limit(SPEC, &one, NULL) == LH_OK) check_gradient(64, 1);
 }
 
-/* A short batch, as the last of an epoch: some shards have no sequence. */
+/* A short batch, like the last one of an epoch: some shards have no sequence. */
 static void test_gradient_with_empty_shards_is_that_of_the_cpu(void **state) {
     (void)state;
     check_gradient(5, SEQUENCES + 2);
 }
 
-/* Whatever the team and the order of threads: the same bits. A missing barrier shows here. */
+/* Any team and order of threads gives the same bits, unless a barrier is missing. */
 static void test_step_in_any_order_and_team_has_the_same_bits(void **state) {
     (void)state;
     problem p = open_problem(9, LH_MODE_TRAIN);
@@ -325,7 +325,7 @@ static void test_step_in_any_order_and_team_has_the_same_bits(void **state) {
     close_problem(&p);
 }
 
-/* All masks are in the first shard: what the others divide by counts its labels, too. */
+/* All masks are in the first shard: the divisor of the other shards includes its labels. */
 static void test_gradient_with_all_masks_in_one_shard_is_that_of_the_cpu(void **state) {
     (void)state;
     if (SPEC->task->loss != LH_LOSS_COUNTED) return;
@@ -337,7 +337,7 @@ static void test_gradient_with_all_masks_in_one_shard_is_that_of_the_cpu(void **
     close_problem(&p);
 }
 
-/* Nothing is in the loss: neither parameters, which would decay, nor moments change, and the step counts as made. */
+/* No label is in the loss: neither parameters, which would decay, nor moments change, and the step counts as made. */
 static void test_step_without_a_label_that_counts_changes_nothing(void **state) {
     (void)state;
     if (SPEC->task->loss != LH_LOSS_COUNTED) return;
@@ -379,13 +379,13 @@ static void test_step_leaves_tensors_that_are_not_learned(void **state) {
     close_problem(&p);
 }
 
-/* The state of an update as large as d's vectors. */
+/* The state of an update of the size of d's vectors. */
 static lh_update new_update(const problem *p, const lh_model_step *d, const lh_cuda_step *step) {
     lh_update update = {
         .parameters = p->parameters,
         .gradient = d->gradient,
         .gradient_norm = sqrt(d->result.gradient_squares),
-        .learning_rate = step->rate * (1 - SPEC->cuda->beta1), /* at the first step: lh_cuda_step */
+        .learning_rate = step->rate * (1 - SPEC->cuda->beta1), /* at the first step: see lh_cuda_step */
         .step = 1,
     };
     for (int i = 0; i < SPEC->optimizer.states; i++) update.state[i] = lh_model_reserve(d->bytes);
@@ -399,7 +399,7 @@ static void compare_states(const lh_model_step *d, const lh_update *update) {
         assert_near(SPEC->optimizer.state_name[i], got[i], update->state[i], count, size_of(update->state[i], count));
 }
 
-/* The first step, whose gradient has dropout of its own. */
+/* The first step, whose gradient includes dropout. */
 static void test_update_of_a_gradient_is_that_of_the_cpu(void **state) {
     (void)state;
     problem p = open_problem(5, LH_MODE_TRAIN);
@@ -423,7 +423,7 @@ static void test_update_of_a_gradient_is_that_of_the_cpu(void **state) {
     close_problem(&p);
 }
 
-/* A number of the resolved spec; 0 where it is not there. */
+/* A number of the resolved spec; 0 if it is missing. */
 static double resolved_number(const char *resolved, const char *name) {
     char key[64];
     snprintf(key, sizeof key, "\"%s\":", name);
@@ -431,7 +431,7 @@ static double resolved_number(const char *resolved, const char *name) {
     return found != NULL ? strtod(found + strlen(key), NULL) : 0;
 }
 
-/* Value of one parameter after the first step, by kernels/ref. */
+/* The value of one parameter after the first step by kernels/ref. */
 static double updated_by_twin(const char *resolved, const lh_tensor *tensor, double rate, double norm, double gradient,
                               double parameter) {
     const lh_ref_adam adam = {rate, 0.9, 0.999, 1e-8, SPEC->optimizer.clip_norm};
@@ -444,7 +444,7 @@ static double updated_by_twin(const char *resolved, const lh_tensor *tensor, dou
     return parameter;
 }
 
-/* Checks each tensor, also whether it decays. */
+/* Checks each tensor, with or without decay. */
 static void test_update_of_the_cpu_is_that_of_the_reference(void **state) {
     (void)state;
     problem p = open_problem(5, LH_MODE_TRAIN);
@@ -512,11 +512,11 @@ static void check_evaluation(int n, int blocks, int group) {
     close_problem(&p);
 }
 
-/* A group is as large as a device has blocks to spare. Of 14 task lengths more tokens than a tile has rows. */
+/* Groups have as many sequences as blocks are available. 14 task lengths have more tokens than a tile has rows. */
 static void test_evaluation_in_groups_of_any_size_has_the_same_bits(void **state) {
     static const int groups[] = {1, 2, SEQUENCES};
     (void)state;
-    if (SPEC->cuda->launches != NULL) return; /* groups of a wide model are the program's */
+    if (SPEC->cuda->launches != NULL) return; /* the program sets the groups of a wide model */
     problem p = open_problem(14, LH_MODE_EVALUATE);
     size_t bytes = (size_t)SEQUENCES * (size_t)p.shape.labels * (size_t)SPEC->classes * real_bytes();
     unsigned char *logits = lh_model_reserve(3 * bytes);
@@ -538,7 +538,7 @@ static void test_evaluation_is_that_of_the_cpu(void **state) {
     check_evaluation(14, 2, 5);
 }
 
-/* Biases begin as 0, where one that is left out is not missed. Of a wide model once as parts of products, once as phases. */
+/* Biases are not 0, so that a missing one shows. A wide model adds them in products and in own phases. */
 static void test_evaluation_with_biases_is_that_of_the_cpu(void **state) {
     (void)state;
     problem p = open_problem(2, LH_MODE_EVALUATE);
@@ -555,11 +555,11 @@ static void test_evaluation_with_biases_is_that_of_the_cpu(void **state) {
     close_problem(&p);
 }
 
-/* A gradient that is not finite: nothing is updated, and the next step is not begun. */
+/* A gradient that is not finite: nothing is updated, and the next step does not begin. */
 static void test_step_that_is_not_finite_leaves_the_parameters(void **state) {
     (void)state;
     problem p = open_problem(5, LH_MODE_TRAIN);
-    ((unsigned char *)p.parameters)[real_bytes() - 1] = 0x7f; /* the first element becomes huge or NaN */
+    ((unsigned char *)p.parameters)[real_bytes() - 1] = 0x7f; /* the first element becomes very large or NaN */
     ((unsigned char *)p.parameters)[real_bytes() - 2] = 0xff;
     for (int symbol = 0; symbol < SPEC->task->input_symbols; symbol++)
         p.batch.tokens[0][symbol % p.shape.length[0]] = 0;
@@ -570,7 +570,7 @@ static void test_step_that_is_not_finite_leaves_the_parameters(void **state) {
     close_problem(&p);
 }
 
-/* Steps of a wide model are started together: one behind a step that failed or was not made is not made. */
+/* Steps of a wide model are started together: a step after a failed or skipped one is skipped. */
 static void test_step_behind_one_that_was_not_made_is_not_made(void **state) {
     static const lh_cuda_result states[] = {{.state = LH_CUDA_NOT_RUN}, {.state = LH_CUDA_NOT_FINITE}};
     (void)state;
@@ -605,6 +605,6 @@ int main(void) {
         cmocka_unit_test(test_step_that_is_not_finite_leaves_the_parameters),
         cmocka_unit_test(test_step_behind_one_that_was_not_made_is_not_made),
     };
-    cmocka_set_test_filter(getenv("LONGHAND_TESTS")); /* a pattern of names; tests/ptx/check.sh asks for some only */
+    cmocka_set_test_filter(getenv("LONGHAND_TESTS")); /* a pattern of names; tests/ptx/check.sh selects some */
     return cmocka_run_group_tests_name(SPEC->id, tests, NULL, NULL);
 }

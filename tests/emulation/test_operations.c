@@ -1,5 +1,5 @@
-/* The hand-written operations of kernels/cuda in the emulation, one by one, against kernels/ref in double; products on
- * tensor cores against the product of rounded operands. */
+/* The hand-written operations of kernels/cuda in the emulation, one by one, compared with kernels/ref in double;
+ * products on tensor cores are compared with the product of rounded operands. */
 #include "lh_test.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ enum { WIDTH = LH_OPERATIONS_WIDTH, HEAD = LH_OPERATIONS_HEAD, THREADS = 256, PI
 
 static double whole(double x) { return x; }
 
-/* To `bits` bits of fraction; ties away from zero, or to even. */
+/* Rounds to `bits` bits of fraction; ties away from zero, or to even. */
 static double to_bits(double x, int bits, double (*nearest)(double)) {
     int exponent;
     double fraction = frexp(x, &exponent);
@@ -31,8 +31,8 @@ static double to_bf16(double x) { return to_bits(x, 7, rint); }
 typedef struct precision {
     const char *name;
     int real_bytes;
-    double unit;               /* of rounding: sums of n terms are n of them from the truth at most */
-    double (*operand)(double); /* of a product */
+    double unit;               /* unit of rounding: a sum of n terms has an error of at most n units */
+    double (*operand)(double); /* rounding of a product's operand */
 } precision;
 
 static const precision PRECISIONS[] = {
@@ -42,7 +42,7 @@ static const precision PRECISIONS[] = {
 };
 enum {
     PRECISION_COUNT = sizeof PRECISIONS / sizeof *PRECISIONS,
-    EXACT_PRECISIONS = 2 /* whose products do not round */
+    EXACT_PRECISIONS = 2 /* precisions whose products do not round */
 };
 
 /* ---- arrays ---- */
@@ -67,7 +67,7 @@ static void *reals_of(const precision *p, int count, const double *x) {
     return out;
 }
 
-/* Numbers from -1 to 1 that are floats. */
+/* Numbers from -1 to 1 that are exact in float. */
 static double *numbers(int count, uint64_t seed) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, 0, 0);
     double *out = doubles(count);
@@ -102,7 +102,7 @@ static void launch(const precision *p, const char *operation, int blocks, void *
 
 /* ---- products ---- */
 
-/* x [K][M], or its transpose along columns, in memory as the product reads it: rows `stride` apart, NaN between. */
+/* x [K][M], or its transpose along columns, in the product's memory layout: rows `stride` apart, NaN between them. */
 static void *operand(const precision *p, int K, int M, const double *x, int along, int *stride) {
     int rows = along == LH_ROWS ? K : M, columns = along == LH_ROWS ? M : K;
     *stride = columns + 4;
@@ -113,7 +113,8 @@ static void *operand(const precision *p, int K, int M, const double *x, int alon
     return out;
 }
 
-/* Reference product: a [K][rows], b [K][columns], out [rows][columns]; returns the size that errors are relative to. */
+/* The reference product: a [K][rows], b [K][columns], out [rows][columns]; returns the size that errors are relative
+ * to. */
 static double expected(const precision *p, const lh_product *c, const double *a, const double *b, double *out) {
     double *x = doubles(c->rows * c->K), *w = doubles(c->K * c->columns), most = 1;
     for (int sign = 0; sign < 2; sign++) {
@@ -129,7 +130,7 @@ static double expected(const precision *p, const lh_product *c, const double *a,
     return most;
 }
 
-/* extra: [columns], or in rows as the result */
+/* extra: [columns], or rows like the result. */
 static double finished(const lh_product *c, double x, int row, int column, const double *extra) {
     double at = c->how == LH_ADD || c->how == LH_RELU_GRAD ? extra[row * c->stride + column] : extra[column];
     if (c->how == LH_BIAS || c->how == LH_ADD) return x + at;
@@ -142,7 +143,7 @@ static int place_in_result(const lh_product *c, int row, int column) {
     return row * c->stride + column;
 }
 
-/* bare: there is nothing to add. */
+/* bare: nothing is added. */
 static void check_product(const precision *p, lh_product c, bool bare) {
     c.stride = c.how == LH_BY_HEAD ? c.rows + 3 : c.columns + 4;
     int room = (c.how == LH_BY_HEAD ? c.columns : c.rows) * c.stride;
@@ -152,7 +153,7 @@ static void check_product(const precision *p, lh_product c, bool bare) {
     void *in_b = operand(p, c.K, c.columns, b, c.along_b, &c.stride_b), *in_extra = reals_of(p, room, extra);
     void *out = c.how == LH_ADD ? in_extra : reals_of(p, room, extra); /* ADD is used in place */
     double most = expected(p, &c, a, b, product);
-    memcpy(want, extra, (size_t)room * sizeof *want); /* what the product does not write stays */
+    memcpy(want, extra, (size_t)room * sizeof *want); /* elements that the product does not write keep their values */
     for (int i = 0; i < c.rows * c.columns; i++) {
         int row = i / c.columns, column = i % c.columns;
         want[place_in_result(&c, row, column)] = bare ? product[i] : finished(&c, product[i], row, column, extra);
@@ -164,8 +165,8 @@ static void check_product(const precision *p, lh_product c, bool bare) {
     if (out != in_extra) free(out);
 }
 
-/* Sizes around a tile, its warps and a slab, every order of both operands with every finish. What runs along a row in
- * memory is a multiple of four long. */
+/* Sizes around a tile, its warps and a slab, every order of both operands with every finish. Lengths along a row in
+ * memory are multiples of four. */
 static void check_products(const precision *p) {
     static const int rows[] = {1, 15, 17, 21, 32, 41, 64, 65, 80, 97, 129}, depths[] = {20, 32, 36, 100},
                      columns[] = {4, 36, 64, 72, 132};
@@ -195,7 +196,7 @@ static void test_product_over_nothing_is_zero(void **state) {
         check_product(&PRECISIONS[i], (lh_product){.rows = 8, .columns = 4, .K = 0}, false);
 }
 
-/* The bits of a row do not depend on the number of rows: short products against the rows of a long one. */
+/* The bits of a row do not depend on the number of rows: short products are compared with rows of a long one. */
 static void check_rows(const precision *p, int along_b) {
     enum { MOST = 672, COLUMNS = 68, DEPTH = 36 };
     static const int rows[] = {1, 15, 16, 21, 32, 33, 41, 63, 64, 65, 80, 96, 97, 127, 129};
@@ -243,12 +244,12 @@ static void test_column_sums_of_every_size(void **state) {
 
 enum { MOST_ROWS = 65, NORM = MOST_ROWS * WIDTH };
 
-/* In double: inputs, and what the twins make of them. */
+/* Inputs, and the results of the twins, in double. */
 typedef struct norm_case {
     lh_norm n;
     int count;
     unsigned char keep[NORM / 8];
-    double *residual, *branch, *scale, *offset, *dy, *stream; /* stream: a gradient that is there already */
+    double *residual, *branch, *scale, *offset, *dy, *stream; /* stream: an existing gradient */
     double z[NORM], y[NORM], dz[NORM], dbranch[NORM], dscale[WIDTH], doffset[WIDTH];
 } norm_case;
 
@@ -282,7 +283,7 @@ static norm_case *new_norm_case(lh_norm n) {
 
 static void free_norm_case(norm_case *c) { FREE(c->residual, c->branch, c->scale, c->offset, c->dy, c->stream, c); }
 
-/* in_place: sums take the residual's place and the norm's output the branch's, gradients that of dy. */
+/* in_place: sums overwrite the residual, the norm's output the branch, gradients dy. */
 static void check_norm(const precision *p, lh_norm n, bool in_place) {
     norm_case *c = new_norm_case(n);
     int count = c->count;
@@ -296,10 +297,10 @@ static void check_norm(const precision *p, lh_norm n, bool in_place) {
     void *sum = in_place ? residual : new_sum, *y = in_place ? branch : new_y, *dz = in_place && !adds ? dy : stream;
     void *dbranch = in_place && (adds || !normed) ? dy : new_dbranch;
     lh_norm forward = n;
-    if (n.form == LH_ALONE_ADDED) forward.form = LH_ALONE; /* there is one way forward */
+    if (n.form == LH_ALONE_ADDED) forward.form = LH_ALONE; /* only the backward pass differs */
     launch(p, "norm", 1, (void *[]){&forward, &residual, &branch, &keep, &scale, &offset, &sum, &xhat, &rstd, &y});
     launch(p, "norm_grad", 1, (void *[]){&n, &dy, &xhat, &rstd, &scale, &keep, &dz, &dbranch, &dscale, &doffset});
-    double unit = p->unit; /* numbers are at most some 4, and so large is xhat, too; RMS norm's sums may be small */
+    double unit = p->unit; /* numbers, also xhat, are at most about 4; RMS norm's sums may be small */
     if (n.form >= LH_SUM_KEPT) assert_close(p, sum, c->z, count, 4 * unit);
     if (normed) {
         assert_close(p, y, c->y, count, 2 * WIDTH * unit * 4);
@@ -322,7 +323,7 @@ static void test_norms_and_sums_are_those_of_the_reference(void **state) {
     }
 }
 
-/* In evaluation: the function that drops out, without a mask, gives the bits of the one that does not. */
+/* In evaluation the function with dropout, without a mask, gives the bits of the function without dropout. */
 static void test_norms_without_a_mask_drop_nothing(void **state) {
     (void)state;
     for (int i = 0; i < 3 * 2; i++) {
@@ -367,7 +368,7 @@ static void check_activation(const precision *p, int f, int rows) {
     assert_close(p, out, y, count, 16 * p->unit * (gate ? 64 : 8));
     launch(p, "activation_grad", 1, (void *[]){&f, &rows, &in, &in_dy, &gradient});
     assert_close(p, gradient, dx, inputs, 16 * p->unit * (gate ? 64 : 8));
-    launch(p, "activation_grad", 1, (void *[]){&f, &rows, &in, &in_dy, &at}); /* in place: the same bits */
+    launch(p, "activation_grad", 1, (void *[]){&f, &rows, &in, &in_dy, &at}); /* in place: equal bits */
     assert_memory_equal(at, gradient, (size_t)(inputs * p->real_bytes));
     FREE(x, dy, y, dx, in, in_dy, out, gradient);
 }
@@ -395,7 +396,7 @@ static void check_masks(const precision *p, const lh_ref_dropout *site, uint32_t
     }
 }
 
-/* Rates of all sizes, then those at which an element is just kept: the eight of a block. */
+/* Rates of all sizes, then those at which an element is barely kept: the eight of a block. */
 static void test_masks_are_those_of_the_reference(void **state) {
     (void)state;
     static const double rates[] = {0, 0.1, 0.5, 0.999};
@@ -410,7 +411,7 @@ static void test_masks_are_those_of_the_reference(void **state) {
 
 /* ---- the optimiser ---- */
 
-/* The order of the sum is part of the interface: the same bits as a left fold. */
+/* The order of the sum is part of the interface: bits equal those of a left fold. */
 static void check_fold(const precision *p, int shards, int count, int blocks) {
     long long stride = (long long)(count + 8) * p->real_bytes;
     char *parts = reserve((size_t)(shards * stride));
@@ -486,7 +487,7 @@ static void check_adam(const precision *p) {
             squares[0] += parameter[i] * parameter[i];
             squares[1] += pow(parameter[i] - before[i], 2);
         }
-        /* a parameter of at most 1 is rounded once per update, a change is some 1e-3; moments below 1 */
+        /* a parameter of at most 1 is rounded once per update, a change is about 1e-3; moments are below 1 */
         assert_close(p, in, parameter, PIECE, step * 1.1 * p->unit);
         assert_close(p, moment1, first, PIECE, 8 * p->unit);
         assert_close(p, moment2, second, PIECE, 0.02 * p->unit);
@@ -496,7 +497,7 @@ static void check_adam(const precision *p) {
     FREE(parameter, first, second, in, moment1, moment2);
 }
 
-/* m and v begin as (1 - b) times the gradient, which the corrections take back. */
+/* m and v are (1 - b) times the gradient after the first step, and the corrections divide by (1 - b). */
 static void check_first_step(const precision *p) {
     double *gradient = numbers(PIECE, 20), *zeros = doubles(PIECE), *want = doubles(PIECE), *got = doubles(PIECE);
     double clip = 1, rate = 1e-3 / (1 - 0.9), correct2 = 1 / (1 - 0.999), sums[2], *out = sums;
@@ -544,7 +545,7 @@ static void update_on_device(const precision *p, rule how, int step, double rate
     else launch(p, "momentum", 1, (void *[]){&clip, &rate, g, first, q, &sums});
 }
 
-/* So many updates of a piece, the learning rate falling, some gradients clipped. */
+/* Makes this number of updates of a piece, with a falling learning rate and some clipped gradients. */
 static void check_rule(const precision *p, rule how, int updates) {
     double *parameter = numbers(PIECE, 10), *state[2] = {doubles(PIECE), doubles(PIECE)};
     for (int i = 0; i < 2; i++) memset(state[i], 0, PIECE * sizeof *state[i]);
@@ -563,12 +564,12 @@ static void check_rule(const precision *p, rule how, int updates) {
             moved[0] += parameter[i] * parameter[i];
             moved[1] += pow(parameter[i] - before[i], 2);
         }
-        /* a parameter of about 1 is rounded once per update, sums and moments of less than 1 likewise */
+        /* a parameter near 1 is rounded once per update, and so are sums and moments below 1 */
         assert_close(p, in, parameter, PIECE, (step + 4) * 1.5 * p->unit);
         if (how != SGD) assert_close(p, first, state[0], PIECE, 8 * p->unit);
         if (how == ADAMW) assert_close(p, second, state[1], PIECE, 0.1 * p->unit);
         lh_assert_close(&sums[0], &moved[0], 1, 1e3 * p->unit, 0);
-        lh_assert_close(&sums[1], &moved[1], 1, 1e6 * p->unit, 0); /* the difference of parameters cancels */
+        lh_assert_close(&sums[1], &moved[1], 1, 1e6 * p->unit, 0); /* the difference of parameters has cancellation */
         FREE(gradient, before, in_gradient);
     }
     FREE(parameter, state[0], state[1], in, first, second);

@@ -1,6 +1,6 @@
-/* Device code of random networks (tests/support/random_specs.lua) in the emulation against kernels/ref: logits, loss and
- * the gradient of every parameter, with dropout in training. LH_RANDOM_SPECS: X(id) for each that there is device code
- * for.
+/* Device code of random networks (tests/support/random_specs.lua) in the emulation, compared with kernels/ref: logits,
+ * loss and the gradient of every parameter, with dropout in training. LH_RANDOM_SPECS: X(id) for each that has device
+ * code.
  */
 #include "support/lh_test.h"
 
@@ -12,7 +12,7 @@
 LH_RANDOM_SPECS
 #undef X
 
-/* With weights of its own; about outlives it. */
+/* Opens a model with random weights; about must outlive it. */
 static lh_device_model open_model(const lh_parity_case *about) {
     lh_device_model m = {.about = about,
                          .spec = about->spec,

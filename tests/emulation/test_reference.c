@@ -1,5 +1,5 @@
-/* Device code (tests/specs/parity_*.lua) in the emulation against the stored vectors of an independent implementation
- * and against kernels/ref: all that have vectors, in float32 and in float64. */
+/* Device code (tests/specs/parity_*.lua) in the emulation, compared with the stored vectors of an independent
+ * implementation and with kernels/ref: all networks with vectors, in float32 and in float64. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -58,7 +58,7 @@ enum { PAIR_COUNT = sizeof PAIRS / sizeof *PAIRS };
 typedef lh_device_model model;
 typedef lh_device_question question;
 
-/* A case's weights as the stored file has them, on both sides. */
+/* Opens a case with the stored weights on both sides. */
 static model open_model(const lh_parity_case *about) {
     model m = {about,
                about->spec,
@@ -89,7 +89,7 @@ static void for_each_model(void (*check)(model *)) {
     }
 }
 
-/* ---- against the stored vectors ---- */
+/* ---- comparison with stored vectors ---- */
 
 static void test_cases_cover_every_stored_network(void **state) {
     (void)state;
@@ -123,7 +123,7 @@ static void test_evaluation_of_stored_batches_gives_stored_logits(void **state) 
     for_each_model(check_stored);
 }
 
-/* The stored gradients are rounded to float32, so that a model in float64 is compared to that. */
+/* Compares with the stored gradients, which are rounded to float32, also for a float64 model. */
 static void check_stored_gradient(model *m) {
     if (lh_network_drops(m->reference->network)) return;
     lh_vectors_case stored = lh_vectors_case_of(m->file, lh_vectors_facts_of(m->file).gradient_length);
@@ -175,7 +175,7 @@ static void test_two_streams_give_stored_logits_and_match_reference(void **state
     }
 }
 
-/* ---- against kernels/ref at other lengths, in shards of every size, with dropout ---- */
+/* ---- comparison with kernels/ref at other lengths, in shards of every size, with dropout ---- */
 
 static void check_lengths(model *m) {
     lh_device_check_at(m, (lh_parity_size){1, 1, 0}, (lh_model_cut){1, 1, 0});
@@ -205,7 +205,7 @@ static void test_geometric_limits_match_reference(void **state) {
     for_each_model(check_limits);
 }
 
-/* Every layer reads positions of its own: what the other tests cannot tell, whose layers share a draw. */
+/* Every layer reads its own positions: the layers of the other tests share a draw and cannot show this. */
 static void test_layers_read_draws_of_their_own(void **state) {
     (void)state;
     enum { TOKENS = 12, LAYERS = 2 };

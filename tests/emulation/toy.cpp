@@ -1,4 +1,4 @@
-/* The toy model's kernels under the emulation. */
+/* The toy model's kernels in the emulation. */
 #include "cuda_emulation.h"
 
 extern "C" {

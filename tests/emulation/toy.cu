@@ -1,10 +1,10 @@
-/* Device code of the toy model (support/toy_program.h), written by hand: the same numbers as its CPU program gives, bit
- * for bit, from as many blocks and shards as the host asks for. One thread of a block computes; the point is the
- * engine. The position rows are shared by the team, the means of a shard's sequences lie in the block's workspace. */
+/* Device code of the toy model (support/toy_program.h), hand-written: the numbers of its CPU program, bit for bit,
+ * for any number of blocks and shards. One thread of a block computes, since the engine is what is tested. The team
+ * shares the position rows; the means of a shard's sequences are in the block's workspace. */
 enum { CHUNK = 4096, STORAGE = 2 * CHUNK, CHUNKS = 2, PIECES = STORAGE / LH_CUDA_PIECE };
 enum { TOKEN = 0, POSITION = 32, SCALE = 352, OUTPUT = 4080, BIAS = 4112, WIDTH = 4, CLASSES = 5 };
 
-/* All threads of the team's blocks meet; *met counts the meetings. */
+/* Synchronises all threads of the team's blocks; *met counts the calls. */
 static __device__ void meet(unsigned int *arrivals, int team, unsigned int *met) {
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -17,17 +17,17 @@ static __device__ void meet(unsigned int *arrivals, int team, unsigned int *met)
     __syncthreads();
 }
 
-/* Whether the tables are those of sequences of these lengths. */
+/* Whether the tables are those for sequences of these lengths. */
 static __device__ bool has_tables(const lh_cuda_step *step, const real *t) {
     return t[step->T[0]] == (real)0.5 && (step->T[1] == 0 || t[(int)t[0] + step->T[1]] == (real)0.25);
 }
 
-/* Tokens of the input: of one stream those before the labels', of two the first stream's. */
+/* The number of input tokens: with one stream those before the labels', with two the first stream's. */
 static __device__ int inputs_of(const lh_cuda_step *step) {
     return step->T[1] > 0 ? step->T[0] : step->T[0] - step->label_count;
 }
 
-/* The token of a label in the second stream; -1 where there is none. */
+/* The token of a label in the second stream; -1: there is none. */
 static __device__ int token_of(const lh_cuda_step *step, int s, int label) {
     int T = step->T[1], labels = step->label_count;
     if (T == 0) return -1;
@@ -138,7 +138,7 @@ static __device__ void train_shard(const lh_cuda_train *a, const lh_cuda_replica
     r->shard_sums[shard] = sums;
 }
 
-/* One chunk of the gradient: the shards' in their order, then its square; the shards' are zero again. */
+/* Folds one chunk of the gradient over shards in order, squares it, and sets the shards' parts to zero. */
 static __device__ void fold_chunk(const lh_cuda_train *a, const lh_cuda_replica *r, int chunk) {
     real *gradient = (real *)r->gradient;
     for (int i = chunk * CHUNK + (int)threadIdx.x; i < (chunk + 1) * CHUNK; i += (int)blockDim.x) {
@@ -224,7 +224,7 @@ static __device__ void train_steps(const lh_cuda_train &a) {
 
 extern "C" __global__ void toy_train_kernel(const lh_cuda_train a) { train_steps(a); }
 
-/* As if it were wide: all of a step is in its last phase. */
+/* As a wide model: the whole step is in its last phase. */
 extern "C" __global__ void toy_wide_train_kernel(const lh_cuda_train a, const lh_cuda_place at) {
     if (at.before && at.before->state != LH_CUDA_DONE) return;
     if (at.phase == LH_CUDA_END) train_steps(a);

@@ -1,4 +1,4 @@
-/* The toy model's kernels in double, and one whose gradient is wrong. */
+/* The toy model's kernels in double, and one with a wrong gradient. */
 #include "cuda_emulation.h"
 
 extern "C" {
@@ -14,7 +14,7 @@ typedef double real;
 #define toy_evaluate_kernel toy_double_evaluate_kernel
 #include "toy.cu"
 
-/* One element of the gradient is off by a thousandth, once the step is made. */
+/* One element of the gradient is off by a thousandth after the step. */
 extern "C" __global__ void toy_wrong_train_kernel(const lh_cuda_train a) {
     toy_double_train_kernel(a);
     if (blockIdx.x == 0 && threadIdx.x == 0) ((real *)a.replicas->gradient)[SCALE + 2] *= 1.001;

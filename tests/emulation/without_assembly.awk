@@ -1,5 +1,5 @@
-# Device text without the functions that speak to a GPU's compiler or in its instructions: cuda_emulation.h has them.
-# Their lines are left empty, so that the others keep their numbers.
+# Prints device text without functions of a GPU's compiler or in its instructions, which cuda_emulation.h defines. Their
+# lines are empty, so that line numbers do not change.
 !inside && /^(NO)?INLINE / { inside = 1; speaks = 0; function_text = ""; lines = "" }
 !inside { print; next }
 {

@@ -1,4 +1,4 @@
-/* A formula and what it must give, as tests/unit/test_expressions.c calls it; C11 and C++. */
+/* A formula with its expected results, for tests/unit/test_expressions.c; C11 and C++. */
 #ifndef LONGHAND_TESTS_CASES_H
 #define LONGHAND_TESTS_CASES_H
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 typedef struct expression_case {
-    /* Compares the formula with what plain Lua gave; false and a message where it differs. */
+    /* Compares the formula with the results of plain Lua; false and a message if they differ. */
     bool (*run)(char *message, size_t size);
     const char *text;
 } expression_case;

@@ -1,5 +1,5 @@
-/* Score formulas as device code on the host: what the generated parts share. Read after an enum of LAYERS, HEADS, TOKENS
- * and MAX_POSITION. */
+/* Score formulas as device code on the host: declarations that the generated parts share. Include it after an enum
+ * of LAYERS, HEADS, TOKENS and MAX_POSITION. */
 #ifndef LONGHAND_TESTS_EXPRESSIONS_DEVICE_H
 #define LONGHAND_TESTS_EXPRESSIONS_DEVICE_H
 
@@ -46,7 +46,7 @@ template <class P> struct evaluation {
 
 enum { PAIRS_OF_ALL = LAYERS * HEADS * TOKENS * TOKENS };
 
-/* Runs a kernel in that order of threads, with memory full of NaN; false, and a word on stderr, where it fails. */
+/* Runs a kernel in that order of threads, with memory full of NaN; false, and a message on stderr, after a failure. */
 template <class P> static inline bool run_in_order(const char *kernel, evaluation<P> e, size_t bytes, unsigned order) {
     lh_emulation emulation = {};
     emulation.order = order;
@@ -62,7 +62,7 @@ template <class P> static inline bool run_in_order(const char *kernel, evaluatio
     return status == LH_OK;
 }
 
-/* Scores, slopes and gradients (added to g), NaN where the kernel fails or where orders of threads disagree. */
+/* Scores, slopes and gradients (added to g); NaN if the kernel fails or orders of threads disagree. */
 template <class P>
 static inline void run_in_all_orders(const char *kernel, const evaluation<P> &e, size_t bytes, unsigned orders) {
     const P before = *e.g;

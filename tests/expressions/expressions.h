@@ -1,4 +1,5 @@
-/* Score formulas as C: what the generated parts share. Each has an enum of LAYERS, HEADS and TOKENS. */
+/* Score formulas as C: declarations that the generated parts share. Each part has an enum of LAYERS, HEADS and
+ * TOKENS. */
 #ifndef LONGHAND_TESTS_EXPRESSIONS_H
 #define LONGHAND_TESTS_EXPRESSIONS_H
 
@@ -26,7 +27,7 @@ static inline void *zeros(size_t bytes) {
     return memory;
 }
 
-/* The first count elements, and the last of them again. */
+/* Loads the first count elements, and repeats the last of them. */
 static inline vector load_some(const real *from, int count) {
     vector x = {0};
     for (int k = 0; k < LANES; k++) x[k] = from[k < count ? k : count - 1];

@@ -1,8 +1,8 @@
 -- Writes the C of the expression test: lua5.4 tests/expressions/generate.lua FOLDER [FIRST LAST]
 --
--- Two hundred random formulas (random.lua), or those from FIRST to LAST, and some that are written out: in four files
--- of C, part_0.c and on, and in four of device code for the host, device_0.cpp and on. Each goes the way of any spec,
--- through sandbox, tracing, checks and templates; what it must give is computed by plain Lua: values, and gradients by
+-- Two hundred random formulas (random.lua), or those from FIRST to LAST, and some written ones, in four files of C,
+-- part_0.c and so on, and in four of device code for the host, device_0.cpp and so on. Each passes through sandbox,
+-- tracing, checks and templates like any spec; plain Lua computes the expected results: values, and gradients by
 -- central differences.
 
 local root = arg[0]:match("^(.*)/tests/expressions/generate%.lua$") or "."
@@ -74,9 +74,10 @@ return {
 ]]):format(positions, case.body, table.concat(parameters, ", "), LAYERS, HEADS)
 end
 
--- ---- what plain Lua gives ----
+-- ---- results in plain Lua ----
 
--- Elements of a learned parameter: [layer][head][index], each with its value; one value for all it is shared by.
+-- An element of a learned parameter: [layer][head][index], each with its value; elements that are shared have one
+-- value.
 local function element(case, name, layer, head, index)
   local p = random.PARAMETERS[name]
   local l = p.per:find("layer") and layer or 0
@@ -126,7 +127,7 @@ local function reader(case, name, layer, head)
   end }
 end
 
--- Numbers for every pair, the same in each case: logits, and weights of scores in the objective.
+-- Logits, and weights of scores in the objective, for every pair, equal in all cases.
 local LOGITS, WEIGHTS = {}, {}
 for layer = 0, LAYERS - 1 do
   for head = 0, HEADS - 1 do
@@ -194,7 +195,7 @@ local function expectations(case)
   case.scores, case.slopes = hexadecimal(scores), hexadecimal(slopes)
 end
 
--- Elements of a parameter as the struct has them: one list, or one for each layer.
+-- The elements of a parameter in the struct's layout: one list, or one for each layer.
 local function lists(case, name)
   local p, out = random.PARAMETERS[name], {}
   local layered = p.per:find("layer") ~= nil
@@ -249,7 +250,7 @@ local function drawn_text(case)
   return "{" .. table.concat(rows, ", ") .. "}"
 end
 
--- A formula that comes out constant, or without what it was given, is no case: nil.
+-- Prepares a case; nil if the formula is constant, or does not use its parameters.
 local function prepare(project, case)
   local number = case.number
   case.names, case.elements, case.order = used(case), {}, {}
@@ -309,4 +310,4 @@ for part = 0, PARTS - 1 do
   files[#files + 1] = { path = ("part_%d.c"):format(part), text = part_text("part.c.tpl", part, own) }
   files[#files + 1] = { path = ("device_%d.cpp"):format(part), text = part_text("device.cpp.tpl", part, own) }
 end
-assert(write.files(folder, files)) -- only what changed, so that nothing is compiled twice
+assert(write.files(folder, files)) -- only changed files are written, so that nothing is compiled twice

@@ -1,4 +1,4 @@
-/* The library of scores as C: what library.lua writes and tests/unit/test_library.c reads. Sizes as in library.lua. */
+/* The library of scores as C: written by library.lua, read by tests/unit/test_library.c. Sizes as in library.lua. */
 #ifndef LONGHAND_TESTS_LIBRARY_H
 #define LONGHAND_TESTS_LIBRARY_H
 
@@ -7,8 +7,8 @@
 
 enum { LAYERS = 2, HEADS = 6, TOKENS = 135, PAIRS = LAYERS * HEADS * TOKENS * TOKENS };
 
-/* A learned parameter: count numbers for each of `layers`, which is 1 where the layers share them. What learning starts
- * from: a list, or else a number plus a random one of that spread. */
+/* A learned parameter: count numbers for each of `layers`, which is 1 if the layers share them. Its initial values:
+ * a list, or a number plus a random one with that spread. */
 typedef struct library_parameter {
     const char *name;
     int layers, count;
@@ -17,15 +17,15 @@ typedef struct library_parameter {
 } library_parameter;
 
 typedef struct library_entry {
-    const char *name;                    /* of the preset */
-    bool drawn;                          /* distances are drawn; else they are of indices */
-    const library_parameter *parameters; /* a NULL name ends them */
+    const char *name;                    /* name of the preset */
+    bool drawn;                          /* distances are random; else they are differences of indices */
+    const library_parameter *parameters; /* ended by a NULL name */
     /* values, gradients: parameter after parameter, layer after layer. drawn[LAYERS]: token 0 has 0. All others
      * [LAYERS][HEADS][keys][queries]. slopes: of the sum of weights times scores in each logit. */
     void (*run)(const double *values, const int32_t (*drawn)[TOKENS], const double *logits, const double *weights,
                 double *scores, double *slopes, double *gradients);
 } library_entry;
 
-extern const library_entry library_entries[]; /* a NULL name ends them */
+extern const library_entry library_entries[]; /* ended by a NULL name */
 
 #endif

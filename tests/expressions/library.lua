@@ -1,8 +1,8 @@
 -- Writes the C of the library test: lua5.4 tests/expressions/library.lua FOLDER
 --
--- Every preset with a score, as it stands in spec/encodings, on plain positions and on drawn distances, for 6 heads, in
--- one file of C, part_library.c, and one of device code for the host, device_library.cpp. What it must give comes from
--- kernels/ref (tests/unit/test_library.c).
+-- Every preset of spec/encodings with a score, on indices and on random distances, for 6 heads, in one file of C,
+-- part_library.c, and one of device code for the host, device_library.cpp. Expected results come from kernels/ref
+-- (tests/unit/test_library.c).
 
 local root = arg[0]:match("^(.*)/tests/expressions/library%.lua$") or "."
 package.path = ("%s/generator/?.lua;%s/tests/expressions/?.lua;%s"):format(root, root, package.path)
@@ -14,7 +14,7 @@ local write = require("base.write")
 
 local HEADS, LAYERS, TOKENS, MAX_POSITION = 6, 2, 135, 1024
 
--- Presets without a score for a grid of 16 cells alone (tests/lua/test_latin_encodings.lua), or for two streams
+-- Presets that other tests check: for a grid of 16 cells alone (tests/lua/test_latin_encodings.lua), or for two streams
 -- (tests/lua/test_masks.lua).
 local ELSEWHERE = { lst_2d = true, lst_2d_clean = true, lst_learned = true, lst_random = true, abc_b = true, abc_c = true,
   abc_d = true }
@@ -35,7 +35,7 @@ return {
 ]]):format(positions, name, LAYERS, HEADS, 8 * HEADS)
 end
 
--- How a parameter's first values are written down for C: a list, one number for all, or a spread.
+-- The initial values of a parameter in C: a list, one number for all, or a spread.
 local function start_of(p)
   local spread = type(p.init) == "table" and p.init.sigma or 0
   return { list = p.values_text, number = ("%.17g"):format(type(p.init) == "number" and p.init or 0),

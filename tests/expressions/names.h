@@ -1,4 +1,4 @@
-/* Every formula has the same names; here they become those of formula CASE. No guard: included once per formula. */
+/* Gives the names in a formula the suffix CASE. No include guard: included once per formula. */
 #define NAMES_JOIN(a, b) a##_##b
 #define NAMES_OF(a, b) NAMES_JOIN(a, b)
 #define parameters NAMES_OF(parameters, CASE)

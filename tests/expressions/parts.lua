@@ -7,7 +7,7 @@ local terms = require("attention.terms")
 
 local M = {}
 
--- A reading of distances (index, drawn, difference, clamped), drawn for each of so many layers, as the planner has it.
+-- The plan of a reading of distances (index, drawn, difference, clamped), sampled for each of this number of layers.
 function M.positions_plan(reading, layers)
   local drawn = reading == "drawn" or reading == "clamped"
   return { kind = reading == "difference" and "randomized" or "index",
@@ -15,7 +15,7 @@ function M.positions_plan(reading, layers)
     distance = { kind = reading, layer_index = drawn and "l" or nil, per_layer = drawn, draws = drawn and layers or nil } }
 end
 
--- A family as templates and the facet of scores read it, where there is no other.
+-- A single family in the form that templates and the facet of scores read.
 function M.family(positions, heads, layers)
   return { name = "self", prefix = "", PREFIX = "", heads = heads, layers = layers, positions = positions,
     relative = { behind = false }, queries = { stream = 0 }, keys = { stream = 0 }, cross = false,
@@ -23,7 +23,7 @@ function M.family(positions, heads, layers)
     mask = { kind = "none" }, rotation = { kind = "none" }, normaliser = { kind = "softmax" }, drops = false }
 end
 
--- The family with its terms and the names of their bounds; score: the facet's.
+-- The family with its terms and the names of their bounds; score: the facet's plan.
 function M.settled(positions, heads, layers, score)
   local family = M.family(positions or M.positions_plan("index", layers), heads, layers)
   family.score = score or { kind = "none" }
@@ -31,7 +31,7 @@ function M.settled(positions, heads, layers, score)
   return family
 end
 
--- The text of a template of this folder, which may include those of templates/.
+-- Renders a template of this folder, which may include those of templates/.
 function M.render(root, name, plan)
   local text, problem = render.render(name, plan, function(path)
     local file = io.open(root .. "/templates/" .. path) or io.open(root .. "/tests/expressions/" .. path)

@@ -1,8 +1,8 @@
--- Random score formulas: the text of a spec's function, its parameters, and what it gives when plain Lua runs it.
+-- Random score formulas: the text of a spec's function, its parameters, and its value in plain Lua.
 --
--- Input: a number, which settles everything. Output: { source, positions, parameters }; M.evaluator(case) runs the same
--- text with Lua's own arithmetic and mathematics, without any of the generator's code.
--- Formulas stay where they are smooth: logarithms and roots of positive numbers, steps of positions alone.
+-- Input: a number, which determines everything. Output: { source, positions, parameters }; M.evaluator(case) runs the
+-- same text with Lua's own arithmetic and functions, without code of the generator.
+-- Formulas are smooth: logarithms and roots of positive numbers, steps of positions alone.
 
 local M = {}
 
@@ -19,7 +19,7 @@ function Source:number()
   return ("%.3g"):format((self.random(400) - 200) / 100 + 0.005)
 end
 
--- An integer of positions, head and layer.
+-- An integer expression of positions, head and layer.
 function Source:integer(depth)
   local leaves = { "x.query_index", "x.key_index", "x.head", "x.layer", "x.distance", "x.distance",
     "(x.key_index - x.query_index)", "(x.query_index + x.key_index)" }
@@ -109,7 +109,7 @@ function Source:real(depth)
   })()
 end
 
--- Parameters that a formula may read. Values come later: value(name, layer, head, index).
+-- Parameters that a formula may read; value(name, layer, head, index) gives their numbers.
 M.PARAMETERS = {
   a = { per = "head" }, b = { per = "model" }, c = { per = "layer" }, d = { per = "layer_head" },
   k = { per = "head", values = { 0.75, -1.25 } },
@@ -141,8 +141,8 @@ function M.case(number)
   return { number = number, positions = positions, body = body }
 end
 
--- Forms that chance does not find: lookups whose index differs from pair to pair within sums, what heads share within
--- sums, tables that both pairs and other tables read, differences as indices, nothing to make a table of; graphs.
+-- Forms that random formulas rarely have: lookups whose index differs between pairs inside sums, shared parts of heads
+-- inside sums, tables that both pairs and other tables read, differences as indices, no table at all; graphs.
 local WRITTEN = {
   "x.score + sum(3, function(m) return lookup(x.t, x.distance + m) * x.a end)",
   "x.score + sum(2, function(m) return lookup(x.u, mod(x.key_index + 2 * m, 5)) * sin(x.a * x.query_index + m) end)",
@@ -161,7 +161,7 @@ local WRITTEN = {
   "max(x.score, exp(x.a)) * exp(x.b) + tanh(0.1 * exp(x.a) * x.query_index * x.key_index) * tanh(exp(x.b) * x.key_index)",
   "x.score + x.b * lookup(x.u, x.head - (x.layer - 2)) + lookup(x.u, mod(x.key_index, 2) + 3 - (x.head - x.layer))",
   "sin(x.score) + x.score * x.score",
-  -- Graphs that are large as trees: 256 factors, shared parts behind a minus, a chain that no line holds.
+  -- Graphs that are large as trees: 256 factors, shared parts after a minus, a chain that is too long for a line.
   "(function() local s = 1 + 0.004 * x.score for i = 1, 8 do s = s * s end return s end)()",
   "(function() local s = x.score for i = 1, 9 do s = s + 0.1 * sin(s + 0.02 * x.b * x.distance) end return s end)()",
   "x.score + (function() local s = 0.1 * x.score + x.a for i = 1, 12 do s = -(sin(s) * cos(0.5 * s)) end return s end)()",
@@ -169,7 +169,7 @@ local WRITTEN = {
   "(function() local s = x.score for i = 1, 60 do s = 0.97 * sin(s) + 0.01 * x.d * i end return s end)()",
 }
 
--- Each of them with every reading of distances.
+-- Each written formula with every reading of distances.
 function M.written()
   local list = {}
   for i, body in ipairs(WRITTEN) do

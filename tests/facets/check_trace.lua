@@ -1,16 +1,17 @@
--- Checks what facets of this folder must show in a trace: check_trace.lua FACET FILE. Inputs are runs of one symbol.
+-- Checks the effect of this folder's facets in a trace: check_trace.lua FACET FILE. Inputs are runs of one symbol.
 
 package.path = "generator/?.lua;" .. package.path
 
 local safetensors = require("base.safetensors")
 
-local EVEN_HEADS = 2 -- of tests/facets/specs/emulated_spacing.lua
+local EVEN_HEADS = 2 -- heads of tests/facets/specs/emulated_spacing.lua
 
 local tensors = assert(safetensors.open(arg[2]))
 
 local function near(a, b) return math.abs(a - b) < 1e-9 end
 
--- of(name, h, i, j, weight, score, row) for every pair of every attention; row: the scores of its head and query 0.
+-- Calls of(name, h, i, j, weight, score, row) for every pair of every attention; row: the scores of its head and query
+-- 0.
 local function each_pair(of)
   local count = 0
   for _, name in ipairs(tensors.names) do
@@ -32,8 +33,8 @@ end
 
 local checks = {}
 
--- In the first heads pairs at odd offsets have neither weight nor score, unless there is one key alone; what else a
--- decoder does not see has none either.
+-- In the first heads pairs at odd offsets have neither weight nor score, unless there is one key alone; neither have
+-- other pairs that a decoder hides.
 function checks.spacing()
   local hidden = 0
   each_pair(function(name, h, i, j, S, weight, score)
@@ -46,11 +47,11 @@ function checks.spacing()
   assert(hidden > 0, "no pair is hidden")
 end
 
--- In the first layer tokens that are alike have the same queries, keys and gates: scores fall evenly with the distance.
+-- In the first layer equal tokens have equal queries, keys and gates: scores fall linearly with the distance.
 function checks.gate()
   local falls = 0
   each_pair(function(name, h, i, j, S, _, score, first)
-    local inputs = S // 2 -- behind them stand the empty tokens of the outputs
+    local inputs = S // 2 -- the empty tokens of the outputs follow
     if name:find("layers%.0%.") and inputs > 1 and i < inputs and j < inputs then
       local fall = first(0) - first(1)
       falls = falls + (math.abs(fall) > 1e-4 and 1 or 0)

@@ -1,8 +1,8 @@
--- The generator with the pages of this folder behind its own. The text of their terms lies here as that of others does
--- in templates/. Two uses, from the repository's root:
+-- Adds the pages of this folder to the generator, after its own. The text of their terms is in this folder, as that of
+-- others is in templates/. Two uses, from the repository's root:
 --
---   require("tests.facets.enter")   ahead of what reads all pages: a project then has the templates
---   lua5.4 -l tests.facets.enter generator/main.lua WORDS   what ./longhand does with these words
+--   require("tests.facets.enter")   before modules that read all pages: a project then has the templates
+--   lua5.4 -l tests.facets.enter generator/main.lua WORDS   the command ./longhand WORDS with these facets
 
 package.path = "generator/?.lua;?.lua;" .. package.path
 

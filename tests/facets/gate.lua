@@ -1,4 +1,5 @@
--- Facet `gate`: a score falls with the distance of its pair, as fast as a learned map of the key says, head by head.
+-- Facet `gate`: a score falls with the distance of its pair, at a speed that a learned map of the key gives for each
+-- head.
 
 local M = { name = "gate", off = { kind = "none" }, by_place = true }
 

@@ -1,4 +1,4 @@
--- Facet `spacing`: how many heads, the first ones, see even offsets alone, where there is more than one key.
+-- Facet `spacing`: a number of heads, the first ones, see even offsets alone if there is more than one key.
 
 local M = { name = "spacing", off = { kind = "all" }, decoders = { even = true }, by_place = true }
 

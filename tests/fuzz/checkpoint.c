@@ -1,4 +1,4 @@
-/* Checkpoints that hold anything; see fuzz.h. */
+/* Checkpoints with any content; see fuzz.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static const lh_run_facts facts = {"x86-64-v3", "gcc 12.2.0", 10, UINT64_MAX, 3e
 
 static float values[3][TOY_STORAGE];
 
-/* Bytes of data that a whole checkpoint of the toy spec has: its parameters, and two moments of what is learned. */
+/* Bytes of data in a checkpoint of the toy spec: its parameters, and two moments of learned ones. */
 static size_t data_bytes(void) {
     size_t bytes = 0;
     for (int t = 0; t < lh_toy_spec.tensor_count; t++) {
@@ -42,14 +42,14 @@ uint8_t *lh_fuzz_checkpoint_seed(int index, size_t *bytes) {
     return data;
 }
 
-/* States the length of a header that ends where the data must begin, so that a header of another length is parsed. */
+/* Writes the length of a header that ends at the data, so that a header of another length is parsed. */
 static void repair_length(uint8_t *file, size_t bytes) {
     size_t data = data_bytes();
     if (bytes < 8 + data) return;
     for (int i = 0; i < 8; i++) file[i] = (uint8_t)((uint64_t)(bytes - 8 - data) >> 8 * i);
 }
 
-/* Writes what was read again with a checksum that fits, so that the checks behind it are reached. */
+/* Writes the file again with a valid checksum, so that later checks are reached. */
 static void repair_checksum(const char *path, const lh_st_file *file) {
     char text[24];
     uint64_t sum = 0;
@@ -71,7 +71,7 @@ static void repair_checksum(const char *path, const lh_st_file *file) {
     free(meta);
 }
 
-/* Every byte of every tensor is inside the file. */
+/* Reads every byte of every tensor, which must be inside the file. */
 static void touch(const lh_st_file *file) {
     volatile uint8_t sum = 0;
     for (int i = 0; i < lh_st_count(file); i++) {
@@ -81,7 +81,7 @@ static void touch(const lh_st_file *file) {
     }
 }
 
-/* A refusal is the input's fault and names the file. */
+/* Checks that a refusal has the status for wrong input and names the file. */
 static void check_status(lh_status status, const lh_error *error, const char *path) {
     if (status == LH_OK) return;
     const char *what = strstr(error->text, path);

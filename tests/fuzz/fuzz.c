@@ -68,7 +68,7 @@ uint8_t *lh_fuzz_read(const char *path, size_t *bytes) {
 
 enum { MOST_CHANGES = 4, LONGEST_PIECE = 64 };
 
-/* Words that parsers often read wrongly. */
+/* Words that parsers often misread. */
 static const char *const words[] = {
     "0",
     "-1",
@@ -102,7 +102,7 @@ static const char *const words[] = {
     "NaN",
 };
 
-/* Puts `size` bytes in the place of `gone` at `at`. */
+/* Replaces `gone` bytes at `at` by `size` bytes. */
 static uint8_t *put(uint8_t *data, size_t *bytes, size_t at, size_t gone, const uint8_t *piece, size_t size) {
     if (gone > *bytes - at) gone = *bytes - at;
     uint8_t *made = malloc(*bytes - gone + size + 1);
@@ -123,15 +123,15 @@ static uint8_t *change(uint8_t *data, size_t *bytes, lh_rng *rng) {
         if (at < *bytes) data[at] = (uint8_t)(data[at] ^ 1u << lh_rng_below(rng, 8));
         return data;
     case 1: /* one byte */ piece[0] = (uint8_t)lh_rng_word(rng); return put(data, bytes, at, 1, piece, 1);
-    case 2: /* some bytes less */ return put(data, bytes, at, size, piece, 0);
-    case 3: /* cut */ return put(data, bytes, at, *bytes, piece, 0);
-    case 4: { /* some bytes of itself again */
+    case 2: /* some bytes are removed */ return put(data, bytes, at, size, piece, 0);
+    case 3: /* truncated */ return put(data, bytes, at, *bytes, piece, 0);
+    case 4: { /* some of its bytes are repeated */
         size_t from = lh_rng_below(rng, (uint32_t)*bytes + 1);
         if (size > *bytes - from) size = *bytes - from;
         memcpy(piece, data + from, size);
         return put(data, bytes, at, lh_rng_below(rng, 2) ? size : 0, piece, size);
     }
-    default: { /* a word, in the place of as many bytes or between them */
+    default: { /* a word replaces as many bytes, or is inserted */
         const char *word = words[lh_rng_below(rng, sizeof words / sizeof *words)];
         size = strlen(word);
         memcpy(piece, word, size);

@@ -1,6 +1,6 @@
-/* Targets for fuzzing: readers of files and lines that may hold anything. Each takes any bytes and must return; what is
- * wrong ends the process with a message. tests/unit/test_fuzz.c feeds them mutated seeds; with clang, `make fuzz` feeds
- * them what libFuzzer finds.
+/* Targets for fuzzing: readers of files and lines with any content. Each accepts any bytes and must return; an error
+ * ends the process with a message. tests/unit/test_fuzz.c gives them mutated seeds; with clang, `make fuzz` runs
+ * libFuzzer on them.
  */
 #ifndef LH_FUZZ_H
 #define LH_FUZZ_H
@@ -8,11 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The first byte says what is repaired before reading (1: the header's length, 2: the checksum), the others are a
- * checkpoint of the toy spec: read as safetensors, for its parameters, and to go on from. */
+/* The first byte selects repairs before reading (1: the header's length, 2: the checksum), the others are a
+ * checkpoint of the toy spec: read as safetensors, for its parameters, and for a resume. */
 void lh_fuzz_checkpoint(const uint8_t *data, size_t bytes);
 
-/* The first byte chooses the reader: input of predict as JSON or as symbols, lines of metrics, window and evaluation. */
+/* The first byte selects the reader: input of predict as JSON or as symbols, lines of metrics, window and
+ * evaluation. */
 void lh_fuzz_json_lines(const uint8_t *data, size_t bytes);
 
 /* Valid input number `index`, from 0 on; malloc'ed; NULL after the last. */
@@ -21,10 +22,10 @@ uint8_t *lh_fuzz_json_lines_seed(int index, size_t *bytes);
 
 /* ---- for the targets ---- */
 
-/* Ends the process, with a message, unless it holds. */
+/* Ends the process, with a message, unless `holds` is true. */
 void lh_fuzz_require(int holds, const char *what, const char *detail);
 
-/* name in this process's own folder, which lies in memory where there is such a place and goes when the process exits. */
+/* The path of a file in this process's own folder, in memory if possible, which is removed when the process exits. */
 const char *lh_fuzz_path(const char *name);
 
 void lh_fuzz_write(const char *path, const uint8_t *data, size_t bytes);

@@ -1,4 +1,4 @@
-/* JSON lines that hold anything; see fuzz.h. */
+/* JSON lines with any content; see fuzz.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ static void check_lists(const lh_input_list *positions, const lh_input_list *dis
     }
 }
 
-/* Input that predict takes is within the alphabet and the range, and as long as the task needs. */
+/* Checks that an accepted input of predict is within the alphabet and the range, and has the task's length. */
 static void read_input(const char *text, int as_symbols, lh_spec spec) {
     lh_error error = {""};
     lh_input input;
@@ -62,7 +62,7 @@ static void read_input(const char *text, int as_symbols, lh_spec spec) {
     lh_input_free(&input);
 }
 
-/* Lines are cut down to those that are whole; once more changes nothing. */
+/* Checks that lines are cut down to complete ones, and that a second call changes nothing. */
 static void read_file(const char *path, int evaluations) {
     lh_error error = {""};
     lh_window window;

@@ -1,5 +1,5 @@
-/* libFuzzer's door to the target LH_FUZZ_TARGET; with LH_FUZZ_SEEDS=DIR in the environment, writes the seeds there and
- * ends. See `make fuzz`. */
+/* The entry point of libFuzzer for the target LH_FUZZ_TARGET; with LH_FUZZ_SEEDS=DIR in the environment, writes the
+ * seeds there and exits. See `make fuzz`. */
 #include <stdio.h>
 #include <stdlib.h>
 

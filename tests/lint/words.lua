@@ -1,14 +1,14 @@
--- The part of plain English that a machine can see: lua5.4 tests/lint/words.lua [FILE...]
+-- Checks the rules of plain English that need no reader: lua5.4 tests/lint/words.lua [FILE...]
 --
--- Reads all files of the repository that are not generated or stored, or those that are named, and prints one line for
--- each of these, exit 1 where there is any:
---   a comment, or a docstring of Python, that begins with a word that begins no sentence (WORDS),
+-- Reads all files of the repository that are not generated or stored, or the named ones, and prints one line for each
+-- of these; exit 1 if there is any:
+--   a comment, or a docstring of Python, that begins with a word that cannot begin a sentence (WORDS),
 --   documentation of a field that begins with such a word, or with "how" or "its",
 --   a message about a user's mistake, LH_ERR_INPUT or LH_ERR_USAGE in the runtime, that names no file, field, flag,
 --   line or step: its text has none of NAMED,
---   a file of more than LONGEST lines, or than LONGER says,
+--   a file of more than LONGEST lines, or than its number in LONGER,
 --   a subject of a commit since BASE that is not `area: imperative`, is longer than 72 columns or has a semicolon.
--- Commits are looked at where git knows BASE, else that is said.
+-- Commits are checked if git knows BASE; otherwise a line reports that they are not.
 
 package.path = "generator/?.lua;?.lua;" .. package.path
 
@@ -69,7 +69,7 @@ local function report(...)
   print(string.format(...))
 end
 
--- How comments begin, by the ending of a file or its name: the pattern of a line that is one, and of one behind code.
+-- The patterns of comments, by the ending or name of a file: of a whole line, and after code.
 local function marks_of(path)
   local ending = path:match("%.(%w+)$")
   if ending == "lua" then
@@ -89,7 +89,7 @@ local function begins_badly(text)
   end
 end
 
--- Comments of lines go on in the next line; only the first one is a beginning.
+-- A comment of several lines has one beginning.
 local function check_comments(path, lines)
   local whole, behind, by_line = marks_of(path)
   local before = false
@@ -112,7 +112,7 @@ local function check_length(path, lines)
   end
 end
 
--- The text of a message is the strings behind the kind of its error; macros of formats may stand between them.
+-- The text of a message consists of the strings after the kind of its error; macros of formats may be between them.
 local function check_messages(path, lines)
   local source, number = table.concat(lines, "\n"), 1
   local last = 1

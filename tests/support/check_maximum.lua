@@ -1,5 +1,5 @@
--- lua5.4 tests/support/check_maximum.lua TRACE MATRICES CSV: MATRICES has, of the second example of TRACE and its first
--- 5 tokens, the largest weight of any head; CSV has the same numbers. Exit status 1 and a line when something differs.
+-- lua5.4 tests/support/check_maximum.lua TRACE MATRICES CSV: checks that MATRICES and CSV have, for the second example
+-- of TRACE and its first 5 tokens, the largest weight of any head. Exit status 1 and a line for a difference.
 
 package.path = "generator/?.lua;?.lua;" .. package.path
 

@@ -1,5 +1,5 @@
--- Compares similarity.csv with what two traces say: lua5.4 check_similarity.lua A.safetensors B.safetensors CSV A B LENGTH
--- STEP. The first two runs are called A and B in the file.
+-- Compares similarity.csv with two traces: lua5.4 check_similarity.lua A.safetensors B.safetensors CSV A B LENGTH STEP.
+-- A and B are the names of the first two runs in the file.
 
 package.path = "generator/?.lua;?.lua;" .. package.path
 
@@ -18,7 +18,7 @@ local function entropy(row, from, keys)
   return sum
 end
 
--- Sums over a layer: of products, of squares, of divergences, and its rows.
+-- Sums over a layer: products, squares, divergences, and the number of rows.
 local function layer_sums(site)
   local tensor = ("n%d.%s.attention"):format(length, site)
   local a, shape = safetensors.read(first, tensor)

@@ -1,4 +1,4 @@
--- A reader of safetensors in Lua, and what a file of `trainer trace` must hold.
+-- A reader of safetensors in Lua, and checks of files of `trainer trace`.
 --
 --   lua5.4 tests/support/check_trace.lua tensors FILE              names, types, shapes; sorted
 --   lua5.4 tests/support/check_trace.lua meta FILE KEY             one entry of the metadata
@@ -11,7 +11,7 @@
 --                                                                  that ANSWERS, lines of predict, are right on
 --   lua5.4 tests/support/check_trace.lua same FILE OTHER           OTHER has them all, bit for bit
 --
--- Float32 files alone. Exit status 1 and a line when something is wrong.
+-- Float32 files only. Exit status 1 and a line for an error.
 
 local json = require("dkjson")
 
@@ -76,7 +76,7 @@ function commands.meta(path, key)
   print(read(path).meta[key])
 end
 
--- Weights of query i of T from its scores, tried outwards.
+-- The weights of query i of T from its scores, with keys tried outwards.
 local function geometric_row(scores, first, T, i)
   local order, weights, left, total = {}, {}, 1, 0
   for distance = 1, T do
@@ -187,7 +187,7 @@ function commands.inputs(path)
   end
 end
 
--- Numbers of the examples whose answers are what the decoder was given, from 0.
+-- Numbers, from 0, of the examples whose answers equal the decoder's targets.
 local function exact_ones(file, answers)
   local target, length = stream_of(file, "target")
   local list, number = {}, 0

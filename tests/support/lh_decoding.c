@@ -13,7 +13,7 @@
 
 enum { SEQUENCES = 5, FIRST_EXAMPLE = 40 };
 
-/* A program with all that a step needs. */
+/* A program with all buffers of a step. */
 typedef struct decoder {
     const lh_spec *spec;
     const lh_cpu_program *program;
@@ -23,7 +23,7 @@ typedef struct decoder {
     char *want; /* logits of the pass, [SEQUENCES][labels][classes] real */
     int stream, length, labels;
     size_t row;   /* bytes of a label's logits */
-    lh_sums sums; /* of the pass */
+    lh_sums sums; /* sums of the pass */
 } decoder;
 
 static void *reserve(size_t bytes) {
@@ -33,7 +33,7 @@ static void *reserve(size_t bytes) {
     return memory;
 }
 
-/* Initial values, and noise, so that nothing is 0 or 1. */
+/* Sets initial values with noise, so that no value is 0 or 1. */
 static void fill_parameters(const lh_spec *spec, int real_bytes, void *parameters) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(5), 0, 0, 0);
     lh_initialise(spec, 3, real_bytes, parameters);
@@ -58,7 +58,7 @@ static lh_cpu_block block_of(const decoder *d, void *logits) {
     return block;
 }
 
-/* The pass, in blocks that the program allows. */
+/* Runs the pass in blocks of the program's size. */
 static void run_passes(decoder *d) {
     int most = d->program->block_sequences(d->step.shape.length);
     void *workspace = reserve(d->program->workspace_bytes(&d->step.shape, LH_MODE_EVALUATE));
@@ -108,8 +108,8 @@ static void close_decoder(decoder *d) {
     free(d->want);
 }
 
-/* `count` tokens at a time. ends: behind each call the first sequence ends, and the last one takes its place. A token
- * that has not had its turn reads as 0. */
+/* Decodes `count` tokens at a time. ends: after each call the first sequence ends, and the last one takes its place.
+ * A token reads as 0 before its call. */
 static void check_decoding(decoder *d, int count, bool ends) {
     const uint16_t *tokens = d->batch.tokens[d->stream];
     uint16_t *turned = calloc((size_t)(SEQUENCES * d->length), sizeof *turned);

@@ -1,4 +1,4 @@
-/* kernels/cuda/functions.cu in the place of kernels/cpu/functions.h: vectors of one lane, for a C compiler. */
+/* kernels/cuda/functions.cu in place of kernels/cpu/functions.h: vectors of one lane, for a C compiler. */
 #ifndef LH_DEVICE_FUNCTIONS_H
 #define LH_DEVICE_FUNCTIONS_H
 

@@ -8,7 +8,7 @@
 static const double EXACT = 1e-14;     /* a handful of operations in double */
 static const double SIX_DIGITS = 6e-7; /* values published with six decimals */
 
-/* Fixed values in (-1, 1); another seed, other values. */
+/* Fixed values in (-1, 1), different for each seed. */
 void lh_test_values(uint64_t seed, int count, double *x);
 
 double lh_test_weighted_sum(int count, const double *weight, const double *x);

@@ -1,6 +1,6 @@
-/* For tests of kernels/cpu, which are compiled as generated code is, for some levels and element types: -march=... and
- * -DREAL_BYTES=4 or 8. Arrays have exactly the size that a kernel is promised, and what it must not read is NaN, so
- * that the sanitizers and the comparisons see every step outside.
+/* For tests of kernels/cpu, which are compiled like generated code, for some levels and element types: -march=... and
+ * -DREAL_BYTES=4 or 8. Arrays have exactly the size that a kernel requires, and elements that it must not read are NaN,
+ * so that the sanitizers and the comparisons detect every access outside.
  */
 #ifndef LH_TESTS_KERNELS_H
 #define LH_TESTS_KERNELS_H
@@ -23,11 +23,11 @@ typedef float real;
 #include "kernels/cpu/vector.h"
 #include "longhand/rng.h"
 
-/* In the place of tuned.h: any tiles will do, and these suit no size that is tested. */
+/* Replaces tuned.h: any tiles are valid, and these do not divide the tested sizes. */
 enum { TILE_ROWS = 5, TILE_COLUMNS = 3, OUTER_ROWS = 4, OUTER_COLUMNS = 3, PREFETCH_GRADIENTS = 1 };
 
-/* Errors are measured against the largest element of the wanted array. One rounding is half an ulp; a sum of n terms
- * rounds n times, and a few more roundings surround it. */
+/* Errors are relative to the largest element of the expected array. One rounding is half an ulp; a sum of n terms is
+ * rounded n times, with a few further roundings. */
 static const double ROUNDING = REAL_BYTES == 8 ? 0x1p-53 : 0x1p-24;
 enum { AROUND = 16 };
 
@@ -41,7 +41,7 @@ INLINE real *reals(int count) {
     return x;
 }
 
-/* `count` elements in (-1, 1); from `valid` on NaN. */
+/* Makes `count` elements in (-1, 1), and NaN from `valid` on. */
 INLINE real *random_reals(uint64_t seed, int valid, int count) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, 0, 0);
     real *x = reals(count);

@@ -10,7 +10,7 @@
 #include "lh_test.h"
 
 static const lh_parity_tolerance FLOAT32 = {4e-6, 2e-6, 1e-5};    /* 2^-24, some hundred roundings through two layers */
-static const lh_parity_tolerance FLOAT64 = {4e-14, 4e-14, 4e-14}; /* 2^-53, likewise */
+static const lh_parity_tolerance FLOAT64 = {4e-14, 4e-14, 4e-14}; /* 2^-53, as above */
 
 const lh_parity_tolerance lh_parity_random_tolerance = {1e-11, 1e-11, 1e-11};
 
@@ -99,7 +99,7 @@ lh_parity_case lh_parity_random_case(const lh_spec *spec) {
     return (lh_parity_case){scored ? "alibi" : "none", spec};
 }
 
-/* No key matches at all; what matches is far below, about and above the least divisor; the first key always does. */
+/* Sets a limit: no key matches; matches far below, near and above the least divisor; the first key always matches. */
 void lh_parity_set_limit(lh_ref_model *model, int limit) {
     static const double offsets[LH_PARITY_LIMITS] = {-1e6, -45, -30, -12, 1e6};
     int found = 0;
@@ -126,11 +126,11 @@ void lh_parity_stored_gradients(const lh_st_file *file, lh_ref_model *model) {
     }
 }
 
-/* A vector of gradients, and which of its places have been looked at. */
+/* A vector of gradients, with marks of compared elements. */
 typedef struct compared {
     const void *gradient;
     int real_bytes;
-    double tolerance, least; /* errors are measured by a tensor's largest element, or by `least` if that is more */
+    double tolerance, least; /* errors are relative to a tensor's largest element, or to `least` if that is larger */
     char *covered;
 } compared;
 
@@ -218,7 +218,7 @@ void lh_parity_check_memory(const lh_spec *spec) {
     }
 }
 
-/* ---- a program at work ---- */
+/* ---- a program and its buffers ---- */
 
 lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_model *model,
                            const lh_ref_batch *batch, const int32_t *drawn, lh_mode mode) {
@@ -280,7 +280,7 @@ void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mas
 
 /* ---- batches ---- */
 
-/* Ascending integers below `end`, with gaps. */
+/* Writes ascending integers below `end`, with gaps. */
 static void ascend(lh_rng *rng, bool gaps, int end, int tokens, int32_t *out) {
     for (int t = 0, value = 0; t < tokens; t++, value++) {
         int last = end - tokens + t;
@@ -289,12 +289,12 @@ static void ascend(lh_rng *rng, bool gaps, int end, int tokens, int32_t *out) {
     }
 }
 
-/* The token of every sequence that its one label is of. */
+/* Chooses the token of every sequence that its one label belongs to. */
 static void fill_places(lh_rng *rng, int tokens, uint16_t *place) {
     for (int b = 0; b < LH_PARITY_SEQUENCES; b++) place[b] = (uint16_t)lh_rng_below(rng, (uint32_t)tokens);
 }
 
-/* Tokens that say nothing of their place have no row. */
+/* Blank tokens, which have no row in a linear embedding. */
 static int blanks_of(const lh_spec *spec) {
     const lh_ref_network *network = lh_network_of(spec->id);
     int blanks = 0;
@@ -302,7 +302,7 @@ static int blanks_of(const lh_spec *spec) {
     return blanks;
 }
 
-/* Tokens that every table has a row for. */
+/* Tokens for which every table has a row. */
 static int64_t rows_of(const lh_spec *spec) {
     int64_t rows = UINT16_MAX;
     for (int i = 0; i < spec->tensor_count; i++) {
@@ -341,7 +341,7 @@ static void fill_scores(const lh_ref_network *network, lh_parity_size size, lh_p
     }
 }
 
-/* Tokens of one stream, as the case's encoding places them, and which of them have labels. */
+/* Places the tokens of one stream by the case's encoding, and its labels. */
 static void place_tokens(lh_rng *rng, const lh_parity_case *c, const lh_vectors_facts *facts, lh_parity_size size,
                          lh_parity_batch *out) {
     int tokens = size.tokens;
@@ -353,7 +353,7 @@ static void place_tokens(lh_rng *rng, const lh_parity_case *c, const lh_vectors_
     fill_places(rng, tokens, out->place);
 }
 
-/* Tokens of two streams, by their indices. */
+/* Places the tokens of two streams by their indices. */
 static void place_pair(const lh_spec *spec, lh_parity_size size, lh_parity_batch *out) {
     assert_true(spec->position_range[0] + spec->distance_range[0] == 0);
     for (int t = 0; t < LH_PARITY_LONGEST; t++) out->positions[t] = t;
@@ -409,7 +409,7 @@ double lh_parity_run(lh_ref_model *model, lh_parity_batch *made, double *logits)
     lh_ref_tensor *slopes = lh_ref_model_find(model, "score.slope");
     lh_ref_model_clear(model);
     double loss = lh_ref_run(model, &made->batch, logits);
-    for (int i = 0; slopes && i < LH_PARITY_HEADS * pairs; i++) /* a score is its slope times what does not change */
+    for (int i = 0; slopes && i < LH_PARITY_HEADS * pairs; i++) /* a score is its slope times a constant */
         slopes->gradient[i / pairs] += made->score_gradient[i] * made->score[0][0][i] / slopes->value[i / pairs];
     return loss;
 }

@@ -1,7 +1,7 @@
-/* Generated models with the weights of the stored vectors, and what is expected of them by kernels/ref. For the tests of
+/* Generated models with the weights of the stored vectors, and their expected results by kernels/ref. For the tests of
  * generated code, on the CPU (tests/unit/test_parity.c) and in device code (tests/emulation/test_reference.c).
  *
- * Arrays of `real` have real_bytes per element, 4 or 8. Comparisons that fail, fail the running test.
+ * Arrays of `real` have real_bytes per element, 4 or 8. A failed comparison fails the running test.
  */
 #ifndef LH_PARITY_H
 #define LH_PARITY_H
@@ -11,59 +11,60 @@
 #include "reference/vectors.h"
 
 typedef struct lh_parity_case {
-    const char *vectors; /* the stored ones, by name */
+    const char *vectors; /* name of the stored vectors */
     const lh_spec *spec;
 } lh_parity_case;
 
 /* Largest error of an element, relative to the largest element of its tensor (gradients: at least a hundredth of the
- * largest gradient of the model, because a tensor's gradient may cancel altogether, as that of queries at T = 1; a
- * thirtieth for a number on its own, which adds up all pairs of all heads). */
+ * largest gradient of the model, since a tensor's gradient may cancel completely, as that of queries at T = 1; a
+ * thirtieth for a single number, which sums all pairs of all heads). */
 typedef struct lh_parity_tolerance {
     double logits, loss, gradient;
 } lh_parity_tolerance;
 
 const lh_parity_tolerance *lh_parity_tolerance_of(int real_bytes);
 
-/* Tolerance for random networks in float64, whose sums may grow where they have no norms. */
+/* Tolerance for random networks in float64, whose sums may grow if they have no norms. */
 extern const lh_parity_tolerance lh_parity_random_tolerance;
 
-/* Every program of the spec takes the memory that its plan says. */
+/* Checks that every program of the spec needs the memory of its plan. */
 void lh_parity_check_memory(const lh_spec *spec);
 
-/* Zeroed and on a cache line, as the engine gives it; for free. */
+/* Allocates zeroed memory on a cache line, as the engine does; for free(). */
 void *lh_parity_reserve(size_t bytes);
 
 void lh_parity_set(void *array, int real_bytes, size_t i, double value);
-double *lh_parity_doubles(const void *array, int real_bytes, size_t count); /* a copy, for free */
-double lh_parity_largest(size_t count, const double *x);                    /* of the absolute values */
+double *lh_parity_doubles(const void *array, int real_bytes, size_t count); /* a copy, for free() */
+double lh_parity_largest(size_t count, const double *x);                    /* largest absolute value */
 
-/* Whether the spec has a tensor of learned slopes, which the stored model does not have. */
+/* Whether the spec has a tensor of learned slopes, which the stored model lacks. */
 bool lh_parity_learns_slopes(const lh_spec *spec);
 
-/* The stored weights in the network of the case's spec; the caller frees it. */
+/* Makes a model of the case's network with the stored weights; the caller frees it. */
 lh_ref_model *lh_parity_model(const lh_st_file *file, const lh_parity_case *c);
 
-/* Weights for the network of a random spec; the caller frees it. And the case: vectors with the score that it reads. */
+/* Makes a model of a random spec's network with random weights; the caller frees it. The next function makes its
+ * case. */
 lh_ref_model *lh_parity_random_model(const lh_spec *spec);
 lh_parity_case lh_parity_random_case(const lh_spec *spec);
 
-/* The model's weights into the spec's vector of parameters. */
+/* Writes the model's weights to the spec's vector of parameters. */
 void lh_parity_load(const lh_spec *spec, int real_bytes, const lh_ref_model *model, void *parameters);
 
-/* Geometric attention's offset in all layers, at one of its limits. */
+/* Sets geometric attention's offset in all layers to one of its limits. */
 enum { LH_PARITY_LIMITS = 5 };
 void lh_parity_set_limit(lh_ref_model *model, int limit);
 
-/* The stored gradients take the place of the reference's own; NAN where the stored model has no such tensor. */
+/* Replaces the reference's own gradients by the stored ones; NAN if the stored model lacks the tensor. */
 void lh_parity_stored_gradients(const lh_st_file *file, lh_ref_model *model);
 
-/* Asserts that a vector of gradients is the model's, to `tolerance`, and 0 between the tensors. */
+/* Asserts that a vector of gradients equals the model's, to `tolerance`, and is 0 between the tensors. */
 void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *gradient, const lh_ref_model *model,
                                double tolerance);
 
 void lh_parity_check_logits(int real_bytes, const void *logits, const double *want, size_t count, double tolerance);
 
-/* A program of a spec at work on one batch, with everything that a step of this mode needs. */
+/* A program of a spec with one batch and all buffers of a step in this mode. */
 typedef struct lh_trainer {
     const lh_spec *spec;
     const lh_cpu_program *program;
@@ -72,7 +73,7 @@ typedef struct lh_trainer {
     lh_sums sums;
 } lh_trainer;
 
-/* drawn: distances, where the encoding draws them. lh_trainer_close frees it. */
+/* drawn: distances, if the encoding samples them. lh_trainer_close frees it. */
 lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_model *model,
                            const lh_ref_batch *batch, const int32_t *drawn, lh_mode mode);
 void lh_trainer_close(lh_trainer *t);
@@ -88,44 +89,45 @@ typedef struct lh_parity_counts {
 lh_parity_counts lh_parity_count(const lh_ref_batch *batch, const lh_spec *spec, const double *logits,
                                  const uint8_t *mask);
 
-/* A batch beyond the stored ones. */
+/* Sizes of a batch in addition to the stored ones. */
 enum {
     LH_PARITY_SEQUENCES = 5,
     LH_PARITY_LONGEST = 37, /* tokens */
     LH_PARITY_HEADS = 2,
     LH_PARITY_PAIRS = LH_PARITY_LONGEST * LH_PARITY_LONGEST,
-    LH_PARITY_FAMILIES = 24 /* at most */
+    LH_PARITY_FAMILIES = 24 /* largest number of families */
 };
 
-/* target: tokens of the second stream, where the spec has one. */
+/* target: tokens of the second stream, if the spec has one. */
 typedef struct lh_parity_size {
     int tokens, labels, target;
 } lh_parity_size;
 
 typedef struct lh_parity_batch {
-    lh_ref_batch batch; /* points into the rest */
+    lh_ref_batch batch; /* points into the other fields */
     uint16_t token[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST], target[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
     uint16_t label[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST], place[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
     uint8_t mask[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
     int32_t positions[LH_PARITY_LONGEST], drawn[LH_PARITY_LONGEST];
-    int32_t distances[LH_PARITY_PAIRS];                                              /* of one stream */
-    double score[LH_MAX_STREAMS][LH_MAX_STREAMS][LH_PARITY_HEADS * LH_PARITY_PAIRS]; /* by queries' and keys' stream */
+    int32_t distances[LH_PARITY_PAIRS]; /* distances of one stream */
+    /* Scores by the streams of queries and keys. */
+    double score[LH_MAX_STREAMS][LH_MAX_STREAMS][LH_PARITY_HEADS * LH_PARITY_PAIRS];
     const double *scores[LH_PARITY_FAMILIES];
     double score_gradient[LH_PARITY_HEADS * LH_PARITY_PAIRS];
 } lh_parity_batch;
 
-/* Any tokens and labels: the network does not know the task. Positions and distances ascend, with gaps where the spec
- * draws them, which one of two streams may not. The batch's dropout is training's, its first example first_example;
- * backward is on. */
+/* Makes random tokens and labels: the network does not know the task. Positions and distances ascend, with gaps if
+ * the spec samples them, in one of two streams perhaps not. The batch has training's dropout and first example
+ * first_example; backward is on. */
 void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t first_example, lh_parity_batch *out);
 
-/* Makes a batch one of an evaluation of the spec's. */
+/* Changes a batch to one of an evaluation of the spec. */
 void lh_parity_evaluate(const lh_spec *spec, lh_ref_batch *batch);
 
 /* Runs kernels/ref on a batch: returns the summed loss; writes logits [sequences][labels][classes] and gradients. */
 double lh_parity_run(lh_ref_model *model, lh_parity_batch *made, double *logits);
 
-/* Mask of a batch whose labels all count. */
+/* The mask of a batch whose labels all count. */
 extern const uint8_t lh_parity_all_count[256];
 
 #endif

@@ -48,7 +48,7 @@ lh_run_result lh_run_main(const lh_spec *spec, const char *directory, const char
     int saved[] = {redirect(0, lh_test_path(directory, "stdin"), O_RDONLY),
                    redirect(1, lh_test_path(directory, "stdout"), O_WRONLY | O_CREAT | O_TRUNC),
                    redirect(2, lh_test_path(directory, "stderr"), O_WRONLY | O_CREAT | O_TRUNC)};
-    __fpurge(stdin); /* what is left of the last run's input */
+    __fpurge(stdin); /* removes the rest of the last run's input */
     assert_int_equal(chdir(directory), 0);
     result.code = lh_main(spec, count, words);
     fflush(NULL);

@@ -5,19 +5,19 @@
 #include "longhand/spec.h"
 
 typedef struct lh_run_result {
-    int code;  /* what lh_main returned */
+    int code;  /* result of lh_main */
     char *out; /* stdout and stderr, until the next lh_run_main */
     char *err;
 } lh_run_result;
 
-/* lh_main(spec, "trainer" and the words of command, which blanks separate); input: stdin, or NULL for nothing.
- * directory: an existing folder for the captured streams, and the working directory while it runs. */
+/* Runs lh_main(spec, "trainer" and the words of command, separated by blanks); input: stdin, or NULL: empty.
+ * directory: an existing folder for the captured streams, and the working directory during the run. */
 lh_run_result lh_run_main(const lh_spec *spec, const char *directory, const char *command, const char *input);
 
-/* Two files below directory hold the same bytes. */
+/* Asserts that two files below directory have the same bytes. */
 void lh_assert_same_file(const char *directory, const char *a, const char *b);
 
-/* Two files of JSON lines below directory agree in every key but steps_per_second and seconds. */
+/* Asserts that two files of JSON lines below directory agree in every key except steps_per_second and seconds. */
 void lh_assert_same_lines(const char *directory, const char *a, const char *b);
 
 #endif

@@ -68,7 +68,7 @@ void lh_check_worked(const lh_task_case *task, const char *input, const char *ta
     assert_false(task->rule(&drawn));
 }
 
-/* Wilson and Hilferty: the cube root is nearly normal. */
+/* By Wilson and Hilferty: the cube root is nearly normal. */
 double lh_chi_limit(int freedom) {
     double part = 2.0 / (9.0 * freedom), root = 1.0 - part + 4.265 * sqrt(part);
     return freedom * root * root * root;

@@ -15,13 +15,13 @@
 
 typedef struct comparison {
     size_t worst, failures;
-    double excess, absolute, relative; /* worst: where the error exceeds its allowance most */
+    double excess, absolute, relative; /* the element whose error exceeds its allowance most */
     double got, want;
 } comparison;
 
 static void compare(comparison *c, size_t i, double got, double want, double rtol, double atol) {
     double error = fabs(got - want), allowed = atol + rtol * fabs(want);
-    if (got == want) error = 0; /* infinities of one sign agree */
+    if (got == want) error = 0; /* infinities of equal sign agree */
     if (isnan(error)) error = INFINITY;
     double relative = error == 0 ? 0 : error / fabs(want);
     double excess = error == 0 ? 0 : allowed > 0 ? error / allowed : INFINITY;

@@ -11,8 +11,8 @@
 
 #include "longhand/status.h"
 
-/* Fails unless |got[i] - want[i]| <= atol + rtol |want[i]| for all i < n; tells the worst index, both values, and the
- * largest absolute and relative error. A NaN never agrees with anything. */
+/* Fails unless |got[i] - want[i]| <= atol + rtol |want[i]| for all i < n; reports the worst index, both values, and
+ * the largest absolute and relative error. A NaN never agrees. */
 #define lh_assert_close(got, want, n, rtol, atol) \
     lh_test_close((got), (want), (size_t)(n), (rtol), (atol), __FILE__, __LINE__)
 #define lh_assert_close_float(got, want, n, rtol, atol) \
@@ -23,29 +23,29 @@ void lh_test_close(const double *got, const double *want, size_t n, double rtol,
 void lh_test_close_float(const float *got, const float *want, size_t n, double rtol, double atol, const char *file,
                          int line);
 
-/* Fails unless status is LH_OK; tells the error's text. */
+/* Fails unless status is LH_OK; reports the error's text. */
 #define lh_assert_ok(call, error) lh_test_ok((call), (error), __FILE__, __LINE__)
 
-/* Fails unless status is the wanted one and the error's text contains part. */
+/* Fails unless the call returns the given status and the error's text contains part. */
 #define lh_assert_error(call, status, error, part) lh_test_error((call), (status), (error), (part), __FILE__, __LINE__)
 
 void lh_test_ok(int status, const lh_error *error, const char *file, int line);
 void lh_test_error(int status, int want, const lh_error *error, const char *part, const char *file, int line);
 
-/* Fixture: *state is the path of a new directory; teardown removes it with all it holds. */
+/* A fixture: *state is the path of a new directory, which teardown removes with its content. */
 int lh_test_make_directory(void **state);
 int lh_test_remove_directory(void **state);
 
-/* directory/name in a buffer of its own; the last eight results stay valid. */
+/* directory/name in a static buffer; the last eight results stay valid. */
 const char *lh_test_path(const char *directory, const char *name);
 
-/* Whole files, for tests that write what the code under test must read; any failure fails the test. */
+/* Write and read whole files, for files that the code under test reads; any error fails the test. */
 void lh_test_write(const char *path, const void *data, size_t bytes);
-char *lh_test_read(const char *path, size_t *bytes); /* malloc'ed, 0 after the last byte */
+char *lh_test_read(const char *path, size_t *bytes); /* malloc'ed, with a 0 after the last byte */
 int lh_test_exists(const char *path);
-int lh_test_count_files(const char *directory); /* entries but . and .. */
+int lh_test_count_files(const char *directory); /* entries except . and .. */
 
-/* Sum over categories of (seen - expected)^2 / expected with equal expectations. */
+/* The sum over categories of (seen - expected)^2 / expected with equal expectations. */
 double lh_test_chi_square(const long *seen, int categories);
 
 #endif

@@ -1,11 +1,11 @@
--- Specs whose network is a random description (tests/lua/networks.lua), for tests of generated code: what the generator
--- prints takes the place of the description of the spec's kind.
+-- Specs whose network is a random description (tests/lua/networks.lua), for tests of generated code: the description
+-- replaces that of the spec's kind in the generator.
 --
--- random_<number>: a narrow one; random_wide_<number>: one whose products are a library's in device code.
+-- random_<number>: a narrow network; random_wide_<number>: one whose products a library computes in device code.
 
 local networks = require("networks")
 
-local described -- the description of the network that is planned now
+local described -- the description of the network that is being planned
 
 for _, kind in ipairs({ "encoder", "decoder", "encoder_decoder" }) do
   local name = "network.models." .. kind
@@ -17,8 +17,8 @@ end
 
 local M = {}
 
--- As a spec has them; every one of them with every network would be the same again. places: in blocks; both: it looks
--- to both sides, as a decoder may not; heads: as many as the tests have slopes for (lh_parity.h).
+-- Encodings in a spec; combining each with every network would repeat the same code. places: in blocks; both: it
+-- attends to both sides, so decoders cannot use it; heads: the tests' number of slopes (lh_parity.h).
 local ENCODINGS = {
   { [[kind = "none"]] }, { [[kind = "rope"]] }, { [[kind = "alibi"]], heads = 2 }, { [[kind = "relative"]] },
   { [[kind = "sinusoid"]] },
@@ -33,7 +33,7 @@ local ENCODINGS = {
   { [[kind = "none", projections = { output = false }]] },
 }
 
--- Encodings of two streams, whose attentions differ; whole: without dropout of weights.
+-- Encodings of two streams, whose attentions differ; whole: no dropout of weights.
 local PAIR_ENCODINGS = {
   { [[kind = "rope", encoder = { relative = { kind = "shaw", clip = 3 }, rotation = { kind = "none" } },
     decoder = { lines = { { head = 0, direction = 1, line = -1, value = 1 }, { head = 0, direction = -1, line = 2, value = 2 },
@@ -55,8 +55,8 @@ local PAIR_ENCODINGS = {
   { [[kind = "learned", additive = { rows = 40 }, encoder = { rotation = { kind = "rope" } }]] },
 }
 
--- Tasks with their training, evaluation and models. One in five has its one answer at the last token of the
--- input, one at the probe token, and two are encoder-decoders.
+-- Tasks with their training, evaluation and models. One in five has its one answer at the last token of the input, one
+-- at the probe token, and two are encoder-decoders.
 local SAMPLED = { train = [[use = "ruoss", lengths = { 1, 18 }]], eval = "lengths = { 1, 18 }, " }
 local READINGS = {
   { task = "latin_square", of = { train = "epochs = 1", eval = "" },
@@ -68,7 +68,7 @@ local READINGS = {
 }
 
 local WIDTHS, WIDE = { 16, 32, 48 }, { 256, 272 }
--- Channels of a head that divide them; in a wide model those above 32 are spread over threads.
+-- Divisors of the width as channels of a head; in a wide model heads above 32 are spread over threads.
 local HEAD_WIDTHS = { [16] = { 4, 8 }, [32] = { 8, 16 }, [48] = { 8, 12, 24 }, [256] = { 32, 64 }, [272] = { 16, 68 } }
 
 local SPEC = [[
@@ -82,7 +82,7 @@ return {
 }
 ]]
 
--- Kinds with layers, which the description does not count.
+-- Kinds with layers, which the description ignores.
 local KINDS = {
   encoder = [[kind = "encoder", layers = 2]],
   decoder = [[kind = "decoder", layers = 2]],
@@ -105,8 +105,8 @@ local function description_of(number, wide, encoding, reading)
   return networks.random(number, options)
 end
 
--- The text of a random spec, and its description. Of every other one attention's weights are dropped out, whatever the
--- description says of rates of its own; but for those of geometric attention.
+-- The text of a random spec, and its description. In every other one attention's weights have dropout, regardless of
+-- the description's own rates, except those of geometric attention.
 function M.random(id)
   local number, wide = number_of(id)
   local reading = READINGS[number % #READINGS + 1]
@@ -125,15 +125,15 @@ function M.random(id)
     number % 3 == 0), given.text
 end
 
--- Calls f while a description stands in for those of encoders and decoders.
+-- Calls f while a description replaces those of encoders and decoders.
 function M.describe(description, f)
   described = description
   f()
   described = nil
 end
 
--- Calls f with the plan of a random spec, and while its description stands in.
--- folder: where the spec is written.
+-- Calls f with the plan of a random spec, while its description replaces the kind's. folder: folder of the written
+-- spec.
 function M.with(project, id, folder, f)
   local text, description = M.random(id)
   local path = ("%s/%s.lua"):format(folder, id)

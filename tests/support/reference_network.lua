@@ -1,5 +1,5 @@
--- A network as data for the interpreter of the tests (kernels/ref/network.h), from the graph as its description left
--- it: nothing is fused, shared or derived.
+-- A network as data for the tests' interpreter (kernels/ref/network.h), from the graph of its description: without
+-- fusion, sharing or derivation.
 --
 -- Input: a network (builder.lua). Output: classes, places; tensors { name, rows, columns }; families; scopes, the
 -- network itself first, as lh_ref_scope: values, operations, entry, last, repetitions, loops, first_tensor,
@@ -27,7 +27,7 @@ local function tensors_of(net)
   return list, number_of
 end
 
--- --- tensors by role, as the enums of network.h -------------------------------------------------------------------
+-- --- tensors by role, numbered by the enums of network.h -----------------------------------------------------------
 
 local roles = {}
 
@@ -70,7 +70,7 @@ end
 
 -- --- scopes -------------------------------------------------------------------------------------------------------
 
--- Numbers of a scope's values in the order in which they come to be.
+-- The numbers of a scope's values in the order of their creation.
 local function number_values(scope, width_of, outer)
   local values, number_of = {}, {}
   local function add(value, outside)
@@ -89,7 +89,7 @@ local function number_values(scope, width_of, outer)
   return values, number_of
 end
 
--- Channels that there are: those that fill a width up are the generated code's.
+-- Channels without the padding that generated code adds to widths.
 local function widths(net)
   return function(value)
     local op = value.op

@@ -1,9 +1,9 @@
--- Writes the models that `export pytorch` would write of random specs, each with its graph as data, for
+-- Writes the output of `export pytorch` for random specs, each with its graph as data, for
 -- tests/python/check_networks.py: render_exports.lua FOLDER HOW_MANY
 
 package.path = "generator/?.lua;?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package.path
 
-local random_specs = require("random_specs") -- before whatever plans
+local random_specs = require("random_specs") -- loaded before modules that plan
 local json = require("dkjson")
 local pytorch = require("lab.export.pytorch")
 local render = require("render.templates.render")
@@ -17,7 +17,7 @@ local function write(name, text)
   file:close()
 end
 
--- Numbers of a scope's values, in the order in which they are asked for.
+-- Numbers of a scope's values, in the order of their first use.
 local function numbers()
   local list, next_number = {}, 0
   return function(value)

@@ -1,4 +1,4 @@
--- Writes the model.py that `export pytorch` would write of a spec: render_model.lua SPEC FILE [SET...]
+-- Writes the model.py of `export pytorch` for a spec: render_model.lua SPEC FILE [SET...]
 
 package.path = "generator/?.lua;?.lua;" .. package.path
 

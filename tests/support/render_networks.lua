@@ -1,9 +1,9 @@
 -- Writes networks as tables of the interpreter (kernels/ref/network.h): those of specs, of random specs (random_1), and
--- HOW_MANY of any kind, whose parts no generated code has yet: render_networks.lua FILE HOW_MANY SPEC...
+-- HOW_MANY random ones with features that generated code lacks: render_networks.lua FILE HOW_MANY SPEC...
 
 package.path = "generator/?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package.path
 
-local random_specs = require("random_specs") -- before whatever plans
+local random_specs = require("random_specs") -- loaded before modules that plan
 local builder = require("network.graph.builder")
 local levels = require("plan.deriving.levels")
 local memory = require("plan.deriving.memory")

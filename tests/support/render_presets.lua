@@ -1,5 +1,5 @@
--- Writes the models that `export pytorch` would write of every encoding of the library, of positions that are drawn, and
--- of other forms of networks, for tests/python/travel.py: render_presets.lua FOLDER
+-- Writes the output of `export pytorch` for every encoding of the library, for random positions, and for other forms of
+-- networks, for tests/python/travel.py: render_presets.lua FOLDER
 
 package.path = "generator/?.lua;?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package.path
 
@@ -34,7 +34,7 @@ end
 
 local PAIR = 'kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2'
 local GRID = 'source = "mirrored.c"'
-local SHORT = { lst_learned = true, lst_random = true } -- tables of fewer rows than the sequences here have tokens
+local SHORT = { lst_learned = true, lst_random = true } -- tables with fewer rows than the sequences here have tokens
 local DRAWN = 'positions = { kind = "randomized", max_position = 64'
 
 local sampler = assert(io.open("runtime/data/tasks/reverse_string.c", "rb")):read("a")

@@ -1,5 +1,5 @@
--- Gives all parameters of a checkpoint one value: lua5.4 tests/support/set_weights.lua FILE VALUE [NAME], the tensors
--- whose names hold NAME. Its checksum goes, as where somebody edits one by hand.
+-- Sets all parameters of a checkpoint to one value: lua5.4 tests/support/set_weights.lua FILE VALUE [NAME]; with NAME
+-- only the tensors whose names contain it. The checksum is removed, as in files that a user edits.
 
 package.path = "generator/?.lua;" .. package.path
 

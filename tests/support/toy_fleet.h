@@ -1,4 +1,4 @@
-/* Fleets of the toy model on an emulated device, for tests that are linked with the emulation and its kernels. */
+/* Fleets of the toy model on an emulated device, for tests that link the emulation and its kernels. */
 #ifndef TOY_FLEET_H
 #define TOY_FLEET_H
 
@@ -6,47 +6,48 @@
 #include "runtime/cuda/fleet/fleet_parts.h"
 #include "toy_cuda.h"
 
-/* The device, and the program that it runs: toy_cuda unless a test puts another in its place. */
+/* The device and its program: toy_cuda unless a test replaces it. */
 extern lh_cuda_device lh_toy_device;
 extern const lh_cuda_program *lh_toy_program;
 
-/* Opens the device; closes it, and fails unless all that was taken of it was given back. */
+/* Opens the device; the other function closes it, and fails unless all of its memory was released. */
 void lh_toy_use_device(lh_emulation emulation);
 void lh_toy_end_device(void);
 
-/* The toy with drawn positions and a CUDA half, in one stream and in two. */
+/* The toy with random positions and a CUDA half, with one stream and with two. */
 lh_spec lh_toy_fleet_spec(void);
 lh_spec lh_toy_fleet_pair(void);
 
 lh_engine_config lh_toy_config(const lh_spec *spec, int seed);
 
-/* Replicas of seeds first, first + 1, ..., eight at most. */
+/* Opens replicas of seeds first, first + 1, ..., eight at most. */
 void lh_toy_open_fleet(const lh_spec *spec, const lh_cuda_variant *variant, int first, int count, lh_engine **engines);
 void lh_toy_close_all(lh_engine **engines, int count);
 
-/* Record of a training. */
+/* The record of a training. */
 typedef struct lh_toy_record {
     lh_step_metrics metrics[200];
-    int64_t steps; /* recorded */
+    int64_t steps; /* number of recorded steps */
     lh_status status;
     lh_error error;
 } lh_toy_record;
 
 lh_toy_record *lh_toy_new_records(int count); /* for free() */
 
-/* Asks every engine for `asked` steps in turn, as a group of loops does, until each has `wanted` or has failed. */
+/* Requests `asked` steps of every engine in turn, as a group of loops does, until each has made `wanted` or has
+ * failed. */
 void lh_toy_run_fleet(lh_engine **engines, int count, int wanted, int asked, lh_toy_record *records);
 void lh_toy_run_one(lh_engine *engine, int wanted, int asked, lh_toy_record *r);
 
 /* A copy of an engine's state, for lh_state_close. */
 lh_state lh_toy_state_of(lh_engine *engine);
 
-/* A sampler whose example 9 of this step, with seed 4, has a token that no alphabet has. */
+/* A sampler whose example 9 of this step, with seed 4, has an invalid token. */
 extern uint32_t lh_toy_wrong_step;
 void lh_toy_sample_wrong_once(lh_rng *rng, int n, lh_example *example);
 
-/* Trains on the device and on the CPU: the same batches, draws, dropout, order of sums and update. Only the last digits
- * of the update may differ. */
+/* Trains on the device and on the CPU and compares: batches, draws, dropout, order of sums and update are the same.
+ * Only the last digits of the update may differ. */
 void lh_toy_check_steps(const lh_spec *spec, lh_engine_config config);
 
 #endif

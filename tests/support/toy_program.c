@@ -17,7 +17,7 @@ enum { POSITION_ROWS = 64 };
 #define LEVEL "x86-64"
 #endif
 
-/* There is one level of these programs: what LONGHAND_ISA says of generated ones is not for them. */
+/* These programs have one level, so LONGHAND_ISA does not apply to them. */
 __attribute__((constructor)) static void run_at_any_level(void) { unsetenv("LONGHAND_ISA"); }
 
 static int block_sequences(const int length[LH_MAX_STREAMS]) {
@@ -28,10 +28,10 @@ static size_t shared_bytes(const lh_shape *longest) {
     return (size_t)(longest->labels + POSITION_ROWS) * sizeof(int32_t);
 }
 
-/* Rows in place of draws: of the last stream that the shape has. */
+/* Given rows of the shape's last stream, which replace random ones. */
 static const int32_t *given_rows(const lh_cpu_step *step) { return step->positions[step->shape.length[1] > 0]; }
 
-/* Each part writes its share of the rows, so that a missing barrier shows. */
+/* Each part writes its share of the rows, so that a missing barrier is detected. */
 static void begin_plain(const lh_cpu_step *step, int part, int parts) {
     int32_t *rows = step->shared;
     int labels = step->shape.labels;
@@ -48,7 +48,7 @@ static void begin_drawn(const lh_cpu_step *step, int part, int parts) {
 
 static int row_of(const lh_cpu_step *step, int label) { return ((const int32_t *)step->shared)[label]; }
 
-/* Tokens of the input: of one stream those before the labels', of two the first stream's. */
+/* The number of input tokens: with one stream those before the labels', with two the first stream's. */
 static int inputs_of(const lh_shape *shape) {
     return shape->length[1] > 0 ? shape->length[0] : shape->length[0] - shape->labels;
 }
@@ -60,7 +60,7 @@ static int place_of(const lh_cpu_step *step, const lh_cpu_block *block, int s, i
     return length[length[1] > 0] - labels + label;
 }
 
-/* The token of a label in the second stream; -1 where there is none. */
+/* The token of a label in the second stream; -1: there is none. */
 static int token_of(const lh_cpu_step *step, const lh_cpu_block *block, int s, int label) {
     int T = step->shape.length[1];
     if (T == 0) return -1;

@@ -1,7 +1,8 @@
-/* A hand-made spec, small enough to check by eye: bucket sort, two tokens per number, eight tensors in two chunks.
+/* A hand-made spec that is small enough to check by eye: bucket sort, two tokens per number, eight tensors in two
+ * chunks.
  *
- * The vector has everything that storage allows: three interleaved (fused) products, a bias, a constant table, gaps,
- * and tensors on both sides of a chunk's edge. It describes no real model; tests bring the functions they need.
+ * The vector has every feature of the storage: three interleaved (fused) products, a bias, a constant table, gaps, and
+ * tensors on both sides of a chunk's border. It describes no real model; tests add the functions that they need.
  */
 #ifndef LH_TOY_SPEC_H
 #define LH_TOY_SPEC_H
@@ -11,8 +12,8 @@
 enum {
     TOY_SYMBOLS = 5,
     TOY_START = 5, /* the token before the first of a target */
-    TOY_EMPTY = 6, /* the token that stands where an output is read */
-    TOY_ROWS = 7,  /* of the token embedding */
+    TOY_EMPTY = 6, /* the token at which an output is predicted */
+    TOY_ROWS = 7,  /* rows of the token embedding */
     TOY_WIDTH = 4,
     TOY_CLASSES = 5,
     TOY_LONGEST = 64, /* tokens; lh_toy_spec.limit */
@@ -31,7 +32,7 @@ enum { /* index in lh_toy_spec.tensors */
        TOY_TENSORS
 };
 
-/* Without engines: cpu is NULL. */
+/* The spec without engines: cpu is NULL. */
 extern const lh_spec lh_toy_spec;
 
 /* The toy's spec with these programs. */
@@ -40,8 +41,8 @@ lh_spec lh_toy_spec_with(const lh_cpu_program *const *cpu);
 enum { TOY_PAIR_SOURCE, TOY_PAIR_TARGET, TOY_PAIR_CROSS, TOY_PAIR_SITES, TOY_PAIR_HEADS = 2 };
 
 /* Two streams: source is the input, of n tokens; target, of n + 3, is the start, the example's target and two empty
- * tokens. A label is of the token before its own in the target stream, so labels are not of the last ones. Sites:
- * both streams' vectors, and an attention from the target to the source. */
+ * tokens. A label belongs to the token before its own in the target stream, so labels are not at the last tokens.
+ * Sites: both streams' vectors, and an attention from the target to the source. */
 lh_spec lh_toy_pair_with(const lh_cpu_program *const *cpu);
 
 /* The format of finite data in these streams, by the lengths of an input and an output. */

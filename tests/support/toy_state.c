@@ -15,7 +15,7 @@ static bool covered(const lh_tensor *tensor, int64_t at) {
     return at >= tensor->offset && row < rows && column < columns;
 }
 
-/* Whether some tensor covers this element; learned: one with optimiser state. */
+/* Whether a tensor covers this element; learned: only tensors with optimiser state count. */
 static bool any_covers(int64_t at, bool learned) {
     for (int t = 0; t < TOY_TENSORS; t++)
         if (covered(&lh_toy_spec.tensors[t], at) && (!learned || lh_toy_spec.tensors[t].learned)) return true;

@@ -1,5 +1,5 @@
--- The generator as ever, but for tensors that are not learned, which no spec has so far: with_constants.lua NAME,NAME...
--- WORDS. Tensors whose names end so keep their initial values; WORDS are those of ./longhand.
+-- Runs the generator with constant tensors, which no spec has yet: with_constants.lua NAME,NAME... WORDS. Tensors whose
+-- names have these endings keep their initial values; WORDS are arguments of ./longhand.
 
 package.path = "generator/?.lua;" .. package.path
 

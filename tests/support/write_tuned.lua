@@ -1,5 +1,5 @@
 -- Writes the sources of a spec with other choices than the model's: write_tuned.lua FOLDER N SPEC SET... takes the N-th
--- value of every choice, counted from 1 and round and round, at all levels. Prints them for the first level.
+-- value of every choice, counted cyclically from 1, at all levels. Prints them for the first level.
 
 package.path = "generator/?.lua;" .. package.path
 

@@ -1,4 +1,4 @@
-/* A race on purpose: the thread sanitizer must report it, or its silence elsewhere means nothing. */
+/* A deliberate race, which the thread sanitizer must report; otherwise its silence elsewhere means nothing. */
 #include <pthread.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
--- A decoder as large ones are: norms in front, SwiGLU, no biases; two layers.
+-- A decoder like large ones: norms before branches, SwiGLU, no biases; two layers.
 return {
   task     = { kind = "parity_check" },
   encoding = { kind = "rope" },

@@ -1,5 +1,5 @@
--- The network of abc_small_successor_a on a task that makes its examples as they are asked for: making all of them
--- beforehand would take an instruction counter longer than the step.
+-- The network of abc_small_successor_a on a task that samples examples on demand: making all of them beforehand would
+-- take longer under an instruction counter than the step.
 return {
   task     = { kind = "reverse_string" },
   encoding = { kind = "abc_a" },

@@ -1,5 +1,5 @@
--- Evaluation of long sequences. Two layers of the base model: in the last one only what is read is computed, and more
--- take an instruction counter too long.
+-- Evaluation of long sequences. Two layers of the base model: the last one computes only used rows, and more layers
+-- take too long under an instruction counter.
 return {
   task     = { kind = "parity_check" },
   encoding = { kind = "sinusoid" },

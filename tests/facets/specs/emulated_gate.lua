@@ -1,4 +1,4 @@
--- Two layers of an encoder with the facet `gate` within a window, behind a score that changes gradients of logits.
+-- Two layers of an encoder with the facet `gate` inside a window, after a score that changes gradients of logits.
 return {
   task = { kind = "reverse_string" },
   encoding = { gate = { kind = "distance" }, mask = { kind = "window", left = 6, right = 6 },

@@ -1,4 +1,4 @@
--- Every attention of an encoder-decoder with the facet `spacing`: alone, beside a causal mask, between two streams.
+-- Every attention of an encoder-decoder with the facet `spacing`: alone, with a causal mask, between two streams.
 local half = { kind = "even", heads = 2 }
 
 return {

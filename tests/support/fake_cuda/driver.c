@@ -1,6 +1,6 @@
-/* A stand-in for libcuda.so.1, for tests of how the driver is found and a device is opened. It has the functions that
- * runtime/cuda/driver.c looks up, and computes nothing. What it says is chosen by environment variables, asked at every
- * call; what was done to it can be read from its variables fake_... with dlsym.
+/* A replacement for libcuda.so.1, for tests of the search for the driver and of opening a device. It has the functions
+ * that runtime/cuda/driver.c looks up, and computes nothing. Environment variables, read at every call, choose its
+ * results; its variables fake_..., read with dlsym, record the calls.
  *
  * FAKE_CUDA_INIT         result of cuInit; FAKE_CUDA_RETAIN, _LOAD, _FUNCTION, _ATTRIBUTE: of those calls
  * FAKE_CUDA_VERSION      of cuDriverGetVersion, 13000 unless given
@@ -18,7 +18,7 @@ typedef int CUresult;
 typedef unsigned long long CUdeviceptr;
 
 int fake_inits, fake_contexts, fake_modules, fake_block_memory, fake_carve_out;
-char fake_image[256]; /* how the loaded image begins, as text */
+char fake_image[256]; /* the beginning of the loaded image, as text */
 _Thread_local void *fake_current;
 
 static int chosen(const char *name, int otherwise) {
@@ -28,7 +28,7 @@ static int chosen(const char *name, int otherwise) {
 
 CUresult cuInit(unsigned flags) {
     __atomic_fetch_add(&fake_inits, 1, __ATOMIC_SEQ_CST);
-    usleep(10000); /* so that threads which start at once meet here, unless somebody stops them */
+    usleep(10000); /* so that threads that start at once meet here, unless the code under test stops them */
     return flags == 0 ? chosen("FAKE_CUDA_INIT", 0) : 1;
 }
 
@@ -141,7 +141,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function
     return threads > 0 && (int)block_memory == fake_block_memory ? 0 : 1;
 }
 
-/* Functions that are looked up with the rest, but that opening a device does not call. */
+/* Functions that are looked up, but not called when a device is opened. */
 #define NEVER_CALLED(name) \
     CUresult name(void) { return 999; }
 NEVER_CALLED(cuMemAlloc_v2)

@@ -1,5 +1,5 @@
-/* A stand-in for libnvrtc, for tests of how it is found, asked and its code kept. "Compiling" gives back the options and
- * the source as text, with a 0 behind it, 20 ms later; a source with the word `mistake` does not compile.
+/* A replacement for libnvrtc, for tests of the search, the compilation and the cache. "Compiling" returns the options
+ * and the source as text, ended by a 0, after 20 ms; a source with the word `mistake` does not compile.
  *
  * FAKE_NVRTC_LOG   a file that gets a line with every compilation, over all processes
  * -DVERSION=12     major version, minor 4; -DNEWEST=90: the last of its architectures; -DOLD: lacks nvrtcGetCUBIN
@@ -31,7 +31,7 @@ int nvrtcGetNumSupportedArchs(int *count) {
 int nvrtcGetSupportedArchs(int *architectures) {
     int count;
     nvrtcGetNumSupportedArchs(&count);
-    for (int i = 0; i < count; i++) architectures[i] = ARCHITECTURES[count - 1 - i]; /* in no promised order */
+    for (int i = 0; i < count; i++) architectures[i] = ARCHITECTURES[count - 1 - i]; /* in an unspecified order */
     return 0;
 }
 
