@@ -75,8 +75,7 @@ local function add_study_analysis(analyze, name, summary, split, splits)
   command:argument("runs", "a folder of runs"):argname("RUNS")
   options.add(command, {
     { "--study STUDY", "as in report" }, { "--scale NAME", "as in report" },
-    { "--split", "split of the evaluation to analyze; test: the evaluation that reports show as the "
-      .. "score", choices = splits or SETS,
+    { "--split", "the split whose results are analyzed; test: the score of reports", choices = splits or SETS,
       default = split },
     { "--out DIR", ("output folder; default: %s, or %s-STUDY, in RUNS"):format(name, name) },
   })
@@ -110,7 +109,7 @@ local function add_similarity(analyze)
       .. "all if it has fewer", default = "108",
       convert = positive },
     { "--seed S", "seed of the examples and sampled positions", default = "1", convert = positive },
-    { "--reference CELL", "a cell; also reports the relation between similarity to this cell and accuracy" },
+    { "--reference CELL", "a cell; the analysis also prints how accuracy depends on similarity to this cell" },
     { "--trained-only", "leave out checkpoints of step 0" },
   })
 end
@@ -122,7 +121,7 @@ local function add_human(analyze)
     { "--trials FILE", "CSV file of participants' trials, with the columns subject, LST_id, accuracy" },
     { "--without IDS", "puzzles to leave out, such as 99,100,101",
       convert = converters.list("--without", "ids of puzzles from 0 on, such as 99,100,101", count) },
-    { "--copies N", "number of consecutive puzzles that belong to one base", default = "3", convert = positive },
+    { "--copies N", "number of consecutive puzzles that are copies of one puzzle", default = "3", convert = positive },
     { "--resamples N", "number of resamples of bases, and of splits of the participants into "
       .. "halves", default = "2000", convert = positive },
     { "--seed S", "seed of the resamples", default = "1", convert = positive },

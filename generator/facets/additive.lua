@@ -26,12 +26,13 @@ M.fields = {
     } },
   { path = "encoding.additive.at", seldom = true, type = "choice", choices = { "input", "block" }, default = "input",
     left_out = "input", only = { "sinusoid", "learned" }, fingerprints = { "placed" },
-    doc = "the place of the sum: input: the vectors of tokens; block: the input of every block, with a learned table "
-      .. "for each block" },
+    doc = "the place of the sum: for input the vectors of tokens; for block the input of every block, with a learned "
+      .. "table for each block" },
   { path = "encoding.additive.channels", seldom = true, type = "choice", choices = { "halves", "interleaved" },
     default = "halves",
     left_out = "halves", only = { "sinusoid" },
-    doc = "halves: first all sines, then all cosines; interleaved: sines in even channels, cosines in odd channels" },
+    doc = "the order of channels: for halves all sines, then all cosines; for interleaved sines in even channels, "
+      .. "cosines in odd channels" },
   { path = "encoding.additive.rows", seldom = true, type = "integer", min = 1, max = 1048576, unit = "positions",
     only = { "learned" },
     default = function(resolved)

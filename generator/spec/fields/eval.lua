@@ -34,8 +34,8 @@ return {
     doc = "number of examples per condition; if a data file has more, eval.order chooses from them" },
   { path = "eval.order", seldom = true, type = "choice", choices = { "hash", "file" }, default = "hash",
     left_out = "hash",
-    doc = "the choice of examples where a data file has more than eval.examples: hash: pseudo-random, by the "
-      .. "evaluation's seed and the line number, the same for every run; file: the first in the file" },
+    doc = "the examples to evaluate if a data file has more than eval.examples: for hash a pseudo-random subset by the "
+      .. "evaluation's seed and the line numbers, the same for every run; for file the first ones" },
   { path = "eval.batch", seldom = true, type = "integer", min = 1, max = 1048576, optional = true, unit = "sequences",
     doc = "number of examples that share random positions; the accuracy is the mean over these batches; absent: one "
       .. "batch of all examples" },
@@ -44,8 +44,8 @@ return {
       .. "dropped elements" },
   { path = "eval.decoding", type = "choice", choices = { "greedy", "teacher_forced" }, default = "greedy",
     left_out = "greedy",
-    doc = "the tokens that a generative model reads before each answer: greedy: its own answers; teacher_forced: the "
-      .. "target (cheaper)" },
+    doc = "the tokens that a generative model reads before each answer: for greedy its own answers; for teacher_forced "
+      .. "the target (cheaper)" },
   { path = "eval.dropout", seldom = true, type = "boolean", default = false,
     left_out = false, fingerprints = { "EVAL_DROPOUT" },
     used = features.drops,
@@ -61,7 +61,7 @@ return {
   { path = "eval.during", type = "table", optional = true,
     doc = "evaluations during training; for a sampled task, on the validation stream; absent: none" },
   { path = "eval.during.every", type = "integer", min = 1, max = common.MOST, required = true, unit = common.CADENCE,
-    doc = "interval between two evaluations" },
+    doc = "interval between two evaluations during training" },
   { path = "eval.during.lengths", type = "lengths", default = common.same_as("eval.lengths"),
     default_text = "eval.lengths", unit = "task length n", doc = "task lengths to evaluate; each is one condition" },
   { path = "eval.during.by", seldom = true, type = "by", default = by_without_noise, default_text = "eval.by",

@@ -50,8 +50,8 @@ return {
       { name = "rms", doc = "RMS norm: by the root mean square, with a learned scale (Zhang and Sennrich 2019)" },
     } },
   { path = "model.norm.place", type = "choice", choices = { "post", "pre" }, default = "post", left_out = "post",
-    doc = "values that are normalised: post: the sum after every branch (Vaswani et al. 2017); pre: the input of every "
-      .. "branch, and the final output (Xiong et al. 2020)" },
+    doc = "values that are normalised: for post the sum after every branch (Vaswani et al. 2017); for pre the input of "
+      .. "every branch and the final output (Xiong et al. 2020)" },
   { path = "model.activation", type = "choice", default = "relu", left_out = "relu",
     choices = { "relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu" },
     doc = "the activation of the hidden layer; swiglu, geglu: a gated unit of two halves, with feedforward channels in "
@@ -81,8 +81,8 @@ return {
   { path = "model.readout", seldom = true, type = "choice", choices = { "outputs", "last", "probe" },
     default = "outputs",
     left_out = "outputs", only = { "encoder" },
-    doc = "the tokens at which answers are read: outputs: one empty token per output; last, probe: for tasks with one "
-      .. "output, a token of the input",
+    doc = "the tokens at which answers are read: for outputs one empty token per output; for last and probe a token of "
+      .. "the input, in tasks with one output",
     more = {
       "last: the last token",
       "probe: the token that the task declares as its probe",

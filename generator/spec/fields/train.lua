@@ -21,7 +21,7 @@ return lists.join({
     doc = "approximate number of tokens that pass all layers together on the CPU; another number gives other bits",
     more = { "`./longhand tune` measures whether another number is faster on this machine" } },
   { path = "train.keep_probabilities", seldom = true, type = "boolean", optional = true,
-    doc = "on the CPU: true: attention weights are stored for the backward pass; false: they are recomputed, which "
+    doc = "whether attention weights are stored for the backward pass on the CPU; false: they are recomputed, which "
       .. "takes less memory",
     more = { "absent: they are stored for short sequences and recomputed for long ones, whichever is faster" } },
   { path = "train.steps", type = "integer", min = 1, max = common.MOST, default = 2000000, unit = "steps",
@@ -51,7 +51,7 @@ return lists.join({
     doc = "number of first steps in which the rate rises: step t has the share t / warmup of the rate" },
   { path = "train.schedule.final", seldom = true, type = "number", min = 0, below = 1, default = 0,
     only = { "linear", "cosine" },
-    doc = "the final rate as a share of train.learning_rate; the step after the last one would have it" },
+    doc = "the final rate as a share of train.learning_rate; a step after the last one would reach it" },
   { path = "train.clip", type = "table", doc = "the limit of the gradient" },
   { path = "train.clip.kind", type = "kind", default = "global_norm", doc = "the kind of clipping",
     kinds = {
@@ -73,7 +73,7 @@ return lists.join({
     unit = common.CADENCE, flag = "--checkpoint-every", doc = "interval between two checkpoints" },
   { path = "train.checkpoint.minutes", seldom = true, type = "number", min = 0, max = 525600, default = 10,
     unit = "minutes",
-    doc = "time after which a checkpoint is also written; 0: only at intervals of every" },
+    doc = "time after which a further checkpoint is written; 0: no checkpoints by time" },
   { path = "train.checkpoint.keep", seldom = true, type = "keep", choices = { "last", "all" }, default = "last",
     doc = "checkpoints that are kept: the last one, all, or the last one and those of a list of steps or epochs "
       .. "(train.cadence), where 0 is the state before training" },
