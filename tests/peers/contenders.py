@@ -11,11 +11,11 @@ import sys
 from process import Failed, Process
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ISA = {  # how everybody is held to a level that is not the machine's best: no other can be compared there
+ISA = {  # settings that hold a contender to this level; at other levels below the machine's best none is compared
     "x86-64-v3": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
                   "XLA_FLAGS": "--xla_cpu_max_isa=AVX2", "OPENBLAS_CORETYPE": "Haswell", "LIBXSMM_TARGET": "hsw"},
 }
-BATCH, LONG_BATCH, LONG = 128, 16, 100  # from so many tokens on batches are small: a step of a peer takes seconds
+BATCH, LONG_BATCH, LONG = 128, 16, 100  # from LONG tokens on, batches are small: a peer's step takes seconds
 MODELS = {"encoder": 'use = "ruoss_encoder"',
           "decoder": 'use = "ruoss_decoder", norm = { place = "pre" }, activation = "swiglu"'}
 
@@ -104,7 +104,7 @@ class Trainers:
             (self.reference / f"{stem}.logits.jsonl").write_text(logits)
 
     def time(self, case, level, threads, seconds):
-        """A line of `trainer bench`. One window: a mean, stalls and all, as those of the peers are."""
+        """A line of `trainer bench`. It times one window: a mean that includes stalls, as the peers' rates do."""
         model, mode, tokens = case
         said = self.run([self.trainer(model, tokens), "bench", "--json", "--mode", mode, "--lengths", tokens - 1,
                          "--windows", 1, "--seconds", seconds, "--threads", threads], level)
@@ -115,7 +115,7 @@ class Ours:
     """The contender that is measured by `trainer bench`."""
 
     def __init__(self, trainers, level, threads, worked):
-        """worked: rates are steps per second that the processor worked."""
+        """worked: rates are steps per second of processor time."""
         self.trainers, self.level, self.worked = trainers, level, worked
         self.settings = [{"threads": n} for n in threads]
 
@@ -141,7 +141,7 @@ class Peer:
     """A contender in processes of its own, one for each number of threads and wait policy."""
 
     def __init__(self, name, python, trainers, level, threads, worked, patience):
-        """patience: seconds for an answer; the others as for ours."""
+        """patience: seconds to wait for an answer; the other arguments as for our trainer."""
         self.name, self.python, self.trainers, self.level = name, python, trainers, level
         self.worked, self.patience, self.processes = worked, patience, {}
         policies = lambda n: ("passive",) if n == 1 or name == "jax" else ("passive", "active")

@@ -3,12 +3,12 @@
 Builds a trainer of the base encoder and one of a decoder of its size, has them write a checkpoint and logits, starts
 PyTorch and JAX with both, and times each case in alternation: in every round ours, PyTorch eager, torch.compile and
 JAX, one after the other, while the others' processes are stopped. Each contender first tries its settings (threads,
-OpenMP's wait policy, forms of attention) for a moment and keeps the best; what compiles is told apart. Ratios are of
-one round, then their median and range. A training step is everything, dropout, both passes, clipping and Adam; ours
+OpenMP's wait policy, forms of attention) for a moment and keeps the best; compiled variants have rows of their own. Ratios are of
+one round, then their median and range. A training step includes dropout, both passes, clipping and Adam; ours
 samples its batch in it, too, peers find theirs made. An evaluation is a forward pass and the loss. Products alone:
 products.py.
 
-What is not installed is skipped, with a line that says so. The table is printed and lies with all rates in --out:
+A contender that is not installed is skipped, and a line says so. The table is printed, and saved with all rates in --out:
 peers.md, peers.json. Interpreters: PYTORCH and JAX (python3). Libraries: OPENBLAS, a file, else what SciPy's wheel
 or NumPy brings; LIBXSMM, the folder that has include and lib. Needs no Python package itself.
 """

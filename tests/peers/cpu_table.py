@@ -53,7 +53,7 @@ def compile_cell(case):
 
 
 def share_cell(ours):
-    known = [share for share in ours["shares"] if share is not None]  # None: the machine's peak is not
+    known = [share for share in ours["shares"] if share is not None]  # None: the machine's peak is not known
     return f"{statistics.median(known):.1%}" if known else "-"
 
 

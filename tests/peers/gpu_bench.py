@@ -93,7 +93,7 @@ class Bench:
 
     @staticmethod
     def key(line):
-        """Lines that do not say it have a field's default."""
+        """A line without a field has its default."""
         return tuple(line.get(field.name, field.default) for field in dataclasses.fields(Case))
 
     def rounds(self):
@@ -112,7 +112,7 @@ class Bench:
                         yield Case(encoding, tokens, labels, precision, replicas, variant, form)
 
     def wanted(self, case):
-        """Whether there is time for a case and it is not known from before."""
+        """Whether a case still has to be timed, and time is left for it."""
         key = self.key(dataclasses.asdict(case))
         if key in self.known or key in self.gone:
             return False

@@ -2,7 +2,7 @@
 
 forms of attention: plain; with vectors of distances: pairs (a vector for every pair of tokens, laid out before the
 product) and shift (logits of all 2T - 1 distances, then skewed). Several models side by side are vmap of the loss and
-its gradient; dropout's bits for all of them are drawn in one go (a generator under vmap would be drawn from model by
+its gradient; dropout's bits for all of them are drawn in one call (a generator under vmap would be drawn from model by
 model). Random bits: XLA's own generator ("rbg"), 16 per element. Adam and the clipping are written here, ten lines. No
 attention function of JAX takes head width 8 and float32.
 """
@@ -102,7 +102,7 @@ def model(case, p, labels, tokens, rows=None, bits=None):
     norm = lambda name, n, x: layer_norm(x, p[f"{name}_scale{n}"], p[f"{name}_offset{n}"])
 
     def add(name, n, x, branch):
-        """x and a branch of it, the norm in front or behind."""
+        """x and a branch of it, the norm before the branch or after the sum."""
         if case.pre_norm:
             return x + dropped(branch(norm(name, n, x)))
         return norm(name, n, x + dropped(branch(x)))

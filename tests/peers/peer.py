@@ -1,7 +1,7 @@
 """Parts that peers share on any device: shapes, weights of a trainer, logits to compare with, batches.
 
 A peer is a model written for another framework as the framework's own users would write it at best: that of
-spec/models/ruoss_encoder.lua with its encodings, or a causal decoder of the same size with sinusoids, norms in front
+spec/models/ruoss_encoder.lua with its encodings, or a causal decoder of the same size with sinusoids, norms before branches
 and SwiGLU. It starts from a trainer's checkpoint and must give that trainer's logits before it is timed. Batches are
 made beforehand and lie on the device: no peer waits for data. A step is everything else: dropout, both passes,
 clipping to a global norm of 1, Adam.

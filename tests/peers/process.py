@@ -46,7 +46,7 @@ class Process:
         self.version = first["version"]
 
     def signal(self, number):
-        """To the worker and what it started."""
+        """Sends a signal to the worker and its child processes."""
         os.killpg(self.running.pid, number)
 
     def end(self):
@@ -61,7 +61,7 @@ class Process:
         raise Failed(f"said {str(said)[:80]!r}, expected an answer; see {self.log}")
 
     def read(self, patience):
-        """The next line. A worker that says nothing for so many seconds, or ends, is no more."""
+        """The next line. A worker that prints nothing within this time, or ends, counts as ended."""
         pipe = self.running.stdout
         while b"\n" not in self.rest:
             ready, _, _ = select.select([pipe], [], [], patience)
@@ -80,7 +80,7 @@ class Process:
         return answer
 
     def ask(self, question, patience):
-        """The answer, within so many seconds."""
+        """The answer; an error if it takes longer than `seconds`."""
         if self.running is None:
             self.start(patience)
         self.signal(signal.SIGCONT)

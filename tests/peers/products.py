@@ -1,4 +1,4 @@
-"""The products of a training block alone: builds products.c for a level, runs it with what libraries there are."""
+"""The products of a training block alone: builds products.c for a level, runs it with the libraries that it finds."""
 
 import json
 import os
@@ -19,7 +19,7 @@ for name, pattern in (("scipy_openblas32", "lib/*openblas*.so*"), ("numpy", "../
 
 
 def find_openblas(interpreters):
-    """A file; None: not found."""
+    """Finds the file of a library; None: not found."""
     named = os.environ.get("OPENBLAS")
     if named:
         return named
@@ -34,7 +34,7 @@ def find_openblas(interpreters):
 
 
 def measure(root, sources, level, environment, interpreters):
-    """{"rows": lines of products.c, "skipped": what is not there}; sources: of a trainer, whose tiles are used."""
+    """{"rows": lines of products.c, "skipped": missing libraries}; sources: those of a trainer, whose tiles are used."""
     program = root / f"build/peers/products.{level}"
     library, skipped = find_openblas(interpreters), []
     built = subprocess.run(["make", "-s", f"build/peers/products.{level}", f"SOURCES={sources}"], cwd=root,

@@ -122,7 +122,7 @@ class Model(nn.Module):
         return layer_norm(x, self.p[f"{name}_scale{n}"], self.p[f"{name}_offset{n}"])
 
     def add(self, name, n, x, branch):
-        """x and a branch of it, the norm in front or behind."""
+        """x and a branch of it, the norm before the branch or after the sum."""
         if self.case.pre_norm:
             return x + F.dropout(branch(self.norm(name, n, x)), DROPOUT, self.training)
         return self.norm(name, n, x + F.dropout(branch(x), DROPOUT, self.training))

@@ -3,10 +3,10 @@
     {"do": "prepare", "key": K, "case": {...}, "mode": "train", "batch": 128, "weights": FILE, "reference": FOLDER}
         builds and compiles, compares logits at the case's number of tokens -> {"compile_seconds", "logit_error"}
     {"do": "time", "key": K, "seconds": 0.5}
-        whole steps for about so long -> {"steps", "seconds", "processor_seconds" (of all threads), "loss"}
+        whole steps for about this time -> {"steps", "seconds", "processor_seconds" (of all threads), "loss"}
     {"do": "forget"}
-        drops what was prepared
-What fails is answered by {"error": why}; the process goes on.
+        drops everything prepared
+A failure is answered by {"error": why}; the process goes on.
 """
 
 import os

@@ -1,7 +1,7 @@
 -- Statements of PTX -> a program for machine.cpp, as lines of text (program.cpp reads them):
 --
 --     registers BYTES                of a warp: a row of 32 lanes for every register, at a place of its own
---     locals BYTES                   of a lane: the local memory of all functions, one behind the other
+--     locals BYTES                   of a lane: the local memory of all functions, one after the other
 --     data NAME ALIGN BYTES BYTE...  an array in global memory; the rest is 0
 --     constant PLACE BYTES HEX       a row whose lanes all hold this
 --     special PLACE NAME             a row of %tid.x and the like
@@ -16,11 +16,11 @@ local parse = require("parse")
 
 local assemble = {}
 
--- Types whose elements lie in memory as those of another.
+-- Types that are stored in memory as others.
 local STORED_AS = { b32 = "u32", f32 = "u32", b64 = "u64", f64 = "u64" }
--- There are no registers of a byte.
+-- PTX has no registers of a byte.
 local REGISTER_OF = { s8 = "b16", u8 = "b16" }
--- As in machine.h.
+-- The enum of spaces in machine.h.
 local SPACES = { generic = 0, global = 0, shared = 1, ["local"] = 2, param = 3 }
 local SPECIALS = { ["%tid.x"] = true, ["%ctaid.x"] = true, ["%ntid.x"] = true, ["%nctaid.x"] = true }
 local LANES = 32
@@ -28,7 +28,7 @@ local LANES = 32
 local Program = {}
 Program.__index = Program
 
--- A row of lanes of so many bytes each.
+-- Adds a row of lanes with `bytes` bytes each.
 function Program:row(bytes)
   local size = math.max(bytes * LANES, LANES)
   local place = self.registers
@@ -61,7 +61,7 @@ local function bits_of(text, type_name)
   return bytes < 8 and value & ((1 << 8 * bytes) - 1) or value
 end
 
--- A row with the same content for every use, made by `declare` the first time.
+-- A row with the same content for every use; `declare` makes it for the first one.
 function Program:shared_row(key, bytes, declare)
   if not self.rows[key] then
     self.rows[key] = self:row(bytes)
@@ -136,7 +136,7 @@ function Program:address(item, text, space)
   return self:operand(item, base, "u32"), 4, offset
 end
 
--- [name+offset] of a kernel's parameter: behind row 0, where the parameters begin.
+-- The place of [name+offset] of a kernel's parameter: after row 0, where the parameters begin.
 function Program:kernel_parameter(item, text)
   local name, behind = text:match("^%[([%w_$]+)%+?(%d*)%]$")
   local place = name and self.current.kernel_places[name]
@@ -146,7 +146,7 @@ function Program:kernel_parameter(item, text)
   return self:constant(0, 8), 8, place + (tonumber(behind) or 0)
 end
 
--- As machine.h has them.
+-- The enum of orderings in machine.h.
 local ORDERINGS = { weak = 0, volatile = 1, relaxed = 1, acquire = 2, release = 2 }
 
 -- Loads and stores: operation by element and width of the register; base, its bytes, offset, ordering, count, places.
@@ -205,7 +205,7 @@ end
 function Program:call(item)
   local callee = self.by_name[item.callee]
   if not callee or not callee.first or callee == self.current or #callee.parameters ~= #item.operands then
-    parse.fail(item, "a call that is not known") -- of a function that stands before it
+    parse.fail(item, "a call that is not known") -- functions are called below their own text
   end
   for i, name in ipairs(item.operands) do
     local argument = self.current.arguments[name]

@@ -20,7 +20,7 @@ local PACK = { pred = "<I4", b16 = "<I2", u16 = "<I2", s16 = "<i2", b32 = "<I4",
   b64 = "<i8", u64 = "<i8", s64 = "<i8", f64 = "<d" }
 local MOVED_AS = { "u16", "u16", [4] = "u32", [8] = "u64" }
 
--- Values that are worth a try, by type.
+-- Values to test, by type.
 local INTEGERS = { 0, 1, -1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 255, 256, -2, -3, -7, -100, 32767,
   -32768, 65535, 12345678, -12345678, 0x7fffffff, -0x80000000, 0x55555555, 0x123456789abcdef, math.maxinteger,
   math.mininteger, 0x0f0f0f0f0f0f0f0f }
@@ -222,7 +222,7 @@ local function matrix_case(case, round)
   for lane = 0, LANES - 1 do
     inputs[lane], results[lane] = {}, {}
     for i, bits in ipairs(fragment(layout.a, layout.a_elements, a, lane, is_packed)) do
-      inputs[lane][4 + i] = bits | (is_packed and 0 or 0x1fff) -- bits that are not looked at
+      inputs[lane][4 + i] = bits | (is_packed and 0 or 0x1fff) -- bits that the instruction ignores
     end
     for i, bits in ipairs(fragment(layout.b, layout.b_elements, b, lane, is_packed)) do
       inputs[lane][8 + i] = bits

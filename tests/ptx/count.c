@@ -4,7 +4,7 @@
  *
  * A team of two blocks makes one step. Prints, a kind of instruction a line: what block 0 issues up to the team's first
  * meeting, divided by its shards, and what both issue after it (the gradient is folded, clipped and applied). Which
- * instructions those are depends on sizes alone; the tokens, on which a few sectors hang, are made up. */
+ * instructions those are depends on sizes alone; the tokens, which change a few sectors, are made up. */
 #include "support/lh_test.h"
 
 #include <stdio.h>

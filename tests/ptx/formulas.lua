@@ -261,7 +261,7 @@ by_form["cvt.rzi.s32.f32"] = to_integer(32, 0)
 by_form["cvt.rzi.s32.f64"] = to_integer(32, -(1 << 31))
 by_form["cvt.rzi.s64.f64"] = to_integer(64, math.mininteger)
 
--- The nearest float with so many bits behind the point, as bits; ties: away from zero, or to even.
+-- The nearest float with `places` bits after the point, as bits; ties: away from zero, or to even.
 local function rounded(x, places, away)
   if not is_finite(x) or x == 0 then
     return x

@@ -4,8 +4,8 @@
 --
 --     form      the instruction with its modifiers and types
 --     operands  their types, in order; { } groups them as braces do, | joins as in shfl
---     does      the statement; d is the first operand, a, b, c, e the ones behind it
---     kind      what it is counted as
+--     does      the statement; d is the first operand, a, b, c, e the next ones
+--     kind      its kind in counts
 --     whole     instead of `does`: a function of operations.cpp, called once with all lanes of the warp present
 --     members   likewise, with the lanes present that the last operand names
 --
@@ -69,7 +69,7 @@ each("u32", "mul.wide.T", "u64 T T", "d = (uint64_t)a * b")
 each("u16", "mul.wide.T", "u32 T T", "d = (uint32_t)a * b")
 each("u32", "mul.hi.T", "T T T", "d = (uint32_t)((uint64_t)a * b >> 32)")
 each("s32", "mul.hi.T", "T T T", "d = (int32_t)((int64_t)a * b >> 32)")
--- By 0 the result is anything; a lane that does not use it may come here.
+-- Division by 0 gives any result: a lane that does not use it may divide.
 each("u32 u64", "div.T", "T T T", "d = b == 0 ? -1 : a / b")
 each("s32", "div.T", "T T T", "d = b == 0 ? -1 : (int32_t)((int64_t)a / b)")
 each("s32", "rem.T", "T T T", "d = b == 0 ? a : (int32_t)((int64_t)a % b)")

@@ -84,7 +84,7 @@ static unsigned complete(const lh_ptx_warp &w, const lh_ptx_step &s, unsigned ma
     return lanes;
 }
 
-/* Whether a group goes on as it is; else those of its lanes wait whose other lanes are not among them, and are parted
+/* Whether a group continues unchanged; else those of its lanes wait whose other lanes are not among them, and are parted
  * from the rest, if any. */
 static bool all_go(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s) {
     const unsigned goes = complete(w, s, g.mask);
@@ -100,7 +100,7 @@ static bool all_go(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s) {
     return false;
 }
 
-/* Does a step that changes the flow; true: the group goes on by itself. */
+/* Does a step that changes the flow; true: the group continues by itself. */
 static bool change_flow(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s, unsigned mask) {
     if (s.flow == BRANCH) {
         if (mask != 0 && mask != g.mask) {
@@ -174,7 +174,7 @@ static std::string describe(const lh_ptx_block &b) {
     return text;
 }
 
-/* The group that goes on: in step the one furthest behind, else the first; or -1. */
+/* The group that continues: in step the one furthest behind, else the first; or -1. */
 static int next_group(const lh_ptx_warp &w) {
     int next = -1;
     for (size_t i = 0; i < w.groups.size(); i++) {

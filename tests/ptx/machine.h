@@ -31,7 +31,7 @@ struct lh_ptx_operation {
     lh_ptx_function *run;
     lh_ptx_flow flow;
 };
-extern const lh_ptx_operation lh_ptx_operations[]; /* the last has no name */
+extern const lh_ptx_operation lh_ptx_operations[]; /* the last one has no name */
 
 /* One instruction. Operands are places of rows, in bytes; of a branch or call, the instruction that comes next; of what
  * goes to memory see lh_ptx_access. */

@@ -32,7 +32,7 @@ local HEAD = [[
 	shl.b32 %%r2, %%r1, 4;
 ]]
 
--- Addresses of a lane's memory in a space: for stores, and for loads (in shared memory the next lane's, behind a
+-- Addresses of a lane's memory in a space: for stores, and for loads (in shared memory the next lane's, after a
 -- barrier); then the code that computes them.
 local ROOM = {
   shared = { "[%r2+32]", "[%r4+32]", "\tadd.s32 %r3, %r1, 1;\n\tand.b32 %r3, %r3, 31;\n\tshl.b32 %r4, %r3, 4;\n" },

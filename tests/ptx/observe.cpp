@@ -62,7 +62,7 @@ static struct {
         page *found;
     } recent[RECENT];                                      /* of global, by number */
     std::vector<view> known;                               /* to all threads of a block */
-    std::map<std::pair<int, int>, view> fenced, seen, got; /* of a thread: before its last fence; in words since; behind
+    std::map<std::pair<int, int>, view> fenced, seen, got; /* of a thread: before its last fence; in words since; after
                                                               a fence, until its block's next barrier */
     std::unordered_map<uint64_t, view> words;
 } observed;

@@ -7,9 +7,9 @@
 
 extern const lh_ptx_program *lh_ptx_running;
 extern int lh_ptx_lane_order[LANES];
-extern bool lh_ptx_observes; /* whether anything below is asked for */
+extern bool lh_ptx_observes; /* whether races or sectors are observed */
 
-/* Before a launch of so many blocks; whether races are looked for, and sectors counted. */
+/* Starts the observation of a launch of `blocks` blocks: for races, for counts of sectors. */
 void lh_ptx_observe_begin(int blocks, bool races, bool sectors);
 
 /* Throws lh_ptx_fault at a race. */

@@ -9,14 +9,14 @@
 
 /* ---- what statements of instructions.lua call ---- */
 
-/* The other one where one is a NaN; 0 is above -0. */
+/* The other number where one is a NaN; 0 is above -0. */
 template <class T> static T larger(T a, T b) {
     if (a != a) return b;
     if (b != b) return a;
     return a == b ? (__builtin_signbit(a) ? b : a) : a > b ? a : b;
 }
 
-/* The low bits of a, so many, in b from a position on. */
+/* b with its bits from a position on replaced by the low `count` bits of a. */
 static uint32_t insert_bits(uint32_t a, uint32_t b, uint32_t position, uint32_t count) {
     position &= 255;
     count &= 255;
@@ -37,7 +37,7 @@ static uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
     return result;
 }
 
-/* Towards 0; what does not fit becomes the nearest that does. */
+/* Rounds towards 0; what does not fit becomes the nearest value that does. */
 template <class To, class From> static To to_integer(From x, To of_nan) {
     const From limit = (From)((To)1 << (8 * sizeof(To) - 2)) * 2;
     if (x != x) return of_nan;
@@ -58,13 +58,13 @@ static float float_of(uint32_t bits) {
     return x;
 }
 
-/* To nearest, ties away from zero, 10 bits behind the point. */
+/* Rounds to nearest, ties away from zero, 10 bits after the point. */
 static uint32_t to_tf32(float x) {
     if (x != x) return 0x7fffffffu;
     return isinf(x) ? bits_of(x) : (bits_of(x) + 0x1000u) & 0xffffe000u;
 }
 
-/* To nearest, ties to even. */
+/* Rounds to nearest, ties to even. */
 static uint32_t to_bf16(float x) {
     if (x != x) return 0x7fffu;
     return (bits_of(x) + 0x7fffu + (bits_of(x) >> 16 & 1)) >> 16;
@@ -221,7 +221,7 @@ template <class Element, class Register> static void store(lh_ptx_warp &w, const
     }
 }
 
-/* before: the former values, NULL if they are not needed. */
+/* before: receives the former values, NULL if they are not needed. */
 static void add_in_memory(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask, const uint32_t *added,
                           uint32_t *before) {
     unsigned char *at[LANES];

@@ -12,7 +12,7 @@ local function trim(text)
   return (text:match("^%s*(.-)%s*$"))
 end
 
--- The statements of a text, in order: { line, text, ends } where ends is ";", "{", "}" or ":".
+-- Splits a text into statements in order: { line, text, ends } where ends is ";", "{", "}" or ":".
 local function statements_of(file, text)
   text = text:gsub("//[^\n]*", "")
   local found, at, line = {}, 1, 0
@@ -191,7 +191,7 @@ local function take_in_function(where, current)
   end
 end
 
--- The text without what it begins with, which has no ";".
+-- The text without its header, which has no ";".
 local function without_head(text)
   for _, head in ipairs({ "\n%.version %d+%.%d+%f[\n]", "\n%.target sm_%w+%f[\n]", "\n%.address_size 64%f[\n]" }) do
     text = text:gsub(head, "\n", 1)

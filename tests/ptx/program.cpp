@@ -13,7 +13,7 @@ static const struct {
     lh_ptx_flow flow;
 } flows[] = {{"bra", BRANCH}, {"call", CALL}, {"ret", RETURN}, {"barrier", BARRIER}, {"sleep", SLEEP}};
 
-/* The operations by their names. */
+/* Finds operations by their names. */
 static std::map<std::string, lh_ptx_step> make_operations(void) {
     std::map<std::string, lh_ptx_step> operations;
     for (const lh_ptx_operation *o = lh_ptx_operations; o->name; o++) {
@@ -58,7 +58,7 @@ static void read_data(std::istringstream &line, lh_ptx_program *program) {
     std::vector<unsigned char> &data = program->data[name];
     for (int byte; line >> byte;) data.push_back((unsigned char)byte);
     data.resize(bytes);
-    /* A vector of bytes begins where malloc's memory does. */
+    /* A vector of bytes is aligned as malloc's memory is. */
     if (align > alignof(max_align_t)) throw lh_ptx_fault{name + ": an alignment of " + std::to_string(align)};
 }
 

@@ -2,7 +2,7 @@
 --
 --     lua5.4 tests/ptx/translate.lua FILE.ptx FILE.program
 --
--- Exit status 1 where the text has anything that is not known, with its line.
+-- Exit status 1 and a message with the line where the text has an unknown statement.
 
 local root = arg[0]:match("^(.*)/translate%.lua$") or "."
 package.path = ("%s/?.lua;%s"):format(root, package.path)

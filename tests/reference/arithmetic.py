@@ -7,8 +7,9 @@ shares no code with Longhand, nor with the other makers of networks here. README
 Where paper and code part, or neither says: both halves of a window along the anti-diagonal are open, as in the paper,
 unless a model says "left only"; cells outside of the matrix are left out, and a row without an open cell is open
 everywhere; the decoder's own attention is cut with the causal mask first, whatever its bias. Press et al. 2022: ALiBi
-takes slope times i - j; to both sides, as Ruoss et al. 2023. Su et al. 2021: RoPE turns projected queries and keys.
-Shaw et al. 2018: keys only. Two models read other tokens and have what the paper has not; their generated code is compared.
+takes slope times i - j; to both sides, as Ruoss et al. 2023. Su et al. 2021: RoPE rotates projected queries and keys.
+Shaw et al. 2018: keys only. Two models read other tokens and have features that the
+paper lacks; their generated code is compared.
 
 Usage: python arithmetic.py [OUTPUT_DIRECTORY]
 """
@@ -28,14 +29,14 @@ SEED = 2024
 WIDTH = 16
 EPSILON = 1e-5                   # of the norms
 MARGIN = 1e-6                    # between the two greatest logits of a decoded token, which would be chance below it
-PLUS, TIMES, START, END = 10, 11, 12, 13  # behind the digits; 14 is padding, which no sequence has
+PLUS, TIMES, START, END = 10, 11, 12, 13  # after the digits; 14 is padding, which no sequence has
 CLOSED = -math.inf
 
 
 @dataclasses.dataclass(frozen=True)
 class Family:
     """The attentions of one place: the encoder's, the decoder's, or from the decoder to the encoder's output."""
-    window: tuple = ()           # keys before and behind the query
+    window: tuple = ()           # keys before and after the query
     diagonal: tuple = ()         # stride, width, whether the right half stays closed
     lines: tuple = ()            # (head, direction, line, value)
     columns: str = "left"        # the side from which lines of direction 0 count
@@ -72,7 +73,7 @@ UNARY, SELF = Family(diagonal=(1, 1, False)), Family(window=(1, 0))
 BINARY = Family(diagonal=(2, 1, False))
 
 # Heads with lines that meet, with a column, and without any. In the decoder's own attention the line of head 2 has keys
-# behind the queries alone; in cross-attention there are rows without a key.
+# after the queries alone; in cross-attention there are rows without a key.
 SELF_LINES = ((0, 1, 0, 0.0), (0, 1, -1, -0.75), (1, 1, -1, 1.25), (1, 0, 0, -0.5), (2, 1, 2, 3.0))
 CROSS_LINES = ((0, -1, 1, 2.5), (0, -1, 7, 1.0), (1, -1, 1, 1.5), (1, 1, 4, -0.25), (1, 0, 2, 0.75), (3, 0, 1, 0.5))
 
@@ -110,7 +111,7 @@ MODELS = {
 # ---- sequences ----
 
 def number(value, width):
-    """Digits, the highest first, zeros in front."""
+    """Digits, the highest first, with leading zeros."""
     digits = [int(c) for c in str(value)]
     assert len(digits) <= width
     return [0] * (width - len(digits)) + digits
@@ -283,7 +284,7 @@ def positions_of(model, tokens):
 
 
 def turned(x, positions):
-    """x [B][T][heads][D]: channels 2m and 2m + 1, as a complex number, turn by position 10000^(-2m / D)."""
+    """x [B][T][heads][D]: channels 2m and 2m + 1, as a complex number, rotate by position 10000^(-2m / D)."""
     half = x.shape[-1] // 2
     angle = positions[:, None] * 10000.0 ** (-torch.arange(half, dtype=torch.float64) / half)
     pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], half, 2).contiguous())
@@ -347,7 +348,7 @@ def forward(p, model, source, target):
 
 
 def greedy(p, model, source, target):
-    """[2][M]: what the model goes on with, from the start on; -1 behind a sequence's own end."""
+    """[2][M]: the model's continuation from the start token; -1 after a sequence's end."""
     sorting = model.task == "sorting"
     given, out = target.clone(), np.full(target.shape, -1, np.int32)
     ended = np.zeros(len(target), bool)
@@ -400,7 +401,7 @@ def metadata(model, tensors):
 
 
 def main():
-    torch.set_num_threads(1)  # so that the order of sums is one
+    torch.set_num_threads(1)  # so that sums have one order
     directory = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
     for name, (number_of_file, model) in MODELS.items():
         path = directory / f"{name}.safetensors"

@@ -2,8 +2,8 @@
 
 Sources: Vaswani et al. 2017, "Attention Is All You Need": two stacks, and in the decoder attention to what the encoder
 gives between the attention to itself and the feed-forward layer. Duan and Shi 2024, "From Interpolation to
-Extrapolation": one table of tokens for both, norms behind the last blocks of both, windows; a query without a key in
-its window sees all. Drawn positions: Ruoss et al. 2023, for each of the two sequences.
+Extrapolation": one table of tokens for both, norms after the last blocks of both, windows; a query without a key in
+its window sees all. Sampled positions: Ruoss et al. 2023, for each of the two sequences.
 """
 
 import dataclasses
@@ -29,7 +29,7 @@ class Attention:
     relative: str = "none"       # "transformer_xl", "shaw": vectors of the distance, farther than clip the same
     clip: int = 16
     alibi: bool = False
-    window: tuple = ()           # keys before and behind a query that it sees
+    window: tuple = ()           # keys before and after a query that it sees
     causal: bool = False
     distances: str = "of indices"  # "of positions", "drawn"
 

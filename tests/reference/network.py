@@ -5,7 +5,7 @@ official code: an encoder with layer norm after each residual sum, attention wit
 Distances in the logits: Dai et al. 2019, "Transformer-XL"; Shaw et al. 2018, "Self-Attention with Relative Position
 Representations" (keys only); Press et al. 2022, "Train Short, Test Long" (ALiBi), to both sides as in Ruoss's code.
 Geometric attention with directional encoding: Csordas et al. 2022, "The Neural Data Router".
-Norms ahead of the branches and behind the last block: Xiong et al. 2020, "On Layer Normalization in the Transformer
+Norms before the branches and after the last block: Xiong et al. 2020, "On Layer Normalization in the Transformer
 Architecture". Root mean square norm: Zhang and Sennrich 2019. GELU and its approximation: Hendrycks and Gimpel 2016.
 SiLU: Elfwing et al. 2018. SwiGLU and GEGLU: Shazeer 2020, "GLU Variants Improve Transformer", equation 6. Tied logits:
 Press and Wolf 2017, "Using the Output Embedding to Improve Language Models". The Latin Square Task's encoder, and its
@@ -25,7 +25,7 @@ WIDTH, HEADS, FEEDFORWARD, LAYERS = 16, 2, 32, 2
 TABLE_ROWS = MAX_POSITION = 64
 SCALING = 4.0                    # of rope_*: to reach four times the tokens of the longest batch
 TRAINED = 36
-ALPHA, BETA = 0.25, 4            # of rope_yarn: of the four pairs one turns fast, two slowly and one in between
+ALPHA, BETA = 0.25, 4            # of rope_yarn: of the four pairs one rotates fast, two slowly and one in between
 CLIP = 4                         # of shaw
 GRID = 4                         # of cells: tokens of a row
 EPSILON = 1e-5                   # of the norms
@@ -37,7 +37,7 @@ class Model:
     encoding: str
     kind: str = "encoder"        # or "decoder": causal
     norm: str = "layer"          # or "rms"
-    place: str = "post"          # norms behind the sums; "pre": ahead of the branches
+    place: str = "post"          # norms after the sums; "pre": before the branches
     activation: str = "relu"     # gelu, gelu_tanh, silu, swiglu, geglu
     bias: str = "feedforward"    # "all": of attention's four products, too; "none"
     tied: bool = False           # the logits' weights are the output symbols' rows of the token table
@@ -45,13 +45,13 @@ class Model:
     inputs: int = 5              # symbols
     outputs: int = 5
     longer: int = 0              # output symbols more than input symbols, in a sequence
-    computation: int = 0         # tokens without content, for each input token, behind the input
+    computation: int = 0         # tokens without content, for each input token, after the input
     causal: bool = False         # of an encoder: a query sees itself and what is before it
     attention_bias: bool = False # biases of attention's products, whatever `bias` says
-    projects: bool = True        # what attention gives goes through a product
+    projects: bool = True        # attention's output goes through a product
     temperature: float = 1.0     # of the softmax
     linear: bool = False         # one-hot tokens through a linear map; the first symbol is blank, the zero vector
-    behind: str = ""             # an activation behind the second feed-forward layer, too
+    behind: str = ""             # an activation after the second feed-forward layer
     probe: bool = False          # one answer, read where the last symbol stands; no empty tokens
 
     @property
@@ -191,7 +191,7 @@ def cells(tokens):
 
 
 def frequencies(encoding, width):
-    """Radians per position of every pair, and what a turned vector is multiplied by.
+    """Radians per position of every pair, and the factor of a rotated vector.
     linear: Chen et al. 2023. ntk: Peng et al. 2024, section 3.1. yarn: there, sections 3.2 and 3.4."""
     exponent = -2 * np.arange(width // 2) / width
     plain = 10000.0**exponent
@@ -207,7 +207,7 @@ def frequencies(encoding, width):
 
 
 def rotate(encoding, x, positions):
-    """x [B][T][H][D]: the pair (2m, 2m+1), seen as a complex number, is turned by position * frequency m."""
+    """x [B][T][H][D]: the pair (2m, 2m+1), seen as a complex number, is rotated by position * frequency m."""
     frequency, length = frequencies(encoding, x.shape[-1])
     turn = length * jnp.exp(1j * positions[:, None] * frequency)[None, :, None, :]
     turned = (x[..., 0::2] + 1j * x[..., 1::2]) * turn
@@ -219,7 +219,7 @@ def pair_vectors(p, name, encoding, distances):
     if "relative" in encoding:
         rows = sinusoid(distances) @ p[f"{name}relative.weight"]
         return rows.reshape(*distances.shape, HEADS, WIDTH // HEADS)
-    farthest = 0 if encoding == "tables" else CLIP  # what is behind the query is masked
+    farthest = 0 if encoding == "tables" else CLIP  # keys after the query are masked
     rows = p[f"{name}relative.table"][jnp.clip(distances, -CLIP, farthest) + CLIP]
     return jnp.broadcast_to(rows[:, :, None], (*distances.shape, HEADS, WIDTH // HEADS))
 
@@ -275,7 +275,7 @@ def linear(p, name, x):
 
 
 def attention(p, name, model, h, positions, distances):
-    """positions: [T], or None where q and k do not turn; distances: [T][T]."""
+    """positions: [T], or None where q and k do not rotate; distances: [T][T]."""
     encoding, (batch, tokens, width) = model.encoding, h.shape
     heads = lambda x: x.reshape(batch, tokens, HEADS, width // HEADS)
     q, k, v = (heads(linear(p, f"{name}{m}", h)) for m in ("query", "key", "value"))

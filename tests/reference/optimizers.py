@@ -9,10 +9,10 @@ kernels/ref is compared with them (tests/unit/test_ref_updates.c), and runtime/e
 
     gradient              F64 [50][8]  of each step, some of them large, the last element's always 0
     parameter             F64 [8]      before the first step
-    <optimizer>.1, .50    F64 [8]      parameters behind so many steps of adam, adamw, sgd, momentum at RATE
+    <optimizer>.1, .50    F64 [8]      parameters after 1 and after 50 steps of adam, adamw, sgd, momentum at RATE
     momentum_cosine.50    F64 [8]      momentum with the rates of cosine
     rate.<schedule>       F64 [50]     of each step, in a run of 50 whose rate is RATE: linear, cosine (both to a tenth),
-                                       warm_linear, warm_cosine (the same behind ten steps of warm-up), warm_constant
+                                       warm_linear, warm_cosine (the same after ten steps of warm-up), warm_constant
 """
 import math
 import os
@@ -54,7 +54,7 @@ SCHEDULES = {"linear": linear, "cosine": cosine, "warm_linear": warm(linear), "w
 
 
 def train(start, gradients, make, schedule=None):
-    """Parameters behind each step, and the rate of each."""
+    """Parameters after each step, and the rate of each."""
     parameter = torch.nn.Parameter(start.clone())
     optimizer = make([parameter])
     scheduler = schedule(optimizer, STEPS) if schedule else None

@@ -25,7 +25,7 @@ static void *room(size_t count, size_t size) {
     return p;
 }
 
-/* So many numbers of a tensor of the file; the caller frees them. */
+/* `count` numbers of a tensor of the file; the caller frees them. */
 static double *numbers(const lh_st_file *file, const char *name, int want) {
     int count = 0;
     double *values = lh_vectors_doubles(file, name, &count);
@@ -92,8 +92,8 @@ static void straighten(int heads, int queries, int keys, double *score) {
     }
 }
 
-/* Families stand as their attentions do: the encoder's if there is one, the decoder's, the one between. Who is scored,
- * is by ALiBi. */
+/* Families stand in the order of their attentions: the encoder's if there is one, the decoder's, cross-attention's.
+ * Every score is ALiBi. */
 static void fill_places(const lh_st_file *file, const lh_ref_network *network, int n, lh_pairs_case *out) {
     static const char *const names[] = {"cross.pairs", "decoder.pairs", "encoder.pairs"};
     for (int f = 0; f < network->family_count; f++) {

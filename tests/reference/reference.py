@@ -31,7 +31,7 @@ ENCODINGS = {"none": 0, "sincos": 1, "learned": 2, "rope": 3, "rand_sincos": 4, 
              "relative": 7, "rand_relative": 8, "rand_relative_clamped": 9, "rand_relative_difference": 10, "shaw": 11,
              "alibi": 12, "rand_alibi": 13, "geometric": 14, "geometric_raw": 15, "geometric_plain": 16}
 
-# And other networks. Stack manipulation reads five symbols and writes one more than it has read, of three.
+# Other networks. Stack manipulation reads five symbols and writes one more than it has read, of three.
 STACK = {"inputs": 5, "outputs": 3, "longer": 1}
 REVERSE = {"inputs": 2, "outputs": 2}
 NETWORKS = {
@@ -65,7 +65,7 @@ def draw_distances(tokens, rng):
 
 
 def distances_are(encoding):
-    """The reading of distances, where any are read."""
+    """How a network reads distances; none: it reads none."""
     if encoding == "rand_relative_clamped":
         return "drawn, clamped"
     return "drawn" if encoding in ("rand_relative", "rand_alibi") else "of positions"

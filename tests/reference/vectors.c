@@ -88,13 +88,13 @@ static const lh_st_tensor *find(const lh_st_file *file, const char *group, int n
     return lh_st_find(file, full);
 }
 
-/* Size of a tensor's axis; it has so many. */
+/* Size of an axis of a tensor that must have `rank` axes. */
 static int size_of(const lh_st_tensor *tensor, const char *name, int rank, int axis) {
     if (!tensor || tensor->rank != rank) broken(name, "missing or of another shape");
     return (int)tensor->shape[axis];
 }
 
-/* ---- what a file says of itself ---- */
+/* ---- what a file's metadata say ---- */
 
 static const char *metadata(const lh_st_file *file, const char *key) {
     const char *value = lh_st_metadata(file, key);
@@ -102,7 +102,7 @@ static const char *metadata(const lh_st_file *file, const char *key) {
     return value;
 }
 
-/* Reads a number off the text. */
+/* Reads a number from the text and moves past it. */
 static int take_number(const char *key, const char **text) {
     char *end;
     long value = strtol(*text, &end, 10);

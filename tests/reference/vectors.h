@@ -1,4 +1,4 @@
-/* The stored reference vectors of tests/reference, as the C tests want them. README.md there says what they are.
+/* The stored reference vectors of tests/reference, in the form that the C tests read. README.md there says what they are.
  *
  * Paths are relative to the repository's root, where tests run. A file that is missing or not as described aborts
  * with a message: that is a broken checkout, not a failing test.
@@ -28,7 +28,7 @@ typedef struct lh_vectors_facts {
 
 lh_vectors_facts lh_vectors_facts_of(const lh_st_file *file);
 
-/* So many numbers that the metadata has under a key. */
+/* Reads `count` numbers that the metadata have under a key. */
 void lh_vectors_numbers(const lh_st_file *file, const char *key, int count, int *out);
 
 /* The network of a file: that of tests/specs/parity_<name>.lua, of parity_float64_<name>.lua, or of networks/<name>.lua,

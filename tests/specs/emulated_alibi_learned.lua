@@ -1,4 +1,4 @@
--- A table by distance, learned: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- A table by distance, learned: device code in the emulation compared with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "alibi_learned", positions = { kind = "randomized", max_position = 128 } },

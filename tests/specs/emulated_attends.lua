@@ -1,4 +1,5 @@
--- A network of one's own that attends several times, each with tables and vectors of distances of its own: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- A user's network that attends several times, each with tables and vectors of distances of its own: device code in the
+-- emulation compared with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "relative", score = { use = "alibi_learned" },

@@ -1,5 +1,5 @@
 -- Learned vectors of positions before every block, with a dropout of their own; vectors of distances to the left, a
--- temperature, no product of attention's output: device code in the emulation against the CPU half
+-- temperature, no product of attention's output: device code in the emulation compared with the CPU half
 -- (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },

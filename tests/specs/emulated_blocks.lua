@@ -1,4 +1,5 @@
--- A network of one's own with several kinds of blocks, and operations outside of them: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- A user's network with several kinds of blocks, and operations outside of them: device code in the emulation compared
+-- with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "none" },

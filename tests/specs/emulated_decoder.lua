@@ -1,4 +1,5 @@
--- A causal decoder with tied vectors, RMS norms ahead of branches, a gate, biases everywhere: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- A causal decoder with tied vectors, RMS norms before the branches, a gate, biases everywhere: device code in the
+-- emulation compared with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "rope" },

@@ -1,6 +1,6 @@
--- Two streams whose positions are drawn, each stream's by itself: what is added to the embeddings, rotations of every
--- sequence, and both streams' where the decoder looks at the encoder: device code in the emulation against the CPU half
--- (tests/emulation/test_model.c).
+-- Two streams whose positions are sampled, independently for each stream: what is added to the embeddings, rotations of
+-- every sequence, and both streams' where the decoder attends to the encoder: device code in the emulation compared
+-- with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "duplicate_string" },
   encoding = { rotation = { kind = "rope" }, additive = { kind = "learned" },

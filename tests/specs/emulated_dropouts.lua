@@ -1,4 +1,4 @@
--- Every dropout there is, on in evaluation, too: weights whose masks the passes over queries, keys and vectors of
+-- Every dropout, active in evaluation as well: weights whose masks the passes over queries, keys and vectors of
 -- distances read (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },

@@ -1,4 +1,5 @@
--- Two streams, and families of attentions that differ: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- Two streams, and families of attentions that differ: device code in the emulation compared with the CPU half
+-- (tests/emulation/test_model.c).
 return {
   task = { kind = "duplicate_string" },
   encoding = { encoder = { use = "geometric" }, decoder = { use = "relative", score = { use = "alibi_learned" } },

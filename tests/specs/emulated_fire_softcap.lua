@@ -1,4 +1,5 @@
--- Tables by query and by pair, and a score that reads the logit twice: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- Tables by query and by pair, and a score that reads the logit twice: device code in the emulation compared with the
+-- CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { score = { { use = "fire" }, { score = function(x) return exp(x.log_cap) * tanh(x.score / exp(x.log_cap)) end,

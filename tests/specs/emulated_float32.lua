@@ -1,4 +1,5 @@
--- Strict float32, a width that is no multiple of a warp, a bias by buckets: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- Strict float32, a width that is no multiple of a warp, a bias by buckets: device code in the emulation compared with
+-- the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "t5" },

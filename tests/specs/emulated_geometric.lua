@@ -1,4 +1,5 @@
--- Geometric attention with directional encoding: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- Geometric attention with directional encoding: device code in the emulation compared with the CPU half
+-- (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "geometric" },

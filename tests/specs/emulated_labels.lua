@@ -1,5 +1,5 @@
--- Every sequence with positions of its own, from 1 on, for a learned table and for turns; dropout on in evaluation:
--- device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- Every sequence with positions of its own, that begin at 1, for a learned table and for rotations; dropout active in
+-- evaluation: device code in the emulation compared with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "learned", rotation = { kind = "rope" },

@@ -1,4 +1,4 @@
--- A loss of the labels that count, and matrices that decay: device code in the emulation against the CPU half
+-- A loss of the labels that count, and matrices that decay: device code in the emulation compared with the CPU half
 -- (tests/emulation/test_model.c), with all masks in one shard, and nothing but masks.
 return {
   task = { kind = "stack_manipulation", loss = "counted" },

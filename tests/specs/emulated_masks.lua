@@ -1,5 +1,5 @@
--- Masks by lines and anti-diagonals beside vectors of distances and learned scores, positions that come again: device code
--- in the emulation against the CPU half (tests/emulation/test_model.c).
+-- Masks by lines and anti-diagonals beside vectors of distances and learned scores, periodic positions: device code in
+-- the emulation compared with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "duplicate_string" },
   encoding = { additive = { kind = "sinusoid" }, positions = { kind = "cyclic", period = 4 },

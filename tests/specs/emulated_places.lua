@@ -1,4 +1,5 @@
--- Tables by query and by key, a window: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- Tables by query and by key, a window: device code in the emulation compared with the CPU half
+-- (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { score = function(x) return x.score + sin(x.rate * x.query) * cos(x.rate * x.key + x.shift) end,

@@ -1,4 +1,5 @@
--- Learned vectors of drawn positions: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- Learned vectors of sampled positions: device code in the emulation compared with the CPU half
+-- (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "learned", positions = { kind = "randomized", max_position = 128 } },

@@ -1,4 +1,5 @@
--- Transformer-XL vectors of drawn distances: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- Transformer-XL vectors of sampled distances: device code in the emulation compared with the CPU half
+-- (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "relative", positions = { kind = "randomized", max_position = 128 } },

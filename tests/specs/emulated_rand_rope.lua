@@ -1,4 +1,5 @@
--- Rotation by drawn positions: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- Rotation by sampled positions: device code in the emulation compared with the CPU half
+-- (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "rope", positions = { kind = "randomized", max_position = 128 } },

@@ -1,5 +1,5 @@
 -- SGD with momentum, without clipping; heads of 40 channels, spread over threads of which not all have as many, with
--- vectors of drawn distances and a table by distance: device code in the emulation against the CPU half
+-- vectors of sampled distances and a table by distance: device code in the emulation compared with the CPU half
 -- (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },

@@ -1,4 +1,4 @@
--- Distances from 1 to L whose sides are drawn independently: device code in the emulation against the CPU half
+-- Distances from 1 to L whose sides are sampled independently: device code in the emulation compared with the CPU half
 -- (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },

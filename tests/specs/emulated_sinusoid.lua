@@ -1,4 +1,4 @@
--- Sinusoids: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- Sinusoids: device code in the emulation compared with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "sinusoid" },

@@ -1,4 +1,5 @@
--- Products on tensor cores, tf32: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- Products on tensor cores, tf32: device code in the emulation compared with the CPU half
+-- (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "relative" },

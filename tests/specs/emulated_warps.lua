@@ -1,5 +1,5 @@
 -- Products that are cut by warp, in exact arithmetic, with masks of dropout and several labels: device code in the
--- emulation against the CPU half (tests/emulation/test_model.c).
+-- emulation compared with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "sinusoid" },

@@ -1,5 +1,5 @@
--- Products that are cut by warp, in tf32, and of Transformer-XL's vectors: device code in the emulation against the CPU
--- half (tests/emulation/test_model.c).
+-- Products that are cut by warp, in tf32, and of Transformer-XL's vectors: device code in the emulation compared with
+-- the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "relative", positions = { kind = "randomized", max_position = 64 } },

@@ -1,5 +1,5 @@
 -- Learned vectors of positions that each layer draws, a score at a temperature, no biases and no product of attention's
--- output, in a model whose products are a library's: device code in the emulation against the CPU half
+-- output, in a model whose products are a library's: device code in the emulation compared with the CPU half
 -- (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },

@@ -1,4 +1,5 @@
--- Products by a library, strict float32, learned vectors of places: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- Products by a library, strict float32, learned vectors of places: device code in the emulation compared with the CPU
+-- half (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "learned" },

@@ -1,5 +1,5 @@
 -- Products by a library, a decoder whose task masks what is behind the end of a target: device code in the emulation
--- against the CPU half (tests/emulation/test_model.c).
+-- compared with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "binary_addition" },
   encoding = { kind = "learned" },

@@ -1,4 +1,5 @@
--- Products by a library, rotation by drawn positions: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- Products by a library, rotation by sampled positions: device code in the emulation compared with the CPU half
+-- (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "rope", positions = { kind = "randomized", max_position = 128 } },

@@ -1,5 +1,5 @@
--- Products by a library, sinusoids, masks, in evaluation too: device code in the emulation against the CPU half
--- (tests/emulation/test_model.c).
+-- Products by a library, sinusoids, and masks that evaluation applies as well: device code in the emulation compared
+-- with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "sinusoid" },

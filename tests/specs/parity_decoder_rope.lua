@@ -1,5 +1,5 @@
--- The model of tests/reference/decoder_rope.safetensors (tests/unit/test_parity.c). As large decoders are: RMS norms in
--- front of the branches, SwiGLU, no biases.
+-- The model of tests/reference/decoder_rope.safetensors (tests/unit/test_parity.c). As large decoders are: RMS norms
+-- before the branches, SwiGLU, no biases.
 return {
   task     = { kind = "stack_manipulation" },
   encoding = { kind = "rope" },

@@ -1,4 +1,4 @@
--- With dropout: compared with kernels/ref, which draws the same bits (tests/unit/test_parity.c).
+-- Dropout: compared with kernels/ref, which draws the same bits (tests/unit/test_parity.c).
 return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "rope", positions = { kind = "randomized", max_position = 64 } },

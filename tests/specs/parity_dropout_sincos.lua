@@ -1,4 +1,5 @@
--- With dropout, and noise on a table's vectors: compared with kernels/ref, which draws the same bits (tests/unit/test_parity.c).
+-- Dropout, and noise on a table's vectors: compared with kernels/ref, which draws the same bits
+-- (tests/unit/test_parity.c).
 return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "sinusoid" },

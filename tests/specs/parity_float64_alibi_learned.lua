@@ -1,4 +1,4 @@
--- In float64, with slopes that are learned: compared with kernels/ref to the last digits (tests/unit/test_parity.c).
+-- Learned slopes in float64: compared with kernels/ref to the last digits (tests/unit/test_parity.c).
 return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "alibi_learned", positions = { kind = "randomized", max_position = 64 } },

@@ -1,5 +1,5 @@
 -- The model of tests/reference/decoder_alibi.safetensors in float64, to the last digits (tests/unit/test_parity.c):
--- norms in front of the branches, GELU by its approximation; weights made again on the way back.
+-- norms before the branches, GELU by its approximation; weights recomputed in the backward pass.
 return {
   task     = { kind = "stack_manipulation" },
   encoding = { kind = "alibi" },

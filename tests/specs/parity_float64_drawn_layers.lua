@@ -1,5 +1,5 @@
 -- Two streams with draws of their own in every layer: of positions, of distances to both sides, and of both streams'
--- positions where the decoder looks at the encoder's output.
+-- positions where the decoder attends to the encoder's output.
 return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "relative", rotation = { kind = "rope" }, additive = { kind = "sinusoid" },

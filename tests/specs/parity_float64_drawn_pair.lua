@@ -1,5 +1,5 @@
--- Two streams with positions of their own in every sequence, from 1 on, in the order of the draw; the decoder looks at
--- itself by a draw of distances for the whole pass.
+-- Two streams with positions of their own in every sequence, that begin at 1, in the order of the draw; the decoder
+-- attends to itself by a draw of distances for the whole pass.
 return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "label", rotation = { kind = "rope" },

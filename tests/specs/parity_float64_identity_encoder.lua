@@ -1,4 +1,4 @@
--- A decoder that looks at the embedded input, by vectors of distances; norms before the branches, biases everywhere.
+-- A decoder that attends to the embedded input, by vectors of distances; norms before the branches, biases everywhere.
 return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "relative", cross = { relative = { kind = "transformer_xl" }, score = { use = "alibi" } } },

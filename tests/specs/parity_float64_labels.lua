@@ -1,5 +1,5 @@
--- Every sequence with positions of its own, from 1 on; dropout on in evaluation (tests/unit/test_draws.c). The weights
--- are those of tests/reference/rand_learned.safetensors.
+-- Every sequence with positions of its own, from 1 on; dropout active in evaluation (tests/unit/test_draws.c). The
+-- weights are those of tests/reference/rand_learned.safetensors.
 return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "learned", positions = { kind = "randomized", max_position = 64, draw = "sequence", range = "one_based" } },

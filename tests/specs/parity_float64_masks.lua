@@ -1,5 +1,5 @@
--- Positions that come again; in every family another mask: near an anti-diagonal, on lines that are cut with the causal
--- mask, and on lines that leave a head and, where the target is longer than the source, queries without an open key.
+-- Periodic positions; in every family another mask: near an anti-diagonal, on lines that are cut with the causal mask,
+-- and on lines that leave a head and, where the target is longer than the source, queries without an open key.
 return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "rope", additive = { kind = "sinusoid" }, positions = { kind = "cyclic", period = 3 },

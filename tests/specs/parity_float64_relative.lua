@@ -1,4 +1,5 @@
--- In float64, weights made again on the way back: compared with kernels/ref to the last digits (tests/unit/test_parity.c).
+-- Weights recomputed in the backward pass, in float64: compared with kernels/ref to the last digits
+-- (tests/unit/test_parity.c).
 return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "relative" },

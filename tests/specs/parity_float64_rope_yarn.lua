@@ -1,4 +1,5 @@
--- As parity_rope_yarn.lua in float64, what follows from the rest of the spec written out (tests/unit/test_parity.c).
+-- parity_rope_yarn.lua in float64, with the values written out that would follow from the rest of the spec
+-- (tests/unit/test_parity.c).
 return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "rope_yarn", rotation = { scaling = { beta_slow = 0.25, beta_fast = 4, original_length = 36,

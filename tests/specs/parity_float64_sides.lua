@@ -1,4 +1,4 @@
--- Distances from 1 on, drawn for each side, in vectors and in a score (tests/unit/test_draws.c). The weights are those
+-- Distances from 1, sampled for each side, in vectors and in a score (tests/unit/test_draws.c). The weights are those
 -- of tests/reference/rand_relative.safetensors.
 return {
   task     = { kind = "bucket_sort" },

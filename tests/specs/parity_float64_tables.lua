@@ -1,4 +1,4 @@
--- The model of tests/reference/tables.safetensors, dropout off, weights made again on the way back
+-- The model of tests/reference/tables.safetensors, dropout off, weights recomputed in the backward pass
 -- (tests/unit/test_parity.c).
 return {
   task     = { kind = "bucket_sort" },

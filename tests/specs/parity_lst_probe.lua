@@ -1,5 +1,5 @@
--- The model of tests/reference/lst_probe.safetensors (tests/unit/test_parity.c): the encoder of Ito et al. 2024, read at
--- the cell that is asked for. With noise on a linear embedding, which the stored vectors have none of.
+-- The model of tests/reference/lst_probe.safetensors (tests/unit/test_parity.c): the encoder of Ito et al. 2024, read
+-- at the cell that is asked for. Noise on a linear embedding is added here; the stored vectors have none.
 return {
   task     = { kind = "latin_square" },
   encoding = { kind = "none" },

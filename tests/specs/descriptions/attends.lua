@@ -1,4 +1,4 @@
--- Blocks that attend more than once: twice in a row, and side by side; a stack of its own in front of them.
+-- Blocks that attend more than once: twice in a row, and side by side; a stack before them.
 return function(net, model)
   local x = net:embed("embedding", net:stream("source"), { scale = 2, place = net.additive, dropout = model.dropout })
   local front = net:block("front", model.layers, "One attention, a norm ahead of it.")

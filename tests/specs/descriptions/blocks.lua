@@ -1,5 +1,5 @@
--- Feed-forward blocks, and with loops over them blocks of nothing but products and blocks of attention; and a product,
--- an activation and a dropout outside of blocks. The embedding is read twice, so that nothing works in place on it.
+-- Feed-forward blocks, and with loops over them blocks of products alone and blocks of attention; and a product, an
+-- activation and a dropout outside of blocks. The embedding is read twice, so that nothing works in place on it.
 return function(net, model)
   local x = net:embed("embedding", net:stream("source"), { table = net:table("words"), scale = 2, place = net.additive,
     dropout = 0.2 })

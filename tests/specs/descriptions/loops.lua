@@ -1,4 +1,4 @@
--- Loops over blocks with two attentions, whose facets have parameters in each layer; feed-forward blocks behind them.
+-- Loops over blocks with two attentions, whose facets have parameters in each layer; feed-forward blocks after them.
 return function(net, model)
   local words = net:table("words")
   local x = net:embed("embedding", net:stream("source"), { table = words, scale = 4, place = net.additive })

@@ -1,4 +1,4 @@
--- Positions that are sampled for each attention: device code in the emulation against the CPU half
+-- Positions that are sampled for each attention: device code in the emulation compared with the CPU half
 -- (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },

@@ -1,5 +1,5 @@
--- Two streams with positions of their own in every sequence, in the order of the draw; the decoder looks at itself by a
--- draw of distances for the whole pass: device code in the emulation against the CPU half
+-- Two streams with positions of their own in every sequence, in the order of the draw; the decoder attends to itself by
+-- a draw of distances for the whole pass: device code in the emulation compared with the CPU half
 -- (tests/emulation/test_model.c).
 return {
   task = { kind = "duplicate_string" },

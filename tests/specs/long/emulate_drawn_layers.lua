@@ -1,5 +1,5 @@
 -- Two streams with draws of their own in every layer, of positions and of distances to both sides: device code in the
--- emulation against the CPU half (tests/emulation/test_model.c).
+-- emulation compared with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "duplicate_string" },
   encoding = { kind = "relative", rotation = { kind = "rope" }, additive = { kind = "sinusoid" },

@@ -1,5 +1,5 @@
--- Two streams with one draw each for the whole pass, and drawn positions of a source that no encoder looks at: device
--- code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- Two streams with one draw each for the whole pass, and sampled positions of a source that no encoder attends to:
+-- device code in the emulation compared with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "duplicate_string" },
   encoding = { kind = "relative", rotation = { kind = "rope" }, additive = { kind = "learned" },

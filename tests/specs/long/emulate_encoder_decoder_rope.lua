@@ -1,4 +1,4 @@
--- Two streams with rotations: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- Two streams with rotations: device code in the emulation compared with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "odds_first" },
   encoding = { kind = "rope", relative = { kind = "shaw", clip = 4 }, additive = { kind = "learned", rows = 60 },

@@ -1,5 +1,5 @@
--- Learned vectors of drawn positions in the blocks of two streams: device code in the emulation against the CPU half
--- (tests/emulation/test_model.c).
+-- Learned vectors of sampled positions in the blocks of two streams: device code in the emulation compared with the CPU
+-- half (tests/emulation/test_model.c).
 return {
   task = { kind = "duplicate_string" },
   encoding = { additive = { kind = "learned", at = "block", dropout = 0.2 },

@@ -1,5 +1,5 @@
--- A network of one's own with drawn positions of its blocks' inputs beside several attentions: device code in the
--- emulation against the CPU half (tests/emulation/test_model.c).
+-- A user's network with sampled positions of its blocks' inputs beside several attentions: device code in the emulation
+-- compared with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { additive = { kind = "learned", at = "block" }, rotation = { kind = "rope" },

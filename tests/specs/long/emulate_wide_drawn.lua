@@ -1,4 +1,4 @@
--- A wide model of two streams whose positions are drawn: device code in the emulation against the CPU half
+-- A wide model of two streams whose positions are sampled: device code in the emulation compared with the CPU half
 -- (tests/emulation/test_model.c).
 return {
   task = { kind = "odds_first" },

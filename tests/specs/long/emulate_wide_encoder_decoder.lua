@@ -1,4 +1,4 @@
--- A wide model of two streams: device code in the emulation against the CPU half (tests/emulation/test_model.c).
+-- A wide model of two streams: device code in the emulation compared with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "odds_first" },
   encoding = { kind = "alibi_learned", cross = { use = "alibi_learned" } },

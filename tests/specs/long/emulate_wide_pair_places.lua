@@ -1,5 +1,5 @@
--- A wide model whose sequences have positions of their own: device code in the emulation against the CPU
--- half (tests/emulation/test_model.c).
+-- A wide model whose sequences have positions of their own: device code in the emulation compared with the CPU half
+-- (tests/emulation/test_model.c).
 return {
   task = { kind = "odds_first" },
   encoding = { additive = { kind = "learned", at = "block" },

@@ -1,5 +1,4 @@
--- Configuration B, the preset as it stands, on one number.
--- The model of tests/reference/abc_b.safetensors.
+-- Configuration B, the unchanged preset, on one number. The model of tests/reference/abc_b.safetensors.
 return {
   task     = { kind = "successor", options = { width = 7, numbers = 64 } },
   encoding = { use = "abc_b" },

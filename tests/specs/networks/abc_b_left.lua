@@ -1,5 +1,5 @@
--- Windows that leave out what is right of the anti-diagonal, two keys wide, behind a layer of the encoder.
--- The model of tests/reference/abc_b_left.safetensors.
+-- Windows without the keys to the right of the anti-diagonal, two keys wide, after a layer of the encoder. The model of
+-- tests/reference/abc_b_left.safetensors.
 return {
   task     = { kind = "successor", options = { width = 6, numbers = 64 } },
   encoding = { use = "abc_b", additive = { channels = "interleaved" },

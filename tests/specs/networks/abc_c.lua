@@ -1,5 +1,5 @@
--- Configuration C on digits side by side: windows of pairs, positions 0, 1, 2 again and again.
--- The model of tests/reference/abc_c.safetensors.
+-- Configuration C on digits side by side: windows of pairs, positions repeat 0, 1, 2. The model of
+-- tests/reference/abc_c.safetensors.
 return {
   task     = { kind = "addition", options = { width = 4, input = "aligned", numbers = 64 } },
   encoding = { use = "abc_c", additive = { channels = "interleaved" }, cross = { mask = { stride = 2 } } },

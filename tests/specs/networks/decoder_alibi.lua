@@ -1,4 +1,4 @@
--- A score under a causal mask.
+-- A score of the distance under a causal mask.
 return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "alibi" },

@@ -1,4 +1,4 @@
--- As large decoders are: RMS norms in front, SwiGLU, no biases.
+-- As large decoders are: RMS norms before the branches, SwiGLU, no biases.
 return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "alibi" },

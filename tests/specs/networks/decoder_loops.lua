@@ -1,4 +1,4 @@
--- A decoder of one's own: blocks that run several times over the same parameters with two attentions, and one without.
+-- A user's decoder: blocks that run several times over the same parameters with two attentions, and one without.
 return {
   task     = { kind = "reverse_string" },
   encoding = { kind = "relative" },

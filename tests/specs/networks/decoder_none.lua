@@ -1,4 +1,4 @@
--- A decoder as it is without any field, without positions. The model of tests/reference/decoder_none.safetensors.
+-- A decoder with the default of every field, without positions. The model of tests/reference/decoder_none.safetensors.
 return {
   task     = { kind = "reverse_string" },
   encoding = { kind = "none" },

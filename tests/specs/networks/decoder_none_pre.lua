@@ -1,4 +1,4 @@
--- Norms in front, no positions, GELU by its approximation.
+-- Norms before the branches, no positions, GELU by its approximation.
 return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "none" },

@@ -1,4 +1,4 @@
--- Decoder with relative encodings and RMS norms in front of the branches.
+-- Decoder with relative encodings and RMS norms before the branches.
 return {
   task     = { kind = "reverse_string" },
   encoding = { kind = "relative" },

@@ -1,4 +1,4 @@
--- A decoder with its norms behind the sums, rotated.
+-- A decoder with norms after the sums, rotated.
 return {
   task     = { kind = "reverse_string" },
   encoding = { kind = "rope" },

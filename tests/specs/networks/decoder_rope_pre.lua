@@ -1,4 +1,4 @@
--- A decoder with its norms in front of the branches.
+-- A decoder with norms before the branches.
 return {
   task     = { kind = "reverse_string" },
   encoding = { kind = "rope" },

@@ -1,5 +1,5 @@
--- A window's left side alone, RMS norms behind the sums, computation tokens.
--- The model of tests/reference/decoder_window.safetensors.
+-- A window's left side alone, RMS norms after the sums, computation tokens. The model of
+-- tests/reference/decoder_window.safetensors.
 return {
   task     = { kind = "reverse_string", computation = 1 },
   encoding = { mask = { kind = "window", left = 4 } },

@@ -1,4 +1,4 @@
--- Without layers of the encoder: drawn positions of the source are for the decoder to look at, in every form that a
+-- Without layers of the encoder: sampled positions of the source are what the decoder attends to, in every form that a
 -- distance between two streams has.
 return {
   task     = { kind = "odds_first" },

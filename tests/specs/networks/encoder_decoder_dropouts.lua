@@ -1,4 +1,4 @@
--- Everything that can be dropped out, of three attentions, one of them between two streams; gates.
+-- Every dropout of three attentions, one of them between two streams; gates.
 return {
   task     = { kind = "reverse_string" },
   encoding = { kind = "relative", cross = { relative = { kind = "none" }, mask = { kind = "window", left = 3 } } },

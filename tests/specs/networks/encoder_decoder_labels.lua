@@ -1,4 +1,4 @@
--- A draw of each stream for every sequence.
+-- Sampled positions: one draw per stream for every sequence.
 return {
   task     = { kind = "odds_first" },
   encoding = { kind = "label", rotation = { kind = "rope" }, positions = { max_position = 40 } },

@@ -1,4 +1,4 @@
--- An encoder-decoder with its norms behind the sums, without positions.
+-- An encoder-decoder with norms after the sums, without positions.
 return {
   task     = { kind = "duplicate_string" },
   encoding = { kind = "none" },

@@ -1,5 +1,5 @@
--- An encoder with norms in front and GELU, biases in all products, PyTorch's first values.
--- The model of tests/reference/encoder_gelu_pre.safetensors.
+-- An encoder with norms before the branches, GELU, biases in all products, PyTorch's first values. The model of
+-- tests/reference/encoder_gelu_pre.safetensors.
 return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "sinusoid" },
