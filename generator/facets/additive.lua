@@ -26,13 +26,19 @@ M.fields = {
     } },
   { path = "encoding.additive.at", seldom = true, type = "choice", choices = { "input", "block" }, default = "input",
     left_out = "input", only = { "sinusoid", "learned" }, fingerprints = { "placed" },
-    doc = "the place of the sum: for input the vectors of tokens; for block the input of every block, with a learned "
-      .. "table for each block" },
+    doc = "the place at which the vectors are added",
+    more = {
+      "input: the vectors of tokens",
+      "block: the input of every block, with a learned table for each block",
+    } },
   { path = "encoding.additive.channels", seldom = true, type = "choice", choices = { "halves", "interleaved" },
     default = "halves",
     left_out = "halves", only = { "sinusoid" },
-    doc = "the order of channels: for halves all sines, then all cosines; for interleaved sines in even channels, "
-      .. "cosines in odd channels" },
+    doc = "the order of the channels",
+    more = {
+      "halves: all sines, then all cosines",
+      "interleaved: sines in even channels, cosines in odd channels",
+    } },
   { path = "encoding.additive.rows", seldom = true, type = "integer", min = 1, max = 1048576, unit = "positions",
     only = { "learned" },
     default = function(resolved)
@@ -45,10 +51,14 @@ M.fields = {
     doc = "whether training changes the table; false: it keeps its initial values, which do not count as parameters" },
   { path = "encoding.additive.init", seldom = true, type = "choice", choices = { "truncated_normal", "normal" },
     default = "truncated_normal", left_out = "truncated_normal", only = { "learned" },
-    doc = "the distribution of the table's initial values: normal, or normal truncated at two init_sigma" },
+    doc = "the distribution of the table's initial values",
+    more = {
+      "truncated_normal: a normal distribution, truncated at two init_sigma",
+      "normal: a normal distribution",
+    } },
   { path = "encoding.additive.init_sigma", seldom = true, type = "number", above = 0, default = 1.0,
     only = { "learned" },
-    doc = "standard deviation of the normal distribution that init names" },
+    doc = "standard deviation of this distribution before truncation" },
   { path = "encoding.additive.dropout", seldom = true, type = "number", min = 0, max = 0.99, unit = "share of elements",
     only = { "sinusoid", "learned" }, default = function(resolved)
       local model = resolved.model or {}

@@ -38,8 +38,12 @@ M.fields = {
       "1: j - i = line; -1: (S - 1) - (i + j) = line; 0: j = line, counted from the side that columns names" } },
   { path = "encoding.lines.zero_corner", seldom = true, type = "choice", choices = { "lines", "all", "none" },
     default = "lines",
-    doc = "heads in which the first query of cross-attention also sees the last key, with constant 0: heads that have "
-      .. "lines, all heads, or none" },
+    doc = "heads in which the first query of cross-attention also sees the last key, with constant 0",
+    more = {
+      "lines: heads that have lines",
+      "all: all heads",
+      "none: no head",
+    } },
   { path = "encoding.lines.columns", seldom = true, type = "choice", choices = { "left", "right" }, optional = true,
     doc = "the side from which lines of direction 0 are counted; absent: right in cross-attention, otherwise left" },
 }

@@ -52,11 +52,15 @@ M.fields = {
   { path = "encoding.positions.period", type = "integer", min = 2, max = 1048576, required = true,
     only = { "cyclic" }, unit = "positions", doc = "number of different positions" },
   { path = "encoding.positions.max_position", type = "integer", min = 2, max = 1048576, default = 2048,
-    unit = "positions", only = { "randomized" }, doc = "size L of the range from which positions are sampled" },
+    unit = "positions", only = { "randomized" }, doc = "size of the range from which positions are sampled" },
   { path = "encoding.positions.range", seldom = true, type = "choice", choices = { "zero_based", "one_based" },
     default = "zero_based", left_out = "zero_based", only = { "randomized" }, fingerprints = { "FIRST_POSITION" },
     used = placement.draws_places,
-    doc = "the range: for zero_based positions 0 to L - 1 and distances 1 to L - 1; for one_based both 1 to L" },
+    doc = "the range of samples, with L = max_position",
+    more = {
+      "zero_based: positions from 0 to L - 1, distances from 1 to L - 1",
+      "one_based: positions and distances from 1 to L",
+    } },
   { path = "encoding.positions.sorted", seldom = true, type = "boolean", default = true, only = { "randomized" },
     doc = "whether sampled positions ascend in the order of the tokens" },
   { path = "encoding.positions.draw", type = "choice", choices = { "pass", "layer", "sequence" },
@@ -69,18 +73,30 @@ M.fields = {
       return (turns or placement.distances_are_read(resolved)) and "layer" or "pass"
     end,
     default_text = "layer if there is a rotation, relative or a score that reads positions, otherwise pass",
-    doc = "samples of positions: for pass one in a whole pass through the network; for layer one for every block; for "
-      .. "sequence one for every sequence of the batch" },
+    doc = "the number of samples of positions",
+    more = {
+      "pass: one sample for a whole pass through the network",
+      "layer: a sample for every block",
+      "sequence: a sample for every sequence of the batch",
+    } },
   { path = "encoding.positions.reading", seldom = true, type = "choice", choices = { "drawn", "difference", "clamped" },
     default = "drawn", default_text = "drawn; for cross-attention difference, its only choice", only = { "randomized" },
-    doc = "distances between tokens: for drawn sampled ones that ascend with the number of tokens between; for "
-      .. "difference those of sampled positions; for clamped sampled ones, read as in Ruoss et al.'s released code" },
+    doc = "the meaning of the distance between two tokens",
+    more = {
+      "drawn: sampled distances, which ascend with the number of tokens in between",
+      "difference: the difference of two sampled positions",
+      "clamped: sampled distances, read as in Ruoss et al.'s released code",
+    } },
   { path = "encoding.positions.sides", seldom = true, type = "choice", choices = { "mirrored", "independent" },
     default = "mirrored", left_out = "mirrored", only = { "randomized" }, fingerprints = { "signed_distances" },
     used = function(resolved)
       return placement.distances_are_read(resolved) and resolved.encoding.positions.reading == "drawn"
     end,
-    doc = "sampled distances to the left: for mirrored those to the right; for independent a separate sample" },
+    doc = "the sampled distances to the left",
+    more = {
+      "mirrored: the same distances as to the right",
+      "independent: separately sampled distances",
+    } },
 }
 
 -- ---- valid combinations ----

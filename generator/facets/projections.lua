@@ -14,8 +14,11 @@ M.fields = {
   { path = "encoding.projections.init", seldom = true, type = "choice", choices = { "attention", "linear" },
     default = "attention",
     left_out = "attention",
-    doc = "initial values where model.init treats attention separately: those of attention, or those of other linear "
-      .. "maps" },
+    doc = "initial values, if model.init treats attention separately",
+    more = {
+      "attention: the values for attention",
+      "linear: the values for other linear maps",
+    } },
 }
 
 -- Warns of biases of keys: their product with a query is equal for all keys, unless positions rotate it.

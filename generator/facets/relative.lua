@@ -37,8 +37,11 @@ M.fields = {
     only = { "shaw" }, doc = "the longest distance that has a vector of its own; longer distances share this vector" },
   { path = "encoding.relative.sides", seldom = true, type = "choice", choices = { "both", "left" }, default = "both",
     default_text = "left if no query sees a later key, otherwise both", left_out = "both", only = { "shaw" },
-    doc = "the distances that have a vector: for both all distances; for left those of the query's own token and of "
-      .. "earlier keys, with a causal mask" },
+    doc = "the distances that have a vector",
+    more = {
+      "both: all distances",
+      "left: the distances of the query's own token and of earlier keys, for causal masks",
+    } },
   { path = "encoding.relative.init_sigma", seldom = true, type = "number", above = 0, only = { "shaw" },
     optional = true,
     doc = "standard deviation of the table's initial values; absent: sqrt(2 / (rows + D)), with D channels per head" },

@@ -67,8 +67,11 @@ local DECAY = {
     doc = "share of itself that a parameter loses in each step, divided by the learning rate; 0: the same code as adam",
     words = "weight_decay wd l2 weightdecay adam_weight_decay" },
   { name = "decays", type = "choice", choices = { "all", "matrices" }, default = "all",
-    doc = "the parameters that decay: for all every parameter; for matrices those of two dimensions (no biases, norms "
-      .. "or single numbers)",
+    doc = "the parameters that decay",
+    more = {
+      "all: every parameter",
+      "matrices: parameters of two dimensions (no biases, norms or single numbers)",
+    },
     words = "no_decay no_weight_decay decay_groups param_groups" },
 }
 

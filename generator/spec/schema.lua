@@ -52,12 +52,15 @@ local SECTIONS = { require("spec.fields.task"), require("spec.fields.model"), re
 
 M.fields = {
   { path = "precision", type = "choice", choices = { "float32", "tf32", "bf16", "float64" }, default = "float32",
-    doc = "number format; tf32 and bf16: a GPU rounds the factors of its products, all else is float32; float64: for "
-      .. "gradient checks" },
+    doc = "the number format of products",
+    more = {
+      "tf32, bf16: a GPU rounds the factors of its products; everything else is float32",
+      "float64: for gradient checks",
+    } },
   { path = "device_products", seldom = true, type = "choice", choices = { "tiles", "warps" }, default = "tiles",
     left_out = "tiles",
-    doc = "the kernel for products on a GPU: tiles staged in shared memory, or parts that a warp makes by itself",
-    more = { "warps: with precision tf32, bf16 or, for tests, float64, below width 256; no GPU has timed them yet "
+    doc = "the kernel for products on a GPU: tiles staged in shared memory, or parts that each warp computes alone",
+    more = { "warps: with precision tf32, bf16 or, for tests, float64, below width 256; no GPU has timed it yet "
       .. "(docs/design-cuda.md)" } },
   { path = "init", type = "checkpoint", optional = true, flag = "--init",
     doc = "a checkpoint whose parameters all runs start from, relative to the spec file (docs/training.md)",
@@ -204,14 +207,15 @@ local function kinds_of(field)
   return field.kinds and lists.map(field.kinds, function(kind) return { name = kind.name, doc = kind.doc } end)
 end
 
-M.JSON_ORDER = { "path", "type", "doc", "takes", "unit", "default", "required", "only", "kinds", "name", "fields",
-  "formulas", "functions", "symbols", "operators", "refused", "what", "expected" }
+M.JSON_ORDER = { "path", "type", "doc", "more", "takes", "unit", "default", "required", "only", "kinds", "name",
+  "fields", "formulas", "functions", "symbols", "operators", "refused", "what", "expected" }
 
 -- Returns the fields as data, with the functions that a formula may use: `fields --json` prints it, its keys in
 -- JSON_ORDER.
 function M.facts()
   local fields = lists.map(M.fields, function(field)
-    return { path = field.path, type = field.type, doc = field.doc, takes = M.expected(field), unit = field.unit,
+    return { path = field.path, type = field.type, doc = field.doc, more = field.more,
+      takes = M.expected(field), unit = field.unit,
       only = field.only or field.family and families.kinds(field.family), kinds = kinds_of(field),
       required = field.required, default = default_text(field):match("^default: (.*)") }
   end)

@@ -93,5 +93,5 @@ void lh_alarm_tell(const lh_alarm *alarm, lh_engine *engine, const char *directo
                  directory);
     else snprintf(warning->text + used, size - used, "\n  there is no checkpoint yet");
     used = strlen(warning->text);
-    snprintf(warning->text + used, size - used, "\n  it goes on; hint: a lower --learning-rate");
+    snprintf(warning->text + used, size - used, "\n  training continues; hint: a lower --learning-rate");
 }

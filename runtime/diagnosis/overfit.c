@@ -71,7 +71,7 @@ static void put_cause(FILE *out, lh_overfit_cause cause, const lh_overfit_facts 
         break;
     case LH_OVERFIT_COLLAPSED:
         fprintf(out,
-                "the learning rate is too high: different inputs have come to give the same output, so at most %.4f "
+                "the learning rate is too high: different inputs now give the same output, so at most %.4f "
                 "can be right (at the start: all)",
                 f->end_attainable);
         break;
@@ -131,7 +131,7 @@ static void put_facts(FILE *out, const lh_overfit_facts *f) {
     fprintf(out,
             "\n    in training: loss %.4g in the first quarter, %.4g in the last; accuracy there %.4f\n"
             "    gradient norm %.3g, clipped in %.0f%% of the steps; parameters' norm %.4g, initially %.4g; "
-            "an update changes %.2g%% of it",
+            "an update changes %.2g%% of the norm",
             f->first_loss, f->recent_loss, f->recent_accuracy, f->recent_gradient_norm, 100.0 * f->clipped,
             f->parameter_norm, f->start_norm, 100.0 * f->update_norm / f->parameter_norm);
 }

@@ -106,7 +106,7 @@ static void test_alarm_tell_names_tensors_and_checkpoint(void **state) {
                         "step 11: the training may be running away: the gradient's norm is 1e+04, usually 0.5 (task "
                         "length 7)\n  90% of its gradient's square lies in output.weight, output.bias\n  at step 12 "
                         "the largest parameter by magnitude is 321 in layers.0.attention.value.weight\n  the last "
-                        "checkpoint is of step 10: runs/x/checkpoint.safetensors\n  it goes on; hint: a lower "
+                        "checkpoint is of step 10: runs/x/checkpoint.safetensors\n  training continues; hint: a lower "
                         "--learning-rate");
     lh_alarm_tell(&alarm, engine, "runs/x", -1, &error);
     assert_non_null(strstr(error.text, "there is no checkpoint yet"));

@@ -23,8 +23,11 @@ return {
     more = { "noise = { list = { 0, 0.5 } }, for any task: deviations of noise on embeddings, each a new condition" } },
   { path = "eval.noise", seldom = true, type = "choice", choices = { "absolute", "relative" }, default = "absolute",
     left_out = "absolute",
-    doc = "unit of the deviations in eval.by.noise: absolute, or relative to the root mean square of the token's "
-      .. "embedding" },
+    doc = "the unit of the deviations in eval.by.noise",
+    more = {
+      "absolute: the deviations as given",
+      "relative: multiples of the root mean square of the token's embedding",
+    } },
   { path = "eval.splits", type = "names", choices = { "train", "test", "validation" }, optional = true,
     doc = "sets of examples to evaluate, for tasks that have sets; absent: the held-out sets, or the training examples "
       .. "if there are none" },
@@ -34,8 +37,11 @@ return {
     doc = "number of examples per condition; if a data file has more, eval.order chooses from them" },
   { path = "eval.order", seldom = true, type = "choice", choices = { "hash", "file" }, default = "hash",
     left_out = "hash",
-    doc = "the examples to evaluate if a data file has more than eval.examples: for hash a pseudo-random subset by the "
-      .. "evaluation's seed and the line numbers, the same for every run; for file the first ones" },
+    doc = "the examples to evaluate if a data file has more than eval.examples",
+    more = {
+      "hash: a pseudo-random subset by the evaluation's seed and the line numbers, the same for every run",
+      "file: the first examples of the file",
+    } },
   { path = "eval.batch", seldom = true, type = "integer", min = 1, max = 1048576, optional = true, unit = "sequences",
     doc = "number of examples that share random positions; the accuracy is the mean over these batches; absent: one "
       .. "batch of all examples" },
@@ -44,8 +50,11 @@ return {
       .. "dropped elements" },
   { path = "eval.decoding", type = "choice", choices = { "greedy", "teacher_forced" }, default = "greedy",
     left_out = "greedy",
-    doc = "the tokens that a generative model reads before each answer: for greedy its own answers; for teacher_forced "
-      .. "the target (cheaper)" },
+    doc = "the tokens that a generative model reads before each answer",
+    more = {
+      "greedy: its own answers",
+      "teacher_forced: the tokens of the target (cheaper)",
+    } },
   { path = "eval.dropout", seldom = true, type = "boolean", default = false,
     left_out = false, fingerprints = { "EVAL_DROPOUT" },
     used = features.drops,

@@ -50,8 +50,11 @@ return {
       { name = "rms", doc = "RMS norm: by the root mean square, with a learned scale (Zhang and Sennrich 2019)" },
     } },
   { path = "model.norm.place", type = "choice", choices = { "post", "pre" }, default = "post", left_out = "post",
-    doc = "values that are normalised: for post the sum after every branch (Vaswani et al. 2017); for pre the input of "
-      .. "every branch and the final output (Xiong et al. 2020)" },
+    doc = "the values that are normalised",
+    more = {
+      "post: the sum after every branch (Vaswani et al. 2017)",
+      "pre: the input of every branch, and the final output (Xiong et al. 2020)",
+    } },
   { path = "model.activation", type = "choice", default = "relu", left_out = "relu",
     choices = { "relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu" },
     doc = "the activation of the hidden layer; swiglu, geglu: a gated unit of two halves, with feedforward channels in "
@@ -61,8 +64,12 @@ return {
     default = "none", left_out = "none", doc = "an activation after the second linear map of a feed-forward part" },
   { path = "model.bias", type = "choice", choices = { "feedforward", "all", "none" }, default = "feedforward",
     left_out = "feedforward",
-    doc = "the linear maps of a block that have biases: those of the feed-forward part, all (those of attention, too), "
-      .. "or none" },
+    doc = "the linear maps of a block that have biases",
+    more = {
+      "feedforward: those of the feed-forward part",
+      "all: those of attention, too",
+      "none: no linear map",
+    } },
   { path = "model.init", seldom = true, type = "choice", choices = { "haiku", "torch", "xavier" }, default = "haiku",
     left_out = "haiku", doc = "the distribution of initial weights and biases",
     more = {
@@ -81,11 +88,11 @@ return {
   { path = "model.readout", seldom = true, type = "choice", choices = { "outputs", "last", "probe" },
     default = "outputs",
     left_out = "outputs", only = { "encoder" },
-    doc = "the tokens at which answers are read: for outputs one empty token per output; for last and probe a token of "
-      .. "the input, in tasks with one output",
+    doc = "the tokens at which answers are read",
     more = {
-      "last: the last token",
-      "probe: the token that the task declares as its probe",
+      "outputs: one empty token per output",
+      "last: for tasks with one output, the last token of the input",
+      "probe: for tasks with one output, the token that the task declares as its probe",
     } },
   { path = "model.tied", seldom = true, type = "boolean", default = false, left_out = false,
     only = { "decoder", "encoder_decoder" },

@@ -62,9 +62,8 @@ return lists.join({
     doc = "largest L2 norm of the whole gradient" },
   { path = "train.cadence", seldom = true, type = "choice", choices = { "steps", "epochs" }, default = "steps",
     left_out = "steps",
-    doc = "unit of log_every, checkpoint.every, checkpoint.keep and eval.during.every; epochs: only for training by "
-      .. "epochs",
-    more = { "the flags --log-every and --checkpoint-every always count steps" } },
+    doc = "the unit of log_every, checkpoint.every, checkpoint.keep and eval.during.every",
+    more = { "epochs: only for training by epochs; the flags --log-every and --checkpoint-every always count steps" } },
   { path = "train.log_every", type = "integer", min = 1, max = common.MOST, default = 100, unit = common.CADENCE,
     flag = "--log-every", doc = "interval between two lines of metrics" },
   { path = "train.checkpoint", type = "table",
@@ -75,6 +74,10 @@ return lists.join({
     unit = "minutes",
     doc = "time after which a further checkpoint is written; 0: no checkpoints by time" },
   { path = "train.checkpoint.keep", seldom = true, type = "keep", choices = { "last", "all" }, default = "last",
-    doc = "checkpoints that are kept: the last one, all, or the last one and those of a list of steps or epochs "
-      .. "(train.cadence), where 0 is the state before training" },
+    doc = "the checkpoints that are kept",
+    more = {
+      "last: the last checkpoint",
+      "all: every checkpoint",
+      "a list of steps or epochs (train.cadence): these and the last one; 0 is the state before training",
+    } },
 }))
