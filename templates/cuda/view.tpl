@@ -74,7 +74,7 @@ typedef struct block_state {
 } block_state;
 static_assert(sizeof(block_state) <= BLOCK_STATE, "plan.cuda.block_state is too small");
 
-INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
+INLINE block_state *block(void) { return (block_state *)(staging() + ${cuda.staged}); }
 % for _, one in ipairs(cuda.drawing) do
 % if one.sequences then
 

@@ -13,9 +13,9 @@ local ENCODINGS = { "none", "learned", "rope", "relative", "shaw", "alibi_learne
 local OF_TILES = { "product_tiles", "SLAB", "stage_rows", "write_results" }
 local OF_WARPS = { "product_parts", "multiply_group", "share_part", "operand_word" }
 
-local function planned(encoding, kernel, precision)
-  local rest = ", encoding = { kind = %q }, precision = %q, device_products = %q"
-  return plans.of_task("kind = 'bucket_sort'", rest:format(encoding, precision or "tf32", kernel))
+local function planned(encoding, kernel, precision, model)
+  local rest = ", encoding = { kind = %q }, precision = %q, device_products = %q, model = { %s }"
+  return plans.of_task("kind = 'bucket_sort'", rest:format(encoding, precision or "tf32", kernel, model or ""))
 end
 
 local function template(name, folder)
@@ -45,6 +45,38 @@ function TestWarpProducts.test_device_code_has_nothing_of_the_other_kernel()
   end
 end
 
+-- The calls of chains and of products in a layer, by name, forward and backward.
+local function calls(plan)
+  local names = {}
+  for _, list in ipairs({ plan.device.blocks[1].forward, plan.device.blocks[1].backward }) do
+    for _, record in ipairs(list) do
+      names[#names + 1] = (record.routine or ""):match("^chain_.*") or (record.routine or ""):match("^product_.*")
+    end
+  end
+  return table.concat(names, " ")
+end
+
+local GRADIENTS = "product_gradient product_backward "
+
+function TestWarpProducts.test_feedforward_layers_are_chains()
+  for activation, name in pairs({ relu = "relu", gelu = "gelu", gelu_tanh = "gelu_tanh", silu = "silu",
+    swiglu = "silu_gate", geglu = "gelu_gate" }) do
+    for _, more in ipairs({ "", ", bias = 'none'", ", dropout = 0", ", norm = { place = 'pre' }" }) do
+      lu.assertEquals(calls(planned("none", "warps", "tf32", ("activation = %q"):format(activation) .. more)),
+        ("product_forward product_forward chain_%s product_gradient chain_%s_grad product_gradient %s"):format(name,
+          name, GRADIENTS:rep(2):sub(1, -2)), activation .. more)
+    end
+  end
+end
+
+function TestWarpProducts.test_hidden_values_that_are_dropped_out_stay_in_memory()
+  local dropped = planned("none", "warps", "tf32", "hidden_dropout = 0.1")
+  lu.assertEquals(calls(dropped), calls(planned("none", "tiles", "tf32", "hidden_dropout = 0.1")))
+  lu.assertEquals(calls(dropped), ("product_forward "):rep(4) .. GRADIENTS:rep(4):sub(1, -2))
+  lu.assertNotStrContains(device_text(dropped), "CHAIN")
+  lu.assertNotStrContains(device_text(planned("none", "tiles")), "chain_")
+end
+
 function TestWarpProducts.test_each_precision_has_its_own_step()
   local function multiplies(precision, name)
     return device_text(planned("none", "warps", precision)):find(name, 1, true) ~= nil
@@ -64,7 +96,7 @@ end
 
 function TestWarpProducts.test_the_plan_says_that_they_are_asked_for()
   local why = choice(planned("none", "warps")).why
-  lu.assertStrContains(why, ("a block has %d bytes of shared memory"):format(8 * 32 * 32 * 4 + 1024))
+  lu.assertStrContains(why, ("a block has %d bytes of shared memory"):format(2 * 8 * 32 * 32 * 4 + 1024))
   lu.assertStrContains(why, "no GPU has timed it")
   lu.assertNil(choice(planned("none", "tiles")))
 end

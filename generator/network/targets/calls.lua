@@ -12,9 +12,10 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
-local GRADIENTS = { from = true, dy = true, to = true, dbranch = true, dq = true, dkv = true, dcontribution = true }
+local GRADIENTS = { from = true, dy = true, to = true, dbranch = true, dq = true, dkv = true, dcontribution = true,
+  dhidden = true }
 local VALUES = { out = true, sum = true, x = true, residual = true, branch = true, q = true, kv = true,
-  contribution = true }
+  contribution = true, hidden = true }
 
 -- The parts of records of a list's entry: the scope's names (at), and by role the places of operands and results (from
 -- `place`) and of the gradients that it reads and writes; false for an absent role.

@@ -19,6 +19,7 @@
 --              labelled: the T of the labelled stream
 --   phases     names of a wide model's phases (launches.lua), most_launches: of a step; false for a narrow model
 --   tied       the table of tokens that is the output layer's weight, or false
+--   chained    whether pairs of products are chains (chains.lua), of blocks: chains
 --   biased     whether products of a wide model have biases
 -- Lists are records (cuda_records.lua); those of a wide model are { list, phases, reads }: the host's list of launches,
 -- phases with their records, and the arguments that the host's list reads.
@@ -29,6 +30,7 @@
 local buffers = require("network.lists.buffers")
 local builder = require("network.graph.builder")
 local calls = require("network.targets.calls")
+local chains = require("network.targets.chains")
 local launches = require("network.targets.launches")
 local cuda_names = require("network.targets.cuda_names")
 local lists = require("base.lists")
@@ -285,8 +287,13 @@ local function block_of(device, op)
     of_host = records.place_in_network(IN_NETWORK, op.x),
   }
   device.made[block] = one
-  one.forward = device.made_of(device, block, true, entries(executed.forward, false, {}))
-  one.backward = device.made_of(device, block, true, entries(executed.backward, true, {}))
+  local forward, backward = entries(executed.forward, false, {}), entries(executed.backward, true, {})
+  if device.given.chains then
+    forward, backward = chains.chained(forward, backward)
+  end
+  one.chains = lists.any(forward, function(entry) return entry.kind == "chain" end)
+  one.forward = device.made_of(device, block, true, forward)
+  one.backward = device.made_of(device, block, true, backward)
   local wide = device.given.wide
   one.forward_reads = wide and one.forward.reads_in_phases or reads(one.forward)
   one.backward_reads = wide and one.backward.reads_in_phases or reads(one.backward)
@@ -329,7 +336,7 @@ local function new_state(net, executed, given)
   return device
 end
 
--- given: wide, evaluates (evaluation applies dropout), noise (on inputs).
+-- given: wide, evaluates (evaluation applies dropout), noise (on inputs), chains (of products).
 function M.derive(net, executed, given)
   check(net)
   local device, of_net = new_state(net, executed, given), executed[net]
@@ -356,7 +363,7 @@ function M.derive(net, executed, given)
     readout_gradient = of_kind(of_net.backward, "classify_grad").to.name,
     tied = net.classified.op.tied and net.classified.op.tied.name or false,
     rms = lists.any(ops.of_kind(net, "norm"), function(op) return op.norm == "rms" end),
-    loops = device.loops,
+    loops = device.loops, chained = lists.any(blocks, function(block) return block.chains end),
     phases = given.wide and phase_names(pass, blocks) or false,
     biased = device.biased or false,
     most_launches = given.wide and most_launches(blocks, pass.train) or false,

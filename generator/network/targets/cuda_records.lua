@@ -7,6 +7,7 @@
 
 local calls = require("network.targets.calls")
 local embeddings = require("network.targets.embeddings")
+local lists = require("base.lists")
 local names = require("network.targets.cuda_names")
 
 local M = {}
@@ -99,6 +100,29 @@ function forward.product(device, at, op)
     columns = op.out.width.text, inner = op.x.width.text, x = at.x, weight = at.p .. op.weight,
     bias = M.adds_bias(device, op) and at.p .. op.weight .. "_bias" or NO_BIAS, rectified = tostring(op.relu or false),
     out = at.out }
+end
+
+-- The function of a pair of products in a chain, or of its gradients.
+local function chain_routine(device, chain, ending, more)
+  local widths = { inner = chain.x.width.text, channels = chain.hidden.width.text, outer = chain.out.width.text }
+  local form = (chain.gated and "_gate" or "") .. ending
+  local about = lists.merged(widths, { template = ("cuda/rows/chain%s.tpl"):format(form), kernel = chain.kernel },
+    more)
+  local key = { "chain", form, chain.kernel, widths.inner, widths.channels, widths.outer,
+    tostring(more.biased), tostring(more.next_biased) }
+  return calls.function_for(device.rows, table.concat(key, " "), ("chain_%s%s"):format(chain.kernel, form), about)
+end
+
+-- Hidden values are stored for the backward pass alone.
+function forward.chain(device, at, chain)
+  local first, last = chain.first, chain.last
+  local biased, next_biased = M.adds_bias(device, first) and true or false,
+    M.adds_bias(device, last) and true or false
+  return { call = "routine(rows, x, weight, bias, next_weight, next_bias, stores, sum, hidden, out)",
+    routine = chain_routine(device, chain, "", { biased = biased, next_biased = next_biased }),
+    weight = at.p .. first.weight, bias = biased and at.p .. first.weight .. "_bias",
+    next_weight = at.p .. last.weight, next_bias = next_biased and at.p .. last.weight .. "_bias",
+    stores = "training" }
 end
 
 -- The bias and the rectifier of a product that a library has computed.
@@ -261,6 +285,14 @@ function back.input_grad(_, at, b)
   return { call = "product_backward(rows, inner, columns, dy, weight, other, rectified, to)",
     inner = op.x.width.text, columns = op.out.width.text, weight = at.p .. op.weight, adds = tostring(b.adds),
     other = b.relu and at.x or b.adds and at.to or NO_ROWS, rectified = tostring(b.relu ~= nil) }
+end
+
+function back.chain_grad(device, at, b)
+  local chain = b.op
+  return { call = "routine(rows, dy, next_weight, values, weight, other, dhidden, to)",
+    routine = chain_routine(device, chain, "_grad", {}), next_weight = at.p .. chain.last.weight,
+    values = chain.sum and at.sum or at.hidden, weight = at.p .. chain.first.weight,
+    other = b.adds and at.to or NO_ROWS }
 end
 
 -- Rectifies an input gradient that a library has computed.

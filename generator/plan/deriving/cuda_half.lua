@@ -76,6 +76,7 @@ local WARP_PRODUCTS = {
   tf32 = { "cuda/mma.cu", "cuda/product_tf32.cu" },
   bf16 = { "cuda/mma.cu", "cuda/product_bf16.cu" },
 }
+local WARP_TILE = 32 -- columns of a result that a warp makes at a time
 local WARP_STAGING = 8 * 32 * 32 -- reals of shared memory, kernels/cuda/product_warps.cu: a part for each warp
 -- The least compute capability: float64 stages more than a block of sm_75 may have.
 local LEAST_ARCHITECTURE = { float32 = 75, float64 = 80, tf32 = 80, bf16 = 80 }
@@ -119,6 +120,7 @@ local function kernels(plan, device, multiplies)
   if plan.cuts_by_warp then
     add(true, table.unpack(WARP_PRODUCTS[plan.precision]))
     add(true, "cuda/product_forms.cu", "cuda/product_warps.cu")
+    add(device.chained, "cuda/product_chains.cu")
   elseif multiplies then
     add(true, "cuda/slab.cu", table.unpack(PRODUCTS[plan.precision]))
     add(true, "cuda/product_forms.cu", "cuda/product.cu")
@@ -340,7 +342,9 @@ function M.of(plan, net, executed)
   cuda.sums = learned_places or lists.any(plan.attentions, function(family) return family.attends.sums end)
   cuda.shared = cuda.sums or any(plan, "scaled")
   local device, why = network_of(net, executed, { wide = library, evaluates = plan.eval_dropout,
-    noise = plan.noise })
+    noise = plan.noise, chains = plan.cuts_by_warp })
+  cuda.staged = device and device.chained and "CHAIN_STAGING" or "STAGING"
+  cuda.staging = cuda.staged == "STAGING" and cuda.staging or WARP_STAGING * (plan.width > WARP_TILE and 2 or 1)
   cuda.drawing = device and drawing_of(plan, device) or nil
   cuda.draw_scratch = device and draw_scratch(cuda.drawing) or nil
   cuda.block_state = device and block_state(plan, device) or BLOCK_STATE

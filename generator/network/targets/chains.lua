@@ -1,0 +1,104 @@
+-- Pairs of products in a chain: a product, an operation on each of its channels, and a product that alone reads the
+-- result. In device code whose products are cut by warp, hidden values go from product to product in registers.
+--
+-- Input: the entries of a block's forward and backward lists (cuda_network.lua). Output: lists in which one entry
+-- replaces those of a pair:
+--
+--   chain        first, last: the products; x, hidden, out: their values, hidden after the operation; kernel: the
+--                activation, relu, or K with K_real and K_slope in kernels/cuda/activations.cu; gated: it is that of a
+--                gate; sum: the values before the operation, if its gradient reads them, or false
+--   chain_grad   op: the chain; dy, dhidden, to: gradients of out, of the first product's result, and of x; adds: to
+--                has other gradients of x already. The gradient of the first weights, which reads dhidden, comes after.
+--
+-- A pair stays two products if its hidden values are dropped out, or if its backward pass has another order.
+
+local fuse = require("network.lists.fuse")
+local lists = require("base.lists")
+
+local M = {}
+
+local OPERATIONS = { activation = true, gate = true }
+
+-- The activation between two products: its kernel, the operation if the first product does not contain it, and the
+-- second product's place.
+local function operation_after(list, i)
+  local first, after = list[i].one, list[i + 1] and list[i + 1].one
+  if first.relu then
+    return "relu", nil, i + 1
+  elseif after and OPERATIONS[after.kind] and after.x == first.out and not after.dropout then
+    return after.activation, after, i + 2
+  end
+end
+
+-- The chain that begins with an entry, and its last entry's place.
+local function chain_at(list, i, readers)
+  local first = list[i].one
+  if list[i].kind ~= "product" or first.dropout then
+    return nil
+  end
+  local kernel, operation, n = operation_after(list, i)
+  local last = kernel and list[n] and list[n].kind == "product" and list[n].one
+  local hidden, gated = operation and operation.out or first.out, operation ~= nil and operation.kind == "gate"
+  if last and last.x == hidden and #readers[hidden] == 1 and #readers[first.out] == 1 then
+    return { kind = "chain", first = first, operation = operation, last = last, kernel = kernel, x = first.x,
+      hidden = hidden, sum = (kernel ~= "relu" or gated) and first.out, gated = gated, out = last.out }, n
+  end
+end
+
+local function is_gradient(entry, kind, op)
+  return entry ~= nil and entry.kind == kind and entry.one.op == op
+end
+
+-- The backward pass of a chain that begins with an entry: its record, the entry of the first weights' gradient, and
+-- the last entry's place.
+local function gradient_at(list, i, chain)
+  local second, operation = list[i].one, chain.operation
+  if not is_gradient(list[i], "input_grad", chain.last) or second.adds or not (second.relu or operation) then
+    return nil
+  end
+  local n = i + (operation and 1 or 0)
+  local weights, inputs = list[n + 1], list[n + 2]
+  if (n == i or is_gradient(list[n], operation.kind .. "_grad", operation))
+    and is_gradient(weights, "weight_grad", chain.first) and is_gradient(inputs, "input_grad", chain.first) then
+    return { kind = "chain_grad", op = chain, dy = second.dy, dhidden = list[n].one.to, to = inputs.one.to,
+      adds = inputs.one.adds }, weights, n + 2
+  end
+end
+
+-- The place of a chain's first entry in a backward list, if it is a chain there, too.
+local function place_of_gradient(list, chain)
+  for i in ipairs(list) do
+    if gradient_at(list, i, chain) then
+      return i
+    end
+  end
+end
+
+-- The entries of a forward and a backward list with their chains.
+function M.chained(forward, backward)
+  local readers = fuse.readers(lists.map(forward, function(entry) return entry.kind ~= "drop" and entry.one or nil end))
+  local made, made_back, chain_of, i = {}, {}, {}, 1
+  while i <= #forward do
+    local chain, n = chain_at(forward, i, readers)
+    local place = chain and place_of_gradient(backward, chain)
+    if place then
+      chain_of[place] = chain
+    end
+    made[#made + 1] = place and { kind = "chain", one = chain, of_backward = false } or forward[i]
+    i = (place and n or i) + 1
+  end
+  i = 1
+  while i <= #backward do
+    if chain_of[i] then
+      local one, weights, n = gradient_at(backward, i, chain_of[i])
+      lists.append(made_back, { { kind = "chain_grad", one = one, of_backward = true }, weights })
+      i = n
+    else
+      made_back[#made_back + 1] = backward[i]
+    end
+    i = i + 1
+  end
+  return made, made_back
+end
+
+return M

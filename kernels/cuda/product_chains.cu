@@ -1,0 +1,174 @@
+/* Two products in a chain, cut by warp: rows times weights give hidden channels, an operation changes each of them, and
+ * these times other weights give the result. A warp computes 32 x 32 hidden values in fragments (product_warps.cu).
+ * They are an operand of its second product as they are: a lane has four consecutive channels, twice, of each of its
+ * rows, and this is a lane's part of two groups of k. A warp's second product over its 32 hidden channels is a partial sum;
+ * the sums of the block's warps meet in shared memory and are added in the order of channels, so the bits of a row do
+ * not depend on the number of rows. Sizes are constants after inlining. Reference: lh_ref_matmul. */
+
+enum {
+    CHAIN_PARTS = (int)WIDTH > (int)TILE ? 2 : 1,      /* of 32 columns whose sums meet at a time */
+    CHAIN_STAGING = CHAIN_PARTS * WARPS * TILE * TILE, /* reals of shared memory */
+    CHAIN_CHANNELS = WARPS * TILE                      /* hidden channels that the warps compute at a time */
+};
+
+/* The first of a lane's four k in a group, and of its columns in results. */
+INLINE int lane_quad(void) { return threadIdx.x % 4 * 4; }
+
+/* A warp's sums begin with the bias of the columns from channel on, or with 0. */
+INLINE void begin_sums(const real *bias, int channel, const int channels, real sum[2][4][4]) {
+    quad add[2] = {{{0, 0, 0, 0}}, {{0, 0, 0, 0}}};
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        const int c = channel + lane_quad() + half * (TILE / 2);
+        if (bias) add[half] = *(const quad *)(bias + (channels % TILE ? min(c, channels - 4) : c));
+    }
+#pragma unroll
+    for (int i = 0; i < 32; i++) sum[i / 16][i / 4 % 4][i % 4] = add[i % 2].v[i / 4 % 4];
+}
+
+/* Loads a lane's quads of weights, of a group from k on, as fetch does; without bounds where sizes are whole tiles. */
+INLINE void fetch_weights(const order along, const real *x, const int stride, int k, int m, const int K, const int M,
+                          quad part[4]) {
+    if (K % TILE || M % TILE) {
+        fetch(along, x, stride, k, m, K, M, part);
+        return;
+    }
+    x += along == ROWS ? lane_quad() * stride + m : m * stride + lane_quad();
+    x += along == ROWS ? k * stride : k;
+#pragma unroll
+    for (int i = 0; i < 4; i++) part[i] = *(const quad *)(x + i * stride);
+}
+
+/* Adds the products of x[rows][K], from row on, with the weights of a warp's channels. */
+INLINE void add_products(int row, int rows, const int K, const real *x, const order along, const real *weight,
+                         const int stride, int channel, const int channels, real sum[2][4][4]) {
+    const int t = lane_quad();
+    const real *from[4];
+    quad next_a[4], next_b[4];
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+        from[e] = x + min(row + lane_row() + e, rows - 1) * K + t;
+        next_a[e] = *(const quad *)(from[e] + (K < GROUP ? min(0, K - 4 - t) : 0));
+    }
+    fetch_weights(along, weight, stride, 0, channel + lane_column(), K, channels, next_b);
+#pragma unroll 4
+    for (int k = 0; k < K; k += GROUP) {
+        operand_word words_a[4][WORDS], words_b[4][WORDS];
+        if (k + GROUP > K) clear_rest(COLUMNS, k, K, next_a);
+        make_words(COLUMNS, next_a, words_a);
+        make_words(along, next_b, words_b);
+        if (k + GROUP < K) {
+            const int next = K % GROUP ? min(k + GROUP, K - 4 - t) : k + GROUP; /* within the row */
+#pragma unroll
+            for (int e = 0; e < 4; e++) next_a[e] = *(const quad *)(from[e] + next);
+            fetch_weights(along, weight, stride, k + GROUP, channel + lane_column(), K, channels, next_b);
+        }
+        multiply_group(words_a, words_b, sum);
+    }
+}
+
+/* Whether a matrix of hidden values has a lane's quad: row e, first or second half. */
+INLINE bool has_hidden(int row, int rows, int channel, const int channels, const int e, const int half) {
+    return row + lane_row() + e < rows &&
+           (channels % TILE == 0 || channel + lane_quad() + half * (TILE / 2) < channels);
+}
+
+/* Stores a warp's values of x[rows][channels], rows `stride` apart. */
+INLINE void store_hidden(const real value[2][4][4], int row, int rows, int channel, const int channels,
+                         const int stride, real *x) {
+    is_global(x);
+    x += (row + lane_row()) * stride + channel + lane_quad();
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+        if (has_hidden(row, rows, channel, channels, i / 2, i % 2))
+            *(quad *)(x + i / 2 * stride + i % 2 * (TILE / 2)) = results(value, i / 2, i % 2);
+}
+
+/* Loads them; 0 outside of the matrix. */
+INLINE void load_hidden(const real *x, int row, int rows, int channel, const int channels, const int stride,
+                        real value[2][4][4]) {
+    is_global(x);
+    x += (row + lane_row()) * stride + channel + lane_quad();
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        quad z = {{0, 0, 0, 0}};
+        if (has_hidden(row, rows, channel, channels, i / 2, i % 2))
+            z = *(const quad *)(x + i / 2 * stride + i % 2 * (TILE / 2));
+#pragma unroll
+        for (int j = 0; j < 4; j++) value[i / 4][j][i / 2 % 2 * 2 + i % 2] = z.v[j];
+    }
+}
+
+/* Hidden values as an operand, two groups of k; channels outside of the matrix are 0. */
+INLINE void hidden_words(const real sum[2][4][4], int channel, const int channels, operand_word words[2][4][WORDS]) {
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        quad part[4];
+#pragma unroll
+        for (int e = 0; e < 4; e++) part[e] = results(sum, e, half);
+        if (channels % TILE) clear_rest(COLUMNS, channel + half * GROUP, channels, part);
+        make_words(COLUMNS, part, words[half]);
+    }
+}
+
+/* Puts the products of a warp's hidden values with the weights of a part's columns into shared memory. count: operands,
+ * the weights of each `channels` further along k than those of the one before. */
+INLINE void share_products(const int count, const operand_word hidden[][2][4][WORDS], const order along,
+                           const real *weight, const int stride, int channel, const int channels, int column,
+                           const int columns, real *sums) {
+    real sum[2][4][4];
+#pragma unroll
+    for (int i = 0; i < 32; i++) sum[i / 16][i / 4 % 4][i % 4] = 0;
+#pragma unroll
+    for (int i = 0; i < 2 * count; i++) {
+        const real *from = weight + i / 2 * channels * (along == ROWS ? stride : 1);
+        quad part[4];
+        operand_word words[4][WORDS];
+        fetch_weights(along, from, stride, channel + i % 2 * GROUP, column + lane_column(), channels, columns, part);
+        make_words(along, part, words);
+        multiply_group(hidden[i / 2][i % 2], words, sum);
+    }
+    share_part(sum, sums);
+}
+
+/* Adds the sums that the warps have put there to a thread's quad, in the order of channels. */
+INLINE void add_shares(const real *sums, int shares, quad *total) {
+#pragma unroll
+    for (int i = 0; i < WARPS; i++) {
+        if (i >= shares) break;
+        const quad more = *(const quad *)(sums + i * TILE * TILE);
+#pragma unroll
+        for (int c = 0; c < 4; c++) total->v[c] += more.v[c];
+    }
+}
+
+/* The second product of the rows from `row` on, over the block's channels from `first` on: after the last ones, writes
+ * the finished results, out[rows][columns]. total: a thread's quad of each part of 32 columns, summed over the channels
+ * before. All threads of the block call it; on return all may read what it wrote. */
+INLINE void chain_products(int row, int rows, const int count, const operand_word hidden[][2][4][WORDS], int first,
+                           const int channels, const order along, const real *weight, const int stride,
+                           const finish how, const real *extra, const int columns, real *out, quad *total) {
+    const int warp = threadIdx.x / WARP, channel = first + warp * TILE;
+    const int shares = min(WARPS, (channels - first + TILE - 1) / TILE);
+    const int thread_row = threadIdx.x / 8, q = threadIdx.x % 8, r = row + thread_row, c = 4 * q;
+    const real *sums = staging() + in_sums(thread_row, q);
+#pragma unroll
+    for (int column = 0; column < columns; column += CHAIN_PARTS * TILE) {
+#pragma unroll
+        for (int u = 0; u < CHAIN_PARTS; u++)
+            if (channel < channels && column + u * TILE < columns)
+                share_products(count, hidden, along, weight, stride, channel, channels, column + u * TILE, columns,
+                               staging() + (u * WARPS + warp) * TILE * TILE);
+        __syncthreads();
+#pragma unroll
+        for (int u = 0; u < CHAIN_PARTS; u++) {
+            const int from = column + u * TILE;
+            if (from >= columns) break;
+            quad *z = total + from / TILE;
+            add_shares(sums + u * WARPS * TILE * TILE, shares, z);
+            if (first + CHAIN_CHANNELS < channels || r >= rows || from + c >= columns) continue;
+            write_quad(how, r, from + c, *z, fetch_extra(how, r, from + c, extra, columns), out, columns);
+        }
+        __syncthreads();
+    }
+}

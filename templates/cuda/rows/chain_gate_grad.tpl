@@ -1,0 +1,39 @@
+/* dhidden = gradients of the gate and of what it multiplies, from those of their product, dy times next_weight
+ * transposed; dx = other + dhidden times weight transposed: the products in a chain. sum: gate and up, kept by the
+ * forward pass. other may be NULL. */
+% define("NOINLINE void " .. name, "int rows", "const real *dy", "const real *next_weight", "const real *sum", "const real *weight", "const real *other", "real *dhidden", "real *dx")
+    is_global(dy);
+    is_global(next_weight);
+    is_global(weight);
+    is_global(dhidden);
+    is_global(dx);
+#pragma unroll 1
+    for (int row = 0; row < rows; row += TILE) {
+        quad total[(${inner} + TILE - 1) / TILE] = {};
+#pragma unroll 1
+        for (int first = 0; first < ${channels}; first += CHAIN_CHANNELS) {
+            const int channel = first + (int)threadIdx.x / WARP * TILE;
+            operand_word words[2][2][4][WORDS];
+            if (channel < ${channels}) {
+                real d[2][4][4], gate[2][4][4], up[2][4][4];
+                begin_sums(NULL, channel, ${channels}, d);
+                add_products(row, rows, ${outer}, dy, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
+                load_hidden(sum, row, rows, channel, ${channels}, 2 * ${channels}, gate);
+                load_hidden(sum + ${channels}, row, rows, channel, ${channels}, 2 * ${channels}, up);
+#pragma unroll
+                for (int i = 0; i < 32; i++) {
+                    real *of_product = &d[i / 16][i / 4 % 4][i % 4], *of_gate = &up[i / 16][i / 4 % 4][i % 4];
+                    const real x = gate[i / 16][i / 4 % 4][i % 4];
+                    *of_gate *= *of_product * ${kernel}_slope(x);
+                    *of_product *= ${kernel}_real(x);
+                }
+                store_hidden(up, row, rows, channel, ${channels}, 2 * ${channels}, dhidden);
+                store_hidden(d, row, rows, channel, ${channels}, 2 * ${channels}, dhidden + ${channels});
+                hidden_words(up, channel, ${channels}, words[0]);
+                hidden_words(d, channel, ${channels}, words[1]);
+            }
+            chain_products(row, rows, 2, words, first, ${channels}, COLUMNS, weight, 2 * ${channels}, FINISH_ADD, other,
+                    ${inner}, dx, total);
+        }
+    }
+}
