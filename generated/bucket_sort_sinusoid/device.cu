@@ -62,7 +62,7 @@ typedef struct lh_cuda_step {
     const int *draws; /* [lh_cuda_program.draw_count(shape)] random positions and distances */
     int sequences, T[LH_CUDA_STREAMS], label_count;
     unsigned int step, key[2]; /* counter and key of dropout */
-    unsigned int draw, first;  /* evaluation: index of the draw; index of the first sequence in its batch */
+    unsigned int draw, first;  /* evaluation: index of the random draw; batch index of the group's first sequence */
     double rate;     /* learning rate / (1 - beta1^t); evaluation: standard deviation of noise on embeddings, 0: none */
     double correct2; /* 1 / (1 - beta2^t) */
     double loss_scale;           /* 1 / label positions of the batch */
@@ -79,8 +79,8 @@ enum {
 typedef struct lh_cuda_result {
     lh_cuda_sums sums;
     double gradient_squares, parameter_squares, update_squares,
-        heavy_squares;      /* sums of squares; heavy: of the chunk with the largest gradient */
-    int heavy_chunk, state; /* state: LH_CUDA_... */
+        heavy_squares;      /* as sums; heavy_squares is that of the chunk with the largest gradient */
+    int heavy_chunk, state; /* heavy_chunk: index of that chunk; state: LH_CUDA_... */
 } lh_cuda_result;
 
 /* Arguments of the kernel longhand_train_<id>: replicas * team blocks, all resident at once. A replica stops at a step
@@ -95,7 +95,7 @@ typedef struct lh_cuda_train {
     int count, team, shards;
 } lh_cuda_train;
 
-/* Sums of one sequence over its label positions. */
+/* Sums of one evaluated sequence over its label positions. */
 typedef struct lh_cuda_answer {
     double loss;
     int counted, correct;
@@ -104,7 +104,7 @@ typedef struct lh_cuda_answer {
 /* Arguments of the kernel longhand_evaluate_<id>, which runs one or more models over examples [first, end) of
  * step->sequences. The blocks of a model's team take groups of sequences in turn. All teams are resident at once. */
 typedef struct lh_cuda_evaluate {
-    const void *const *parameters; /* [models], with `team` blocks each; a wide model is evaluated alone */
+    const void *const *parameters; /* [models], with `team` blocks each; wide models are evaluated alone */
     const lh_cuda_step *step;
     const void *tables;
     char *shared; /* [models] tables of this evaluation, shared_stride bytes apart */
@@ -117,7 +117,7 @@ typedef struct lh_cuda_evaluate {
     long long workspace_stride;
     int team;       /* blocks per model */
     int group;      /* sequences per forward pass */
-    int first, end; /* range of sequences of this launch; for a wide model all, of which each phase takes one group */
+    int first, end; /* sequences of this launch; a wide model takes all of them, one group per phase */
 } lh_cuda_evaluate;
 
 #endif
