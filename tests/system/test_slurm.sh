@@ -116,7 +116,8 @@ results() {
         xargs sed 's/,"steps_per_second":[^}]*//')
 }
 
-idle() { [ -z "$(squeue -h)" ]; }
+# Whether squeue answers, and lists no task.
+idle() { tasks=$(squeue -h) && [ -z "$tasks" ]; }
 
 # Prints the process numbers of commands that contain a path, without the searching process: ABSOLUTE_PATH.
 processes() { grep -lzs -e "[/]${1#/}" /proc/[0-9]*/cmdline | cut -d / -f 3; }
@@ -200,7 +201,7 @@ resubmits() {
     ends_with 0 "tasks, " sweep cluster resubmit "$work/grid.lua" && until_true idle &&
         ends_with 0 "grid: 24 of 24 runs done" sweep cluster status "$work/grid.lua" && wait $watcher &&
         grep -q ' [1-9][0-9]* running' "$work/watched" && grep -q '24 of 24 runs done' "$work/watched" ||
-        { cat "$work/watched" && return 1; }
+        { cat "$work/watched" "$work"/cluster/.slurm/2/logs/*.txt && return 1; }
 }
 
 same_bits() {
