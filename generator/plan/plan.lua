@@ -67,7 +67,7 @@ local function head(resolved, facts)
     command = "./longhand gen " .. escape.shell(resolved.source), -- the command in banners
     precision = resolved.precision,
     resolved = resolved,
-    defaults = defaults.of(resolved, facts.init),
+    defaults = defaults.derive(resolved, facts.init),
     init = facts.init and { shown = facts.init.shown, checksum = facts.init.checksum },
   }
 end
@@ -81,22 +81,22 @@ local function build(resolved, facts)
     end
   end
   enter(head(resolved, facts))
-  enter(experiment.of(plan, facts.task, facts.network))
-  enter(dimensions.of(plan))
+  enter(experiment.derive(plan, facts.task, facts.network))
+  enter(dimensions.derive(plan))
   local added = encoding_facets.added(plan, facts)
   enter(model_network.attentions(plan, added, facts.network))
-  enter(encoding_facets.of(plan, facts, added))
-  local of_model, net, lists = model_network.of(plan, facts.network)
+  enter(encoding_facets.derive(plan, facts, added))
+  local of_model, net, lists = model_network.derive(plan, facts.network)
   enter(of_model)
   enter(costs.training(plan, facts.task))
   recomputed_weights.settle(plan)
   terms.settle(plan)
   enter(encoding_facets.shared(plan))
-  enter({ files = file_list(plan), tuned = tuning.of(plan) })
-  enter(optimizer.of(plan))
-  enter(costs.of(plan, net, facts.task))
+  enter({ files = file_list(plan), tuned = tuning.derive(plan) })
+  enter(optimizer.derive(plan))
+  enter(costs.derive(plan, net, facts.task))
   enter({ visits = encoding_facets.visits(plan) })
-  enter(cuda.of(plan, net, lists))
+  enter(cuda.derive(plan, net, lists))
   enter({ about = describe.comments(plan) })
   enter({ digest = digests.plan(plan), model_digest = digests.model(plan) })
   if facts.init then

@@ -1,6 +1,6 @@
 -- The facets of attentions in the form of templates/attention/python, page by page.
 --
--- Input: attentions of a network, with families of a plan; the formula of the score. Output: M.of(op, formula):
+-- Input: attentions of a network, with families of a plan; the formula of the score. Output: M.collect(op, formula):
 -- { needs, calls, layer, text }: needs: by name, true or the folder of numbers that all layers share: positions,
 -- distance, shared, and memory_... if queries and keys are of two streams; calls: true for functions of the file that
 -- its text calls; layer: whether it counts layers; text: names of the template, among them `pages`, the pages of
@@ -16,7 +16,7 @@ local schema = require("spec.schema")
 
 local M = {}
 
-function M.of(op, formula)
+function M.collect(op, formula)
   local family, crosses = op.family, op.q.stream ~= op.kv.stream
   local given = { crosses = crosses, memory = crosses and "memory_" or "", formula = formula, net = op.scope.net,
     needs = {}, pages = {}, calls = {} }

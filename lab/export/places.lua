@@ -30,7 +30,7 @@ end
 
 -- Sources of positions and distances: before_layers, and again in_layers; whether they are sampled. positions: the
 -- facet; needs: of all attentions; additive: whether the input gets positions.
-function M.of(positions, needs, additive)
+function M.sources(positions, needs, additive)
   local distance, lines, inner = positions.distance, {}, {}
   local drawn = distance.kind == "drawn" or distance.kind == "clamped"
   local random, by_sequence = positions.kind ~= "index", positions.kind == "sequence"

@@ -84,7 +84,7 @@ local function facets_of(formula, attentions)
   local of = {}
   for _, op in ipairs(attentions) do
     local own = formula and formula.families and formula.families[op.family.of_spec]
-    of[op] = facets.of(op, formula and not formula.families and formula or own)
+    of[op] = facets.collect(op, formula and not formula.families and formula or own)
   end
   return of
 end
@@ -121,7 +121,7 @@ local function places_of(positions, attentions, of, additive, in_blocks)
       needs[need] = true
     end
   end
-  return places.of(positions, needs, additive)
+  return places.sources(positions, needs, additive)
 end
 
 local LINE = 70 -- characters of names on a line of sizes

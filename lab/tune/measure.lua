@@ -43,7 +43,7 @@ function M.trainer(work, values)
     return work.made[name]
   end
   local spec, log = work.spec, work.dir .. "/log"
-  spec.plan.tuned = tuning.of(spec.plan, nil, { [work.level] = { date = "now", values = values } })
+  spec.plan.tuned = tuning.derive(spec.plan, nil, { [work.level] = { date = "now", values = values } })
   local files, message = work.project:files(spec.plan, false)
   files = files or error({ code = 1, text = message }, 0)
   local written

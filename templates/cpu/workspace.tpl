@@ -90,19 +90,19 @@ static size_t row_of(const workspace *w) {
 
 % end
 % for _, block in ipairs(cpu.blocks) do
-% define("static void lay_out_" .. block.name, block.name .. "_state *s", "const workspace *w", "char *memory", "size_t *used", block.rooms.by_mode and "lh_mode mode")
+% define("static void lay_out_" .. block.name, block.name .. "_state *s", "const workspace *w", "char *memory", "size_t *used", block.requests.by_mode and "lh_mode mode")
 % if cpu.vocabulary then
     size_t row = row_of(w);
 % elseif not streams[2] then
     size_t row = (size_t)w->rows * sizeof(real);
 % end
-% for _, room in ipairs(block.rooms.always) do
-    % include("cpu/buffer.tpl", room)
+% for _, request in ipairs(block.requests.always) do
+    % include("cpu/buffer.tpl", request)
 % end
-% if block.rooms.training[1] then
+% if block.requests.training[1] then
     if (mode != LH_MODE_TRAIN) return;
-% for _, room in ipairs(block.rooms.training) do
-    % include("cpu/buffer.tpl", room)
+% for _, request in ipairs(block.requests.training) do
+    % include("cpu/buffer.tpl", request)
 % end
 % end
 }
@@ -191,10 +191,10 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 % end
 % for _, block in ipairs(cpu.blocks) do
     for (int l = 0; l < (mode == LH_MODE_TRAIN ? ${block.uses} : 1); l++)
-        % call("lay_out_" .. block.name, ("&w->%s[l]"):format(block.name), "w", "memory", "&used", block.rooms.by_mode and "mode")
+        % call("lay_out_" .. block.name, ("&w->%s[l]"):format(block.name), "w", "memory", "&used", block.requests.by_mode and "mode")
 % end
-% for _, room in ipairs(cpu.rooms.always) do
-    % include("cpu/buffer.tpl", room)
+% for _, request in ipairs(cpu.requests.always) do
+    % include("cpu/buffer.tpl", request)
 % end
 % for _, family in ipairs(attentions) do
 % local lengths = "w->" .. family.queries.at .. "length" .. (family.cross and ", w->" .. family.keys.at .. "length" or "")
@@ -212,8 +212,8 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     w->position_scratch = take(memory, &used, ${sequence_scratch.name} * sizeof(int32_t));
 % end
     if (mode != LH_MODE_TRAIN) return used;
-% for _, room in ipairs(cpu.rooms.training) do
-    % include("cpu/buffer.tpl", room)
+% for _, request in ipairs(cpu.requests.training) do
+    % include("cpu/buffer.tpl", request)
 % end
 % for _, block in ipairs(cpu.blocks) do
 % if block.own_input then

@@ -475,7 +475,7 @@ local PART = { choices = { align = "right" }, list = {
 } }
 
 local function control(name, seed)
-  return controls.of(name, PART, { rows = 4, columns = 6 }, "cross", 3, inference.random(seed or 1)).list
+  return controls.make(name, PART, { rows = 4, columns = 6 }, "cross", 3, inference.random(seed or 1)).list
 end
 
 function TestControls.test_the_mask_alone()

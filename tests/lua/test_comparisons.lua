@@ -18,7 +18,7 @@ local function options(more)
 end
 
 local function compare(name, scores, more, seeds)
-  return comparisons.of(reports.make_study(name, scores, nil, seeds), options(more))
+  return comparisons.compare(reports.make_study(name, scores, nil, seeds), options(more))
 end
 
 -- The scores of three seeds for each of the four cells, at one learning rate.
@@ -91,7 +91,7 @@ end
 
 -- The pair of two cells, for which a seed generalises above 90% accuracy.
 local function clumps(name, rope, rand_rope, more)
-  return assert(comparisons.of(reports.make_study(name, scores_of(rope, rand_rope), { generalises =
+  return assert(comparisons.compare(reports.make_study(name, scores_of(rope, rand_rope), { generalises =
     { metric = "accuracy", above = 90 } }), options(more))).pairs[1]
 end
 
@@ -125,7 +125,7 @@ function TestComparisons.test_the_correction_counts_for_what_seeds_can_reach()
   scores["bucket_sort rope"], scores["bucket_sort rand-rope"] = { [0.1] = { 10, 10, 10, 10 } },
     { [0.1] = { 31, 31, 31, 31 } }
   local study = reports.make_study("reach", scores, nil, 4)
-  local result = assert(comparisons.of(study, options()))
+  local result = assert(comparisons.compare(study, options()))
   for _, pair in ipairs(result.pairs) do
     lu.assertAlmostEquals(pair.least, 2 / 70, 1e-12)
     lu.assertAlmostEquals(pair.reachable, 4 / 70, 1e-12)
@@ -137,7 +137,7 @@ end
 function TestComparisons.test_another_metric()
   local function result_of(metric, above)
     local study = reports.make_study("metric", scores_of({ 50, 52, 54 }, { 95, 99, 97 }), nil, nil, metric)
-    return comparisons.of(study, options({ above = above }))
+    return comparisons.compare(study, options({ above = above }))
   end
   local result = assert(result_of("exact_match"))
   lu.assertEquals({ result.metric, result.pairs[1].a.scores, result.pairs[1].verdict }, { "exact_match",

@@ -39,7 +39,8 @@ local function two_families(self_facets, cross)
 end
 
 local function derive(plan, score)
-  for name, value in pairs(encoding_module.of(plan, { task = plans.task(5, 5, "n"), score = score }, plan.additive)) do
+  local facts = { task = plans.task(5, 5, "n"), score = score }
+  for name, value in pairs(encoding_module.derive(plan, facts, plan.additive)) do
     plan[name] = value
   end
   terms.settle(plan)

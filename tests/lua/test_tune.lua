@@ -78,7 +78,7 @@ TestFiles = {}
 
 local function files_with(values)
   local spec = assert(project:plan(SPEC, {}))
-  spec.plan.tuned = tuning.of(spec.plan, nil, { [levels[1].name] = { date = "2026-11-23", values = values } })
+  spec.plan.tuned = tuning.derive(spec.plan, nil, { [levels[1].name] = { date = "2026-11-23", values = values } })
   local by_name = {}
   local files, digest = project:files(spec.plan, false)
   for _, file in ipairs(assert(files)) do

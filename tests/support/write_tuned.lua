@@ -17,6 +17,6 @@ for _, level in ipairs(levels) do
   end
   found[level.name] = { date = "2026-11-23", values = values }
 end
-spec.plan.tuned = tuning.of(spec.plan, nil, found)
+spec.plan.tuned = tuning.derive(spec.plan, nil, found)
 assert(write.files(arg[1], assert(project:files(spec.plan, false))))
 print(tuning.text(found[levels[1].name].values))

@@ -1,7 +1,7 @@
 -- The network as a list, for people and for counts: every operation in the order of the description, unfused, with its
 -- shape, its parameters and its floating-point operations.
 --
--- Input: a network (builder.lua), its buffers (buffers.lua). Output, M.of: pure data, the network first and then its
+-- Input: a network (builder.lua), its buffers (buffers.lua). Output, M.derive: pure data, the network first, then its
 -- blocks:
 --   scope      { name, count, times, about, outside, operations }; count: repetitions with parameters of their own;
 --              times: all repetitions, loops included; outside: the values of other scopes that it reads
@@ -75,9 +75,9 @@ function M.shared(net)
   return lists.sum(net.late, parameters.count)
 end
 
-function M.of(net, room)
+function M.derive(net, buffer_lists)
   local seen = {}
-  local list = lists.map(net.order, function(scope) return scope_of(scope, seen, room.scopes[scope].read) end)
+  local list = lists.map(net.order, function(scope) return scope_of(scope, seen, buffer_lists.scopes[scope].read) end)
   local shared = M.shared(net)
   if shared > 0 then
     table.insert(list[1].operations, { kind = "score", name = "score", words = "numbers that all layers share",

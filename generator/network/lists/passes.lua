@@ -13,7 +13,7 @@ local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
 local outline = require("network.graph.outline")
-local rooms = require("network.targets.cpu_buffers")
+local cpu_buffers = require("network.targets.cpu_buffers")
 
 local M = {}
 
@@ -30,7 +30,7 @@ local function operands_of(op)
 end
 
 local function shape_of(net, value)
-  return { rooms.of_stream(net, value.stream) .. "tokens", value.width.shown or value.width.count }
+  return { cpu_buffers.of_stream(net, value.stream) .. "tokens", value.width.shown or value.width.count }
 end
 
 local words = {}
@@ -163,17 +163,17 @@ end
 
 -- writer -> names of the buffers that it writes first, in order; the writer of a repetition's input is a list of
 -- buffers.
-local function written_by(room, executed)
+local function written_by(buffer_lists, executed)
   local by = {}
   local function add(writer, name)
     by[writer] = by[writer] or {}
     table.insert(by[writer], name)
   end
-  for _, b in ipairs(room.workspace) do
+  for _, b in ipairs(buffer_lists.workspace) do
     add(b.writer, b.name)
   end
   for _, scope in ipairs(executed.order) do
-    local kept = room.scopes[scope].kept
+    local kept = buffer_lists.scopes[scope].kept
     for _, b in ipairs(kept) do
       add(b.writer or kept, b.name or b.family.name)
     end
@@ -188,8 +188,8 @@ local function written_by(room, executed)
   return by
 end
 
-local function scope_of(net, scope, executed, room, by, seen)
-  local forward, backward, kept = {}, {}, room.scopes[scope].kept
+local function scope_of(net, scope, executed, buffer_lists, by, seen)
+  local forward, backward, kept = {}, {}, buffer_lists.scopes[scope].kept
   if by[kept] then
     forward[1] = entry("input", "input", "what the one before gives", {}, shape_of(net, scope.entry))
     forward[1].buffers = by[kept]
@@ -206,9 +206,9 @@ local function scope_of(net, scope, executed, room, by, seen)
     forward = forward, backward = backward }
 end
 
-function M.of(net, executed, room)
-  local by, seen = written_by(room, executed), {}
-  local scopes = lists.map(net.order, function(scope) return scope_of(net, scope, executed, room, by, seen) end)
+function M.derive(net, executed, buffer_lists)
+  local by, seen = written_by(buffer_lists, executed), {}
+  local scopes = lists.map(net.order, function(scope) return scope_of(net, scope, executed, buffer_lists, by, seen) end)
   local shared = outline.shared(net)
   if shared > 0 then
     local e = entry("score", "score", "numbers that all layers share", {})

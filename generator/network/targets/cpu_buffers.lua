@@ -40,17 +40,17 @@ end
 
 -- The buffers that lay_out takes: always, and in training alone. by_mode: training takes more. With several streams,
 -- rows have no variable, so the text multiplies.
-function M.of(net, list, at, used)
-  local rooms = { always = {}, training = {}, by_mode = false }
+function M.requests(net, list, at, used)
+  local requests = { always = {}, training = {}, by_mode = false }
   for _, b in ipairs(list) do
-    rooms.by_mode = rooms.by_mode or b.training or b.form == "family"
+    requests.by_mode = requests.by_mode or b.training or b.form == "family"
     local rows = b.stream and ("w->%srows"):format(M.of_stream(net, b.stream)) or false
-    table.insert(b.training and rooms.training or rooms.always, { form = b.form, at = at, used = used,
+    table.insert(b.training and requests.training or requests.always, { form = b.form, at = at, used = used,
       name = b.form == "family" and b.family.name or b.name, width = b.width and b.width.text or false, rows = rows,
       row = net.streams[2] and rows and ("(size_t)%s * sizeof(real)"):format(rows) or "row",
       lengths = b.family and sides(b.family) })
   end
-  return rooms
+  return requests
 end
 
 -- The buffers as data, for counts of memory (memory.lua).

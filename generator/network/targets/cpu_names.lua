@@ -6,7 +6,7 @@ local buffers = require("network.lists.buffers")
 local calls = require("network.targets.calls")
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
-local rooms = require("network.targets.cpu_buffers")
+local cpu_buffers = require("network.targets.cpu_buffers")
 
 local M = {}
 
@@ -48,7 +48,7 @@ end
 -- it computes.
 function M.of_entry(cpu, at, entry, place)
   local value = (entry.op or entry).out or entry.to
-  local of = at.partly and at.of_part or at.w .. rooms.of_stream(cpu.net, value.stream)
+  local of = at.partly and at.of_part or at.w .. cpu_buffers.of_stream(cpu.net, value.stream)
   local here = setmetatable({ rows = of .. "rows", tokens = of .. "tokens" }, { __index = at })
   return calls.names(here, entry, place)
 end

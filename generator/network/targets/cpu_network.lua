@@ -1,6 +1,6 @@
 -- The network on the CPU: its lists with the names of generated code for everything.
 --
--- Input: a network (builder.lua), its lists, structs of parameters, room: its buffers. Output, pure data:
+-- Input: a network (builder.lua), its lists, structs of parameters, buffer_lists: its buffers. Output, pure data:
 --   blocks      { name, title, count, uses, loops, state, kept, forward, backward, ... } in order
 --   pass        the steps of one block of sequences: { train, evaluate, backward }
 --   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, of }
@@ -9,7 +9,7 @@
 --               pairs }, else false; of blocks: whether the last repetition leaves some out, by direction
 --   vocabulary  if the first layer computes rows of symbols for tokens (vocabulary_rows.lua), the cost of one row:
 --               { per_token }, else false; of blocks: whether the first repetition does so, by direction
---   members     of the workspace: buffers (buffers.lua), as lines of a struct; rooms: requests of lay_out for them;
+--   members     of the workspace: buffers (buffers.lua), as lines of a struct; requests: those to lay_out for them;
 --               workspace: the same as data; of blocks likewise, named `kept`
 --   places      dropouts of a layer, at most; masks: whether values have masks; tied: the table of tokens that is the
 --               output layer's weight, or false
@@ -33,7 +33,7 @@ local lists = require("base.lists")
 local names = require("network.targets.cpu_names")
 local ops = require("network.graph.ops")
 local records = require("network.targets.cpu_records")
-local rooms = require("network.targets.cpu_buffers")
+local cpu_buffers = require("network.targets.cpu_buffers")
 local rows = require("network.targets.cpu_rows")
 
 local M = {}
@@ -48,7 +48,7 @@ local function trace_records(cpu)
         self = not record.traced and record.self, x = record.out, tokens = record.traced })
     elseif record.kind == "block" then
       record.template = "cpu/op/trace_block.tpl"
-      record.families = rooms.families(cpu.buffers.scopes[cpu.net.scopes[record.name]].kept)
+      record.families = cpu_buffers.families(cpu.buffers.scopes[cpu.net.scopes[record.name]].kept)
     end
   end
   return list
@@ -66,7 +66,8 @@ local function block_of(cpu, block, panels)
     part = of_both("part"), vocabulary = of_both("distinct"), uses_parameters = of_both("p"),
     count = block.count_name, layers = block.count, loops = block.loops, uses = block.uses,
     repetitions = block.count * block.loops,
-    members = rooms.members(cpu.net, kept), rooms = rooms.of(cpu.net, kept, "s->", "used"), kept = rooms.data(kept),
+    members = cpu_buffers.members(cpu.net, kept), kept = cpu_buffers.data(kept),
+    requests = cpu_buffers.requests(cpu.net, kept, "s->", "used"),
     own_input = not block.first.carried and read[block.entry] and block.first.name or false,
     panels = #panels > 0, asks = forward.train or false,
     forward = made, backward = back_made, gradient = buffers.of_stream("gradient", block.last),
@@ -76,7 +77,7 @@ end
 -- The functions that embed streams, one for each embedding.
 local function embedding_functions(cpu)
   return embeddings.functions(cpu.net, function(op)
-    return { keep = op.keep or false, stream = op.stream.index, of = rooms.of_stream(cpu.net, op.stream),
+    return { keep = op.keep or false, stream = op.stream.index, of = cpu_buffers.of_stream(cpu.net, op.stream),
       place = op.place or 0, vocabulary = cpu.vocabulary and cpu.vocabulary.embed == op or false }
   end)
 end
@@ -103,7 +104,7 @@ end
 local function decoded_block(cpu, block, stream)
   local caches = {}
   for i, op in ipairs(decoding.attentions(block, stream)) do
-    local of = rooms.of_stream(cpu.net, op.kv.stream)
+    local of = cpu_buffers.of_stream(cpu.net, op.kv.stream)
     local own = op.kv == op.q
     caches[i] = { name = op.family.name, of = of, own = own, width = own and "3 * WIDTH" or "2 * WIDTH",
       tiles = op.family.tiles }
@@ -116,7 +117,7 @@ end
 -- The decoded stream's blocks run in both parts of decoding; in the first part only if they have work there.
 local function decoded(cpu, stream)
   local net = cpu.net
-  local of = { stream = stream.index, of = rooms.of_stream(net, stream), blocks = {},
+  local of = { stream = stream.index, of = cpu_buffers.of_stream(net, stream), blocks = {},
     ahead = records.decoding(cpu, net, stream, true), each = records.decoding(cpu, net, stream, false) }
   for _, record in ipairs(of.each) do
     if record.kind == "block" then
@@ -139,9 +140,9 @@ end
 -- part: the labelled rows (labelled_rows.lua), or nil; vocabulary: the equal rows (vocabulary_rows.lua), or nil; room
 -- gains the buffers of both. stream: the stream that is decoded token by token, or nil. eval_dropout: evaluation
 -- applies dropout.
-function M.derive(net, executed, structs, room, part, vocabulary, stream, eval_dropout)
+function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream, eval_dropout)
   local taken, tied = names.taken(), net.classified.op.tied
-  local cpu = { net = net, lists = executed, buffers = room, part = part, part_rooms = {}, part_taken = {},
+  local cpu = { net = net, lists = executed, buffers = buffer_lists, part = part, part_names = {}, part_taken = {},
     vocabulary = vocabulary, eval_dropout = eval_dropout,
     products = calls.functions(taken), gradients = calls.functions(taken), rows = calls.functions(taken) }
   rows.add_buffers(cpu)
@@ -157,15 +158,16 @@ function M.derive(net, executed, structs, room, part, vocabulary, stream, eval_d
   local read = calls.reads(pass.train)
   pass.reads, pass.asks = read.p or false, read.train or false
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
-    rows = cpu.rows.list, members = rooms.members(net, cpu.buffers.workspace),
+    rows = cpu.rows.list, members = cpu_buffers.members(net, cpu.buffers.workspace),
     part = part and { per_token = part.per_token, per_pair = part.per_pair, pairs = part.pairs } or false,
     vocabulary = vocabulary and { per_token = vocabulary.per_token } or false,
-    rooms = rooms.of(net, cpu.buffers.workspace, "w->", "&used"), workspace = rooms.data(cpu.buffers.workspace),
+    requests = cpu_buffers.requests(net, cpu.buffers.workspace, "w->", "&used"),
+    workspace = cpu_buffers.data(cpu.buffers.workspace),
     tied = tied and tied.name or false, places = builder.most_places(net),
     masks = #lists.map(net.order, function(scope) return next(scope.masks) end) > 0,
     embeddings = embedding_functions(cpu),
     attended = attended(net), decoding = stream and decoded(cpu, stream) or false,
-    labelled = rooms.of_stream(net, net.classified.op.x.stream) }
+    labelled = cpu_buffers.of_stream(net, net.classified.op.x.stream) }
 end
 
 return M

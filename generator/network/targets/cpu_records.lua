@@ -10,7 +10,7 @@ local decoding = require("network.lists.decoding")
 local embeddings = require("network.targets.embeddings")
 local names = require("network.targets.cpu_names")
 local rows = require("network.targets.cpu_rows")
-local rooms = require("network.targets.cpu_buffers")
+local cpu_buffers = require("network.targets.cpu_buffers")
 
 local M = {}
 
@@ -49,7 +49,7 @@ local function drawn(cpu, at, op)
     asked = not cpu.eval_dropout and "train", part = at.partly and at.part or at.all,
     site = op.scope ~= cpu.net and site_of(op.scope) or "0", place = op.place,
     below = op.dropout.name .. "_DROP_BELOW",
-    length = cpu.net.streams[2] and at.w .. rooms.of_stream(cpu.net, op.out.stream) .. "length" or false,
+    length = cpu.net.streams[2] and at.w .. cpu_buffers.of_stream(cpu.net, op.out.stream) .. "length" or false,
     width = op.out.width.text, keep = at.kept .. op.keep }
 end
 
@@ -85,7 +85,7 @@ end
 
 -- The tokens of a traced value of the network, if there are several streams.
 local function traced(cpu, value)
-  return cpu.net.streams[2] and ("w.%stokens"):format(rooms.of_stream(cpu.net, value.stream)) or false
+  return cpu.net.streams[2] and ("w.%stokens"):format(cpu_buffers.of_stream(cpu.net, value.stream)) or false
 end
 
 function forward.norm(cpu, at, op)
@@ -163,7 +163,7 @@ end
 -- The record that adds vectors of positions, or that takes their gradient; vectors: in a parameter, or in tables of
 -- positions.
 local function place_record(cpu, at, op, form, vectors, call)
-  local of = rooms.of_stream(cpu.net, op.out.stream)
+  local of = cpu_buffers.of_stream(cpu.net, op.out.stream)
   local name = form .. (of ~= "" and "_" .. op.out.stream.name or "")
   return { call = call, routine = function_for(cpu.rows, name, name, { of = of,
     template = ("cpu/rows/%s.tpl"):format(form), encoding = op.encoding }),
@@ -253,7 +253,7 @@ end
 function back.place_grad(cpu, at, b)
   local op = b.op
   local learned = op.p ~= nil and not op.p.frozen
-  local elements = elements_of(at, rooms.of_stream(cpu.net, op.out.stream))
+  local elements = elements_of(at, cpu_buffers.of_stream(cpu.net, op.out.stream))
   return op.dropout and dropped(at, op, at.dy, elements) or false,
     learned and (place_record(cpu, at, op, "place_grad", at.g .. op.p.name,
       "routine(self, positions, dy, vectors)"))

@@ -33,14 +33,14 @@ end
 local function labelled_buffer(cpu, value, reader)
   local taken = lists.set(lists.map(cpu.buffers.workspace, function(b) return b.name end))
   local name, number = value.name .. "_read", 1
-  if cpu.part_rooms[value] then
-    return cpu.part_rooms[value]
+  if cpu.part_names[value] then
+    return cpu.part_names[value]
   end
   while taken[name] do
     number = number + 1
     name = ("%s_read%d"):format(value.name, number)
   end
-  cpu.part_rooms[value] = name
+  cpu.part_names[value] = name
   table.insert(cpu.buffers.workspace, buffers.rows(value, reader, { name = name, about = "rows that are read" }))
   return name
 end

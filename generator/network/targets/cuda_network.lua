@@ -36,7 +36,7 @@ local cuda_names = require("network.targets.cuda_names")
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
 local records = require("network.targets.cuda_records")
-local rooms = require("network.targets.cuda_buffers")
+local cuda_buffers = require("network.targets.cuda_buffers")
 local wording = require("base.wording")
 
 local M = {}
@@ -272,15 +272,15 @@ end
 
 local function block_of(device, op)
   local block, executed = op.block, device.lists[op.block]
-  local members = rooms.kept(device, block)
+  local members = cuda_buffers.kept(device, block)
   local one = {
     name = block.name, article = wording.article(block.name), comment = block.comment, state = block.name .. "_state",
     count = block.count_name, loops = block.loops, uses = block.uses, index = block.index,
     layer = block.loops > 1 and "use % " .. block.count_name or "l",
     first_use = block.first_use,
     parameters_type = block.parameters_type, gradients_type = block.gradients_type,
-    members = members, lines = rooms.lines(members),
-    row_words = rooms.row_words(streams_of(device, members)),
+    members = members, lines = cuda_buffers.lines(members),
+    row_words = cuda_buffers.row_words(streams_of(device, members)),
     mask = device.mask_of[block] or false, drops = lists.find(executed.forward, drops) ~= nil,
     in_place = op.x.carried and op.x.carried.block == block or false,
     first = records.place_in_network(records.names_of(device, device.net), op.x),
@@ -329,7 +329,7 @@ local function new_state(net, executed, given)
     slot_of = {}, bits = {}, bits_of = {}, made = {}, sites = 0, contributions = cuda_names.contributions(net),
     buffers = buffers.derive(net, executed, given.evaluates), made_of = given.wide and launched or recorded,
     loops = lists.any(net.scopes, function(block) return block.loops > 1 end) }
-  device.streams, device.words = rooms.streams(net)
+  device.streams, device.words = cuda_buffers.streams(net)
   device.adds_bias = function(op)
     return records.adds_bias(device, op)
   end
@@ -347,16 +347,16 @@ function M.derive(net, executed, given)
   local train = entries(of_net.backward, true, entries(of_net.forward, false, {}))
   local pass = { train = device.made_of(device, net, true, train),
     evaluate = device.made_of(device, net, false, entries(of_net.forward, false, {})) }
-  local always, training = rooms.workspace(device)
+  local always, training = cuda_buffers.workspace(device)
   return {
     blocks = blocks, pass = pass, rows = device.rows.list,
     always = always, training = training,
-    lines = { always = rooms.lines(always), training = rooms.lines(training) },
+    lines = { always = cuda_buffers.lines(always), training = cuda_buffers.lines(training) },
     masks = device.masks, sites = device.sites, places = builder.most_places(net), bits = device.bits,
     drops = device.masks[1] ~= nil or device.bits[1] ~= nil,
     attends = cuda_names.attends(device), embeddings = cuda_names.embeddings(device),
     streams = device.streams, lengths = net.streams[2] and "lengths" or "int",
-    row_words = rooms.row_words(device.streams), most_rows = rooms.most_rows(device.streams),
+    row_words = cuda_buffers.row_words(device.streams), most_rows = cuda_buffers.most_rows(device.streams),
     tokens = table.concat(lists.map(device.streams, function(words) return words.tokens end), ", "),
     labelled = device.words[net.classified.op.x.stream].T,
     place_sums = place_sums(device, net),

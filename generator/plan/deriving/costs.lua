@@ -2,7 +2,7 @@
 --
 -- Input: a plan with its network; that network (builder.lua); the task's header (lengths as formulas). Output of
 -- M.training: facts about the training lengths; the longest decides what attention stores (recomputed_weights.lua). Of
--- M.of:
+-- M.derive:
 --   flops           factors for the generated formulas; masked: families with masks, { family, count, of_head }, of a
 --                   pair of tokens in all heads and in one; flops_per_step; and `flops` of a whole step, all
 --                   repetitions, mean over the training lengths, stored in the operations of plan.network (forward and
@@ -132,7 +132,7 @@ local function masked(plan, counts)
   end)
 end
 
-function M.of(plan, net, facts)
+function M.derive(plan, net, facts)
   local counts = outline.counts(net, plan.network)
   local flops = {
     streams = counts.streams,

@@ -320,7 +320,7 @@ local function drawing_of(plan, device)
   return list
 end
 
-function M.of(plan, net, executed)
+function M.derive(plan, net, executed)
   local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables and not plan.additive.frozen
   local library = plan.width >= schema.LIBRARY_WIDTH -- products over the whole batch are worth their launches
   local multiplies = not library or any(plan, "biases")

@@ -118,7 +118,7 @@ function M.environment(made)
   return "LONGHAND_DEFAULTS=" .. made.digest
 end
 
-function M.of(resolved, init)
+function M.derive(resolved, init)
   local body = table.concat(lists.map(values(resolved, init), function(entry)
     local name, value = entry[1], entry[2]
     local text = type(value) == "number" and canonical.text(value) or tostring(value)

@@ -135,7 +135,7 @@ function M.settle_families(families)
   end
 end
 
-function M.of(plan)
+function M.derive(plan)
   local model = plan.resolved.model
   local part = tokens[model.kind](plan, plan.task.input_count, plan.resolved.task.computation)
   part.layers, part.width = model.layers or model.encoder_layers + model.decoder_layers, model.width

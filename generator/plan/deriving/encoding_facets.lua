@@ -2,7 +2,7 @@
 --
 -- Input: a plan with its families of attentions; the task's header and the formula of the score (facts of plan.lua);
 -- the additive encoding (M.added, which is known before the families are).
--- Output of M.of, into each family:
+-- Output of M.derive, into each family:
 --   the plans of its facets' pages
 --   tempered    words on other factors in the scale of its logits
 --   asks        the network's outputs that it needs (facets/pages.lua); asks_name: their name in C
@@ -215,7 +215,7 @@ function M.added(plan, facts)
   return additive_facet.added(plan.resolved.encoding, plan.resolved.model, facts.task)
 end
 
-function M.of(plan, facts, added)
+function M.derive(plan, facts, added)
   for _, family in ipairs(dimensions.families(plan)) do
     derive_family(plan, family, facts)
   end

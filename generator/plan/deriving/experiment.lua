@@ -76,7 +76,7 @@ local function task_fields(facts, task)
   }
 end
 
-function M.of(plan, facts, network)
+function M.derive(plan, facts, network)
   local resolved, train, arrays = plan.resolved, plan.resolved.train, {}
   local stream = validation.of(resolved) or false
   if stream then

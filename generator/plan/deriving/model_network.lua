@@ -2,7 +2,7 @@
 --
 -- Input: a plan with its dimensions; the file of a network of the user's own, or nil. Output of M.attentions, before
 -- the encoding: attentions, the families that the network has; first: the first family, which exists even without
--- attention. Output of M.of: the part below, the graph (builder.lua) and its lists (scope_lists.lua). structs (of
+-- attention. Output of M.derive: the part below, the graph (builder.lua) and its lists (scope_lists.lua). structs (of
 -- parameters, in C), tensors, tensor_count, parameters (elements of learned tensors), frozen (of the others),
 -- parameter_elements (size of the struct), parameter_storage (rounded up to whole chunks), initial_values;
 -- network_identity (identity.lua), nil for a kind's default network, which adds none to digests; cpu (cpu_network.lua);
@@ -391,7 +391,7 @@ local function cpu_headers(plan, noise, of_operations)
   return lists.append(lists.append(list, of_operations), { noise and "noise" or nil })
 end
 
-function M.of(plan, file)
+function M.derive(plan, file)
   local model = section_of(plan, file)
   local net, sizes = M.network(plan, file, model)
   local part = constants(plan, net)
@@ -404,13 +404,13 @@ function M.of(plan, file)
   part.trace_site_count = #part.trace_sites
   part.operation_kernels = headers_of(executed)
   part.cpu_headers = cpu_headers(plan, part.noise, part.operation_kernels)
-  local room = buffers.derive(net, executed, part.eval_dropout)
+  local buffer_lists = buffers.derive(net, executed, part.eval_dropout)
   local labelled, stream = labelled_rows.derive(net, executed),
     decoding.stream(net, plan.decoder, part.eval_dropout)
   settle_families(plan, net, executed, stream, labelled)
-  part.cpu = cpu.derive(net, executed, derived.structs, room, labelled,
+  part.cpu = cpu.derive(net, executed, derived.structs, buffer_lists, labelled,
     alike(plan, part.noise, net, executed, labelled), stream, part.eval_dropout)
-  part.network, part.passes = outline.of(net, room), passes.of(net, executed, room)
+  part.network, part.passes = outline.derive(net, buffer_lists), passes.derive(net, executed, buffer_lists)
   part.network_identity, part.network_sizes = identity_of(plan, net, model), sizes
   return part, net, executed
 end

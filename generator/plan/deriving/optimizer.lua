@@ -48,7 +48,7 @@ local function schedule(train)
   return given and { kind = SCHEDULES[given.kind], warmup = given.warmup or 0, final = given.final or 0 } or false
 end
 
-function M.of(plan)
+function M.derive(plan)
   local train = plan.resolved.train
   local settings = train.optimizer
   local page = optimizers.by_name[settings.kind]

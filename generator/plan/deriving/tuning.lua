@@ -187,7 +187,7 @@ end
 
 -- All levels' choices, the widest level first, for plan.tuned. machine: nil, or the one that it is built on; found:
 -- what was tuned for it, by level, or nil.
-function M.of(plan, machine, found)
+function M.derive(plan, machine, found)
   return lists.map(levels, function(level)
     return level_of(plan, level, machine or M.ANY_MACHINE, found and found[level.name])
   end)

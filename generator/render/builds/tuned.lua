@@ -166,7 +166,7 @@ function M.apply(project, plan)
     local entry, warning = M.read(M.key(project, plan, level.name), plan)
     found[level.name], warnings[#warnings + 1] = entry, warning
   end
-  plan.tuned = tuning.of(plan, M.machine(), found)
+  plan.tuned = tuning.derive(plan, M.machine(), found)
   return warnings
 end
 

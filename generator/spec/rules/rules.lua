@@ -188,7 +188,7 @@ local function schedule(context, say)
 end
 
 function M.apply(context)
-  local resolved, say = context.resolved, say_module.of(context)
+  local resolved, say = context.resolved, say_module.make(context)
   head_width(context, say)
   shards(context, say)
   device_products(context, say)
@@ -196,7 +196,7 @@ function M.apply(context)
   readout(context, say)
   tied(context, say)
   family_facets.each(context, function(seen)
-    pages.call(pages.written, "check", seen, say_module.of(seen))
+    pages.call(pages.written, "check", seen, say_module.make(seen))
   end)
   cross_reading(context, say)
   if context.good and resolved.model.kind == "encoder_decoder" then

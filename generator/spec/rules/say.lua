@@ -1,7 +1,7 @@
 -- Reporting functions of rules: errors, notes and warnings about the fields of the families that use a facet.
 --
 -- Input: a context of family_facets.lua, or of validate.lua; warnings, a list that gets warnings, for rules that warn.
--- Output of M.of, the functions
+-- Output of M.make, the functions
 --   named(path), place(path)   as in family_facets.lua
 --   add(paths, record)         an error at the first of the paths that the user wrote; the first path names the field
 --   note(path, value)          a note on a field's value, for a record's notes
@@ -44,7 +44,7 @@ end
 local OF_CONTEXT = { named = family_facets.named, place = family_facets.place, longest_tokens = lengths.longest_tokens,
   longest_streams = lengths.longest_streams }
 
-function M.of(context, warnings)
+function M.make(context, warnings)
   local say = {}
   for name, of in next, OF_CONTEXT do
     say[name] = function(...)

@@ -88,19 +88,19 @@ local function warn_unreached(context, own, known)
     local seen = setmetatable({ causal = families.is_causal(model, name, context.resolved.encoding), say = own,
       family = name ~= "self" and name or nil, formula = score.families and score.families[name]
       or score.root and score or nil }, { __index = context })
-    pages.call(pages, "unreached", seen, say_module.of(seen, known))
+    pages.call(pages, "unreached", seen, say_module.make(seen, known))
   end
 end
 
 function M.of(context)
   local resolved, list = context.resolved, {}
   family_facets.each(context, function(seen)
-    local say = say_module.of(seen, list)
+    local say = say_module.make(seen, list)
     pages.call(pages, "warn", seen, say)
     decoding.warn(seen, say)
     warn_unreached(seen, say, list)
   end)
-  local warn = say_module.of(context, list).warn
+  local warn = say_module.make(context, list).warn
   warn_made_for(context, warn)
   if resolved.model.spare_token == false and resolved.task.computation then
     warn("model.spare_token: false has no effect: computation tokens take the spare embedding")

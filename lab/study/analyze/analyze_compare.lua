@@ -166,7 +166,7 @@ end
 -- p of the permutation test and its number of splits; Fisher's p of the two shares, raw and corrected; with a margin,
 -- the p of equivalence, raw and corrected. The family of a correction is all pairs.
 -- Invariants: groups with fewer than two scores are in no pair; scores are in the unit of the metric.
-function M.of(study, options)
+function M.compare(study, options)
   local axis, message = cell_groups.axis(study, options.axis)
   if not axis then
     return nil, message
@@ -341,7 +341,7 @@ local function pairs_csv(result, options)
 end
 
 function M.run(study, options)
-  local result, message = M.of(study, options)
+  local result, message = M.compare(study, options)
   if not result then
     return nil, message
   end

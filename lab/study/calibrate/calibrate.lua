@@ -166,7 +166,7 @@ end
 local function write_specs(job, trace, parts, place)
   local of, drawing = {}, inference.random(job.options.seed)
   for _, part in ipairs(parts) do
-    of[part.family] = controls.of(job.options.control, lines_of(part), part, part.family, #part.heads, drawing)
+    of[part.family] = controls.make(job.options.control, lines_of(part), part, part.family, #part.heads, drawing)
   end
   if job.options.init and student.replaces_masks(of, job.resolved.encoding) then
     stop(INPUT, ("%s: --init: lines take the place of a mask that its model has, which is then another\n  expected: a "

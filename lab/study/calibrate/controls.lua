@@ -55,7 +55,7 @@ local function drawn(list, matrix, family, drawing)
   end)
 end
 
-function M.of(name, part, matrix, family, heads, drawing)
+function M.make(name, part, matrix, family, heads, drawing)
   local list = part.list
   if name == "values" then
     list = each(list, function() return { value = 0 } end)
