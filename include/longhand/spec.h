@@ -188,10 +188,10 @@ typedef struct lh_spec {
     const char *id;
     const char *plan_digest, *model_digest, *source_digest; /* 16 hexadecimal digits each */
     /* Values that flags, or another spec with the same code, may change: a text (training/defaults.h) in a buffer of
-     * defaults_room bytes. The runtime parses the text into the fields marked "default" of a copy of this struct. NULL:
-     * these fields hold their values already. */
+     * defaults_capacity bytes. The runtime parses the text into the fields marked "default" of a copy of this struct.
+     * NULL: these fields hold their values already. */
     const char *defaults;
-    int defaults_room;
+    int defaults_capacity;
     const char *resolved;  /* "default": the resolved spec as one line of JSON */
     const char *precision; /* "float32", "float64" */
 

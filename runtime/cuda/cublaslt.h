@@ -22,7 +22,7 @@ enum {
     LH_LT_BIAS_RELU = 6,
     LH_LT_NOT_SUPPORTED = 15,
     LH_LT_AS_IT_IS = 0,
-    LH_LT_TURNED = 1,
+    LH_LT_TRANSPOSED = 1,
     LH_LT_WORKSPACE_BYTES = 1,
     LH_LT_ALIGNMENT_A = 5, /* B, C, D: 6, 7, 8 */
     LH_LT_ALIGNMENT_D = 8

@@ -187,7 +187,8 @@ static uint32_t epilogue_of(const lh_cuda_product *p) {
 
 static lh_status describe(lh_cuda_library *library, const lh_cuda_product *p, method *m, lh_error *error) {
     const functions *call = &library->call;
-    int first = p->turned_b ? LH_LT_TURNED : LH_LT_AS_IT_IS, second = p->turned_a ? LH_LT_TURNED : LH_LT_AS_IT_IS;
+    int first = p->turned_b ? LH_LT_TRANSPOSED : LH_LT_AS_IT_IS,
+        second = p->turned_a ? LH_LT_TRANSPOSED : LH_LT_AS_IT_IS;
     lh_status status = check(library, call->cublasLtMatmulDescCreate(&m->operation, library->compute, library->type),
                              "cublasLtMatmulDescCreate", error);
     if (status != LH_OK) return status;

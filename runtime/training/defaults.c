@@ -206,8 +206,8 @@ static lh_status check_head(lh_defaults *d, const lh_spec *spec, char **body, lh
     *body = d->text + strcspn(d->text, "\n");
     *body += **body != 0;
     lh_sha256(*body, strlen(*body), digest);
-    int bytes = snprintf(head, sizeof head, "longhand defaults %d %d %.*s\n", LH_DEFAULTS_VERSION, spec->defaults_room,
-                         DIGEST, digest);
+    int bytes = snprintf(head, sizeof head, "longhand defaults %d %d %.*s\n", LH_DEFAULTS_VERSION,
+                         spec->defaults_capacity, DIGEST, digest);
     if (*body - d->text == bytes && memcmp(d->text, head, (size_t)bytes) == 0) return check_asked(digest, error);
     head[bytes - 1] = 0;
     return damaged(error, spec, d->text, head);
@@ -217,7 +217,7 @@ lh_status lh_defaults_open(lh_defaults *d, const lh_spec *spec, lh_error *error)
     memset(d, 0, sizeof *d);
     d->spec = *spec;
     if (spec->defaults == NULL) return LH_OK;
-    if (memchr(spec->defaults, 0, (size_t)spec->defaults_room) == NULL)
+    if (memchr(spec->defaults, 0, (size_t)spec->defaults_capacity) == NULL)
         return damaged(error, spec, "a text without an end", "a 0 behind it");
     d->text = strdup(spec->defaults);
     if (d->text == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the trainer's defaults");

@@ -9,17 +9,17 @@
 #include "toy_spec.h"
 #include "training/defaults.h"
 
-enum { ROOM = 1024 };
+enum { CAPACITY = 1024 };
 
 /* Makes a spec with this text; adds the first line. */
-static lh_spec holding(char room[ROOM], const char *body) {
+static lh_spec holding(char buffer[CAPACITY], const char *body) {
     char digest[LH_SHA256_TEXT];
     lh_sha256(body, strlen(body), digest);
-    memset(room, 0, ROOM);
-    snprintf(room, ROOM, "longhand defaults %d %d %.16s\n%s", LH_DEFAULTS_VERSION, ROOM, digest, body);
+    memset(buffer, 0, CAPACITY);
+    snprintf(buffer, CAPACITY, "longhand defaults %d %d %.16s\n%s", LH_DEFAULTS_VERSION, CAPACITY, digest, body);
     lh_spec spec = lh_toy_spec;
-    spec.defaults = room;
-    spec.defaults_room = ROOM;
+    spec.defaults = buffer;
+    spec.defaults_capacity = CAPACITY;
     spec.resolved = NULL;
     return spec;
 }
@@ -46,10 +46,10 @@ static const char *const body = "train.steps 4000000000\n"
 
 static void test_defaults_are_read_into_the_spec(void **state) {
     (void)state;
-    char room[ROOM];
+    char buffer[CAPACITY];
     lh_defaults d;
     lh_error error;
-    lh_spec spec = holding(room, body);
+    lh_spec spec = holding(buffer, body);
     lh_assert_ok(lh_defaults_open(&d, &spec, &error), &error);
     const lh_train_defaults *train = &d.spec.train;
     const lh_eval_defaults *eval = &d.spec.eval;
@@ -94,9 +94,9 @@ static void test_defaults_of_a_spec_without_a_text_are_its_own(void **state) {
     lh_defaults_close(&d);
 }
 
-static lh_spec with_axes(char *room, lh_task *task, const char *text) {
+static lh_spec with_axes(char *buffer, lh_task *task, const char *text) {
     static const char *const axis[] = {"vectors", "puzzle"};
-    lh_spec spec = holding(room, text);
+    lh_spec spec = holding(buffer, text);
     *task = *lh_toy_spec.task;
     task->axis = axis;
     task->axes = 2;
@@ -107,11 +107,11 @@ static lh_spec with_axes(char *room, lh_task *task, const char *text) {
 /* Axes are stored in the task's order, length first. */
 static void test_defaults_of_an_evaluation_by_axes(void **state) {
     (void)state;
-    char room[ROOM];
+    char buffer[CAPACITY];
     lh_defaults d;
     lh_error error;
     lh_task task;
-    lh_spec spec = with_axes(room, &task,
+    lh_spec spec = with_axes(buffer, &task,
                              "eval.by puzzle=3,9;length=*;vectors=1:3:2\neval.sets validation,train\n"
                              "eval.during_by vectors=*\neval.during_sets test\nresolved {}\n");
     lh_assert_ok(lh_defaults_open(&d, &spec, &error), &error);
@@ -141,15 +141,15 @@ static void assert_refused(const lh_spec *spec, const char *expected) {
 
 static void test_defaults_with_any_flipped_bit_are_refused(void **state) {
     (void)state;
-    char room[ROOM];
-    lh_spec spec = holding(room, body);
-    int bits = 8 * (int)strlen(room);
+    char buffer[CAPACITY];
+    lh_spec spec = holding(buffer, body);
+    int bits = 8 * (int)strlen(buffer);
     for (int i = 0; i < bits; i++) {
-        room[i / 8] = (char)(room[i / 8] ^ 1 << i % 8);
+        buffer[i / 8] = (char)(buffer[i / 8] ^ 1 << i % 8);
         assert_refused(&spec, "expected: longhand defaults 1 1024 ");
-        room[i / 8] = (char)(room[i / 8] ^ 1 << i % 8);
+        buffer[i / 8] = (char)(buffer[i / 8] ^ 1 << i % 8);
     }
-    memset(room + strlen(room), 'x', ROOM - strlen(room));
+    memset(buffer + strlen(buffer), 'x', CAPACITY - strlen(buffer));
     assert_refused(&spec, "a 0 behind it");
 }
 
@@ -166,26 +166,26 @@ static void test_defaults_that_are_not_understood_are_refused(void **state) {
         "eval.sets tests",       "eval.by length=3:4",
     };
     for (int i = 0; i < (int)(sizeof wrong / sizeof *wrong); i++) {
-        char room[ROOM], text[256];
+        char buffer[CAPACITY], text[256];
         snprintf(text, sizeof text, "%s\nresolved {}\n", wrong[i]);
-        lh_spec spec = holding(room, text);
+        lh_spec spec = holding(buffer, text);
         assert_refused(&spec, "a name and its value");
     }
-    char room[ROOM];
-    lh_spec spec = holding(room, "train.steps 3\n");
+    char buffer[CAPACITY];
+    lh_spec spec = holding(buffer, "train.steps 3\n");
     assert_refused(&spec, "the line of resolved");
-    spec = holding(room, body);
-    spec.defaults_room = ROOM - 1;
+    spec = holding(buffer, body);
+    spec.defaults_capacity = CAPACITY - 1;
     assert_refused(&spec, "expected: longhand defaults 1 1023 ");
 }
 
 /* The program that starts a trainer passes it the digest of the defaults that it was built with. */
 static void test_defaults_that_are_not_those_asked_for_are_stale(void **state) {
     (void)state;
-    char room[ROOM], digest[LH_SHA256_TEXT];
+    char buffer[CAPACITY], digest[LH_SHA256_TEXT];
     lh_defaults d;
     lh_error error;
-    lh_spec spec = holding(room, body);
+    lh_spec spec = holding(buffer, body);
     lh_sha256(body, strlen(body), digest);
     digest[16] = 0;
     setenv("LONGHAND_DEFAULTS", digest, 1);

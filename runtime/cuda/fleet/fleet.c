@@ -28,19 +28,19 @@ static lh_cuda_grid grid_of(const lh_cuda_fleet *fleet, int replicas) {
 /* Computes sizes for every training length, and makes their tables. */
 static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
     const lh_spec *spec = fleet->spec;
-    lh_cuda_room *room = &fleet->room;
+    lh_cuda_arena *arena = &fleet->arena;
     const lh_lengths lengths = lh_cuda_training_lengths(fleet);
     lh_status status = lh_check_limit(spec, &lengths, error);
     if (status != LH_OK) return status;
     int longest[LH_MAX_STREAMS] = {0};
     for (int i = 0; i < lh_lengths_count(&lengths); i++) {
         lh_shape part = lh_shape_at(spec, lh_lengths_at(&lengths, i), spec->train.batch);
-        if (fleet->library == NULL) part.sequences = (spec->train.batch + room->shards - 1) / room->shards;
+        if (fleet->library == NULL) part.sequences = (spec->train.batch + arena->shards - 1) / arena->shards;
         lh_longer_streams(longest, part.length);
-        room->partial = larger(room->partial, lh_cuda_aligned(fleet->program->partial_bytes(&part)));
-        room->shared = larger(room->shared, lh_cuda_aligned(fleet->program->shared_bytes(&part)));
-        room->workspace =
-            larger(room->workspace, lh_cuda_aligned(fleet->program->workspace_bytes(&part, LH_MODE_TRAIN)));
+        arena->partial = larger(arena->partial, lh_cuda_aligned(fleet->program->partial_bytes(&part)));
+        arena->shared = larger(arena->shared, lh_cuda_aligned(fleet->program->shared_bytes(&part)));
+        arena->workspace =
+            larger(arena->workspace, lh_cuda_aligned(fleet->program->workspace_bytes(&part, LH_MODE_TRAIN)));
     }
     return lh_cuda_need_tables(fleet, longest, error);
 }
@@ -50,73 +50,74 @@ static size_t piece_sums_bytes(const lh_cuda_fleet *fleet) {
 }
 
 static size_t shard_sums_bytes(const lh_cuda_fleet *fleet) {
-    return lh_cuda_aligned((size_t)fleet->room.shards * sizeof(lh_cuda_sums));
+    return lh_cuda_aligned((size_t)fleet->arena.shards * sizeof(lh_cuda_sums));
 }
 
 /* Allocates tables that the host writes or reads at every launch. */
 static lh_status open_tables(lh_cuda_fleet *fleet, lh_error *error) {
-    lh_cuda_room *room = &fleet->room;
+    lh_cuda_arena *arena = &fleet->arena;
     const lh_cuda_device *device = fleet->device;
     size_t replicas = (size_t)fleet->count, steps = replicas * LH_CUDA_MOST_STEPS;
     void *memory = NULL;
-    lh_status status = lh_cuda_pin(device, replicas * sizeof *room->host_replicas, "replicas", &memory, error);
-    room->host_replicas = memory;
+    lh_status status = lh_cuda_pin(device, replicas * sizeof *arena->host_replicas, "replicas", &memory, error);
+    arena->host_replicas = memory;
     if (status == LH_OK) {
-        status = lh_cuda_pin(device, steps * sizeof *room->host_steps, "steps", &memory, error);
-        room->host_steps = memory;
+        status = lh_cuda_pin(device, steps * sizeof *arena->host_steps, "steps", &memory, error);
+        arena->host_steps = memory;
     }
     if (status == LH_OK) {
-        status = lh_cuda_pin(device, steps * sizeof *room->host_results, "results", &memory, error);
-        room->host_results = memory;
+        status = lh_cuda_pin(device, steps * sizeof *arena->host_results, "results", &memory, error);
+        arena->host_results = memory;
     }
     if (status == LH_OK)
-        status = lh_cuda_allocate(device, replicas * sizeof *room->host_replicas, "replicas", &room->replicas, error);
+        status = lh_cuda_allocate(device, replicas * sizeof *arena->host_replicas, "replicas", &arena->replicas, error);
     if (status == LH_OK)
-        status = lh_cuda_allocate(device, steps * sizeof *room->host_steps, "steps", &room->steps, error);
+        status = lh_cuda_allocate(device, steps * sizeof *arena->host_steps, "steps", &arena->steps, error);
     if (status == LH_OK)
-        status = lh_cuda_allocate(device, steps * sizeof *room->host_results, "results", &room->results, error);
+        status = lh_cuda_allocate(device, steps * sizeof *arena->host_results, "results", &arena->results, error);
     return status;
 }
 
 /* Allocates memory of steps for the largest grid over all numbers of replicas, which decreases as replicas end. */
-static lh_status open_room(lh_cuda_fleet *fleet, lh_error *error) {
-    lh_cuda_room *room = &fleet->room;
-    room->shards = fleet->variant->shards;
+static lh_status open_arena(lh_cuda_fleet *fleet, lh_error *error) {
+    lh_cuda_arena *arena = &fleet->arena;
+    arena->shards = fleet->variant->shards;
     lh_status status = measure_lengths(fleet, error);
     if (status != LH_OK) return status;
     int at_once = 0;
     for (int replicas = 1; replicas <= fleet->count; replicas++) {
         lh_cuda_grid grid = grid_of(fleet, replicas);
         at_once = most(at_once, grid.at_once);
-        room->blocks = most(room->blocks, grid.at_once * grid.team);
+        arena->blocks = most(arena->blocks, grid.at_once * grid.team);
     }
-    if (fleet->library != NULL) room->blocks = 1;
+    if (fleet->library != NULL) arena->blocks = 1;
     size_t teams = (size_t)at_once;
-    room->arrivals_bytes = teams * ARRIVALS_BYTES;
-    room->partials_bytes = teams * (size_t)room->shards * room->partial;
-    status = lh_cuda_allocate_clear(fleet, room->partials_bytes, "the gradients of shards", &room->partials, error);
+    arena->arrivals_bytes = teams * ARRIVALS_BYTES;
+    arena->partials_bytes = teams * (size_t)arena->shards * arena->partial;
+    status = lh_cuda_allocate_clear(fleet, arena->partials_bytes, "the gradients of shards", &arena->partials, error);
     if (status == LH_OK)
-        status = lh_cuda_allocate_clear(fleet, teams * room->shared, "what a batch shares", &room->shareds, error);
+        status = lh_cuda_allocate_clear(fleet, teams * arena->shared, "what a batch shares", &arena->shareds, error);
     if (status == LH_OK)
-        status = lh_cuda_allocate_clear(fleet, teams * piece_sums_bytes(fleet), "sums", &room->piece_sums, error);
+        status = lh_cuda_allocate_clear(fleet, teams * piece_sums_bytes(fleet), "sums", &arena->piece_sums, error);
     if (status == LH_OK)
-        status = lh_cuda_allocate_clear(fleet, teams * shard_sums_bytes(fleet), "sums", &room->shard_sums, error);
+        status = lh_cuda_allocate_clear(fleet, teams * shard_sums_bytes(fleet), "sums", &arena->shard_sums, error);
     if (status == LH_OK)
-        status = lh_cuda_allocate_clear(fleet, room->arrivals_bytes, "barriers", &room->arrivals, error);
+        status = lh_cuda_allocate_clear(fleet, arena->arrivals_bytes, "barriers", &arena->arrivals, error);
     if (status == LH_OK)
-        status = lh_cuda_allocate_clear(fleet, (size_t)room->blocks * room->workspace, "the activations of blocks",
-                                        &room->workspaces, error);
+        status = lh_cuda_allocate_clear(fleet, (size_t)arena->blocks * arena->workspace, "the activations of blocks",
+                                        &arena->workspaces, error);
     return status == LH_OK ? open_tables(fleet, error) : status;
 }
 
 static void close_room(lh_cuda_fleet *fleet) {
-    lh_cuda_room *room = &fleet->room;
-    CUdeviceptr *memory[] = {&room->partials,   &room->shareds,  &room->piece_sums, &room->shard_sums, &room->arrivals,
-                             &room->workspaces, &room->replicas, &room->steps,      &room->results};
-    void *pinned[] = {room->host_replicas, room->host_steps, room->host_results};
+    lh_cuda_arena *arena = &fleet->arena;
+    CUdeviceptr *memory[] = {&arena->partials,   &arena->shareds,  &arena->piece_sums,
+                             &arena->shard_sums, &arena->arrivals, &arena->workspaces,
+                             &arena->replicas,   &arena->steps,    &arena->results};
+    void *pinned[] = {arena->host_replicas, arena->host_steps, arena->host_results};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) lh_cuda_release(fleet->device, memory[i]);
     for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++) lh_cuda_unpin(fleet->device, &pinned[i]);
-    memset(room, 0, sizeof *room);
+    memset(arena, 0, sizeof *arena);
 }
 
 /* A vector of optimiser state on the device; NULL if the optimiser has fewer. */
@@ -127,7 +128,7 @@ static void *state_at(const lh_cuda_engine *engine, int i) {
 
 /* Pointers of active replica `index`: its vectors, and the workspace of its position in a launch. */
 static lh_cuda_replica replica_at(const lh_cuda_fleet *fleet, int index) {
-    const lh_cuda_room *room = &fleet->room;
+    const lh_cuda_arena *arena = &fleet->arena;
     const lh_cuda_engine *engine = fleet->active[index];
     size_t place = (size_t)(index % fleet->grid.at_once);
     return (lh_cuda_replica){
@@ -135,23 +136,23 @@ static lh_cuda_replica replica_at(const lh_cuda_fleet *fleet, int index) {
         .moment1 = state_at(engine, 0),
         .moment2 = state_at(engine, 1),
         .gradient = (void *)(uintptr_t)lh_cuda_vector_at(engine, LH_CUDA_GRADIENT),
-        .partials = (char *)(uintptr_t)(room->partials + place * (size_t)room->shards * room->partial),
-        .shared = (char *)(uintptr_t)(room->shareds + place * room->shared),
-        .piece_sums = (double *)(uintptr_t)(room->piece_sums + place * piece_sums_bytes(fleet)),
-        .shard_sums = (lh_cuda_sums *)(uintptr_t)(room->shard_sums + place * shard_sums_bytes(fleet)),
-        .arrivals = (unsigned int *)(uintptr_t)(room->arrivals + place * ARRIVALS_BYTES),
+        .partials = (char *)(uintptr_t)(arena->partials + place * (size_t)arena->shards * arena->partial),
+        .shared = (char *)(uintptr_t)(arena->shareds + place * arena->shared),
+        .piece_sums = (double *)(uintptr_t)(arena->piece_sums + place * piece_sums_bytes(fleet)),
+        .shard_sums = (lh_cuda_sums *)(uintptr_t)(arena->shard_sums + place * shard_sums_bytes(fleet)),
+        .arrivals = (unsigned int *)(uintptr_t)(arena->arrivals + place * ARRIVALS_BYTES),
     };
 }
 
 lh_status lh_cuda_arrange(lh_cuda_fleet *fleet, lh_error *error) {
-    lh_cuda_room *room = &fleet->room;
+    lh_cuda_arena *arena = &fleet->arena;
     if (fleet->arranged || fleet->active_count == 0) return LH_OK;
     fleet->grid = grid_of(fleet, fleet->active_count);
-    for (int i = 0; i < fleet->active_count; i++) room->host_replicas[i] = replica_at(fleet, i);
-    lh_status status = lh_cuda_clear(fleet, room->partials, room->partials_bytes, error);
+    for (int i = 0; i < fleet->active_count; i++) arena->host_replicas[i] = replica_at(fleet, i);
+    lh_status status = lh_cuda_clear(fleet, arena->partials, arena->partials_bytes, error);
     if (status == LH_OK)
-        status = lh_cuda_copy_in(fleet, room->replicas, room->host_replicas,
-                                 (size_t)fleet->active_count * sizeof *room->host_replicas, error);
+        status = lh_cuda_copy_in(fleet, arena->replicas, arena->host_replicas,
+                                 (size_t)fleet->active_count * sizeof *arena->host_replicas, error);
     fleet->arranged = status == LH_OK;
     return status;
 }
@@ -310,7 +311,7 @@ static lh_status open_device(lh_cuda_fleet *fleet, lh_error *error) {
                            "cuStreamCreate", error);
     if (status == LH_OK) status = lh_cuda_phases_open(fleet, error);
     if (status == LH_OK) status = open_engines(fleet, error);
-    if (status == LH_OK && fleet->config.trains) status = open_room(fleet, error);
+    if (status == LH_OK && fleet->config.trains) status = open_arena(fleet, error);
     if (status == LH_OK && fleet->config.trains) status = lh_cuda_name_products(fleet, error);
     if (status == LH_OK && fleet->config.trains) status = lh_cuda_ring_open(fleet, error);
     return status;

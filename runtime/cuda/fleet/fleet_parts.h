@@ -58,7 +58,7 @@ typedef struct lh_cuda_ring {
 } lh_cuda_ring;
 
 /* Device memory of training steps, for all replicas that step at once. */
-typedef struct lh_cuda_room {
+typedef struct lh_cuda_arena {
     int shards, blocks;                                    /* blocks: size of the largest grid */
     size_t partial, shared, workspace;                     /* bytes of one element */
     size_t partials_bytes, arrivals_bytes;                 /* bytes of all */
@@ -69,7 +69,7 @@ typedef struct lh_cuda_room {
     lh_cuda_replica *host_replicas;                        /* pinned host copies of these three */
     lh_cuda_step *host_steps;
     lh_cuda_result *host_results;
-} lh_cuda_room;
+} lh_cuda_arena;
 
 /* Memory for evaluation, enlarged by reserve. */
 typedef struct lh_cuda_forward {
@@ -132,7 +132,7 @@ typedef struct lh_cuda_fleet {
     CUstream stream;
     CUdeviceptr tables;
     int tables_longest[LH_MAX_STREAMS]; /* longest sequences for which tables are made */
-    lh_cuda_room room;
+    lh_cuda_arena arena;
     lh_cuda_ring ring;
     lh_cuda_forward forward;
     lh_cuda_engine **together; /* [count] engines that a pass evaluates, the requesting one first */

@@ -84,26 +84,26 @@ static lh_status prepare(lh_cuda_fleet *fleet, int *count, lh_error *error) {
 
 /* Arguments for the active replicas from `first` on that run side by side, each for `count` steps. */
 static lh_cuda_train describe(const lh_cuda_fleet *fleet, int first, int count) {
-    const lh_cuda_room *room = &fleet->room;
+    const lh_cuda_arena *arena = &fleet->arena;
     size_t before = (size_t)first * (size_t)count;
     return (lh_cuda_train){
-        .replicas = (const lh_cuda_replica *)(uintptr_t)(room->replicas + (size_t)first * sizeof(lh_cuda_replica)),
-        .steps = (const lh_cuda_step *)(uintptr_t)(room->steps + before * sizeof(lh_cuda_step)),
-        .results = (lh_cuda_result *)(uintptr_t)(room->results + before * sizeof(lh_cuda_result)),
+        .replicas = (const lh_cuda_replica *)(uintptr_t)(arena->replicas + (size_t)first * sizeof(lh_cuda_replica)),
+        .steps = (const lh_cuda_step *)(uintptr_t)(arena->steps + before * sizeof(lh_cuda_step)),
+        .results = (lh_cuda_result *)(uintptr_t)(arena->results + before * sizeof(lh_cuda_result)),
         .tables = (const void *)(uintptr_t)fleet->tables,
-        .workspace = (char *)(uintptr_t)room->workspaces,
-        .workspace_stride = (long long)room->workspace,
-        .partial_stride = (long long)room->partial,
+        .workspace = (char *)(uintptr_t)arena->workspaces,
+        .workspace_stride = (long long)arena->workspace,
+        .partial_stride = (long long)arena->partial,
         .count = count,
         .team = fleet->grid.team,
-        .shards = room->shards,
+        .shards = arena->shards,
     };
 }
 
 /* Starts step `index` of a wide model's replica, out of `count` steps. */
 static lh_status start_wide_step(lh_cuda_fleet *fleet, int replica, int count, int index, lh_error *error) {
     const lh_cuda_engine *engine = fleet->active[replica];
-    const lh_cuda_step *step = &fleet->room.host_steps[replica * count + index];
+    const lh_cuda_step *step = &fleet->arena.host_steps[replica * count + index];
     lh_cuda_train train = describe(fleet, replica, count);
     train.steps += index;
     train.results += index;
@@ -113,10 +113,10 @@ static lh_status start_wide_step(lh_cuda_fleet *fleet, int replica, int count, i
         .blocks = train.team,
         .mode = LH_MODE_TRAIN,
         .shape = {.sequences = step->sequences, .length = {step->T[0], step->T[1]}, .labels = step->label_count},
-        .workspace = fleet->room.workspaces,
+        .workspace = fleet->arena.workspaces,
         .parameters = lh_cuda_vector_at(engine, LH_CUDA_PARAMETERS),
         .gradient = lh_cuda_vector_at(engine, LH_CUDA_GRADIENT),
-        .arrivals = fleet->room.arrivals,
+        .arrivals = fleet->arena.arrivals,
         .arguments = &train,
         .before = index > 0 ? train.results - 1 : NULL,
     };
@@ -134,14 +134,14 @@ static lh_status start_wide_steps(lh_cuda_fleet *fleet, int replica, int count, 
 
 /* Starts the active replicas first, first + 1, ..., side by side. */
 static lh_status launch_round(lh_cuda_fleet *fleet, int first, int count, lh_error *error) {
-    const lh_cuda_room *room = &fleet->room;
+    const lh_cuda_arena *arena = &fleet->arena;
     const lh_cuda_driver *driver = fleet->driver;
     int left = fleet->active_count - first;
     int replicas = left < fleet->grid.at_once ? left : fleet->grid.at_once;
     if (fleet->library != NULL) return start_wide_steps(fleet, first, count, error);
     lh_cuda_train train = describe(fleet, first, count);
     void *arguments[] = {&train};
-    CUresult result = driver->cuMemsetD8Async(room->arrivals, 0, room->arrivals_bytes, fleet->stream);
+    CUresult result = driver->cuMemsetD8Async(arena->arrivals, 0, arena->arrivals_bytes, fleet->stream);
     lh_status status = check(fleet, result, "cuMemsetD8Async", error);
     if (status != LH_OK) return status;
     result = driver->cuLaunchCooperativeKernel(fleet->device->train, (unsigned)(replicas * fleet->grid.team), 1, 1,
@@ -152,21 +152,21 @@ static lh_status launch_round(lh_cuda_fleet *fleet, int first, int count, lh_err
 
 /* Starts `count` steps of every active replica; returns while they run. */
 static lh_status start(lh_cuda_fleet *fleet, int count, lh_error *error) {
-    lh_cuda_room *room = &fleet->room;
+    lh_cuda_arena *arena = &fleet->arena;
     const lh_cuda_driver *driver = fleet->driver;
-    size_t steps = (size_t)fleet->active_count * (size_t)count, results = steps * sizeof *room->host_results;
+    size_t steps = (size_t)fleet->active_count * (size_t)count, results = steps * sizeof *arena->host_results;
     for (size_t i = 0; i < steps; i++)
-        room->host_steps[i] = lh_cuda_ring_at(&fleet->ring, fleet->ring.first + (int)i % count, (int)i / count)->step;
+        arena->host_steps[i] = lh_cuda_ring_at(&fleet->ring, fleet->ring.first + (int)i % count, (int)i / count)->step;
     CUresult result =
-        driver->cuMemcpyHtoDAsync(room->steps, room->host_steps, steps * sizeof *room->host_steps, fleet->stream);
+        driver->cuMemcpyHtoDAsync(arena->steps, arena->host_steps, steps * sizeof *arena->host_steps, fleet->stream);
     lh_status status = check(fleet, result, "cuMemcpyHtoDAsync", error);
     if (status == LH_OK)
-        status = check(fleet, driver->cuMemsetD8Async(room->results, LH_CUDA_NOT_RUN, results, fleet->stream),
+        status = check(fleet, driver->cuMemsetD8Async(arena->results, LH_CUDA_NOT_RUN, results, fleet->stream),
                        "cuMemsetD8Async", error);
     for (int first = 0; status == LH_OK && first < fleet->active_count; first += fleet->grid.at_once)
         status = launch_round(fleet, first, count, error);
     if (status == LH_OK)
-        status = check(fleet, driver->cuMemcpyDtoHAsync(room->host_results, room->results, results, fleet->stream),
+        status = check(fleet, driver->cuMemcpyDtoHAsync(arena->host_results, arena->results, results, fleet->stream),
                        "cuMemcpyDtoHAsync", error);
     return status;
 }
@@ -230,7 +230,7 @@ static lh_status take_all(lh_cuda_fleet *fleet, int count, double seconds, lh_er
     lh_status status = LH_OK;
     for (int column = 0; status == LH_OK && column < fleet->active_count; column++) {
         lh_cuda_engine *engine = fleet->active[column];
-        status = take_results(engine, fleet->room.host_results + (size_t)column * (size_t)count, column, count, error);
+        status = take_results(engine, fleet->arena.host_results + (size_t)column * (size_t)count, column, count, error);
         engine->ready_seconds = seconds;
         engine->wish = 0;
     }
@@ -248,12 +248,12 @@ static int least(int a, int b) { return a < b ? a : b; }
 /* The number of steps of the next launch, limited by time and memory. Steps of different lengths take different
  * times: with a watchdog the slowest step so far determines the number, and launches at most double. */
 static int steps_at_once(const lh_cuda_fleet *fleet) {
-    int room = fleet->ring.capacity / 2;
+    int arena = fleet->ring.capacity / 2;
     if (fleet->library != NULL)
-        room = least(room, MOST_LAUNCHES / (fleet->active_count * fleet->program->most_launches));
-    else if (fleet->device->watchdog) room = least(room, 2 * fleet->launched + (fleet->launched == 0));
+        arena = least(arena, MOST_LAUNCHES / (fleet->active_count * fleet->program->most_launches));
+    else if (fleet->device->watchdog) arena = least(arena, 2 * fleet->launched + (fleet->launched == 0));
     double timed = fleet->step_seconds > 0 ? LAUNCH_SECONDS / fleet->step_seconds : 1;
-    int count = timed < room ? (int)timed : room;
+    int count = timed < arena ? (int)timed : arena;
     return count > 1 ? count : 1;
 }
 

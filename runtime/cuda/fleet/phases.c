@@ -20,7 +20,7 @@ static lh_status digest_algorithms(lh_cuda_fleet *fleet, uint32_t *digest, lh_er
     *digest = 2166136261u;
     for (int i = 0; i < lh_lengths_count(&lengths); i++) {
         lh_shape shape = lh_shape_at(spec, lh_lengths_at(&lengths, i), spec->train.batch);
-        int count = fleet->program->launches(&shape, LH_MODE_TRAIN, (void *)(uintptr_t)fleet->room.workspaces,
+        int count = fleet->program->launches(&shape, LH_MODE_TRAIN, (void *)(uintptr_t)fleet->arena.workspaces,
                                              parameters, gradient, fleet->launches);
         for (int j = 0; status == LH_OK && j < count; j++)
             if (fleet->launches[j].phase == LH_CUDA_PRODUCT)
