@@ -1,7 +1,7 @@
 """Finds ./longhand and runs its commands.
 
-The folder of Longhand is, in this order: LONGHAND_ROOT of the environment, the folder that this package lies in, the
-one that pip installed it from.
+The folder of Longhand is the first of these: LONGHAND_ROOT of the environment, the folder that holds this package, the
+folder that pip installed it from.
 """
 
 import collections

@@ -21,7 +21,7 @@ typedef struct library_entry {
     bool drawn;                          /* distances are random; else they are differences of indices */
     const library_parameter *parameters; /* ended by a NULL name */
     /* values, gradients: parameter after parameter, layer after layer. drawn[LAYERS]: token 0 has 0. All others
-     * [LAYERS][HEADS][keys][queries]. slopes: of the sum of weights times scores in each logit. */
+     * [LAYERS][HEADS][keys][queries]. slopes: derivative of the sum of weights times scores by each logit. */
     void (*run)(const double *values, const int32_t (*drawn)[TOKENS], const double *logits, const double *weights,
                 double *scores, double *slopes, double *gradients);
 } library_entry;

@@ -37,9 +37,9 @@ def check_tokens(exported):
     else:
         tokens = exported.with_outputs(INPUTS, 4)
         assert (tokens[:, -4:] == exported.EMPTY).all()
-    room = tokens.shape[1] - 8
-    assert tokens[:, :4].tolist() == INPUTS and (room > 0) == hasattr(exported, "COMPUTATION")
-    assert room == 0 or (tokens[:, 4:4 + room] == exported.COMPUTATION).all()
+    computation = tokens.shape[1] - 8
+    assert tokens[:, :4].tolist() == INPUTS and (computation > 0) == hasattr(exported, "COMPUTATION")
+    assert computation == 0 or (tokens[:, 4:4 + computation] == exported.COMPUTATION).all()
     return tokens
 
 

@@ -244,11 +244,11 @@ static void test_predict_is_the_pass_of_an_evaluation(void **state) {
 /* ---- distances by side ---- */
 
 /* The middle of the pass's distances. */
-static int32_t *sides_of(lh_mode mode, int tokens, int32_t room[2 * LH_PARITY_LONGEST]) {
+static int32_t *sides_of(lh_mode mode, int tokens, int32_t buffer[2 * LH_PARITY_LONGEST]) {
     int32_t scratch[RANGE + 1];
     lh_draw draw = draw_of(mode);
-    lh_draw_signed_distances(&draw, 0, RANGE + 1, tokens, room + LH_PARITY_LONGEST, scratch);
-    return room + LH_PARITY_LONGEST;
+    lh_draw_signed_distances(&draw, 0, RANGE + 1, tokens, buffer + LH_PARITY_LONGEST, scratch);
+    return buffer + LH_PARITY_LONGEST;
 }
 
 static void check_sides(int tokens, int labels, lh_mode mode) {
@@ -256,8 +256,8 @@ static void check_sides(int tokens, int labels, lh_mode mode) {
     lh_st_file *file = lh_vectors_open(SIDES.vectors);
     lh_ref_model *model = lh_parity_model(file, &SIDES);
     lh_parity_batch made;
-    int32_t room[2 * LH_PARITY_LONGEST];
-    const int32_t *middle = sides_of(mode, tokens, room);
+    int32_t buffer[2 * LH_PARITY_LONGEST];
+    const int32_t *middle = sides_of(mode, tokens, buffer);
     lh_parity_make_batch(&SIDES, (lh_parity_size){tokens, labels, 0}, FIRST_EXAMPLE, &made);
     for (int i = 0; i < tokens; i++)
         for (int j = 0; j < tokens; j++) made.distances[i * tokens + j] = middle[j - i];
@@ -291,12 +291,12 @@ static void test_draw_gives_a_device_both_sides(void **state) {
     (void)state;
     enum { TOKENS = 20 };
     const lh_cuda_program *cuda = SIDES.spec->cuda;
-    int32_t room[2 * LH_PARITY_LONGEST], scratch[RANGE + 1], given[TOKENS];
+    int32_t buffer[2 * LH_PARITY_LONGEST], scratch[RANGE + 1], given[TOKENS];
     int out[2 * TOKENS];
     const lh_shape shape = {1, {TOKENS, 0}, TOKENS / 2};
     const int32_t *const drawn[LH_MAX_STREAMS] = {NULL}, *const apart[LH_MAX_STREAMS] = {given};
     lh_draw draw = draw_of(LH_MODE_TRAIN);
-    const int32_t *middle = sides_of(LH_MODE_TRAIN, TOKENS, room);
+    const int32_t *middle = sides_of(LH_MODE_TRAIN, TOKENS, buffer);
     assert_int_equal(cuda->draw_count(&shape), 2 * TOKENS);
     assert_int_equal(SIDES.spec->distance_range[0], RANGE + 1);
     assert_int_equal(SIDES.spec->limit.tokens, RANGE + 1); /* all distances, and the token itself */

@@ -213,9 +213,9 @@ static real *panels_of(int K, int N, const real *w) {
 }
 
 static void check_matmul(int rows, int K, int N, enum finish finish, int fixed) {
-    int room = round_up(rows, TILE_ROWS);
-    real *a = random_reals(1, rows * K, room * K), *w = random_reals(2, K * N, K * N), *y = reals(room * N);
-    real *other = random_reals(3, rows * N, room * N), *panels = panels_of(K, N, w);
+    int padded = round_up(rows, TILE_ROWS);
+    real *a = random_reals(1, rows * K, padded * K), *w = random_reals(2, K * N, K * N), *y = reals(padded * N);
+    real *other = random_reals(3, rows * N, padded * N), *panels = panels_of(K, N, w);
     if (fixed) fixed_matmul(rows, a, panels, y, other);
     else if (is_wide(K, N)) matmul_of_wide(rows, a, panels, y, finish, other);
     else any_matmul(N / LANES, rows, K, a, panels, y, finish, other);
@@ -252,9 +252,9 @@ static void test_matmul_constant_sizes_match_reference(void **state) {
 
 /* Checks a product added to y [rows][N] in place: the reference's numbers, and the bits of a sum in another buffer. */
 static void check_matmul_in_place(int rows, int K, int N, int fixed) {
-    int room = round_up(rows, TILE_ROWS);
-    real *a = random_reals(1, rows * K, room * K), *w = random_reals(2, K * N, K * N), *apart = reals(room * N);
-    real *other = random_reals(3, rows * N, room * N), *y = random_reals(3, rows * N, room * N);
+    int padded = round_up(rows, TILE_ROWS);
+    real *a = random_reals(1, rows * K, padded * K), *w = random_reals(2, K * N, K * N), *apart = reals(padded * N);
+    real *other = random_reals(3, rows * N, padded * N), *y = random_reals(3, rows * N, padded * N);
     real *panels = panels_of(K, N, w);
     any_matmul(N / LANES, rows, K, a, panels, apart, FINISH_ADD, other);
     if (fixed) fixed_matmul_in_place(rows, a, panels, y);
@@ -566,16 +566,16 @@ static void test_dropout_keep_at_any_element_matches_reference(void **state) {
     const lh_ref_dropout reference = {lh_key_of_seed(5), 17, lh_site(3, 4, 2), 0.4};
     const keep_source from = {reference.key, reference.step, 21, reference.site};
     enum { MOST = 150 };
-    int8_t room[MOST + KEEP_ROOM];
+    int8_t buffer[MOST + KEEP_ROOM];
     const size_t far = (size_t)1 << 34; /* the number of its block has 31 bits */
     for (int first = 0; first < 20; first++) {
         for (int count = 1; count <= MOST; count += 37) {
-            const int8_t *keep = dropout_keep_at(&from, (size_t)first, count, (uint16_t)lround(65536 * 0.4), room);
+            const int8_t *keep = dropout_keep_at(&from, (size_t)first, count, (uint16_t)lround(65536 * 0.4), buffer);
             for (int e = 0; e < count; e++)
                 assert_int_equal(keep[e], lh_ref_dropout_keeps(&reference, 21, (uint32_t)(first + e)) ? -1 : 0);
         }
     }
-    const int8_t *keep = dropout_keep_at(&from, far + 3, 5, (uint16_t)lround(65536 * 0.4), room);
+    const int8_t *keep = dropout_keep_at(&from, far + 3, 5, (uint16_t)lround(65536 * 0.4), buffer);
     const uint32_t counter[4] = {1u << 31, reference.site, 21, reference.step};
     uint32_t word[4];
     lh_philox(counter, reference.key, word);

@@ -104,9 +104,9 @@ static void test_draw_positions_counter_as_documented(void **state) {
 static void test_draw_signed_distances_ascend_to_both_sides(void **state) {
     (void)state;
     lh_draw draw = draw_of(3);
-    int32_t room[2 * 64 + 1], right[64], scratch[64], *middle = room + 64;
+    int32_t buffer[2 * 64 + 1], right[64], scratch[64], *middle = buffer + 64;
     for (int count = 1; count <= 64; count++) {
-        memset(room, 0xee, sizeof room);
+        memset(buffer, 0xee, sizeof buffer);
         lh_draw_signed_distances(&draw, 2, 64, count, middle, scratch);
         lh_draw_distances(&draw, 2, 64, count, right, scratch);
         assert_memory_equal(middle, right, (size_t)count * sizeof *right);
@@ -129,10 +129,10 @@ static void test_draw_signed_distances_sides_are_independent(void **state) {
     (void)state;
     long pairs[16] = {0};
     for (uint32_t step = 0; step < 16000; step++) {
-        int32_t room[3], scratch[5];
+        int32_t buffer[3], scratch[5];
         lh_draw draw = draw_of(step);
-        lh_draw_signed_distances(&draw, 1, 5, 2, room + 1, scratch);
-        pairs[4 * (-room[0] - 1) + room[2] - 1]++;
+        lh_draw_signed_distances(&draw, 1, 5, 2, buffer + 1, scratch);
+        pairs[4 * (-buffer[0] - 1) + buffer[2] - 1]++;
     }
     assert_true(lh_test_chi_square(pairs, 16) < 37.70);
 }

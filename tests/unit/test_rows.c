@@ -144,7 +144,7 @@ static void check_norm(const variant *v) {
     free_arrays(&a);
 }
 
-/* Calls check for every function: a row alone has no dropout. */
+/* Calls check for every function; a norm without a sum has no dropout. */
 static void for_every_norm(void (*check)(const variant *)) {
     for (int i = 0; i < 4 * FORMS; i++) {
         const variant v = {i / 2 % 2, i % 2, (enum form)(i / 4)};

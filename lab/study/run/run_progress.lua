@@ -64,9 +64,9 @@ local function state_of(cell, run, seen, dir, locks, now)
     return run_files.has_failed(ending.exit) and "failed" or "stopped"
   end
   local cadence = run.progress.rate and run.progress.rate > 0 and cell.wanted.log_every
-  local room = math.max(QUIET, cadence and LINES * cadence / run.progress.rate or 0)
+  local patience = math.max(QUIET, cadence and LINES * cadence / run.progress.rate or 0)
   local held = locks[lfs.attributes(dir .. "/lock", "ino") or false]
-  return (held or now - seen.sign <= room) and "running" or "stopped"
+  return (held or now - seen.sign <= patience) and "running" or "stopped"
 end
 
 -- Reads the progress of a run. locks: from ledger.locks; now: seconds of our clock.

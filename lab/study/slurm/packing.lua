@@ -28,7 +28,7 @@ local function rectangles(cell, again)
   end)
 end
 
--- The places of a list, cut into stretches of at most `most`, and where `breaks` holds.
+-- Cuts the places 1 .. count into stretches of at most `most`, and after each place for which `breaks` holds.
 local function stretches(count, most, breaks)
   local list, first = {}, 1
   for i = 1, count do
@@ -88,9 +88,9 @@ local function spread(groups, count, weight)
   return tasks, heaviest
 end
 
--- As few tasks as fit into limits.seconds each, from limits.least to limits.most if there are enough groups. If the
--- seconds of a group are unknown, the runs are spread evenly over limits.most. Second, the seconds of the longest task,
--- if they are known.
+-- Makes as few tasks as fit into limits.seconds each, from limits.least to limits.most if there are enough groups. If
+-- the seconds of a group are unknown, the runs are spread evenly over limits.most. The second result is the seconds of
+-- the longest task, or nil.
 function M.tasks(groups, limits)
   local sorted, total, longest, place = {}, 0, 0, {}
   local known = not lists.find(groups, function(group) return not group.seconds end)
@@ -105,10 +105,10 @@ function M.tasks(groups, limits)
     return weight(a) > weight(b) or weight(a) == weight(b) and place[a] < place[b]
   end)
   local limit = math.min(limits.most, #groups)
-  local room = math.max(limits.seconds, longest) -- a group is one process: it continues after a requeue
-  local count = known and math.min(limit, math.max(limits.least, math.ceil(total / room))) or limit
+  local limit_of_task = math.max(limits.seconds, longest) -- a group is one process: it continues after a requeue
+  local count = known and math.min(limit, math.max(limits.least, math.ceil(total / limit_of_task))) or limit
   local tasks, heaviest = spread(sorted, count, weight)
-  while known and heaviest > room and count < limit do
+  while known and heaviest > limit_of_task and count < limit do
     count = math.min(limit, count + 1 + count // 16)
     tasks, heaviest = spread(sorted, count, weight)
   end

@@ -335,8 +335,8 @@ local function range_of(ticks)
   if low > 0 then
     return { low / 1.2, high * 1.2, log = 2, ticks = ticks }
   end
-  local room = high > low and 0.05 * (high - low) or 1
-  return { low - room, high + room, ticks = ticks }
+  local margin = high > low and 0.05 * (high - low) or 1
+  return { low - margin, high + margin, ticks = ticks }
 end
 
 -- Scores along an axis whose values are numbers: the median at the chosen learning rate with the least and the largest

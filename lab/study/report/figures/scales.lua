@@ -116,8 +116,8 @@ function M.fit(panel)
   if low > 0 and high > WIDE * low then
     panel.y = { low / 1.2, high * 1.2, log = 10 }
   elseif low > high / 2 then
-    local room = math.max(0.1 * (high - low), 0.01 * high)
-    panel.y = { low - room, high + room }
+    local margin = math.max(0.1 * (high - low), 0.01 * high)
+    panel.y = { low - margin, high + margin }
   else
     panel.y = { math.min(0, low), high > 0 and 1.05 * high or 1 }
   end

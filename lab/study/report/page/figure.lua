@@ -161,7 +161,7 @@ local function lines_drawn(panel, frame, numbers)
   end))
 end
 
--- Draws a panel. numbers: of lines by name.
+-- Draws a panel. numbers: the number of each line, by its name.
 local function drawing(panel, numbers, alternative)
   local frame = frame_of(panel)
   return ('<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="%s" viewBox="0 0 %d %d">%s%s%s%s'
@@ -170,7 +170,7 @@ local function drawing(panel, numbers, alternative)
     lines_drawn(panel, frame, numbers), TOP, frame.bottom)
 end
 
--- A piece of a line, for the list of names.
+-- Draws a sample of a line's style for the legend.
 local function key_of(style)
   return ('<svg xmlns="http://www.w3.org/2000/svg" class="key" aria-hidden="true" viewBox="0 0 36 14" %s>'
     .. '<path class="mean" d="M1,7H35"%s/><path class="mark" d="M18,7%s"/></svg>'):format(properties(style),
@@ -179,7 +179,7 @@ end
 
 -- ---- names and numbers ----
 
--- The lines of a figure, { title, style }: those of its list of names, else its curves.
+-- The lines of a figure, { title, style }: first those of its legend, then the other curves; and their numbers.
 local function lines_of(figure)
   local list, numbers = {}, {}
   local function add(title, style)
