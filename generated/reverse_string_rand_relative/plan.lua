@@ -82,35 +82,36 @@ return {
   },
   choices = {
     { "shards", 16,
-      "parts of a step's batch, summed in order: the same bits on 1 to 16 threads" },
+      "parts of a batch, whose gradients are summed in order: the same bits on 1 to 16 threads" },
     { "block_tokens", 84,
-      "tokens that go through all layers together while their activations are hot in cache" },
+      "tokens that pass through all layers together, while their activations are hot in cache" },
     { "attention", "probabilities kept",
-      "up to 80 tokens in training; the backward pass reads them back, no exp is computed twice" },
+      "stored for up to 80 tokens in training; the backward pass reads them, and no exp"
+      .. "onential is computed twice" },
     { "first layer", "4 symbols",
-      "nothing but the token enters it: up to attention rows are made for every symbol "
-      .. "and copied to the tokens, gradients are summed by symbol; on the CPU" },
+      "only tokens enter it: before attention, rows are computed per symbol and copied "
+      .. "to the tokens, and gradients are summed per symbol (on the CPU)" },
     { "distance draws per pass", 5,
       "one for each layer" },
     { "vectors of distances", "by diagonal",
       "made once per step for every key - query; queries side by side read neighbours" },
     { "gpu, one model", "128 shards",
-      "a block takes a shard through all layers and back, no block waits for another be"
-      .. "fore gradients are folded" },
+      "a block computes the forward and backward pass of a shard; blocks wait for each "
+      .. "other only to sum gradients" },
     { "gpu, smaller chip", "train.shards = 64",
-      "one round of blocks where multiprocessors are fewer than 128: A100 (108), A10 (7"
-      .. "2), RTX 3090 (82), H100 PCIe (114)" },
+      "one round of blocks on chips with fewer than 128 multiprocessors: A100 (108), A1"
+      .. "0 (72), RTX 3090 (82), H100 PCIe (114)" },
     { "gpu, smaller chip", "train.shards = 43",
-      "one round of blocks where multiprocessors are fewer than 128: L4 (58)" },
+      "one round of blocks on chips with fewer than 128 multiprocessors: L4 (58)" },
     { "gpu, smaller chip", "train.shards = 32",
-      "one round of blocks where multiprocessors are fewer than 128: T4 (40)" },
+      "one round of blocks on chips with fewer than 128 multiprocessors: T4 (40)" },
     { "gpu, replicas", "16 shards",
-      "of each independent model (not data-parallel): 1 to 16 blocks, the same bits" },
+      "shards of each independent model (not data-parallel); same bits on 1 to 16 blocks" },
     { "gpu products", "float32",
-      "fused multiply-adds; what a product adds up, it adds in the order of its index" },
+      "fused multiply-adds; each product adds its terms in the order of their index" },
     { "gpu attention", "probabilities recomputed",
-      "a thread owns a query, a key or a distance and walks over its pairs: no atomics,"
-      .. " every sum has its order" },
+      "a thread owns a query, a key or a distance and loops over its pairs: no atomics,"
+      .. " a fixed order of sums" },
   },
   tensors = {
     { "embed.token.weight", { 4, 64 }, offset = 0, stride = 64 },

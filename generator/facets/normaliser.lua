@@ -124,7 +124,7 @@ function M.device_choice(family)
       why = "a thread owns a query, then a key; in the backward pass a layer's pairs are kept from one to the other" }
   end
   return { what = "gpu attention", value = "probabilities recomputed",
-    why = "a thread owns a query, a key or a distance and walks over its pairs: no atomics, every sum has its order" }
+    why = "a thread owns a query, a key or a distance and loops over its pairs: no atomics, a fixed order of sums" }
 end
 
 function M.identity(encoding)

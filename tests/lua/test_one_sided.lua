@@ -146,7 +146,7 @@ function TestOneSided.test_what_softmax_cancels_is_told()
   local function warnings(encoding, kind)
     return table.concat(spec_of(encoding, kind or "encoder").warnings, "\n")
   end
-  local cancels = " never gets a gradient: all keys of a query gain the same by it, which softmax cancels"
+  local cancels = " never gets a gradient: all keys of a query get the same addition, which softmax cancels"
   for _, kind in ipairs({ "encoder", "decoder", "encoder_decoder" }) do
     lu.assertEquals(warnings("kind = 'fire'", kind), "encoding.parameters.output_bias" .. cancels)
   end
@@ -164,7 +164,7 @@ function TestOneSided.test_what_softmax_cancels_is_told()
 end
 
 function TestOneSided.test_biases_of_keys_are_told()
-  local said = ": the biases of keys never get a gradient: all keys of a query gain the same by it, which softmax "
+  local said = ": the biases of keys never get a gradient: all keys of a query get the same addition, which softmax "
     .. "cancels"
   local function warnings(encoding, kind)
     return table.concat(assert(project:plan(support.write("sided.lua", SPEC:format(encoding, kind or "encoder")),

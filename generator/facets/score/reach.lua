@@ -193,7 +193,7 @@ function M.through_softmax(root)
   return reached, is_summand
 end
 
-M.CANCELS = "all keys of a query gain the same by it, which softmax cancels"
+M.CANCELS = "all keys of a query get the same addition, which softmax cancels"
 
 function M.unreached(seen, say)
   local formula, smooth, lookups = seen.formula, {}, {}

@@ -191,7 +191,7 @@ end
 local function scope_of(net, scope, executed, buffer_lists, by, seen)
   local forward, backward, kept = {}, {}, buffer_lists.scopes[scope].kept
   if by[kept] then
-    forward[1] = entry("input", "input", "what the one before gives", {}, shape_of(net, scope.entry))
+    forward[1] = entry("input", "input", "output of the repetition before", {}, shape_of(net, scope.entry))
     forward[1].buffers = by[kept]
   end
   for _, op in ipairs(executed[scope].forward) do

@@ -93,7 +93,7 @@ choices[1] = {
       return tile_cost(plan, level, tile, 1 + (sides(tile) - 1) / 2 / plan.block_tokens)
     end)
   end,
-  why = "the fewest loads for a multiply-add that %d registers allow, and few rows too many",
+  why = "the fewest loads per multiply-add with %d registers, and few unused rows",
   of = function(level) return level.registers end,
 }
 
@@ -110,7 +110,7 @@ choices[2] = {
   default = function(plan, level, values)
     return cheapest(values, function(tile) return tile_cost(plan, level, tile, 1) end)
   end,
-  why = "the fewest loads for a multiply-add that %d registers allow",
+  why = "the fewest loads per multiply-add with %d registers",
   of = function(level) return level.registers end,
 }
 
@@ -120,7 +120,7 @@ choices[3] = {
   constants = function(value) return { { "PREFETCH_GRADIENTS", value == "yes" and 1 or 0 } } end,
   values = function() return { "yes", "no" } end,
   default = function() return "yes" end,
-  why = "a gradient has left the first cache before its next block comes",
+  why = "a gradient is no longer in the first cache when the next block adds to it",
   of = function() end,
 }
 
@@ -164,7 +164,7 @@ choices[4] = {
     local room = (weights < cache / 2 and cache - weights or cache) / (token_reals(plan) * plan.real_bytes)
     return cheapest(values, function(value) return math.abs(tonumber(value) - room) end)
   end,
-  why = "activations of a layer, and its weights where they fit, in %d KB of second cache",
+  why = "activations of a layer, and its weights if they fit, stay in %d KB of second cache",
   of = function(_, machine) return machine.l2 // 1024 end,
 }
 

@@ -42,8 +42,8 @@ end
 
 local HEADS = { "", "", "parameters", "kept kB", "scratch kB", "GFLOP", "" }
 local TO_THE_LEFT = { true, true, [7] = true } -- columns
-local ABOUT = "network     what a step does, and its GFLOP. Memory of a thread, with room for %s of %s: kept\n"
-  .. "            for the backward pass, by all repetitions; scratch, which is reused, where it is first written"
+local ABOUT = "network     operations of a step, with GFLOP. Memory of one thread for %s of %s. kept: stored for\n"
+  .. "            the backward pass by all repetitions; scratch: reused, listed where it is first written"
 
 -- Rows and titles (text) as lines with the least possible widths of columns.
 local function aligned(rows)
@@ -71,7 +71,7 @@ function M.lines(plan)
   for i, scope in ipairs(plan.passes) do
     rows[#rows + 1] = title_of(scope, i)
     lists.append(rows, lists.map(scope.forward, cells))
-    rows[#rows + 1] = "    and back"
+    rows[#rows + 1] = "    backward pass"
     lists.append(rows, lists.map(scope.backward, cells))
   end
   local lines = aligned(rows)

@@ -40,8 +40,8 @@ M.JSON_ORDER = {
 local function validation_text(validation)
   local lengths, coincide = validation.lengths, validation.coincide
   local range = lengths[2] and ("%d..%d"):format(lengths[1], lengths[#lengths]) or ("%d"):format(lengths[1])
-  return ("validation  %s, %s, %s of each, from a stream of their own; at least %.1f%% of their inputs are expected in "
-    .. "training, too, and %.1f%% in the evaluation at the end, where there are no more of so few symbols"):format(
+  return ("validation  %s, %s, %s of each, from a separate stream; at least %.1f%% of the inputs are expected to occur "
+    .. "in training, too, and %.1f%% in the final evaluation, since few short inputs exist"):format(
     wording.count(#lengths, "length"), range, wording.count(validation.examples, "example"), 100 * coincide.training,
     100 * coincide.evaluation)
 end
@@ -50,13 +50,13 @@ end
 local function answers_text(plan)
   local ends = plan.task.end_symbol and "ended by the model" or "answer length given"
   if plan.resolved.eval.decoding == "teacher_forced" then
-    return "answers     of one pass over the target's own tokens (eval.decoding): cheap, and no model's own answers"
+    return "answers     teacher-forced (eval.decoding): one pass over the target's tokens, no answers of the model"
   end
   local cost = plan.cpu.decoding
-    and "those that have an error there go on token by token from it, with cached keys and values: at most as many "
+    and "sequences with an error in it are then decoded token by token, with cached keys and values: at most as many "
       .. "operations again as the pass, in 1 to 2 times its time; on a device, at most a pass for each answer"
-    or "those that have an error there go on together, at most a pass for each answer"
-  return ("answers     the model's own (greedy), %s; a pass over the target's tokens first, %s"):format(ends, cost)
+    or "sequences with an error in it are then decoded together, with at most a pass for each answer"
+  return ("answers     the model's own (greedy), %s; first a pass over the target's tokens; %s"):format(ends, cost)
 end
 
 -- The lines about encodings: one for each family of attentions where there are several.
@@ -87,7 +87,7 @@ function M.text(plan)
       or ""),
     string.format("step        %.3f GFLOP nominal at the %s length (%.1f tokens), batch %d",
       plan.flops_per_step / 1e9, plan.task.data and "longest" or "mean training", plan.mean_tokens, plan.train.batch),
-    string.format("memory      %.1f MB in training with %d threads, evaluations apart (%.1f MB per vector of "
+    string.format("memory      %.1f MB in training with %d threads, without evaluations (%.1f MB per vector of "
       .. "parameters, %.1f MB of activations per thread)%s", plan.memory_bytes / 1e6, costs.THREADS,
       plan.vector_bytes / 1e6, plan.workspace_bytes / 1e6, plan.task.data and ", and the task's examples" or ""),
   })
@@ -97,7 +97,7 @@ function M.text(plan)
   if plan.visits then
     chosen[#chosen + 1] = { what = "visits of a position", value = plan.visits < 10
       and string.format("%.2g", plan.visits) or grouped(math.floor(plan.visits + 0.5)),
-      why = "in training, by each draw: steps times mean tokens over the range" }
+      why = "in training, per draw: steps times mean tokens, divided by the range" }
   end
   lists.append(lines, { "", "choices" })
   local width = math.max(table.unpack(lists.map(chosen, function(c) return #tostring(c.value) end)))
