@@ -78,12 +78,14 @@ function TestDecoding.test_the_plan_states_what_answers_cost()
     local resolved, info = good(kind, task, more)
     return plan_page.text(plan_module.build(resolved, { task = info.task }))
   end
-  lu.assertStrContains(page("decoder", OPEN, ""), "answers     the model's own (greedy), answer length given; a pass")
-  lu.assertStrContains(page("encoder_decoder", ENDING, ""), "(greedy), ended by the model; a pass")
+  lu.assertStrContains(page("decoder", OPEN, ""),
+    "answers     the model's own (greedy), answer length given; first a pass")
+  lu.assertStrContains(page("encoder_decoder", ENDING, ""), "(greedy), ended by the model; first a pass")
   lu.assertStrContains(page("decoder", OPEN, ""), "with cached keys and values")
   lu.assertStrContains(page("decoder", OPEN, "eval = { dropout = true }"), "a pass for each answer")
   lu.assertNotStrContains(page("decoder", OPEN, "eval = { dropout = true }"), "cached")
-  lu.assertStrContains(page("decoder", OPEN, FORCED), "answers     of one pass over the target's own tokens")
+  lu.assertStrContains(page("decoder", OPEN, FORCED),
+    "answers     teacher-forced (eval.decoding): one pass over the target's tokens")
   lu.assertNotStrContains(page("encoder", OPEN, ""), "answers  ")
 end
 

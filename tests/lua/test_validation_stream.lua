@@ -56,7 +56,7 @@ function TestValidation.test_the_trainer_is_told()
   end
   local text, page = text_of()
   lu.assertStrContains(text, "\neval.validation_lengths 1,2,3\neval.validation_examples 128\n")
-  lu.assertStrContains(page, "validation  3 lengths, 1..3, 128 examples of each, from a stream of their own; at least ")
+  lu.assertStrContains(page, "validation  3 lengths, 1..3, 128 examples of each, from a separate stream; at least ")
   text, page = text_of("validation = { examples = 0 }")
   lu.assertNotStrContains(text, "eval.validation")
   lu.assertNotStrContains(page, "validation")
