@@ -16,7 +16,7 @@ typedef struct ${block.name}_state {
 typedef struct stream_size {
     int length, tokens, rows;
 % if cpu.decoding then
-    int from, to; /* tokens of each sequence that are there: all, but while the stream is decoded */
+    int from, to; /* computed tokens of each sequence: all, except in decoding */
 % end
 % if drawn[1] then
     int32_t *position; /* [tokens] of every sequence, drawn by its embedding */
@@ -60,7 +60,7 @@ typedef struct workspace {
     row_set vocabulary; /* symbols */
 % end
 % if cpu.decoding then
-    int from, to; /* tokens of each sequence that are there: all, but while they are decoded */
+    int from, to; /* computed tokens of each sequence: all, except in decoding */
 % end
 % end
 % for _, block in ipairs(cpu.blocks) do
@@ -75,7 +75,7 @@ typedef struct workspace {
 % if drawn[1] and streams[2] then
     int32_t *position_scratch;
 % elseif drawn[1] then
-    int32_t *position, *position_scratch; /* [tokens] of every sequence, drawn by embed; [MAX_POSITION] */
+    int32_t *position, *position_scratch; /* [tokens] of all sequences, sampled by embed; [MAX_POSITION] */
 % end
 % if any_sums then
     shard_sums sums;
