@@ -34,35 +34,6 @@ local SIDE_BY_SIDE = 4096 -- runs of a cell in one process; its threads limit ho
 local LIBC = { "^libc%.", "^libm%.", "^libdl%.", "^libpthread%.", "^librt%.", "^ld[%-%.]" } -- libraries of libc
 local say = overview.say
 
-local README = [[
-%s: %s, %s (%s).
-
-    sh run.sh                 trains and evaluates what is missing, on all processors; after a Ctrl-C it goes on
-    sh run.sh --threads 4     on so many
-    sh run.sh CELL...         these cells alone
-    sha256sum -c SHA256SUMS   whether everything here is whole, which run.sh looks at, too
-
-Needs %s;
-a shell and coreutils.
-
-%s
-What a trainer says is in runs/CELL/DIGEST/log.txt.
-
-Exit codes: 0 done, 1 a run failed, 2 usage, 4 the machine (disk, memory, driver), 75 stopped: run it again.
-
-Back home, in the folder where it was packed, the runs are those that a sweep would have made:
-
-    cp -R .../%s/runs/. %s/
-    ./longhand report %s --study %s
-
-What is here: cells.txt has a line for each process, the cell, its plan's digest, its runs and the flags of its trainer;
-trainers/CELL is its trainer, whose `info` says what it was built from, for and with.
-
-Built %s by Longhand %s, %s, levels %s.
-
-%s
-]]
-
 -- How runs train on that machine, by device.
 local TRAINING = {
   cpu = [[
@@ -155,12 +126,13 @@ local function texts(options, study, items, cells, groups, files, bundle)
     { path = "runner.sh", text = assert(write.read(project:path("lab/study/run/runner.sh"))) },
     { path = "needs.txt", text = bundle.needs .. "\n" },
     { path = "LICENSE", text = assert(write.read(project:path("LICENSE"))) },
-    { path = "README.txt", text = README:format(study.title or study.name, count_cells(study, cells),
-      wording.count(runs, "run"), overview.title(study), bundle.needs, TRAINING[options.device],
-      bundle.name, out, out,
-      study.path .. (study.scale and " --scale " .. study.scale or ""), os.date("!%Y-%m-%d"),
-      (assert(write.read(project:path("VERSION"))):gsub("%s+$", "")), tuned.compiler(project),
-      (items[1].job.levels:gsub(" ", ", ")), table.concat(digests, "\n")) },
+    { path = "README.txt", text = assert(write.read(project:path("lab/study/bundle/readme.txt"))):gsub("%${(%l+)}", {
+      title = study.title or study.name, cells = count_cells(study, cells), runs = wording.count(runs, "run"),
+      of = overview.title(study), needs = bundle.needs, training = TRAINING[options.device], bundle = bundle.name,
+      out = out, study = study.path .. (study.scale and " --scale " .. study.scale or ""),
+      date = os.date("!%Y-%m-%d"), version = assert(write.read(project:path("VERSION"))):gsub("%s+$", ""),
+      compiler = tuned.compiler(project), levels = items[1].job.levels:gsub(" ", ", "),
+      digests = table.concat(digests, "\n") }) },
   }, runs
 end
 

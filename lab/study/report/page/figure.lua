@@ -1,9 +1,9 @@
 -- A figure on the page: the names of its lines, a picture of each panel, and the numbers of each as a table.
 --
 -- Input: a figure from figures.lua or compare.lua; a bold curve has `cell`, the number of its cell, or `cells` by x if
--- each point has its own cell. Output: HTML that is XML too. A script (page_script.lua) hides lines by their names, and
--- reads the numbers from the tables. Colours of the pictures, SVG, are properties that the page sets for its light and
--- its dark ground; all parts of a line are in a group with its name, so that the script can hide them.
+-- each point has its own cell. Output: HTML that is XML too. A script (page.js) hides lines by their names, and reads
+-- the numbers from the tables. Colours of the pictures, SVG, are properties that the page sets for its light and its
+-- dark ground; all parts of a line are in a group with its name, so that the script can hide them.
 
 local canonical = require("base.canonical")
 local colours = require("lab.study.report.figures.colours")

@@ -1,9 +1,7 @@
--- Interaction of a page's figures with pointer and keyboard: names of curves become buttons that hide and show them,
--- and the values at a place of the axis appear next to it. Without this script the page holds the same numbers.
---
--- The text is a module of JavaScript that is valid in XML as it is, without < and &.
+// Interaction of a page's figures with pointer and keyboard: names of curves become buttons that hide and show them,
+// and the values at a place of the axis appear next to it. Without this script the page holds the same numbers. This
+// module is valid in XML as it is, since it has no less-than sign and no ampersand.
 
-return [[
 const distance = (row, x) => Math.abs(row.dataset.x - x);
 const nearest = (rows, x) => rows.reduce((best, row) => distance(best, x) > distance(row, x) ? row : best);
 
@@ -68,4 +66,3 @@ const unfold = hash => {
 addEventListener("click", event => unfold(event.target.closest("a")?.hash ?? ""));
 addEventListener("hashchange", () => unfold(location.hash));
 unfold(location.hash);
-]]
