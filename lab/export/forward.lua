@@ -31,11 +31,9 @@ end
 -- Values of items that one expression reads, once: they are written out at their reader.
 local function read_once(items, result)
   local reads, named, inner = { [result] = 1 }, { [result] = true }, {}
-  for _, item in ipairs(items) do
-    for _, value in ipairs(item.reads) do
-      reads[value] = (reads[value] or 0) + 1
-      named[value] = named[value] or item.loop ~= nil
-    end
+  for item, value in lists.nested(items, "reads") do
+    reads[value] = (reads[value] or 0) + 1
+    named[value] = named[value] or item.loop ~= nil
   end
   for _, item in ipairs(items) do
     inner[item.out] = not item.loop and reads[item.out] == 1 and not named[item.out] and item or nil

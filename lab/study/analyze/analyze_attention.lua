@@ -4,9 +4,11 @@
 -- line), attention.safetensors (the matrices of the picture), attention.gnuplot. A matrix is the element-wise maximum
 -- of the heads of one attention, query by key, of one sequence; attentions are in the order of the trace.
 
+local heat = require("lab.study.analyze.pictures.heat")
 local lists = require("base.lists")
 local panels = require("lab.study.analyze.pictures.panels")
 local safetensors = require("base.safetensors")
+local sheets = require("lab.study.analyze.sheets")
 local wording = require("base.wording")
 
 local M = {}
@@ -47,16 +49,15 @@ local function analyze(source, length, options)
 end
 
 local function csv(rows)
-  local lines = { "run,length,layer,query,key,weight" }
-  for _, row in ipairs(rows) do
-    for l, layer in ipairs(row) do
-      local front = ("%s,%d,%d"):format(row.label, row.length, l - 1)
-      for i, value in ipairs(layer.values) do
-        lines[#lines + 1] = ("%s,%d,%d,%.5g"):format(front, (i - 1) // layer.columns, (i - 1) % layer.columns, value)
+  return sheets.csv("attention.csv", "run,length,layer,query,key,weight", function(add)
+    for _, row in ipairs(rows) do
+      for l, layer in ipairs(row) do
+        for i, value in ipairs(layer.values) do
+          add(row.label, row.length, l - 1, (i - 1) // layer.columns, (i - 1) % layer.columns, ("%.5g"):format(value))
+        end
       end
     end
-  end
-  return table.concat(lines, "\n") .. "\n"
+  end)
 end
 
 local function matrices(rows)
@@ -67,12 +68,6 @@ local function matrices(rows)
     end)
   end)
 end
-
-local SETTINGS = {
-  "unset key", "unset colorbox", "set border 15 lw 0.6 lc rgb '#444444'",
-  "set tics out scale 0.4 nomirror font ',8' textcolor rgb '#444444'", "set xtics offset 0,0.4",
-  "set ytics offset 0.6,0",
-}
 
 -- Draws one matrix out of attention.safetensors: its floats from byte `at` on.
 local function panel(layer, l, at)
@@ -95,7 +90,8 @@ local function picture(rows, begin)
     return drawn
   end)
   return panels.script({ name = "attention", title = "Attention: the largest weight of any head", note =
-    "queries down, keys right; colours from 0 to the panel's largest", panel = 200, settings = SETTINGS, rows = list })
+    "queries down, keys right; colours from 0 to the panel's largest", panel = 200, settings = heat.SETTINGS,
+    rows = list })
 end
 
 function M.run(sources, options)
@@ -115,7 +111,7 @@ function M.run(sources, options)
   end
   local bytes, begin = safetensors.file(matrices(rows), metadata)
   return {
-    { path = "attention.csv", text = csv(rows) },
+    csv(rows),
     { path = "attention.safetensors", text = bytes },
     { path = "attention.gnuplot", text = picture(rows, begin) },
   }

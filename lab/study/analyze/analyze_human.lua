@@ -134,15 +134,6 @@ local function halves(participants, puzzles, options)
   return similarity_of(list)
 end
 
-local function mean_over_runs(group, count)
-  local means = {}
-  for puzzle = 1, count do
-    local values = lists.map(group.by_run, function(accuracy) return accuracy[puzzle] end)
-    means[puzzle] = statistics.mean(values)
-  end
-  return means
-end
-
 -- The vectors of a puzzle; 0 for all puzzles if runs were not evaluated by vectors.
 local function vectors_of(puzzles, puzzle)
   return puzzles.vectors[puzzle] or 0
@@ -198,7 +189,9 @@ local function set_against(groups, options)
     perfect[puzzle] = 1.0
   end
   for _, group in ipairs(groups) do
-    group.accuracy = mean_over_runs(group, puzzles.count)
+    group.accuracy = human_data.means(lists.map(group.by_run, function(accuracy)
+      return { share = accuracy }
+    end), puzzles.count)
     group.similarity = similarity(human, group.accuracy, bases, options)
   end
   return { puzzles = puzzles, human = human, groups = groups, perfect = similarity(human, perfect, bases, options),

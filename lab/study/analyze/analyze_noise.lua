@@ -118,11 +118,7 @@ local function add_curves(panel, group, style, options)
 end
 
 local function picture(sets, options)
-  local names = {}
-  for _, group in lists.nested(sets, "groups") do
-    names[#names + 1] = group.name
-  end
-  names = lists.distinct(names)
+  local names = lists.distinct(lists.flat(sets, function(set) return lists.names(set.groups) end))
   local styles, from, to = colours.along(names), options.noise[1], options.noise[#options.noise]
   local drawn = lists.map(sets, function(set)
     local panel = { title = set.name, xlabel = "noise on embeddings, " .. deviation_text(options), ylabel = "accuracy",

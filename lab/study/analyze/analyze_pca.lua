@@ -108,13 +108,11 @@ end
 
 local function points_csv(results)
   return sheets.csv("pca.csv", "run,site,length,sequence,position,pc1,pc2", function(add)
-    for _, result in ipairs(results) do
-      for _, site in ipairs(result.sites) do
-        for _, at in ipairs(site.lengths) do
-          for i = 1, #at.x do
-            add(result.label, site.site, at.length, (i - 1) // at.count + 1, at.first + (i - 1) % at.count,
-              six_digits(at.x[i], at.y[i]))
-          end
+    for result, site in lists.nested(results, "sites") do
+      for _, at in ipairs(site.lengths) do
+        for i = 1, #at.x do
+          add(result.label, site.site, at.length, (i - 1) // at.count + 1, at.first + (i - 1) % at.count,
+            six_digits(at.x[i], at.y[i]))
         end
       end
     end
@@ -129,13 +127,11 @@ end
 
 local function summary_csv(results)
   return sheets.csv("summary.csv", "run,site,length,accuracy,explained1,explained2,drift,outside,spread", function(add)
-    for _, result in ipairs(results) do
-      for _, site in ipairs(result.sites) do
-        local first, second = explained(site)
-        for _, at in ipairs(site.lengths) do
-          add(result.label, site.site, at.length, six_digits(result.accuracy[at.length], first, second, at.drift,
-            at.outside, at.spread))
-        end
+    for result, site in lists.nested(results, "sites") do
+      local first, second = explained(site)
+      for _, at in ipairs(site.lengths) do
+        add(result.label, site.site, at.length, six_digits(result.accuracy[at.length], first, second, at.drift,
+          at.outside, at.spread))
       end
     end
   end)
@@ -162,15 +158,14 @@ local function say_results(results, options)
     .. "beyond %.0f%% of that cloud; spread: as drift, over all channels"):format(options.lengths[1], 100 * INSIDE))
 end
 
--- Every k-th point, at most `most` points: "x y position".
-local function block(name, at, most)
-  local lines = { ("$%s << EOD"):format(name) }
+-- Adds a block of every k-th point, at most `most` points: "x y position".
+local function add_points(data, name, at, most)
+  local lines = {}
   local step = math.max(1, (#at.x + most - 1) // most)
   for i = 1, #at.x, step do
     lines[#lines + 1] = ("%.5g %.5g %d"):format(at.x[i], at.y[i], at.first + (i - 1) % at.count)
   end
-  lines[#lines + 1] = "EOD"
-  return table.concat(lines, "\n")
+  panels.add_block(data, name, lines)
 end
 
 local SETTINGS = {
@@ -212,8 +207,8 @@ local function picture(results, options)
         result.accuracy[options.lengths[1]]) }
       for s, site in ipairs(result.sites) do
         local key = ("p%d_%d_%d"):format(r, i, s)
-        data[#data + 1] = block(key .. "_cloud", site.lengths[1], FAINT)
-        data[#data + 1] = block(key, site.lengths[i], COLOURED)
+        add_points(data, key .. "_cloud", site.lengths[1], FAINT)
+        add_points(data, key, site.lengths[i], COLOURED)
         row[#row + 1] = panel(key, site, site.lengths[i], s == #result.sites)
       end
       rows[#rows + 1] = row

@@ -298,12 +298,9 @@ end
 
 -- sign: the sign of the values in the picture; minus for measures that are smaller for more similar models.
 local function panel(data, groups, step, measure, sign, title, range)
-  local values = {}
-  for _, a in ipairs(groups) do
-    for _, b in ipairs(groups) do
-      values[#values + 1] = sign * (mean(between(step, a, b, ALL)[measure]) or 0 / 0)
-    end
-  end
+  local values = lists.flat(groups, function(a)
+    return lists.map(groups, function(b) return sign * (mean(between(step, a, b, ALL)[measure]) or 0 / 0) end)
+  end)
   return heat.panel(data, measure .. step.step, values, #groups, title, range, lists.map(groups, shown_name))
 end
 

@@ -22,6 +22,9 @@ local number = sheets.number
 
 local STEPS = { "start", "trained" }
 local MEASURES = { "norm", "distance", "unit" }
+local COLUMNS = lists.flat(STEPS, function(step)
+  return lists.map(MEASURES, function(measure) return { step = step, measure = measure } end)
+end)
 
 local FILES = { start = "checkpoint-0.safetensors", trained = "checkpoint.safetensors" }
 
@@ -71,12 +74,10 @@ end
 -- Iterates over the lists of tables: (list, step, record, group).
 local function each(groups)
   return coroutine.wrap(function()
-    for _, group in ipairs(groups) do
-      for _, record in ipairs(group.records) do
-        for _, step in ipairs(STEPS) do
-          if record[step] then
-            coroutine.yield(record[step], step, record, group)
-          end
+    for group, record in lists.nested(groups, "records") do
+      for _, step in ipairs(STEPS) do
+        if record[step] then
+          coroutine.yield(record[step], step, record, group)
         end
       end
     end
@@ -187,10 +188,8 @@ local function correlations_of(result)
     blocks = math.max(blocks, #tables)
   end
   for block = 0, blocks > 1 and blocks or 0 do
-    for _, step in ipairs(STEPS) do
-      for _, measure in ipairs(MEASURES) do
-        add_correlations(list, result.groups, { step = step, measure = measure, block = block > 0 and block or nil })
-      end
+    for _, column in ipairs(COLUMNS) do
+      add_correlations(list, result.groups, lists.merged(column, { block = block > 0 and block or nil }))
     end
   end
   return list
@@ -231,21 +230,15 @@ local MEASURE = { norm = "norm", distance = "distance", unit = "distance at unit
 local ACROSS = 6 -- panels of a row of the picture
 
 local function distances_table(result, options)
-  local heads = { "cell", "seeds", "accuracy" }
-  for _, step in ipairs(STEPS) do
-    for _, measure in ipairs(MEASURES) do
-      heads[#heads + 1] = ("%s, %s"):format(MEASURE[measure], STEP[step])
-    end
-  end
+  local heads = lists.join({ "cell", "seeds", "accuracy" }, lists.map(COLUMNS, function(column)
+    return ("%s, %s"):format(MEASURE[column.measure], STEP[column.step])
+  end))
   local rows = lists.map(result.groups, function(group)
     local row = { group.name, ("%d"):format(#group.records), number("%.2f", statistics.mean(group.scores)) }
-    for _, step in ipairs(STEPS) do
-      for _, measure in ipairs(MEASURES) do
-        row[#row + 1] = sheets.mean_and_sd(measure == "unit" and "%.4f" or "%.2f", (values_of(group, step,
-          measure)))
-      end
-    end
-    return row
+    return lists.append(row, lists.map(COLUMNS, function(column)
+      return sheets.mean_and_sd(column.measure == "unit" and "%.4f" or "%.2f", (values_of(group, column.step,
+        column.measure)))
+    end))
   end)
   return sheets.table({ name = "tables", title = ("Orthogonal Procrustes distance of position tables from the %s")
     :format(REFERENCE[options.reference]), about = ("min |A Q - B| over orthogonal Q, of the first %d positions; means "

@@ -206,7 +206,7 @@ local function write_tables(job, trace, parts)
   end
   local title = ("%s: attention of the last decoder layer"):format(job.run.info.id)
   local files = {
-    { path = "lines.csv", text = findings.csv(parts) },
+    findings.csv(parts),
     { path = "attention.safetensors", text = write.read(trace.path) },
     { path = "calibration.gnuplot", text = picture(parts, title) },
   }

@@ -1,10 +1,11 @@
 -- Findings of a calibration, as text and as a table.
 --
 -- Input: parts, one for each family: { family, words, rows, columns, choices, heads }, heads from lines.find. Output:
--- M.text gives lines of text, M.csv the text of a CSV file with every line of every direction.
+-- M.text gives lines of text, M.csv the file lines.csv with every line of every direction.
 
 local lines = require("lab.study.calibrate.found_lines")
 local lists = require("base.lists")
+local sheets = require("lab.study.analyze.sheets")
 local wording = require("base.wording")
 
 local M = {}
@@ -93,18 +94,16 @@ local function bias_of(head, direction, line)
 end
 
 function M.csv(parts)
-  local out = { "family,head,direction,line,cells,value,z,threshold,bias" }
-  for _, part in ipairs(parts) do
-    for h, head in ipairs(part.heads) do
-      for found, line in lists.nested(head.directions, "lines") do
-        local bias = bias_of(head, found.direction, line.line)
-        out[#out + 1] = ("%s,%d,%d,%d,%d,%.9g,%s,%s,%s"):format(part.family, h - 1, found.direction, line.line,
-          line.cells, line.value, line.z and ("%.6g"):format(line.z) or "",
-          found.threshold and ("%.9g"):format(found.threshold) or "", bias and ("%.9g"):format(bias) or "")
+  return sheets.csv("lines.csv", "family,head,direction,line,cells,value,z,threshold,bias", function(add)
+    for _, part in ipairs(parts) do
+      for h, head in ipairs(part.heads) do
+        for found, line in lists.nested(head.directions, "lines") do
+          add(part.family, h - 1, found.direction, line.line, line.cells, line.value,
+            line.z and ("%.6g"):format(line.z), found.threshold, bias_of(head, found.direction, line.line))
+        end
       end
     end
-  end
-  return table.concat(out, "\n") .. "\n"
+  end)
 end
 
 -- The number of selected lines of all heads.

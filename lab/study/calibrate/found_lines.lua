@@ -131,7 +131,6 @@ function M.find(matrix, choices)
   return head
 end
 
-
 -- The bias of a matrix with these rows and columns from its lines: row-major, -inf where no line runs, the larger value
 -- where two lines meet. A matrix, or a row, without an open cell is transparent: all 0. causal: keys after a query are
 -- always closed.

@@ -169,11 +169,9 @@ local function table_of(study, known, mean)
     end
   end
   local lines = { ("%-34s %6s %6s %12s %12s"):format("", "cells", "runs", "training", "evaluation") }
-  for _, axis in ipairs(study.axes) do
-    for _, value in ipairs(axis.values) do
-      local cells = lists.filter(study.cells, function(cell) return cell.key[axis.name] == value end)
-      lines[#lines + 1] = cells[1] and row(axis.name .. " " .. value, sums_of(cells, left)) or nil
-    end
+  for axis, value in lists.nested(study.axes, "values") do
+    local cells = lists.filter(study.cells, function(cell) return cell.key[axis.name] == value end)
+    lines[#lines + 1] = cells[1] and row(axis.name .. " " .. value, sums_of(cells, left)) or nil
   end
   local total = sums_of(study.cells, left)
   lines[#lines + 1] = row("in total", total)

@@ -82,10 +82,7 @@ end
 -- Submits a script and returns the number of its job. after: an array all of whose tasks must have ended well before;
 -- if one has failed, Slurm removes the job.
 function M.submit(script, after)
-  local words = { "env" }
-  for _, name in ipairs(OVERRULING) do
-    lists.append(words, { "-u", name })
-  end
+  local words = lists.join({ "env" }, lists.flat(OVERRULING, function(name) return { "-u", name } end))
   lists.append(words, { "sbatch", "--parsable" })
   lists.append(words, after and { "--dependency=afterok:" .. after, "--kill-on-invalid-dep=yes" } or {})
   words[#words + 1] = script

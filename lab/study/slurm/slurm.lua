@@ -58,14 +58,12 @@ local function record_line(record)
 end
 
 local function refine(study, out, live)
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.missing) do
-      local at = live[run.dir]
-      if at then
-        run.state = at.task.running and "running" or "queued"
-      elseif run.state == "absent" then
-        run.state = attempts.state(out, run) or run.state
-      end
+  for _, run in lists.nested(study.cells, "missing") do
+    local at = live[run.dir]
+    if at then
+      run.state = at.task.running and "running" or "queued"
+    elseif run.state == "absent" then
+      run.state = attempts.state(out, run) or run.state
     end
   end
 end

@@ -4,6 +4,7 @@
 -- gaps, and its number of rows. Output: a panel; nothing is run here.
 
 local lists = require("base.lists")
+local panels = require("lab.study.analyze.pictures.panels")
 local escape = require("base.escape")
 
 local M = {}
@@ -14,17 +15,13 @@ M.SETTINGS = {
   "set ytics autofreq offset 0.6,0",
 }
 
-local function add_block(data, name, lines)
-  data[#data + 1] = ("$%s << EOD\n%s\nEOD"):format(name, table.concat(lines, "\n"))
-end
-
 -- A matrix without gaps is an image.
 local function image(data, name, values, rows, columns)
   local lines, words = {}, lists.map(values, function(value) return ("%.5g"):format(value) end)
   for row = 1, rows do
     lines[row] = table.concat(words, " ", (row - 1) * columns + 1, row * columns)
   end
-  add_block(data, name, lines)
+  panels.add_block(data, name, lines)
   return ("plot $%s matrix with image"):format(name)
 end
 
@@ -36,7 +33,7 @@ local function boxes(data, name, values, columns)
   if #lines == 0 then
     return "plot NaN"
   end
-  add_block(data, name, lines)
+  panels.add_block(data, name, lines)
   return ("plot $%s using 1:2:(0.5):(0.5):3 with boxxyerror fillstyle solid noborder lc palette"):format(name)
 end
 

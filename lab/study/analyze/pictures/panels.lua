@@ -64,6 +64,11 @@ function M.twice(picture, drawing)
   return table.concat(lines, "\n") .. "\n"
 end
 
+-- Adds a block of data with this name, letters and digits, to the lines before a drawing.
+function M.add_block(data, name, lines)
+  data[#data + 1] = ("$%s << EOD\n%s\nEOD"):format(name, table.concat(lines, "\n"))
+end
+
 -- Panels in rows of `across`; the first row has a heading.
 function M.rows(list, across, heading)
   local rows = {}

@@ -5,6 +5,7 @@
 -- fits the numbers. Output: a panel; nothing is run here.
 
 local lists = require("base.lists")
+local panels = require("lab.study.analyze.pictures.panels")
 local scales = require("lab.study.report.figures.scales")
 
 local M = {}
@@ -26,20 +27,18 @@ local function axis(letter, groups, given)
 end
 
 function M.panel(data, name, groups, title, more)
-  local lines = { ("$%s << EOD"):format(name) }
+  local lines = {}
   for i, group in ipairs(groups) do
     for k, x in ipairs(group.x) do
       lines[#lines + 1] = ("%.7g %.7g %d"):format(x, group.y[k], i)
     end
   end
-  local empty = #lines == 1
-  lines[#lines + 1] = "EOD"
-  data[#data + 1] = table.concat(lines, "\n")
+  panels.add_block(data, name, lines)
   more = more or {}
   return { title = title, lines = {
     axis("x", groups, more.x), axis("y", groups, more.y), ("set cbrange [1:%d]"):format(math.max(2, #groups)),
     "set grid lt 1 lw 0.6 lc rgb '#d0d0d0'",
-    empty and "plot NaN" or ("plot $%s using 1:2:3 with %s pt 7 ps 0.5 lc palette"):format(name, more.style
+    #lines == 0 and "plot NaN" or ("plot $%s using 1:2:3 with %s pt 7 ps 0.5 lc palette"):format(name, more.style
       or "points"),
   } }
 end

@@ -15,7 +15,6 @@ local escape = require("base.escape").html
 
 local M = {}
 
-
 -- ---- a panel as SVG ----
 
 local WIDTH, HEIGHT = 460, 300

@@ -15,7 +15,6 @@ local wording = require("base.wording")
 
 local M = {}
 
-
 local function paragraph(text, class)
   return ("<p%s>%s</p>"):format(class and (' class="%s"'):format(class) or "", escape(text))
 end

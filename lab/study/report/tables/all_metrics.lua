@@ -29,15 +29,13 @@ end
 -- test.
 local function sets_of(study)
   local seen, further, parts = {}, {}, false
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(runs.chosen(cell)) do
-      parts = parts or run.parts ~= nil
-      for _, set in ipairs(SETS) do
-        seen[set] = seen[set] or evaluation_of(run, set) ~= nil
-      end
-      for _, part in ipairs(run.parts and run.parts.axes or {}) do
-        further[#further + 1], seen[part.name] = not seen[part.name] and part.name or nil, true
-      end
+  for _, run in ipairs(lists.flat(study.cells, runs.chosen)) do
+    parts = parts or run.parts ~= nil
+    for _, set in ipairs(SETS) do
+      seen[set] = seen[set] or evaluation_of(run, set) ~= nil
+    end
+    for _, part in ipairs(run.parts and run.parts.axes or {}) do
+      further[#further + 1], seen[part.name] = not seen[part.name] and part.name or nil, true
     end
   end
   return lists.append(lists.map(SETS, function(set) return seen[set] and set or nil end), further), parts
@@ -65,10 +63,7 @@ local OWN = "exact match and accuracy are of the answers that the model gives by
 
 -- The grid of each set as a sentence, "Sets: validation (mean over 8 lengths 1..8)."; that of most runs.
 local function grids_text(study, sets)
-  local list = {}
-  for _, cell in ipairs(study.cells) do
-    lists.append(list, runs.chosen(cell))
-  end
+  local list = lists.flat(study.cells, runs.chosen)
   local texts = lists.map(sets, function(set)
     local grid = grids.usual(list, set)
     return grid and ("%s (%s)"):format(set, grid.text) or nil

@@ -34,11 +34,7 @@ end
 
 -- "100% of 1 to 2, 87.5% of 3"
 local function shares_text(shares)
-  local numbers, parts = {}, {}
-  for n in pairs(shares) do
-    numbers[#numbers + 1] = n
-  end
-  table.sort(numbers)
+  local numbers, parts = canonical.sorted_keys(shares), {}
   for i, n in ipairs(numbers) do
     local last = parts[#parts]
     if last and last.share == percent(shares[n]) and numbers[i - 1] == last.to then
@@ -169,12 +165,10 @@ end
 
 -- Scores by noise on embeddings: a row for each deviation that runs have.
 local function by_noise(study)
-  local deviations, metric = {}, metrics.of[study.scored.metric]
-  for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(runs.chosen(cell)) do
-      lists.append(deviations, canonical.sorted_keys(run.noisy or {}))
-    end
-  end
+  local metric = metrics.of[study.scored.metric]
+  local deviations = lists.flat(lists.flat(study.cells, runs.chosen), function(run)
+    return canonical.sorted_keys(run.noisy or {})
+  end)
   table.sort(deviations)
   local rows = lists.map(lists.distinct(deviations), function(deviation)
     return { title = ("%g"):format(deviation), cells = lists.map(study.cells, function(cell)

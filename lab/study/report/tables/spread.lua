@@ -28,10 +28,8 @@ function M.of_groups(of_scores)
       end
     end
   end
-  local grand, between = statistics.mean(all), 0
-  for _, group in ipairs(groups) do
-    between = between + group.count * (group.mean - grand) ^ 2
-  end
+  local grand = statistics.mean(all)
+  local between = lists.sum(groups, function(group) return group.count * (group.mean - grand) ^ 2 end)
   local result = { mean = grand, groups = #groups, runs = #all }
   if #all > #groups then
     result.within = math.sqrt(within / (#all - #groups))
