@@ -185,9 +185,14 @@ function M.terms(family)
   local terms = { { kind = "pair_vector", page = TERMS[form], vectors = relative.vectors, rows = relative,
     properties = { beside = true, [form] = true, biases = relative.biases, sums = true,
       first_query = form == "by_pair", made = relative.behind, after_positions = form == "far" } } }
+  local function add(page)
+    terms[#terms + 1] = { kind = "row_source", page = page, rows = relative, properties = {} }
+  end
   if form == "by_offset" then
-    terms[2] = { kind = "row_source", page = relative.biases and "rows_of_waves" or "rows_of_table", rows = relative,
-      properties = {} }
+    add(relative.biases and "rows_of_waves" or "rows_of_table")
+  end
+  if relative.biases then
+    add("biases")
   end
   return terms
 end

@@ -92,7 +92,7 @@ INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int be
     }
 % if rows.biases then
     vector factor = keep_where(lanes_before(T - first), inverse * ${PREFIX}LOGIT_SCALE);
-    % include("attention/cpu/bias_sums.tpl")
+    % slot("biases_back")
 % end
 }
 % section("queries_begin")

@@ -7,7 +7,6 @@ int place_stride;
 const position_row *table; /* sinusoids by position */
 const int32_t *position; /* positions of queries */
 real *rotated, *far; /* workspace: a group's rotated queries, and their products with the keys */
-% include("attention/cpu/bias_members.tpl")
 real *dweight; /* [HEAD_WIDTH][WIDTH] */
 % section("head")
 head.weight = w->shared->${stack.member}[l].${prefix}relative + h * WIDTH * ${PREFIX}HEAD_WIDTH;
@@ -18,10 +17,8 @@ head.table = w->step->tables;
 head.position = w->shared->${prefix}position[${positions.layer_index}];
 head.rotated = w->${name}.rotated;
 head.far = w->${name}.far;
-% include("attention/cpu/bias_head.tpl")
 % section("head_grad")
 head->dweight = w->sums.${name}.weights[l] + h * ${PREFIX}HEAD_WIDTH * WIDTH;
-head->dbiases = w->sums.${name}.biases[l] + h * 2 * ${PREFIX}HEAD_WIDTH * LANES;
 % section("queries")
 vector content[${PREFIX}HEAD_WIDTH]; /* query with its bias, times ${PREFIX}LOGIT_SCALE */
 const real *far; /* [keys][LANES] terms of distances in the logits */
@@ -67,7 +64,7 @@ INLINE void ${name}_turned_queries(const ${name}_head *head, int first, int begi
         rotate_back(WIDTH, head->table[head->position[first + i]].sinusoid, drotated + i * WIDTH);
     through_weight(${PREFIX}HEAD_WIDTH, WIDTH, queries, drotated, head->weight, back);
     load_columns(${PREFIX}HEAD_WIDTH, LANES, 0, ${PREFIX}HEAD_WIDTH, back, 1, dposition);
-    % include("attention/cpu/bias_sums.tpl")
+    % slot("biases_back")
     % call("outer_sums", bounded and "queries - before" or "queries", ("widest_divisor(%s, OUTER_ROWS)"):format(H), H, ("%d * %s"):format(rows.vectors, H), "WIDTH", "rows", bounded and "drotated + before * WIDTH" or "drotated", "head->dweight", "OUTER_ADD")
 }
 % section("queries_back")
@@ -135,17 +132,13 @@ make_${name}_relative(step, d);
 % end
 % section("sums")
 real *weights[${stack.count}]; /* [HEADS][HEAD_WIDTH][WIDTH] gradients of the weight, from a head's channel */
-% include("attention/cpu/bias_sums_members.tpl")
 % section("sums_room")
-for (int l = 0; l < ${stack.count}; l++) {
-    sums->weights[l] = take(memory, used, WIDTH * WIDTH * sizeof(real));
-    sums->biases[l] = take(memory, used, 2 * WIDTH * LANES * sizeof(real));
-}
+for (int l = 0; l < ${stack.count}; l++) sums->weights[l] = take(memory, used, WIDTH * WIDTH * sizeof(real));
 % section("end_functions")
 static void end_${name}_relative(int l, const ${name}_sums *sums, ${stack.parameters} *g) {
     for (int c = 0; c < WIDTH; c++)
         for (int k = 0; k < WIDTH; k++) g->${prefix}relative[k * WIDTH + c] += sums->weights[l][c * WIDTH + k];
-    % include("attention/cpu/bias_sums_end.tpl")
+    % slot("end_biases")
 }
 
 % section("end_sums")

@@ -1,9 +1,3 @@
-% section("members")
-% include("attention/cpu/bias_members.tpl")
-% section("head")
-% include("attention/cpu/bias_head.tpl")
-% section("head_grad")
-head->dbiases = w->sums.${name}.biases[l] + h * 2 * ${PREFIX}HEAD_WIDTH * LANES;
 % section("queries")
 vector content[${PREFIX}HEAD_WIDTH], position[${PREFIX}HEAD_WIDTH]; /* each with its bias, times ${PREFIX}LOGIT_SCALE */
 % section("load")
@@ -25,10 +19,6 @@ for (int d = 1; d < ${PREFIX}HEAD_WIDTH; d++) {
 }
 UNROLL
 for (int u = 0; u < N; u++) sum[u] += far[u];
-% section("sums")
-% include("attention/cpu/bias_sums_members.tpl")
-% section("sums_room")
-for (int l = 0; l < ${stack.count}; l++) sums->biases[l] = take(memory, used, 2 * WIDTH * LANES * sizeof(real));
 % section("tables")
 enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of distances in one pass${rows.sets_words} */
 
@@ -64,6 +54,6 @@ NOINLINE void ${name}_relative_weight_grad(int rows, const real *codes, const re
 static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
     int count = ${name}_distance_count(${of_step});
     ${name}_relative_weight_grad(count, ${name}_codes(step, ${rows.set_of_layer}), sums->rows[l], g->${prefix}relative);
-    % include("attention/cpu/bias_sums_end.tpl")
+    % slot("end_biases")
 }
 

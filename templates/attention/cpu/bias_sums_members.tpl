@@ -1,1 +1,0 @@
-real *biases[${stack.count}]; /* [HEADS][content, position][HEAD_WIDTH][LANES] gradients of the biases by lane */
