@@ -89,29 +89,29 @@ end
 local function grid_conflict(result)
   local of_grid = result.seeds and "--seeds" or result.rates and "--learning-rate"
   if #result.axes == 0 then
-    return of_grid and of_grid .. " goes with --axis: a study says its own"
+    return of_grid and of_grid .. " needs --axis: a study file lists its own seeds and learning rates"
   elseif #result.studies > 1 then
     return ("--axis is for one spec: too many arguments: %s"):format(result.studies[2])
   end
-  return result.scale and "--scale does not go with --axis: a grid from flags has no scales"
+  return result.scale and "--scale cannot be used with --axis: a grid from flags has no scales"
 end
 
 -- Returns a conflict of flags with --slurm, or with a word before the study; nil if there is none.
 local function conflict(result, action)
   if action and result.dry_run then
-    return "--dry-run does not go with " .. action
+    return "--dry-run cannot be used with " .. action
   elseif result.slurm and (action == "status" or action == "watch" or action == "cancel") then
-    return "--slurm does not go with " .. action
+    return "--slurm cannot be used with " .. action
   elseif result.hours and (action or result.dry_run) then
-    return ("--hours does not go with %s: it is for a sweep that trains"):format(action or "--dry-run")
+    return ("--hours cannot be used with %s: it is for a sweep that trains"):format(action or "--dry-run")
   elseif result.hours and result.slurm then
-    return "--hours does not go with --slurm: `time` and `max_tasks` of the site file bound the job array"
+    return "--hours cannot be used with --slurm: `time` and `max_tasks` of the site file bound the job array"
   elseif (result.seconds or result.once) and action ~= "watch" then
-    return ("%s goes with watch"):format(result.once and "--once" or "--seconds")
+    return ("%s is only for watch"):format(result.once and "--once" or "--seconds")
   elseif result.seconds and result.once then
-    return "--seconds does not go with --once: there is one look"
+    return "--seconds cannot be used with --once: the list is shown once"
   elseif action == "cancel" and #result.only > 0 then
-    return "--only does not go with cancel: all of the study's tasks are cancelled"
+    return "--only cannot be used with cancel: all of the study's tasks are cancelled"
   end
   local function given(names)
     local name = lists.find(names, function(one) return result[one] end)
@@ -119,8 +119,8 @@ local function conflict(result, action)
   end
   local training = action and action ~= "resubmit" and given(OF_TRAINING)
   local of_site = (result.slurm or action == "resubmit") and given(OF_SITE)
-  return training and ("--%s does not go with %s, which trains nothing"):format(training, action)
-    or of_site and ("--%s does not go with %s: the site file says it"):format(of_site, result.slurm and "--slurm"
+  return training and ("--%s cannot be used with %s, which trains nothing"):format(training, action)
+    or of_site and ("--%s cannot be used with %s: the site file sets it"):format(of_site, result.slurm and "--slurm"
     or action)
 end
 
