@@ -1,9 +1,9 @@
 /* Two products in a chain, cut by warp: rows times weights give hidden channels, an operation changes each of them, and
  * these times other weights give the result. A warp computes 32 x 32 hidden values in fragments (product_warps.cu).
  * They are an operand of its second product as they are: a lane has four consecutive channels, twice, of each of its
- * rows, and this is a lane's part of two groups of k. A warp's second product over its 32 hidden channels is a partial sum;
- * the sums of the block's warps meet in shared memory and are added in the order of channels, so the bits of a row do
- * not depend on the number of rows. Sizes are constants after inlining. Reference: lh_ref_matmul. */
+ * rows, and this is a lane's part of two groups of k. A warp's second product over its 32 hidden channels is a partial
+ * sum; the sums of the block's warps meet in shared memory and are added in the order of channels, so the bits of a row
+ * do not depend on the number of rows. Sizes are constants after inlining. Reference: lh_ref_matmul. */
 
 enum {
     CHAIN_PARTS = (int)WIDTH > (int)TILE ? 2 : 1,      /* of 32 columns whose sums meet at a time */

@@ -77,6 +77,26 @@ function TestWarpProducts.test_hidden_values_that_are_dropped_out_stay_in_memory
   lu.assertNotStrContains(device_text(planned("none", "tiles")), "chain_")
 end
 
+-- Names of the arrays of hidden channels: those of a layer, and gradients.
+local function hidden_arrays(kernel, model)
+  local device = planned("none", kernel, "tf32", model).device
+  local names = lists.map(lists.join(device.blocks[1].members, device.training), function(one)
+    return one.name:find("hidden", 1, true) and one.name or nil
+  end)
+  return table.concat(names, " ")
+end
+
+function TestWarpProducts.test_chains_have_no_arrays_that_no_operation_uses()
+  for model, arrays in pairs({
+    [""] = { "hidden dhidden", "hidden dhidden" },
+    ["bias = 'none'"] = { "hidden_sum hidden dhidden dhidden_sum", "hidden dhidden_sum" },
+    ["activation = 'gelu'"] = { "hidden_sum hidden dhidden dhidden_sum", "hidden_sum hidden dhidden_sum" },
+    ["activation = 'gelu', hidden_dropout = 0.1"] = { "hidden_sum hidden dhidden dhidden_sum",
+      "hidden_sum hidden dhidden dhidden_sum" } }) do
+    lu.assertEquals({ hidden_arrays("tiles", model), hidden_arrays("warps", model) }, arrays, model)
+  end
+end
+
 function TestWarpProducts.test_each_precision_has_its_own_step()
   local function multiplies(precision, name)
     return device_text(planned("none", "warps", precision)):find(name, 1, true) ~= nil

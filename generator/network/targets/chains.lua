@@ -10,8 +10,12 @@
 --   chain_grad   op: the chain; dy, dhidden, to: gradients of out, of the first product's result, and of x; adds: to
 --                has other gradients of x already. The gradient of the first weights, which reads dhidden, comes after.
 --
+-- and { values, gradients }: the names of buffers that chains leave out, name -> true; of the layer's values, those
+-- before an operation whose gradient reads its results, and gradients of values behind an operation.
+--
 -- A pair stays two products if its hidden values are dropped out, or if its backward pass has another order.
 
+local buffers = require("network.lists.buffers")
 local fuse = require("network.lists.fuse")
 local lists = require("base.lists")
 
@@ -74,15 +78,26 @@ local function place_of_gradient(list, chain)
   end
 end
 
--- The entries of a forward and a backward list with their chains.
+-- Removes from a set of names the buffers that an entry of a backward list writes.
+local function remove_written(names, b)
+  for _, buffer in ipairs(buffers.written(b)) do
+    names[buffer.name] = nil
+  end
+end
+
+-- The entries of a forward and a backward list with their chains, and the unused buffers.
 function M.chained(forward, backward)
   local readers = fuse.readers(lists.map(forward, function(entry) return entry.kind ~= "drop" and entry.one or nil end))
-  local made, made_back, chain_of, i = {}, {}, {}, 1
+  local made, made_back, chain_of, unused, i = {}, {}, {}, { values = {}, gradients = {} }, 1
   while i <= #forward do
     local chain, n = chain_at(forward, i, readers)
     local place = chain and place_of_gradient(backward, chain)
     if place then
       chain_of[place] = chain
+      if chain.operation then
+        unused.gradients[backward[place].one.to.name] = true
+        unused.values[chain.first.out.name] = not chain.sum or nil
+      end
     end
     made[#made + 1] = place and { kind = "chain", one = chain, of_backward = false } or forward[i]
     i = (place and n or i) + 1
@@ -98,7 +113,10 @@ function M.chained(forward, backward)
     end
     i = i + 1
   end
-  return made, made_back
+  for _, entry in ipairs(made_back) do
+    remove_written(unused.gradients, entry.one)
+  end
+  return made, made_back, unused
 end
 
 return M

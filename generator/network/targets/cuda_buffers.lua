@@ -161,13 +161,28 @@ function M.kept(device, block)
       local attended = table.remove(list)
       family_kept(sides_of(device, buffer.writer), buffer.family, list)
       list[#list + 1] = attended
-    elseif buffer.form ~= "keep" and buffer.name ~= "input" then
+    elseif buffer.form ~= "keep" and buffer.name ~= "input" and not device.unused[block].values[buffer.name] then
       list[#list + 1] = member_of(device, buffer, plain)
     end
   end
   list[#list + 1] = rows(device.words[block.last.stream], "output", GLOBAL, block.last.width,
     "input of the next layer")
   return list
+end
+
+-- Whether a buffer of the workspace has a gradient that chains of products leave out (chains.lua) in every block.
+local function is_unused(device, buffer)
+  local unused = false
+  for _, scope in ipairs(device.net.order) do
+    local names = device.unused[scope]
+    if names and names.gradients[buffer.name] then
+      unused = true
+    elseif lists.any(device.lists[scope].backward, function(b)
+      return lists.any(buffers.written(b), function(one) return one.name == buffer.name end) end) then
+      return false
+    end
+  end
+  return unused
 end
 
 -- Values between blocks and values that no layer stores; then, for training alone, gradients and attention's work.
@@ -183,7 +198,8 @@ function M.workspace(device)
     end
   end
   for _, buffer in ipairs(device.buffers.workspace) do
-    if buffer.form ~= "keep" and buffer.form ~= "family" and not blocks_give[buffer.name] then
+    if buffer.form ~= "keep" and buffer.form ~= "family" and not blocks_give[buffer.name]
+      and not is_unused(device, buffer) then
       table.insert(buffer.training and training or always, member_of(device, buffer, plain))
     end
   end

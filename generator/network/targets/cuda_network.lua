@@ -272,6 +272,11 @@ end
 
 local function block_of(device, op)
   local block, executed = op.block, device.lists[op.block]
+  local forward, backward = entries(executed.forward, false, {}), entries(executed.backward, true, {})
+  device.unused[block] = { values = {}, gradients = {} }
+  if device.given.chains then
+    forward, backward, device.unused[block] = chains.chained(forward, backward)
+  end
   local members = cuda_buffers.kept(device, block)
   local one = {
     name = block.name, article = wording.article(block.name), comment = block.comment, state = block.name .. "_state",
@@ -287,10 +292,6 @@ local function block_of(device, op)
     of_host = records.place_in_network(IN_NETWORK, op.x),
   }
   device.made[block] = one
-  local forward, backward = entries(executed.forward, false, {}), entries(executed.backward, true, {})
-  if device.given.chains then
-    forward, backward = chains.chained(forward, backward)
-  end
   one.chains = lists.any(forward, function(entry) return entry.kind == "chain" end)
   one.forward = device.made_of(device, block, true, forward)
   one.backward = device.made_of(device, block, true, backward)
@@ -326,8 +327,9 @@ end
 
 local function new_state(net, executed, given)
   local device = { net = net, lists = executed, given = given, rows = calls.functions({}), masks = {}, mask_of = {},
-    slot_of = {}, bits = {}, bits_of = {}, made = {}, sites = 0, contributions = cuda_names.contributions(net),
-    buffers = buffers.derive(net, executed, given.evaluates), made_of = given.wide and launched or recorded,
+    slot_of = {}, bits = {}, bits_of = {}, made = {}, unused = {}, sites = 0,
+    contributions = cuda_names.contributions(net), buffers = buffers.derive(net, executed, given.evaluates),
+    made_of = given.wide and launched or recorded,
     loops = lists.any(net.scopes, function(block) return block.loops > 1 end) }
   device.streams, device.words = cuda_buffers.streams(net)
   device.adds_bias = function(op)
