@@ -69,7 +69,7 @@ local function finish(code, message)
   return message and fail(code, message) or code
 end
 
--- The plan of a SPEC argument: a spec, or the cell of a study; or nil and a message, and a spec's errors as data.
+-- Returns the planned spec of a SPEC argument: of a spec or of a study's cell; or nil, a message, and errors as data.
 local function find(project, arguments)
   if arguments.spec:find(":", 1, true) and not lfs.attributes(arguments.spec, "mode") then
     return require("lab.study.grid.grid").cell(project, arguments.spec, arguments.set, arguments.runs)
@@ -158,7 +158,7 @@ local function render(project, arguments, target, here)
   return spec.files and spec, not spec.files and fail(INPUT, message)
 end
 
--- Whether the sources of a spec are the committed ones, which this user may write.
+-- Whether generated/ has committed sources of this spec, which this user may write.
 local function is_showcase(project, spec, arguments, path)
   return #arguments.set == 0 and lfs.attributes(path, "mode") == "directory"
     and spec.path == project:path("spec/runs/" .. spec.id .. ".lua") and shell.run({ "test", "-w", path }) == 0
@@ -198,8 +198,8 @@ local function job_of(project, spec, request)
   return build.job(project, spec, levels, request.linking or "dynamic", cuda)
 end
 
--- Builds what is out of date. request = { levels, dir, target, arch, jit, cuda_root, linking }; linking is "static",
--- "dynamic" or nil: any for a trainer that exists. Returns { dir, how, spec }; or nil and a code after a message.
+-- Builds a trainer unless it is up to date. request = { levels, dir, target, arch, jit, cuda_root, linking }, linking
+-- "static", "dynamic" or nil: any for a trainer that exists. Returns { dir, how, spec }; or nil and an exit code.
 local function provide(project, arguments, request)
   local spec, code = render(project, arguments, request.target or "cpu", true)
   if not spec then
@@ -296,8 +296,8 @@ function verbs.demo(project, arguments)
   return require("lab.study.demo").run(arguments)
 end
 
--- The verbs on trained models. Each takes the arguments and functions that report and build: provide(SPEC, sets) gives
--- the folder of a trainer; or nil and an exit code; third the flags of its files.
+-- Runs a verb on trained models: `module` gets the arguments and functions that find and build. provide(SPEC, sets)
+-- returns the folder of a trainer, or nil; an exit code after an error; the flags that name the trainer's files.
 local function on_trained(module, project, arguments)
   function project.find(_, spec, sets)
     return find(project, { spec = spec, set = sets or {}, runs = arguments.runs })

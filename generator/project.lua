@@ -113,7 +113,7 @@ function M.parse_sets(sets, d)
 end
 
 -- Validates the result of load.lua: { id, path, resolved, origins, warnings, task, data_files, score, network, init };
--- nil if there are errors, from here or from before.
+-- nil if d has errors, of this validation or of earlier steps.
 local function validated(loaded, d, facts)
   local resolved, more = validate.resolve(loaded, d, { tasks = facts })
   return resolved and {
@@ -183,7 +183,7 @@ function Project:plan_text(text, id, shown)
   return spec or nil, d:text()
 end
 
--- The network of a planned spec, as its description left it.
+-- The network of a planned spec, unfused.
 function Project.network(_, spec)
   return (model_network.network(spec.plan, spec.network))
 end
@@ -245,7 +245,8 @@ function Project:runtime_digest()
   return self.hand_written
 end
 
--- SHA-256 of files of the repository, by the system's program if there is one: it is a hundred times as fast.
+-- SHA-256 of files of the repository, by the system's program if there is one: sha256.lua takes a hundred times as
+-- long.
 function Project:digests_of(names)
   local paths_of = lists.map(names, function(name) return self.root .. "/" .. name end)
   local sums = lists.join({ "sh", "-c", 'exec sha256sum "$@" 2>/dev/null', "sha256sum" }, paths_of)

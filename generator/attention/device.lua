@@ -15,7 +15,7 @@
 --   rows          the pass sums gradients of rows of pair vectors
 --   gathered      tables of a pair scalar that the pass sums
 --   template      of templates/attention/cuda
---   terms         the terms, with those of what is summed
+--   terms         the family's terms, and the terms whose gradients are summed
 --   first_task, tasks, unroll, leads   words and choices for a pass over stored gradients
 
 local M = {}
@@ -42,7 +42,7 @@ function PAGES.pair_scalar(term)
   return { term.page, term.page == "scalar_trains" and term.scalar.cuda.gathers.uniform and "sums_of_heads" or nil }
 end
 
--- A page of the pair vector fills rows here, whatever finds them.
+-- Terms that find the rows of pair vectors have no page on a device: the page of the pair vector finds them itself.
 function PAGES.row_source()
   return {}
 end
@@ -75,7 +75,7 @@ function M.terms(family)
   for i = #terms, 1, -1 do
     terms[i] = nil
   end
-  terms[1] = { page = "everywhere" } -- ahead of domains, which narrow it
+  terms[1] = { page = "everywhere" } -- the first domain: all keys; further domains narrow it
   for _, term in ipairs(family.terms) do
     local own = PAGES[term.kind] and PAGES[term.kind](term, family.terms, family)
     for _, page in ipairs(own or term.device_pages or { term.page }) do
@@ -84,7 +84,7 @@ function M.terms(family)
   end
   terms.folder = "attention/cuda/"
   terms.by_offset = family.relative.toeplitz
-  terms.by_pair = terms.beside and not terms.by_offset -- also where a CPU turns queries
+  terms.by_pair = terms.beside and not terms.by_offset -- also where the CPU rotates queries instead
   terms.placed = family.positions.kind ~= "index"
   terms.reads_layer = terms.beside or family.score.per_layer or false
   return terms

@@ -15,7 +15,7 @@
 --   pair vectors: beside     a pair has a vector: the backward pass needs more than weights and their gradients
 --                by_offset   pairs of equal key - query share a row: gradients of logits have zeros on both sides
 --                by_pair     a pair's row is looked up
---                far         a whole run of keys is looked up at once, before logits are computed
+--                far         vectors of consecutive keys are looked up together, before logits are computed
 --                made        tables of pair vectors are computed once a step
 --                biases      queries have biases, one for keys and one for rows
 --   pair scalar: scaled      the logit of a pair becomes a score
@@ -29,7 +29,7 @@
 --                hides       a query may miss some keys of the span
 --                opens       keys of the span before some key are open to all queries of a group
 --                opens_later keys of the span behind some key are open to all queries of a group
---                tests_all   no key is open to all queries, since a term also hides pairs among these keys
+--                tests_all   every pair is tested, since a term also hides pairs of keys that would be open to all
 --                gains       the values that scores gain are written before the scores
 --                sees_all    a query that would see nothing sees all
 --                by_head     heads see other pairs

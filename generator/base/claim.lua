@@ -16,7 +16,7 @@ local write = require("base.write")
 
 local M = {}
 
-local TRIES = 3 -- a claim may be given back, or taken over, during a try
+local TRIES = 3 -- attempts to claim a folder: another process may give back or take over its claim meanwhile
 
 local process, claims = nil, 0
 
@@ -66,7 +66,7 @@ local function empty(folder, kept)
   end
 end
 
--- Removes what processes left that were killed between the two steps of a claim.
+-- Removes folders of processes that were killed between the two steps of a claim.
 local function sweep(path)
   local parent, front = path:match("^(.*/)([^/]*)$")
   for _, name in ipairs(write.names(parent)) do
@@ -77,7 +77,7 @@ local function sweep(path)
   end
 end
 
--- Puts a marked folder where no marked folder is. A network may lose the answer to a rename that was done.
+-- Creates a marked folder at a path, unless one is there. Over a network, a rename may succeed and report a failure.
 local function place(path, identity)
   local staged = path .. "." .. identity
   local made, message = lfs.mkdir(staged)
@@ -91,8 +91,8 @@ local function place(path, identity)
   return done, not made and message or nil
 end
 
--- Claims an absolute path, or one with a slash, whose parent exists. What an ended process has left in the folder is
--- removed. Returns a claim; or nil, the holder, and a message if no folder can be made.
+-- Claims an absolute path, or one with a slash, whose parent exists. Files that an ended process has left in the folder
+-- are removed. Returns a claim; or nil, the holder, and a message if no folder can be made.
 function M.take(path)
   local identity = new_identity()
   local claim = { path = path, mark = path .. "/" .. identity }
@@ -116,7 +116,7 @@ function M.take(path)
   return nil, there
 end
 
--- Whether a claim still holds: it was neither given back nor moved.
+-- Whether a claim still holds: its folder was neither given back nor moved.
 function M.is_held(claim)
   return lfs.attributes(claim.mark, "mode") == "file"
 end

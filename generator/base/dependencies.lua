@@ -1,9 +1,9 @@
 -- The files and folders that a computation reads, to decide later whether it would read the same contents again.
 --
 -- Input: a function. Output: M.observe returns the dependencies, { [path] = state }, and the function's results. A
--- state is a text: for a file its device, inode, size and times of change, for a listed folder its names, otherwise the
--- kind of the entry, or that there is none. M.state returns the present state of a path, M.hold whether all states are
--- unchanged, M.settled whether they were already so before a time.
+-- state is a text: for a file its device, inode, size and times of change, for a listed folder its names, for other
+-- entries their kind, for a missing entry ABSENT. M.state returns the present state of a path, M.hold whether all
+-- states are unchanged, M.settled whether the last changes of all files were well before a time.
 -- Invariants: everything that passes through io.open, lfs.attributes and lfs.dir is observed, except files that are
 -- written. Files that are read as modules are not observed; M.modules adds them. Each state is taken before the
 -- function sees the file.
@@ -86,7 +86,7 @@ function M.modules(found)
   end
 end
 
--- Removes what the work itself has written since: own, by absolute path. Listings of folders lose these names.
+-- Removes files that the work itself has written: `own`, by absolute path. Listings of folders lose these names.
 function M.without(found, own)
   for path, state in pairs(found) do
     if own[paths.absolute(path)] then

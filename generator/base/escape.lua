@@ -76,7 +76,7 @@ end
 
 local HTML_ESCAPES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }
 
--- HTML that is XML too, between tags or as an attribute's value.
+-- Text of HTML that is XML too, between tags or as an attribute's value.
 function M.html(text)
   return (M.plain(text):gsub("[&<>\"']", HTML_ESCAPES))
 end
@@ -87,7 +87,8 @@ local LATEX_ESCAPES = {
   ["<"] = "\\textless{}", [">"] = "\\textgreater{}", ["|"] = "\\textbar{}", ['"'] = "\\textquotedbl{}",
 }
 
--- Paragraphs and cells of LaTeX. LaTeX would read a leading star or bracket as an argument of the previous row's \\.
+-- Text of paragraphs and cells of LaTeX, which would read a leading star or bracket as an argument of the previous
+-- row's \\.
 function M.latex(text)
   return (M.plain(text):gsub('[\\{}$&#%%_^~<>|"]', LATEX_ESCAPES):gsub("±", "$\\pm$"):gsub("^( *)([%[*])", "%1{%2}"))
 end
@@ -97,7 +98,7 @@ function M.csv(text)
   return text:find('[,"]') and '"' .. text:gsub('"', '""') .. '"' or text
 end
 
--- A word of a POSIX shell, exactly.
+-- A word of a POSIX shell, byte for byte.
 function M.shell(word)
   if word:find("^[%w_./=:,+@-]+$") then
     return word
@@ -112,7 +113,7 @@ end
 
 M.MAKE_TEXT = "letters, digits and . _ - + , = @ ^ alone, no - in front"
 
--- Inside a Python comment, or a docstring in """.
+-- Text inside a Python comment, or inside a docstring in """.
 function M.python(text)
   return (M.plain(text):gsub("\\", "/"):gsub('"', "'"))
 end

@@ -1,4 +1,4 @@
--- SHA-256 of a data file, by the system's program if there is one: it is a hundred times as fast as sha256.lua.
+-- SHA-256 of a data file, by the system's program if there is one: sha256.lua takes a hundred times as long.
 --
 -- Input: a path. Output: 64 hexadecimal digits in lower case, or nil if the file cannot be read. A file is read once as
 -- long as its inode, size and times stay the same.

@@ -104,7 +104,8 @@ local function unpack_all(bytes, kind)
   return out
 end
 
--- `count` elements of a tensor from `first` (from 0) on; without both, all. Returns the list, and the shape.
+-- Reads `count` elements of a tensor from index `first` on, which counts from 0; without both, all elements. Returns
+-- the list, and the shape.
 function M.read(tensors, name, first, count)
   local entry = tensors.entries[name]
   if not entry then

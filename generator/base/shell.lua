@@ -22,8 +22,8 @@ local function outcome(ok, how, code)
   return how == "signal" and 128 + code or code
 end
 
--- Runs a command; its output goes to our standard output, or to options.output, which errors_too gives both streams.
--- Returns the exit code, 128 + n after signal n.
+-- Runs a command, which writes to our standard streams, or its output to the file options.output; with errors_too also
+-- its errors. Returns the exit code, 128 + n after signal n.
 function M.run(words, options)
   local line = PREPARE .. M.line(words)
   if options and options.output then
@@ -50,7 +50,7 @@ function M.answer(words)
   return text:gsub("%s+$", ""), code
 end
 
--- The words of a make in the repository that no other make has started, with settings and goals.
+-- The words that run make in the repository as if no other make had started it, with settings and goals.
 function M.make(root, ...)
   return { "env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "-s", "--no-print-directory", "-C",
     root, ... }

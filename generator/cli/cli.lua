@@ -101,7 +101,7 @@ end
 local function add_tune(parser)
   local tune = spec_verb(parser, "tune", "find the fastest settings on this machine that change no bit")
   tune:description("Builds the trainer with different tiles, prefetch distances and evaluation blocks, measures them "
-    .. "in turn, and stores the fastest settings, which later builds on this machine use. Then it also measures "
+    .. "one by one, and stores the fastest settings, which later builds on this machine use. Then it also measures "
     .. "settings that change bits; it only proposes these.")
   options.add(tune, {
     { "--seconds N", "approximate duration", default = "600", convert = positive },

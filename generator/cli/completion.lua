@@ -55,12 +55,12 @@ local function cases(outline)
 end
 
 local SCRIPT = [=[
-# The words that a prefix of a command may go on with: sets words, a list, and files where names of files may come.
 _longhand_ids() {
     "${longhand:-longhand}" list "$1" 2>/dev/null | sed -n 's/^\([a-z][a-z0-9_]*\) .*/\1/p'
 }
 
-# _longhand_words CURRENT WORD...: the words before the one that is completed.
+# _longhand_words CURRENT WORD...: finds completions of the word CURRENT after WORD... Sets `words`, the possible words,
+# and `files`, which is "yes" where the name of a file may stand.
 _longhand_words() {
     words='' files='' dash=''
     local current=$1 longhand=$2 before='' verb='' below='' word

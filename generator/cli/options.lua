@@ -19,7 +19,7 @@ function M.add(command, rows)
   end
 end
 
--- The row of the trainer that reads runs. of: a possessive, the owner of the trainer.
+-- The row of the option that names the trainer with which runs are read. of: a possessive, the owner of the trainer.
 function M.trainer(of)
   return { "--trainer FILE", of .. " trainer; default: the one in build/trainers, built again if it is missing" }
 end

@@ -2,8 +2,8 @@
 --
 -- Input: a builder, a node, its incoming gradient (a node), and a predicate of wanted leaves. Output: a list of { leaf,
 -- gradient, loops } in the order of the leaves' ids: leaf is a symbol, parameter, lookup or table load, or a node at
--- which the caller stops; loops are the indices of the sums around it, outermost first, over which the gradient is to
--- be summed.
+-- which the caller stops; loops are the indices of the sums around the leaf, outermost first, over which the gradient
+-- is to be summed.
 
 local functions = require("expression.functions")
 local ir = require("expression.ir")
@@ -42,7 +42,7 @@ function rules.select(b, node, a)
   return nil, b:apply("select", node[1], a, 0), b:apply("select", node[1], 0, a)
 end
 
--- Whether a node leads to a wanted leaf.
+-- A function that returns whether a node leads to a wanted leaf.
 local function finder(wanted)
   local known = {}
   local function wants(node)

@@ -27,7 +27,7 @@ local walk = require("expression.walk")
 
 local M = {}
 
-local LONGEST_PART = 128    -- operations in a line; each has at least a character
+local LONGEST_PART = 128    -- operations in a line: each takes a character or more
 local LONGEST_NEGATIVE = 32 -- operations of a short part with a minus, which is written out wherever it is used
 local LINE = 94 -- characters of an indented expression, without the rest of its statement
 local WIDE = 22 -- more characters of an expression that is only assigned
@@ -184,7 +184,7 @@ function Emitter:deserves_name(node, level)
   elseif (op == "symbol" or op == "table") and not self:varies(node) then
     return false
   elseif self:is_shared(node) then
-    return op ~= "symbol" or not self:needs(node).s -- arguments have names
+    return op ~= "symbol" or not self:needs(node).s -- symbols that scores of pairs get as arguments have names
   end
   local loop = self.open[#self.open]
   if loop and self:needs(node)[loop.index] then
@@ -197,7 +197,7 @@ end
 -- The text of a whole expression for one line, a definition of a name or a use; parts that make the line too long get
 -- names. taken: characters of the line for other text; binding: how tightly the context binds.
 function Emitter:line(node, defines, taken, binding)
-  for _, argument in ipairs(node) do -- parts that no line can hold
+  for _, argument in ipairs(node) do -- first names parts that no line can hold
     self.forced[argument] = self.forced[argument] or self:written(argument) > LONGEST_PART or nil
   end
   local level = self:level(node)

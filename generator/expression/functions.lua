@@ -20,7 +20,7 @@ local text = require("expression.text")
 local M = {}
 
 local HUGE = math.huge
-local TINY = 1e-30 -- added under a logarithm whose factor is 0 there
+local TINY = 1e-30 -- the least argument of a logarithm, where the factor of the logarithm is 0
 local KEPT_AWAY = "max keeps it away from there; both branches of select are computed"
 
 -- ---- on plain numbers ----
@@ -49,7 +49,7 @@ end
 
 local problem = M.problem
 
--- Whether a node is a number: this number, or any.
+-- Whether a node is the number `value`; without `value`, whether it is any number.
 function M.is(node, value)
   return node.op == "number" and (value == nil or node.value == value)
 end

@@ -24,9 +24,9 @@ local walk = require("expression.walk")
 local M = {}
 
 M.LONGEST = 300000 -- tokens: three times the longest task length
-M.NODES = 4096     -- of one formula in a spec
-M.DERIVED = 16384  -- of its generated code, gradients included
-M.WRITTEN = 16384  -- operations of its text
+M.NODES = 4096     -- nodes of one formula in a spec
+M.DERIVED = 16384  -- nodes of a formula's generated code, gradients included
+M.WRITTEN = 16384  -- operations of a formula's text
 M.EXACT = 2 ^ 23   -- integers below this are exact in float32, in quotients as well
 
 local HUGE = math.huge

@@ -220,7 +220,7 @@ end
 
 local lower
 
--- Nodes that are made on the way are used once.
+-- The number of uses of a node that is made while a sum or product is combined.
 local function once()
   return 1
 end

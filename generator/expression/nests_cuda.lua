@@ -22,7 +22,8 @@ local M = {}
 local LANES = { uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
   pair = { q = true, k = true, o = true, t = true }, score = { q = true, k = true, o = true, t = true, s = true } }
 
--- Symbols that are whole numbers: in all loop nests, then by loop nest; and those that bind less tightly than a name.
+-- Symbols that are whole numbers: in all loop nests, then by loop nest; then symbols whose text binds less tightly than
+-- a name.
 local ANY = { head = "h", layer = "l", length = "T", key_length = "S" }
 local INTEGERS = {
   uniform = {},
@@ -144,7 +145,7 @@ function M.to_table(build, nest, t, class, effect)
   table.insert(part.effects, effect)
 end
 
--- Stores a part that comes in one piece at once; other parts are summed first.
+-- Stores a part directly if it has a single term; other parts are summed first.
 function M.finish(build, nest)
   local kept = {}
   for _, part in ipairs(nest.parts) do

@@ -32,7 +32,7 @@ local CROSSING = setmetatable({
   total = { "(memory_index + index[:, None])", "memory_index", "index" },
 }, { __index = SYMBOLS })
 local LINE, SHORTEST = 96, 16 -- characters of a line at most; characters of a part that is worth a name
-local DIMENSIONS = 4          -- of scores: batch, heads, queries, keys
+local DIMENSIONS = 4          -- dimensions of scores: batch, heads, queries, keys
 local SHARED = 2              -- operations of the largest part that is written out wherever it is used
 local UNARY, POWER, PRIMARY = 6, 7, 9 -- precedences of Python
 
@@ -86,8 +86,8 @@ function leaves.lookup(self, node)
   return ("%s[%s]"):format(store, at), PRIMARY
 end
 
--- The depth of the innermost enclosing sum that a sum depends on; -1: none. Its terms lie behind the dimensions of the
--- sums between, which disappear with its own.
+-- The depth of the innermost enclosing sum that a sum depends on; -1: none. Terms of the inner sum lie behind the
+-- dimensions of the sums between the two, which disappear with the dimension of the inner sum.
 local function outer_depth(node)
   local deepest = -1
   walk(node, function(part)
@@ -126,7 +126,7 @@ function leaves.select(self, node)
   return ("torch.where(%s, %s, %s)"):format(condition, branch(self, node[2]), branch(self, node[3])), PRIMARY
 end
 
--- min and max: with a number, clamp; of two tensors, a function.
+-- The text of min or max: clamp for a tensor and a number, a function for two tensors.
 local function bound(self, node, word, limit)
   local left, right = node[1], node[2]
   if left.op == "number" then

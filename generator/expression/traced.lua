@@ -26,8 +26,8 @@ local session -- the function that is being traced: { builder, score, parameters
 M.SYMBOLS = { "score", "query", "key", "distance", "query_index", "key_index", "head", "heads", "layer", "layers",
   "query_length", "key_length", "causal" }
 
-local LONGEST_SUM = 1024 -- terms
-local LARGEST = 2048     -- operations of a formula; the builder takes more, for derivatives
+local LONGEST_SUM = 1024 -- terms of a sum, at most
+local LARGEST = 2048     -- operations of a formula, at most; the builder takes more, for derivatives
 
 local function check_count(word, count, least, most)
   if count < least or most and count > most then
@@ -324,7 +324,7 @@ local function symbol(name)
     session.symbols.score = true
     return wrap(session.score)
   elseif name == "heads" or name == "layers" or name == "causal" then
-    return session[name] -- plain, so that a `for` can count to it and a list can be indexed
+    return session[name] -- a plain number: a `for` can count to it, and it can index a list
   end
   local node, problem = session.builder:symbol(name)
   if not node then

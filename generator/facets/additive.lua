@@ -141,7 +141,7 @@ function M.words(_, plan)
     draw and draw.apart and ", at " .. positions.drawn_words(draw) or "")
 end
 
--- The kind, and the properties of another form of it.
+-- The kind, and the properties that distinguish forms of this kind.
 function M.identity(encoding)
   local additive, own = encoding.additive, { encoding.additive.kind }
   own[#own + 1] = additive.at

@@ -6,8 +6,8 @@
 --   heads       for each head { lines, corner }: its lines { step, keys, first, value }, which open key
 --               keys S + first + step i of S keys to query i; value: the given number divided by the softmax's
 --               temperature; corner: query 0 sees key S - 1 at 0
---   flat        these lines, head after head, with value as a number; starts: the index in flat where each head's lines
---               begin, and the end
+--   flat        the lines of all heads, head after head, with value as a number; starts: the index in flat where each
+--               head's lines begin, and the end of the last
 --   starts_text, corners_text   C text: the starts, and the heads that have a corner; any_corner
 --   list, columns, corner   the lines, the side and the choice of corners as in the spec
 --   causal      whether keys behind a query stay hidden
@@ -160,11 +160,12 @@ function M.mask(encoding, family, causal)
   if not mask.flat[1] and not mask.any_corner then
     return nil
   end
-  mask.flat[1] = mask.flat[1] or { step = 0, keys = 0, first = -1, value = 0 } -- no head's: a C array has an element
+  mask.flat[1] = mask.flat[1] or { step = 0, keys = 0, first = -1, value = 0 } -- of no head: C arrays need an element
   return mask
 end
 
--- The order of sums for attention with a corner and no line, which earlier versions computed as if it had none.
+-- The order of sums of attention with a corner and no line, which earlier versions computed like attention without a
+-- corner.
 function M.order_of_sums(plan)
   return { corner_alone = lists.any(plan.attentions, function(family)
     return family.mask.list and not family.mask.list[1]

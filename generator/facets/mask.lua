@@ -114,7 +114,8 @@ function M.identity(encoding)
   return { mask = encoding.mask }
 end
 
--- The C condition of a hidden pair: of `offset`, the difference of its indices, or of an anti-diagonal.
+-- The C condition of a hidden pair in terms of `offset`, which is key - query, or the key's place relative to an
+-- anti-diagonal.
 local function mask_text(mask)
   if mask.kind == "none" or mask.kind == "lines" then
     return false

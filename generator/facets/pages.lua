@@ -61,7 +61,7 @@ local M = {
   require("facets.lines"),
   require("facets.normaliser"),
   require("facets.projections"),
-  (require("facets.score")), -- only the first of its values
+  (require("facets.score")), -- in parentheses: only the first value of require
 }
 
 local WRITTEN = { "rotation", "relative", "projections", "mask", "lines", "normaliser", "positions", "additive",

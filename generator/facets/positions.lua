@@ -21,7 +21,7 @@
 --   site_offset    C text: the difference between a draw's index and its site
 --   layer_index    C text: the draw of block l
 --   per_layer      every block has its own draw; input_first: draw 0 is the input's, and blocks follow
---   about          words
+--   about          a description in words
 -- (kind "sequence" has no draws, site_offset, layer_index)
 -- distance.kind is the source of distances for the facets that read them (relative, score):
 --   "none"         nothing reads them
@@ -260,7 +260,7 @@ end
 -- The plan of distances. A score has draws even if it reads no distances.
 local function plan_distances(encoding, layers)
   local positions = encoding.positions
-  if positions.draw == "sequence" -- no facet reads them then: rules.lua
+  if positions.draw == "sequence" -- no facet reads distances in this case: rules.lua
     or encoding.score == nil and not placement.distances_are_read({ encoding = encoding }) then
     return { kind = "none" }
   elseif positions.kind ~= "randomized" then

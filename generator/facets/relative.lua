@@ -208,7 +208,7 @@ function M.bytes(family, sizes, T, S)
   local function stride(places)
     return (round_up(places, sizes.lanes) // sizes.lanes | 1) * sizes.lanes
   end
-  local rows = relative.rotated and relative.width -- of the weight's gradient
+  local rows = relative.rotated and relative.width -- rows of the weight's gradient
     or relative.toeplitz and T + S - 1 or relative.rows
   if relative.rotated then
     behind = relative.sets * (round_up(S, M.ROTATED_KEYS) + stride(T + sizes.lanes - 1)) * sizes.width

@@ -118,7 +118,7 @@ function M.words(family)
     period and (", the position modulo %d"):format(period) or "") or nil
 end
 
--- The identity leaves the scaling out, since checkpoints without it are to fit.
+-- The identity leaves the scaling out, so that checkpoints of models without scaling fit.
 function M.identity(encoding)
   return { rotation = encoding.rotation.kind == "rope" and { "rope", encoding.rotation.base } or "none" }
 end

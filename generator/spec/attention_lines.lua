@@ -11,8 +11,8 @@ local tree = require("spec.reading.tree")
 
 local M = {}
 
-M.MOST = 4096 -- of one attention
-M.FARTHEST = 1048576 -- from the first of its direction
+M.MOST = 4096 -- lines of one attention
+M.FARTHEST = 1048576 -- lines between a line and the first one of its direction
 M.TEXT = "{ { head = 0, direction = -1, line = 1, value = 2.5 }, ... }, no line twice"
 
 local function integer_from(low, high)

@@ -2,8 +2,8 @@
 --
 -- In the resolved spec, facets directly in `encoding` hold for all families of a model; encoding.<family> has only the
 -- facets that differ, each whole. A facet that is off only there states the kind that is left out elsewhere; a score
--- states "none". The encoding added to the embedding belongs to no attention. In a spec they hold for fewer:
--- inherit.lua.
+-- states "none". The encoding added to the embedding belongs to no attention. In a spec, shared facets hold for
+-- fewer families: inherit.lua.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -14,7 +14,7 @@ local M = {}
 
 M.NAMES = { "encoder", "decoder", "cross" }
 M.FACETS = lists.map(pages.written, function(page) return not page.of_input and page.name or nil end)
-M.FACETS[#M.FACETS + 1] = "parameters" -- of the score
+M.FACETS[#M.FACETS + 1] = "parameters" -- of the score, next to it
 M.is_name, M.is_facet = lists.set(M.NAMES), lists.set(M.FACETS)
 
 local MODELS = lists.find(model_fields, function(field) return field.path == "model.kind" end).kinds

@@ -13,8 +13,9 @@
 --   required       true: has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: a number that divides the value
 --   unit           what a number counts
---   left_out       a kind whose table, if nothing else is in it, or a value that, stays out of the resolved spec: the
---                  same spec, written or not; of a table also "empty": it stays out where all its fields do
+--   left_out       a value that stays out of the resolved spec, or a kind whose table stays out if it holds nothing
+--                  else: the spec is the same with it and without; for a table also "empty": a table without fields
+--                  stays out
 --   choices        legal strings
 --   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
 --                  One may have `used`, a function of the resolved spec: false where the kind is on and leaves no code,
@@ -25,7 +26,7 @@
 --   with           another field of its table, without which this one is an error
 --   family         of attentions: for models that have it
 --   only           the kinds of its table which have this field; nil: all
---   seldom         true: `fields` lists it with --all, and where its section is asked for
+--   seldom         true: `fields` lists it only with --all, or if its section is requested
 --   more           lines of documentation for `fields`
 --   fingerprints   identifiers that appear in rendered code only while the feature is on: its field has a value, and
 --                  `used`, a function of the resolved spec, is true where there is one
@@ -42,7 +43,7 @@ local traced = require("expression.traced")
 
 local M = {}
 
-M.LONGEST = 100000 -- of a task length
+M.LONGEST = 100000 -- the largest task length
 M.LONGEST_DATA = 512 -- task.longest unless given
 M.LIBRARY_WIDTH = 256 -- from this width of a model on a library makes its products on a GPU
 M.MOST_SYMBOLS = 4096

@@ -218,7 +218,7 @@ lh_status lh_defaults_open(lh_defaults *d, const lh_spec *spec, lh_error *error)
     d->spec = *spec;
     if (spec->defaults == NULL) return LH_OK;
     if (memchr(spec->defaults, 0, (size_t)spec->defaults_capacity) == NULL)
-        return damaged(error, spec, "a text without an end", "a 0 behind it");
+        return damaged(error, spec, "a text without a terminating 0", "a 0 at the end of the text");
     d->text = strdup(spec->defaults);
     if (d->text == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the trainer's defaults");
     char *line = d->text;

@@ -132,7 +132,7 @@ function TestOneSided.test_what_no_gradient_reaches_is_told()
   local own = "score = function(x) return %s end, parameters = { a = { init = 1 }, b = { shape = 6, init = 0 } }"
   local said = warnings(own:format("x.score + floor(x.a) + lookup(x.b, bucket(abs(x.distance), { 1, 2, 9 }))"),
     "encoder")
-  lu.assertStrContains(said, "encoding.parameters.a never gets a gradient: only steps of the score hang on it")
+  lu.assertStrContains(said, "encoding.parameters.a never gets a gradient: the score only takes steps of it")
   lu.assertStrContains(said, "encoding.parameters.b: 2 of its 6 values (index 4 to 5) never get a gradient: no pair of "
     .. "tokens reads them")
   lu.assertStrContains(warnings("kind = 'distance_table', mask = { kind = 'window', left = 4 }"),

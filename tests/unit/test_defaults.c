@@ -150,7 +150,7 @@ static void test_defaults_with_any_flipped_bit_are_refused(void **state) {
         buffer[i / 8] = (char)(buffer[i / 8] ^ 1 << i % 8);
     }
     memset(buffer + strlen(buffer), 'x', CAPACITY - strlen(buffer));
-    assert_refused(&spec, "a 0 behind it");
+    assert_refused(&spec, "a 0 at the end of the text");
 }
 
 /* Valid digests of defaults that no generator of this version writes. */

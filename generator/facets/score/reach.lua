@@ -99,7 +99,7 @@ local function read_by(seen, node, read, hidden)
       into[at] = true
     end
   end)
-  for at = 0, size - 1 do -- pairs beyond the tested ones
+  for at = 0, size - 1 do -- for pairs beyond the tested pairs
     read[at] = read[at] or not hidden[at] and at >= index.low and at <= index.high or nil
   end
 end
@@ -213,7 +213,7 @@ function M.unreached(seen, say)
     if p.learned and smooth[p] and not reached[p] then
       say.warn(("%s never gets a gradient: %s"):format(seen.say.named("encoding.parameters." .. p.name), M.CANCELS))
     elseif p.learned and not smooth[p] then
-      say.warn(("%s never gets a gradient: only steps of the score hang on it (floor, bucket, an index, a comparison)")
+      say.warn(("%s never gets a gradient: the score only takes steps of it (floor, bucket, an index, a comparison)")
         :format(say.named("encoding.parameters." .. p.name)))
     elseif p.learned and p.size then
       warn_table(seen, say, p, lookups[p])

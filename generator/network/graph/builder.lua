@@ -28,8 +28,8 @@ local Scope = {}
 Scope.__index = Scope
 
 M.MOST_PLACES = 256 -- dropouts of a scope, or of a whole network with dropout in evaluation: longhand/rng.h
-local MOST_OPERATIONS = 500 -- of a network; far more than a person writes
-local MOST_REPETITIONS = 4096 -- of all blocks; each stores what its backward pass reads
+local MOST_OPERATIONS = 500 -- operations of a network; far more than a person writes
+local MOST_REPETITIONS = 4096 -- repetitions of all blocks; each stores the values that its backward pass reads
 
 -- A width with the name of its constant. Equal names are equal widths.
 function Scope:width(name, count)
@@ -136,8 +136,8 @@ end
 --   options.tensors   names of the tensors in files, else the parameter's
 --   options.bias      true or false; false unless given
 --   options.role      what functions are named after, else the value's name
---   options.use       "queries", "attended": what it is to attention (initial.lua)
---   options.fan_out   columns of the matrix that it is a part of, for first values; else its own
+--   options.use       "queries", "attended": the weight's part in attention (initial.lua)
+--   options.fan_out   columns of the matrix that the weight is a part of, for initial values; else the weight's own
 --   options.shown     columns of the tensor, where the rest only fills the width
 --   options.comment   of the struct's member
 --   options.declared  the parameter is declared by the caller, in its own place

@@ -140,7 +140,7 @@ end
 
 -- ---- the whole ----
 
--- Checks that every value is read: an unread value costs time, and is a slip of the pen.
+-- Checks that every value is read: an unread value costs time, and the description probably meant to read it.
 local function check_read(scope)
   for _, op in ipairs(scope.ops) do
     local out = op.out

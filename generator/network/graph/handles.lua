@@ -57,7 +57,7 @@ M.KINDS = {
 local NOUNS = { network = "the network", block = "block", value = "the value", stream = "the stream",
   table = "the table", readout = "a readout", positions = "net.additive" }
 
-local MOST_CHANNELS, MOST_TIMES = 8192, 64 -- as fields of a model have them
+local MOST_CHANNELS, MOST_TIMES = 8192, 64 -- the limits of a model's fields
 
 -- Names that values may not have, since values name generated code, where a layer and its memory use these names.
 local TAKEN = lists.words([[input output gradient step block shared parameters panels rows tokens position positions
@@ -157,7 +157,7 @@ function Handles:options(call, method, given)
     if not kind then
       self:fail(("%s has no option %s"):format(call, found(self, name)), "%s", listed(method.options))
     end
-    options[name == "parts" and "tensors" or name] = self:unwrap(call, name, kind, x) -- the builder's word
+    options[name == "parts" and "tensors" or name] = self:unwrap(call, name, kind, x) -- the builder's name
   end
   return options
 end

@@ -28,7 +28,7 @@ local function named(name, value)
   return { name = name, width = value.width, stream = value.stream }
 end
 
--- The buffer of the gradients of a residual stream's values in turn: inputs and outputs of blocks.
+-- The buffer that holds the gradients of a residual stream's values one after another: of inputs and outputs of blocks.
 local function stream_gradient(value)
   return named(buffers.of_stream("gradient", value), value)
 end

@@ -132,7 +132,7 @@ function M.derive(net, executed, evaluates)
   for _, scope in ipairs(executed.order) do
     by_scope[scope] = collect(scope, executed[scope].forward, executed[scope].backward, add, evaluates)
   end
-  for _, b in ipairs(by_scope[net].kept) do -- the network exists once
+  for _, b in ipairs(by_scope[net].kept) do -- the network is not repeated, so its buffers exist once
     add(b)
   end
   by_scope[net].kept = {}

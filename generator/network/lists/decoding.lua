@@ -37,7 +37,7 @@ function M.stream(net, forced, drops)
   end
   for _, scope in ipairs(net.order) do
     for _, op in ipairs(scope.ops) do
-      local strange = op.out.stream == stream and scope.entry and scope.entry.stream ~= stream -- in a block before
+      local strange = op.out.stream == stream and scope.entry and scope.entry.stream ~= stream -- made in another block
       if strange or not fits(op, stream) then
         return nil
       end

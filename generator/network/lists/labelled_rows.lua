@@ -135,7 +135,7 @@ local function derive(net, executed, whole)
   whole[unfit] = true
 end
 
--- Derives the unused rows. A generated target is read at every token; of several streams it is one.
+-- Derives the unused rows. A network with several streams generates its target, whose tokens are all read.
 function M.derive(net, executed)
   local found, whole = nil, {}
   while not net.streams[2] and not found do

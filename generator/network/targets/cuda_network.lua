@@ -230,7 +230,7 @@ end
 
 -- The number of launches of a step: a constant, and a count for each layer of a block.
 local function most_launches(blocks, train)
-  local fixed = 2 + lists.count(train.list, function(launch) return not launch.block end) -- begin and end
+  local fixed = 2 + lists.count(train.list, function(launch) return not launch.block end) -- 2: begin, end
   local words = lists.map(blocks, function(block)
     return ("%d * %s"):format(#block.forward.list + #block.backward.list, block.uses)
   end)

@@ -146,7 +146,7 @@ function M.derive(plan, net, facts)
   local longest, tokens, pairs_of = means_of(sizes)
   local means, per_step = { tokens = tokens, pairs = pairs_of }, 0
   for i, scope in ipairs(plan.network) do
-    per_step = per_step + add_flops(plan, scope.operations, means, 3 * scope.times) -- with the backward pass
+    per_step = per_step + add_flops(plan, scope.operations, means, 3 * scope.times) -- 3: forward and backward pass
     add_flops(plan, plan.passes[i].forward, means, scope.times)
     add_flops(plan, plan.passes[i].backward, means, scope.times)
   end

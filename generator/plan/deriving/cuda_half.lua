@@ -49,7 +49,7 @@ local M = {}
 
 local THREADS = 256
 local CHIP_SHARDS = 128 -- about as many blocks as multiprocessors of a large GPU; chips.lua: others
-local REPLICA_SHARDS = 16 -- of a few sequences each, whose activations stay in the caches; teams divide them
+local REPLICA_SHARDS = 16 -- shards of a few sequences, whose activations fit the caches; teams divide the shards
 local GROUP_TOKENS = 256 -- tokens of evaluation that go through the layers together
 -- Reals of shared memory, kernels/cuda/product.cu: two buffers of a tile's slabs, which are fewer in float64.
 local SLAB = 32 * 64

@@ -18,7 +18,7 @@ local LEAST_ROOM = 16384
 
 local function lengths_text(lengths)
   if not lengths then
-    return "1:0:1" -- none: finite data has those of its examples
+    return "1:0:1" -- no lengths: dataset files have those of their examples
   end
   return lengths.list and table.concat(lengths.list, ",")
     or ("%d:%d:%d"):format(lengths.first, lengths.last, lengths.step or 1)

@@ -17,8 +17,8 @@ local M = {}
 -- The value that digests of earlier runs contain. The interface of generated code and runtime, LH_ABI, decides no bit.
 local DIGEST_ABI = 2
 
--- A user's file counts by its bytes, and so does one for validation; finite data by its alphabets, since the trainer
--- compares its bytes itself, and by what task.longest settles.
+-- A task file of the user's and a file for validation count by their bytes. Dataset files count by their alphabets and
+-- by task.longest: the trainer compares their bytes itself.
 local function task_identity(plan)
   local task, given, scaling = plan.task, plan.resolved.task, plan.first.rotation.scaling or {}
   return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation,

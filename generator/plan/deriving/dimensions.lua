@@ -6,7 +6,7 @@
 -- one place in the block, over all layers of a stack; encoding_facets.lua adds its facets:
 --   name           "self"; the family's functions and types in generated code contain it
 --   of_spec        its name in the spec, the same in all models of a kind
---   prefix, PREFIX the prefix of its constants and of its members in shared structs: "" for an only family
+--   prefix, PREFIX the prefix of its constants and of its members in shared structs: "" for a single family
 --   stack          names of its layers in generated code: count, parameters (type), member, state (type)
 --   queries, keys  the sides: stream, and at: the prefix of that stream's length in the workspace
 --   cross          the two sides differ: queries [WIDTH], keys and values [2 WIDTH] in rows of their own
@@ -39,7 +39,7 @@ function M.dropout(name, rate)
   }
 end
 
--- The computation token, if there is one; it is `token`.
+-- Facts about the computation token, whose number is `token`; false if there is none.
 local function computation(times, token)
   return times and {
     token = token,

@@ -172,7 +172,7 @@ local function limit_of(plan, additive, drawn)
   for _, stream in ipairs(plan.streams) do
     for _, reader in ipairs(readers(plan, stream, drawn)) do
       local range, distance = reader.positions.range, reader.positions.distance or {}
-      if range or distance.range then -- distances alone: the longest has one fewer than the tokens
+      if range or distance.range then -- with random distances alone: n tokens have distances below n
         add(range or distance.max_position, reader.field .. ".positions.max_position", range or distance.range)
       end
     end
@@ -221,7 +221,7 @@ function M.derive(plan, facts, added)
   end
   local drawn = added.kind ~= "none" and input_draw(plan)
   local part, additive = {}, lists.merged(added, { draw = drawn })
-  additive.from_tables = not (drawn and drawn.kind == "sequence") -- a row of its table is one token's of every sequence
+  additive.from_tables = not (drawn and drawn.kind == "sequence") -- a table has one row for a token of all sequences
   add_draws(part, plan, drawn)
   part.additive, part.limit = additive, limit_of(plan, additive, drawn)
   return part

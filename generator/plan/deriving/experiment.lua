@@ -13,7 +13,7 @@ local M = {}
 
 local function lengths_text(lengths, name, arrays)
   if not lengths then
-    return "{NULL, 0, 1, 0, 1}" -- none; a file has those of its examples
+    return "{NULL, 0, 1, 0, 1}" -- no lengths: a file has those of its examples
   end
   if lengths.list then
     arrays[#arrays + 1] = { type = "int32_t", name = name, text = table.concat(lengths.list, ", ") }
@@ -55,7 +55,7 @@ local function task_fields(facts, task)
       { name = "output_length", formula = facts.output_length, constant = not facts.output_length:find("n") },
     },
     shared = facts.symbols ~= nil,
-    start = token_of(facts.symbols or {}, facts.start_symbol), -- of a decoder, instead of a separator
+    start = token_of(facts.symbols or {}, facts.start_symbol), -- a decoder's first token, instead of a separator
     end_token = token_of(facts.output_symbols, facts.end_symbol),
     end_symbol = facts.end_symbol or false,
     input_count = #facts.input_symbols,

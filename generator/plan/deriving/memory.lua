@@ -17,7 +17,7 @@ local M = {}
 local CACHE_LINE = 64 -- templates/cpu/take.tpl
 local INTEGER = 4 -- int32_t
 local LARGE_PAGE, LARGE_FROM = 2 << 20, 512 << 10 -- runtime/engine/engine.c
-local PROGRAM = 2.5e6 -- of a process that has no engine: `trainer info`, gcc 12.2 and glibc 2.36
+local PROGRAM = 2.5e6 -- bytes of a process without an engine: `trainer info`, gcc 12.2 and glibc 2.36
 
 local function round_up(n, to)
   return (n + to - 1) // to * to
@@ -112,7 +112,7 @@ local function bytes_of(buffer, sizes, tokens)
   elseif buffer.form == "vocabulary" then
     return sizes.reals(sizes.vocabulary * buffer.channels)
   end
-  return taken(rows * buffer.channels + sizes.vector) -- "keep"
+  return taken(rows * buffer.channels + sizes.vector) -- a mask: form "keep"
 end
 
 -- All buffers in the workspace of some sequences in training: { name, block, kept, bytes }; block: the block whose
@@ -140,7 +140,7 @@ function M.rooms(plan, size, sequences, level)
     local sums = facet_bytes(family, sizes, "sums", T, S)
     add(family.name .. "_scratch", family_scratch(family, sizes, T, S) + sums, false)
   end
-  local scratch = taken(plan.sequence_scratch and plan.sequence_scratch.count * INTEGER or 0) -- the first stream's
+  local scratch = taken(plan.sequence_scratch and plan.sequence_scratch.count * INTEGER or 0) -- of the first stream
   for i, stream in ipairs(plan.streams) do
     if stream.by_sequence then
       add(stream.name .. "_position", taken(sequences * size[i] * INTEGER) + scratch, false)

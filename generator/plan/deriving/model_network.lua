@@ -62,7 +62,8 @@ local function by_name(families)
   return lists.by(families, function(family) return family.name end)
 end
 
--- Activations have channels, attentions heads; streams are the queries' and the keys'.
+-- The possible outputs of trace_block: activations with their channels, and attentions with their heads and the streams
+-- of queries and keys.
 local function trace_sites(net)
   local sites = {}
   local function activation(name, value)
@@ -122,7 +123,7 @@ local function wrong(op, file, what, expected)
   error({ problem = true, path = file.path, line = op.line, col = 1, what = what, expected = expected }, 0)
 end
 
--- Refuses options that nothing reads: they are slips of the pen.
+-- Refuses options that nothing reads, since their names are probably misspelt.
 local function check_options(given, read, file)
   for _, name in ipairs(canonical.sorted_keys(given)) do
     if not read[name] then

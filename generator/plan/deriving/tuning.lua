@@ -16,9 +16,9 @@ local M = {}
 -- An unknown machine.
 M.ANY_MACHINE = { l2 = 512 * 1024 }
 
--- LOAD: the cost of a load relative to a multiply-add; units of their own do loads at the same time, so that the cost
--- is felt where tiles are small. UNDER_WAY: the sums that must be in flight to hide that each takes four cycles on two
--- units.
+-- LOAD: the cost of a load relative to a multiply-add; other units of a core load at the same time, so that the cost
+-- matters for small tiles alone. UNDER_WAY: the sums that must be in flight to hide the latency of an addition, four
+-- cycles on two units.
 local LOAD, UNDER_WAY = 0.3, 8
 local MOST_BLOCKS = 3 -- blocks of training that go through the layers together in an evaluation
 local FILLED = 0.75 -- the part of a cache that one program can count on

@@ -67,7 +67,7 @@ function M.archives(project, linking)
 end
 
 -- Returns the compiler and targets of device code, as words: the compiler's kind, version and path, sm_80 and so on,
--- "text" where the trainer carries it. request = { arch, jit, cuda_root }. nil and a message where that cannot be.
+-- "text" if the trainer holds the source. request = { arch, jit, cuda_root }. nil and a message where that cannot be.
 function M.cuda(project, request, least)
   local text = request.jit and "text" or ""
   if request.jit and not request.arch then
@@ -312,8 +312,8 @@ local function has_room(folder)
 end
 
 -- Returns the resource that the machine lacks if a build failed for that reason: text, or nil. Compilers and linkers
--- word it in many ways, and some do not mention it; but where one of them found a mistake at a place in a file, that
--- mistake is the reason.
+-- report this in many ways or not at all; but if one of them found a mistake at a place in a file, that mistake is the
+-- reason.
 function M.lack(log, staging)
   for _, words in ipairs(NO_ROOM) do
     if log:find(words, 1, true) then
@@ -376,7 +376,7 @@ function M.build(project, job, dir)
   end)
 end
 
--- A job with sources that it lacks and dir has: those of a CUDA half that the trainer there keeps.
+-- A job, to whose sources those in dir are added that the job lacks: the trainer there may have a CUDA half.
 local function with_sources_of(dir, job)
   local files, known = {}, {}
   for i, file in ipairs(job.files) do

@@ -49,8 +49,8 @@ function M.fill(run, section, extra)
   end
 end
 
--- An expression that terms wrap in turn, each with one line in which `inner` is the expression so far. It is the value
--- of a hole.
+-- The value of a hole: an expression that terms wrap one after another, each with one line in which `inner` is the
+-- expression so far.
 function M.inline(run, section, inner, extra)
   local terms, folder = terms_of(run, "inline", section, extra)
   local here = run.stack[#run.stack]

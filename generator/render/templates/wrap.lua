@@ -12,7 +12,7 @@ local M = {}
 
 M.COLUMNS, M.CONTINUED = 120, 8
 local INDENT = 4
-local SHORTEST = 12 -- a rest, if there is another way
+local SHORTEST = 12 -- columns of a continued line, if another break allows them
 
 -- Costs of a break at a token, besides the depth of brackets; before: the token moves to the next line.
 local ASSIGNS, WORST, DEEPER = 5, 6, 10

@@ -17,7 +17,7 @@ function M.same_as(path)
   end
 end
 
--- The default of a field that stays out of the resolved spec unless it is given: what it follows is derived later.
+-- The default of a field that stays out of the resolved spec unless it is given: the plan derives its value.
 function M.settled_by_the_plan()
   return nil
 end

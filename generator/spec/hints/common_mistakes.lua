@@ -68,8 +68,8 @@ local function ends_value(token)
   return token.type ~= "symbol" and token.type ~= "keyword" or ENDS[token.text] == true
 end
 
--- `#` is the length of what stands behind it, `//` divides what stands before it; where neither can be, or where two
--- words follow, a comment is meant.
+-- Recognises a comment of another language: `#` or `//` where Lua's operators, length and division, cannot stand, or
+-- before two words.
 function rules.comment(tokens, i)
   local token, before, first, second = tokens[i], tokens[i - 1], tokens[i + 1], tokens[i + 2]
   local text = not first or is_word(first) and (not second or is_word(second) or second.type == "number")
@@ -114,7 +114,7 @@ function rules.word(tokens, i)
   end
 end
 
--- A table that stands where a statement begins: the file's, without return.
+-- Recognises a table where a statement begins: the table of the file, without return.
 function rules.return_missing(tokens, i, depth)
   local before = tokens[i - 1]
   local called = before and (before.type == "name" or before.text == ")" or before.text == "]")
@@ -126,7 +126,7 @@ end
 
 local ORDER = { "operator", "list", "key", "word", "return_missing", "comment" }
 
--- Mistakes of this kind in a text; what a comment of another language says is skipped.
+-- The mistakes in a text; words in a comment of another language are skipped.
 function M.find(text)
   local tokens, found, skip, depth = locate.tokens(text), {}, 0, 0
   for i, token in ipairs(tokens) do

@@ -51,7 +51,7 @@ local function holds(facet, node, name)
   if page.decoders and page.decoders[value_of(node, "kind")] then
     return name == "decoder"
   end
-  return name ~= "cross" or not page.by_place -- nor a score, once it is known what that reads
+  return name ~= "cross" or not page.by_place -- M.reads_places decides later about a score
 end
 
 local function asks(own, facet)

@@ -17,7 +17,7 @@ local RETURNS = "return function(net, model) ... end"
 
 local LONGEST_MESSAGE = 200
 
--- Ends a description that cannot go on: `assert(width > 16, "the gate needs more")`.
+-- Ends a description that cannot continue: `assert(width > 16, "the gate needs more")`.
 local function assert_that(condition, message)
   if condition then
     return condition

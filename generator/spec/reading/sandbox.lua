@@ -16,9 +16,9 @@ local traced = require("expression.traced")
 
 local M = {}
 
-M.INSTRUCTIONS = 5000000    -- of one budget; a spec is data, and tracing a score of ours takes less than a hundredth
-M.MEMORY = 128 * 1024       -- KiB; the launcher's address-space limit stands behind it
-local SAFE_JOINS = 4        -- of texts in a file; more joins could multiply all memory in one instruction
+M.INSTRUCTIONS = 5000000    -- instructions of a budget; tracing a score of ours takes less than a hundredth
+M.MEMORY = 128 * 1024       -- KiB; the launcher limits the address space as well
+local SAFE_JOINS = 4        -- joins of texts in a file; more could multiply all memory in one instruction
 local STEP = 1000           -- instructions between two checks of usage
 local COLLECTION = 100000   -- instructions that a full garbage collection counts for
 local KB_OF_WORK = 4        -- KiB that count as one instruction where one can go over all memory
@@ -32,7 +32,7 @@ M.SOURCE = SOURCE -- of functions that a text made, as debug.getinfo has it
 --   noun, returns      "a spec"; what stands at its end
 local SPEC = { functions = traced.functions, names = traced.names, noun = "a spec", returns = "return { ... }" }
 
--- An environment of the functions alone; there is no way to get at its metatable from inside.
+-- An environment of the functions alone, whose metatable the text cannot reach.
 local function environment(dialect)
   return setmetatable({}, {
     __index = function(_, name)
@@ -240,7 +240,8 @@ end
 
 local strings = debug.getmetatable("")
 
--- Calls f as code of ours, with strings' methods, or of theirs, and goes back; an error ends all of it.
+-- Calls f as code of ours, with methods of strings, or as code of the spec, then restores the former state; an error
+-- ends the whole run.
 local function call_as(own, f, ...)
   ours = own
   debug.setmetatable("", own and strings or nil)

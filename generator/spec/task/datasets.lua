@@ -63,7 +63,7 @@ local function validation_digest(context, given)
   if not text then
     values.add(context, given.fields.validation, "task.validation", ("cannot read %s: found %s"):format(file.shown,
       problem and problem.found or "no such file"), problem and problem.expected or "a file, relative to the spec",
-      "the puzzles to train on hang on it, and so does the plan")
+      "the plan and the puzzles of training depend on this file")
   end
   return text and sha256.digest(text)
 end

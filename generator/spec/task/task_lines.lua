@@ -36,7 +36,7 @@ local function read_symbols(value)
 end
 
 local function read_formula(value)
-  return value -- options that it names may follow below
+  return value -- lines below may declare the options in this formula
 end
 
 -- "base + 5, at least 15"
