@@ -600,117 +600,6 @@ INLINE void column_sums(int rows, const int columns, const real *a, real *sum) {
     strided_sums(rows, columns, columns, a, sum);
 }
 
-/* Layer norm of rows of WIDTH channels: a warp takes a few rows at a time, whose loads are in flight together.
- * Reference: lh_ref_layernorm; epsilon as on the CPU. */
-
-enum {
-    ROW_PART = (WIDTH + WARP - 1) / WARP, /* channels of a lane: lane, lane + 32, ... */
-    NORM_ROWS = ROW_PART <= 4 ? 4 : 1     /* rows at a time: first, first + WARPS, ... */
-};
-
-/* The lane's channels of a row; 0 where there is none. */
-INLINE void load_row(const real *x, int row, int rows, real part[ROW_PART]) {
-    is_global(x);
-#pragma unroll
-    for (int u = 0; u < ROW_PART; u++) {
-        const int c = (int)threadIdx.x % WARP + u * WARP;
-        part[u] = row < rows && c < WIDTH ? x[row * WIDTH + c] : 0;
-    }
-}
-
-INLINE void store_row(const real part[ROW_PART], int row, int rows, real *x) {
-    is_global(x);
-#pragma unroll
-    for (int u = 0; u < ROW_PART; u++) {
-        const int c = (int)threadIdx.x % WARP + u * WARP;
-        if (row < rows && c < WIDTH) x[row * WIDTH + c] = part[u];
-    }
-}
-
-/* Norms the rows in place, and gives what they were divided by, inverted. */
-INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
-    real sum[NORM_ROWS];
-#pragma unroll
-    for (int r = 0; r < NORM_ROWS; r++) {
-        sum[r] = 0;
-#pragma unroll
-        for (int u = 0; u < ROW_PART; u++) sum[r] += z[r][u];
-    }
-    warp_sums(sum, NORM_ROWS);
-#pragma unroll
-    for (int r = 0; r < NORM_ROWS; r++) {
-        const real mean = sum[r] / WIDTH;
-        sum[r] = 0;
-#pragma unroll
-        for (int u = 0; u < ROW_PART; u++) {
-            z[r][u] = (int)threadIdx.x % WARP + u * WARP < WIDTH ? z[r][u] - mean : 0;
-            sum[r] += z[r][u] * z[r][u];
-        }
-    }
-    warp_sums(sum, NORM_ROWS);
-#pragma unroll
-    for (int r = 0; r < NORM_ROWS; r++) {
-        rstd[r] = 1 / sqrt(sum[r] / WIDTH + (real)1e-5);
-#pragma unroll
-        for (int u = 0; u < ROW_PART; u++) z[r][u] *= rstd[r];
-    }
-}
-
-/* The gradients of rows in place: g those of the norm's output, then of its input. */
-INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART],
-                           const real rstd[NORM_ROWS], const real scale[ROW_PART]) {
-    real sum[2 * NORM_ROWS]; /* of gradients; of their products with xhat */
-#pragma unroll
-    for (int r = 0; r < NORM_ROWS; r++) {
-        sum[r] = sum[NORM_ROWS + r] = 0;
-#pragma unroll
-        for (int u = 0; u < ROW_PART; u++) {
-            g[r][u] *= scale[u];
-            sum[r] += g[r][u];
-            sum[NORM_ROWS + r] += g[r][u] * xhat[r][u];
-        }
-    }
-    warp_sums(sum, 2 * NORM_ROWS);
-#pragma unroll
-    for (int r = 0; r < NORM_ROWS; r++) {
-        const real mean = sum[r] / WIDTH, slope = sum[NORM_ROWS + r] / WIDTH;
-#pragma unroll
-        for (int u = 0; u < ROW_PART; u++) g[r][u] = rstd[r] * (g[r][u] - mean - xhat[r][u] * slope);
-    }
-}
-
-/* A warp's part of the gradients of scale and offset: sums over its rows of g xhat and of g. */
-typedef struct norm_sums {
-    real slope[ROW_PART], total[ROW_PART];
-} norm_sums;
-
-INLINE void take_rows(const real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART], norm_sums *sums) {
-#pragma unroll
-    for (int r = 0; r < NORM_ROWS; r++) {
-#pragma unroll
-        for (int u = 0; u < ROW_PART; u++) {
-            sums->slope[u] += g[r][u] * xhat[r][u];
-            sums->total[u] += g[r][u];
-        }
-    }
-}
-
-/* Stores the sums of all warps, added in their order. */
-INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) {
-    is_global(dscale);
-    is_global(doffset);
-#pragma unroll
-    for (int u = 0; u < ROW_PART; u++) {
-        const real slope = add_parts(sums->slope[u], WARP), total = add_parts(sums->total[u], WARP);
-        const int c = (int)threadIdx.x + u * WARP;
-        if ((int)threadIdx.x < WARP && c < WIDTH) {
-            dscale[c] = slope;
-            doffset[c] = total;
-        }
-    }
-    __syncthreads();
-}
-
 /* Random words, the same as on the CPU: word[4] = Philox4x32-10 at counter (block, site, example, step), whose words
  * mean what longhand/rng.h says. Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3". Reference:
  * lh_philox. */
@@ -759,10 +648,39 @@ INLINE bool kept(const unsigned char *keep, int element) {
     return keep[element / 8] >> element % 8 & 1;
 }
 
-/* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block, forward and backward;
- * made of what is in layernorm.cu. Names, arguments, and what may be one array are those of kernels/cpu/norm.h, except
- * that keep has a bit for each element, that a forward pass takes NULL for it where nothing is dropped out, and that
- * the gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
+/* Rows of WIDTH channels in the registers of warps, channel by channel: a warp takes a few rows at a time, whose loads
+ * are in flight together. What norms compute of them is in layernorm.cu. */
+
+enum {
+    ROW_PART = (WIDTH + WARP - 1) / WARP, /* channels of a lane: lane, lane + 32, ... */
+    NORM_ROWS = ROW_PART <= 4 ? 4 : 1,    /* rows at a time: first, first + WARPS, ... */
+    NORM_STEP = NORM_ROWS * WARPS
+};
+
+/* The first row of a warp. */
+INLINE int first_of_warp(void) { return threadIdx.x / WARP; }
+
+/* Whether a lane's channel u exists. */
+INLINE bool in_row(const int u) { return (int)threadIdx.x % WARP + u * WARP < WIDTH; }
+
+/* The lane's channels of a row; 0 where there is none. */
+INLINE void load_row(const real *x, int row, int rows, real part[ROW_PART]) {
+    is_global(x);
+#pragma unroll
+    for (int u = 0; u < ROW_PART; u++) {
+        const int c = (int)threadIdx.x % WARP + u * WARP;
+        part[u] = row < rows && c < WIDTH ? x[row * WIDTH + c] : 0;
+    }
+}
+
+INLINE void store_row(const real part[ROW_PART], int row, int rows, real *x) {
+    is_global(x);
+#pragma unroll
+    for (int u = 0; u < ROW_PART; u++) {
+        const int c = (int)threadIdx.x % WARP + u * WARP;
+        if (row < rows && c < WIDTH) x[row * WIDTH + c] = part[u];
+    }
+}
 
 INLINE void load_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
 #pragma unroll
@@ -792,19 +710,6 @@ INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, i
     }
 }
 
-INLINE void load_dropout_sums(const real *residual, const real *branch, const unsigned char *keep, real keep_scale,
-                              int first, int rows, real z[NORM_ROWS][ROW_PART]) {
-    real stream[NORM_ROWS][ROW_PART];
-    load_rows(residual, first, rows, stream);
-    load_rows(branch, first, rows, z);
-    if (keep) drop_branch(keep, keep_scale, first, rows, z);
-#pragma unroll
-    for (int r = 0; r < NORM_ROWS; r++) {
-#pragma unroll
-        for (int u = 0; u < ROW_PART; u++) z[r][u] += stream[r][u];
-    }
-}
-
 INLINE void load_inverse(const real *rstd, int first, int rows, real inverse[NORM_ROWS]) {
     is_global(rstd);
 #pragma unroll
@@ -816,6 +721,114 @@ INLINE void store_inverse(const real inverse[NORM_ROWS], int first, int rows, re
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++)
         if (threadIdx.x % WARP == 0 && first + r * WARPS < rows) rstd[first + r * WARPS] = inverse[r];
+}
+
+/* Sums over the channels of rows in place, side by side. */
+INLINE void row_sums(real *x, const int count) { warp_sums(x, count); }
+
+/* A warp's part of the gradients of scale and offset: sums over its rows of g xhat and of g. */
+typedef struct norm_sums {
+    real slope[ROW_PART], total[ROW_PART];
+} norm_sums;
+
+/* Stores the sums of all warps, added in their order. */
+INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) {
+    is_global(dscale);
+    is_global(doffset);
+#pragma unroll
+    for (int u = 0; u < ROW_PART; u++) {
+        const real slope = add_parts(sums->slope[u], WARP), total = add_parts(sums->total[u], WARP);
+        const int c = (int)threadIdx.x + u * WARP;
+        if ((int)threadIdx.x < WARP && c < WIDTH) {
+            dscale[c] = slope;
+            doffset[c] = total;
+        }
+    }
+    __syncthreads();
+}
+
+/* Layer norm of rows of WIDTH channels in registers: norm_lanes.cu or norm_quads.cu. Reference: lh_ref_layernorm;
+ * epsilon as on the CPU. */
+
+/* Norms the rows in place, and gives what they were divided by, inverted. */
+INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
+    real sum[NORM_ROWS];
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+        sum[r] = 0;
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) sum[r] += z[r][u];
+    }
+    row_sums(sum, NORM_ROWS);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+        const real mean = sum[r] / WIDTH;
+        sum[r] = 0;
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) {
+            z[r][u] = in_row(u) ? z[r][u] - mean : 0;
+            sum[r] += z[r][u] * z[r][u];
+        }
+    }
+    row_sums(sum, NORM_ROWS);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+        rstd[r] = 1 / sqrt(sum[r] / WIDTH + (real)1e-5);
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) z[r][u] *= rstd[r];
+    }
+}
+
+/* The gradients of rows in place: g those of the norm's output, then of its input. */
+INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART],
+                           const real rstd[NORM_ROWS], const real scale[ROW_PART]) {
+    real sum[2 * NORM_ROWS]; /* of gradients; of their products with xhat */
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+        sum[r] = sum[NORM_ROWS + r] = 0;
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) {
+            g[r][u] *= scale[u];
+            sum[r] += g[r][u];
+            sum[NORM_ROWS + r] += g[r][u] * xhat[r][u];
+        }
+    }
+    row_sums(sum, 2 * NORM_ROWS);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+        const real mean = sum[r] / WIDTH, slope = sum[NORM_ROWS + r] / WIDTH;
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) g[r][u] = rstd[r] * (g[r][u] - mean - xhat[r][u] * slope);
+    }
+}
+
+INLINE void take_rows(const real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART], norm_sums *sums) {
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) {
+            sums->slope[u] += g[r][u] * xhat[r][u];
+            sums->total[u] += g[r][u];
+        }
+    }
+}
+
+/* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block, forward and backward;
+ * made of what is in layernorm.cu. Names, arguments, and what may be one array are those of kernels/cpu/norm.h, except
+ * that keep has a bit for each element, that a forward pass takes NULL for it where nothing is dropped out, and that
+ * the gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
+
+INLINE void load_dropout_sums(const real *residual, const real *branch, const unsigned char *keep, real keep_scale,
+                              int first, int rows, real z[NORM_ROWS][ROW_PART]) {
+    real stream[NORM_ROWS][ROW_PART];
+    load_rows(residual, first, rows, stream);
+    load_rows(branch, first, rows, z);
+    if (keep) drop_branch(keep, keep_scale, first, rows, z);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) z[r][u] += stream[r][u];
+    }
 }
 
 /* Layer norm of rows in registers, from there on. */
@@ -851,7 +864,7 @@ NOINLINE void add_dropout_norm(int rows, const real *residual, const real *branc
     real by[ROW_PART], add[ROW_PART];
     load_row(scale, 0, 1, by);
     load_row(offset, 0, 1, add);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
         finish_norm(z, by, add, first, rows, xhat, rstd, y);
@@ -866,7 +879,7 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
     norm_sums sums = {{0}, {0}};
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_norm_grad(dy, xhat, rstd, by, first, rows, &sums, g);
         store_rows(g, first, rows, dz);

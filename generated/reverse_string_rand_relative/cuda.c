@@ -239,7 +239,7 @@ extern const lh_cuda_image longhand_images_reverse_string_rand_relative[];
 
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_relative;
 const lh_cuda_program longhand_cuda_reverse_string_rand_relative = {
-        .source_digest = "ca0d338d226b0175",
+        .source_digest = "53bce76da455446d",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_reverse_string_rand_relative",

@@ -1,29 +1,5 @@
-/* Layer norm of rows of WIDTH channels: a warp takes a few rows at a time, whose loads are in flight together.
- * Reference: lh_ref_layernorm; epsilon as on the CPU. */
-
-enum {
-    ROW_PART = (WIDTH + WARP - 1) / WARP, /* channels of a lane: lane, lane + 32, ... */
-    NORM_ROWS = ROW_PART <= 4 ? 4 : 1     /* rows at a time: first, first + WARPS, ... */
-};
-
-/* The lane's channels of a row; 0 where there is none. */
-INLINE void load_row(const real *x, int row, int rows, real part[ROW_PART]) {
-    is_global(x);
-#pragma unroll
-    for (int u = 0; u < ROW_PART; u++) {
-        const int c = (int)threadIdx.x % WARP + u * WARP;
-        part[u] = row < rows && c < WIDTH ? x[row * WIDTH + c] : 0;
-    }
-}
-
-INLINE void store_row(const real part[ROW_PART], int row, int rows, real *x) {
-    is_global(x);
-#pragma unroll
-    for (int u = 0; u < ROW_PART; u++) {
-        const int c = (int)threadIdx.x % WARP + u * WARP;
-        if (row < rows && c < WIDTH) x[row * WIDTH + c] = part[u];
-    }
-}
+/* Layer norm of rows of WIDTH channels in registers: norm_lanes.cu or norm_quads.cu. Reference: lh_ref_layernorm; epsilon
+ * as on the CPU. */
 
 /* Norms the rows in place, and gives what they were divided by, inverted. */
 INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
@@ -34,18 +10,18 @@ INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) sum[r] += z[r][u];
     }
-    warp_sums(sum, NORM_ROWS);
+    row_sums(sum, NORM_ROWS);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
         const real mean = sum[r] / WIDTH;
         sum[r] = 0;
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) {
-            z[r][u] = (int)threadIdx.x % WARP + u * WARP < WIDTH ? z[r][u] - mean : 0;
+            z[r][u] = in_row(u) ? z[r][u] - mean : 0;
             sum[r] += z[r][u] * z[r][u];
         }
     }
-    warp_sums(sum, NORM_ROWS);
+    row_sums(sum, NORM_ROWS);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
         rstd[r] = 1 / sqrt(sum[r] / WIDTH + (real)1e-5);
@@ -68,7 +44,7 @@ INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROW
             sum[NORM_ROWS + r] += g[r][u] * xhat[r][u];
         }
     }
-    warp_sums(sum, 2 * NORM_ROWS);
+    row_sums(sum, 2 * NORM_ROWS);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
         const real mean = sum[r] / WIDTH, slope = sum[NORM_ROWS + r] / WIDTH;
@@ -76,11 +52,6 @@ INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROW
         for (int u = 0; u < ROW_PART; u++) g[r][u] = rstd[r] * (g[r][u] - mean - xhat[r][u] * slope);
     }
 }
-
-/* A warp's part of the gradients of scale and offset: sums over its rows of g xhat and of g. */
-typedef struct norm_sums {
-    real slope[ROW_PART], total[ROW_PART];
-} norm_sums;
 
 INLINE void take_rows(const real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART], norm_sums *sums) {
 #pragma unroll
@@ -91,20 +62,4 @@ INLINE void take_rows(const real g[NORM_ROWS][ROW_PART], const real xhat[NORM_RO
             sums->total[u] += g[r][u];
         }
     }
-}
-
-/* Stores the sums of all warps, added in their order. */
-INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) {
-    is_global(dscale);
-    is_global(doffset);
-#pragma unroll
-    for (int u = 0; u < ROW_PART; u++) {
-        const real slope = add_parts(sums->slope[u], WARP), total = add_parts(sums->total[u], WARP);
-        const int c = (int)threadIdx.x + u * WARP;
-        if ((int)threadIdx.x < WARP && c < WIDTH) {
-            dscale[c] = slope;
-            doffset[c] = total;
-        }
-    }
-    __syncthreads();
 }

@@ -27,3 +27,10 @@ INLINE void mma_bf16(float c[4], const unsigned int a[4], const unsigned int b[2
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+
+/* 2^x to 22 bits or so; 0 for what would be subnormal. */
+INLINE float exp2_approximate(float x) {
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+    return power;
+}

@@ -3,16 +3,6 @@
  * that keep has a bit for each element, that a forward pass takes NULL for it where nothing is dropped out, and that
  * the gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
 
-INLINE void load_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
-#pragma unroll
-    for (int r = 0; r < NORM_ROWS; r++) load_row(x, first + r * WARPS, rows, z[r]);
-}
-
-INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, real *x) {
-#pragma unroll
-    for (int r = 0; r < NORM_ROWS; r++) store_row(z[r], first + r * WARPS, rows, x);
-}
-
 /* z += the rows of x. */
 INLINE void add_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
     real more[NORM_ROWS][ROW_PART];
@@ -21,24 +11,6 @@ INLINE void add_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_P
     for (int r = 0; r < NORM_ROWS; r++) {
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) z[r][u] += more[r][u];
-    }
-}
-
-/* Rows of a branch, dropped out; all bits of the mask are read before one is used. */
-INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
-    bool there[NORM_ROWS][ROW_PART];
-#pragma unroll
-    for (int r = 0; r < NORM_ROWS; r++) {
-#pragma unroll
-        for (int u = 0; u < ROW_PART; u++) {
-            const int row = first + r * WARPS, c = threadIdx.x % WARP + u * WARP;
-            there[r][u] = row < rows && c < WIDTH && kept(keep, row * WIDTH + c);
-        }
-    }
-#pragma unroll
-    for (int r = 0; r < NORM_ROWS; r++) {
-#pragma unroll
-        for (int u = 0; u < ROW_PART; u++) z[r][u] = there[r][u] ? z[r][u] * keep_scale : 0;
     }
 }
 
@@ -58,19 +30,6 @@ INLINE void load_dropout_sums(const real *residual, const real *branch, const un
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) z[r][u] += stream[r][u];
     }
-}
-
-INLINE void load_inverse(const real *rstd, int first, int rows, real inverse[NORM_ROWS]) {
-    is_global(rstd);
-#pragma unroll
-    for (int r = 0; r < NORM_ROWS; r++) inverse[r] = first + r * WARPS < rows ? rstd[first + r * WARPS] : 0;
-}
-
-INLINE void store_inverse(const real inverse[NORM_ROWS], int first, int rows, real *rstd) {
-    is_global(rstd);
-#pragma unroll
-    for (int r = 0; r < NORM_ROWS; r++)
-        if (threadIdx.x % WARP == 0 && first + r * WARPS < rows) rstd[first + r * WARPS] = inverse[r];
 }
 
 /* Layer norm of rows in registers, from there on. */
@@ -101,7 +60,7 @@ INLINE void load_norm_grad(const real *dy, const real *xhat, const real *rstd, c
 
 /* out = residual + branch */
 NOINLINE void add_branch(int rows, const real *residual, const real *branch, real *out) {
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_sums(residual, branch, first, rows, z);
         store_rows(z, first, rows, out);
@@ -112,7 +71,7 @@ NOINLINE void add_branch(int rows, const real *residual, const real *branch, rea
 /* out = residual + dropout(branch) */
 NOINLINE void add_dropout_branch(int rows, const real *residual, const real *branch, const unsigned char *keep,
                                  real keep_scale, real *out) {
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
         store_rows(z, first, rows, out);
@@ -122,7 +81,7 @@ NOINLINE void add_dropout_branch(int rows, const real *residual, const real *bra
 
 /* to = from */
 NOINLINE void copy_rows(int rows, const real *from, real *to) {
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_rows(from, first, rows, z);
         store_rows(z, first, rows, to);
@@ -132,7 +91,7 @@ NOINLINE void copy_rows(int rows, const real *from, real *to) {
 
 /* dbranch = dy where kept, scaled. */
 NOINLINE void dropout_grad(int rows, const real *dy, const unsigned char *keep, real keep_scale, real *dbranch) {
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_rows(dy, first, rows, g);
         drop_branch(keep, keep_scale, first, rows, g);
@@ -147,7 +106,7 @@ NOINLINE void layer_norm(int rows, const real *x, const real *scale, const real 
     real by[ROW_PART], add[ROW_PART];
     load_row(scale, 0, 1, by);
     load_row(offset, 0, 1, add);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_rows(x, first, rows, z);
         finish_norm(z, by, add, first, rows, xhat, rstd, y);
@@ -161,7 +120,7 @@ NOINLINE void add_norm(int rows, const real *residual, const real *branch, const
     real by[ROW_PART], add[ROW_PART];
     load_row(scale, 0, 1, by);
     load_row(offset, 0, 1, add);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_sums(residual, branch, first, rows, z);
         finish_norm(z, by, add, first, rows, xhat, rstd, y);
@@ -176,7 +135,7 @@ NOINLINE void add_dropout_norm(int rows, const real *residual, const real *branc
     real by[ROW_PART], add[ROW_PART];
     load_row(scale, 0, 1, by);
     load_row(offset, 0, 1, add);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
         finish_norm(z, by, add, first, rows, xhat, rstd, y);
@@ -190,7 +149,7 @@ NOINLINE void add_norm_sum(int rows, const real *residual, const real *branch, c
     real by[ROW_PART], add[ROW_PART];
     load_row(scale, 0, 1, by);
     load_row(offset, 0, 1, add);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_sums(residual, branch, first, rows, z);
         store_rows(z, first, rows, sum);
@@ -206,7 +165,7 @@ NOINLINE void add_dropout_norm_sum(int rows, const real *residual, const real *b
     real by[ROW_PART], add[ROW_PART];
     load_row(scale, 0, 1, by);
     load_row(offset, 0, 1, add);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
         store_rows(z, first, rows, sum);
@@ -221,7 +180,7 @@ NOINLINE void layer_norm_grad(int rows, const real *dy, const real *xhat, const 
     norm_sums sums = {{0}, {0}};
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_norm_grad(dy, xhat, rstd, by, first, rows, &sums, g);
         store_rows(g, first, rows, dx);
@@ -235,7 +194,7 @@ NOINLINE void layer_norm_grad_added(int rows, const real *dy, const real *xhat, 
     norm_sums sums = {{0}, {0}};
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_norm_grad(dy, xhat, rstd, by, first, rows, &sums, g);
         add_rows(dx, first, rows, g);
@@ -257,7 +216,7 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
     norm_sums sums = {{0}, {0}};
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_norm_grad(dy, xhat, rstd, by, first, rows, &sums, g);
         store_rows(g, first, rows, dz);
@@ -280,7 +239,7 @@ NOINLINE void add_dropout_norm_sum_grad(int rows, const real *dy, const real *xh
     norm_sums sums = {{0}, {0}};
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_norm_grad(dy, xhat, rstd, by, first, rows, &sums, g);
         add_rows(dz, first, rows, g);

@@ -10,7 +10,7 @@ INLINE void rms_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) sum[r] += z[r][u] * z[r][u];
     }
-    warp_sums(sum, NORM_ROWS);
+    row_sums(sum, NORM_ROWS);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
         rstd[r] = 1 / sqrt(sum[r] / WIDTH + (real)1e-5);
@@ -32,7 +32,7 @@ INLINE void rms_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS
             sum[r] += g[r][u] * xhat[r][u];
         }
     }
-    warp_sums(sum, NORM_ROWS);
+    row_sums(sum, NORM_ROWS);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
         const real slope = sum[r] / WIDTH;
@@ -65,22 +65,10 @@ INLINE void load_rms_grad(const real *dy, const real *xhat, const real *rstd, co
     rms_rows_grad(g, x, inverse, by);
 }
 
-/* store_norm_sums without an offset. */
-INLINE void store_rms_sums(const norm_sums *sums, real *dscale) {
-    is_global(dscale);
-#pragma unroll
-    for (int u = 0; u < ROW_PART; u++) {
-        const real slope = add_parts(sums->slope[u], WARP);
-        const int c = (int)threadIdx.x + u * WARP;
-        if ((int)threadIdx.x < WARP && c < WIDTH) dscale[c] = slope;
-    }
-    __syncthreads();
-}
-
 NOINLINE void rms_norm(int rows, const real *x, const real *scale, real *xhat, real *rstd, real *y) {
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_rows(x, first, rows, z);
         finish_rms(z, by, first, rows, xhat, rstd, y);
@@ -92,7 +80,7 @@ NOINLINE void rms_add_norm(int rows, const real *residual, const real *branch, c
                            real *rstd, real *y) {
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_sums(residual, branch, first, rows, z);
         finish_rms(z, by, first, rows, xhat, rstd, y);
@@ -104,7 +92,7 @@ NOINLINE void rms_add_dropout_norm(int rows, const real *residual, const real *b
                                    real keep_scale, const real *scale, real *xhat, real *rstd, real *y) {
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
         finish_rms(z, by, first, rows, xhat, rstd, y);
@@ -116,7 +104,7 @@ NOINLINE void rms_add_norm_sum(int rows, const real *residual, const real *branc
                                real *xhat, real *rstd, real *y) {
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_sums(residual, branch, first, rows, z);
         store_rows(z, first, rows, sum);
@@ -129,7 +117,7 @@ NOINLINE void rms_add_dropout_norm_sum(int rows, const real *residual, const rea
                                        real keep_scale, const real *scale, real *sum, real *xhat, real *rstd, real *y) {
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
         store_rows(z, first, rows, sum);
@@ -143,7 +131,7 @@ NOINLINE void rms_norm_grad(int rows, const real *dy, const real *xhat, const re
     norm_sums sums = {{0}, {0}};
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_rms_grad(dy, xhat, rstd, by, first, rows, &sums, g);
         store_rows(g, first, rows, dx);
@@ -156,7 +144,7 @@ NOINLINE void rms_norm_grad_added(int rows, const real *dy, const real *xhat, co
     norm_sums sums = {{0}, {0}};
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_rms_grad(dy, xhat, rstd, by, first, rows, &sums, g);
         add_rows(dx, first, rows, g);
@@ -176,7 +164,7 @@ NOINLINE void rms_add_dropout_norm_grad(int rows, const real *dy, const real *xh
     norm_sums sums = {{0}, {0}};
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_rms_grad(dy, xhat, rstd, by, first, rows, &sums, g);
         store_rows(g, first, rows, dz);
@@ -197,7 +185,7 @@ NOINLINE void rms_add_dropout_norm_sum_grad(int rows, const real *dy, const real
     norm_sums sums = {{0}, {0}};
     real by[ROW_PART];
     load_row(scale, 0, 1, by);
-    for (int first = threadIdx.x / WARP; first < rows; first += NORM_ROWS * WARPS) {
+    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_rms_grad(dy, xhat, rstd, by, first, rows, &sums, g);
         add_rows(dz, first, rows, g);

@@ -9,6 +9,7 @@ typedef float real;
 #include "kernels/cuda/product.cu"
 #include "operations.cu"
 #include "kernels/cuda/functions_float32.cu"
+#include "kernels/cuda/norm_lanes.cu"
 #include "operations_rows.cu"
 
 OPERATIONS("float32")

@@ -9,6 +9,7 @@ typedef double real;
 #include "kernels/cuda/product.cu"
 #include "operations.cu"
 #include "kernels/cuda/functions_float64.cu"
+#include "kernels/cuda/norm_lanes.cu"
 #include "operations_rows.cu"
 
 OPERATIONS("float64")

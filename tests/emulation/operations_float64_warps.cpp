@@ -1,4 +1,4 @@
-/* Products that are cut by warp, in float64, for test_operations.c. */
+/* Products that are cut by warp, and rows in quads, in float64, for test_operations.c. */
 #include "cuda_emulation.h"
 
 typedef double real;
@@ -7,5 +7,9 @@ typedef double real;
 #include "kernels/cuda/product_forms.cu"
 #include "kernels/cuda/product_warps.cu"
 #include "operations.cu"
+#include "kernels/cuda/functions_float64.cu"
+#include "kernels/cuda/norm_quads.cu"
+#include "operations_rows.cu"
 
 OPERATIONS("float64_warps")
+OPERATIONS_OF_ROWS("float64_warps")

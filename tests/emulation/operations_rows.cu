@@ -1,4 +1,4 @@
-/* Norms and activations, each as a kernel of its own; they are the same in all precisions of products. */
+/* Norms and activations, each as a kernel of its own; rows are held as the file before this one says. */
 #include "kernels/cuda/layernorm.cu"
 #include "kernels/cuda/norm.cu"
 #include "kernels/cuda/rms_norm.cu"

@@ -243,6 +243,7 @@ by_form["mov.b64 {xx}x"] = function(a) return a & 0xffffffff, a >> 32 end
 by_form["mov.b64 x{xx}"] = function(a, b) return a + b * (1 << 32) end
 by_form["cvt.s64.s32"], by_form["cvt.u64.u32"], by_form["cvt.u32.u16"], by_form["cvt.f64.f32"] = same, same, same, same
 by_form["cvt.u32.u64"] = function(a) return a & 0xffffffff end
+by_form["cvt.u16.u32"] = function(a) return a & 0xffff end
 by_form["cvt.rn.f32.f64"] = same
 by_form["cvt.rn.f32.s32"] = function(a) return a + 0.0 end
 by_form["cvt.rn.f64.s32"], by_form["cvt.rn.f64.s64"] = by_form["cvt.rn.f32.s32"], by_form["cvt.rn.f32.s32"]

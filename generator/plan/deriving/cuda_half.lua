@@ -125,11 +125,11 @@ local function kernels(plan, device, multiplies)
     add(true, "cuda/slab.cu", table.unpack(PRODUCTS[plan.precision]))
     add(true, "cuda/product_forms.cu", "cuda/product.cu")
   end
-  add(true, "cuda/sums.cu", "cuda/layernorm.cu")
+  add(true, "cuda/sums.cu")
   add(device.drops or plan.noise, "cuda/philox.cu")
   add(device.drops, "cuda/dropout.cu")
   add(plan.noise, "cuda/noise.cu")
-  add(true, "cuda/norm.cu")
+  add(true, plan.cuts_by_warp and "cuda/norm_quads.cu" or "cuda/norm_lanes.cu", "cuda/layernorm.cu", "cuda/norm.cu")
   add(device.rms, "cuda/rms_norm.cu")
   return lists.append(list, lists.map(plan.operation_kernels, function(name) return ("cuda/%s.cu"):format(name) end))
 end

@@ -1,0 +1,110 @@
+/* Rows of WIDTH channels in the registers of warps, channel by channel: a warp takes a few rows at a time, whose loads are
+ * in flight together. What norms compute of them is in layernorm.cu. */
+
+enum {
+    ROW_PART = (WIDTH + WARP - 1) / WARP, /* channels of a lane: lane, lane + 32, ... */
+    NORM_ROWS = ROW_PART <= 4 ? 4 : 1,    /* rows at a time: first, first + WARPS, ... */
+    NORM_STEP = NORM_ROWS * WARPS
+};
+
+/* The first row of a warp. */
+INLINE int first_of_warp(void) { return threadIdx.x / WARP; }
+
+/* Whether a lane's channel u exists. */
+INLINE bool in_row(const int u) { return (int)threadIdx.x % WARP + u * WARP < WIDTH; }
+
+/* The lane's channels of a row; 0 where there is none. */
+INLINE void load_row(const real *x, int row, int rows, real part[ROW_PART]) {
+    is_global(x);
+#pragma unroll
+    for (int u = 0; u < ROW_PART; u++) {
+        const int c = (int)threadIdx.x % WARP + u * WARP;
+        part[u] = row < rows && c < WIDTH ? x[row * WIDTH + c] : 0;
+    }
+}
+
+INLINE void store_row(const real part[ROW_PART], int row, int rows, real *x) {
+    is_global(x);
+#pragma unroll
+    for (int u = 0; u < ROW_PART; u++) {
+        const int c = (int)threadIdx.x % WARP + u * WARP;
+        if (row < rows && c < WIDTH) x[row * WIDTH + c] = part[u];
+    }
+}
+
+INLINE void load_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) load_row(x, first + r * WARPS, rows, z[r]);
+}
+
+INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, real *x) {
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) store_row(z[r], first + r * WARPS, rows, x);
+}
+
+/* Rows of a branch, dropped out; all bits of the mask are read before one is used. */
+INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
+    bool there[NORM_ROWS][ROW_PART];
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) {
+            const int row = first + r * WARPS, c = threadIdx.x % WARP + u * WARP;
+            there[r][u] = row < rows && c < WIDTH && kept(keep, row * WIDTH + c);
+        }
+    }
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) {
+#pragma unroll
+        for (int u = 0; u < ROW_PART; u++) z[r][u] = there[r][u] ? z[r][u] * keep_scale : 0;
+    }
+}
+
+INLINE void load_inverse(const real *rstd, int first, int rows, real inverse[NORM_ROWS]) {
+    is_global(rstd);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++) inverse[r] = first + r * WARPS < rows ? rstd[first + r * WARPS] : 0;
+}
+
+INLINE void store_inverse(const real inverse[NORM_ROWS], int first, int rows, real *rstd) {
+    is_global(rstd);
+#pragma unroll
+    for (int r = 0; r < NORM_ROWS; r++)
+        if (threadIdx.x % WARP == 0 && first + r * WARPS < rows) rstd[first + r * WARPS] = inverse[r];
+}
+
+/* Sums over the channels of rows in place, side by side. */
+INLINE void row_sums(real *x, const int count) { warp_sums(x, count); }
+
+/* A warp's part of the gradients of scale and offset: sums over its rows of g xhat and of g. */
+typedef struct norm_sums {
+    real slope[ROW_PART], total[ROW_PART];
+} norm_sums;
+
+/* Stores the sums of all warps, added in their order. */
+INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) {
+    is_global(dscale);
+    is_global(doffset);
+#pragma unroll
+    for (int u = 0; u < ROW_PART; u++) {
+        const real slope = add_parts(sums->slope[u], WARP), total = add_parts(sums->total[u], WARP);
+        const int c = (int)threadIdx.x + u * WARP;
+        if ((int)threadIdx.x < WARP && c < WIDTH) {
+            dscale[c] = slope;
+            doffset[c] = total;
+        }
+    }
+    __syncthreads();
+}
+
+/* store_norm_sums without an offset. */
+INLINE void store_rms_sums(const norm_sums *sums, real *dscale) {
+    is_global(dscale);
+#pragma unroll
+    for (int u = 0; u < ROW_PART; u++) {
+        const real slope = add_parts(sums->slope[u], WARP);
+        const int c = (int)threadIdx.x + u * WARP;
+        if ((int)threadIdx.x < WARP && c < WIDTH) dscale[c] = slope;
+    }
+    __syncthreads();
+}

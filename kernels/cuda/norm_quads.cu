@@ -1,0 +1,142 @@
+/* Rows of WIDTH channels in the registers of warps, in quads: a few neighbours of a warp share a row, and a warp takes
+ * several rows at a time. What norms compute of them is in layernorm.cu; names are those of norm_lanes.cu. */
+
+enum {
+    ROW_LANES = WIDTH <= 64 ? 8 : WIDTH <= 128 ? 16 : 32, /* that share a row: a power of two */
+    ROW_QUADS = (WIDTH / 4 + ROW_LANES - 1) / ROW_LANES,  /* of a lane: quad `lane`, lane + ROW_LANES, ... */
+    ROW_PART = 4 * ROW_QUADS,                             /* channels of a lane */
+    NORM_ROWS = 1,                                        /* rows of a lane at a time */
+    NORM_STEP = THREADS / ROW_LANES,                      /* rows of a block at a time */
+    NORM_SUMS = 2 * ROW_LANES * ROW_PART                  /* reals that a row's lanes bring to sums over rows */
+};
+static_assert(WIDTH % 4 == 0 && (int)NORM_SUMS * NORM_STEP <= (int)STAGING, "rows are whole quads, and their sums fit");
+
+INLINE int row_lane(void) { return threadIdx.x % ROW_LANES; }
+
+/* The first row of a warp, and the row of a lane. */
+INLINE int first_of_warp(void) { return threadIdx.x / WARP * (WARP / ROW_LANES); }
+INLINE int row_of_lane(int first) { return first + (int)(threadIdx.x % WARP / ROW_LANES); }
+
+/* The first channel of a lane's quad u; whether the row has it. */
+INLINE int quad_channel(const int u) { return 4 * (row_lane() + u * ROW_LANES); }
+INLINE bool in_row(const int u) { return quad_channel(u / 4) < WIDTH; }
+
+/* The lane's channels of a row; 0 where there is none. */
+INLINE void load_row(const real *x, int row, int rows, real part[ROW_PART]) {
+    is_global(x);
+#pragma unroll
+    for (int u = 0; u < ROW_PART; u++) part[u] = 0;
+    if (row >= rows) return;
+#pragma unroll
+    for (int u = 0; u < ROW_QUADS; u++) {
+        if (!in_row(4 * u)) continue;
+        const quad q = *(const quad *)(x + row * WIDTH + quad_channel(u));
+#pragma unroll
+        for (int i = 0; i < 4; i++) part[4 * u + i] = q.v[i];
+    }
+}
+
+INLINE void load_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
+    load_row(x, row_of_lane(first), rows, z[0]);
+}
+
+INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, real *x) {
+    const int row = row_of_lane(first);
+    is_global(x);
+    if (row >= rows) return;
+#pragma unroll
+    for (int u = 0; u < ROW_QUADS; u++) {
+        quad q;
+#pragma unroll
+        for (int i = 0; i < 4; i++) q.v[i] = z[0][4 * u + i];
+        if (in_row(4 * u)) *(quad *)(x + row * WIDTH + quad_channel(u)) = q;
+    }
+}
+
+/* Rows of a branch, dropped out; all bits of the mask are read before one is used. */
+INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
+    const int row = row_of_lane(first);
+    unsigned int bits[ROW_QUADS];
+    is_global(keep);
+#pragma unroll
+    for (int u = 0; u < ROW_QUADS; u++) {
+        bits[u] = 0;
+        if (row < rows && in_row(4 * u)) bits[u] = keep[(row * WIDTH + quad_channel(u)) / 8];
+    }
+#pragma unroll
+    for (int u = 0; u < ROW_PART; u++) {
+        const unsigned int bit = 1u << (row * WIDTH + quad_channel(u / 4)) % 8 << u % 4;
+        z[0][u] = bits[u / 4] & bit ? z[0][u] * keep_scale : 0;
+    }
+}
+
+INLINE void load_inverse(const real *rstd, int first, int rows, real inverse[NORM_ROWS]) {
+    const int row = row_of_lane(first);
+    is_global(rstd);
+    inverse[0] = row < rows ? rstd[row] : 0;
+}
+
+INLINE void store_inverse(const real inverse[NORM_ROWS], int first, int rows, real *rstd) {
+    const int row = row_of_lane(first);
+    is_global(rstd);
+    if (row_lane() == 0 && row < rows) rstd[row] = inverse[0];
+}
+
+/* Sums over the channels of rows in place, side by side. */
+INLINE void row_sums(real *x, const int count) {
+#pragma unroll
+    for (int distance = ROW_LANES / 2; distance > 0; distance /= 2) {
+#pragma unroll
+        for (int i = 0; i < count; i++) x[i] += __shfl_xor_sync(0xffffffffu, x[i], distance);
+    }
+}
+
+/* A lane's part of the gradients of scale and offset: sums over its rows of g xhat and of g. */
+typedef struct norm_sums {
+    real slope[ROW_PART], total[ROW_PART];
+} norm_sums;
+
+/* Puts a lane's sums into shared memory, those of the same channels side by side. */
+INLINE void share_norm_sums(const real part[ROW_PART], real *sums) {
+    sums += threadIdx.x / ROW_LANES * NORM_SUMS + 4 * row_lane();
+#pragma unroll
+    for (int u = 0; u < ROW_QUADS; u++) {
+        quad q;
+#pragma unroll
+        for (int i = 0; i < 4; i++) q.v[i] = part[4 * u + i];
+        *(quad *)(sums + 4 * u * ROW_LANES) = q;
+    }
+}
+
+/* The sum over rows of what lanes have shared of a channel, in order. */
+INLINE real add_norm_sums(const real *sums) {
+    real sum = sums[0];
+#pragma unroll
+    for (int row = 1; row < NORM_STEP; row++) sum += sums[row * NORM_SUMS];
+    return sum;
+}
+
+/* Stores the sums of all lanes. */
+INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) {
+    is_global(dscale);
+    is_global(doffset);
+    share_norm_sums(sums->slope, staging());
+    share_norm_sums(sums->total, staging() + NORM_SUMS / 2);
+    __syncthreads();
+    for (int c = threadIdx.x; c < 2 * WIDTH; c += THREADS) {
+        const bool is_slope = c < WIDTH;
+        const real sum = add_norm_sums(staging() + (is_slope ? c : c - WIDTH + NORM_SUMS / 2));
+        if (is_slope) dscale[c] = sum;
+        else doffset[c - WIDTH] = sum;
+    }
+    __syncthreads();
+}
+
+/* store_norm_sums without an offset. */
+INLINE void store_rms_sums(const norm_sums *sums, real *dscale) {
+    is_global(dscale);
+    share_norm_sums(sums->slope, staging());
+    __syncthreads();
+    for (int c = threadIdx.x; c < WIDTH; c += THREADS) dscale[c] = add_norm_sums(staging() + c);
+    __syncthreads();
+}
