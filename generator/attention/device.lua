@@ -105,6 +105,13 @@ function M.keeps_pairs(family)
   return (class_of_rows(family) == "distance" or gathered ~= nil) and not (gathered and gathered.needs_logit)
 end
 
+-- Whether a warp can compute a family's pairs in fragments: the score of a pair is a function of its logit, and only
+-- queries, keys and values have gradients. widest: the most channels of a head.
+function M.fits_fragments(family, widest)
+  local terms = family.terms
+  return not (terms.outwards or terms.beside or terms.trains or terms.scattered) and family.head_width <= widest
+end
+
 local function owner(family, class, gathered, rows)
   local attends, terms = family.attends, copied(family.on_device.terms)
   local kept = class == "distance" and attends.pairs

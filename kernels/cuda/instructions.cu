@@ -4,6 +4,14 @@
  * memory, it takes the shorter instructions, and a store through it cannot change what lies in shared memory. */
 INLINE void is_global(const void *address) { __builtin_assume(__isGlobal(address)); }
 
+/* An address that the compiler computes once: otherwise it adds up the offsets of elements again for every access. */
+INLINE const real *computed(const real *address) {
+    const real *once;
+    asm("mov.u64 %0, %1;" : "=l"(once) : "l"(address));
+    is_global(once);
+    return once;
+}
+
 /* Adds an arrival, a release: whoever counts it with an acquire sees all that this thread wrote before, and all that it
  * had seen. */
 INLINE void arrive(unsigned int *arrivals) {

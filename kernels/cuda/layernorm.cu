@@ -1,5 +1,5 @@
-/* Layer norm of rows of WIDTH channels in registers: norm_lanes.cu or norm_quads.cu. Reference: lh_ref_layernorm; epsilon
- * as on the CPU. */
+/* Layer norm of rows of WIDTH channels in registers: norm_lanes.cu or norm_quads.cu. Reference: lh_ref_layernorm;
+ * epsilon as on the CPU. */
 
 /* Norms the rows in place, and gives what they were divided by, inverted. */
 INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {

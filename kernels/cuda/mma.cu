@@ -28,9 +28,15 @@ INLINE void mma_bf16(float c[4], const unsigned int a[4], const unsigned int b[2
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/* 2^x to 22 bits or so; 0 for what would be subnormal. */
+/* 2^x and its inverse, to 22 bits or so; 0 in place of subnormal numbers. */
 INLINE float exp2_approximate(float x) {
     float power;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
     return power;
+}
+
+INLINE float log2_approximate(float x) {
+    float exponent;
+    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(exponent) : "f"(x));
+    return exponent;
 }

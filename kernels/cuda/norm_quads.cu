@@ -1,13 +1,15 @@
-/* Rows of WIDTH channels in the registers of warps, in quads: a few neighbours of a warp share a row, and a warp takes
- * several rows at a time. What norms compute of them is in layernorm.cu; names are those of norm_lanes.cu. */
+/* Rows of WIDTH channels in the registers of warps, in quads: a few neighbours of a warp share a row, and a warp
+ * takes several rows at a time. What norms compute of them is in layernorm.cu; names are those of norm_lanes.cu. */
 
 enum {
-    ROW_LANES = WIDTH <= 64 ? 8 : WIDTH <= 128 ? 16 : 32, /* that share a row: a power of two */
-    ROW_QUADS = (WIDTH / 4 + ROW_LANES - 1) / ROW_LANES,  /* of a lane: quad `lane`, lane + ROW_LANES, ... */
-    ROW_PART = 4 * ROW_QUADS,                             /* channels of a lane */
-    NORM_ROWS = 1,                                        /* rows of a lane at a time */
-    NORM_STEP = THREADS / ROW_LANES,                      /* rows of a block at a time */
-    NORM_SUMS = 2 * ROW_LANES * ROW_PART                  /* reals that a row's lanes bring to sums over rows */
+    ROW_LANES = WIDTH <= 64    ? 8
+                : WIDTH <= 128 ? 16
+                               : 32,                     /* that share a row: a power of two */
+    ROW_QUADS = (WIDTH / 4 + ROW_LANES - 1) / ROW_LANES, /* of a lane: quad `lane`, lane + ROW_LANES, ... */
+    ROW_PART = 4 * ROW_QUADS,                            /* channels of a lane */
+    NORM_ROWS = 1,                                       /* rows of a lane at a time */
+    NORM_STEP = THREADS / ROW_LANES,                     /* rows of a block at a time */
+    NORM_SUMS = 2 * ROW_LANES * ROW_PART                 /* reals that a row's lanes bring to sums over rows */
 };
 static_assert(WIDTH % 4 == 0 && (int)NORM_SUMS * NORM_STEP <= (int)STAGING, "rows are whole quads, and their sums fit");
 

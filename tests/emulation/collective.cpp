@@ -110,6 +110,13 @@ void mma_bf16(float c[4], const unsigned a[4], const unsigned b[2], const char *
     lh_collective_join({"mma_bf16", file, line, 0xffffffffu, run_bf16, &own});
 }
 
+float exp2_approximate(float x) {
+    const float power = exp2f(x);
+    return power < 0x1p-126f ? 0 : power;
+}
+
+float log2_approximate(float x) { return log2f(x); }
+
 unsigned to_tf32(float x) {
     if (x != x) return 0x7fffffffu;
     unsigned bits = __float_as_uint(x);

@@ -46,6 +46,8 @@ void mma_tf32(float c[4], const unsigned a[4], const unsigned b[2], LH_PLACE);
 void mma_bf16(float c[4], const unsigned a[4], const unsigned b[2], LH_PLACE);
 unsigned to_tf32(float x);                 /* to nearest, ties away from zero */
 unsigned pack_bf16(float low, float high); /* to nearest, ties to even */
+float exp2_approximate(float x);           /* rounded; 0 in place of subnormal numbers */
+float log2_approximate(float x);
 
 /* Returns the bits of lane `source`. */
 unsigned long long lh_shuffle(const char *name, unsigned mask, unsigned long long bits, int source, const char *file,
@@ -92,6 +94,7 @@ inline unsigned atomicAdd(unsigned *address, unsigned value) {
 
 /* kernels/cuda/instructions.cu */
 inline void is_global(const void *) {}
+template <class T> inline const T *computed(const T *address) { return address; }
 inline void arrive(unsigned *arrivals) { atomicAdd(arrivals, 1u); }
 inline unsigned count_arrivals(const unsigned *arrivals) { return *(const volatile unsigned *)arrivals; }
 

@@ -33,10 +33,10 @@ function M.resolve(sets)
   return resolved
 end
 
-function M.build(resolved, facts, init)
+function M.build(resolved, facts, init, score)
   facts = facts or M.task(5, 5, "n")
   facts.apart, facts.readout = resolved.model.kind == "encoder_decoder" or nil, resolved.model.readout
-  return plan_module.build(resolved, { task = facts, init = init })
+  return plan_module.build(resolved, { task = facts, init = init, score = score })
 end
 
 function M.plan_of(sets, facts)
@@ -56,7 +56,7 @@ end
 function M.of_task(fields, rest)
   local resolved, info, d = support.check_text("return { task = { " .. fields .. " }" .. (rest or "") .. " }")
   assert(resolved, d:text())
-  return M.build(resolved, info.task, info.init)
+  return M.build(resolved, info.task, info.init, info.score)
 end
 
 local SMALL = { ["model.layers"] = "2", ["model.heads"] = "2", ["model.width"] = "16", ["model.feedforward"] = "32" }

@@ -97,6 +97,26 @@ function TestWarpProducts.test_chains_have_no_arrays_that_no_operation_uses()
   end
 end
 
+function TestWarpProducts.test_attention_is_in_fragments_where_a_score_needs_its_logit_alone()
+  local in_fragments = { none = true, learned = true, rope = true, alibi = true, relative = false, shaw = false,
+    alibi_learned = false, geometric = false }
+  for encoding, expected in pairs(in_fragments) do
+    local tiles, warps = device_text(planned(encoding, "tiles")), device_text(planned(encoding, "warps"))
+    lu.assertEquals(warps:find("multiply_heads(", 1, true) ~= nil, expected, encoding)
+    lu.assertEquals(warps:find("log_sum", 1, true) ~= nil, expected, encoding)
+    lu.assertNotStrContains(tiles, "multiply_heads", nil, nil, encoding)
+  end
+end
+
+function TestWarpProducts.test_wide_heads_are_not_in_fragments()
+  local rest = ", encoding = { kind = 'none' }, model = { heads = %d, width = 128 }, precision = 'tf32', " ..
+    "device_products = 'warps'"
+  for heads, rows in pairs({ [2] = false, [4] = 16, [8] = 32 }) do
+    local text = device_text(plans.of_task("kind = 'bucket_sort'", rest:format(heads)))
+    lu.assertEquals(tonumber(text:match("WARP_ROWS = (%d+)")) or false, rows, heads)
+  end
+end
+
 function TestWarpProducts.test_each_precision_has_its_own_step()
   local function multiplies(precision, name)
     return device_text(planned("none", "warps", precision)):find(name, 1, true) ~= nil

@@ -154,6 +154,8 @@ end
 add(by_form, "f32 f64", function(t) return "div.rn." .. t, function(a, b) return a / b end end)
 add(by_form, "f32 f64", function(t) return "rcp.rn." .. t, function(a) return 1 / a end end)
 add(by_form, "f32 f64", function(t) return "sqrt.rn." .. t, function(a) return math.sqrt(a) end end)
+by_form["lg2.approx.ftz.f32"] = function(a) return math.log(a, 2) end
+by_form["ex2.approx.ftz.f32"] = function(a) return 2.0 ^ a < 2.0 ^ -126 and 0.0 or 2.0 ^ a end
 by_form["abs.s32"] = function(a) return wrap(math.max(a, -a), "s32") end
 add(by_form, "f32 f64", function(t) return "abs." .. t, function(a) return a == 0 and 0.0 or a < 0 and -a or a end end)
 by_form["min.s32"], by_form["min.u32"], by_form["max.s32"], by_form["max.u32"] = math.min, math.min, math.max, math.max

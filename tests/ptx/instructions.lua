@@ -77,6 +77,11 @@ each("f32 f64", "div.rn.T", "T T T", "d = a / b", "division")
 each("f32 f64", "rcp.rn.T", "T T", "d = 1 / a", "division")
 each("f32", "sqrt.rn.T", "T T", "d = __builtin_sqrtf(a)", "division")
 each("f64", "sqrt.rn.T", "T T", "d = __builtin_sqrt(a)", "division")
+-- A GPU's approximations, here rounded.
+add({ form = "ex2.approx.ftz.f32", operands = "f32 f32", kind = "exponential",
+  does = "d = __builtin_exp2((double)a) < 0x1p-126 ? 0 : (float)__builtin_exp2((double)a)" })
+add({ form = "lg2.approx.ftz.f32", operands = "f32 f32", kind = "exponential",
+  does = "d = (float)__builtin_log2((double)a)" })
 each("s32 s64 f32 f64", "neg.T", "T T", "d = -a")
 each("s32", "abs.T", "T T", "d = a < 0 ? -a : a")
 each("f32", "abs.T", "T T", "d = __builtin_fabsf(a)")

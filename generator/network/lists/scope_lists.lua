@@ -27,7 +27,7 @@ local RESERVED = { step = true, block = true, parameters = true, shared = true, 
 
 -- Names of the buffers that device code keeps for each attention.
 local OF_ATTENTIONS = { "delta", "head_sums", "inverse_sum", "inverse_total", "key_bias", "key_sums", "largest",
-  "pair_scores", "pairs", "query_sums", "weights" }
+  "log_sum", "pair_scores", "pairs", "query_sums", "weights" }
 
 local function carry(net)
   local readers = fuse.readers(net.ops)

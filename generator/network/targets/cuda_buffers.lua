@@ -106,6 +106,8 @@ local function family_kept(sides, family, list)
   end
   if family.normaliser.normalised then
     keep(sides.queries, "inverse_total", GLOBAL, "[sequences][HEADS][T] of a query's weights")
+  elseif family.attends.in_fragments then
+    keep(sides.queries, "log_sum", GLOBAL, "[sequences][HEADS][T] of a query's weights, in units of log 2")
   elseif family.normaliser.kind ~= "geometric" then
     keep(sides.queries, "largest", PLAIN, "[sequences][HEADS][T] of a query's softmax")
     keep(sides.queries, "inverse_sum", PLAIN, "[sequences][HEADS][T] of a query's softmax")

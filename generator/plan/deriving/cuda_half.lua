@@ -22,7 +22,8 @@
 --
 -- Each family of attentions gets `attends`, in addition to the names of its values from cuda_network.lua:
 --
---   template           of its attention
+--   template           of its attention; in_fragments: it is cut by warp; fragment_rows: queries or
+--                      keys of a warp at a time, half as many where this occupies more warps
 --   head_lanes         threads that share a head's channels in attention; head_part, channel, once, first_task, tasks:
 --                      their words in the text; uneven_heads: some threads have fewer channels
 --   slice              channels of Transformer-XL's vectors that a block makes at a time, in a wide model
@@ -48,6 +49,7 @@ local schema = require("spec.schema")
 local M = {}
 
 local THREADS = 256
+local WARPS = THREADS // 32
 local CHIP_SHARDS = 128 -- about as many blocks as multiprocessors of a large GPU; chips.lua: others
 local REPLICA_SHARDS = 16 -- shards of a few sequences, whose activations fit the caches; teams divide the shards
 local GROUP_TOKENS = 256 -- tokens of evaluation that go through the layers together
@@ -110,6 +112,7 @@ local function slice(family)
 end
 
 local function kernels(plan, device, multiplies)
+  local in_fragments = lists.any(plan.attentions, function(family) return family.attends.in_fragments end)
   local list = { ("cuda/functions_%s.cu"):format(plan.precision == "float64" and "float64" or "float32"),
     "cuda/functions.cu", "cuda/instructions.cu", "cuda/block.cu" }
   local function add(wanted, ...)
@@ -121,6 +124,8 @@ local function kernels(plan, device, multiplies)
     add(true, table.unpack(WARP_PRODUCTS[plan.precision]))
     add(true, "cuda/product_forms.cu", "cuda/product_warps.cu")
     add(device.chained, "cuda/product_chains.cu")
+    add(in_fragments, ("cuda/weights_%s.cu"):format(plan.precision == "float64" and "exact" or "rounded"),
+      "cuda/fragments.cu")
   elseif multiplies then
     add(true, "cuda/slab.cu", table.unpack(PRODUCTS[plan.precision]))
     add(true, "cuda/product_forms.cu", "cuda/product.cu")
@@ -208,7 +213,10 @@ local function attends_of(plan, family, library)
   local changes = score and score.logit_grad and true or false
   local spread = library or family.head_width > WHOLE_HEAD
   local attends = head_words(family, spread and head_lanes(family.head_width, plan.precision) or 1)
-  attends.template = terms.outwards and "attention/cuda/outwards.tpl" or "attention/cuda/softmax.tpl"
+  attends.in_fragments = plan.cuts_by_warp and device_terms.fits_fragments(family, WHOLE_HEAD)
+  attends.fragment_rows = family.heads >= WARPS and 32 or 16
+  attends.template = ("attention/cuda/%s.tpl"):format(
+    attends.in_fragments and "fragments" or terms.outwards and "outwards" or "softmax")
   attends.begins = terms.beside or score and score.stages[1] ~= nil
   attends.sums = terms.beside or terms.trains
   attends.dscore = changes and "dscore" or "dlogit"

@@ -1,5 +1,5 @@
 % local pair_logit, keys = prefix .. "pair_logit", cross and "v->" .. attends.S or "T"
-% local take_keys, of_key = prefix .. "take_keys", { a = "a->", h = "a->h", j = "j + u", keys = "a->" .. attends.keys }
+% local take_keys, of_key = prefix .. "take_keys", { a = "a->", head = "a", h = "a->h", j = "j + u", keys = "a->" .. attends.keys }
 % local of_query = { h = "h", j = "j", keys = keys }
 /* A query's softmax so far: exponentials relative to the largest score. */
 typedef struct ${prefix}softmax {
@@ -28,7 +28,7 @@ INLINE void ${take_keys}(const int count, const ${prefix}head *a, const real que
         ${prefix}load_head(value, a->value + (j + u) * ${attends.key_stride});
         const real weight = exp_negative(score[u] - highest);
         m->sum += weight;
-        ${prefix}add_head(m->out, ${inline("weight_of_key", "weight")}, value);
+        ${prefix}add_head(m->out, ${inline("weight_of_key", "weight", of_key)}, value);
     }
 }
 

@@ -15,9 +15,9 @@ if (!training) a.keep = NULL;
 % end
 % section("weight_of_key")
 % if attends.asks then
-a->keep ? ${inner} * ${prefix}kept_weight(a, i, j + u) : ${inner}
+${a}keep ? ${inner} * ${prefix}kept_weight(${head}, i, ${j}) : ${inner}
 % else
-${inner} * ${prefix}kept_weight(a, i, j + u)
+${inner} * ${prefix}kept_weight(${head}, i, ${j})
 % end
 % section("keep")
 const real keep = ${prefix}kept_weight(&a, i, j);

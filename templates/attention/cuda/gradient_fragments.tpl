@@ -1,0 +1,16 @@
+% local of_pair = { a = "a.", h = "h", j = "j", keys = "S" }
+% if terms.scaled then
+const real logit = logits[e / 4][e % 4];
+const real score = LOG2E * (${inline("score", "logit", of_pair)});
+% else
+const real score = logits[e / 4][e % 4];
+% end
+% if terms.spans then
+const real of_pair = weight_of(score - log_sum[of]);
+const real weight = ${inline("exists", "", of_pair)} ? of_pair : 0;
+% else
+const real weight = weight_of(score - log_sum[of]);
+% end
+% slot("keep")
+const real ${attends.dscore} = weight * (${inline("gradient_of_weight", "dweights[e / 4][e % 4]")} - delta[of]);
+% slot("gradient_of_logit", { dlogit = true })

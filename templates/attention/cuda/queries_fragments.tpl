@@ -1,0 +1,75 @@
+% local to_bits = terms.scaled and "" or " * LOG2E"
+% local of_keys = { lane = "query", of_lane = "i", first = "first_key", last = "end_key", count = "S" }
+/* Gradients of the queries. */
+NOINLINE void ${prefix}attend_queries(void) {
+    const step_view *v = &block()->view;
+    const workspace *w = &block()->work;
+    const ${attends.state} *s = &block()->${attends.block};
+    const int sequences = block()->sequences, T = v->${attends.T};
+    const int tiles = (T + ${PREFIX}WARP_ROWS - 1) / ${PREFIX}WARP_ROWS;
+    const int S = v->${attends.S};
+    const int l = block()->l;
+    % slot("tables")
+#pragma unroll 1
+    for (int task = threadIdx.x / WARP; task < sequences * ${PREFIX}HEADS * tiles; task += WARPS) {
+        const int h = task / tiles % ${PREFIX}HEADS, sequence = task / tiles / ${PREFIX}HEADS;
+        const int row = task % tiles * ${PREFIX}WARP_ROWS + tile_row();
+        int query[2 * ${PREFIX}GROUPS];
+#pragma unroll
+        for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) query[r] = min(row + r * GROUP_ROWS / 2, T - 1);
+        const ${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
+        const size_t at = (size_t)sequence * T * WIDTH + h * ${PREFIX}HEAD_WIDTH + part_channel();
+        const real *douts = computed(w->${attends.dout} + at), *outs = computed(s->${attends.out} + at);
+        const real *queries = computed(a.query + part_channel()), *keys = computed(a.key + part_channel()),
+                *values = computed(a.value + part_channel()), *key_channels = computed(a.key + tile_row());
+        operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4], dout[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
+        real log_sum[2 * ${PREFIX}GROUPS], delta[2 * ${PREFIX}GROUPS], dquery[${PREFIX}GROUPS * ${PREFIX}TILES][4];
+#pragma unroll
+        for (int group = 0; group < ${PREFIX}GROUPS; group++) {
+            const int upper = query[2 * group], lower = query[2 * group + 1];
+            load_rows_of_head(queries + upper * ${PREFIX}QUERY_STRIDE, queries + lower * ${PREFIX}QUERY_STRIDE,
+                    ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE${to_bits}, rows + group * ${PREFIX}STEPS);
+            load_rows_of_head(douts + upper * WIDTH, douts + lower * WIDTH, ${PREFIX}HEAD_WIDTH, 1,
+                    dout + group * ${PREFIX}STEPS);
+        }
+        clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, dquery);
+#pragma unroll
+        for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
+            const int of_query = task / tiles * T + query[r];
+            log_sum[r] = s->${prefix}log_sum[of_query];
+            delta[r] = dot_rows_of_head(douts + query[r] * WIDTH, outs + query[r] * WIDTH, ${PREFIX}HEAD_WIDTH);
+            if (tile_column() == 0 && row + r * GROUP_ROWS / 2 < T) w->${prefix}delta[of_query] = delta[r];
+        }
+        % include("attention/cuda/bounds_fragments.tpl", of_keys)
+#pragma unroll 1
+        for (int first = begin; first < end; first += STEP) {
+            real gradients[DEPTH * ${PREFIX}GROUPS][4];
+#pragma unroll
+            for (int n = 0; n < DEPTH; n++) {
+                const int key = min(first + n * TILE_COLUMNS + tile_row(), S - 1) * ${attends.key_stride};
+                real logits[${PREFIX}GROUPS][4], dweights[${PREFIX}GROUPS][4];
+                multiply_heads(${PREFIX}GROUPS, rows, keys + key, ${PREFIX}HEAD_WIDTH, 1, logits);
+                multiply_heads(${PREFIX}GROUPS, dout, values + key, ${PREFIX}HEAD_WIDTH, 1, dweights);
+#pragma unroll
+                for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {
+                    const int place = first + n * TILE_COLUMNS + tile_column() + e % 2, of = e / 2;
+                    const int i = query[of];
+                    const int j = min(place, S - 1);
+                    % include("attention/cuda/gradient_fragments.tpl")
+                    gradients[n * ${PREFIX}GROUPS + e / 4][e % 4] = dlogit;
+                }
+            }
+            add_rows_of_head(${PREFIX}GROUPS, gradients, key_channels, ${attends.key_stride}, first, S,
+                    ${PREFIX}HEAD_WIDTH, dquery);
+        }
+#pragma unroll
+        for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
+            const int token = row + r * GROUP_ROWS / 2;
+            if (token >= T) continue;
+            real *to = w->${attends.dq} + ((size_t)sequence * T + token) * ${PREFIX}QUERY_STRIDE;
+            store_row_of_head(dquery + r / 2 * ${PREFIX}TILES, r % 2, ${PREFIX}HEAD_WIDTH, ${PREFIX}LOGIT_SCALE,
+                    to + h * ${PREFIX}HEAD_WIDTH + tile_column());
+        }
+    }
+    __syncthreads();
+}
