@@ -677,8 +677,8 @@ INLINE bool kept(const unsigned char *keep, int element) {
     return keep[element / 8] >> element % 8 & 1;
 }
 
-/* Rows of WIDTH channels in the registers of warps, channel by channel: a warp takes a few rows at a time, whose loads
- * are in flight together. What norms compute of them is in layernorm.cu. */
+/* Rows of WIDTH channels in the registers of warps, channel by channel: a warp takes a few rows at a time, whose
+ * loads are in flight together. What norms compute of them is in layernorm.cu. */
 
 enum {
     ROW_PART = (WIDTH + WARP - 1) / WARP, /* channels of a lane: lane, lane + 32, ... */

@@ -111,7 +111,7 @@ end
 function TestWarpProducts.test_wide_heads_are_not_in_fragments()
   local rest = ", encoding = { kind = 'none' }, model = { heads = %d, width = 128 }, precision = 'tf32', " ..
     "device_products = 'warps'"
-  for heads, rows in pairs({ [2] = false, [4] = 16, [8] = 32 }) do
+  for heads, rows in pairs({ [2] = false, [4] = 16, [8] = 16, [16] = 32 }) do
     local text = device_text(plans.of_task("kind = 'bucket_sort'", rest:format(heads)))
     lu.assertEquals(tonumber(text:match("WARP_ROWS = (%d+)")) or false, rows, heads)
   end

@@ -63,6 +63,7 @@ local LIBRARY_GROUP_CHANNELS = 65536 * 256 -- tokens times width in evaluation: 
 -- head is wider than one thread can hold.
 local HEAD_PART = { float32 = 16, tf32 = 16, bf16 = 16, float64 = 8 }
 local WHOLE_HEAD = 32
+local NARROW_HEAD = 8 -- of which a warp holds twice as many rows in fragments; wider ones would spill registers
 local BLOCK_STATE = 1024 -- bytes of shared memory for the state of all threads of a block: enough for most models
 local OTHER_STATE, STATE_STEP = 512, 256 -- bytes of state outside the network's arrays, at most; steps of growth
 local OF_FAMILY = 9 -- addresses of tables, sums and draws; OTHER_STATE has those of one family
@@ -214,7 +215,7 @@ local function attends_of(plan, family, library)
   local spread = library or family.head_width > WHOLE_HEAD
   local attends = head_words(family, spread and head_lanes(family.head_width, plan.precision) or 1)
   attends.in_fragments = plan.cuts_by_warp and device_terms.fits_fragments(family, WHOLE_HEAD)
-  attends.fragment_rows = family.heads >= WARPS and 32 or 16
+  attends.fragment_rows = family.heads >= WARPS and family.head_width <= NARROW_HEAD and 32 or 16
   attends.template = ("attention/cuda/%s.tpl"):format(
     attends.in_fragments and "fragments" or terms.outwards and "outwards" or "softmax")
   attends.begins = terms.beside or score and score.stages[1] ~= nil
