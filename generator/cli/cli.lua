@@ -148,7 +148,7 @@ local function add_report(parser)
       .. "or all runs there" },
     { "--scale NAME", "scale of the study; default: the scale of its sweep" },
     { "--metric", "the metric of scores; default: the study's metric, or exact_match if a model answers token by "
-      .. "token, otherwise accuracy; for two runs, the metric of the only curves shown", choices = measures.NAMES },
+      .. "token, otherwise accuracy; for two runs: show only the curves of this metric", choices = measures.NAMES },
     { "--max", "also make tables of the best of all seeds and learning rates, if the study lists no such table" },
     { "--out DIR", "output folder; default: report, or report-STUDY, in RUNS; for two runs, no files are written "
       .. "without --out" },

@@ -58,14 +58,14 @@ M.fields = {
     } },
   { path = "encoding.additive.init_sigma", seldom = true, type = "number", above = 0, default = 1.0,
     only = { "learned" },
-    doc = "standard deviation of this distribution before truncation" },
+    doc = "standard deviation of the table's initial values, before truncation" },
   { path = "encoding.additive.dropout", seldom = true, type = "number", min = 0, max = 0.99, unit = "share of elements",
     only = { "sinusoid", "learned" }, default = function(resolved)
       local model = resolved.model or {}
       return resolved.encoding.additive.at ~= "block" and model.embedding_dropout or model.dropout
     end, default_text = "model.embedding_dropout for at = input, if given; otherwise model.dropout",
-    doc = "share of the sum that is dropped in training; at = block drops in every block, and the residual stream "
-      .. "continues with the dropped sum" },
+    doc = "share of the elements of the sum that are set to 0 in training; with at = block in every block, and the "
+      .. "residual stream continues with the sum after dropout" },
 }
 
 function M.reads(encoding)

@@ -67,7 +67,7 @@ M.fields = {
       "values: a number, a list or a name; training does not change them; a list has one number for all, a number per",
       "    index, a number per head, or all numbers, head after head",
       "learned: default true with init, false with values",
-      "outside: the result of lookup beyond the indices: a number, or \"clip\"; default: the formula must stay inside",
+      "outside: the result of lookup beyond the indices: a number, or \"clip\"; without it, lookup must not go beyond",
     } },
 }
 
