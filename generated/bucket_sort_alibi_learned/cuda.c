@@ -125,7 +125,7 @@ typedef struct score_tables {
     reals by_distance; /* [HEADS][query - key] */
 } score_tables;
 
-/* Places them for T tokens in memory; NULL: only counts. */
+/* Places the members for T tokens in memory; NULL: only counts. */
 INLINE void lay_out_score(score_tables *s, char *memory, size_t *used, int T) {
     s->distances = 2 * T - 1;
     s->by_distance = (real *)take(memory, used, (size_t)HEADS * s->distances * sizeof(real));
@@ -146,7 +146,7 @@ typedef struct score_gradients {
     reals by_distance; /* [HEADS][query - key] */
 } score_gradients;
 
-/* Places them for T tokens in memory; NULL: only counts. */
+/* Places the members for T tokens in memory; NULL: only counts. */
 INLINE void lay_out_score_gradients(score_gradients *s, char *memory, size_t *used, int T) {
     s->distances = 2 * T - 1;
     s->by_distance = (real *)take(memory, used, (size_t)HEADS * s->distances * sizeof(real));

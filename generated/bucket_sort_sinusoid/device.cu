@@ -975,7 +975,7 @@ INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *
     *changes = block_sum(moved);
 }
 
-/* The contribution of a position, made once for every position that can occur. */
+/* The numbers of a position, computed once for every position that can occur. */
 typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
 } position_row;

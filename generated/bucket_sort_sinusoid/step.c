@@ -19,11 +19,11 @@
 
 static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */
 static const real BRANCH_KEEP_SCALE = 1.11111111f; /* 1 / (1 - p), p = 0.1 */
-enum { BRANCH_DROP_BELOW = 6554 }; /* of 65536 */
+enum { BRANCH_DROP_BELOW = 6554 }; /* random numbers, of 65536, that drop a value */
 static const real EMBEDDING_KEEP_SCALE = 1.11111111f; /* 1 / (1 - p), p = 0.1 */
-enum { EMBEDDING_DROP_BELOW = 6554 }; /* of 65536 */
+enum { EMBEDDING_DROP_BELOW = 6554 }; /* random numbers, of 65536, that drop a value */
 
-/* The contribution of a position, made once for every position that can occur. */
+/* The numbers of a position, computed once for every position that can occur. */
 typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
 } position_row;
@@ -110,7 +110,8 @@ static void lay_out_self_kept(self_kept *kept, char *memory, size_t *used, int s
 typedef struct self_scratch {
     /* [groups][keys][LANES] gradients of the logits, without factors of the query */
     real *dlogits;
-    /* where PAIRED, [groups][keys][LANES][2]: weights before their gradients, and in rows channels of both in turn */
+    /* where PAIRED, [groups][keys][LANES][2]: weights before their gradients, and rows that alternate channels of
+     * both */
     /* [queries][2][HEAD_WIDTH] output gradients, queries; all with the factors that dlogits lacks */
     real *rows;
 } self_scratch;
@@ -139,10 +140,10 @@ typedef struct layer_state {
     int8_t *attention_keep, *feedforward_keep; /* [tokens][WIDTH] 0 or -1 */
 } layer_state;
 
-/* A set of tokens of each sequence that have rows, one sequence after the other. */
+/* A part of the tokens of each sequence, whose rows lie one sequence after another. */
 typedef struct row_set {
     int count; /* tokens of each sequence */
-    int tokens, rows; /* of all sequences; rounded up to whole tiles */
+    int tokens, rows; /* tokens of all sequences; rows: tokens rounded up to whole tiles */
 } row_set;
 
 /* The workspace of a block of sequences. */
@@ -152,7 +153,7 @@ typedef struct workspace {
     const parameters *parameters;
     const shared *shared;
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
-    row_set all, read; /* tokens; those whose results are read behind the last attention: they have labels */
+    row_set all, read; /* all tokens; labelled tokens, whose results are read after the last attention */
     layer_state layer[LAYERS];
     real *output; /* [tokens][WIDTH] of the last layer */
     real *branch; /* [tokens][WIDTH] what a residual connection adds */
@@ -221,7 +222,7 @@ static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_bloc
     w->shared = step->shared;
 }
 
-/* The first of the part's tokens of every sequence. */
+/* The part's first token of every sequence. */
 INLINE int part_start(const workspace *w, const row_set *part) { return w->all.count - part->count; }
 
 /* The part's rows of x [all tokens][width]: x itself if the part is all tokens, else copies in `rows`. */
@@ -233,7 +234,7 @@ static const real *part_of(const workspace *w, const row_set *part, int width, c
     return rows;
 }
 
-/* Expands gradients of the part's rows to those of all tokens, in place; other tokens get zero. */
+/* Expands gradients of the part's rows to gradients of all tokens, in place; other tokens get zero. */
 static void spread(const workspace *w, const row_set *part, int width, real *gradient) {
     const int size = part->count * width, all = w->all.count * width;
     if (size == all) return;
@@ -250,7 +251,7 @@ static void spread(const workspace *w, const row_set *part, int width, real *gra
 #include "layers.inc"
 #include "loss.inc"
 
-/* Panels of one weight; forward ones always, transposed ones for the backward pass. */
+/* Packs the panels of one weight: forward panels always, transposed panels for the backward pass. */
 static void pack_layer(const layer_parameters *p, layer_panels *to, int which, bool train) {
     switch (which) {
     case 0:
@@ -338,7 +339,7 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 
 #include "trace.inc"
 
-/* Operations that are skipped; the backward pass counts as two forward passes. They belong to
+/* The number of skipped operations, where the backward pass counts as two forward passes. Skipped operations belong to
  *   unused rows of the last layer
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {

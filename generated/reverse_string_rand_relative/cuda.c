@@ -167,7 +167,7 @@ INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     return used;
 }
 
-/* The contribution of a position, made once for every position that can occur. */
+/* The numbers of a position, computed once for every position that can occur. */
 typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
 } position_row;

@@ -112,7 +112,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
     return used;
 }
 
-/* The contribution of a position, made once for every position that can occur. */
+/* The numbers of a position, computed once for every position that can occur. */
 enum { ROTATION_PERIOD = 16 }; /* number of channels after which the angles of a row of heads repeat */
 typedef struct position_row {
     real rotation[2 * ROTATION_PERIOD]; /* cosines, then signed sines */

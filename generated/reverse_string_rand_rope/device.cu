@@ -975,7 +975,7 @@ INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *
     *changes = block_sum(moved);
 }
 
-/* The contribution of a position, made once for every position that can occur. */
+/* The numbers of a position, computed once for every position that can occur. */
 enum { ROTATION_PERIOD = 16 }; /* number of channels after which the angles of a row of heads repeat */
 typedef struct position_row {
     real rotation[2 * ROTATION_PERIOD]; /* cosines, then signed sines */

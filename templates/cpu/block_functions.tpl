@@ -27,7 +27,7 @@
 % end
 }
 
-/* w->${gradient}: gradient of the block's output on entry, of its input on return. */
+/* w->${gradient} holds the gradient of the block's output on entry, and of its input on return. */
 % define("static void " .. name .. "_backward", "workspace *w", "int " .. use, parameters_type .. " *g")
 % if loops > 1 then
     const int l = use % ${count};

@@ -10,7 +10,7 @@
 
 % for _, block in ipairs(decoding.blocks) do
 % if block.cached then
-/* Values of the tokens so far that one ${block.name} keeps${of_source}. */
+/* Values of the tokens so far that one ${block.name} caches${of_source}. */
 typedef struct ${block.name}_cache {
 % for _, cache in ipairs(block.caches) do
 % if cache.own then
@@ -90,11 +90,11 @@ static void read_out(const workspace *w, const real *x) {
 % for _, block in ipairs(decoding.blocks) do
 % if block.ahead.list[1] then
 
-/* Values that depend on none of the decoded tokens. */
+/* Computes the values that depend on no decoded token. */
 % include("cpu/decode_part.tpl", block.ahead)
 % end
 
-/* One ${block.name} for the tokens that are there. output may be input. */
+/* Applies one ${block.name} to the current tokens. output may be input. */
 % include("cpu/decode_part.tpl", block.each)
 % end
 % if decoding.ahead[1] then

@@ -45,10 +45,10 @@ INLINE int labelled_row(const workspace *w, int s, int i) {
 % end
 }
 
-/* Loss, counts, and dx, the gradient of x [${tokens}][WIDTH]. */
+/* Computes loss, counts, and dx, the gradient of x [${tokens}][WIDTH]. */
 % else
-/* The labelled positions are the last `labels` tokens of a sequence. Loss, counts, and dx, the gradient of
- * x [tokens][WIDTH]. */
+/* Computes loss, counts, and dx, the gradient of x [tokens][WIDTH]. The labelled positions are the last `labels` tokens
+ * of a sequence. */
 % end
 static void loss_and_gradient(const workspace *w, const real *x, real *dx, parameters *g, lh_sums *sums) {
     const lh_cpu_block *block = w->block;
@@ -81,7 +81,7 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
     }
 }
 
-/* Logits [CLASS_COLUMNS] of label i of sequence s, from x [${tokens}][WIDTH]. */
+/* Computes the logits [CLASS_COLUMNS] of label i of sequence s, from x [${tokens}][WIDTH]. */
 INLINE void label_logits(const workspace *w, const real *x, int s, int i, real *logits) {
 % if not cpu.tied then
     const parameters *p = w->parameters;

@@ -1,11 +1,11 @@
 % local decoded = cpu.decoding and "w->from + " or ""
 % if readout == "probe" then
-/* The first of the part's tokens of sequence s: all, or the one that its label is of (`locate` finds one). */
+/* The part's first token of sequence s: token 0 if the part has all tokens, else the labelled one, found by `locate`. */
 INLINE int part_start(const workspace *w, const row_set *part, int s) {
     return part->count < w->all.count ? w->block->place[s] : 0;
 }
 % else
-/* The first of the part's tokens of every sequence. */
+/* The part's first token of every sequence. */
 INLINE int part_start(const workspace *w, const row_set *part) { return ${decoded}w->all.count - part->count; }
 % end
 
@@ -18,7 +18,7 @@ static const real *part_of(const workspace *w, const row_set *part, int width, c
     return rows;
 }
 
-/* Expands gradients of the part's rows to those of all tokens, in place; other tokens get zero. */
+/* Expands gradients of the part's rows to gradients of all tokens, in place; other tokens get zero. */
 static void spread(const workspace *w, const row_set *part, int width, real *gradient) {
     const int size = part->count * width, all = w->all.count * width;
     if (size == all) return;

@@ -1,4 +1,5 @@
-/* Sums over the blocks of a shard for end_shard; at the start of the workspace, by length alone. */
+/* Sums over the blocks of a shard, which end_shard reads; their place at the start of the workspace depends on lengths
+ * alone. */
 typedef struct shard_sums {
 % for _, family in ipairs(attentions) do
 % if family.sums then

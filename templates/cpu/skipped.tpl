@@ -1,5 +1,5 @@
 % local part, vocabulary = cpu.part, cpu.vocabulary
-/* Operations that are skipped; the backward pass counts as two forward passes. They belong to
+/* The number of skipped operations, where the backward pass counts as two forward passes. Skipped operations belong to
 % if flops.masked[1] then
  *   pairs that masks hide from all queries of a group
 % end

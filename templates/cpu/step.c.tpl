@@ -23,12 +23,12 @@ static const real ${scale.name} = ${real(scale.value)}; /* ${scale.text} */
 % end
 % for _, d in ipairs(dropouts) do
 static const real ${d.name}_KEEP_SCALE = ${real(d.keep_scale)}; /* 1 / (1 - p), p = ${d.rate_text} */
-enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
+enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* random numbers, of 65536, that drop a value */
 % end
 
 % if cpu.vocabulary then
 % local symbols = linear and (task.blanks > 0 and "BLANKS + INPUTS" or "INPUTS") or "TOKENS"
-enum { VOCABULARY = ${symbols} }; /* symbols; rows of the first layer before its attention */
+enum { VOCABULARY = ${symbols} }; /* symbols, each with one row of the first layer before its attention */
 
 % end
 % include("cpu/positions.tpl")
@@ -112,7 +112,7 @@ static size_t bytes_at(const lh_shape *longest, int source, int target, lh_mode 
 % end
 }
 
-/* Among blocks with equal numbers of sequences, the one with the most tokens needs the most memory. A sequence longer
+/* Among blocks with equal numbers of sequences, the block with the most tokens needs the most memory. A sequence longer
  * than most_tokens is a block alone. */
 static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     size_t most = bytes_at(longest, longest->length[0], longest->length[1], mode);

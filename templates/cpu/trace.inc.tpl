@@ -1,7 +1,7 @@
 % include("parts/banner.tpl", { template = "cpu/trace.inc.tpl", about = about.trace })
 
 /* The pass is the same as in evaluation, so its results are equal. After each layer its queries and keys are still in
- * the workspace, and the same functions compute their logits again, to be stored. */
+ * the workspace, and the same functions recompute and store their logits. */
 
 % for _, family in ipairs(attentions) do
 % include("attention/cpu/trace.tpl", family)

@@ -25,16 +25,16 @@ typedef struct stream_size {
 
 % end
 % if cpu.part then
-/* A set of tokens of each sequence that have rows, one sequence after the other. */
+/* A part of the tokens of each sequence, whose rows lie one sequence after another. */
 typedef struct row_set {
     int count; /* tokens of each sequence */
-    int tokens, rows; /* of all sequences; rounded up to whole tiles */
+    int tokens, rows; /* tokens of all sequences; rows: tokens rounded up to whole tiles */
 } row_set;
 
 % elseif cpu.vocabulary then
-/* How many rows there are: of tokens, or of symbols. */
+/* The number of rows, of tokens or of symbols. */
 typedef struct row_set {
-    int tokens, rows; /* rounded up to whole tiles */
+    int tokens, rows; /* rows: tokens rounded up to whole tiles */
 } row_set;
 
 % end
@@ -52,9 +52,9 @@ typedef struct workspace {
 % else
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
 % if cpu.part then
-    row_set all, read; /* tokens; those whose results are read behind the last attention: they have labels */
+    row_set all, read; /* all tokens; labelled tokens, whose results are read after the last attention */
 % elseif cpu.vocabulary then
-    row_set all; /* tokens */
+    row_set all; /* all tokens */
 % end
 % if cpu.vocabulary then
     row_set vocabulary; /* symbols */

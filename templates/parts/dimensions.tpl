@@ -10,8 +10,8 @@ ${family.PREFIX}HEAD_WIDTH = ${family.head_width},
 ${width.name} = ${width.count},
 % end
 % if linear and task.blanks > 0 then
-BLANKS = ${task.blanks}, /* tokens that are blank, the first ones of: ${tokens_words} */
-INPUTS = ${inputs}, /* rows of the embedding: one for each of the others */
+BLANKS = ${task.blanks}, /* blank tokens, the first ones of: ${tokens_words} */
+INPUTS = ${inputs}, /* rows of the embedding: one for each token that is not blank */
 % elseif linear then
 INPUTS = ${inputs}, /* rows of the embedding: ${tokens_words} */
 % else

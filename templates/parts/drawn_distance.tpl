@@ -1,6 +1,6 @@
 % if positions.distance.independent then
 /* The signed distance of a pair, offset = key - query, from a draw whose sides are independent: Ruoss et al. 2023.
- * distance: the middle of it. */
+ * distance: the middle of the draw. */
 INLINE int ${prefix}drawn_distance(const int32_t *distance, int offset) { return distance[offset]; }
 % elseif positions.distance.kind == "drawn" then
 /* The signed distance of a pair, offset = key - query, from a draw: Ruoss et al. 2023. */

@@ -26,7 +26,7 @@ def with_target(inputs, target):
 
 @torch.no_grad()
 def decode(model, inputs, outputs${forward_arguments}):
-    """[B][outputs]: for inputs [B][n] the likeliest symbols, each behind those before it."""
+    """[B][outputs]: for inputs [B][n] the likeliest symbols, each predicted after the symbols before it."""
     inputs = torch.as_tensor(inputs, device=next(model.parameters()).device)
     target = inputs.new_zeros(len(inputs), outputs)
     for t in range(outputs):

@@ -37,7 +37,7 @@ from torch.nn import functional as F
 % end
 
 % if float64 then
-torch.set_default_dtype(torch.float64)  # as it was trained
+torch.set_default_dtype(torch.float64)  # the precision of training
 
 % end
 HERE = pathlib.Path(__file__).parent
@@ -53,17 +53,17 @@ SYMBOLS, CLASSES = ${tokens}, ${classes}  # rows of the token table, classes
 FIRST_OUTPUT = ${decoder.first_output}  # the token of the target's first symbol
 SEPARATOR = ${decoder.separator}  # the token between input and target
 % elseif readout == "probe" then
-PROBE = ${probe}  # the token at the place that is asked for
+PROBE = ${probe}  # the token at the place of the answer
 % elseif readout == "outputs" then
 EMPTY = ${empty_token}  # the token at the place of every output
 % end
 % if computation then
-COMPUTATION = ${computation.token}  # the token of places to compute in
+COMPUTATION = ${computation.token}  # the computation token
 % end
 % if max_position then
 MAX_POSITION = ${max_position}
 % end
-TOLERANCE = ${tolerance_text}  # of a logit, in units of the largest of its sequence, at least 1
+TOLERANCE = ${tolerance_text}  # the largest error of a logit, relative to the largest logit of its sequence or 1
 % if #constants > 0 then
 CONSTANTS = {
 % for _, constant in ipairs(constants) do
@@ -87,7 +87,7 @@ def indices(score):
 % end
 % if draws_positions and by_sequence then
 def draw_positions(tokens, given):
-    """[B][T], for tokens [B][T]: the given positions [T] in every sequence; else each draws its own."""
+    """[B][T], for tokens [B][T]: the given positions [T] in every sequence; else each sequence samples its own."""
     if given is not None:
         return torch.as_tensor(given, device=tokens.device).expand(len(tokens), -1)
     return torch.stack([draw_sequence(tokens) for _ in range(len(tokens))])
@@ -139,7 +139,7 @@ def pair_distances(drawn):
     index = torch.arange(drawn.shape[0], device=drawn.device)
     offset = index - index[:, None]
 % if clamped then
-    # As the released code of Ruoss et al. reads its table: past its end, the last row.
+    # Past the end of the table the last row counts, as in the released code of Ruoss et al.
     return (offset.sign() * drawn[offset.abs()] + MAX_POSITION).clamp(max=MAX_POSITION - 1)
 % else
     return offset.sign() * drawn[offset.abs()]
@@ -170,14 +170,14 @@ def waves(numbers, channels):
 
 def places(positions, like):
 % if waves.grid then
-    """[...][WIDTH]: what is added to tokens: half the channels of their column, half of their row; as `like`."""
+    """[...][WIDTH]: vectors added to tokens: half the channels for the column, half for the row; of the type of `like`."""
     column, row = waves(positions % ${waves.grid}, WIDTH // 2), waves(positions // ${waves.grid}, WIDTH // 2)
     return torch.cat([column, row], dim=-1).to(like)
 % elseif waves.period then
-    """[...][WIDTH]: what is added to tokens: positions come again; of the type of `like`."""
+    """[...][WIDTH]: vectors added to tokens, by cyclic position; of the type of `like`."""
     return waves(positions % ${waves.period}, WIDTH).to(like)
 % else
-    """[...][WIDTH]: what is added to tokens, of the type of `like`."""
+    """[...][WIDTH]: vectors added to tokens, of the type of `like`."""
     return waves(positions, WIDTH).to(like)
 % end
 
@@ -221,10 +221,10 @@ def read(path):
 
 
 % if norms then
-IN_NORMS = {"weight": "scale", "bias": "offset"}  # what a checkpoint calls them
+IN_NORMS = {"weight": "scale", "bias": "offset"}  # names in a checkpoint
 % end
 % if #renamed > 0 then
-IN_FILE = {  # attributes whose names are taken in Python, as a checkpoint calls them
+IN_FILE = {  # names in a checkpoint of attributes whose names are taken in Python
 % for _, name in ipairs(renamed) do
     "${name.name}": "${name.word}",
 % end
@@ -241,7 +241,7 @@ def name_in_file(path):
 
 % end
 def named_as_stored(model):
-    """(name, parameter, turned) of every parameter as a checkpoint has it, where weights, turned, are [in][out]."""
+    """(name, parameter, turned) of every parameter: its name in a checkpoint; turned: it is [in][out] there."""
     for owner, module in model.named_modules():
         for name, parameter in module.named_parameters(recurse=False):
 % if norms then
@@ -282,7 +282,7 @@ def save(model, path):
 
 @torch.no_grad()
 def check(path=HERE / "stored.jsonl"):
-    """Prints the largest difference between the logits of the file and the model's; whether it is small enough."""
+    """Prints the largest difference between the logits of the file and the model's; returns whether it is small enough."""
     model, worst, sequences, logits = load(), 0.0, 0, 0
     for line in pathlib.Path(path).read_text().splitlines():
         example = json.loads(line)
@@ -302,7 +302,7 @@ def check(path=HERE / "stored.jsonl"):
         found = answers(model(tokens${check_arguments}), tokens)[0]
 % end
         difference = float((found - stored).abs().max() / stored.abs().max().clamp(min=1))
-        worst = worst if difference <= worst else difference  # also where it is no number
+        worst = worst if difference <= worst else difference  # a difference that is no number becomes the worst
         sequences, logits = sequences + 1, logits + stored.numel()
     good = sequences > 0 and worst <= TOLERANCE
     print(f"{sequences} sequences, {logits} logits: largest difference {worst:.2e}, tolerance {TOLERANCE:.0e}: "

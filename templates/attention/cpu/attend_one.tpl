@@ -40,7 +40,7 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
             vector logits[H];
             dot_heads(D, H, scaled + at, tiles + tiled_elements(WIDTH, j) + at * LANES, logits);
 % if by_row and partly then
-            if (${at_j} + LANES - head->from <= head->${S}) { /* otherwise a vector would begin before the table by distance */
+            if (${at_j} + LANES - head->from <= head->${S}) { /* near the last key a vector would begin before the table by distance */
                 UNROLL
                 for (int u = 0; u < H; u++)
                     logits[u] = ${row_score};

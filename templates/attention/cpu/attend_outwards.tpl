@@ -1,6 +1,6 @@
 % local least = (precision == "float64" and f64 or f32)(1e-12)
-/* Every query tries its keys outwards, at each distance the key to the right, then the key to the left.
- * kernels/cpu/geometric.h multiplies the chances. */
+/* Every query visits its keys outwards, at each distance the key to the right, then the key to the left.
+ * kernels/cpu/geometric.h multiplies their probabilities. */
 
 /* logits [keys][LANES] of keys [from, to); more: a term added to them. */
 INLINE void write_${name}_logits(const ${name}_queries *group, const real *restrict key, int from, int to, vector more,

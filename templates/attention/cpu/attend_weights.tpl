@@ -18,7 +18,7 @@ INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_words}
     int open, shut;
     ${name}_open_span(head, first, begin, end, &open, &shut);
 % elseif opens then
-    const int shut = first + 1 < end ? first + 1 : end; /* all queries see the keys before it */
+    const int shut = first + 1 < end ? first + 1 : end; /* all queries see the keys before key `shut` */
 % end
     % slot("far", { from = from_key, to = to_key })
     vector largest = broadcast(-(real)__builtin_inf());

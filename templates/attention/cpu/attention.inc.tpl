@@ -3,8 +3,8 @@
 
 /* Functions that the layers call, with the workspace whole:
  *
- *   attention_${name}            from rows of queries, keys and values to attended; keeps what the backward pass needs
- *   attention_${name}_backward   from the gradient of attended to those of these rows
+ *   attention_${name}            from rows of queries, keys and values to attended; stores values for the backward pass
+ *   attention_${name}_backward   from the gradient of attended to the gradients of these rows
  *
  * They use the members step, sequences, ${queries.at}length, sums and ${name} of the workspace. ${name}_kept belongs to
  * the layer; l is the index of the layer in the stack.

@@ -1,7 +1,7 @@
 % local written = (cross and "dquery [sequences][T][WIDTH] and dkey_value [sequences][S][2 WIDTH]"
 %     or "dquery_key_value [sequences][T][3 WIDTH]")
 % local and_asked = asks and (" and d%s [sequences][T][%s]"):format(asks.name, asks.constant) or ""
-/* ${written}${and_asked} written, from dattended [sequences][T][WIDTH]. */
+/* Writes the gradients ${written}${and_asked}, from dattended [sequences][T][WIDTH]. */
 % define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const row_set *part", "const " .. name .. "_kept *kept", "const real *" .. rows_at, cross and "const real *key_value", asks and "const real *" .. asks.name, "const real *attended", "const real *dattended", "real *d" .. rows_at, cross and "real *dkey_value", asks and "real *d" .. asks.name)
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length, S = w->${keys.at}length;

@@ -3,7 +3,7 @@
 /* LANES queries of one head, prepared for logits with any key; lanes beyond the last query repeat it. */
 typedef struct ${name}_queries {
 % if not terms.biases then
-    vector query[${PREFIX}HEAD_WIDTH]; /* scaled */
+    vector query[${PREFIX}HEAD_WIDTH]; /* scaled channels of the queries */
 % end
     % slot("queries")
 % if terms.first_query then

@@ -46,7 +46,7 @@ INLINE void write_${name}_gains(int T, const vector *g, vector mean, const real 
 % end
 }
 
-/* Gradients of queries${terms.directional and " and directions" or ""}, and the rows that the pass over keys reads. */
+/* Writes gradients of queries${terms.directional and " and directions" or ""}, and the rows that the pass over keys reads. */
 INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query, const real *restrict key,
         const real *restrict out, const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch,
         real *restrict dquery) {

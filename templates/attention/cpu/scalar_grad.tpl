@@ -3,7 +3,7 @@
 % local and_begin, less_begin = terms.spans and " + begin" or "", terms.spans and " - begin" or ""
 
 % if scalar.gathers then
-/* Sums of one group's gradients of tables; diagonals move by one lane per key. */
+/* Sums of one group's gradients of tables; sums by distance move by one lane per key. */
 typedef struct ${name}_score_group {
 % for _, t in ipairs(scalar.gathered) do
     vector ${t.name};

@@ -17,7 +17,7 @@ typedef struct ${name}_scratch {
 % end
     real *dlogits;
 % if within then
-    /* where PAIRED, [groups][keys][LANES][2]: weights before their gradients, and in rows channels of both in turn */
+    /* where PAIRED, [groups][keys][LANES][2]: weights before their gradients, and rows that alternate channels of both */
 % end
     /* [queries][${terms.vectors}][HEAD_WIDTH] output gradients, ${queries}; all with the factors that dlogits lacks */
     real *rows;

@@ -86,7 +86,7 @@ static void ${routine}(const workspace *w, real *x) {
 % include("cpu/rows/embed_vocabulary.tpl")
 % else
 
-/* gradient: of x, in place. */
+/* gradient is the gradient of x, and changes in place. */
 static void ${routine}_backward(const workspace *w, real *gradient, parameters *g) {
 % if drops then
     dropout_apply(${tokens} * WIDTH, w->${keep}, ${drops}_KEEP_SCALE, gradient);

@@ -26,7 +26,7 @@ LAYERS, HEADS, WIDTH, FEEDFORWARD = 2, 2, 16, 32
 SYMBOLS, CLASSES = 5, 2  # rows of the token table, classes
 FIRST_OUTPUT = 2  # the token of the target's first symbol
 SEPARATOR = 4  # the token between input and target
-TOLERANCE = 1e-4  # of a logit, in units of the largest of its sequence, at least 1
+TOLERANCE = 1e-4  # the largest error of a logit, relative to the largest logit of its sequence or 1
 
 
 def indices(score):
@@ -36,7 +36,7 @@ def indices(score):
 
 
 def rotate(vectors, positions):
-    """Turns adjacent pairs of channels by their position; vectors [B][HEADS][T][D]."""
+    """Rotates adjacent pairs of channels by the token's position; vectors [B][HEADS][T][D]."""
     width = WIDTH // HEADS
     base = 10000.0
     speed = base ** (-2 * torch.arange(width // 2, device=positions.device).double() / width)
@@ -48,7 +48,7 @@ def rotate(vectors, positions):
 
 
 def hidden(score):
-    """[T][S]: which keys (columns) a query (rows) does not see."""
+    """[T][S]: True where a query (row) does not see a key (column)."""
     query, key = indices(score)
     offset = key - query
     return offset > 0
@@ -126,7 +126,7 @@ def with_target(inputs, target):
 
 @torch.no_grad()
 def decode(model, inputs, outputs):
-    """[B][outputs]: for inputs [B][n] the likeliest symbols, each behind those before it."""
+    """[B][outputs]: for inputs [B][n] the likeliest symbols, each predicted after the symbols before it."""
     inputs = torch.as_tensor(inputs, device=next(model.parameters()).device)
     target = inputs.new_zeros(len(inputs), outputs)
     for t in range(outputs):
@@ -150,11 +150,11 @@ def read(path):
     return out
 
 
-IN_NORMS = {"weight": "scale", "bias": "offset"}  # what a checkpoint calls them
+IN_NORMS = {"weight": "scale", "bias": "offset"}  # names in a checkpoint
 
 
 def named_as_stored(model):
-    """(name, parameter, turned) of every parameter as a checkpoint has it, where weights, turned, are [in][out]."""
+    """(name, parameter, turned) of every parameter: its name in a checkpoint; turned: it is [in][out] there."""
     for owner, module in model.named_modules():
         for name, parameter in module.named_parameters(recurse=False):
             word = IN_NORMS[name] if isinstance(module, nn.RMSNorm) else name
@@ -191,7 +191,7 @@ def save(model, path):
 
 @torch.no_grad()
 def check(path=HERE / "stored.jsonl"):
-    """Prints the largest difference between the logits of the file and the model's; whether it is small enough."""
+    """Prints the largest difference between the logits of the file and the model's; returns whether it is small enough."""
     model, worst, sequences, logits = load(), 0.0, 0, 0
     for line in pathlib.Path(path).read_text().splitlines():
         example = json.loads(line)
@@ -199,7 +199,7 @@ def check(path=HERE / "stored.jsonl"):
         tokens = with_target([example["input"]], [example["output"]])
         found = model(tokens)[0, -len(example["output"]):][:len(stored)]
         difference = float((found - stored).abs().max() / stored.abs().max().clamp(min=1))
-        worst = worst if difference <= worst else difference  # also where it is no number
+        worst = worst if difference <= worst else difference  # a difference that is no number becomes the worst
         sequences, logits = sequences + 1, logits + stored.numel()
     good = sequences > 0 and worst <= TOLERANCE
     print(f"{sequences} sequences, {logits} logits: largest difference {worst:.2e}, tolerance {TOLERANCE:.0e}: "

@@ -24,11 +24,11 @@ HERE = pathlib.Path(__file__).parent
 LAYERS, HEADS, WIDTH, THINK_FEEDFORWARD = 4, 4, 64, 128
 SYMBOLS, CLASSES = 4, 2  # rows of the token table, classes
 EMPTY = 3  # the token at the place of every output
-TOLERANCE = 1e-4  # of a logit, in units of the largest of its sequence, at least 1
+TOLERANCE = 1e-4  # the largest error of a logit, relative to the largest logit of its sequence or 1
 
 
 def rotate(vectors, positions):
-    """Turns adjacent pairs of channels by their position; vectors [B][HEADS][T][D]."""
+    """Rotates adjacent pairs of channels by the token's position; vectors [B][HEADS][T][D]."""
     width = WIDTH // HEADS
     base = 10000.0
     speed = base ** (-2 * torch.arange(width // 2, device=positions.device).double() / width)
@@ -125,11 +125,11 @@ def read(path):
     return out
 
 
-IN_NORMS = {"weight": "scale", "bias": "offset"}  # what a checkpoint calls them
+IN_NORMS = {"weight": "scale", "bias": "offset"}  # names in a checkpoint
 
 
 def named_as_stored(model):
-    """(name, parameter, turned) of every parameter as a checkpoint has it, where weights, turned, are [in][out]."""
+    """(name, parameter, turned) of every parameter: its name in a checkpoint; turned: it is [in][out] there."""
     for owner, module in model.named_modules():
         for name, parameter in module.named_parameters(recurse=False):
             word = IN_NORMS[name] if isinstance(module, nn.RMSNorm) else name
@@ -166,7 +166,7 @@ def save(model, path):
 
 @torch.no_grad()
 def check(path=HERE / "stored.jsonl"):
-    """Prints the largest difference between the logits of the file and the model's; whether it is small enough."""
+    """Prints the largest difference between the logits of the file and the model's; returns whether it is small enough."""
     model, worst, sequences, logits = load(), 0.0, 0, 0
     for line in pathlib.Path(path).read_text().splitlines():
         example = json.loads(line)
@@ -174,7 +174,7 @@ def check(path=HERE / "stored.jsonl"):
         tokens = with_outputs([example["input"]], len(stored))
         found = model(tokens)[0, -len(stored):]
         difference = float((found - stored).abs().max() / stored.abs().max().clamp(min=1))
-        worst = worst if difference <= worst else difference  # also where it is no number
+        worst = worst if difference <= worst else difference  # a difference that is no number becomes the worst
         sequences, logits = sequences + 1, logits + stored.numel()
     good = sequences > 0 and worst <= TOLERANCE
     print(f"{sequences} sequences, {logits} logits: largest difference {worst:.2e}, tolerance {TOLERANCE:.0e}: "

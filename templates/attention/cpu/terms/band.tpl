@@ -26,7 +26,7 @@ INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
 }
 % if seen.left then
 
-/* The keys, from *open to *shut - 1, that all queries see. */
+/* The keys that all queries of a group see: from *open to *shut - 1. */
 INLINE void ${name}_open_span(const ${name}_head *head, int first, int begin, int end, int *open, int *shut) {
     const int last = (first + LANES < head->T ? first + LANES : head->T) - 1;
     const int low = last - ${seen.left} > begin ? last - ${seen.left} : begin;

@@ -36,7 +36,7 @@ group->offset = broadcast(head->numbers.offset);
 % section("back_to_queries")
 % include("attention/cpu/outwards_queries.tpl")
 % section("kept_members")
-real *chances; /* same layout: the smaller of a pair's P and 1 - P with the sign of the logit */
+real *chances; /* the smaller of a pair's P and 1 - P with the sign of the logit, in the layout of the weights */
 % section("kept_room")
 kept->chances = take(memory, used, (train ? heads * groups : 1) * ${name}_group_weights(T) * sizeof(real));
 % section("skip_kept")
@@ -75,7 +75,7 @@ for (int l = 0; l < ${stack.count}; l++) end_${name}_numbers(sums->numbers[l], &
 % local factor = terms.normalised and name .. "_inverse_of(total)" or "broadcast(1)"
 /* One head of one sequence, query and key rows as in attend_${name}; kept serves as workspace.
  *
- *   scores, attention   [T][T] query by key, written; NULL: not wanted. A token's score with itself is -infinity
+ *   scores, attention   [T][T] query by key, written; NULL: not requested. A token's score with itself is -infinity
  */
 static void trace_${name}_head(const ${name}_head *head, const real *query, const real *key, const ${name}_kept *kept,
         real *scores, real *attention) {

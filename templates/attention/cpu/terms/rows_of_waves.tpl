@@ -7,7 +7,7 @@ for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
     group->content[d] += head->content_bias[d] * ${PREFIX}LOGIT_SCALE;
 }
 % section("logits_room")
-vector far[SIDE_BY_SIDE]; /* sums of their own, independent of the others */
+vector far[SIDE_BY_SIDE]; /* sums of the terms of distances, independent of the terms of keys */
 % section("logits")
 dot_rows(${PREFIX}HEAD_WIDTH, N, group->content, ${K}, key, sum);
 UNROLL

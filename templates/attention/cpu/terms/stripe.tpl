@@ -4,7 +4,7 @@
 % end
 % section("domain")
 /* A mask of the LANES queries from i on that see key j of S; lanes beyond the last query repeat it. Query i has keys
- * around S - 1 - ${line}i; one without a key there sees all: Duan and Shi 2024, a row without an open cell is transparent. */
+ * around S - 1 - ${line}i; a query without a key there sees all keys (Duan and Shi 2024: a row without an open cell). */
 INLINE bits ${name}_visible(int T, int S, int i, int j) {
     vector along = ascending(i, T - 1)${times};
     vector offset = along + (real)(j - S);

@@ -1,6 +1,6 @@
 % section("functions")
 def ${part.bucket}(value, edges):
-    """How many of the ascending edges are at most the value."""
+    """The number of ascending edges that are at most the value."""
     return torch.bucketize(value, value.new_tensor(edges), right=True)
 
 

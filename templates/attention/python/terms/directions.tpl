@@ -1,13 +1,13 @@
 % section("functions")
 class ${part.Direction}(nn.Linear):
-    """What a query gives all keys to its right, and all to its left: a map of the layer's input."""
+    """Terms in the logits of a query with all keys to its right, and to its left: a map of the layer's input."""
 
     def __init__(self):
         super().__init__(WIDTH, 2 * HEADS)
         self.scale = nn.Parameter(torch.empty(1))
 
     def forward(self, h):
-        """What logits gain [B][HEADS][T][T]; h [B][T][WIDTH]."""
+        """Terms of the logits [B][HEADS][T][T]; h [B][T][WIDTH]."""
         right, left = super().forward(h).unflatten(-1, (HEADS, 2)).transpose(1, 2).split(1, dim=-1)
         index = torch.arange(h.shape[1], device=h.device)
         return self.scale * torch.where(index > index[:, None], right, left)

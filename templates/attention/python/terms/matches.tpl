@@ -1,6 +1,6 @@
 % section("functions")
 class ${part.Geometric}(nn.Module):
-    """scale (q + u) k + offset: how far each key matches (Csordas et al. 2022)."""
+    """Logits scale (q + u) k + offset of the event that a key matches (Csordas et al. 2022)."""
 
     def __init__(self):
         super().__init__()

@@ -1,7 +1,7 @@
 % section("functions")
 def ${part.match_first}(score):
-    """Weights [B][HEADS][T][T]: the chance that a key matches and none that is tried before it does. Keys are tried
-    outwards, right before left."""
+    """Weights [B][HEADS][T][T]: the probability that a key is the first one that matches. Keys are visited outwards,
+    right before left."""
     query, key = indices(score)
     offset = key - query
     score = score.masked_fill(offset == 0, -math.inf)
@@ -10,7 +10,7 @@ def ${part.match_first}(score):
     missed = (-tried).sigmoid().cumprod(dim=-1)
     weight = torch.zeros_like(score).scatter(-1, order, tried.sigmoid() * missed.roll(1, dims=-1))
 % if geometric.normalised then
-    return weight / weight.sum(dim=-1, keepdim=True).clamp(min=1e-12)  # what nothing matches stays small
+    return weight / weight.sum(dim=-1, keepdim=True).clamp(min=1e-12)  # weights of a query that matches no key stay small
 % else
     return weight
 % end

@@ -1,6 +1,6 @@
 % section("functions")
 def ${part.rotate}(vectors, positions):
-    """Turns adjacent pairs of channels by their position; vectors [B][HEADS][T][D]."""
+    """Rotates adjacent pairs of channels by the token's position; vectors [B][HEADS][T][D]."""
     width = WIDTH // HEADS
 % if rope.scaling.kind == "ntk" then
     base = ${f64(rope.base)} * ${f64(rope.scaling.factor)} ** (width / (width - 2))

@@ -1,6 +1,6 @@
 % section("functions")
 class ${part.Relative}(nn.Module):
-    """q (k + a): a the learned vector of the distance, clipped, the same for all heads (Shaw et al. 2018)."""
+    """Logits q (k + a), where a is the learned vector of the clipped distance, equal in all heads (Shaw et al. 2018)."""
 
     def __init__(self):
         super().__init__()

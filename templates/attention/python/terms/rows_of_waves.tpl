@@ -1,6 +1,6 @@
 % section("functions")
 class ${part.Relative}(nn.Module):
-    """(q + u) k + (q + v) W R: u and v the two biases, R the sinusoid of the distance (Dai et al. 2019)."""
+    """Logits (q + u) k + (q + v) W R with two biases u, v and the distance's sinusoid R (Dai et al. 2019)."""
 
     def __init__(self):
         super().__init__()

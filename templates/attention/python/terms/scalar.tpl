@@ -1,7 +1,7 @@
 % section("functions")
 def ${part.change_score}(score${score.arguments}):
-    """What becomes of the scaled logits [B][HEADS][queries][keys]."""
-    score = score.to(torch.promote_types(score.dtype, torch.float32))  # positions need their digits
+    """Scores [B][HEADS][queries][keys] from scaled logits of the same shape."""
+    score = score.to(torch.promote_types(score.dtype, torch.float32))  # 16-bit types cannot hold all positions
 % if #score.constants > 0 then
     constants = {name: constant.to(score) for name, constant in CONSTANTS.items()}
 % end

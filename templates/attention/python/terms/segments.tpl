@@ -1,6 +1,6 @@
 % section("functions")
 def ${part.line_values}(score):
-    """[HEADS][T][S]: what scores gain on lines of pairs, else minus infinity; 0 where a query would see nothing."""
+    """[HEADS][T][S]: terms of the scores on lines of pairs, else minus infinity; 0 if a query would see no key."""
     i, j = indices(score)
     keys = score.shape[-1]
     line_of = {1: j - i, -1: keys - 1 - i - j, 0: ${lines.column} + 0 * i}

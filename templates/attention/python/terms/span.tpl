@@ -2,7 +2,7 @@
 % local or_all = (stride or crosses) and "; it sees all where it would see none" or ""
 % section("functions")
 def ${part.hidden}(score):
-    """[T][S]: which keys (columns) a query (rows) does not see${or_all}."""
+    """[T][S]: True where a query (row) does not see a key (column)${or_all}."""
     query, key = indices(score)
     offset = ${offset}
 % if stride or crosses then
