@@ -170,7 +170,7 @@ def waves(numbers, channels):
 
 def places(positions, like):
 % if waves.grid then
-    """[...][WIDTH]: vectors added to tokens: half the channels for the column, half for the row; of the type of `like`."""
+    """[...][WIDTH]: vectors added to tokens: half the channels for the column, half for the row; typed as `like`."""
     column, row = waves(positions % ${waves.grid}, WIDTH // 2), waves(positions // ${waves.grid}, WIDTH // 2)
     return torch.cat([column, row], dim=-1).to(like)
 % elseif waves.period then
@@ -282,7 +282,7 @@ def save(model, path):
 
 @torch.no_grad()
 def check(path=HERE / "stored.jsonl"):
-    """Prints the largest difference between the logits of the file and the model's; returns whether it is small enough."""
+    """Prints the largest difference between the file's logits and the model's; returns whether it is small."""
     model, worst, sequences, logits = load(), 0.0, 0, 0
     for line in pathlib.Path(path).read_text().splitlines():
         example = json.loads(line)

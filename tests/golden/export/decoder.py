@@ -191,7 +191,7 @@ def save(model, path):
 
 @torch.no_grad()
 def check(path=HERE / "stored.jsonl"):
-    """Prints the largest difference between the logits of the file and the model's; returns whether it is small enough."""
+    """Prints the largest difference between the file's logits and the model's; returns whether it is small."""
     model, worst, sequences, logits = load(), 0.0, 0, 0
     for line in pathlib.Path(path).read_text().splitlines():
         example = json.loads(line)

@@ -10,7 +10,7 @@ def ${part.match_first}(score):
     missed = (-tried).sigmoid().cumprod(dim=-1)
     weight = torch.zeros_like(score).scatter(-1, order, tried.sigmoid() * missed.roll(1, dims=-1))
 % if geometric.normalised then
-    return weight / weight.sum(dim=-1, keepdim=True).clamp(min=1e-12)  # weights of a query that matches no key stay small
+    return weight / weight.sum(dim=-1, keepdim=True).clamp(min=1e-12)  # a query without a match has small weights
 % else
     return weight
 % end

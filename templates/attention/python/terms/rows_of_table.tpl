@@ -1,6 +1,6 @@
 % section("functions")
 class ${part.Relative}(nn.Module):
-    """Logits q (k + a), where a is the learned vector of the clipped distance, equal in all heads (Shaw et al. 2018)."""
+    """Logits q (k + a), with the learned vector a of the clipped distance, for all heads (Shaw et al. 2018)."""
 
     def __init__(self):
         super().__init__()
