@@ -64,7 +64,7 @@ local MOMENTS = {
 }
 local DECAY = {
   { name = "weight_decay", type = "number", min = 0, max = 1, default = 0.01,
-    doc = "share of itself that a parameter loses in each step, divided by the learning rate; 0: the same code as adam",
+    doc = "in each step a parameter loses this share of itself times the learning rate; 0: the same code as adam",
     words = "weight_decay wd l2 weightdecay adam_weight_decay" },
   { name = "decays", type = "choice", choices = { "all", "matrices" }, default = "all",
     doc = "the parameters that decay",

@@ -10,7 +10,7 @@ local FAMILIES = {
   { path = "encoding.encoder", type = "table", optional = true, family = "encoder",
     doc = "facets of the encoder's self-attention; they replace those of encoding field by field",
     more = { "takes use, rotation, relative, mask, lines, normaliser, positions, score, parameters, with their fields",
-      "a causal mask and a window of encoding itself apply to the decoder alone" } },
+      "a causal mask or a window that is set in encoding applies to the decoder alone" } },
   { path = "encoding.decoder", type = "table", optional = true, family = "decoder",
     doc = "facets of the decoder's self-attention, in the form of encoding.encoder" },
   { path = "encoding.cross", type = "table", optional = true, family = "cross",
