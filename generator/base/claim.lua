@@ -48,7 +48,7 @@ local function new_identity()
   return ("%s.%s-%d.%s.%s"):format(ours.host, ours.pid, claims, ours.boot, ours.namespace)
 end
 
--- The holder of a claim, in words for people.
+-- The holder of a claim, in words for users.
 function M.who(identity)
   local one = identity and parse(identity)
   return one and ("%s, process %s"):format(one.host, one.pid) or "nobody has put a name there"

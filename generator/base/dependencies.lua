@@ -46,7 +46,7 @@ local function is_listed(state)
   return state:sub(1, #LISTED) == LISTED
 end
 
--- Calls work(...) and returns the dependencies, then the results of work.
+-- Calls work(...) and returns the dependencies of this call, then the results of work.
 function M.observe(work, ...)
   local found = {}
   local function note(path, listed)

@@ -17,7 +17,7 @@ local ROUND = {
 }
 
 -- One round. A to H stand for the round's eight working words, W for its word of the schedule, K for its constant. A
--- word doubled into the upper half is rotated by one shift. The leftover upper halves are masked at the end.
+-- copy of a 32-bit word in the upper half turns its rotation into one shift; the last step masks the upper halves.
 local TURN = [[
 x = E * 0x100000001
 H = H + (x >> 6 ~ x >> 11 ~ x >> 25) + (G ~ E & (F ~ G)) + W + K

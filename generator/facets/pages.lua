@@ -35,14 +35,12 @@
 --   terms(family)            the facet's part of loops over queries and keys: a list of terms with kinds
 --                            (attention/terms.lua), nil if it is off
 --   export(family, given), exported   a table of the names that templates of Python read; given: crosses (two streams),
---                            memory (the prefix of names of the keys' stream), formula, net, and lists to extend,
---                              needs,
---                            pages and calls (lab/export/facets.lua); exported = true: the network's operations have
---                              all
+--                            memory (the prefix of names of the keys' stream), formula, net, and lists to extend:
+--                            needs, pages and calls (lab/export/facets.lua); exported = true: the facet needs no table,
+--                            since operations of the network hold all of it
 --   parts                    the parts of an exported file that equal attentions share, a list: of, the name of a
---                            part's pages; fields, the fields of the table of export that decide whether attentions are
---                              equal;
---                            names of its functions and classes; rank, its place in the file
+--                            part's pages; fields, the fields of the table of export that decide whether attentions
+--                            are equal; names of its functions and classes; rank, its place in the file
 --   identity(encoding)       names and values that decide whether a checkpoint fits; absent: every checkpoint fits
 --   order_of_sums(plan)      names and values that fix the bits of a run in addition to the spec
 --   unreached(seen, say)     warns of learned numbers that no gradient reaches; seen: one family with causal and

@@ -1,4 +1,4 @@
--- Predicates of a resolved encoding that more than one facet decides.
+-- Predicates of a resolved encoding that depend on more than one facet.
 --
 -- Input: the resolved spec, or a family's view of it. Defaults of fields call these predicates during resolution, when
 -- a later facet may be missing. Output: a boolean. A facet's page states what the facet reads; pages.lua sets M.pages.

@@ -32,8 +32,8 @@ local function choice_of(context, given)
   return choice
 end
 
--- The facts of a task, which specs share, with what one spec says: of its tokens, and whether input and target are
--- streams of their own.
+-- The facts of a task, which specs share, with facts of one spec: on its tokens, and on whether input and target are
+-- separate streams.
 local function with_streams(facts, resolved)
   local model = resolved.model or {}
   return lists.merged(lists.copy(facts), { computation = resolved.task.computation, readout = model.readout,

@@ -21,8 +21,8 @@ local function is_default(context, path)
   return origin ~= nil and origin.default == true
 end
 
--- The formula of a score, or nil; positions that only a score reads are drawn anew for every block. family: whose own
--- encoding it is; of: the family that it is for.
+-- The formula of a score, or nil; positions that only a score reads are drawn anew for every block. family: the owner
+-- of the encoding; of: the family that uses the formula.
 local function resolve_formula(context, texts, encoding, family, of)
   local nodes, path = values.formula(context, family), family and "encoding." .. family or "encoding"
   local model = context.resolved.model

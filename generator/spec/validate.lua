@@ -142,7 +142,7 @@ local function read_field(context, field, node, into)
   end
 end
 
--- Reads a table's fields into `into`: its kind first, then what that kind has.
+-- Reads a table's fields into `into`: its kind first, then the fields of that kind.
 local function read_children(context, path, node, into)
   local kind
   node = named_items(node, path)

@@ -418,7 +418,7 @@ function readers.settings(context, field, node)
   return next(settings) and settings or nil
 end
 
--- The nodes { score, parameters } of a family, or of all.
+-- The nodes { score, parameters } of a family, or of the facets that all families share.
 function M.formula(context, family)
   local formulas, name = context.formulas, family or "encoding"
   formulas[name] = formulas[name] or {}
@@ -437,8 +437,8 @@ function readers.options(context, field, node)
   context.options_node = node
 end
 
--- A score and its parameters are read together, when the rest is known (spec/score/score.lua).
--- One for each family that has its own, and "encoding" for what all share.
+-- A score and its parameters are read together, when the rest is known (spec/score/score.lua): a score for each family
+-- that has one of its own, and a score "encoding" that the other families share.
 function readers.score(context, field, node)
   local formula = M.formula(context, field.family)
   formula.score = node

@@ -1,6 +1,6 @@
 -- A score as templates/attention/python prints it: a Python function, its arguments, constants and parameters.
 --
--- Input: a family, and given of pages.lua. Output: names of the template; given.needs and given.layer are set.
+-- Input: a family, and `given` as in pages.lua. Output: names of the template; given.needs and given.layer are set.
 
 local lists = require("base.lists")
 local shapes = require("expression.leaves")

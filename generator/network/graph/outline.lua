@@ -1,4 +1,4 @@
--- The network as a list, for people and for counts: every operation in the order of the description, unfused, with its
+-- The network as a list, for users and for counts: every operation in the order of the description, unfused, with its
 -- shape, its parameters and its floating-point operations.
 --
 -- Input: a network (builder.lua), its buffers (buffers.lua). Output, M.derive: pure data, the network first, then its

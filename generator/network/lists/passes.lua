@@ -1,4 +1,4 @@
--- The operations of a training step, in the lists that both targets execute (scope_lists.lua), for people.
+-- The operations of a training step, in the lists that both targets execute (scope_lists.lua), for users.
 --
 -- Input: a network, its lists, its buffers (buffers.lua). Output, pure data: a list of scopes, the network first:
 --   scope      { name, count, times, about, forward, backward }; count and times as in outline.lua
@@ -77,8 +77,8 @@ end
 
 -- ---- backward ----
 
--- Each function returns words, what it reads in addition to the gradient `dy`, and its work as a multiple of the
--- forward operation's; nil: none.
+-- Each function returns words for a backward operation, the values that the operation reads in addition to the gradient
+-- `dy`, and its work as a multiple of the forward operation's, nil if it has none.
 local back = {}
 
 function back.norm_grad(b)

@@ -18,9 +18,9 @@
 --               vectors: the parameter
 --   labelled    the prefix of the labelled stream's lengths
 --   decoding    if the labelled stream can be decoded token by token (decoding.lua), else false: ahead, the part that
---               runs once; each, the part that runs with every token; blocks: those of the stream, { name, uses,
---                 caches,
---               ahead, each }, the last two functions with the names that they read; stream: its number; of: as below
+--               runs once; each, the part that runs with every token; blocks: the blocks of the stream, { name, uses,
+--               caches, ahead, each }, the last two functions with the names that they read; stream: its number; of: as
+--               below
 -- `of`, `labelled`: "source." in a workspace with the lengths of several streams, else "".
 -- A record of an operation has its template and, by role, the text of its arguments: "s->hidden", "p->up_bias".
 

@@ -125,8 +125,8 @@ local function kernel_routine(cpu, op, kernel, ending)
     .. ending, { template = ("cpu/rows/activation%s.tpl"):format(ending), kernel = kernel, width = op.out.width.text })
 end
 
--- The record of an attention, forward or backward. part: the queries to compute, unless it is all queries in every
--- layer.
+-- The record of an attention, forward or backward. part: the queries to compute, unless every layer computes all of
+-- them.
 local function attention_record(cpu, at, op, routine)
   return { routine = routine:format(op.family.name), part = cpu.part and cpu.part.partial[op] and at.part or false,
     kept = "&" .. at.kept .. op.family.name, kv = op.kv ~= op.q and at.kv }

@@ -1,7 +1,7 @@
 -- Common GPUs, and the number of shards that suits each when it trains one model.
 --
--- A thread block takes one shard, and a multiprocessor runs one thread block: shards beyond the multiprocessors wait
--- for a second round, in which most of the chip is idle.
+-- A thread block takes one shard, and a multiprocessor runs one thread block: with more shards than multiprocessors,
+-- the rest waits for a second round, in which most of the chip is idle.
 
 local lists = require("base.lists")
 

@@ -103,7 +103,7 @@ local function add_bytes(plan, block)
   end
 end
 
--- Sizes among which one has the largest block: for dataset files all up to the longest that are allowed.
+-- Sizes of sequences, one of which has the largest block; for dataset files all sizes up to the longest allowed.
 local function block_sizes(facts, sizes)
   if not facts.data then
     return sizes

@@ -17,8 +17,8 @@
 --   draw_scratch       ints of workspace that a draw needs
 --   begins, shared     tables are made at the start of a step; there is memory that the blocks share
 --   sums               gradients of tables are added up over shards before they reach the parameters
---   constants          places of tensors that are not learned: { first, last, stride, columns, name }; nil without
-
+--   constants          places of tensors that are not learned: { first, last, stride, columns, name }; nil if all
+--                      tensors are learned
 --
 -- Each family of attentions gets `attends`, in addition to the names of its values from cuda_network.lua:
 --

@@ -11,7 +11,7 @@
 --   queries, keys  the sides: stream, and at: the prefix of that stream's length in the workspace
 --   cross          the two sides differ: queries [WIDTH], keys and values [2 WIDTH] in rows of their own
 --   causal         no query may see keys behind it
---   ranged         a call may be for some of the queries
+--   ranged         a call may compute a part of the queries
 --   tiles          decoding caches keys and values also in tiles, for queries that come one at a time
 --   partial        the last layer computes only tokens that are read (labelled_rows.lua)
 --   recomputed         false, or how the backward pass recomputes weights on the CPU: recomputed_weights.lua

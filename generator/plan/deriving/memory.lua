@@ -166,7 +166,7 @@ local function covers(size, other)
   return size[1] >= other[1] and (size[2] or 0) >= (other[2] or 0)
 end
 
--- The most tokens for which attention weights are kept, where those of longer sequences are recomputed; or 0.
+-- The length of the longest sequence whose attention weights are stored, if longer ones are recomputed; else 0.
 local function last_kept(plan, longest)
   return lists.most(plan.attentions, function(family)
     local weights = family.recomputed

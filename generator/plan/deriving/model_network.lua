@@ -218,7 +218,7 @@ local function check_layers(plan, net, file)
   end
 end
 
--- The network that a file describes, and which options and fields it has read.
+-- The network that a file describes, and the options and fields that the description has read.
 local function run_own(plan, model, file, families, additive)
   if plan.streams[2] then
     error({ problem = true, field = "model.kind", what = "a network of one's own reads one stream of tokens",

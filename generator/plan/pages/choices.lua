@@ -89,8 +89,8 @@ function M.list(plan)
   return list
 end
 
--- Choices that change no bit, level by level, levels that agree together. They depend on the machine, and therefore are
--- not in the files that are written.
+-- Choices that change no bit, by level; levels with equal choices share an entry. These choices depend on the machine,
+-- so generated files do not contain them.
 function M.tuned(plan)
   local list = {}
   for i, choice in ipairs(plan.tuned[1].choices) do

@@ -64,7 +64,7 @@ local function aligned(rows)
   return lines
 end
 
--- A section for the page: an operation a line, in the order of execution.
+-- The lines of the page's section on the network: one line for each operation, in the order of execution.
 function M.lines(plan)
   local block, rows = plan.largest_block, { HEADS }
   local lengths = lists.map(block.size, function(length) return wording.count(length, "token") end)

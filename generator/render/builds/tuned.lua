@@ -45,7 +45,7 @@ local function caches()
   return bytes
 end
 
--- This machine: { name, l2 }, for tuning.lua; name: processor and caches, for people and as its identity.
+-- This machine: { name, l2 }, for tuning.lua; name: processor and caches, for users and as the machine's identity.
 function M.machine()
   local name = ("\n" .. (write.read("/proc/cpuinfo") or "")):match("\nmodel name[ \t]*:[ \t]*([^\n]-)%s*\n")
   local bytes = caches()
@@ -139,8 +139,8 @@ function M.write(key, entry)
   return written and path, message
 end
 
--- Whether models of this shape were ever tuned, which saves the look-up of the compiler; and a warning if the folder
--- cannot be read.
+-- Whether models of this shape were ever tuned (if not, nothing has to ask for the compiler's name); and a warning if
+-- the folder cannot be read.
 local function any_for(plan)
   local folder, prefix = M.folder(), short(tuning.shape(plan)) .. "-"
   if not folder or lfs.attributes(folder, "mode") ~= "directory" then

@@ -87,8 +87,8 @@ local function locate(run)
   return here
 end
 
--- Moves the column to a name in the current line, at or after the hole; to the line's first character when it is not
--- found.
+-- Moves the column to a name in the current line, at or after the hole; to the line's first character if the line does
+-- not have the name.
 local function point_at(run, name)
   local here = locate(run)
   local source, pattern = here.source[here.line] or "", "%f[%w_]" .. name:gsub("%p", "%%%0") .. "%f[^%w_]"

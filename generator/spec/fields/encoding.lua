@@ -1,5 +1,5 @@
--- Fields of a spec: how the network learns where tokens stand, facet by facet. Entries are as schema.lua says; those of
--- a facet stand on its page.
+-- Fields of the section `encoding`, facet by facet. Entries have the form of schema.lua; the page of a facet has the
+-- entries of its fields.
 
 local lists = require("base.lists")
 local pages = require("facets.pages")

@@ -1,4 +1,4 @@
--- Fields of a spec: how it is evaluated. Entries are as schema.lua says.
+-- Fields of the section `eval`, the evaluation. Entries have the form of schema.lua.
 
 local common = require("spec.fields.common")
 local features = require("spec.rules.features")

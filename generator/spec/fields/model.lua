@@ -1,4 +1,4 @@
--- Fields of a spec: the network. Entries are as schema.lua says.
+-- Fields of the section `model`, the network. Entries have the form of schema.lua.
 
 local features = require("spec.rules.features")
 

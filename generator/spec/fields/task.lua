@@ -1,4 +1,4 @@
--- Fields of a spec: what is learnt. Entries are as schema.lua says.
+-- Fields of the section `task`, the task to learn. Entries have the form of schema.lua.
 
 local common = require("spec.fields.common")
 

@@ -1,4 +1,4 @@
--- Fields of a spec: how it is trained. Entries are as schema.lua says.
+-- Fields of the section `train`, the training. Entries have the form of schema.lua.
 
 local common = require("spec.fields.common")
 local lists = require("base.lists")

@@ -31,7 +31,7 @@ M.NAMES = {
 M.NAMES.np, M.NAMES.jnp, M.NAMES.numpy, M.NAMES.tf = M.NAMES.torch, M.NAMES.torch, M.NAMES.torch, M.NAMES.torch
 M.NAMES.print = "./longhand check --print SPEC shows what a spec says"
 
--- Words of a line mean the first of its fields, or another of them where that one is in the section at hand.
+-- The words of a row mean the first of its fields, or another one of them that is in the section where a word stands.
 local FIELDS = {
   { "train.learning_rate", "lr step_size base_lr peak_lr max_lr init_lr" },
   { "train.batch", "batch_size bs batchsize minibatch train_batch_size per_device_train_batch_size" },

@@ -19,7 +19,8 @@ local function table_of(path)
   return path:match("^(.*)%.[^%.]*$")
 end
 
--- The first field of this name in another table, or nil. A flag of that name means the run, unless it is a file's.
+-- The first field of this name in another table, or nil. If the trainer has a flag of this name, the field must name a
+-- file or have a flag.
 local function namesake(name, has_flag)
   local field = lists.find(schema.fields, function(one)
     return one.name == name and name ~= "kind" and not (has_flag and one.type ~= "file" and not one.flag)

@@ -1,7 +1,7 @@
 -- Applies --set a.b=v of the command line to a spec.
 --
--- Input: the main file of a load, { tree }, the overrides, diagnostics. Output: file.tree with them laid upon it;
--- errors are in the diagnostics.
+-- Input: the main file of a load, { tree }, the overrides, diagnostics. Output: file.tree with the overrides laid upon
+-- it; errors are in the diagnostics.
 
 local diagnostics = require("base.diagnostics")
 local sandbox = require("spec.reading.sandbox")
