@@ -128,7 +128,7 @@ local function filled(text, values)
   return (text:gsub("@(%u+)@", values))
 end
 
--- flags: names of the trainer's flags, a list. shell: "bash" or "zsh".
+-- The script for a shell, "bash" or "zsh". flags: a list of the trainer's flags.
 function M.script(outline, flags, shell)
   local nested = lists.map(outline.verbs, function(verb) return verb.verbs[1] and verb.name or nil end)
   local script = filled(SCRIPT, { TRAINER = table.concat(flags, " "), NESTED = table.concat(nested, " | "),

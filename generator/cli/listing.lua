@@ -94,7 +94,7 @@ local function tasks(project)
     row('data = "<file>.jsonl"', "examples of your own: docs/own-task.md") })
 end
 
--- what: targets, tasks or a name of FOLDERS.
+-- The lines of a list; what: targets, tasks or a name of FOLDERS.
 function M.lines(project, what)
   if what == "targets" then
     return TARGETS

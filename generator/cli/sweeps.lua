@@ -11,7 +11,7 @@ local M = {}
 
 local ACTIONS = { status = true, watch = true, resubmit = true, cancel = true }
 
--- Settings that a site file decides, if the sweep has one; and settings that describe how to train.
+-- Settings that the site file decides if the sweep has one, then settings of training.
 local OF_SITE = { "jobs", "device", "arch", "jit" }
 local OF_TRAINING = { "jobs", "hours", "device", "arch", "jit", "cuda_root" }
 

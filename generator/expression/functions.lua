@@ -4,15 +4,16 @@
 --   most       the largest number of arguments, from 1; false: 2 or more, applied from the left
 --   value      on plain numbers: a number; NaN or infinite for invalid arguments; expected: the valid arguments in
 --              words
---   low, high  of an ascending function: its range; above, from: the bound of its argument. With `bounded` the function
+--   low, high  the range of an ascending function; above, from: the bound of its argument. With `bounded` the function
 --              does not ascend, and nothing but its range is known
---   simplify   of other functions, simplify(b, x, y): the simplified node, or nil and a problem
+--   simplify   simplify(b, x, y), for functions without these: the simplified node, or nil and a problem
 --   gradient   gradient(b, node, a, wants) gives the arguments' gradients from the node's, a; absent: the function is
 --              flat. At a corner one side counts: max and min take their first argument at a tie, abs the right side
 --   commutes   its arguments may change places
 --   cheap      a pair may compute it; others are stored in tables if they do not need the logit
 --   word       the name of its value in generated code
---   vector, scalar  its names in kernels, unless NAME_of and NAME_real; torch: in PyTorch, unless NAME or an operator
+--   vector, scalar  its names in kernels, by default NAME_of and NAME_real; torch: its name in PyTorch, by default NAME
+--              or an operator
 -- A new function needs its row and its kernels: kernels/cpu/functions.h and kernels/cuda/functions.cu.
 
 local text = require("expression.text")

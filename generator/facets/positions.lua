@@ -180,7 +180,7 @@ end
 
 -- ---- unlikely settings ----
 
-local FAR = 32 -- about twice the farthest of Ruoss et al.'s figure 3, which still trains: 8192 positions for 501 tokens
+local FAR = 32 -- positions per token: twice the largest of Ruoss et al.'s figure 3, 8192 for 501 tokens, which trains
 
 -- Warns of a range far above the lengths in use: training hardly meets most of its positions.
 local function warn_range(seen, say)

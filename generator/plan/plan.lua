@@ -49,7 +49,7 @@ local function file_list(plan)
   for _, name in ipairs({ "layers", "loss", "trace", plan.cpu.decoding and "decode" or nil }) do
     files[#files + 1] = { template = ("cpu/%s.inc.tpl"):format(name), path = name .. ".inc", family = first }
   end
-  files[#files + 1] = { template = "cpu/step.c.tpl", path = "step.c", family = first } -- calls all other files
+  files[#files + 1] = { template = "cpu/step.c.tpl", path = "step.c", family = first } -- calls functions of all others
   return files
 end
 

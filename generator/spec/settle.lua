@@ -2,7 +2,7 @@
 -- labels in the loss, and the fields that depend on them.
 --
 -- Input: the context of validate.lua with the resolved spec, as values.lua has read it. Output: context.task, the facts
--- of the task for this spec; resolved.task with what follows of them. Errors go to the diagnostics.
+-- of the task for this spec; resolved.task with fields derived from the facts. Errors go to the diagnostics.
 
 local datasets = require("spec.task.datasets")
 local features = require("spec.rules.features")

@@ -15,8 +15,8 @@ local M = {}
 
 -- Dai et al. 2019, "Transformer-XL": a map of the distance's sinusoid, two biases per head; initial values as in Ruoss
 -- et al. 2023. Shaw et al. 2018, "Self-Attention with Relative Position Representations", keys only: one table for all
--- heads. They state no initial values: Glorot and Bengio 2010, equation 12, as a normal of variance 2 / (rows +
--- columns).
+-- heads. Shaw et al. state no initial values; here these are normal with variance 2 / (rows + columns), which is the
+-- variance of equation 12 of Glorot and Bengio 2010.
 local function relative_parameters(list, family, path, C)
   local relative, prefix, small = family.relative, family.prefix, { kind = "normal", value = 0.02 }
   local heads = { family.heads, family.head_width }
@@ -75,8 +75,8 @@ function M.score_parameters(family, path, per_layer)
   return list
 end
 
--- The family of this attention: the family of that name, or a copy of its facets under options.name. If the network has
--- been analyzed before (plan/model), attentions find their families by their own names.
+-- The family of an attention: the family called `name`, or a copy of its facets called options.name. If the network has
+-- been analyzed before (model_network.lua), attentions find their families by their own names.
 local function family_of(scope, name, options)
   local net = scope.net
   local family = net.families[name]

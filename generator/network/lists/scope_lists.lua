@@ -209,7 +209,7 @@ local function walk(net, executed, training)
   end
 end
 
--- Checks that a buffer of gradients has the shape of all values in its name.
+-- Checks that a buffer of gradients has the shape of every value whose gradient it holds.
 local function check_gradients(executed)
   local shapes = {}
   for _, scope in ipairs(executed.order) do

@@ -1,4 +1,5 @@
--- An operation on the CPU: by role, the text of its call's arguments (calls.lua), or a template of templates/cpu/op.
+-- Records of operations on the CPU: by role, the text of a call's arguments (calls.lua), or a template of
+-- templates/cpu/op.
 --
 -- Input: the state of cpu_network.lua (net, lists, buffers; products, gradients and rows, the functions so far), a
 -- scope of the network, "train" or "evaluate". Output: records, of the forward list or of the backward list.

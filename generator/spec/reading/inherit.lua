@@ -140,7 +140,8 @@ function M.asks_for_score(encoding)
   return encoding ~= nil and asks(encoding.fields.cross, "score")
 end
 
--- A value in a run's file may have any type; its type is checked when the text is read as a spec.
+-- A value if it is a table, else an empty table: a run's file may hold any type, which is checked when its text is read
+-- as a spec.
 local function table_of(value)
   return type(value) == "table" and value or {}
 end
@@ -157,8 +158,8 @@ local function spelled(encoding, name, page)
   return table_of(own).kind ~= (table_of(page.off).kind or "none") and own or nil
 end
 
--- Learned vectors of distances to both sides state their side, unless the decoder has the same vectors to the left,
--- which is the result of leaving the side out in both.
+-- Adds the field `sides` to learned vectors of distances to both sides, unless the decoder has the same vectors to the
+-- left: a spec without the field in both tables has this result.
 local function spell_sides(new)
   local own, all = table_of(table_of(new.decoder).relative), table_of(new.relative)
   if all.kind ~= "shaw" or all.sides then

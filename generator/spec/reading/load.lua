@@ -44,7 +44,7 @@ function M.is_id(text)
   return #text <= M.ID_LONGEST and text:find(ID) ~= nil
 end
 
--- A path in messages and generated files: relative to the root if it is below it, else relative to the main spec.
+-- A path in messages and generated files: relative to the root if the file is below it, else relative to the main spec.
 local function display(state, real, relative)
   local prefix = state.root == "/" and "/" or state.root .. "/"
   return real:sub(1, #prefix) == prefix and real:sub(#prefix + 1) or relative

@@ -34,7 +34,7 @@ end
 local DIALECT = { functions = functions, names = canonical.sorted_keys(functions), noun = "a network",
   returns = RETURNS }
 
-M.NAMES = DIALECT.names -- what a description may call
+M.NAMES = DIALECT.names -- names of the functions that a description may call
 
 -- The function that the text returns; or nil and what is wrong.
 function M.open(text)

@@ -20,15 +20,15 @@ M.INSTRUCTIONS = 5000000    -- instructions of a budget; tracing a score of ours
 M.MEMORY = 128 * 1024       -- KiB; the launcher limits the address space as well
 local SAFE_JOINS = 4        -- joins of texts in a file; more could multiply all memory in one instruction
 local STEP = 1000           -- instructions between two checks of usage
-local COLLECTION = 100000   -- instructions that a full garbage collection counts for
-local KB_OF_WORK = 4        -- KiB that count as one instruction where one can go over all memory
+local COLLECTION = 100000   -- instructions that a full garbage collection counts as
+local KB_OF_WORK = 4        -- KiB of memory that count as one instruction, where one instruction can visit all memory
 
 local CHUNK = "spec"
 local SOURCE = "=" .. CHUNK
-M.SOURCE = SOURCE -- of functions that a text made, as debug.getinfo has it
+M.SOURCE = SOURCE -- the source of a text's functions, as debug.getinfo reports it
 
 -- A dialect: the functions that a file may call, and the words for the file in messages.
---   functions, names   by name, and their names sorted
+--   functions, names   the functions by name, and their names, sorted
 --   noun, returns      "a spec"; what stands at its end
 local SPEC = { functions = traced.functions, names = traced.names, noun = "a spec", returns = "return { ... }" }
 

@@ -163,7 +163,7 @@ function M.merge(base, over)
   end
   local unstated = differs and (set or true)
   local merged = M.table(over.origin)
-  merged.made_for = over.made_for or base.made_for -- inherit.lua
+  merged.made_for = over.made_for or base.made_for -- inherit.lua reads it
   for name, node in next, base.fields do
     merged.fields[name] = unstated and over.fields[name] == nil and M.unstated(node, unstated) or node
   end

@@ -166,7 +166,7 @@ local function read_spread(context, node, path)
   return { kind = kind, sigma = sigma.value + 0.0 }
 end
 
--- Fills p.init or p.values from the node of either; returns the filled field, nil after an error.
+-- Fills p.init or p.values, from the field that the spec gives; returns the filled field, nil after an error.
 local function read_start(context, node, path, p, whole)
   if type(node.value) == "number" and p.learned then
     p.init = node.value + 0.0
@@ -233,7 +233,7 @@ local function check_size(context, node, path, numbers)
   return not large or context.report(node, path, ("%s is too large"):format(diagnostics.number(large)), M.LARGEST_TEXT)
 end
 
--- Subtracts a parameter's values from the remaining number of all.
+-- Subtracts the number of a parameter's values from the number that is left for all parameters.
 local function take_room(context, node, path, p)
   local room = context.room
   room.values = room.values - (p.size or 1) * (has_head(p) and context.heads or 1)
