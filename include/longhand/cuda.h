@@ -73,10 +73,10 @@ typedef struct lh_cuda_program {
     void (*draw)(const lh_draw *draw, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
                  const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out);
 
-    /* These four depend on the lengths of a shape and not on its number of sequences. Bytes are enough for all shorter
-     * shapes. */
+    /* shared_bytes and evaluation_group depend on the lengths of a shape and not on its number of sequences. Bytes are
+     * enough for all shorter shapes. */
     size_t (*shared_bytes)(const lh_shape *longest);
-    size_t (*partial_bytes)(const lh_shape *longest);              /* gradient of one shard */
+    size_t (*partial_bytes)(const lh_shape *part);                 /* gradient of one shard, and its operands */
     int (*evaluation_group)(const lh_shape *shape);                /* sequences per forward pass */
     size_t (*workspace_bytes)(const lh_shape *part, lh_mode mode); /* activations of one shard or group */
 

@@ -56,20 +56,24 @@ INLINE void make_words(const order along, const quad part[4], operand_word words
     }
 }
 
-/* Adds the products of a group to the sums of tiles [2][4] of 16 x 8. */
-INLINE void multiply_group(const operand_word a[4][WORDS], const operand_word b[4][WORDS], real sum[2][4][4]) {
+/* Adds the products of two of the words to the sums of tiles [2][4] of 16 x 8. */
+INLINE void multiply_words(const int i, const operand_word a[4][WORDS], const operand_word b[4][WORDS],
+                           real sum[2][4][4]) {
 #pragma unroll
-    for (int i = 0; i < WORDS; i += 2) {
+    for (int row = 0; row < 2; row++) {
+        const operand_word x[4] = {a[2 * row][i], a[2 * row + 1][i], a[2 * row][i + 1], a[2 * row + 1][i + 1]};
 #pragma unroll
-        for (int row = 0; row < 2; row++) {
-            const operand_word x[4] = {a[2 * row][i], a[2 * row + 1][i], a[2 * row][i + 1], a[2 * row + 1][i + 1]};
-#pragma unroll
-            for (int column = 0; column < 4; column++) {
-                const operand_word y[2] = {b[column][i], b[column][i + 1]};
-                multiply_step(x, y, sum[row][column]);
-            }
+        for (int column = 0; column < 4; column++) {
+            const operand_word y[2] = {b[column][i], b[column][i + 1]};
+            multiply_step(x, y, sum[row][column]);
         }
     }
+}
+
+/* Adds the products of all words of a group. */
+INLINE void multiply_group(const operand_word a[4][WORDS], const operand_word b[4][WORDS], real sum[2][4][4]) {
+#pragma unroll
+    for (int i = 0; i < WORDS; i += 2) multiply_words(i, a, b, sum);
 }
 
 /* A lane's quad of results: row e, and the first or second quad of columns. */

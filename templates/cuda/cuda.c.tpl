@@ -65,6 +65,12 @@ static size_t partial_bytes(const lh_shape *longest) { return GRADIENT_BYTES + s
 static size_t partial_bytes(const lh_shape *longest) {
     return GRADIENT_BYTES;
 }
+% elseif cuda.by_team then
+% local sums = cuda.sums and " + sum_bytes(" .. of_longest .. ")" or ""
+static size_t partial_bytes(const lh_shape *longest) {
+    operands o;
+    return ${parameter_storage} * sizeof(real)${sums} + lay_out_operands(&o, NULL, longest->sequences, ${of_longest});
+}
 % elseif cuda.sums then
 static size_t partial_bytes(const lh_shape *longest) {
     return ${parameter_storage} * sizeof(real) + sum_bytes(${of_longest});

@@ -139,3 +139,22 @@ enum { GRADIENT_BYTES = (sizeof(gradients) + 63) / 64 * 64 /* of a shard, before
 
 % include("cuda/shared_tables.tpl")
 % end
+% if cuda.by_team then
+
+/* Operands of products that a shard keeps until the team adds up the gradients of their weights. */
+typedef struct operands {
+% for _, one in ipairs(device.operands.list) do
+    reals ${one.name}_x, ${one.name}_dy; /* [${one.uses}][${one.rows}][${one.inner}], [${one.columns}] */
+% end
+} operands;
+
+/* Places them into memory, in the same way for every shard, and returns the bytes used. sequences: the most of a shard. */
+INLINE size_t lay_out_operands(operands *o, char *memory, int sequences, ${device.lengths} T) {
+    size_t used = 0, ${device.operands.row_words.of_sequences};
+% for _, one in ipairs(device.operands.list) do
+    o->${one.name}_x = take_reals(memory, &used, ${one.uses} * ${one.rows} * ${one.inner});
+    o->${one.name}_dy = take_reals(memory, &used, ${one.uses} * ${one.rows} * ${one.columns});
+% end
+    return used;
+}
+% end

@@ -9,9 +9,11 @@ NOINLINE void product_backward(int rows, int columns, int K, const real *dy, con
     product(rows, columns, K, COLUMNS, dy, K, COLUMNS, weight, K, rectified ? FINISH_RELU_GRAD : FINISH_ADD, extra, dx,
             columns);
 }
+% if not cuda.by_team or cuda.multiplies_tables then
 NOINLINE void product_gradient(int rows, int columns, int K, const real *x, const real *dy, real *dw) {
     product(rows, columns, K, ROWS, x, rows, ROWS, dy, columns, FINISH_STORE, NULL, dw, columns);
 }
+% end
 % if device.loops then
 
 /* to += from */

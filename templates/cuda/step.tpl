@@ -8,6 +8,9 @@ INLINE void train_shard(int shard) {
         const int sequences = shard_start(b->step.sequences, b->train.shards, shard + 1) - first;
         b->gradient = (parameters *)partial;
         take_examples(b, first, sequences, true);
+% if cuda.by_team then
+        find_operands(b, partial);
+% end
 % if cuda.sums then
         size_t used = 0;
         lay_out_sums(&b->sums, partial + PARAMETER_STORAGE * sizeof(real), &used, b->view.T);

@@ -51,15 +51,36 @@ INLINE void scale_piece(real factor, real *gradient) {
 
 % end
 % if cuda.products == "generated" then
+% if cuda.by_team then
+% include("cuda/weights.tpl")
+/* Folds the shards' parts of a piece, except what products write. */
+INLINE void fold_piece(int piece, real *gradient) {
+    const block_state *b = block();
+    if (!is_of_products(piece * PIECE + 4 * (int)threadIdx.x))
+        fold(b->train.shards, b->replica.partials + piece * PIECE * sizeof(real), b->train.partial_stride, threadIdx.x,
+                THREADS, PIECE, gradient + piece * PIECE);
+}
+
+% end
 /* The step's gradient, and the squares of its pieces. */
 INLINE void fold_gradients(${task.counted and "real factor" or "void"}) {
     const block_state *b = block();
     team *t = &block()->members;
     real *gradient = (real *)b->replica.gradient;
+% if cuda.by_team then
+    add_up_products();
+% if not cuda.sums then
+    team_barrier(t);
+% end
+% end
 % if cuda.sums then
     for (int piece = t->rank; piece < PIECES; piece += t->blocks)
+% if cuda.by_team then
+        fold_piece(piece, gradient);
+% else
         fold(b->train.shards, b->replica.partials + piece * PIECE * sizeof(real), b->train.partial_stride, threadIdx.x,
                 THREADS, PIECE, gradient + piece * PIECE);
+% end
     fold(b->train.shards, b->replica.partials + PARAMETER_STORAGE * sizeof(real), b->train.partial_stride,
             t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS, (int)(sum_bytes(b->view.T) / sizeof(real)),
             (real *)b->view.shared.sums);
@@ -68,7 +89,9 @@ INLINE void fold_gradients(${task.counted and "real factor" or "void"}) {
     team_barrier(t);
 % end
     for (int piece = t->rank; piece < PIECES; piece += t->blocks) {
-% if not cuda.sums then
+% if cuda.by_team and not cuda.sums then
+        fold_piece(piece, gradient);
+% elseif not cuda.sums then
         fold(b->train.shards, b->replica.partials + piece * PIECE * sizeof(real), b->train.partial_stride, threadIdx.x,
                 THREADS, PIECE, gradient + piece * PIECE);
 % end

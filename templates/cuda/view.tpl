@@ -67,6 +67,11 @@ typedef struct block_state {
 % if cuda.sums then
     table_sums sums; /* of the shard */
 % end
+% if cuda.by_team then
+    operands kept;            /* of the shard, then of the first one */
+    weights_gradient weights; /* that the block adds up */
+    int most_sequences;       /* of a shard */
+% end
     lh_cuda_step step;
     lh_cuda_train train;
     lh_cuda_replica replica;
@@ -75,6 +80,11 @@ typedef struct block_state {
 static_assert(sizeof(block_state) <= BLOCK_STATE, "plan.cuda.block_state is too small");
 
 INLINE block_state *block(void) { return (block_state *)(staging() + ${cuda.staged}); }
+% if cuda.by_team then
+
+/* The rows in front of those of a use of a product, where a shard keeps them. */
+INLINE size_t kept_rows(int use, int T) { return (size_t)use * block()->most_sequences * T; }
+% end
 % for _, one in ipairs(cuda.drawing) do
 % if one.sequences then
 

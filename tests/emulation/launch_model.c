@@ -145,10 +145,10 @@ lh_model_step lh_model_train_behind(const lh_spec *spec, const void *parameters,
     const lh_cuda_program *cuda = spec->cuda;
     lh_model_step out = {.bytes = (size_t)spec->parameter_storage * (size_t)cuda->real_bytes};
     const lh_shape whole = shape_of(step, step->sequences);
-    size_t partial = cuda->partial_bytes(&whole), pieces = (size_t)spec->parameter_storage / LH_CUDA_PIECE;
+    size_t pieces = (size_t)spec->parameter_storage / LH_CUDA_PIECE;
     bool wide = cuda->launches != NULL;
     const lh_shape most = shape_of(step, wide ? step->sequences : (step->sequences + cut.shards - 1) / cut.shards);
-    size_t workspace = cuda->workspace_bytes(&most, LH_MODE_TRAIN);
+    size_t partial = cuda->partial_bytes(&most), workspace = cuda->workspace_bytes(&most, LH_MODE_TRAIN);
     unsigned arrivals = 0;
     lh_cuda_replica replica = {
         .parameters = out.parameters = memcpy(lh_model_reserve(out.bytes), parameters, out.bytes),

@@ -27,8 +27,8 @@ local function device_text(plan)
   return lists.filter(files, function(file) return file.path == "device.cu" end)[1].text
 end
 
-local function choice(plan)
-  return lists.filter(plan_page.json(plan).choices, function(one) return one.what == "gpu product kernel" end)[1]
+local function choice(plan, what)
+  return lists.filter(plan_page.json(plan).choices, function(one) return one.what == what end)[1]
 end
 
 TestWarpProducts = {}
@@ -45,12 +45,14 @@ function TestWarpProducts.test_device_code_has_nothing_of_the_other_kernel()
   end
 end
 
--- The calls of chains and of products in a layer, by name, forward and backward.
+-- The calls of chains and of products in a layer, by name, forward and backward. A gradient of weights may be the
+-- shard's, or its operands are kept for the sum over the batch.
 local function calls(plan)
   local names = {}
   for _, list in ipairs({ plan.device.blocks[1].forward, plan.device.blocks[1].backward }) do
     for _, record in ipairs(list) do
-      names[#names + 1] = (record.routine or ""):match("^chain_.*") or (record.routine or ""):match("^product_.*")
+      local routine = record.routine == "keep_operands" and "product_gradient" or record.routine or ""
+      names[#names + 1] = routine:match("^chain_.*") or routine:match("^product_.*")
     end
   end
   return table.concat(names, " ")
@@ -135,10 +137,30 @@ function TestWarpProducts.test_have_bits_of_their_own_and_the_same_model()
 end
 
 function TestWarpProducts.test_the_plan_says_that_they_are_asked_for()
-  local why = choice(planned("none", "warps")).why
+  local why = choice(planned("none", "warps"), "gpu product kernel").why
   lu.assertStrContains(why, ("a block has %d bytes of shared memory"):format(2 * 8 * 32 * 32 * 4 + 1024))
   lu.assertStrContains(why, "no GPU has timed it")
-  lu.assertNil(choice(planned("none", "tiles")))
+  lu.assertNil(choice(planned("none", "tiles"), "gpu product kernel"))
+end
+
+-- A batch keeps 128 sequences of the longest length, in each layer inputs and gradients of outputs of four products.
+function TestWarpProducts.test_the_plan_says_where_gradients_of_weights_are_added()
+  local function with_lengths(longest)
+    return plans.of_task("kind = 'bucket_sort'", ([[, precision = "tf32", device_products = "warps",
+      train = { lengths = { 1, %d } }]]):format(longest))
+  end
+  local short, long = with_lengths(40), with_lengths(60)
+  lu.assertEquals({ short.cuda.by_team, long.cuda.by_team }, { true, false })
+  lu.assertEquals(short.cuda.kept_bytes, 128 * 80 * 5 * (64 + 192 + 64 + 64 + 64 + 256 + 256 + 64) * 4)
+  local chosen = choice(short, "gpu gradients of weights")
+  lu.assertEquals(chosen.value, "over the batch")
+  lu.assertStrContains(chosen.why, ("%.1f MB"):format(short.cuda.kept_bytes / 1e6))
+  lu.assertEquals(choice(long, "gpu gradients of weights").value, "by shard")
+  lu.assertNil(choice(planned("none", "tiles"), "gpu gradients of weights"))
+  for name, of_shards in pairs({ product_gradient = true, keep_operands = false }) do
+    lu.assertEquals(device_text(short):find(name, 1, true) ~= nil, not of_shards, name)
+    lu.assertEquals(device_text(long):find(name, 1, true) ~= nil, of_shards, name)
+  end
 end
 
 support.run()

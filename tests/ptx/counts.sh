@@ -32,16 +32,24 @@ build_counts() {
 # count ID SEQUENCES SHARDS T LABELS
 count() { LONGHAND_PTX="$programs/$1.program" "build/release/tests/ptx/count.$1" "$2" "$3" "$4" "$5"; }
 
-# Lines "precision part T kind number"; the end of a step depends neither on T nor on the kind of products.
+# Lines "precision part T kind number". The end of a step depends neither on T nor on the kind of products, except where
+# the team adds up gradients of weights over all tokens.
+count_ends() {
+    for shards in 16 128; do
+        count "count_$1" 128 "$shards" "$3" "$4" | awk -v k="$1 end_of_$shards $2" '$1 == "end" { print k, $2, $3 }'
+    done
+}
+
 count_precision() {
     id=count_$1
     echo "$COUNTED_LENGTHS" | while read -r T labels; do
         count "$id" 1 1 "$T" "$labels" | awk -v k="$1 shard_of_1 $T" '$1 == "shard" { print k, $2, $3 }'
         count "$id" 8 1 "$T" "$labels" | awk -v k="$1 shard_of_8 $T" '$1 == "shard" { print k, $2, $3 }'
     done
-    [ "$1" = float32 ] || return 0
-    count "$id" 16 16 1 1 | awk -v k="$1 end_of_16 -" '$1 == "end" { print k, $2, $3 }'
-    count "$id" 128 128 1 1 | awk -v k="$1 end_of_128 -" '$1 == "end" { print k, $2, $3 }'
+    case $1 in
+        float32) count_ends "$1" - 1 1 ;;
+        *_warps) echo "$COUNTED_LENGTHS" | while read -r T labels; do count_ends "$1" "$T" "$T" "$labels"; done ;;
+    esac
 }
 
 count_all() {

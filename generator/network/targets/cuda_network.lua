@@ -7,6 +7,9 @@
 --   pass       the work of a block of threads on its examples: { train, evaluate }
 --   rows       functions over rows, each compiled once: { template, name, kernel, width }
 --   always     members of the workspace (cuda_buffers.lua), training: members that only training has
+--   operands   if given.by_team, list: products, whose operands shards keep { name, rows, T, uses, count, loops,
+--              weight, bias, inner, columns; dweight, dbias, before, between: words of weights.tpl }; members: their
+--              parameters
 --   place_sums sums of the rows of learned position tables, over which shards add up: { member, block, count }
 --   masks      groups of dropout sites of the model's width: { first, places, layer, places_of, below_text,
 --              stream_text }; places_of: in the counter, if they differ; sites: their number; places: of a layer, at
@@ -327,7 +330,7 @@ end
 
 local function new_state(net, executed, given)
   local device = { net = net, lists = executed, given = given, rows = calls.functions({}), masks = {}, mask_of = {},
-    slot_of = {}, bits = {}, bits_of = {}, made = {}, unused = {}, sites = 0,
+    slot_of = {}, bits = {}, bits_of = {}, made = {}, unused = {}, sites = 0, operands = {},
     contributions = cuda_names.contributions(net), buffers = buffers.derive(net, executed, given.evaluates),
     made_of = given.wide and launched or recorded,
     loops = lists.any(net.scopes, function(block) return block.loops > 1 end) }
@@ -338,7 +341,30 @@ local function new_state(net, executed, given)
   return device
 end
 
--- given: wide, evaluates (evaluation applies dropout), noise (on inputs), chains (of products).
+-- The members of the parameters that products' gradients are, by block: { block, size }, members { name, size }.
+local function members_of_products(device)
+  return lists.map(lists.group(device.operands, function(one) return one.scope end), function(group)
+    local members = lists.flat(group, function(one)
+      return { { name = one.weight, size = one.inner .. " * " .. one.columns },
+        one.bias and { name = one.bias, size = one.columns } or nil }
+    end)
+    local scope = group.key
+    return { block = scope ~= device.net and scope.name, count = scope.count_name or false,
+      parameters_type = scope.parameters_type or false, members = members }
+  end)
+end
+
+-- Products and their parameters, for the team's sums over all tokens.
+local function operands_of(device)
+  local words, members = streams_of(device, device.operands), members_of_products(device)
+  for _, one in ipairs(device.operands) do
+    one.words, one.scope = nil, nil
+  end
+  return { list = device.operands, members = members, row_words = words[1] and cuda_buffers.row_words(words) or false }
+end
+
+-- given: wide, by_team (gradients of weights are sums over the batch), evaluates (evaluation applies dropout), noise
+-- (on inputs), chains (of products).
 function M.derive(net, executed, given)
   check(net)
   local device, of_net = new_state(net, executed, given), executed[net]
@@ -361,7 +387,7 @@ function M.derive(net, executed, given)
     row_words = cuda_buffers.row_words(device.streams), most_rows = cuda_buffers.most_rows(device.streams),
     tokens = table.concat(lists.map(device.streams, function(words) return words.tokens end), ", "),
     labelled = device.words[net.classified.op.x.stream].T,
-    place_sums = place_sums(device, net),
+    place_sums = place_sums(device, net), operands = operands_of(device),
     readout_gradient = of_kind(of_net.backward, "classify_grad").to.name,
     tied = net.classified.op.tied and net.classified.op.tied.name or false,
     rms = lists.any(ops.of_kind(net, "norm"), function(op) return op.norm == "rms" end),

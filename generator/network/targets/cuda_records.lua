@@ -273,8 +273,31 @@ function back.bias_grad(_, at, b)
     dbias = at.g .. b.op.weight .. "_bias" }
 end
 
+-- Keeps a product's operands for the sum over the tokens of the batch: templates/cuda/weights.tpl.
+local function keep_operands(device, op)
+  local scope, words = op.scope, device.words[op.x.stream]
+  local outside = scope == device.net
+  local name = outside and op.weight or scope.name .. "_" .. op.weight
+  local use = outside and "0" or "block()->" .. scope.index
+  local function kept(side, width)
+    return ("block()->kept.%s_%s + kept_rows(%s, block()->view.%s) * %s"):format(name, side, use, words.T, width)
+  end
+  local before = outside and "0" or ("kept_rows(l, b->view.%s)"):format(words.T)
+  local to, bias = outside and "g->" or ("g->%s[l]."):format(scope.name), M.adds_bias(device, op)
+  table.insert(device.operands, { name = name, words = words, rows = words.rows, T = words.T, uses = scope.uses,
+    count = not outside and scope.count_name, loops = scope.loops, before = before,
+    between = scope.loops > 1 and ("kept_rows(%s, b->view.%s)"):format(scope.count_name, words.T) or "0",
+    scope = scope, weight = op.weight, bias = bias and op.weight .. "_bias" or false, dweight = to .. op.weight,
+    dbias = bias and to .. op.weight .. "_bias" or "NULL", inner = op.x.width.text, columns = op.out.width.text })
+  return { call = "keep_operands(rows, inner, columns, x, dy, to_x, to_dy)", inner = op.x.width.text,
+    columns = op.out.width.text, to_x = kept("x", op.x.width.text), to_dy = kept("dy", op.out.width.text) }
+end
+
 function back.weight_grad(device, at, b)
   local op = b.op
+  if device.given.by_team then
+    return keep_operands(device, op)
+  end
   return { call = "product_gradient(inner, columns, rows, x, dy, dweight)", inner = op.x.width.text,
     columns = op.out.width.text, dweight = at.g .. op.weight },
     M.adds_bias(device, op) and back.bias_grad(device, at, b)

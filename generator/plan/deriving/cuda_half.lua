@@ -5,9 +5,12 @@
 -- code, device = false and no_device_code { what, line }. cuda:
 --
 --   threads            of a block
+--   by_team            gradients of products' weights are sums over the tokens of the whole batch, by all blocks of a
+--                      team; kept_bytes: operands that shards keep for them, at most, or false
 --   products           "generated": one kernel runs whole steps; "library", from width library_width on: a step is a
 --                      sequence of launches of a kernel's phases and of a library's products over the whole batch
---   multiplies         the device text has products of its own: all, or those of tables
+--   multiplies         the device text has products of its own: all, or those of tables; multiplies_tables: tables
+--                      have some
 --   gradients          the type of a shard's sums
 --   chip, replicas     shards of a step in the two variants: their gradients are folded in order
 --   kernels            files of kernels/ that the device text begins with, before the optimiser's
@@ -66,6 +69,9 @@ local WHOLE_HEAD = 32
 local NARROW_HEAD = 8 -- of which a warp holds twice as many rows in fragments; wider ones would spill registers
 local BLOCK_STATE = 1024 -- bytes of shared memory for the state of all threads of a block: enough for most models
 local OTHER_STATE, STATE_STEP = 512, 256 -- bytes of state outside the network's arrays, at most; steps of growth
+local OF_SUM = 14 -- numbers of a sum over the batch: kernels/cuda/product_weights.cu
+-- Bytes that shards of one model keep for sums over the batch, at most; with more, each shard multiplies its own.
+local MOST_KEPT = 256 << 20
 local OF_FAMILY = 9 -- addresses of tables, sums and draws; OTHER_STATE has those of one family
 
 local PRODUCTS = {
@@ -112,7 +118,7 @@ local function slice(family)
   return heads * family.head_width
 end
 
-local function kernels(plan, device, multiplies)
+local function kernels(plan, device, multiplies, by_team)
   local in_fragments = lists.any(plan.attentions, function(family) return family.attends.in_fragments end)
   local list = { ("cuda/functions_%s.cu"):format(plan.precision == "float64" and "float64" or "float32"),
     "cuda/functions.cu", "cuda/instructions.cu", "cuda/block.cu" }
@@ -127,6 +133,8 @@ local function kernels(plan, device, multiplies)
     add(device.chained, "cuda/product_chains.cu")
     add(in_fragments, ("cuda/weights_%s.cu"):format(plan.precision == "float64" and "exact" or "rounded"),
       "cuda/fragments.cu")
+    local kept = plan.precision == "tf32" and "cuda/kept_tf32.cu" or "cuda/kept_reals.cu"
+    add(by_team, kept, "cuda/product_weights.cu")
   elseif multiplies then
     add(true, "cuda/slab.cu", table.unpack(PRODUCTS[plan.precision]))
     add(true, "cuda/product_forms.cu", "cuda/product.cu")
@@ -162,7 +170,9 @@ end
 
 -- The size of a block's state: an address for each array of the network, and a part that every model has.
 local function block_state(plan, device)
-  local arrays = #device.always + #device.training + #device.bits + OF_FAMILY * math.max(0, #plan.attentions - 1)
+  local of_sum = device.operands.list[1] and OF_SUM + 2 * #device.operands.list or 0
+  local arrays = of_sum + #device.always + #device.training + #device.bits
+    + OF_FAMILY * math.max(0, #plan.attentions - 1)
     + lists.sum(device.blocks, function(block) return #block.members + 2 end) -- its layers, and state of loops
   return math.max(BLOCK_STATE, (OTHER_STATE + 8 * arrays + STATE_STEP - 1) // STATE_STEP * STATE_STEP)
 end
@@ -329,16 +339,34 @@ local function drawing_of(plan, device)
   return list
 end
 
+-- Bytes of the operands of all products of a batch, inputs and gradients of outputs.
+local function operand_bytes(plan, executed)
+  local numbers = lists.sum(executed.order, function(scope)
+    return lists.sum(executed[scope].backward, function(b)
+      local op = b.kind == "weight_grad" and b.op
+      local uses, tokens = scope.loops * scope.count, op and plan.streams[op.x.stream.index + 1].longest
+      return op and uses * tokens * (op.x.width.count + op.out.width.count) or 0
+    end)
+  end)
+  return plan.train.batch * plan.real_bytes * numbers
+end
+
 function M.derive(plan, net, executed)
   local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables and not plan.additive.frozen
   local library = plan.width >= schema.LIBRARY_WIDTH -- products over the whole batch are worth their launches
-  local multiplies = not library or any(plan, "biases")
+  local tables = any(plan, "biases")
+  local multiplies = not library or tables
+  local kept = plan.cuts_by_warp and operand_bytes(plan, executed)
+  local by_team = kept and kept <= MOST_KEPT
   local chip = chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
   local cuda = {
     threads = THREADS,
     products = library and "library" or "generated",
     library_width = schema.LIBRARY_WIDTH,
     multiplies = multiplies,
+    multiplies_tables = tables,
+    by_team = by_team,
+    kept_bytes = kept,
     gradients = library and "gradients" or "parameters",
     chip = chip,
     replicas = library and chip or math.min(plan.train.batch, REPLICA_SHARDS),
@@ -350,14 +378,14 @@ function M.derive(plan, net, executed)
   cuda.begins = lists.any(plan.attentions, function(family) return family.attends.begins end)
   cuda.sums = learned_places or lists.any(plan.attentions, function(family) return family.attends.sums end)
   cuda.shared = cuda.sums or any(plan, "scaled")
-  local device, why = network_of(net, executed, { wide = library, evaluates = plan.eval_dropout,
+  local device, why = network_of(net, executed, { wide = library, by_team = by_team, evaluates = plan.eval_dropout,
     noise = plan.noise, chains = plan.cuts_by_warp })
   cuda.staged = device and device.chained and "CHAIN_STAGING" or "STAGING"
   cuda.staging = cuda.staged == "STAGING" and cuda.staging or WARP_STAGING * (plan.width > WARP_TILE and 2 or 1)
   cuda.drawing = device and drawing_of(plan, device) or nil
   cuda.draw_scratch = device and draw_scratch(cuda.drawing) or nil
   cuda.block_state = device and block_state(plan, device) or BLOCK_STATE
-  cuda.kernels = device and kernels(plan, device, multiplies) or {}
+  cuda.kernels = device and kernels(plan, device, multiplies, by_team) or {}
   name_families(plan)
   return { cuda = cuda, device = device, no_device_code = why,
     least_architecture = LEAST_ARCHITECTURE[plan.precision], cuda_files = {

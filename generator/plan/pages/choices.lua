@@ -48,6 +48,10 @@ local function cuda_choices(plan, add)
     add("gpu product kernel", "warps", ("as the spec asks: a warp makes 32 x 32 results from fragments that it loads "
       .. "itself; a block has %d bytes of shared memory at every length; no GPU has timed it yet"):format(
       cuda.staging * plan.real_bytes + cuda.block_state))
+    add("gpu gradients of weights", cuda.by_team and "over the batch" or "by shard", (cuda.by_team
+      and "all blocks add up the tokens of all shards; for each model that trains at a time, shards keep %.1f MB for it"
+      or "sums over the batch would keep %.1f MB for each model that trains at a time, which is too much"):format(
+        cuda.kept_bytes / 1e6))
   end
   add(attention.what, attention.value, attention.why)
 end

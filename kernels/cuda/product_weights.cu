@@ -1,0 +1,193 @@
+/* Gradients of products' weights over the tokens of the whole batch, by all blocks of a team. Shards keep the inputs of
+ * products and the gradients of their outputs; when all have, blocks take tiles of 32 x 64 gradients in turn. Warp w of
+ * a block adds the tokens of every WARPS-th shard from shard w on or, where there are fewer shards than warps, every
+ * WARPS-th group of each shard's tokens; then the warps' sums are added in order. So the order of sums depends on the
+ * number of shards alone. Operands lie as in product_warps.cu, except that a group has the tokens of one tensor
+ * instruction, and a lane's are four apart. */
+
+enum { HALVES = 2, SPREAD = HALVES * TILE, STEP_TOKENS = 8 * DEPTH /* of a group */, OF_LANE = STEP_TOKENS / 4 };
+
+/* Rows for a product over tokens: [rows][columns], in whole quads. All threads may write `from` on return. */
+INLINE void keep_rows(int rows, int columns, const real *from, real *to) {
+    is_global(from);
+    is_global(to);
+#pragma unroll 4
+    for (int e = 4 * (int)threadIdx.x; e < rows * columns; e += 4 * THREADS) {
+        quad x = *(const quad *)(from + e);
+#pragma unroll
+        for (int i = 0; i < 4; i++) x.v[i] = kept_real(x.v[i]);
+        *(quad *)(to + e) = x;
+    }
+}
+
+NOINLINE void keep_operands(int rows, int inner, int columns, const real *x, const real *dy, real *to_x, real *to_dy) {
+    keep_rows(rows, inner, x, to_x);
+    keep_rows(rows, columns, dy, to_dy);
+    __syncthreads();
+}
+
+/* A gradient of weights, and of their bias or NULL, in shared memory. x and dy are those of the first shard and the
+ * first use; shards are `stride` bytes apart, uses of the same weights `between` rows. A shard has `tokens`, one of the
+ * first `longer` shards a sequence of T tokens more. */
+typedef struct weights_gradient {
+    int inner, columns, uses, shards, tokens, longer, T;
+    size_t between;
+    long long stride;
+    const real *x, *dy;
+    real *dweight, *dbias;
+} weights_gradient;
+
+/* A place among the tokens of all shards in all uses: token k of K. */
+typedef struct token_place {
+    int use, shard, k, K;
+    const real *x, *dy;
+} token_place;
+
+INLINE void enter_shard(const weights_gradient *w, token_place *at) {
+    const size_t before = at->use * w->between;
+    at->K = w->tokens + (at->shard < w->longer ? w->T : 0);
+    at->x = (const real *)((const char *)(w->x + before * w->inner) + at->shard * w->stride);
+    at->dy = (const real *)((const char *)(w->dy + before * w->columns) + at->shard * w->stride);
+}
+
+/* Moves on by `step` shards until there are tokens for the warp; false at the end. */
+INLINE bool settle(const weights_gradient *w, int step, int first_k, token_place *at) {
+    while (at->k >= at->K) {
+        at->shard += step;
+        for (; at->shard >= w->shards; at->shard -= w->shards) at->use++;
+        if (at->use >= w->uses) return false;
+        at->k = first_k;
+        enter_shard(w, at);
+    }
+    return true;
+}
+
+/* Prefetches a lane's quads of a group of tokens, in place of what lies beyond K or M the last ones. */
+INLINE void fetch_tokens(const real *x, int stride, int k, int m, int K, int M, quad part[OF_LANE]) {
+    is_global(x);
+    const int first = (k + (int)threadIdx.x % 4) * stride, last = (K - 1) * stride;
+    x += min(m, M - 4);
+#pragma unroll
+    for (int i = 0; i < OF_LANE; i++) part[i] = *(const quad *)(x + min(first + 4 * i * stride, last));
+}
+
+INLINE void clear_beyond(int k, int K, quad part[OF_LANE]) {
+    k += threadIdx.x % 4;
+#pragma unroll
+    for (int i = 0; i < 4 * OF_LANE; i++)
+        if (k + i / 4 * 4 >= K) part[i / 4].v[i % 4] = 0;
+}
+
+/* The words of a lane's four m, the first two of each. */
+INLINE void kept_words(const quad part[OF_LANE], operand_word words[4][WORDS]) {
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        const int m = i / 2, first = DEPTH * (i % 2);
+        words[m][i % 2] = kept_word(part[first].v[m], part[first + DEPTH - 1].v[m]);
+    }
+}
+
+/* Adds the warps' sums of a half in their order and writes them. */
+INLINE void write_half(const real sum[2][4][4], int row, int column, const weights_gradient *w) {
+    const int in_row = (int)threadIdx.x / 8, in_column = (int)threadIdx.x % 8;
+    share_part(sum, staging() + threadIdx.x / WARP * TILE * TILE);
+    __syncthreads();
+    if (row + in_row < w->inner && column + 4 * in_column < w->columns) {
+        const real *sums = staging() + in_sums(in_row, in_column);
+        quad z = *(const quad *)sums;
+#pragma unroll
+        for (int i = 1; i < WARPS; i++) {
+            const quad more = *(const quad *)(sums + i * TILE * TILE);
+#pragma unroll
+            for (int c = 0; c < 4; c++) z.v[c] += more.v[c];
+        }
+        *(quad *)(w->dweight + (row + in_row) * w->columns + column + 4 * in_column) = z;
+    }
+    __syncthreads();
+}
+
+/* Adds the sums of columns and writes them; a lane has those of every fourth token in two quads. */
+INLINE void write_bias(real sum[HALVES][4], int column, const weights_gradient *w) {
+    real *sums = staging();
+    const int c = (int)threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < 4 * HALVES; i++) {
+        real *one = &sum[i / 4][i % 4];
+        *one += __shfl_xor_sync(0xffffffffu, *one, 1);
+        *one += __shfl_xor_sync(0xffffffffu, *one, 2);
+        if (threadIdx.x % 4 == 0) sums[threadIdx.x / WARP * SPREAD + i / 4 * TILE + lane_column() + i % 4] = *one;
+    }
+    __syncthreads();
+    if (c < SPREAD && column + c < w->columns) {
+        real z = sums[c];
+#pragma unroll
+        for (int i = 1; i < WARPS; i++) z += sums[i * SPREAD + c];
+        w->dbias[column + c] = z;
+    }
+    __syncthreads();
+}
+
+/* The next group of a tile's operands; m, n: a lane's first row and column. */
+INLINE void fetch_group(const weights_gradient *w, const token_place *at, int m, int n, quad a[OF_LANE],
+                        quad b[HALVES][OF_LANE]) {
+    fetch_tokens(at->x, w->inner, at->k, m, at->K, w->inner, a);
+#pragma unroll
+    for (int h = 0; h < HALVES; h++) fetch_tokens(at->dy, w->columns, at->k, n + h * TILE, at->K, w->columns, b[h]);
+}
+
+/* Adds a group, and has the next one on its way meanwhile: it moves `at` on by step_k tokens, or by `step` shards to
+ * token first_k; false if there is none. */
+INLINE bool add_group(const weights_gradient *w, token_place *at, int step, int first_k, int step_k, int m, int n,
+                      const bool biased, const quad a[OF_LANE], quad b[HALVES][OF_LANE], quad next_a[OF_LANE],
+                      quad next_b[HALVES][OF_LANE], real sum[HALVES][2][4][4], real bias[HALVES][4]) {
+    operand_word words_a[4][WORDS], words_b[4][WORDS];
+    if (at->k + STEP_TOKENS > at->K) {
+#pragma unroll
+        for (int h = 0; h < HALVES; h++) clear_beyond(at->k, at->K, b[h]);
+    }
+    at->k += step_k;
+    const bool more = settle(w, step, first_k, at);
+    if (more) fetch_group(w, at, m, n, next_a, next_b);
+    if (biased) {
+#pragma unroll
+        for (int i = 0; i < HALVES * STEP_TOKENS; i++)
+            bias[i / STEP_TOKENS][i % 4] += b[i / STEP_TOKENS][i / 4 % OF_LANE].v[i % 4];
+    }
+    kept_words(a, words_a);
+#pragma unroll
+    for (int h = 0; h < HALVES; h++) {
+        kept_words(b[h], words_b);
+        multiply_words(0, words_a, words_b, sum[h]);
+    }
+    return more;
+}
+
+INLINE int weight_tiles(int inner, int columns) {
+    return (inner + TILE - 1) / TILE * ((columns + SPREAD - 1) / SPREAD);
+}
+
+/* A tile of a gradient, by its number. Two groups of operands take turns in registers. */
+NOINLINE void add_up_tile(const weights_gradient *w, int tile) {
+    const int across = (w->columns + SPREAD - 1) / SPREAD;
+    const int row = tile / across * TILE, column = tile % across * SPREAD;
+    const int warp = threadIdx.x / WARP, m = row + lane_row(), n = column + lane_column();
+    const bool whole = w->shards * w->uses >= WARPS, biased = w->dbias && row == 0;
+    const int step = whole ? WARPS : 1, first_k = whole ? 0 : warp * STEP_TOKENS,
+              step_k = whole ? STEP_TOKENS : WARPS * STEP_TOKENS;
+    token_place at = {0, (whole ? warp : 0) - step, 0, 0, NULL, NULL}; /* before the first */
+    real sum[HALVES][2][4][4], bias[HALVES][4];
+    quad a[2][OF_LANE], b[2][HALVES][OF_LANE];
+#pragma unroll
+    for (int i = 0; i < HALVES * 32; i++) sum[i / 32][i / 16 % 2][i / 4 % 4][i % 4] = 0;
+#pragma unroll
+    for (int i = 0; i < HALVES * 4; i++) bias[i / 4][i % 4] = 0;
+    bool more = settle(w, step, first_k, &at);
+    if (more) fetch_group(w, &at, m, n, a[0], b[0]);
+#pragma unroll 1
+    while (more && add_group(w, &at, step, first_k, step_k, m, n, biased, a[0], b[0], a[1], b[1], sum, bias))
+        more = add_group(w, &at, step, first_k, step_k, m, n, biased, a[1], b[1], a[0], b[0], sum, bias);
+#pragma unroll
+    for (int h = 0; h < HALVES; h++)
+        if (h == 0 || column + TILE < w->columns) write_half(sum[h], row, column + h * TILE, w);
+    if (biased) write_bias(bias, column, w);
+}
