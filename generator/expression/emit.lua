@@ -1,5 +1,5 @@
--- Turns nodes into statements, and chooses the level of a loop nest and the name of each. syntax.lua makes expressions;
--- templates/parts/statements.tpl has the form of statements.
+-- Turns nodes into statements, and chooses for each node a level of the loop nest and a name. syntax.lua makes
+-- expressions; templates/parts/statements.tpl has the form of statements.
 --
 -- Input: an environment that describes leaves in this loop nest, and effects, the results of the nest. Output: lists
 -- of statements by level, "outer", "key", "lane", "head", each nested in the one before, and "after": at the level of
@@ -30,7 +30,7 @@ local M = {}
 local LONGEST_PART = 128    -- operations in a line: each takes a character or more
 local LONGEST_NEGATIVE = 32 -- operations of a short part with a minus, which is written out wherever it is used
 local LINE = 94 -- characters of an indented expression, without the rest of its statement
-local WIDE = 22 -- more characters of an expression that is only assigned
+local WIDE = 22 -- characters that an expression may have beyond LINE if it is only assigned
 local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 } -- columns at most; under keys four more
 local RANK = { outer = 1, key = 2, lane = 3, head = 4, after = 5 }
 

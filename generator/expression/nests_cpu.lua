@@ -1,6 +1,6 @@
 -- Loop nests of scores on a CPU: vectors, whose lanes are neighbouring entries of a table.
 --
--- A target tells nests.lua how leaves look in a loop nest, and where results go:
+-- A target gives nests.lua the text of leaves in a loop nest, and the places of results:
 --
 --   environment(build, class)      of emit.lua
 --   fill(t, class)                 the effect that stores a table's entry, without the value

@@ -40,8 +40,8 @@ local function with_streams(facts, resolved)
     apart = model.kind == "encoder_decoder" or nil })
 end
 
--- Refuses fields of another choice in their section. there: existing choices by name; nil: unknown. beside: the present
--- entry.
+-- Refuses fields of another choice in their section. there: existing choices by name; nil: unknown. beside: the chosen
+-- field.
 local function refuse_strangers(context, section, given, there, beside)
   for _, field in ipairs(there and schema.children[section] or {}) do
     local node = field.with and given.fields[field.name]

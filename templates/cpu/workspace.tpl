@@ -19,7 +19,7 @@ typedef struct stream_size {
     int from, to; /* computed tokens of each sequence: all, except in decoding */
 % end
 % if drawn[1] then
-    int32_t *position; /* [tokens] of every sequence, drawn by its embedding */
+    int32_t *position; /* [tokens] of every sequence, sampled by the embedding of the stream */
 % end
 } stream_size;
 

@@ -3,8 +3,8 @@
 -- The decoded stream is the labelled one, which holds the target. Other streams do not depend on it and run once,
 -- first. A few tokens of the decoded stream go through the network at a time and find the keys and values of earlier
 -- tokens in a cache. Decoding is impossible if a token attends to a later token, if weights do not come from a softmax,
--- or if evaluation applies dropout, whose masks are those of whole sequences. It is useless if no token attends to
--- others.
+-- or if evaluation applies dropout, whose masks are those of whole sequences. Decoding is useless if no token
+-- attends to others.
 --
 -- Input: a network (builder.lua); whether a stream holds the target, and whether evaluation applies dropout.
 
@@ -13,7 +13,7 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- Whether an operation keeps the tokens of a stream independent, except for what they read of earlier tokens.
+-- Whether an operation computes each token of a stream from this token and earlier ones alone.
 local function fits(op, stream)
   for _, operand in ipairs(ops.operands(op)) do
     local from, to = operand.value.stream, op.out.stream

@@ -8,12 +8,13 @@
 --   spread    entry of a backward list -> the buffers of gradients that are spread before it: from the labelled rows,
 --             one after the other, to the rows of all tokens, zero elsewhere; scope -> likewise at its end
 --   per_token, per_pair   floating-point operations of a forward pass on a row that is left out, and on its pairs with
---             keys; pairs: the same by the name of the family
+--             keys; pairs: operations on these pairs by the name of the family
 --
 -- The lists are walked back from the labels: an operation row by row reads the rows that are read of its result, every
 -- other operation reads all rows. A value with both kinds of readers has all its rows, and its labelled rows are taken
--- from them. Gradients come in reverse: those of labelled rows are spread when one of all rows is added or read. A
--- scope in which a gradient of labelled rows follows one of all rows is computed whole, to preserve the order of sums.
+-- from them. Gradients come in reverse: a gradient of labelled rows is spread when one of all rows is added to it
+-- or when all its rows are read. A scope in which a gradient of labelled rows follows one of all rows is computed
+-- whole, to preserve the order of sums.
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")

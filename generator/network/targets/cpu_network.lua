@@ -137,8 +137,8 @@ local function decoded(cpu, stream)
   return of
 end
 
--- part: the labelled rows (labelled_rows.lua), or nil; vocabulary: the equal rows (vocabulary_rows.lua), or nil; room
--- gains the buffers of both. stream: the stream that is decoded token by token, or nil. eval_dropout: evaluation
+-- part: the labelled rows (labelled_rows.lua), or nil; vocabulary: the equal rows (vocabulary_rows.lua), or nil. The
+-- buffers of both are added. stream: the stream that is decoded token by token, or nil. eval_dropout: evaluation
 -- applies dropout.
 function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream, eval_dropout)
   local taken, tied = names.taken(), net.classified.op.tied

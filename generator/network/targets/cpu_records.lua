@@ -177,7 +177,8 @@ function forward.place(cpu, at, op)
   return dropped_in_place(cpu, at, op, record, elements)
 end
 
--- All repetitions: each repetition's input if it is stored, else the stream's one buffer.
+-- The record of all repetitions of a block. A repetition has its own buffer for its input if the backward pass reads
+-- the input; else it reads the one buffer of the stream.
 function forward.block(cpu, at, op, mode)
   local block = op.block
   local kept = mode == "train" and cpu.buffers.scopes[block].read[block.entry]

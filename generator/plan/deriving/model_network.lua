@@ -7,7 +7,7 @@
 -- parameter_elements (size of the struct), parameter_storage (rounded up to whole chunks), initial_values;
 -- network_identity (identity.lua), nil for a kind's default network, which adds none to digests; cpu (cpu_network.lua);
 -- widths, { name, count } of those that need a constant; trace_sites, the possible outputs of trace_block, in order;
--- for people network (outline.lua) and passes (passes.lua); cpu_headers, files of kernels/cpu by name;
+-- for users network (outline.lua) and passes (passes.lua); cpu_headers, files of kernels/cpu by name;
 -- operation_kernels, files that operations need on both targets; network_sizes, the fields of the model that a user's
 -- own network has read, else nil. Every family gets ranged, tiles, partial and drops. A mistake in a description is an
 -- error { problem = true, what, expected, hint }, with path, line and col of the file, or with the field of the spec.

@@ -128,9 +128,10 @@ end
 
 local fields = by_word(FIELDS, function(row) return { row[1], row[3] } end)
 local without = by_word(WITHOUT, function(row) return row[1] end)
-local flags = {} -- by root
+local flags = {} -- rows of usual_flags.c, by the repository's root
 
--- Fields that a word means, the likeliest first, and flags with their values ("--device cuda"); or why there is none.
+-- Fields that a word means, the likeliest first; flags with their values ("--device cuda"); why: the reason if Longhand
+-- has no such setting.
 function M.meanings(word, root)
   word = word:lower():gsub("^%-+", ""):gsub("%-", "_")
   flags[root] = flags[root] or read_flags(root)
