@@ -114,7 +114,7 @@ end
 function Walk:entry(b)
   local done = self:is_done(b)
   if b.kind == "accumulate" and done and not self.summed[b.from.name] then
-    return false -- all tokens read it again
+    return false -- the buffer `from` holds gradients of all tokens
   end
   local read = { b.from or b.dy, (b.adds or b.kind == "accumulate") and b.to or nil }
   if lists.any(read, function(buffer) return not self:takes(buffer, done, b) end) then

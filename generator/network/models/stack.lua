@@ -3,11 +3,11 @@
 --   place = "post"   y = norm(x + f(x)): Vaswani et al. 2017
 --   place = "pre"    y = x + f(norm(x)), and one norm after the last block: Xiong et al. 2020
 --
--- of: layers; and for a model with several stacks:
---   name        of the block, else "layer"; path of its tensors
+-- of: layers, the number of blocks; and for a model with several stacks:
+--   name        the block's name, else "layer"; path: the path of its tensors
 --   attention   the family of self-attention, else "self"
 --   memory      the stream that blocks attend to as well; cross-attention follows self-attention
---   norm        the name of a norm after the last block, whatever the place; norm_path: of its tensors
+--   norm        the name of a norm after the last block, whatever the place; norm_path: the path of its tensors
 --   kind, source   words in generated code: the stack's kind, and its source if norms follow the sums
 
 local SOURCES = { post = "Vaswani et al. 2017", pre = "Xiong et al. 2020" }

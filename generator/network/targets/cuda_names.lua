@@ -62,7 +62,8 @@ function M.input_draws(words, draw)
   return draw and "v->" .. (draw.apart and words.input_draws or draw.prefix .. "draws")
 end
 
--- Positions of vectors added in layer l of a block, by the name of its number, or for each sequence.
+-- The positions of vectors added in a layer of a block; l: the text of the layer's number. Each sequence may have its
+-- own positions.
 function M.drawn_places(words, op, l)
   local draw = op.encoding.draw
   if draw and draw.kind == "sequence" then

@@ -48,7 +48,7 @@ local M = {}
 local IN_LIST = { w = "w->", kept = "s->", p = "p->", g = "g->", input = "x" }
 local IN_NETWORK = { w = "w.", kept = "w.", p = "p->", g = "g->", state = "%s[%s - 1].output" }
 
--- Whether attention has learned numbers of its encoding's, or relative vectors of each layer.
+-- Whether the encoding of an attention has learned numbers, or vectors of distances in each layer.
 local function counts_layers(family)
   return family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
 end

@@ -275,8 +275,8 @@ local function section_of(plan, file)
   return model
 end
 
--- The graph of a plan's model, as its description left it, with the sizes that a user's own network has read. model:
--- the section that the description sees.
+-- The unfused graph of a plan's model, and the sizes that a user's own network has read. model: the section that the
+-- description sees.
 function M.network(plan, file, model)
   model = model or section_of(plan, file)
   if not file then

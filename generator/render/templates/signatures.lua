@@ -75,7 +75,7 @@ end
 
 -- Removes arguments that functions no longer take from the calls in a line, which may continue below.
 local function fit_calls(functions, text, at, from)
-  from = text.lines[at]:find("^%s*/?%* ") and #text.lines[at] or from or 1 -- calls in comments are words
+  from = text.lines[at]:find("^%s*/?%* ") and #text.lines[at] or from or 1 -- skips calls in comments
   while true do
     local name, open = text.lines[at]:match("([%a_][%w_]*)()%(", from)
     if not name then
@@ -159,7 +159,7 @@ local function fit_head(functions, text, at, name, counts)
     stays[i] = #words == 1 and word == "void" or (counts[parameter] or 0) > 0
     whole = whole and stays[i]
   end
-  local seen = functions.called[name] and not functions.kept[name] -- and not defined, as in another text
+  local seen = functions.called[name] and not functions.kept[name] -- unless another text defines it
   functions.kept[name] = nil
   if not whole and (text.defined[name] or not seen) and not is_value(text, name) then
     functions.kept[name] = stays
