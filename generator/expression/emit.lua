@@ -197,7 +197,7 @@ end
 -- The text of a whole expression for one line, a definition of a name or a use; parts that make the line too long get
 -- names. taken: characters of the line for other text; binding: how tightly the context binds.
 function Emitter:line(node, defines, taken, binding)
-  for _, argument in ipairs(node) do -- first names parts that no line can hold
+  for _, argument in ipairs(node) do -- parts that no line can hold get names first
     self.forced[argument] = self.forced[argument] or self:written(argument) > LONGEST_PART or nil
   end
   local level = self:level(node)

@@ -7,7 +7,7 @@ local lists = require("base.lists")
 
 local M = {}
 
--- The position table of an encoding with a learned table, else nil: `path` of its tensor.
+-- The position table of an encoding, nil unless the table is learned. path: of the table's tensor.
 local function position_table(scope, encoding, path)
   if encoding.kind ~= "learned" then
     return nil

@@ -7,13 +7,14 @@
 --   words      the words of `plan` for an operation
 --   flops      floating-point operations of a forward pass, two per multiply-add: { token, pair, label, distance }, for
 --              every token, pair of tokens, label, and row of distances that a batch shares
---   kinds      of operations with several kinds: name -> words
+--   kinds      for an operation with several kinds, the words of each by its name
 --   method     the arguments of the builder's method of that name (handles.lua)
 -- Fields of operations over the rows of one value, which their backward pass reads again, with dropout at a rate:
 --   header     the file of the kernels in kernels/cpu and kernels/cuda, if not every network has it
---   kernel     from the operation: the name K of K(rows, width, x, y) and K_grad(rows, width, x, dy, dx) of each target
---   what       from the operation: its words
---   width      the result's width from (value, fail), else the value's width
+--   kernel     a function of the operation: the name K of K(rows, width, x, y) and K_grad(rows, width, x, dy, dx) of
+--              each target
+--   what       a function of the operation: its words
+--   width      a function of (value, fail): the result's width, else the value's width
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")

@@ -23,7 +23,7 @@ local LARGEST = 1 << 16 -- bytes of a file
 local KEY_ORDER = { "machine", "level", "compiler", "shape", "date", "gain", "choices" }
 local CPU = "/sys/devices/system/cpu/cpu0/cache/index%d/%s"
 
--- The folder; nil if there is none.
+-- The path of the folder of results; nil if the user has no cache (paths.lua).
 function M.folder()
   return paths.cache("tuned")
 end
