@@ -222,7 +222,7 @@ static void run_failing(int most, failing *got) {
     assert_int_equal(lh_toy_device.driver->cuMemsetD8Async(memory, 0xff, 64, stream), 0);
     assert_int_equal(lh_toy_device.driver->cuStreamSynchronize(stream), 0);
     poison = (float *)(uintptr_t)memory;
-    poisons = (float *)(uintptr_t)fleet_of(engine)->room.partials;
+    poisons = (float *)(uintptr_t)fleet_of(engine)->arena.partials;
     poisoned[0] = passes[0] + 3;
     poisoned[1] = passes[0] + (most == STEPS ? STEPS + 1 : 0); /* the failed step, recomputed after all of them */
     while (status == LH_OK && got->steps < STEPS) {

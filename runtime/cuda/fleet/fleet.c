@@ -109,7 +109,7 @@ static lh_status open_arena(lh_cuda_fleet *fleet, lh_error *error) {
     return status == LH_OK ? open_tables(fleet, error) : status;
 }
 
-static void close_room(lh_cuda_fleet *fleet) {
+static void close_arena(lh_cuda_fleet *fleet) {
     lh_cuda_arena *arena = &fleet->arena;
     CUdeviceptr *memory[] = {&arena->partials,   &arena->shareds,  &arena->piece_sums,
                              &arena->shard_sums, &arena->arrivals, &arena->workspaces,
@@ -234,7 +234,7 @@ static void fleet_close(lh_cuda_fleet *fleet) {
     if (fleet->stream != NULL) fleet->driver->cuStreamSynchronize(fleet->stream);
     lh_cuda_ring_close(fleet);
     lh_cuda_forward_close(fleet);
-    close_room(fleet);
+    close_arena(fleet);
     for (int i = 0; fleet->engines != NULL && i < fleet->count; i++) {
         lh_cuda_release(fleet->device, &fleet->engines[i].vectors);
         lh_epoch_close(&fleet->engines[i].epoch);
