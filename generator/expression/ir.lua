@@ -205,7 +205,7 @@ function Builder:lookup(p, index)
   return self:apply("select", self:apply("equal", index, inside), node, p.outside)
 end
 
--- The sum over m = 0 .. count - 1 of body(m), count from 1.
+-- The sum over m = 0 .. count - 1 of body(m); count is at least 1.
 function Builder:sum(count, body)
   local depth = self.depth or 0
   self.depth = depth + 1

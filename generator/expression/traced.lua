@@ -96,7 +96,7 @@ end
 
 -- ---- truth ----
 
--- all and any: a plain truth value decides the result or drops out.
+-- The result of `all` or `any`: a plain truth value decides the result or drops out.
 local function junction(name, ...)
   local open, decided, deciding = {}, false, name == "any"
   for i = 1, select("#", ...) do

@@ -104,9 +104,9 @@ local function covers(have, want)
   return not lists.find(lists.matches(want, "%S+"), function(word) return not there[word] end)
 end
 
--- Returns the sources and targets of the trainer in dir, as lines of its stamp, and its `loose` digest; nil where they
--- are not those of job, with at least its levels and the targets of its CUDA half, linked as requested ("static" or
--- "dynamic"; nil: in any way).
+-- Returns the sources and targets of the trainer in dir, as lines of its stamp, and its `loose` digest. Returns nil
+-- unless the trainer has the sources of job, at least its levels and the targets of its CUDA half, and the requested
+-- linking ("static" or "dynamic"; nil: any).
 local function compiled(dir, job, linking)
   local lines, loose = (write.read(dir .. "/stamp") or ""):match("^(.*\n)defaults (%x+)\n$")
   local made, linked, have = (lines or ""):match("^(%x+) (%l+) ([^\n]*)\n")

@@ -5,12 +5,12 @@
 -- and in `list` the facts, sorted by kind. The form of the comment is in include/longhand/task.h. options is nil or a
 -- list of { name, choices, doc }, choices all strings or all integers, or { name, first, last, default, doc }.
 -- A task whose input is a grid has `grid`, cells of a row; one of finite data has `sets`, a list of names, and `axes`,
--- a list of { name, first, last, doc }. Where inputs and outputs share an alphabet it is `symbols`, and start_symbol
--- one of it that a decoder reads first, or nil. end_symbol is nil or an output symbol that ends targets. blank is nil
--- or a list of symbols, the first ones of the input's, and probe nil or another one of these. The facts of a user's own
--- file have its text, too; those of a spec's task (M.settle) have no options in their formulas, and `computation`, its
--- computation tokens per input token, `apart` where its input and its target are streams of their own, and `readout`,
--- what model.readout says, where answers have no tokens of their own.
+-- a list of { name, first, last, doc }. If inputs and outputs share an alphabet, `symbols` is this alphabet, and
+-- start_symbol the one of its symbols that a decoder reads first, or nil. end_symbol is nil or an output symbol that
+-- ends targets. blank is nil or a list of symbols, the first ones of the input's, and probe nil or another one of
+-- these. The facts of a user's own file have its text, too; those of a spec's task (M.settle) have no options in their
+-- formulas, and `computation`, its computation tokens per input token, `apart` where its input and its target are
+-- streams of their own, and `readout`, the value of model.readout, where answers have no tokens of their own.
 -- Invariants: formulas hold digits, n, names of options, + - * / ( ) and blanks only; lengths are integers >= 1.
 -- `path` is as runtime/data/tasks/<kind>.c whatever the folder's name.
 
@@ -70,8 +70,8 @@ function M.tokens(facts, n)
   return math.max(table.unpack(M.streams(facts, n)))
 end
 
--- The most tokens of the streams of dataset files: as stated by a task that makes them; for files, task.longest minus
--- one are input, or output.
+-- The most tokens of the streams of dataset files: as stated by a task that makes them; for files, an input or an
+-- output may have task.longest - 1 tokens.
 function M.most_streams(facts)
   if facts.data.made then
     return M.streams(facts, 1)
