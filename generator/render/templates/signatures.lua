@@ -198,8 +198,8 @@ local function fit_function(functions, text, at, name)
   return stop
 end
 
--- Fits a text; functions gains those that have lost parameters. Or nil, a problem and its line, if a call has another
--- number of arguments than its function has parameters.
+-- Fits a text; functions gains those that have lost parameters. Returns nil, a problem and its line if a call has
+-- another number of arguments than its function has parameters.
 function M.fit(functions, lines, map)
   local text, at = { lines = lines, map = map, defined = {} }, 1
   local ok, err = pcall(function()
