@@ -185,7 +185,7 @@ add(by_form, "b32 b64", function(t)
     return each_bit(BITS[t], function(i) return i >= b and bit(a, i - b) or 0 end)
   end
 end)
-add(by_form, "u32 u64 s32 s64", function(t)
+add(by_form, "u16 u32 u64 s32 s64", function(t)
   return "shr." .. t, function(a, b)
     local fill = t:sub(1, 1) == "s" and a < 0 and 1 or 0
     return wrap(each_bit(BITS[t], function(i) return i + b < BITS[t] and bit(a, i + b) or fill end), t)

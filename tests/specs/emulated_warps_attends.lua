@@ -8,8 +8,8 @@ return {
     cross = { mask = { kind = "window", left = 9, right = 2 } } },
   model = { kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 1, heads = 20, width = 160, feedforward = 32,
     dropout = 0.1, attention_dropout = 0.2, norm = { kind = "rms" } },
-  train = { lengths = { 1, 36 } },
-  eval = { lengths = { 1, 36 } },
+  train = { lengths = { 1, 18 } },
+  eval = { lengths = { 1, 18 } },
   precision = "float64",
   device_products = "warps",
 }

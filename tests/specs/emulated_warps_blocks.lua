@@ -5,8 +5,8 @@ return {
   encoding = { kind = "none" },
   model = { source = "descriptions/blocks.lua",
     layers = 2, heads = 4, width = 48, feedforward = 80, dropout = 0.1 },
-  train = { lengths = { 1, 20 } },
-  eval = { lengths = { 1, 20 } },
+  train = { lengths = { 1, 10 } },
+  eval = { lengths = { 1, 10 } },
   precision = "float64",
   device_products = "warps",
 }

@@ -5,8 +5,8 @@ return {
   encoding = { kind = "rope" },
   model = { layers = 1, heads = 4, width = 80, feedforward = 272, activation = "swiglu", bias = "none", dropout = 0.1,
     norm = { kind = "rms", place = "pre" } },
-  train = { lengths = { 1, 20 } },
-  eval = { lengths = { 1, 20 } },
+  train = { lengths = { 1, 10 } },
+  eval = { lengths = { 1, 10 } },
   precision = "float64",
   device_products = "warps",
 }
