@@ -72,7 +72,7 @@ rate_too_high() {
 }
 
 outputs_collapse() {
-    fails_with 'come to give the same output' '(at the start: all)' overfit sorts --learning-rate 0.1 &&
+    fails_with 'different inputs now give the same output' '(at the start: all)' overfit sorts --learning-rate 0.1 &&
         hint_works 1
 }
 

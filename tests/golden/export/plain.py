@@ -24,7 +24,7 @@ HERE = pathlib.Path(__file__).parent
 LAYERS, HEADS, WIDTH, FEEDFORWARD = 2, 2, 16, 32
 SYMBOLS, CLASSES = 4, 2  # rows of the token table, classes
 EMPTY = 3  # the token at the place of every output
-TOLERANCE = 1e-4  # of a logit, in units of the largest of its sequence, at least 1
+TOLERANCE = 1e-4  # the largest error of a logit, relative to the largest logit of its sequence or 1
 CONSTANTS = {
     "fixed": torch.tensor([
         1.0, -0.5, 2.0,
@@ -39,15 +39,15 @@ def indices(score):
 
 
 def hidden(score):
-    """[T][S]: which keys (columns) a query (rows) does not see."""
+    """[T][S]: True where a query (row) does not see a key (column)."""
     query, key = indices(score)
     offset = key - query
     return (offset < -9) | (offset > 9)
 
 
 def change_score(score, distance, own, shared):
-    """What becomes of the scaled logits [B][HEADS][queries][keys]."""
-    score = score.to(torch.promote_types(score.dtype, torch.float32))  # positions need their digits
+    """Scores [B][HEADS][queries][keys] from scaled logits of the same shape."""
+    score = score.to(torch.promote_types(score.dtype, torch.float32))  # 16-bit types cannot hold all positions
     constants = {name: constant.to(score) for name, constant in CONSTANTS.items()}
     index = torch.arange(score.shape[-1], device=score.device).to(score)
     head = torch.arange(HEADS, device=score.device)[:, None, None]
@@ -150,11 +150,11 @@ def read(path):
     return out
 
 
-IN_NORMS = {"weight": "scale", "bias": "offset"}  # what a checkpoint calls them
+IN_NORMS = {"weight": "scale", "bias": "offset"}  # names in a checkpoint
 
 
 def named_as_stored(model):
-    """(name, parameter, turned) of every parameter as a checkpoint has it, where weights, turned, are [in][out]."""
+    """(name, parameter, turned) of every parameter: its name in a checkpoint; turned: it is [in][out] there."""
     for owner, module in model.named_modules():
         for name, parameter in module.named_parameters(recurse=False):
             word = IN_NORMS[name] if isinstance(module, nn.LayerNorm) else name
@@ -191,7 +191,7 @@ def save(model, path):
 
 @torch.no_grad()
 def check(path=HERE / "stored.jsonl"):
-    """Prints the largest difference between the logits of the file and the model's; whether it is small enough."""
+    """Prints the largest difference between the file's logits and the model's; returns whether it is small."""
     model, worst, sequences, logits = load(), 0.0, 0, 0
     for line in pathlib.Path(path).read_text().splitlines():
         example = json.loads(line)
@@ -199,7 +199,7 @@ def check(path=HERE / "stored.jsonl"):
         tokens = with_outputs([example["input"]], len(stored))
         found = model(tokens)[0, -len(stored):]
         difference = float((found - stored).abs().max() / stored.abs().max().clamp(min=1))
-        worst = worst if difference <= worst else difference  # also where it is no number
+        worst = worst if difference <= worst else difference  # a difference that is no number becomes the worst
         sequences, logits = sequences + 1, logits + stored.numel()
     good = sequences > 0 and worst <= TOLERANCE
     print(f"{sequences} sequences, {logits} logits: largest difference {worst:.2e}, tolerance {TOLERANCE:.0e}: "
