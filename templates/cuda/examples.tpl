@@ -55,6 +55,6 @@ INLINE int shard_start(int sequences, int shards, int shard) {
 /* Finds where a shard keeps operands. By one thread. */
 INLINE void find_operands(block_state *b, char *partial) {
     b->most_sequences = shard_start(b->step.sequences, b->train.shards, 1);
-    lay_out_operands(&b->kept, partial + PARAMETER_STORAGE * sizeof(real)${cuda.sums and " + sum_bytes(b->view.T)" or ""}, b->most_sequences, b->view.T);
+    lay_out_operands(&b->held, partial + PARAMETER_STORAGE * sizeof(real)${cuda.sums and " + sum_bytes(b->view.T)" or ""}, b->most_sequences, b->view.T);
 }
 % end

@@ -68,7 +68,7 @@ typedef struct block_state {
     table_sums sums; /* of the shard */
 % end
 % if cuda.by_team then
-    operands kept;            /* of the shard, then of the first one */
+    operands held;            /* of the shard, then of the first one */
     weights_gradient weights; /* that the block adds up */
     int most_sequences;       /* of a shard */
 % end

@@ -21,8 +21,8 @@ INLINE void add_up_products(void) {
                 const weights_gradient weights = {${one.inner}, ${one.columns}, ${one.loops}, shards,
                         sequences / shards * b->view.${one.T}, sequences % shards, b->view.${one.T}, ${one.between},
                         b->train.partial_stride,
-                        b->kept.${one.name}_x + ${one.before} * ${one.inner},
-                        b->kept.${one.name}_dy + ${one.before} * ${one.columns}, ${one.dweight}, ${one.dbias}};
+                        b->held.${one.name}_x + ${one.before} * ${one.inner},
+                        b->held.${one.name}_dy + ${one.before} * ${one.columns}, ${one.dweight}, ${one.dbias}};
                 b->weights = weights;
             }
             __syncthreads();

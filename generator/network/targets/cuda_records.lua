@@ -280,7 +280,7 @@ local function keep_operands(device, op)
   local name = outside and op.weight or scope.name .. "_" .. op.weight
   local use = outside and "0" or "block()->" .. scope.index
   local function kept(side, width)
-    return ("block()->kept.%s_%s + kept_rows(%s, block()->view.%s) * %s"):format(name, side, use, words.T, width)
+    return ("block()->held.%s_%s + kept_rows(%s, block()->view.%s) * %s"):format(name, side, use, words.T, width)
   end
   local before = outside and "0" or ("kept_rows(l, b->view.%s)"):format(words.T)
   local to, bias = outside and "g->" or ("g->%s[l]."):format(scope.name), M.adds_bias(device, op)
