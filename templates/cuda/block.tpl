@@ -21,7 +21,7 @@ INLINE void ${name}_forward(${flag}) {
 }
 
 /* The workspace's gradient: of the ${name}'s output on entry, of its input on return. Every gradient of its parameters
- * is written. */
+ * is written${cuda.by_team and ", or its operands are kept" or ""}. */
 INLINE void ${name}_backward(void) {
 % if backward_reads.w then
     const workspace *w = &block()->work;

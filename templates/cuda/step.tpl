@@ -1,4 +1,4 @@
-/* One shard, forward and back: writes all of its gradient and its sums. */
+/* One shard, forward and back: writes all of its gradient${cuda.by_team and ", or keeps its operands," or ""} and its sums. */
 INLINE void train_shard(int shard) {
     block_state *b = block();
     __syncthreads();

@@ -1,35 +1,35 @@
-/* The gradients of products' weights and biases, over all tokens of the batch, to those of the step. A block of the team
- * has every so many tiles of them. */
+/* The block's share of the tiles of a gradient; from `tile` on, it has every so many. Returns its first tile of the next
+ * gradient. */
+INLINE int add_up_tiles(const weights_gradient weights, int tile) {
+    block_state *b = block();
+    const int tiles = weight_tiles(weights.inner, weights.columns);
+    if (tile < tiles) {
+        __syncthreads();
+        if (threadIdx.x == 0) b->weights = weights;
+        __syncthreads();
+        for (; tile < tiles; tile += b->members.blocks) add_up_tile(&b->weights, tile);
+    }
+    return tile - tiles;
+}
+
+/* The gradients of products' weights and biases, over all tokens of the batch, to those of the step. */
 INLINE void add_up_products(void) {
     block_state *b = block();
-    const team *t = &b->members;
     parameters *g = (parameters *)b->replica.gradient;
     const int shards = b->train.shards, sequences = b->step.sequences;
-    int tile = t->rank;
+    int tile = b->members.rank;
     __syncthreads();
     if (threadIdx.x == 0) find_operands(b, b->replica.partials);
+    __syncthreads();
 % for _, one in ipairs(device.operands.list) do
+% local indent = one.count and "    " or ""
 % if one.count then
     for (int l = 0; l < ${one.count}; l++) {
-% else
-    {
 % end
-        const int tiles = weight_tiles(${one.inner}, ${one.columns});
-        if (tile < tiles) {
-            __syncthreads();
-            if (threadIdx.x == 0) {
-                const weights_gradient weights = {${one.inner}, ${one.columns}, ${one.loops}, shards,
-                        sequences / shards * b->view.${one.T}, sequences % shards, b->view.${one.T}, ${one.between},
-                        b->train.partial_stride,
-                        b->held.${one.name}_x + ${one.before} * ${one.inner},
-                        b->held.${one.name}_dy + ${one.before} * ${one.columns}, ${one.dweight}, ${one.dbias}};
-                b->weights = weights;
-            }
-            __syncthreads();
-            for (; tile < tiles; tile += t->blocks) add_up_tile(&b->weights, tile);
-        }
-        tile -= tiles;
+    ${indent}tile = add_up_tiles({${one.inner}, ${one.columns}, ${one.loops}, shards, sequences / shards * b->view.${one.T}, sequences % shards, b->view.${one.T}, ${one.between}, b->train.partial_stride, b->held.${one.name}_x + ${one.before} * ${one.inner}, b->held.${one.name}_dy + ${one.before} * ${one.columns}, ${one.dweight}, ${one.dbias}}, tile);
+% if one.count then
     }
+% end
 % end
 }
 
