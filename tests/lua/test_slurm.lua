@@ -245,7 +245,7 @@ end
 local function tasks()
   local groups = packing.groups({ cell_of("a", { 0.001 }, { 0, 2 }), cell_of("b", { 1e-05, 0.5 }, { 3, 3 }) }, 2)
   for _, group in ipairs(groups) do
-    group.defaults, group.trainer, group.flags = "00ff", group.cell.id .. "-77", { "--data=/a b/c.jsonl" }
+    group.defaults, group.item, group.flags = "00ff", { copy = group.cell.id .. "-77" }, { "--data=/a b/c.jsonl" }
   end
   groups[3].again = true
   return { { groups[1], groups[3] }, { groups[2] } }

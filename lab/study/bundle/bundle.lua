@@ -20,7 +20,6 @@ local render_build = require("render.builds.build")
 local sha256 = require("base.sha256")
 local shell = require("base.shell")
 local escape = require("base.escape")
-local trainer_defaults = require("render.builds.trainer_defaults")
 local trainer_flags = require("spec.trainer_flags")
 local trainers = require("lab.study.run.trainers")
 local tuned = require("render.builds.tuned")
@@ -136,24 +135,17 @@ local function texts(options, study, items, cells, groups, files, bundle)
   }, runs
 end
 
--- Copies a trainer under its cell's name and with the cell's defaults. Other builds of the same sources share its
--- folder: if one of them has linked the trainer in another way meanwhile, it is built again. nil and a message.
+-- Copies a trainer under its cell's name, without symbols; nil and a message.
 local function carry_trainer(options, folder, item)
   local copy = "trainers/" .. item.cell.id
   local done, message = must(folder, "mkdir -p trainers")
-  for _ = 1, done and 3 or 0 do
-    done, message = trainer_defaults.write(paths.absolute(item.dir) .. "/trainer", folder .. "/" .. copy,
-      item.job.defaults)
-    if done == false then
-      return nil, message
-    elseif done and render_build.is_compiled(item.dir, item.job, item.linking) then
-      return must(folder, 'strip -s "$1"', copy)
-    end
-    item.fresh = false
-    trainers.build(options.project, { item }, say)
-    message = item.dir .. ": other builds write this trainer, too; bundle once they are done"
+  if done then
+    done, message = trainers.copy(options.project, item, folder .. "/" .. copy, say)
   end
-  return nil, message
+  if not done then
+    return nil, message
+  end
+  return must(folder, 'strip -s "$1"', copy)
 end
 
 -- Fills a folder below `staging` and packs it; an error { message } ends it. parts: the argument of pack.

@@ -10,12 +10,14 @@ local lists = require("base.lists")
 local must = require("lab.study.run.overview").must
 local shell = require("base.shell")
 local escape = require("base.escape")
+local trainer_defaults = require("render.builds.trainer_defaults")
 local tuned = require("render.builds.tuned")
 local wording = require("base.wording")
 
 local M = {}
 
 local INPUT, ENVIRONMENT = 1, 4
+local MOST_BUILDS = 3 -- of a trainer to copy
 
 -- request: { target, arch, jit, cuda_root } as in the verb train, levels as in build or nil, linking "static" if it is
 -- required; warn(text) is called once for each invalid file of tuned choices.
@@ -119,6 +121,23 @@ function M.build(project, items, say)
   say(("building %s for %s"):format(wording.count(#stale, "trainer"), (stale[1].job.levels:gsub(" ", ", "))))
   local how = build_these(project, { table.remove(stale, 1) }, state, build.processors())
   return how == "done" and #stale > 0 and build_these(project, stale, state, 1) or how
+end
+
+-- Copies an item's trainer to a path, with the item's defaults. Other builds of the same sources share its folder: they
+-- may change its defaults, which the copy gets again, or link it in another way, then it is built again. true, or nil
+-- and a message.
+function M.copy(project, item, path, say)
+  for _ = 1, MOST_BUILDS do
+    local done, message = trainer_defaults.write(item.dir .. "/trainer", path, item.job.defaults)
+    if done == false then
+      return nil, message
+    elseif done and build.is_compiled(item.dir, item.job, item.linking) then
+      return true
+    end
+    item.fresh = false
+    M.build(project, { item }, say)
+  end
+  return nil, item.dir .. ": other builds write this trainer, too; run the same command once they are done"
 end
 
 -- Builds the first trainer, for measurements, unless one exists. true, or nil and an exit code.

@@ -87,13 +87,13 @@ local function group_line(task, group, site)
   local cell = group.cell
   local names = lists.map(group.runs, function(run) return run.dir:match("[^/]*$") end)
   local words = { task, group.again and "again" or "new", cell.id, cell.spec.plan.digest, group.defaults,
-    group.trainer, table.concat(names, " "), "--threads", site.cpus }
+    group.item.copy, table.concat(names, " "), "--threads", site.cpus }
   local device = site.gpus > 0 and "cuda" or "cpu"
   return shell.line(lists.append(lists.append(words, grid.flags_of(group, device)), group.flags))
 end
 
--- The text of runs.txt. Each group has `defaults`, the digest of its trainer's defaults, `trainer`, its name, and
--- `flags`.
+-- The text of runs.txt. Each group has `defaults`, the digest of its trainer's defaults, `item`, whose `copy` is the
+-- trainer's name, and `flags`.
 function M.list(site, tasks)
   local lines = {}
   for task, groups in ipairs(tasks) do

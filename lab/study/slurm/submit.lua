@@ -11,6 +11,7 @@ local estimate = require("lab.study.run.estimate")
 local hand_over = require("lab.study.run.hand_over")
 local inside = require("base.inside")
 local lfs = require("lfs")
+local file_digest = require("base.file_digest")
 local lists = require("base.lists")
 local overview = require("lab.study.run.overview")
 local packing = require("lab.study.slurm.packing")
@@ -19,7 +20,6 @@ local queue = require("lab.study.slurm.queue")
 local records = require("lab.study.slurm.records")
 local script = require("lab.study.slurm.job_script")
 local set_aside = require("lab.study.run.set_aside")
-local sha256 = require("base.sha256")
 local shell = require("base.shell")
 local site_module = require("lab.study.slurm.site")
 local escape = require("base.escape")
@@ -77,17 +77,11 @@ local function estimate_groups(groups, items, request, site)
   end
 end
 
-local function staged_name(item)
-  local text = shell.capture({ "sh", "-c", 'exec sha256sum "$1" 2>/dev/null', "sh", item.dir .. "/trainer" })
-  local digest = text:match("(%x+) ") or sha256.hex(item.job.stamp .. item.job.levels .. item.job.loose_stamp)
-  return ("%s-%s"):format(item.cell.id, digest:sub(1, 16))
-end
-
--- Gives the groups of each item its trainer's name and flags; nil and a message.
+-- Gives the groups of each item the item, its trainer's defaults and flags; nil and a message.
 local function equip(groups, items)
   local by_cell = {}
   for _, item in ipairs(items) do
-    by_cell[item.cell.id] = { defaults = item.job.defaults.digest, trainer = staged_name(item),
+    by_cell[item.cell.id] = { item = item, defaults = item.job.defaults.digest,
       flags = trainer_flags.of_training(item.cell.spec.data_files) }
     for _, flag in ipairs(by_cell[item.cell.id].flags) do
       if flag:find("\n", 1, true) then
@@ -103,26 +97,19 @@ local function equip(groups, items)
   return true
 end
 
--- A command that copies a file with its mode, unless the target has the same bytes; any other target is replaced.
-local COPY = [[{ [ -f "$2" ] && [ ! -L "$2" ] && [ -x "$2" ] && cmp -s -- "$1" "$2"; } ||
-  { rm -f -- "$2.partial" && cp -- "$1" "$2.partial" && sync "$2.partial" && mv -T -- "$2.partial" "$2"; } 2>&1 ||
-  { code=$?; rm -f -- "$2.partial"; exit "$code"; }]]
-
--- Copies the trainers next to the runs, each under a name for exactly these bytes; nil and a message. An existing file
--- of that name is reused only if its bytes are the same.
-local function stage(groups, items, folder)
-  local dirs = {}
-  for _, item in ipairs(items) do
-    dirs[item.cell.id] = item.dir
+-- Copies an item's trainer to a name for the copy's bytes; any other file of that name is replaced. nil and a message.
+local function stage_one(project, item, folder)
+  local partial = ("%s/%s.partial"):format(folder, item.cell.id)
+  os.remove(partial)
+  local done, message = trainers.copy(project, item, partial, say)
+  if done then
+    item.copy = ("%s-%s"):format(item.cell.id, assert(file_digest.of(partial)):sub(1, 16))
+    local said, code = shell.capture({ "sh", "-c", 'sync "$1" && mv -T -- "$1" "$2" 2>&1', "sh", partial,
+      folder .. "/" .. item.copy })
+    done, message = code == 0, said:gsub("%s+$", "")
   end
-  for _, group in ipairs(groups) do
-    local said, code = shell.capture({ "sh", "-c", COPY, "sh", dirs[group.cell.id] .. "/trainer",
-      folder .. "/" .. group.trainer })
-    if code ~= 0 then
-      return nil, (said:gsub("%s+$", ""))
-    end
-  end
-  return true
+  os.remove(partial)
+  return done or nil, message
 end
 
 -- The texts of an array: job.sh and runs.txt as a list of files. folder: of the array.
@@ -182,6 +169,9 @@ end
 local function print_script(options, study, site, plan, most)
   plan.folder = records.folder(paths.absolute(options.out)) .. "/N"
   plan.name = records.job_name(options.out, study, 0)
+  for _, item in ipairs(plan.items) do
+    item.copy = item.cell.id .. "-DIGEST"
+  end
   local files = texts_of(options, study, site, plan)
   io.stdout:write(files[1].text)
   say(describe(plan, site, most))
@@ -233,11 +223,15 @@ end
 local function submit(options, study, site, plan, most)
   local folder, n = must(ENVIRONMENT, records.open(options.out))
   plan.folder, plan.name = paths.absolute(folder), records.job_name(options.out, study, n)
-  local files = texts_of(options, study, site, plan)
-  files[#files + 1] = { path = "record.json", text = records.text(study, site, plan.name) }
-  local staged, message = stage(plan.groups, plan.items, records.folder(options.out) .. "/trainers")
-  local written = staged
-  if staged then
+  local written, message = true, nil
+  for _, item in ipairs(plan.items) do
+    if written then
+      written, message = stage_one(options.project, item, records.folder(options.out) .. "/trainers")
+    end
+  end
+  if written then
+    local files = texts_of(options, study, site, plan)
+    files[#files + 1] = { path = "record.json", text = records.text(study, site, plan.name) }
     written, message = write.files(folder, files)
   end
   if written then
