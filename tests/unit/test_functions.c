@@ -1,6 +1,6 @@
 /* kernels/cpu/functions.h compared with libm in long double; with -DDEVICE kernels/cuda/functions.cu, by its bounds.
  *
- * Compiled as test_kernels is: for some levels and element types, -march=... and -DREAL_BYTES=4 or 8. Every lane has
+ * Compiled like test_matmul: for some levels and element types, -march=... and -DREAL_BYTES=4 or 8. Every lane has
  * its own argument. Errors are in ulps of `real`: the distance of its numbers at the expected value.
  */
 #include "support/lh_test.h"

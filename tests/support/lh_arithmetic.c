@@ -1,0 +1,117 @@
+/* See lh_arithmetic.h. */
+#include "lh_arithmetic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lh_test.h"
+
+static lh_status keep(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error) {
+    lh_collected *s = (lh_collected *)c;
+    (void)error;
+    if (s->count == s->capacity) {
+        s->capacity = 2 * s->capacity + 1024;
+        s->item = realloc(s->item, (size_t)s->capacity * sizeof *s->item);
+        assert_non_null(s->item);
+    }
+    lh_kept *k = &s->item[s->count++];
+    *k = (lh_kept){set, {0}, item->input_length, item->output_length, {axes[0], axes[1], axes[2], LH_NO_VALUE}};
+    if (s->frame_axis > 0) k->axes[FRAME] = axes[s->frame_axis];
+    assert_in_range(item->words, 1, 16);
+    memcpy(k->word, item->word, (size_t)item->words * sizeof *item->word);
+    return LH_OK;
+}
+
+static bool goes_by(const lh_collection *c, int axis) {
+    const lh_collected *s = (const lh_collected *)c;
+    return axis == DIGITS || (axis > 0 && axis == s->frame_axis) || (axis == CARRY && s->by_carry);
+}
+
+static bool asks(const lh_collection *c, int axis, int value) {
+    const lh_collected *s = (const lh_collected *)c;
+    if (axis > 0 && axis == s->frame_axis) return value == s->frame[0] || value == s->frame[1];
+    return axis == DIGITS ? value >= s->least && value <= s->most : s->by_carry;
+}
+
+static void progress(lh_collection *c, double share) {
+    (void)c;
+    assert_true(share >= 0 && share <= 1);
+}
+
+lh_collected lh_new_collected(const int *options, uint64_t seed, int most, bool by_carry) {
+    lh_collected s = {.by_carry = by_carry, .least = 1, .most = most};
+    s.c = (lh_collection){
+        .seed = seed, .options = options, .keep = keep, .goes_by = goes_by, .asks = asks, .progress = progress};
+    return s;
+}
+
+void lh_collect_all(lh_collected *s, lh_task_collect *task) {
+    lh_error error;
+    lh_assert_ok(task(&s->c, &error), &error);
+}
+
+const char lh_arithmetic_symbols[] = "0123456789+*$&@ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+void lh_write_symbols(char *text, const uint16_t *tokens, int count) {
+    for (int i = 0; i < count; i++) {
+        assert_in_range(tokens[i], 0, sizeof lh_arithmetic_symbols - 2);
+        text[i] = lh_arithmetic_symbols[tokens[i]];
+    }
+    text[count] = 0;
+}
+
+lh_text lh_example_text(const lh_collected *s, const uint16_t *word, int inputs, int outputs) {
+    uint16_t input[MOST_TOKENS + 1], target[MOST_TOKENS + 1];
+    uint8_t mask[MOST_TOKENS];
+    memset(mask, 1, sizeof mask);
+    input[inputs] = target[outputs] = 0xffff;
+    lh_example example = {inputs, outputs, input, target, mask, s->c.options};
+    s->c.expand(s->c.seed, word, &example);
+    assert_true(input[inputs] == 0xffff && target[outputs] == 0xffff);
+    for (int i = 0; i < outputs; i++) assert_int_equal(mask[i], 1);
+    lh_text text;
+    lh_write_symbols(text.input, input, inputs);
+    lh_write_symbols(text.target, target, outputs);
+    return text;
+}
+
+lh_text lh_kept_text(const lh_collected *s, const lh_kept *k) {
+    return lh_example_text(s, k->word, k->input_length, k->output_length);
+}
+
+uint64_t lh_digits_value(const char *text, int from, int to, int base) {
+    uint64_t value = 0;
+    for (int i = from; i < to; i++) {
+        int digit = text[i] <= '9' ? text[i] - '0' : text[i] - 'A' + 10;
+        assert_in_range(digit, 0, base - 1);
+        value = value * (uint64_t)base + (uint64_t)digit;
+    }
+    return value;
+}
+
+uint64_t lh_reversed_value(const char *target, int base) {
+    char text[MOST_TOKENS];
+    int count = (int)strlen(target) - 1; /* without the end symbol */
+    for (int i = 0; i < count; i++) text[i] = target[count - 1 - i];
+    assert_int_equal(target[count], '&');
+    return lh_digits_value(text, 0, count, base);
+}
+
+int lh_count_digits(int base, uint64_t n) {
+    int count = 1;
+    for (; n >= (uint64_t)base; n /= (uint64_t)base) count++;
+    return count;
+}
+
+int lh_defined_chain(int base, bool product, uint64_t x, uint64_t y, int digits) {
+    uint64_t low = 1, b = (uint64_t)base;
+    int length = 0, longest = 0;
+    for (int i = 0; i < digits; i++, low *= b) {
+        uint64_t in = product ? x % low * y / low : (x % low + y % low) / low;
+        uint64_t own = product ? x / low % b * y : x / low % b + y / low % b;
+        bool passes = (own + in) / b > own / b;
+        length = passes ? length + 1 : own >= b ? 1 : 0;
+        if (length > longest) longest = length;
+    }
+    return longest;
+}

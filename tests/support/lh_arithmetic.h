@@ -1,0 +1,62 @@
+/* All examples of a task of runtime/data/arithmetic, and their tokens as text, for the tests of these tasks. */
+#ifndef LH_ARITHMETIC_TEST_H
+#define LH_ARITHMETIC_TEST_H
+
+#include <stdbool.h>
+
+#include "longhand/task.h"
+
+enum { MOST_TOKENS = 128 };
+
+/* The axes of an example. */
+enum { DIGITS = 0, CARRY = 1, TRAINED = 2, FRAME = 3 };
+
+lh_task_collect lh_task_successor, lh_task_addition, lh_task_multiplication, lh_task_parity;
+
+typedef struct lh_kept {
+    lh_set set;
+    uint16_t word[16];
+    int input_length, output_length;
+    int32_t axes[4];
+} lh_kept;
+
+/* A collection that keeps every example of a task. */
+typedef struct lh_collected {
+    lh_collection c;
+    bool by_carry;
+    int least, most; /* least and most requested digits */
+    int frame_axis;  /* index of the axis `frame`; 0: no frames are requested */
+    int frame[2];    /* requested frames */
+    lh_kept *item;
+    int count, capacity;
+} lh_collected;
+
+/* An empty collection that requests 1 to `most` digits; lh_collect_all calls the task; the caller frees `item`. */
+lh_collected lh_new_collected(const int *options, uint64_t seed, int most, bool by_carry);
+void lh_collect_all(lh_collected *s, lh_task_collect *task);
+
+/* The symbol of each token. */
+extern const char lh_arithmetic_symbols[];
+
+typedef struct lh_text {
+    char input[MOST_TOKENS], target[MOST_TOKENS];
+} lh_text;
+
+void lh_write_symbols(char *text, const uint16_t *tokens, int count);
+
+/* The input and target of an example, from its words; checks that the task writes no other token. */
+lh_text lh_example_text(const lh_collected *s, const uint16_t *word, int inputs, int outputs);
+lh_text lh_kept_text(const lh_collected *s, const lh_kept *k);
+
+/* The number whose digits, highest first, are text[from .. to - 1], and the number of a target: its digits, lowest
+ * first, precede the end symbol. */
+uint64_t lh_digits_value(const char *text, int from, int to, int base);
+uint64_t lh_reversed_value(const char *target, int base);
+
+int lh_count_digits(int base, uint64_t n);
+
+/* The length of the longest chain of carries in x + y or x * y, by the definition of carries: a place makes a carry by
+ * itself, or because of the incoming carry. */
+int lh_defined_chain(int base, bool product, uint64_t x, uint64_t y, int digits);
+
+#endif

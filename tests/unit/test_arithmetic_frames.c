@@ -1,0 +1,146 @@
+/* runtime/data/arithmetic: test examples in frames of other widths than those of the training examples. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lh_arithmetic.h"
+#include "lh_test.h"
+
+/* Converts an input and a target to another frame, by removing or adding zeros. */
+static lh_text in_frame(const lh_text *own, int from, int width) {
+    lh_text out;
+    const char sign = own->input[1 + from];
+    int digits = width < from ? width : from;
+    char *at = out.input;
+    *at++ = '$';
+    for (int operand = 0; operand < (sign == '+' ? 2 : 1); operand++) {
+        if (operand > 0) *at++ = '+';
+        for (int i = 0; i < width; i++)
+            *at++ = i < width - digits ? '0' : own->input[1 + operand * (from + 1) + from - width + i];
+    }
+    if (sign == '*') { /* a product's single digit has no frame */
+        memcpy(at, own->input + 1 + from, 2);
+        at += 2;
+    }
+    memcpy(at, "&", 2);
+    for (int i = 0; i < width; i++) out.target[i] = i < from ? own->target[i] : '0';
+    memcpy(out.target + width, "&", 2);
+    return out;
+}
+
+/* Every test number occurs again in each frame; without padding there is a place for the sum's last carry. */
+static void check_frames(lh_collected *s, lh_task_collect *task, int own_width) {
+    int count = 0, at[2] = {0, 0};
+    lh_collect_all(s, task);
+    while (count < s->count && (s->item[count].set != LH_SET_TEST || s->item[count].axes[FRAME] == LH_NO_VALUE))
+        count++;
+    for (int i = 0; i < count; i++) {
+        const lh_kept *k = &s->item[i];
+        assert_int_equal(k->axes[FRAME], LH_NO_VALUE);
+        if (k->set != LH_SET_TEST) continue;
+        for (int f = 0; f < 2; f++) {
+            int width = s->frame[f] > 0 ? s->frame[f] : k->axes[DIGITS] + 1;
+            if (width < k->axes[DIGITS] + 1) continue;
+            while (s->item[count + at[f]].axes[FRAME] != s->frame[f]) at[f]++;
+            const lh_kept *other = &s->item[count + at[f]++];
+            lh_text own = lh_kept_text(s, k), got = lh_kept_text(s, other), want = in_frame(&own, own_width, width);
+            assert_string_equal(got.input, want.input);
+            assert_string_equal(got.target, want.target);
+            assert_int_equal(other->axes[DIGITS], k->axes[DIGITS]);
+            assert_int_equal(other->axes[CARRY], k->axes[CARRY]);
+            assert_int_equal(other->axes[TRAINED], k->axes[TRAINED]);
+        }
+    }
+    assert_true(at[0] > 0 && at[1] > 0);
+    assert_true(s->c.apart[LH_SET_TEST] >> FRAME & 1);
+    free(s->item);
+}
+
+static void test_frames_hold_the_same_numbers(void **state) {
+    (void)state;
+    const int add[] = {10, 7, 0, 0, 64, 8}, next[] = {10, 7, 64, 8}, times[] = {10, 13, 0, 0, 0, 64, 8};
+    lh_error error;
+    lh_collected s = lh_new_collected(add, 5, 4, false);
+    s.frame_axis = FRAME;
+    memcpy(s.frame, (const int[]){0, 12}, sizeof s.frame);
+    check_frames(&s, lh_task_addition, 7);
+    s = lh_new_collected(next, 5, 4, true); /* with numbers drawn by chain */
+    s.frame_axis = FRAME;
+    memcpy(s.frame, (const int[]){4, 12}, sizeof s.frame); /* four digits do not fit in the first frame */
+    check_frames(&s, lh_task_successor, 7);
+    s = lh_new_collected(times, 5, 12, false);
+    s.least = 9; /* also above 32 bits */
+    s.frame_axis = FRAME;
+    memcpy(s.frame, (const int[]){0, 16}, sizeof s.frame);
+    check_frames(&s, lh_task_multiplication, 13);
+    s = lh_new_collected(next, 5, 4, false);
+    s.frame_axis = FRAME;
+    s.frame[0] = s.frame[1] = 1;
+    lh_assert_error(lh_task_successor(&s.c, &error), LH_ERR_INPUT, &error,
+                    "successor: eval.by asks for a frame of 1 places, which has room for numbers of 0 digits");
+    free(s.item);
+}
+
+/* Digits and chains that only a wider frame can hold have equally many examples, in that frame alone. */
+static void test_frames_have_chains_of_their_own(void **state) {
+    (void)state;
+    enum { OWN = 6, FRAMES = 3, MOST = 8 };
+    static const int frame[FRAMES] = {LH_NO_VALUE, 0, 12};
+    const int add[] = {10, OWN + 1, 0, 0, 64, 8};
+    int uniform[FRAMES][MOST + 1] = {{0}}, cell[FRAMES][MOST + 1][MOST + 1] = {{{0}}};
+    lh_collected s = lh_new_collected(add, 5, MOST, true);
+    s.least = OWN;
+    s.frame_axis = FRAME;
+    memcpy(s.frame, frame + 1, sizeof s.frame);
+    lh_collect_all(&s, lh_task_addition);
+    for (int i = 0; i < s.count; i++) {
+        const lh_kept *k = &s.item[i];
+        if (k->set != LH_SET_TEST) continue;
+        int f = k->axes[FRAME] == LH_NO_VALUE ? 0 : k->axes[FRAME] == 0 ? 1 : 2, digits = k->axes[DIGITS];
+        lh_text text = lh_kept_text(&s, k);
+        int width = f == 2 ? 12 : OWN + 1;
+        assert_int_equal(strlen(text.input), 2 * width + 3);
+        uint64_t x = lh_digits_value(text.input, 1, 1 + width, 10),
+                 y = lh_digits_value(text.input, 2 + width, 2 + 2 * width, 10);
+        assert_int_equal(lh_reversed_value(text.target, 10), x + y);
+        assert_int_equal(lh_count_digits(10, x < y ? x : y), digits);
+        if (k->axes[CARRY] == LH_NO_VALUE) uniform[f][digits]++;
+        else {
+            assert_int_equal(k->axes[CARRY], lh_defined_chain(10, false, x, y, digits));
+            cell[f][digits][k->axes[CARRY]]++;
+        }
+    }
+    for (int f = 0; f < FRAMES; f++)
+        for (int digits = 1; digits <= MOST; digits++) {
+            bool there = digits == OWN || (f == 2 && digits > OWN);
+            assert_int_equal(uniform[f][digits], there ? 10000 : 0);
+            for (int chain = 0; chain <= MOST; chain++)
+                assert_int_equal(cell[f][digits][chain], there && chain <= digits ? 500 : 0);
+        }
+    assert_int_equal(s.c.apart[LH_SET_TEST], 1u << CARRY | 1u << FRAME);
+    free(s.item);
+}
+
+static void test_a_frame_too_narrow_is_told(void **state) {
+    (void)state;
+    const int options[] = {10, 6, 0, 0, 1048576, 8}, six[] = {10, 7, 0, 1, 64, 8}, far[] = {10, 200, 64, 8};
+    lh_error error;
+    lh_collected s = lh_new_collected(options, 0, 1, false);
+    lh_assert_error(lh_task_addition(&s.c, &error), LH_ERR_INPUT, &error,
+                    "addition: the frame has room for numbers of 5 digits, and those to train on have up to 7 in base "
+                    "10\n  expected: a task.options.width that is 2 greater, or a smaller task.options.numbers");
+    s = lh_new_collected(six, 0, 1, false);
+    lh_assert_error(lh_task_addition(&s.c, &error), LH_ERR_INPUT, &error, "up to 7 in base 10");
+    s = lh_new_collected(far, 0, 150, true);
+    lh_assert_error(lh_task_successor(&s.c, &error), LH_ERR_INPUT, &error,
+                    "eval.by asks for carries of numbers of 150 digits\n  expected: at most 128");
+    free(s.item);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_frames_hold_the_same_numbers),
+        cmocka_unit_test(test_frames_have_chains_of_their_own),
+        cmocka_unit_test(test_a_frame_too_narrow_is_told),
+    };
+    return cmocka_run_group_tests_name("arithmetic frames", tests, NULL, NULL);
+}

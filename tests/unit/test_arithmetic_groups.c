@@ -1,0 +1,156 @@
+/* Groups of an evaluation of arithmetic: by digits, chains of carries and frames. */
+#include <math.h>
+
+#include "data/datasets/corpus.h"
+#include "data/datasets/epoch.h"
+#include "lh_arithmetic.h"
+#include "lh_test.h"
+
+typedef struct fixture {
+    lh_spec spec;
+    lh_task task;
+    lh_data data;
+} fixture;
+
+static void make_spec(fixture *f, const int *options, lh_by by) {
+    static const char *const axis[] = {"digits", "carry", "trained", "frame"};
+    f->task = (lh_task){.kind = "successor",
+                        .collect = lh_task_successor,
+                        .options = options,
+                        .input_symbols = 15,
+                        .output_symbols = 15,
+                        .axis = axis,
+                        .axes = 4};
+    f->data = (lh_data){.longest = 21};
+    f->spec = (lh_spec){.id = "arithmetic", .task = &f->task, .data = &f->data, .train = {.batch = 16}};
+    f->spec.eval = (lh_eval_defaults){.axis = "length", .by = by, .sets = 1u << LH_SET_TEST};
+}
+
+static void open_groups(fixture *f, lh_corpus *corpus) {
+    lh_error error;
+    lh_assert_ok(lh_corpus_open(corpus, &f->spec, NULL, &error), &error);
+    lh_assert_ok(lh_corpus_bind(corpus, &f->spec, &error), &error);
+}
+
+/* Numbers below 64: some of 2 digits are trained on; carries are separate; groups beyond training are marked. */
+static void test_groups_know_what_was_trained_on(void **state) {
+    (void)state;
+    const int options[] = {10, 9, 64, 8};
+    const lh_by digits = {1, {{DIGITS, false, {NULL, 0, 1, 3, 1}}}};
+    const lh_by both = {2, {{DIGITS, false, {NULL, 0, 1, 3, 1}}, {CARRY, true, {NULL, 0, 0, 0, 1}}}};
+    fixture f;
+    lh_corpus c;
+    make_spec(&f, options, digits);
+    f.spec.eval.with_trained = true;
+    open_groups(&f, &c);
+    assert_int_equal(c.final.count, 3);
+    assert_int_equal(c.final.group[2].count, 900);
+    assert_false(lh_group_is_beyond(&c.final, &c.final.group[1], 0));
+    assert_true(lh_group_is_beyond(&c.final, &c.final.group[2], 0));
+    double share = lh_group_trained(&c.final, &c.final.group[1]);
+    long one = lround(9 * lh_group_trained(&c.final, &c.final.group[0])), two = lround(90 * share);
+    assert_true(lh_group_trained(&c.final, &c.final.group[2]) == 0);
+    assert_true(one + two == 56 || one + two == 55); /* 0 has one digit and is not tested */
+    lh_groups_close(&c.final);
+    f.spec.eval.with_trained = false;
+    lh_error error;
+    lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &digits, 0, &error), &error);
+    const lh_group *second = &c.final.group[c.final.count - 3];
+    assert_int_equal(second->set, LH_SET_TEST);
+    lh_groups_close(&c.final);
+    lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &digits, 1u << LH_SET_TEST, &error), &error);
+    assert_int_equal(c.final.group[c.final.count - 2].count, 90 - two);
+    assert_true(lh_group_trained(&c.final, &c.final.group[c.final.count - 2]) == share); /* share of all 90 numbers */
+    lh_corpus_close(&c);
+    make_spec(&f, options, both);
+    f.spec.eval.with_trained = true;
+    open_groups(&f, &c);
+    assert_int_equal(c.final.count, 3 + 2 + 3 + 4);
+    assert_int_equal(c.final.group[0].value[CARRY], LH_NO_VALUE);
+    assert_int_equal(c.final.group[0].count, 9);
+    const lh_group *last = &c.final.group[c.final.count - 1]; /* 999 is the only such number, 500 times */
+    assert_int_equal(last->value[CARRY], 3);
+    assert_int_equal(last->count, 500);
+    assert_true(lh_group_is_beyond(&c.final, last, 1));
+    lh_groups_close(&c.final);
+    lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &digits, 1u << LH_SET_TEST, &error), &error);
+    assert_int_equal(c.final.group[1].count, 90); /* without the numbers drawn for chains */
+    lh_corpus_close(&c);
+}
+
+/* Groups by digits, carries and frames together have every combination in the training frame and in the other one;
+ * groups by two of these axes leave out examples of the third. */
+static void test_groups_have_carries_in_frames(void **state) {
+    (void)state;
+    static const int32_t wide[] = {12};
+    const int options[] = {10, 9, 64, 8};
+    const lh_by digits = {1, {{DIGITS, false, {NULL, 0, 1, 3, 1}}}};
+    lh_by by = digits;
+    by.of[1].axis = CARRY;
+    by.of[1].all = true;
+    by.of[2].axis = FRAME;
+    by.of[2].values = (lh_lengths){wide, 1, 0, 0, 0};
+    fixture f;
+    lh_corpus c;
+    lh_error error;
+    by.count = 3;
+    make_spec(&f, options, by);
+    f.data.longest = 27;
+    f.spec.eval.with_trained = true;
+    open_groups(&f, &c);
+    assert_int_equal(c.final.count, 2 * (3 + 2 + 3 + 4));
+    int framed = 0;
+    for (int i = 0; i < c.final.count; i++) {
+        const lh_group *g = &c.final.group[i];
+        framed += g->value[2] == 12;
+        if (g->value[1] != LH_NO_VALUE) assert_int_equal(g->count, 500);
+        else assert_int_equal(g->count, g->value[0] == 1 ? 9 : g->value[0] == 2 ? 90 : 900);
+    }
+    assert_int_equal(framed, 12);
+    lh_groups_close(&c.final);
+    by.count = 2;
+    lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &by, 1u << LH_SET_TEST, &error), &error);
+    assert_int_equal(c.final.count, 12);
+    lh_groups_close(&c.final);
+    by.of[1] = by.of[2];
+    lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &by, 1u << LH_SET_TEST, &error), &error);
+    assert_int_equal(c.final.count, 6);
+    lh_corpus_close(&c);
+}
+
+/* Frames have shapes of their own, numbered after those of the split: the order of the split does not change. */
+static void test_frames_leave_the_order_of_the_split(void **state) {
+    (void)state;
+    const int options[] = {10, 9, 64, 8};
+    const lh_by by = {2, {{DIGITS, false, {NULL, 0, 1, 2, 1}}, {FRAME, false, {NULL, 0, 4, 6, 1}}}};
+    fixture f;
+    lh_corpus c;
+    int shapes = 0;
+    make_spec(&f, options, by);
+    open_groups(&f, &c);
+    assert_true(c.shapes >= 4);
+    for (int n = 1; n <= c.shapes; n++) {
+        if (lh_dataset_count(&c.train, n) == 0) continue;
+        assert_true(n >= 4);
+        assert_int_equal(lh_order_number(&c.train, n), 1);
+        assert_int_equal(lh_order_number(&c.validation, n), 1);
+        shapes++;
+    }
+    for (int n = 1; n <= c.shapes; n++) { /* examples tested in a frame count only in evaluations by frame */
+        bool own = lh_dataset_count(&c.train, n) > 0;
+        assert_true(lh_dataset_count(&c.eval, n) > 0);
+        assert_true(lh_dataset_counts(&c.eval, f.task.axes, n) == own);
+        assert_true(lh_dataset_counts(&c.train, f.task.axes, n) == own);
+    }
+    assert_int_equal(shapes, 1);
+    lh_corpus_close(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_groups_know_what_was_trained_on),
+        cmocka_unit_test(test_groups_have_carries_in_frames),
+        cmocka_unit_test(test_frames_leave_the_order_of_the_split),
+    };
+    return cmocka_run_group_tests_name("arithmetic groups", tests, NULL, NULL);
+}

@@ -1,0 +1,326 @@
+/* kernels/cpu: the columns, rotations and dropout masks of attention, compared with kernels/ref and plain loops. */
+#include "support/lh_kernels.h"
+
+#include "base/cpu_level.h"
+#include "kernels/cpu/columns.h"
+#include "kernels/cpu/dropout.h"
+#include "kernels/cpu/matmul.h"
+#include "kernels/cpu/rotated.h"
+#include "kernels/cpu/rotation.h"
+#include "kernels/ref/ref.h"
+
+/* ---- columns.h ---- */
+
+enum { COLUMN_ROWS = 2 * LANES + 3, COLUMN_STRIDE = 70 };
+
+/* Checks columns of every group of rows, and the conversion back to rows; values between the rows do not change. */
+INLINE void check_columns(const int D) {
+    real *rows = random_reals(1, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE + LANES);
+    real *back = random_reals(2, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE), *was = reals(0);
+    was = realloc(was, COLUMN_ROWS * COLUMN_STRIDE * sizeof(real));
+    memcpy(was, back, COLUMN_ROWS * COLUMN_STRIDE * sizeof(real));
+    for (int first = 0; first < COLUMN_ROWS; first += LANES) {
+        vector column[64];
+        load_columns(D, COLUMN_ROWS, first, COLUMN_STRIDE, rows, 2, column);
+        for (int i = 0; i < LANES && first + i < COLUMN_ROWS; i++)
+            for (int d = 0; d < D; d++) assert_true(column[d][i] == 2 * rows[(first + i) * COLUMN_STRIDE + d]);
+        store_columns(D, COLUMN_ROWS, first, COLUMN_STRIDE, column, back);
+    }
+    for (int i = 0; i < COLUMN_ROWS * COLUMN_STRIDE; i++)
+        assert_true(back[i] == (i % COLUMN_STRIDE < D ? 2 * rows[i] : was[i]));
+    free_all(rows, back, was);
+}
+
+static void test_columns_any_head_width_exact(void **state) {
+    (void)state;
+    check_columns(4);
+    check_columns(8);
+    check_columns(12);
+    check_columns(16);
+    check_columns(20);
+    check_columns(64);
+}
+
+/* Checks that two rows of D elements are interleaved and separated; no value after them is changed. */
+INLINE void check_pair(const int D) {
+    real a[LANES], b[LANES], back[2][LANES];
+    for (int i = 0; i < LANES; i++) {
+        a[i] = (real)(i + 1);
+        b[i] = (real)(-i - 1);
+        back[0][i] = back[1][i] = 99;
+    }
+    vector pair = load_pair(D, a, b);
+    for (int i = 0; i < 2 * D; i++) assert_true(pair[i] == (i % 2 ? b : a)[i / 2]);
+    store_pair(D, pair + pair, back[0], back[1]);
+    for (int i = 0; i < LANES; i++) {
+        assert_true(back[0][i] == (i < D ? 2 * a[i] : 99));
+        assert_true(back[1][i] == (i < D ? 2 * b[i] : 99));
+    }
+}
+
+static void test_pairs_of_rows_exact(void **state) {
+    (void)state;
+    check_pair(1);
+    check_pair(LANES / 2);
+    if (LANES > 4) check_pair(3);
+    const real both[3] = {9, 4, 5};
+    vector pair = broadcast_pair(both + 1);
+    for (int i = 0; i < LANES; i++) assert_true(pair[i] == both[1 + i % 2]);
+}
+
+/* Checks products of small integers, for which every order of a sum is exact. */
+INLINE void check_products_with_rows(const int D) {
+    enum { ROWS = 2 * SIDE_BY_SIDE + 1 };
+    real rows[ROWS * COLUMN_STRIDE], weights[ROWS * LANES];
+    vector column[64], products[SIDE_BY_SIDE], sum[64];
+    for (int i = 0; i < ROWS * COLUMN_STRIDE; i++) rows[i] = (real)(i * 37 % 19 - 9);
+    for (int i = 0; i < ROWS * LANES; i++) weights[i] = (real)(i * 23 % 13 - 6);
+    for (int d = 0; d < D; d++) column[d] = load(weights) + (real)d;
+    dot_rows(D, SIDE_BY_SIDE, column, COLUMN_STRIDE, rows, products);
+    for (int u = 0; u < SIDE_BY_SIDE; u++) {
+        vector want = {0}, one = dot_row(D, column, rows + u * COLUMN_STRIDE);
+        for (int d = 0; d < D; d++) want += column[d] * rows[u * COLUMN_STRIDE + d];
+        for (int i = 0; i < LANES; i++) assert_true(products[u][i] == want[i] && one[i] == want[i]);
+    }
+    for (int count = 0; count <= ROWS; count++) {
+        weighted_rows(D, count, weights, COLUMN_STRIDE, rows, sum);
+        for (int d = 0; d < D; d++) {
+            vector want = {0};
+            for (int j = 0; j < count; j++) want += load(weights + j * LANES) * rows[j * COLUMN_STRIDE + d];
+            for (int i = 0; i < LANES; i++) assert_true(sum[d][i] == want[i]);
+        }
+    }
+}
+
+/* Checks keys and values that are stored in several calls, and their products with a query's heads, with small
+ * integers, for which every order of a sum is exact. */
+INLINE void check_tiles(const int D, const int H) {
+    enum { TOKENS = 3 * LANES + 2, WIDTH = 64, STRIDE = 3 * WIDTH };
+    static real rows[TOKENS * STRIDE], tiles[2 * WIDTH * 4 * LANES], logits[4 * LANES * LANES];
+    const int first = WIDTH - H * D, piece = LANES + 1;
+    for (int i = 0; i < TOKENS * STRIDE; i++) rows[i] = (real)(i * 37 % 19 - 9);
+    assert_true(tiled_elements(WIDTH, TOKENS) == sizeof tiles / sizeof *tiles);
+    for (int from = 0, to; from < TOKENS; from = to) {
+        to = from == 0 ? piece : from == piece ? piece + 2 : from + 2 * LANES < TOKENS ? from + 2 * LANES : TOKENS;
+        put_in_tiles(WIDTH, from, to, STRIDE, rows + WIDTH, tiles);
+    }
+    for (int j = 0; j < TOKENS; j++)
+        for (int d = 0; d < WIDTH; d++) {
+            const real *tile = tiles + j / LANES * 2 * WIDTH * LANES;
+            assert_true(tile[d * LANES + j % LANES] == rows[j * STRIDE + WIDTH + d]);
+            assert_true(tile[(LANES + j % LANES) * WIDTH + d] == rows[j * STRIDE + 2 * WIDTH + d]);
+        }
+    for (int j = 0; j < TOKENS; j += LANES) {
+        vector heads[LANES];
+        dot_heads(D, H, rows + first, tiles + tiled_elements(WIDTH, j) + first * LANES, heads);
+        store_heads(H, TOKENS - j, heads, logits + j * H);
+    }
+    for (int i = 0; i < TOKENS * H; i++) {
+        real want = 0;
+        for (int d = first + i % H * D; d < first + (i % H + 1) * D; d++)
+            want += rows[d] * rows[i / H * STRIDE + WIDTH + d];
+        assert_true(logits[i] == want);
+    }
+}
+
+static void test_tiles_of_keys_and_values_exact(void **state) {
+    (void)state;
+    check_tiles(8, 1);
+    check_tiles(32, 2);
+    check_tiles(12, 2);
+    if (LANES >= 4) check_tiles(16, 4);
+    if (LANES >= 8) check_tiles(8, 8);
+}
+
+static void test_products_with_rows_any_head_width_exact(void **state) {
+    (void)state;
+    check_products_with_rows(1);
+    check_products_with_rows(4);
+    check_products_with_rows(8);
+    check_products_with_rows(20);
+    check_products_with_rows(64);
+}
+
+/* ---- rotated.h ---- */
+
+static double angle(int C, int position, int c) { return position * pow(10, -3.0 * (c % (C / 2)) / C); }
+
+/* Element c, a sine or a cosine, of a row of C elements. */
+static double sinusoid(int C, int position, int c) {
+    return c < C / 2 ? sin(angle(C, position, c)) : cos(angle(C, position, c));
+}
+
+enum { MOST_PLACES = 2 * ROTATED_KEYS + 3, PLACE_ROWS = 3 * ROTATED_KEYS, ANY_HEAD = 1 };
+
+/* Checks products of queries with the rows of differences, and gradients of those sums, pair by pair. */
+INLINE void check_turned(const int D, const int C, int places) {
+    int of_query[LANES], of_key[MOST_PLACES];
+    real *weight = random_reals(1, C * C, C * C), *weights = random_reals(2, 0, C * C + LANES);
+    real *queries = random_reals(3, D * LANES, D * LANES), *factors = random_reals(4, places * LANES, places * LANES);
+    real *rows = reals(PLACE_ROWS * C), *place = reals(C * LANES), *turned = reals(C * LANES);
+    real *products = reals(PLACE_ROWS * LANES), *back = reals(LANES * D + LANES);
+    for (int i = 0; i < LANES; i++) of_query[i] = 3 * i + i % 2;
+    for (int j = 0; j < places; j++) of_key[j] = 5 * j + j % 3;
+    for (int c = 0; c < C; c++) {
+        for (int i = 0; i < LANES; i++) place[c * LANES + i] = (real)sinusoid(C, of_query[i], c);
+        for (int j = 0; j < PLACE_ROWS; j++) rows[j * C + c] = j < places ? (real)sinusoid(C, of_key[j], c) : 0;
+    }
+    vector query[64];
+    for (int d = 0; d < D; d++) query[d] = load(queries + d * LANES);
+    pack_heads(D, C, weight, weights);
+    const real *of_head = weights + ANY_HEAD * C * D;
+    rotate_queries(D, C, query, of_head, place, LANES, turned);
+    dot_rotated(C, places, turned, rows, products);
+    rotated_grad(C, LANES, places, factors, rows, turned);
+    for (int i = 0; i < LANES; i++) {
+        real row[WIDEST_HEAD];
+        for (int c = 0; c < C; c++) row[c] = place[c * LANES + i];
+        rotate_back(C, row, turned + i * C);
+    }
+    through_weight(D, C, LANES, turned, of_head, back);
+    for (int i = 0; i < LANES; i++) {
+        double got[64], dquery[64] = {0};
+        for (int j = 0; j < places; j++) {
+            double product = 0, had = products[j * LANES + i];
+            for (int c = 0; c < C; c++)
+                for (int d = 0; d < D; d++) {
+                    double entry = weight[c * C + ANY_HEAD * D + d] * sinusoid(C, of_key[j] - of_query[i], c);
+                    product += (double)queries[d * LANES + i] * entry;
+                    dquery[d] += (double)factors[j * LANES + i] * entry;
+                }
+            lh_assert_close(&had, &product, 1, 0, 8 * D * sum_tolerance(C));
+        }
+        for (int d = 0; d < D; d++) got[d] = back[i * D + d];
+        lh_assert_close(got, dquery, D, 0, 8 * places * sum_tolerance(C));
+    }
+    free_all(weight, weights, queries, factors, rows, place, turned, products, back);
+}
+
+static void test_turned_queries_have_products_of_differences(void **state) {
+    (void)state;
+    for (int places = 2 * ROTATED_KEYS; places <= MOST_PLACES; places += 3) { /* eight keys at a time, and seven */
+        check_turned(2, 16, places);
+        check_turned(4, 16, places);
+        check_turned(8, 64, places);
+        check_turned(12, 48, places);
+        check_turned(20, 80, places);
+    }
+}
+
+/* ---- dropout.h ---- */
+
+static void check_dropout_keep(uint64_t seed, uint32_t step, uint32_t example, uint32_t site, int count, double rate) {
+    const lh_ref_dropout reference = {lh_key_of_seed(seed), step, site, rate};
+    int8_t *keep = malloc((size_t)count + KEEP_PAD);
+    assert_non_null(keep);
+    dropout_keep(reference.key, step, example, site, count, (uint16_t)lround(65536 * rate), keep);
+    for (int e = 0; e < count; e++)
+        assert_int_equal(keep[e], lh_ref_dropout_keeps(&reference, example, (uint32_t)e) ? -1 : 0);
+    free(keep);
+}
+
+static void test_dropout_keep_any_count_and_counter_match_reference(void **state) {
+    (void)state;
+    for (int count = 1; count <= 200; count += 13) check_dropout_keep(1, 2, 3, lh_site(3, 1, 0), count, 0.1);
+    check_dropout_keep(0xffffffffffffffffULL, 0xffffffffu, 0xfffffffeu, 0xffffffffu, 100, 0.5);
+    check_dropout_keep(0x0123456789abcdefULL, 0x80000000u, 0x7fffffff, lh_site(3, 6, 1), 5000, 0.9);
+    check_dropout_keep(7, 0, 0, lh_site(3, 0, 0), 100, 0);
+}
+
+static void test_dropout_keep_at_any_element_matches_reference(void **state) {
+    (void)state;
+    const lh_ref_dropout reference = {lh_key_of_seed(5), 17, lh_site(3, 4, 2), 0.4};
+    const keep_source from = {reference.key, reference.step, 21, reference.site};
+    enum { MOST = 150 };
+    int8_t buffer[MOST + KEEP_ROOM];
+    const size_t far = (size_t)1 << 34; /* the number of its block has 31 bits */
+    for (int first = 0; first < 20; first++) {
+        for (int count = 1; count <= MOST; count += 37) {
+            const int8_t *keep = dropout_keep_at(&from, (size_t)first, count, (uint16_t)lround(65536 * 0.4), buffer);
+            for (int e = 0; e < count; e++)
+                assert_int_equal(keep[e], lh_ref_dropout_keeps(&reference, 21, (uint32_t)(first + e)) ? -1 : 0);
+        }
+    }
+    const int8_t *keep = dropout_keep_at(&from, far + 3, 5, (uint16_t)lround(65536 * 0.4), buffer);
+    const uint32_t counter[4] = {1u << 31, reference.site, 21, reference.step};
+    uint32_t word[4];
+    lh_philox(counter, reference.key, word);
+    for (uint32_t e = 3; e < 8; e++)
+        assert_int_equal(keep[e - 3], (word[e / 2] >> 16 * (e % 2) & 0xffff) >= lround(65536 * 0.4) ? -1 : 0);
+}
+
+static void test_keep_columns_turns_rows_into_lanes(void **state) {
+    (void)state;
+    enum { STRIDE = 11 };
+    int8_t keep[LANES * STRIDE + REAL_BYTES];
+    for (size_t i = 0; i < sizeof keep; i++) keep[i] = i * 7 % 3 ? -1 : 0;
+    bits columns = {0};
+    for (int j = 0; j < STRIDE; j++) {
+        columns = j % REAL_BYTES ? columns >> 8 : keep_columns(keep + j, STRIDE);
+        bits lanes = first_keeps(columns);
+        for (int i = 0; i < LANES; i++) assert_int_equal(lanes[i], keep[i * STRIDE + j]);
+    }
+}
+
+static void test_dropout_apply_scales_kept_and_clears_dropped(void **state) {
+    (void)state;
+    enum { COUNT = 5 * LANES };
+    real *row = random_reals(1, COUNT, COUNT), *kept = random_reals(1, COUNT, COUNT);
+    int8_t keep[COUNT];
+    for (int i = 0; i < COUNT; i++) keep[i] = i % 3 ? -1 : 0;
+    dropout_apply(COUNT, keep, (real)1.25, row);
+    for (int i = 0; i < COUNT; i++) assert_true(row[i] == (keep[i] ? kept[i] * (real)1.25 : 0));
+    free_all(row, kept);
+}
+
+/* ---- rotation.h ---- */
+
+/* Checks a table row: cosines, then signed sines, which repeat for each head of `head_width` up to `period`. */
+static void check_rotation(int heads, int head_width) {
+    int width = heads * head_width, period = head_width > LANES ? head_width : LANES;
+    const int32_t position = 1234;
+    real *x = random_reals(1, width, width), *row = reals(2 * period);
+    double *want = doubles_of(x, width), *kept = doubles_of(x, width), cosine[64], sine[64];
+    lh_ref_rotation(1, head_width, &(lh_ref_rope){.base = 10000}, &position, cosine, sine);
+    for (int c = 0; c < period; c++) {
+        row[c] = (real)cosine[c % head_width / 2];
+        row[period + c] = (real)(c % 2 ? sine[c % head_width / 2] : -sine[c % head_width / 2]);
+    }
+    lh_ref_rotate(1, heads, head_width, cosine, sine, want);
+    rotate_row(width, period, row, 1, x);
+    check_close(x, want, width, sum_tolerance(2));
+    rotate_row(width, period, row, -1, x);
+    check_close(x, kept, width, sum_tolerance(4));
+    free_all(x, row, want, kept);
+}
+
+static void test_rotate_row_turns_and_turns_back(void **state) {
+    (void)state;
+    check_rotation(8, 8);
+    check_rotation(16, 4);
+    check_rotation(3, 32);
+    check_rotation(1, 64);
+}
+
+static const struct CMUnitTest TESTS[] = {
+    cmocka_unit_test(test_columns_any_head_width_exact),
+    cmocka_unit_test(test_pairs_of_rows_exact),
+    cmocka_unit_test(test_tiles_of_keys_and_values_exact),
+    cmocka_unit_test(test_products_with_rows_any_head_width_exact),
+    cmocka_unit_test(test_turned_queries_have_products_of_differences),
+    cmocka_unit_test(test_dropout_keep_any_count_and_counter_match_reference),
+    cmocka_unit_test(test_dropout_keep_at_any_element_matches_reference),
+    cmocka_unit_test(test_keep_columns_turns_rows_into_lanes),
+    cmocka_unit_test(test_dropout_apply_scales_kept_and_clears_dropped),
+    cmocka_unit_test(test_rotate_row_turns_and_turns_back),
+};
+
+int main(void) {
+    if (!lh_level_runs(LH_LEVEL_NAME)) {
+        print_message("attention kernels: skipped, this machine does not run %s\n", LH_LEVEL_NAME);
+        return 0;
+    }
+    return cmocka_run_group_tests_name(REAL_BYTES == 8 ? "attention kernels " LH_LEVEL_NAME " float64"
+                                                       : "attention kernels " LH_LEVEL_NAME " float32",
+                                       TESTS, NULL, NULL);
+}

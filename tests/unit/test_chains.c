@@ -1,0 +1,83 @@
+/* runtime/data/chains: pairs of numbers that are drawn by the length of their longest chain of carries. */
+#include <stdlib.h>
+
+#include "data/arithmetic.h"
+#include "lh_arithmetic.h"
+#include "lh_test.h"
+
+enum { DRAWS = 20000 };
+
+/* All pairs of numbers with these digits and this chain are drawn equally often, and no others. */
+static void check_uniform(int base, bool product, int digits, int chain) {
+    uint64_t high = 1, y_last, b = (uint64_t)base;
+    for (int i = 0; i < digits; i++) high *= b;
+    y_last = product ? b : high;
+    int *seen = calloc((size_t)(high * y_last), sizeof *seen), pairs = 0;
+    lh_chains *c;
+    lh_error error;
+    lh_rng rng = lh_rng_at(lh_key_of_seed(9), (uint32_t)digits, (uint32_t)chain, 0);
+    lh_assert_ok(lh_chains_open(&c, base, product, digits + 1, &error), &error);
+    lh_chains_aim(c, chain);
+    for (int i = 0; i < DRAWS; i++) {
+        uint8_t x[8], y[8];
+        uint64_t first = 0, second = 0;
+        if (!lh_chains_draw(c, &rng, digits, x, y)) break;
+        assert_int_equal(lh_longest_chain(base, product, digits, x, y), chain);
+        for (int d = digits - 1; d >= 0; d--) first = first * b + x[d];
+        for (int d = product ? 0 : digits - 1; d >= 0; d--) second = second * b + y[d];
+        seen[first * y_last + second]++;
+    }
+    for (uint64_t x = high / b; x < high; x++)
+        for (uint64_t y = product ? 0 : high / b; y < y_last; y++)
+            pairs += lh_defined_chain(base, product, x, y, digits) == chain;
+    for (uint64_t x = 0; x < high; x++)
+        for (uint64_t y = 0; y < y_last; y++) {
+            bool there =
+                x >= high / b && (product || y >= high / b) && lh_defined_chain(base, product, x, y, digits) == chain;
+            double want = there ? (double)DRAWS / pairs : 0, off = seen[x * y_last + y] - want;
+            assert_true(off * off <= 36 * want); /* within six standard deviations */
+        }
+    lh_chains_close(c);
+    free(seen);
+}
+
+static void test_draws_by_chain_are_uniform(void **state) {
+    (void)state;
+    for (int chain = 0; chain <= 3; chain++) {
+        check_uniform(3, false, 3, chain);
+        check_uniform(4, true, 3, chain);
+        check_uniform(2, false, 4, chain);
+        check_uniform(6, false, 1 + chain % 2, chain / 2);
+    }
+    check_uniform(2, true, 3, 1); /* no product of bits makes a carry */
+}
+
+/* Long numbers, which rarely have such a chain by chance. */
+static void test_draws_of_long_numbers_have_their_chain(void **state) {
+    (void)state;
+    static const int chains[] = {0, 1, 2, 30, 59, 60};
+    for (int product = 0; product < 2; product++) {
+        lh_chains *c;
+        lh_error error;
+        lh_rng rng = lh_rng_at(lh_key_of_seed(9), 0, 0, 0);
+        lh_assert_ok(lh_chains_open(&c, 10, product, 60, &error), &error);
+        for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
+            uint8_t x[60], y[60];
+            lh_chains_aim(c, chains[i]);
+            for (int draw = 0; draw < 20; draw++) {
+                assert_true(lh_chains_draw(c, &rng, 60, x, y));
+                assert_int_equal(lh_longest_chain(10, product, 60, x, y), chains[i]);
+                assert_true(x[59] > 0 && (product || y[59] > 0));
+            }
+        }
+        lh_chains_close(c);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_draws_by_chain_are_uniform),
+        cmocka_unit_test(test_draws_of_long_numbers_have_their_chain),
+    };
+    return cmocka_run_group_tests_name("chains", tests, NULL, NULL);
+}

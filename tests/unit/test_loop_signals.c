@@ -1,0 +1,99 @@
+/* training/loop: signals end a run with a checkpoint, and two processes never train one run. */
+#define _GNU_SOURCE
+#include "lh_test.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "toy_runs.h"
+
+static pid_t start_training(void **state, const char *command) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) _exit(lh_run_main(&toy, *state, command, NULL).code);
+    return child;
+}
+
+static void wait_for_file(const char *path) {
+    for (int i = 0; i < 4000 && !lh_test_exists(path); i++) usleep(5000);
+    assert_true(lh_test_exists(path));
+}
+
+static int64_t step_of_last_line(void **state) {
+    char *text = read_text(state, FOLDER "/metrics.jsonl"), *last = text;
+    for (char *at = text; (at = strstr(at, "{\"step\":")); at++) last = at;
+    int64_t step = atoll(last + strlen("{\"step\":"));
+    free(text);
+    return step;
+}
+
+static void check_signal(void **state, int number) {
+    int status;
+    char command[128];
+    void (*before)(int) = signal(number, SIG_DFL); /* SIGHUP is ignored if the suite runs under nohup */
+    pid_t child = start_training(state, "train --out . --steps 4294967295 --threads 1 --no-eval --log-every 7");
+    signal(number, before);
+    wait_for_file(lh_test_path(*state, FOLDER "/metrics.jsonl"));
+    usleep(50000);
+    assert_int_equal(kill(child, number), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), LH_STOPPED);
+    char *facts = read_text(state, FOLDER "/run.json");
+    assert_non_null(strstr(facts, "\"exit\":75"));
+    free(facts);
+    long long steps = step_of_last_line(state) + 100;
+    snprintf(command, sizeof command, "train --out . --steps %lld --threads 2 --no-eval --log-every 7 --resume", steps);
+    run_toy(state, 0, command);
+    snprintf(command, sizeof command, "train --out whole --steps %lld --threads 1 --no-eval --log-every 7", steps);
+    run_toy(state, 0, command);
+    lh_assert_same_file(*state, FOLDER "/checkpoint.safetensors", "whole/" FOLDER "/checkpoint.safetensors");
+    lh_assert_same_lines(*state, FOLDER "/metrics.jsonl", "whole/" FOLDER "/metrics.jsonl");
+}
+
+static void test_train_sigterm_writes_checkpoint(void **state) { check_signal(state, SIGTERM); }
+
+static void test_train_sigusr1_writes_checkpoint(void **state) { check_signal(state, SIGUSR1); }
+
+static void test_train_sigint_writes_checkpoint(void **state) { check_signal(state, SIGINT); }
+
+static void test_train_sighup_writes_checkpoint(void **state) { check_signal(state, SIGHUP); }
+
+/* As under nohup, SIGHUP does not end the run, but SIGTERM does. */
+static void test_train_ignored_sighup_stays_ignored(void **state) {
+    int status;
+    signal(SIGHUP, SIG_IGN);
+    pid_t child = start_training(state, "train --out . --steps 4294967295 --threads 1 --no-eval --log-every 7");
+    signal(SIGHUP, SIG_DFL);
+    wait_for_file(lh_test_path(*state, FOLDER "/metrics.jsonl"));
+    assert_int_equal(kill(child, SIGHUP), 0);
+    usleep(50000);
+    unlink(lh_test_path(*state, FOLDER "/metrics.jsonl"));
+    wait_for_file(lh_test_path(*state, FOLDER "/metrics.jsonl"));
+    assert_int_equal(kill(child, SIGTERM), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == LH_STOPPED);
+}
+
+static void test_train_second_process_refused(void **state) {
+    int status;
+    pid_t child = start_training(state, "train --out . --steps 4294967295 --threads 1 --no-eval");
+    wait_for_file(lh_test_path(*state, FOLDER "/metrics.jsonl"));
+    run_toy(state, LH_ERR_ENVIRONMENT, "train --out . --no-eval --resume");
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    run_toy(state, 0, "train --out . --no-eval --steps 4294967295 --overfit 1 --learning-rate 0.02 --threads 1");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        RUN_TEST(test_train_sigterm_writes_checkpoint),    RUN_TEST(test_train_sigusr1_writes_checkpoint),
+        RUN_TEST(test_train_sigint_writes_checkpoint),     RUN_TEST(test_train_sighup_writes_checkpoint),
+        RUN_TEST(test_train_ignored_sighup_stays_ignored), RUN_TEST(test_train_second_process_refused),
+    };
+    return cmocka_run_group_tests_name("loop signals", tests, NULL, NULL);
+}

@@ -1,0 +1,228 @@
+/* kernels/cpu: products of matrices, compared with kernels/ref, at odd sizes if a kernel allows them. */
+#include "support/lh_kernels.h"
+
+#include "base/cpu_level.h"
+#include "kernels/cpu/matmul.h"
+#include "kernels/ref/ref.h"
+
+/* Multiplies with widths that need all tile sizes; kernels require a constant N. */
+INLINE void matmul_columns(int vectors, int rows, int K, const real *a, const real *w, real *y,
+                           const enum finish finish, const real *other) {
+    switch (vectors) {
+    case 1: matmul(rows, K, 1 * LANES, a, w, y, finish, other); break;
+    case 3: matmul(rows, K, 3 * LANES, a, w, y, finish, other); break;
+    case 4: matmul(rows, K, 4 * LANES, a, w, y, finish, other); break;
+    case 6: matmul(rows, K, 6 * LANES, a, w, y, finish, other); break;
+    }
+}
+
+NOINLINE void any_matmul(int vectors, int rows, int K, const real *a, const real *w, real *y, enum finish finish,
+                         const real *other) {
+    switch (finish) {
+    case FINISH_STORE: matmul_columns(vectors, rows, K, a, w, y, FINISH_STORE, other); break;
+    case FINISH_BIAS: matmul_columns(vectors, rows, K, a, w, y, FINISH_BIAS, other); break;
+    case FINISH_BIAS_RELU: matmul_columns(vectors, rows, K, a, w, y, FINISH_BIAS_RELU, other); break;
+    case FINISH_ADD: matmul_columns(vectors, rows, K, a, w, y, FINISH_ADD, other); break;
+    case FINISH_RELU_GRAD: matmul_columns(vectors, rows, K, a, w, y, FINISH_RELU_GRAD, other); break;
+    }
+}
+
+/* Sizes that the compiler knows, as in generated code. */
+enum { FIXED_K = 24, FIXED_N = 6 * LANES };
+NOINLINE void fixed_matmul(int rows, const real *a, const real *w, real *y, const real *bias) {
+    matmul(rows, FIXED_K, FIXED_N, a, w, y, FINISH_BIAS_RELU, bias);
+}
+NOINLINE void fixed_matmul_in_place(int rows, const real *a, const real *w, real *y) {
+    matmul(rows, FIXED_K, FIXED_N, a, w, y, FINISH_ADD, y);
+}
+
+/* Sizes of a wide model: a panel has one whole slice and a part; a gradient has two parts, and remaining columns. */
+enum { WIDE_N = 192, GRADIENT_K = GRADIENT_DEPTH + 16, GRADIENT_N = 176 };
+enum { WIDE_K = SLICE_BYTES / REAL_BYTES / (TILE_COLUMNS * LANES) + 40 };
+NOINLINE void matmul_of_wide(int rows, const real *a, const real *w, real *y, enum finish finish, const real *other) {
+    switch (finish) {
+    case FINISH_STORE: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_STORE, other); break;
+    case FINISH_BIAS: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_BIAS, other); break;
+    case FINISH_BIAS_RELU: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_BIAS_RELU, other); break;
+    case FINISH_ADD: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_ADD, other); break;
+    case FINISH_RELU_GRAD: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_RELU_GRAD, other); break;
+    }
+}
+
+/* Applies `finish` to the matrix product y[rows][N]. */
+static void finish_reference(int rows, int N, enum finish finish, const real *other, double *y) {
+    for (int m = 0; m < rows; m++) {
+        for (int n = 0; n < N; n++) {
+            double *e = &y[m * N + n];
+            if (finish == FINISH_BIAS || finish == FINISH_BIAS_RELU) *e += other[n];
+            if (finish == FINISH_BIAS_RELU && *e < 0) *e = 0;
+            if (finish == FINISH_ADD) *e += other[m * N + n];
+            if (finish == FINISH_RELU_GRAD && other[m * N + n] <= 0) *e = 0;
+        }
+    }
+}
+
+/* Makes panels of w [K][N]; if K allows both functions, checks that they agree. */
+static real *panels_of(int K, int N, const real *w) {
+    real *panels = reals(K * N), *turned = reals(K * N), *again = reals(K * N);
+    pack_weights(K, N, w, panels);
+    if (K % 8 == 0) {
+        for (int k = 0; k < K; k++)
+            for (int n = 0; n < N; n++) turned[n * K + k] = w[k * N + n];
+        pack_transposed(N, K, turned, again);
+        assert_memory_equal(panels, again, (size_t)K * (size_t)N * sizeof(real));
+    }
+    free_all(turned, again);
+    return panels;
+}
+
+static void check_matmul(int rows, int K, int N, enum finish finish, int fixed) {
+    int padded = round_up(rows, TILE_ROWS);
+    real *a = random_reals(1, rows * K, padded * K), *w = random_reals(2, K * N, K * N), *y = reals(padded * N);
+    real *other = random_reals(3, rows * N, padded * N), *panels = panels_of(K, N, w);
+    if (fixed) fixed_matmul(rows, a, panels, y, other);
+    else if (is_wide(K, N)) matmul_of_wide(rows, a, panels, y, finish, other);
+    else any_matmul(N / LANES, rows, K, a, panels, y, finish, other);
+    double *a_wide = doubles_of(a, rows * K), *w_wide = doubles_of(w, K * N), *want = doubles_of(y, 0);
+    want = realloc(want, (size_t)rows * (size_t)N * sizeof *want);
+    assert_non_null(want);
+    lh_ref_matmul(rows, K, N, a_wide, w_wide, NULL, want);
+    finish_reference(rows, N, finish, other, want);
+    check_close(y, want, rows * N, sum_tolerance(K));
+    free_all(a, w, y, other, panels, a_wide, w_wide, want);
+}
+
+static void test_matmul_odd_sizes_every_finish_match_reference(void **state) {
+    (void)state;
+    static const int rows[] = {1, 5, 6, 7, 13}, inner[] = {1, 5, 16}, vectors[] = {1, 3, 4, 6};
+    for (enum finish finish = FINISH_STORE; finish <= FINISH_RELU_GRAD; finish++)
+        for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+            for (size_t k = 0; k < sizeof inner / sizeof *inner; k++)
+                for (size_t n = 0; n < sizeof vectors / sizeof *vectors; n++)
+                    check_matmul(rows[r], inner[k], vectors[n] * LANES, finish, 0);
+}
+
+static void test_matmul_wide_every_finish_matches_reference(void **state) {
+    (void)state;
+    static const int rows[] = {1, 2 * TILE_ROWS + 1};
+    for (enum finish finish = FINISH_STORE; finish <= FINISH_RELU_GRAD; finish++)
+        for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) check_matmul(rows[r], WIDE_K, WIDE_N, finish, 0);
+}
+
+static void test_matmul_constant_sizes_match_reference(void **state) {
+    (void)state;
+    for (int rows = 1; rows <= 2 * TILE_ROWS + 1; rows++) check_matmul(rows, FIXED_K, FIXED_N, FINISH_BIAS_RELU, 1);
+}
+
+/* Checks a product added to y [rows][N] in place: the reference's numbers, and the bits of a sum in another buffer. */
+static void check_matmul_in_place(int rows, int K, int N, int fixed) {
+    int padded = round_up(rows, TILE_ROWS);
+    real *a = random_reals(1, rows * K, padded * K), *w = random_reals(2, K * N, K * N), *apart = reals(padded * N);
+    real *other = random_reals(3, rows * N, padded * N), *y = random_reals(3, rows * N, padded * N);
+    real *panels = panels_of(K, N, w);
+    any_matmul(N / LANES, rows, K, a, panels, apart, FINISH_ADD, other);
+    if (fixed) fixed_matmul_in_place(rows, a, panels, y);
+    else any_matmul(N / LANES, rows, K, a, panels, y, FINISH_ADD, y);
+    assert_memory_equal(y, apart, (size_t)rows * (size_t)N * sizeof *y);
+    double *a_wide = doubles_of(a, rows * K), *w_wide = doubles_of(w, K * N), *want = doubles_of(y, rows * N);
+    lh_ref_matmul(rows, K, N, a_wide, w_wide, NULL, want);
+    finish_reference(rows, N, FINISH_ADD, other, want);
+    check_close(y, want, rows * N, sum_tolerance(K));
+    free_all(a, w, y, apart, other, panels, a_wide, w_wide, want);
+}
+
+static void test_matmul_in_place_adds_to_what_is_there(void **state) {
+    (void)state;
+    static const int inner[] = {1, 5, 16}, vectors[] = {1, 3, 4, 6};
+    for (int rows = 1; rows <= 2 * TILE_ROWS + 1; rows++) {
+        check_matmul_in_place(rows, FIXED_K, FIXED_N, 1);
+        for (size_t k = 0; k < sizeof inner / sizeof *inner; k++)
+            for (size_t n = 0; n < sizeof vectors / sizeof *vectors; n++)
+                check_matmul_in_place(rows, inner[k], vectors[n] * LANES, 0);
+    }
+}
+
+INLINE void weight_grad(int rows, int K, const int N, const real *a, const real *dy, real *dw, real *db) {
+    matmul_weight_grad(rows, K, N, a, dy, dw);
+    bias_grad(rows, N, dy, db);
+}
+
+NOINLINE void any_weight_grad(int vectors, int rows, int K, const real *a, const real *dy, real *dw, real *db) {
+    switch (vectors) {
+    case GRADIENT_N / LANES: weight_grad(rows, GRADIENT_K, GRADIENT_N, a, dy, dw, db); break;
+    case 1: weight_grad(rows, K, 1 * LANES, a, dy, dw, db); break;
+    case 2: weight_grad(rows, K, 2 * LANES, a, dy, dw, db); break;
+    case 3: weight_grad(rows, K, 3 * LANES, a, dy, dw, db); break;
+    }
+}
+
+/* Checks a gradient: rows after the last are NaN, and the result is added to existing values. */
+static void check_weight_grad(int rows, int K, int N) {
+    real *a = random_reals(1, rows * K, (rows + TILE_ROWS) * K),
+         *dy = random_reals(2, rows * N, (rows + TILE_ROWS) * N);
+    real *dw = random_reals(3, K * N, K * N), *db = random_reals(4, N, N);
+    double *a_wide = doubles_of(a, rows * K), *dy_wide = doubles_of(dy, rows * N);
+    double *dw_want = doubles_of(dw, K * N), *db_want = doubles_of(db, N);
+    any_weight_grad(N / LANES, rows, K, a, dy, dw, db);
+    lh_ref_matmul_weight_grad(rows, K, N, a_wide, dy_wide, dw_want, db_want);
+    check_close(dw, dw_want, K * N, sum_tolerance(rows));
+    check_close(db, db_want, N, sum_tolerance(rows));
+    free_all(a, dy, dw, db, a_wide, dy_wide, dw_want, db_want);
+}
+
+static void test_weight_grad_any_rows_match_reference(void **state) {
+    (void)state;
+    for (int rows = 1; rows <= 13; rows += 3)
+        for (int k = 1; k <= 3; k++)
+            for (int n = 1; n <= 3; n++) check_weight_grad(rows, k * 8, n * LANES);
+}
+
+static void test_weight_grad_wide_matches_reference(void **state) {
+    (void)state;
+    static const int rows[] = {1, OUTER_ROWS * OUTER_COLUMNS + 1, GRADIENT_ROWS, GRADIENT_ROWS + 3};
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) check_weight_grad(rows[r], GRADIENT_K, GRADIENT_N);
+}
+
+/* For any division of a gradient, up to GRADIENT_ROWS rows are one sum in order, with the bits of a simple loop. */
+static void test_weight_grad_wide_has_the_bits_of_one_sum(void **state) {
+    (void)state;
+    const int rows = 37, K = GRADIENT_K, N = GRADIENT_N;
+    real *a = random_reals(1, rows * K, rows * K), *dy = random_reals(2, rows * N, rows * N);
+    real *dw = random_reals(3, K * N, K * N), *want = random_reals(3, K * N, K * N);
+    for (int k = 0; k < K; k += OUTER_ROWS)
+        for (int n = 0; n < N; n += LANES) gradient_tile(rows, 1, K, a + k, N, dy + n, N, want + k * N + n);
+    real *db = random_reals(4, N, N);
+    any_weight_grad(N / LANES, rows, K, a, dy, dw, db);
+    assert_memory_equal(dw, want, (size_t)K * (size_t)N * sizeof *dw);
+    free_all(a, dy, dw, db, want);
+}
+
+static void test_transpose_odd_rows_swaps_indices(void **state) {
+    (void)state;
+    enum { K = 5, N = 24 };
+    real *in = random_reals(1, K * N, K * N), *out = reals(K * N);
+    transpose(K, N, in, out);
+    for (int k = 0; k < K; k++)
+        for (int n = 0; n < N; n++) assert_true(out[n * K + k] == in[k * N + n]);
+    free_all(in, out);
+}
+
+static const struct CMUnitTest TESTS[] = {
+    cmocka_unit_test(test_matmul_odd_sizes_every_finish_match_reference),
+    cmocka_unit_test(test_matmul_constant_sizes_match_reference),
+    cmocka_unit_test(test_matmul_wide_every_finish_matches_reference),
+    cmocka_unit_test(test_matmul_in_place_adds_to_what_is_there),
+    cmocka_unit_test(test_weight_grad_any_rows_match_reference),
+    cmocka_unit_test(test_weight_grad_wide_matches_reference),
+    cmocka_unit_test(test_weight_grad_wide_has_the_bits_of_one_sum),
+    cmocka_unit_test(test_transpose_odd_rows_swaps_indices),
+};
+
+int main(void) {
+    if (!lh_level_runs(LH_LEVEL_NAME)) {
+        print_message("matmul: skipped, this machine does not run %s\n", LH_LEVEL_NAME);
+        return 0;
+    }
+    return cmocka_run_group_tests_name(
+        REAL_BYTES == 8 ? "matmul " LH_LEVEL_NAME " float64" : "matmul " LH_LEVEL_NAME " float32", TESTS, NULL, NULL);
+}

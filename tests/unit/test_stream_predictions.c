@@ -1,0 +1,350 @@
+/* A model of two token streams in evaluation, predictions, traces and given positions. The labels belong to tokens of the
+ * second stream, at given places. */
+#include "lh_test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/verbs/input.h"
+#include "data/batch.h"
+#include "data/datasets/epoch.h"
+#include "data/initialise.h"
+#include "eval/decode.h"
+#include "eval/trace.h"
+#include "toy_program.h"
+#include "engine/engine.h"
+
+enum { N = 4, BATCH = 8 };
+
+static lh_engine *open_engine(const lh_spec *spec, const lh_cpu_program *program, int threads) {
+    lh_error error;
+    lh_engine *engine;
+    lh_engine_config config = {
+        .spec = spec, .seed = 7, .learning_rate = 0.01, .threads = threads, .trains = true, .keeps_gradient = true};
+    lh_assert_ok(lh_cpu_engine_open(&config, program, &engine, &error), &error);
+    return engine;
+}
+
+/* ---- evaluation and predictions ---- */
+
+static double loss_of(const double *logits, const uint16_t *labels) {
+    double loss = 0;
+    for (int i = 0; i < N; i++) {
+        double sum = 0;
+        for (int c = 0; c < TOY_CLASSES; c++) sum += exp(logits[i * TOY_CLASSES + c]);
+        loss += log(sum) - logits[i * TOY_CLASSES + labels[i]];
+    }
+    return loss;
+}
+
+/* Teacher forcing: a prediction of an example's input and target is the evaluation's pass. */
+static void test_predict_with_the_target_is_the_evaluation_of_the_example(void **state) {
+    (void)state;
+    enum { EXAMPLES = 9 };
+    lh_spec spec = lh_toy_pair_with(toy_double_list);
+    lh_lengths lengths = {NULL, 0, N, N, 1};
+    lh_condition condition = lh_condition_at(N, EXAMPLES, 1, 0);
+    lh_sums sums, each[EXAMPLES];
+    lh_error error;
+    lh_batch batch;
+    double logits[N * TOY_CLASSES], without[N * TOY_CLASSES], total = 0;
+    lh_engine *engine = open_engine(&spec, &toy_double, 2);
+    lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
+    lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, each, &error), &error);
+    lh_assert_ok(lh_batch_open(&batch, &spec, N, 1, &error), &error);
+    for (int i = 0; i < EXAMPLES; i++) {
+        lh_assert_ok(lh_batch_fill(&batch, &spec, &condition.source, N, (uint32_t)i, 1, &error), &error);
+        lh_query query = {.n = N, .input = batch.input, .target = batch.labels, .draw = condition.draw};
+        lh_assert_ok(engine->ops->predict(engine, &query, logits, &error), &error);
+        double want = loss_of(logits, batch.labels);
+        assert_true(fabs(each[i].loss - want) < 1e-12 * want);
+        total += want;
+        query.target = NULL;
+        lh_assert_ok(engine->ops->predict(engine, &query, without, &error), &error);
+        for (int c = 0; c < TOY_CLASSES; c++)
+            assert_true(logits[c] == without[c]); /* the first label is predicted from the start symbol */
+    }
+    assert_memory_not_equal(logits, without, sizeof logits);
+    assert_true(fabs(sums.loss - total) < 1e-12 * total);
+    assert_int_equal(sums.positions, N * EXAMPLES);
+    lh_batch_close(&batch);
+    engine->ops->close(engine);
+}
+
+/* By induction: in a pass with the answers as its target, each answer has the greatest logit, bit for bit. */
+static void check_decode(const lh_cpu_program *program, bool decodes) {
+    static const uint16_t input[] = {4, 0, 2, 1};
+    lh_spec spec = lh_toy_pair_with(toy_float_list);
+    lh_lengths lengths = {NULL, 0, N, N, 1};
+    lh_error error;
+    lh_step_metrics metrics[8];
+    double decoded[N * TOY_CLASSES], once[N * TOY_CLASSES], first[N * TOY_CLASSES];
+    uint16_t answers[N];
+    int done;
+    lh_query query = {.n = N, .input = input, .draw = lh_condition_at(N, 1, 1, 0).draw};
+    lh_engine *engine = open_engine(&spec, program, 1);
+    assert_true(engine->decodes == decodes);
+    lh_assert_ok(engine->ops->step(engine, 8, metrics, &done, &error), &error);
+    lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
+    lh_assert_ok(lh_decode(engine, &query, 1, &(lh_answers){.answers = answers, .logits = decoded}, &error), &error);
+    lh_assert_ok(engine->ops->predict(engine, &query, first, &error), &error);
+    query.target = answers;
+    lh_assert_ok(engine->ops->predict(engine, &query, once, &error), &error);
+    assert_memory_equal(once, decoded, sizeof once);
+    assert_memory_not_equal(once, first, sizeof once);
+    for (int i = 0; i < N; i++)
+        for (int c = 0; c < TOY_CLASSES; c++)
+            assert_true(once[i * TOY_CLASSES + answers[i]] >= once[i * TOY_CLASSES + c]);
+    engine->ops->close(engine);
+}
+
+/* Decoding runs token by token if the program supports it, otherwise with a pass per token. */
+static void test_decode_gives_the_answers_of_one_pass_over_them(void **state) {
+    (void)state;
+    lh_cpu_program passes = toy_float;
+    passes.decode_step = NULL;
+    check_decode(&toy_float, true);
+    check_decode(&passes, false);
+}
+
+static void test_predict_takes_positions_of_the_stream_that_they_are_for(void **state) {
+    (void)state;
+    static const int32_t plain[] = {0, 1, 2, 3, 4, 5, 6}, other[] = {9, 8, 7, 6, 5, 4, 3};
+    static const uint16_t input[] = {4, 0, 2, 1};
+    lh_spec spec = lh_toy_pair_with(toy_float_list);
+    lh_lengths lengths = {NULL, 0, N, N, 1};
+    lh_error error;
+    double none[N * TOY_CLASSES], got[N * TOY_CLASSES];
+    lh_query query = {.n = N, .input = input, .draw = lh_condition_at(N, 1, 1, 0).draw};
+    lh_engine *engine = open_engine(&spec, &toy_float, 1);
+    lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
+    lh_assert_ok(engine->ops->predict(engine, &query, none, &error), &error);
+    query.positions[0] = other; /* the program's rows are of the second stream */
+    query.positions[1] = plain;
+    lh_assert_ok(engine->ops->predict(engine, &query, got, &error), &error);
+    assert_memory_equal(got, none, sizeof got);
+    query.positions[1] = other;
+    lh_assert_ok(engine->ops->predict(engine, &query, got, &error), &error);
+    assert_memory_not_equal(got, none, sizeof got);
+    engine->ops->close(engine);
+}
+
+static void test_input_lines_name_the_stream_of_a_list(void **state) {
+    (void)state;
+    static const struct {
+        const char *line, *said; /* NULL: the line is valid */
+    } cases[] = {
+        {"{\"input\":[1,2],\"positions\":{\"source\":[3,4]}}", NULL},
+        {"{\"input\":[1,2],\"positions\":{\"target\":[1,2,3,4,5],\"source\":[3,4]}}", NULL},
+        {"{\"input\":[1,2],\"positions\":[3,4]}",
+         "line 5: \"positions\" is no object\n  expected: {\"source\":[...],\"target\":[...]}, the model's streams"},
+        {"{\"input\":[1,2],\"positions\":{\"memory\":[3,4]}}",
+         "line 5: \"positions\" is for \"memory\"\n  expected: \"source\" or \"target\""},
+        {"{\"input\":[1,2],\"positions\":{\"target\":[3,4]}}",
+         "line 5: 2 positions.target\n  expected: 5, one per token of the sequence"},
+        {"{\"input\":[1,2],\"positions\":{\"source\":[3,64]}}", "positions.source[1] is no integer from 0 to 63"},
+        {"{\"input\":[1,2],\"distances\":{\"source\":[0,0]}}", "line 5: distances.source[1] is 0"},
+        {"{\"input\":[1,2],\"output\":6}",
+         "line 5: there is no \"output\"\n  expected: input, target, mask, positions, distances"},
+        {"{\"input\":[1,2],\"position\":[3,4]}", "hint: did you mean \"positions\"?"},
+        {"{\"input\":[1,2],\"distances\":{\"target\":[0,1,2,3,4]}}",
+         "line 5: \"distances.target\" is given, but this encoding draws none"},
+    };
+    lh_spec spec = lh_toy_pair_with(NULL);
+    spec.position_range[0] = spec.position_range[1] = spec.distance_range[0] = 64;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lh_input input;
+        lh_error error = {""};
+        lh_status status = lh_input_read_json(&input, &spec, 5, cases[i].line, LH_IF_GIVEN, &error);
+        if (cases[i].said != NULL) lh_assert_error(status, LH_ERR_INPUT, &error, cases[i].said);
+        else {
+            lh_assert_ok(status, &error);
+            lh_query query = lh_input_query(&input);
+            assert_int_equal(query.positions[0][1], 4);
+            assert_true((query.positions[1] != NULL) == (i == 1) && query.distances[0] == NULL);
+        }
+        lh_input_free(&input);
+    }
+}
+
+/* A right answer must have the length of the outputs. */
+static void test_input_lines_say_their_right_answer(void **state) {
+    (void)state;
+    static const char line[] = "{\"input\":[4,0,2,1],\"target\":[0,1,2,1],\"mask\":[1,0,1,1]}";
+    static const char *const bad[][2] = {
+        {"{\"input\":[4,0,2,1],\"target\":[0,1]}", "line 5: a target of 2 tokens\n  expected: 4"},
+        {"{\"input\":[4,0,2,1],\"target\":7}", "line 5: \"target\" is no list of tokens"},
+        {"{\"input\":[4,0,2,1],\"target\":[0,1,2,9]}", "line 5: target[3] is 9"},
+        {"{\"input\":[4,0,2,1],\"target\":[0,1,2,1],\"mask\":[1]}", "\"mask\" is not as long as \"target\""},
+        {"{\"input\":[4,0,2,1],\"target\":[0,1,2,1],\"mask\":[1,2,1,1]}", "mask[1] is neither 0 nor 1"},
+    };
+    lh_spec spec = lh_toy_pair_with(NULL);
+    lh_input input;
+    lh_error error = {""};
+    for (lh_right right = LH_IF_GIVEN; right <= LH_IF_KNOWN; right++) {
+        lh_assert_ok(lh_input_read_json(&input, &spec, 5, line, right, &error), &error);
+        assert_int_equal(input.target_length, N);
+        assert_true(input.target[2] == 2 && input.mask[0] == 1 && input.mask[1] == 0);
+        lh_input_free(&input);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        lh_assert_error(lh_input_read_json(&input, &spec, 5, bad[i][0], LH_IF_KNOWN, &error), LH_ERR_INPUT, &error,
+                        bad[i][1]);
+        lh_input_free(&input);
+    }
+}
+
+/* A user's task that solves inputs: the second half of an input is computed from the first. */
+static lh_status solve_copy(const lh_literal *literal, lh_example *example, lh_error *error) {
+    if (literal->count != 2) return lh_fail(error, LH_ERR_INPUT, "symbol %d is too much", literal->count);
+    example->input_length = example->output_length = N;
+    for (int i = 0; example->input != NULL && i < N; i++) {
+        example->input[i] = literal->token[i % 2];
+        example->target[i] = (uint16_t)(literal->token[i % 2] + (literal->token[0] == 4 ? 60000 : 0));
+        example->mask[i] = i > 0;
+    }
+    return LH_OK;
+}
+
+static void test_literals_are_what_the_task_makes_of_them(void **state) {
+    (void)state;
+    lh_spec spec = lh_toy_pair_with(NULL);
+    lh_task task = *spec.task;
+    lh_input input;
+    lh_error error = {""};
+    task.solve = solve_copy;
+    spec.task = &task;
+    lh_assert_ok(lh_input_read_literal(&input, &spec, 1, "1 2", LH_NO_VALUE, &error), &error);
+    assert_int_equal(input.n, N);
+    assert_true(input.input[0] == 1 && input.input[3] == 2 && input.target[2] == 1);
+    assert_true(input.mask[0] == 0 && input.mask[1] == 1);
+    lh_input_free(&input);
+    lh_assert_error(lh_input_read_literal(&input, &spec, 2, "123", LH_NO_VALUE, &error), LH_ERR_INPUT, &error,
+                    "line 2: symbol 3 is too much");
+    lh_input_free(&input);
+    lh_assert_error(lh_input_read_literal(&input, &spec, 2, "40", LH_NO_VALUE, &error), LH_ERR_INPUT, &error,
+                    "line 2: the task makes no target of it");
+    lh_input_free(&input);
+    task.solve = NULL; /* the input is used unchanged, and no right answer is known */
+    lh_assert_ok(lh_input_read_literal(&input, &spec, 1, "4021", LH_NO_VALUE, &error), &error);
+    assert_true(input.target == NULL && input.input[0] == 4);
+    lh_input_free(&input);
+    lh_assert_error(lh_input_read_literal(&input, &spec, 1, "40?1", LH_NO_VALUE, &error), LH_ERR_INPUT, &error,
+                    "at column 3\n  expected: 0 1 2 3 4");
+    lh_input_free(&input);
+}
+
+/* ---- traces ---- */
+
+static const lh_traced *tensor_of(const lh_traces *traces, const char *name) {
+    for (int i = 0; i < traces->count; i++)
+        if (strcmp(traces->tensors[i].name, name) == 0) return &traces->tensors[i];
+    fail_msg("no tensor %s", name);
+    return NULL;
+}
+
+static void assert_shape(const lh_traced *t, int rank, const int64_t *shape) {
+    assert_int_equal(t->file.rank, rank);
+    for (int i = 0; i < rank; i++) assert_int_equal(t->file.shape[i], shape[i]);
+}
+
+static void test_trace_sites_are_as_long_as_their_streams(void **state) {
+    (void)state;
+    enum { EXAMPLES = 2, T = N + 3 };
+    lh_spec spec = lh_toy_pair_with(toy_double_list);
+    lh_traces traces;
+    lh_batch batch;
+    lh_error error;
+    lh_engine *engine = open_engine(&spec, &toy_double, 1);
+    lh_trace_request request = {
+        .wanted = {true, true, true, true}, .draws = 1, .seed = 1, .lengths = {NULL, 0, N, N, 1}, .examples = EXAMPLES};
+    lh_assert_ok(lh_traces_open(&traces, engine, &request, &error), &error);
+    lh_assert_ok(lh_traces_run(&traces, engine, &error), &error);
+    assert_shape(tensor_of(&traces, "n4.tokens.source"), 2, (int64_t[]){EXAMPLES, N});
+    assert_shape(tensor_of(&traces, "n4.source"), 3, (int64_t[]){EXAMPLES, N, TOY_WIDTH});
+    assert_shape(tensor_of(&traces, "n4.target"), 3, (int64_t[]){EXAMPLES, T, TOY_WIDTH});
+    const lh_traced *scores = tensor_of(&traces, "n4.cross.scores");
+    assert_shape(scores, 4, (int64_t[]){EXAMPLES, TOY_PAIR_HEADS, T, N});
+    for (int i = 0; i < EXAMPLES * TOY_PAIR_HEADS * T * N; i++)
+        assert_true(lh_traced_at(scores, i) == i / N % T - i % N);
+    double entropy = lh_traced_at(tensor_of(&traces, "n4.cross.entropy"), 1);
+    assert_true(fabs(entropy - log(N)) < 1e-12);
+    /* The examples are the evaluation's, and the target stream holds the target. */
+    const lh_traced *tokens = tensor_of(&traces, "n4.tokens.target"), *vectors = tensor_of(&traces, "n4.target");
+    lh_condition condition = lh_condition_at(N, EXAMPLES, 1, 0);
+    lh_assert_ok(lh_batch_open(&batch, &spec, N, EXAMPLES, &error), &error);
+    lh_assert_ok(lh_batch_fill(&batch, &spec, &condition.source, N, 0, EXAMPLES, &error), &error);
+    static double parameters[TOY_STORAGE];
+    lh_initialise(&spec, 7, 8, parameters);
+    for (int i = 0; i < EXAMPLES * T; i++) {
+        assert_true(lh_traced_at(tokens, i) == batch.tokens[1][i]);
+        assert_true(lh_traced_at(vectors, i * TOY_WIDTH) == parameters[TOY_WIDTH * batch.tokens[1][i]]);
+    }
+    lh_batch_close(&batch);
+    lh_traces_close(&traces);
+    engine->ops->close(engine);
+}
+
+/* A query without a target has the model's own answers in its stream. */
+static void test_trace_of_an_input_decodes(void **state) {
+    (void)state;
+    static const uint16_t input[] = {4, 0, 2, 1};
+    lh_spec spec = lh_toy_pair_with(toy_float_list);
+    lh_lengths lengths = {NULL, 0, N, N, 1};
+    lh_query query = {.n = N, .input = input, .draw = lh_condition_at(N, 1, 1, 0).draw};
+    lh_traces traces;
+    lh_error error;
+    uint16_t answers[N];
+    lh_engine *engine = open_engine(&spec, &toy_float, 1);
+    static const uint16_t target[] = {1, 2, 0, 1};
+    static const uint8_t mask[] = {1, 1, 0, 1};
+    const lh_right_answer right = {target, mask};
+    lh_trace_request request = {.wanted = {[LH_TRACE_ACTIVATIONS] = true},
+                                .draws = 1,
+                                .seed = 1,
+                                .inputs = &query,
+                                .right = &right,
+                                .input_count = 1};
+    lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
+    lh_assert_ok(lh_decode(engine, &query, 1, &(lh_answers){.answers = answers}, &error), &error);
+    lh_assert_ok(lh_traces_open(&traces, engine, &request, &error), &error);
+    lh_assert_ok(lh_traces_run(&traces, engine, &error), &error);
+    const lh_traced *tokens = tensor_of(&traces, "n4.tokens.target"), *vectors = tensor_of(&traces, "n4.target");
+    static float parameters[TOY_STORAGE];
+    lh_initialise(&spec, 7, 4, parameters);
+    assert_true(lh_traced_at(tokens, 0) == TOY_START);
+    for (int i = 0; i < N; i++) {
+        assert_true(lh_traced_at(tokens, 1 + i) == answers[i]);
+        assert_true(lh_traced_at(vectors, (1 + i) * TOY_WIDTH) == parameters[TOY_WIDTH * answers[i]]);
+    }
+    assert_true(answers[0] + answers[1] + answers[2] + answers[3] > 0);
+    /* The trace has the model's answers, and the right ones for counted labels. */
+    const lh_traced *written = tensor_of(&traces, "n4.answers"), *targets = tensor_of(&traces, "n4.targets");
+    assert_string_equal(written->file.dtype, "I32");
+    for (int i = 0; i < N; i++) {
+        assert_true(lh_traced_at(written, i) == answers[i]);
+        assert_true(lh_traced_at(targets, i) == (mask[i] ? target[i] : -1));
+    }
+    lh_traces_close(&traces);
+    request.right = NULL;
+    lh_assert_ok(lh_traces_open(&traces, engine, &request, &error), &error);
+    assert_null(lh_traces_find(&traces, &traces.groups[0], LH_TRACE_TARGETS));
+    lh_traces_close(&traces);
+    engine->ops->close(engine);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_predict_with_the_target_is_the_evaluation_of_the_example),
+        cmocka_unit_test(test_decode_gives_the_answers_of_one_pass_over_them),
+        cmocka_unit_test(test_predict_takes_positions_of_the_stream_that_they_are_for),
+        cmocka_unit_test(test_input_lines_name_the_stream_of_a_list),
+        cmocka_unit_test(test_input_lines_say_their_right_answer),
+        cmocka_unit_test(test_literals_are_what_the_task_makes_of_them),
+        cmocka_unit_test(test_trace_sites_are_as_long_as_their_streams),
+        cmocka_unit_test(test_trace_of_an_input_decodes),
+    };
+    return cmocka_run_group_tests_name("stream predictions", tests, NULL, NULL);
+}

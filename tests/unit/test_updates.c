@@ -1,0 +1,179 @@
+/* kernels/cpu: the updates of Adam, AdamW and SGD, compared with kernels/ref. */
+#include "support/lh_kernels.h"
+
+#include "base/cpu_level.h"
+#include "kernels/cpu/adamw.h"
+#include "kernels/cpu/sgd.h"
+#include "kernels/ref/ref.h"
+
+/* ---- adam.h ---- */
+
+enum { COUNT = 8 * LANES, FIRST = 2 * LANES, PART = 4 * LANES };
+
+static void test_fold_gradient_adds_and_clears(void **state) {
+    (void)state;
+    real *total = random_reals(1, COUNT, COUNT), *kept = random_reals(1, COUNT, COUNT);
+    real *part = random_reals(2, COUNT, COUNT), *added = random_reals(2, COUNT, COUNT);
+    fold_gradient(total, part, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        assert_true(total[i] == kept[i] + added[i]);
+        assert_true(part[i] == 0);
+    }
+    free_all(total, kept, part, added);
+}
+
+static void test_sum_of_squares_matches_plain_sum(void **state) {
+    (void)state;
+    real *x = random_reals(1, COUNT, COUNT);
+    double want = 0;
+    for (int i = 0; i < COUNT; i++) want += (double)x[i] * x[i];
+    double got = sum_of_squares(x, COUNT);
+    lh_assert_close(&got, &want, 1, sum_tolerance(COUNT), 0);
+    free(x);
+}
+
+static void test_adam_update_part_of_vector_matches_reference(void **state) {
+    (void)state;
+    const lh_ref_adam reference = {1e-3, 0.9, 0.999, 1e-8, 0};
+    real *p = random_reals(1, COUNT, COUNT), *g = random_reals(2, COUNT, COUNT);
+    real *m = random_reals(3, COUNT, COUNT), *v = random_reals(4, COUNT, COUNT),
+         *before = random_reals(1, COUNT, COUNT);
+    for (int i = 0; i < COUNT; i++) v[i] = v[i] * v[i] + (real)0.01;
+    double *p_want = doubles_of(p, COUNT), *g_wide = doubles_of(g, COUNT), *m_want = doubles_of(m, COUNT);
+    double *v_want = doubles_of(v, COUNT), squares[2] = {0, 0};
+    const lh_update u = {p, {m, v}, g, 0, reference.learning_rate, 5};
+    lh_update_sums sums = {0, 0};
+    adam_update(&u, (adam){0.9, 0.999, 1e-8}, 0.5, FIRST, PART, &sums);
+    for (int i = 0; i < COUNT; i++) g_wide[i] *= 0.5;
+    lh_ref_adam_update(&reference, 5, 0, PART, g_wide + FIRST, p_want + FIRST, m_want + FIRST, v_want + FIRST);
+    check_close(p, p_want, COUNT, sum_tolerance(0));
+    check_close(m, m_want, COUNT, sum_tolerance(0));
+    check_close(v, v_want, COUNT, sum_tolerance(0));
+    for (int i = 0; i < COUNT; i++) assert_true((g[i] == 0) == (i >= FIRST && i < FIRST + PART));
+    for (int i = FIRST; i < FIRST + PART; i++) {
+        squares[0] += p_want[i] * p_want[i];
+        squares[1] += (p_want[i] - before[i]) * (p_want[i] - before[i]);
+    }
+    lh_assert_close(&sums.parameters, &squares[0], 1, sum_tolerance(PART), 0);
+    lh_assert_close(&sums.update, &squares[1], 1, sum_tolerance(PART) + 1e-12, 0); /* cancellation */
+    free_all(p, g, m, v, before, p_want, g_wide, m_want, v_want);
+}
+
+/* m and v are (1 - b) times the gradient after the first step, and the corrections divide by (1 - b). */
+static void test_adam_first_step_is_the_rate_of_every_gradient(void **state) {
+    (void)state;
+    real *p = random_reals(1, COUNT, COUNT), *g = random_reals(2, COUNT, COUNT);
+    real *m = random_reals(3, COUNT, COUNT), *v = random_reals(4, COUNT, COUNT);
+    double want[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        p[i] = m[i] = v[i] = 0;
+        want[i] = -1e-3 * g[i] / (fabs((double)g[i]) + 1e-8);
+    }
+    lh_update_sums sums = {0, 0};
+    adam_update(&(lh_update){p, {m, v}, g, 0, 1e-3, 1}, (adam){0.9, 0.999, 1e-8}, 1, 0, COUNT, &sums);
+    double *got = doubles_of(p, COUNT);
+    lh_assert_close(got, want, COUNT, REAL_BYTES == 8 ? 1e-13 : 5e-7, 0);
+    free_all(p, g, m, v, got);
+}
+
+/* ---- adamw.h, sgd.h ---- */
+
+enum { MANY = 50 };
+
+typedef enum rule { ADAMW, SGD, MOMENTUM } rule;
+
+/* A vector with its state, in real and in double. */
+typedef struct updated {
+    real *p, *g, *state[2];
+    double *p_wide, *state_wide[2];
+} updated;
+
+static updated new_updated(void) {
+    updated u = {.p = random_reals(1, COUNT, COUNT), .g = random_reals(2, COUNT, COUNT)};
+    u.p_wide = doubles_of(u.p, COUNT);
+    for (int i = 0; i < 2; i++) {
+        u.state[i] = random_reals(3, COUNT, COUNT);
+        for (int e = 0; e < COUNT; e++) u.state[i][e] = 0;
+        u.state_wide[i] = doubles_of(u.state[i], COUNT);
+    }
+    return u;
+}
+
+/* Elements of the part without decay: a single one, and some across the border of a vector. */
+static const element_range SPARED[] = {{FIRST + 1, FIRST + 1}, {FIRST + LANES - 1, FIRST + LANES}, {COUNT - 1, COUNT}};
+
+static bool is_spared(int e) {
+    return e == FIRST + 1 || e == FIRST + LANES - 1 || e == FIRST + LANES || e >= COUNT - 1;
+}
+
+/* Updates elements FIRST .. FIRST + PART - 1 by the kernel, and the same by its twin. */
+static void update_both(rule how, int step, const updated *u, lh_update_sums *sums) {
+    const lh_ref_adam twin = {.learning_rate = 1e-2, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
+    const lh_ref_sgd sgd = {.learning_rate = 1e-2};
+    const lh_update update = {u->p, {u->state[0], u->state[1]}, u->g, 0, 1e-2, step};
+    double *g = doubles_of(u->g, COUNT);
+    real shares[PART];
+    for (int e = FIRST; e < FIRST + PART; e++) {
+        double clipped = 0.5 * g[e], *p = u->p_wide + e, *first = u->state_wide[0] + e;
+        if (how == SGD) lh_ref_sgd_update(&sgd, 0, 1, &clipped, p);
+        else if (how == MOMENTUM) lh_ref_momentum_update(&sgd, 0.9, 0, 1, &clipped, p, first);
+        else lh_ref_adamw_update(&twin, is_spared(e) ? 0 : 0.1, step, 0, 1, &clipped, p, first, u->state_wide[1] + e);
+    }
+    spread_decay(1e-2 * 0.1, SPARED, 3, FIRST, PART, shares);
+    if (how == SGD) sgd_update(&update, 0.5, FIRST, PART, sums);
+    else if (how == MOMENTUM) momentum_update(&update, 0.9, 0.5, FIRST, PART, sums);
+    else adamw_update(&update, (adam){0.9, 0.999, 1e-8}, shares, 0.5, FIRST, PART, sums);
+    free(g);
+}
+
+/* Checks one step and many: parameters near 1 are rounded once in each step, and so are sums and moments. */
+static void check_updates(rule how, int states) {
+    updated u = new_updated();
+    for (int step = 1; step <= MANY; step++) {
+        lh_update_sums sums = {0, 0};
+        double *before = doubles_of(u.p, COUNT), squares[2] = {0, 0};
+        real *next = random_reals(10 + (uint64_t)step, COUNT, COUNT);
+        for (int i = 0; i < COUNT; i++) u.g[i] = next[i] * (step % 5 ? 1 : 20);
+        update_both(how, step, &u, &sums);
+        for (int i = 0; i < COUNT; i++) assert_true((u.g[i] == 0) == (i >= FIRST && i < FIRST + PART));
+        check_close(u.p, u.p_wide, COUNT, 4 * step * sum_tolerance(0));
+        for (int i = 0; i < states; i++) check_close(u.state[i], u.state_wide[i], COUNT, 4 * step * sum_tolerance(0));
+        for (int i = FIRST; i < FIRST + PART; i++) {
+            squares[0] += (double)u.p[i] * u.p[i];
+            squares[1] += (u.p[i] - before[i]) * (u.p[i] - before[i]);
+        }
+        lh_assert_close(&sums.parameters, &squares[0], 1, sum_tolerance(PART), 0);
+        lh_assert_close(&sums.update, &squares[1], 1, 1e3 * sum_tolerance(PART), 1e-12); /* the difference cancels */
+        free_all(before, next);
+    }
+    free_all(u.p, u.g, u.state[0], u.state[1], u.p_wide, u.state_wide[0], u.state_wide[1]);
+}
+
+static void test_adamw_updates_match_reference(void **state) {
+    (void)state;
+    check_updates(ADAMW, 2);
+}
+
+static void test_sgd_updates_match_reference(void **state) {
+    (void)state;
+    check_updates(SGD, 0);
+    check_updates(MOMENTUM, 1);
+}
+
+static const struct CMUnitTest TESTS[] = {
+    cmocka_unit_test(test_fold_gradient_adds_and_clears),
+    cmocka_unit_test(test_sum_of_squares_matches_plain_sum),
+    cmocka_unit_test(test_adam_update_part_of_vector_matches_reference),
+    cmocka_unit_test(test_adam_first_step_is_the_rate_of_every_gradient),
+    cmocka_unit_test(test_adamw_updates_match_reference),
+    cmocka_unit_test(test_sgd_updates_match_reference),
+};
+
+int main(void) {
+    if (!lh_level_runs(LH_LEVEL_NAME)) {
+        print_message("updates: skipped, this machine does not run %s\n", LH_LEVEL_NAME);
+        return 0;
+    }
+    return cmocka_run_group_tests_name(
+        REAL_BYTES == 8 ? "updates " LH_LEVEL_NAME " float64" : "updates " LH_LEVEL_NAME " float32", TESTS, NULL, NULL);
+}

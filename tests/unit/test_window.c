@@ -1,0 +1,96 @@
+/* training/window: sums of metrics between two lines of metrics.jsonl, and over epochs. */
+#include "lh_test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+#include "training/window.h"
+
+/* Batches of 4, 4 and 2 examples have equal weights; an epoch whose start was not recorded has no mean. */
+static void test_window_epoch_is_the_mean_of_its_batches(void **state) {
+    (void)state;
+    static const int64_t correct[] = {4, 1, 1}, counted[] = {4, 4, 2};
+    lh_window window = {0};
+    for (int64_t step = 1; step <= 7; step++) {
+        int batch = (int)((step - 1) % 3);
+        lh_step_metrics metrics = {.sums = {.correct = correct[batch], .counted = counted[batch]}};
+        lh_window_add(&window, &metrics);
+        lh_window_add_to_epoch(&window, &metrics, step, 3);
+        assert_int_equal(window.epoch.last, step / 3);
+        lh_window_clear(&window);
+    }
+    assert_true(fabs(window.epoch.accuracy - (1 + 0.25 + 0.5) / 3) < 1e-15);
+    assert_int_equal(window.epoch.steps, 1);
+    window.epoch = (lh_window_epoch){0};
+    lh_step_metrics late = {.sums = {.correct = 1, .counted = 1}};
+    for (int64_t step = 8; step <= 9; step++) lh_window_add_to_epoch(&window, &late, step, 3);
+    assert_int_equal(window.epoch.last, 0);
+    assert_int_equal(window.epoch.steps, 0);
+}
+
+/* Batches with all labels masked do not enter the mean of an epoch. */
+static void test_window_epoch_leaves_out_batches_of_masks_alone(void **state) {
+    static const int64_t correct[] = {4, 0, 1}, counted[] = {4, 0, 2};
+    lh_window window = {0};
+    (void)state;
+    for (int64_t step = 1; step <= 3; step++) {
+        lh_step_metrics metrics = {.sums = {.correct = correct[step - 1], .counted = counted[step - 1]}};
+        lh_window_add_to_epoch(&window, &metrics, step, 3);
+    }
+    assert_int_equal(window.epoch.last, 1);
+    assert_int_equal(window.epoch.masked, 0);
+    assert_true(fabs(window.epoch.accuracy - (1 + 0.5) / 2) < 1e-15);
+    lh_step_metrics none = {.sums = {.counted = 0}};
+    for (int64_t step = 4; step <= 6; step++) lh_window_add_to_epoch(&window, &none, step, 3);
+    assert_int_equal(window.epoch.last, 1);
+}
+
+/* A line of metrics.jsonl for steps without counted labels has neither loss nor accuracy. */
+static void test_window_log_without_a_label_that_counts(void **state) {
+    lh_error error;
+    const char *path = lh_test_path(*state, "metrics.jsonl");
+    lh_window window = {.steps = 2, .masked = 2, .parameter_norm = 4, .seconds = 1};
+    char *text;
+    size_t bytes;
+    lh_assert_ok(lh_window_log(&window, path, 2, false, 0.5, 10, &error), &error);
+    lh_assert_ok(lh_read_file(path, &text, &bytes, &error), &error);
+    assert_non_null(strstr(text, "{\"step\":2,\"grad_norm\":0,"));
+    assert_non_null(strstr(text, "\"parameter_norm\":2,"));
+    assert_null(strstr(text, "loss"));
+    free(text);
+}
+
+static void test_window_save_load_same_sums(void **state) {
+    lh_error error;
+    const char *path = lh_test_path(*state, "window.jsonl");
+    lh_window window = {3, 1, 0.1, 1.0 / 3.0, 0, 1e-300, 2, 1e17, 0.1 + 0.2, 7.25, 40, 2, {5, 2, 2.5, 3, 0.1}},
+              other = window, back;
+    bool found;
+    other.loss = 5;
+    other.masked = 0;
+    other.epoch = (lh_window_epoch){0};
+    lh_assert_ok(lh_window_save(&other, path, 12, &error), &error);
+    lh_assert_ok(lh_window_save(&window, path, 13, &error), &error);
+    lh_assert_ok(lh_window_load(&back, path, 13, &found, &error), &error);
+    assert_true(found);
+    assert_memory_equal(&window, &back, sizeof window);
+    lh_assert_ok(lh_window_load(&back, path, 12, &found, &error), &error);
+    assert_memory_equal(&other, &back, sizeof other);
+    lh_assert_ok(lh_window_load(&back, path, 14, &found, &error), &error);
+    assert_false(found);
+    assert_int_equal(back.steps, 0);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_window_epoch_is_the_mean_of_its_batches),
+        cmocka_unit_test(test_window_epoch_leaves_out_batches_of_masks_alone),
+        IN_FOLDER(test_window_log_without_a_label_that_counts),
+        IN_FOLDER(test_window_save_load_same_sums),
+    };
+    return cmocka_run_group_tests_name("window", tests, NULL, NULL);
+}
