@@ -1,5 +1,5 @@
-/* Interface of test_operations.c and its kernels (operations.cu). Kernels are called <operation>_<precision>; they run
- * in blocks of 256 threads. */
+/* Interface of the kernels of operations.cu and their tests: test_products.c, test_operations.c and
+ * test_update_rules.c. Kernels are called <operation>_<precision>; they run in blocks of 256 threads. */
 #ifndef LH_TESTS_OPERATIONS_H
 #define LH_TESTS_OPERATIONS_H
 

@@ -1,4 +1,4 @@
-/* The operations of kernels/cuda in tf32, for test_operations.c. */
+/* The operations of kernels/cuda in tf32 (operations.h). */
 #include "cuda_emulation.h"
 
 typedef float real;

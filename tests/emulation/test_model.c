@@ -3,7 +3,6 @@
  * float64 the two agree to all but the last digits for any encoding; in float32 within the roundings of both. */
 #include "support/lh_test.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,239 +10,11 @@
 #include <string.h>
 
 #include "base/real.h"
-#include "data/batch.h"
-#include "data/initialise.h"
 #include "emulation.h"
 #include "kernels/ref/ref.h"
-#include "launch_model.h"
+#include "model_sides.h"
 #include "engine/engine.h"
-#include "longhand/cuda_interface.h"
 #include "training/defaults.h"
-
-extern const lh_spec lh_model;
-static const lh_spec *const SPEC = &lh_model;
-
-/* Bounds for rounded operands. Models of the showcase are larger and differ more from the CPU half, equally in the
- * emulated source and in the compiled code: tests/ptx/ptx.mk has bounds for them. */
-#ifndef LH_TF32_BOUND
-#define LH_TF32_BOUND 3e-2
-#define LH_BF16_BOUND 2.4e-1
-#endif
-
-enum { SEED = 7, STEP = 3, DRAW = 2, FIRST = 70, SEQUENCES = 5, SHARDS = 3 };
-
-/* float64, float32: largest difference of an element, relative to the largest of its vector; 2^-53, 2^-24 and some
- * hundred consecutive roundings, in another order on each side. tf32, bf16: length of the difference, relative to
- * that of the vector; operands of products have 11 and 8 bits, and a rectifier near 0 may open on one side alone.
- * test_emulation.c checks their rounding exactly. */
-static double tolerance(void) {
-    if (strcmp(SPEC->precision, "float64") == 0) return 1e-12;
-    if (strcmp(SPEC->precision, "float32") == 0) return 3e-5;
-    return strcmp(SPEC->precision, "tf32") == 0 ? LH_TF32_BOUND : LH_BF16_BOUND;
-}
-
-static bool rounds_operands(void) { return tolerance() > 1e-3; }
-
-static const lh_cpu_program *plainest(void) { return SPEC->cpu[0]; }
-
-static size_t real_bytes(void) { return (size_t)SPEC->cuda->real_bytes; }
-
-static double at(const void *vector, size_t i) { return lh_real_at(vector, (int)real_bytes(), (int64_t)i); }
-
-static double largest(const void *vector, size_t count) {
-    double most = 0;
-    for (size_t i = 0; i < count; i++) most = fabs(at(vector, i)) > most ? fabs(at(vector, i)) : most;
-    return most;
-}
-
-static double length(const void *got, const void *want, size_t count) {
-    double squares = 0;
-    for (size_t i = 0; i < count; i++) {
-        double difference = want ? at(got, i) - at(want, i) : at(got, i);
-        squares += difference * difference;
-    }
-    return sqrt(squares);
-}
-
-/* Elements of got against those of want, relative to `scale`: the largest element, or the length. */
-static void assert_near(const char *what, const void *got, const void *want, size_t count, double scale) {
-    if (rounds_operands() && !(length(got, want, count) <= tolerance() * scale))
-        fail_msg("%s: a difference of %.3g, length %.3g, tolerance %.3g", what, length(got, want, count), scale,
-                 tolerance());
-    for (size_t i = 0; !rounds_operands() && i < count; i++)
-        if (!(fabs(at(got, i) - at(want, i)) <= tolerance() * scale))
-            fail_msg("%s: element %zu is %.17g, expected %.17g (largest %.3g, tolerance %.3g)", what, i, at(got, i),
-                     at(want, i), scale, tolerance());
-}
-
-/* The size that differences are relative to: the largest element, or the length. */
-static double size_of(const void *vector, size_t count) {
-    return rounds_operands() ? length(vector, NULL, count) : largest(vector, count);
-}
-
-/* ---- one batch, on both sides ---- */
-
-static const double NOISE = 0.7; /* standard deviation on embeddings, if evaluation has noise */
-
-typedef struct problem {
-    int n;
-    lh_shape shape;
-    lh_batch batch;
-    lh_draw draw;
-    double noise;
-    void *parameters, *tables;
-    int *draws;
-} problem;
-
-static problem open_problem(int n, lh_mode mode) {
-    problem p = {.n = n, .shape = lh_shape_at(SPEC, n, SEQUENCES)};
-    lh_error error;
-    lh_key key = lh_key_of_seed(SEED);
-    lh_source source = {key, STEP, LH_DOMAIN_DATA, 0, NULL, NULL};
-    p.draw = mode == LH_MODE_TRAIN ? (lh_draw){key, STEP, LH_SHARED, LH_DOMAIN_POSITIONS, 0}
-                                   : (lh_draw){key, STEP, DRAW, LH_DOMAIN_EVAL, FIRST};
-    p.noise = mode == LH_MODE_TRAIN ? 0 : NOISE;
-    assert_int_equal(lh_batch_open(&p.batch, SPEC, n, SEQUENCES, &error), LH_OK);
-    assert_int_equal(lh_batch_fill(&p.batch, SPEC, &source, n, 0, SEQUENCES, &error), LH_OK);
-    p.parameters = lh_model_reserve((size_t)SPEC->parameter_storage * real_bytes());
-    lh_initialise(SPEC, SEED, (int)real_bytes(), p.parameters);
-    p.tables = lh_model_tables(SPEC, &p.shape);
-    p.draws = lh_model_draws(SPEC, &p.draw, &p.shape, NULL, NULL);
-    return p;
-}
-
-static void close_problem(problem *p) {
-    lh_batch_close(&p->batch);
-    free(p->parameters);
-    free(p->tables);
-    free(p->draws);
-}
-
-static double loss_scale(const problem *p) { return 1.0 / ((double)p->shape.sequences * p->shape.labels); }
-
-/* ---- the CPU half ---- */
-
-typedef struct cpu_side {
-    lh_cpu_step step;
-    void *tables, *workspace, *shared;
-} cpu_side;
-
-static cpu_side open_cpu(const problem *p, lh_mode mode) {
-    const lh_cpu_program *program = plainest();
-    cpu_side c = {.step = {.mode = mode,
-                           .shape = p->shape,
-                           .key = lh_key_of_seed(SEED),
-                           .step = STEP,
-                           .draw = p->draw,
-                           .noise = p->noise}};
-    c.step.parameters = p->parameters;
-    if (program->tables_bytes != NULL) {
-        c.tables = lh_model_reserve(program->tables_bytes(p->shape.length));
-        program->make_tables(c.tables, p->shape.length);
-    }
-    c.step.tables = c.tables;
-    c.step.shared = c.shared = lh_model_reserve(program->shared_bytes(&p->shape));
-    c.workspace = lh_model_reserve(program->workspace_bytes(&p->shape, mode));
-    program->begin_step(&c.step, 0, 1);
-    return c;
-}
-
-/* Calls the program for blocks of the CPU's size. */
-static void each_block(const problem *p, cpu_side *c, void *gradient, void *logits, lh_sums *sums) {
-    const lh_cpu_program *program = plainest();
-    int most = program->block_sequences(p->shape.length), labels = p->shape.labels;
-    for (int first = 0; first < SEQUENCES; first += most) {
-        lh_cpu_block block = lh_batch_block(&p->batch, first, SEQUENCES - first < most ? SEQUENCES - first : most);
-        block.first_example = p->draw.first + (uint32_t)first;
-        block.loss_scale = loss_scale(p);
-        if (gradient != NULL) program->train_block(&c->step, &block, c->workspace, gradient, sums);
-        else {
-            block.logits = (char *)logits + (size_t)(first * labels * SPEC->classes) * real_bytes();
-            program->forward_block(&c->step, &block, c->workspace, sums);
-        }
-    }
-}
-
-static void close_cpu(cpu_side *c) {
-    free(c->tables);
-    free(c->workspace);
-    free(c->shared);
-}
-
-/* Calls `visit` with each row of constant tensors: its first element, and the number of elements. */
-static void each_constant_row(void (*visit)(void *context, size_t first, size_t count), void *context) {
-    for (int i = 0; i < SPEC->tensor_count; i++) {
-        const lh_tensor *t = &SPEC->tensors[i];
-        int64_t rows = t->rank == 2 ? t->shape[0] : 1, columns = t->shape[t->rank - 1];
-        for (int64_t r = 0; !t->learned && r < rows; r++)
-            visit(context, (size_t)(t->offset + r * t->stride), (size_t)columns);
-    }
-}
-
-static void clear_row(void *gradient, size_t first, size_t count) {
-    memset((char *)gradient + first * real_bytes(), 0, count * real_bytes());
-}
-
-/* Scales to the gradient of the mean over the counted labels, since shards divide by all labels. */
-static void scale_by_mask(const problem *p, void *gradient, const lh_sums *sums) {
-    const lh_cpu_program *program = plainest();
-    double labels = (double)p->shape.sequences * p->shape.labels;
-    if (program->scale != NULL && sums->counted > 0)
-        program->scale(gradient, labels / (double)sums->counted, (size_t)SPEC->parameter_storage);
-}
-
-/* Computes the gradient as the engine does: that of constant tensors is 0. */
-static void cpu_gradient(const problem *p, void *gradient, lh_sums *sums) {
-    const lh_cpu_program *program = plainest();
-    cpu_side c = open_cpu(p, LH_MODE_TRAIN);
-    if (program->begin_shard != NULL) program->begin_shard(&c.step, c.workspace);
-    each_block(p, &c, gradient, NULL, sums);
-    if (program->end_shard != NULL) program->end_shard(&c.step, c.workspace, gradient);
-    each_constant_row(clear_row, gradient);
-    scale_by_mask(p, gradient, sums);
-    close_cpu(&c);
-}
-
-/* ---- the device half ---- */
-
-static lh_cuda_step device_step(const problem *p) {
-    lh_cuda_step step = {
-        .tokens = {p->batch.tokens[0], p->batch.tokens[1]},
-        .labels = p->batch.labels,
-        .mask = p->batch.mask,
-        .place = p->batch.place,
-        .draws = p->draws,
-        .sequences = p->shape.sequences,
-        .T = {p->shape.length[0], p->shape.length[1]},
-        .label_count = p->shape.labels,
-        .step = STEP,
-        .key = {lh_key_of_seed(SEED).word[0], lh_key_of_seed(SEED).word[1]},
-        .draw = p->draw.example,
-        .first = p->draw.first,
-        .rate = p->noise > 0 ? p->noise : 1e-3,
-        .correct2 = 1000,
-        .loss_scale = loss_scale(p),
-    };
-    return step;
-}
-
-/* Makes one training step with a team of blocks. */
-static lh_model_step device_train(const problem *p, int shards, int team, unsigned order) {
-    lh_cuda_step step = device_step(p);
-    return lh_model_train(SPEC, p->parameters, p->tables, &step, (lh_model_cut){shards, team, order});
-}
-
-/* ---- bits ---- */
-
-/* If LONGHAND_BITS is set, prints a digest (FNV-1a) of the results: tests/bits compares those of two trees. */
-static void tell_bits(const char *what, const void *bytes, size_t count) {
-    uint64_t hash = 0xcbf29ce484222325;
-    if (getenv("LONGHAND_BITS") == NULL) return;
-    for (size_t i = 0; i < count; i++) hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3;
-    printf("bits %s %016" PRIx64 "\n", what, hash);
-}
-
-/* ---- tests ---- */
 
 static void check_gradient_of(const problem *p, int shards) {
     int n = p->n;
@@ -260,14 +31,14 @@ static void check_gradient_of(const problem *p, int shards) {
     }
     if (!(fabs(d.result.sums.loss - sums.loss) <= tolerance() * fabs(sums.loss)))
         fail_msg("length %d: loss %.17g, expected %.17g", n, d.result.sums.loss, sums.loss);
-    double whole = largest(gradient, count);
+    double whole = largest_element(gradient, count);
     for (int i = 0; i < SPEC->tensor_count; i++) {
         const lh_tensor *t = &SPEC->tensors[i];
         int64_t rows = t->rank == 2 ? t->shape[0] : 1, columns = t->shape[t->rank - 1];
         double most = 0;
         for (int64_t r = 0; r < rows; r++)
-            most = fmax(
-                most, largest((char *)gradient + (size_t)(t->offset + r * t->stride) * real_bytes(), (size_t)columns));
+            most = fmax(most, largest_element((char *)gradient + (size_t)(t->offset + r * t->stride) * real_bytes(),
+                                              (size_t)columns));
         for (int64_t r = 0; r < rows; r++) {
             size_t from = (size_t)(t->offset + r * t->stride) * real_bytes();
             assert_near(t->name, (char *)d.gradient + from, (char *)gradient + from, (size_t)columns,
@@ -312,8 +83,8 @@ static void test_step_in_any_order_and_team_has_the_same_bits(void **state) {
     (void)state;
     problem p = open_problem(9, LH_MODE_TRAIN);
     lh_model_step first = device_train(&p, SHARDS, 1, LH_EMULATION_ASCENDING);
-    tell_bits("gradient", first.gradient, first.bytes);
-    tell_bits("parameters", first.parameters, first.bytes);
+    print_bits("gradient", first.gradient, first.bytes);
+    print_bits("parameters", first.parameters, first.bytes);
     for (unsigned order = LH_EMULATION_DESCENDING; order < 4; order++) {
         lh_model_step d = device_train(&p, SHARDS, order % 3 + 1, order);
         assert_memory_equal(d.gradient, first.gradient, d.bytes);
@@ -345,14 +116,14 @@ static void test_step_without_a_label_that_counts_changes_nothing(void **state) 
     size_t count = (size_t)SPEC->parameter_storage;
     memset(p.batch.mask, 0, SEQUENCES * (size_t)p.shape.labels);
     lh_model_step d = device_train(&p, SHARDS, 2, 3);
-    double norm = length(p.parameters, NULL, count);
+    double norm = length_of_difference(p.parameters, NULL, count);
     assert_int_equal(d.result.state, LH_CUDA_DONE);
     assert_int_equal(d.result.sums.counted, 0);
     assert_int_equal(d.result.sums.exact_ones, 0);
     assert_true(d.result.sums.loss == 0 && d.result.gradient_squares == 0 && d.result.update_squares == 0);
     assert_true(fabs(sqrt(d.result.parameter_squares) - norm) <= 1e-6 * norm);
     assert_memory_equal(d.parameters, p.parameters, d.bytes);
-    assert_true(largest(d.moment1, count) == 0 && largest(d.moment2, count) == 0);
+    assert_true(largest_element(d.moment1, count) == 0 && largest_element(d.moment2, count) == 0);
     lh_model_step_free(&d);
     close_problem(&p);
 }
@@ -371,8 +142,8 @@ static void test_step_leaves_tensors_that_are_not_learned(void **state) {
     problem p = open_problem(5, LH_MODE_TRAIN);
     lh_model_step d = device_train(&p, SHARDS, 2, 3);
     void *zeros = lh_model_reserve(d.bytes);
-    each_constant_row(compare_row, &(pair){d.parameters, p.parameters});
-    if (d.moment2 != NULL) each_constant_row(compare_row, &(pair){d.moment2, zeros});
+    visit_constant_rows(compare_row, &(pair){d.parameters, p.parameters});
+    if (d.moment2 != NULL) visit_constant_rows(compare_row, &(pair){d.moment2, zeros});
     assert_memory_not_equal(d.parameters, p.parameters, d.bytes);
     free(zeros);
     lh_model_step_free(&d);
@@ -396,7 +167,7 @@ static void compare_states(const lh_model_step *d, const lh_update *update) {
     const void *got[] = {d->moment1, d->moment2};
     size_t count = (size_t)SPEC->parameter_storage;
     for (int i = 0; i < SPEC->optimizer.states; i++)
-        assert_near(SPEC->optimizer.state_name[i], got[i], update->state[i], count, size_of(update->state[i], count));
+        assert_near(SPEC->optimizer.state_name[i], got[i], update->state[i], count, scale_of(update->state[i], count));
 }
 
 /* The first step, whose gradient includes dropout. */
@@ -410,11 +181,11 @@ static void test_update_of_a_gradient_is_that_of_the_cpu(void **state) {
     lh_update update = new_update(&p, &d, &step);
     lh_update_sums sums = {0, 0};
     double norm = 0;
-    for (size_t i = 0; i < count; i++) norm += at(d.gradient, i) * at(d.gradient, i);
+    for (size_t i = 0; i < count; i++) norm += element_at(d.gradient, i) * element_at(d.gradient, i);
     assert_true(fabs(norm - d.result.gradient_squares) <= 1e-6 * norm);
     for (size_t at_chunk = 0; at_chunk < count; at_chunk += LH_CHUNK)
         plainest()->update(&update, at_chunk, LH_CHUNK, &sums);
-    assert_near("parameters", d.parameters, p.parameters, count, size_of(p.parameters, count) + 1e-3);
+    assert_near("parameters", d.parameters, p.parameters, count, scale_of(p.parameters, count) + 1e-3);
     compare_states(&d, &update);
     assert_true(fabs(sums.parameters - d.result.parameter_squares) <= 1e-4 * sums.parameters);
     assert_true(fabs(sums.update - d.result.update_squares) <= 1e-3 * sums.update);
@@ -432,8 +203,8 @@ static double resolved_number(const char *resolved, const char *name) {
 }
 
 /* The value of one parameter after the first step by kernels/ref. */
-static double updated_by_twin(const char *resolved, const lh_tensor *tensor, double rate, double norm, double gradient,
-                              double parameter) {
+static double updated_by_reference(const char *resolved, const lh_tensor *tensor, double rate, double norm,
+                                   double gradient, double parameter) {
     const lh_ref_adam adam = {rate, 0.9, 0.999, 1e-8, SPEC->optimizer.clip_norm};
     const lh_ref_sgd sgd = {rate, SPEC->optimizer.clip_norm};
     bool spared = !tensor->learned || (tensor->rank == 1 && strstr(resolved, "\"decays\":\"matrices\"") != NULL);
@@ -457,7 +228,7 @@ static void test_update_of_the_cpu_is_that_of_the_reference(void **state) {
     lh_assert_ok(lh_defaults_open(&text, SPEC, &error), &error);
     cpu_gradient(&p, gradient, &sums);
     void *kept = memcpy(lh_model_reserve(bytes), gradient, bytes);
-    double norm = length(gradient, NULL, count);
+    double norm = length_of_difference(gradient, NULL, count);
     lh_update update = {
         .parameters = p.parameters, .gradient = gradient, .gradient_norm = norm, .learning_rate = 1e-2, .step = 1};
     for (int i = 0; i < SPEC->optimizer.states; i++) update.state[i] = lh_model_reserve(bytes);
@@ -468,8 +239,9 @@ static void test_update_of_the_cpu_is_that_of_the_reference(void **state) {
         int64_t columns = t->shape[t->rank - 1], elements = (t->rank == 2 ? t->shape[0] : 1) * columns;
         for (int64_t e = 0; e < elements; e++) {
             size_t from = (size_t)(t->offset + e / columns * t->stride + e % columns);
-            double want = updated_by_twin(text.spec.resolved, t, 1e-2, norm, at(kept, from), at(before, from)),
-                   got = at(p.parameters, from);
+            double want = updated_by_reference(text.spec.resolved, t, 1e-2, norm, element_at(kept, from),
+                                               element_at(before, from)),
+                   got = element_at(p.parameters, from);
             if (!(fabs(got - want) <= (SPEC->cuda->real_bytes == 8 ? 1e-15 : 2e-7) * (1 + fabs(want))))
                 fail_msg("%s: element %lld is %.17g, expected %.17g", t->name, (long long)e, got, want);
         }
@@ -485,15 +257,15 @@ static void test_update_of_the_cpu_is_that_of_the_reference(void **state) {
 static void compare_evaluations(const problem *p, int blocks, int group, unsigned order, bool tells) {
     size_t logits = (size_t)SEQUENCES * (size_t)p->shape.labels * (size_t)SPEC->classes;
     void *want = lh_model_reserve(logits * real_bytes()), *got = lh_model_reserve(logits * real_bytes());
-    cpu_side c = open_cpu(p, LH_MODE_EVALUATE);
+    cpu_side c = open_cpu_side(p, LH_MODE_EVALUATE);
     lh_sums sums = {0};
-    each_block(p, &c, NULL, want, &sums);
-    close_cpu(&c);
+    run_each_block(p, &c, NULL, want, &sums);
+    close_cpu_side(&c);
     lh_cuda_step step = device_step(p);
     lh_cuda_answer answers[SEQUENCES];
     lh_model_evaluate(SPEC, p->parameters, p->tables, &step, blocks, group, order, answers, got);
-    if (tells) tell_bits("logits", got, logits * real_bytes());
-    assert_near("logits", got, want, logits, size_of(want, logits));
+    if (tells) print_bits("logits", got, logits * real_bytes());
+    assert_near("logits", got, want, logits, scale_of(want, logits));
     double loss = 0;
     int64_t counted = 0;
     for (int i = 0; i < SEQUENCES; i++) {
@@ -582,7 +354,7 @@ static void test_step_behind_one_that_was_not_made_is_not_made(void **state) {
             lh_model_train_behind(SPEC, p.parameters, p.tables, &step, (lh_model_cut){SHARDS, 2, 0}, &states[i]);
         assert_int_equal(d.result.state, LH_CUDA_NOT_RUN);
         assert_memory_equal(d.parameters, p.parameters, d.bytes);
-        assert_true(largest(d.moment2, (size_t)SPEC->parameter_storage) == 0);
+        assert_true(largest_element(d.moment2, (size_t)SPEC->parameter_storage) == 0);
         lh_model_step_free(&d);
     }
     close_problem(&p);

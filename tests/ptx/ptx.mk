@@ -70,13 +70,14 @@ PTX_LINKED := $(B)/tests/emulation/launch_model.o $(B)/tests/support/lh_test.o $
 link_ptx = $(CC) $(call of_model,$(call symbol,spec,$*)) -o $@ $(filter %.o,$^) $(LIBRARY) \
 	$(CURDIR)/$(B)/emulation/emulated.so -lcmocka $(LIBRARIES)
 
-$(B)/tests/ptx/test_model.o: tests/emulation/test_model.c Makefile tests/ptx/ptx.mk $(B)/compiler
+PTX_MODEL_TESTS := $(B)/tests/ptx/test_model.o $(B)/tests/ptx/model_sides.o
+$(PTX_MODEL_TESTS): $(B)/tests/ptx/%.o: tests/emulation/%.c Makefile tests/ptx/ptx.mk $(B)/compiler
 	@mkdir -p $(@D)
 	$(CC) $(RUNTIME_CFLAGS) $(TEST_INCLUDES) -Itests/emulation -O1 $(PTX_BOUNDS) -MMD -MP -c -o $@ $<
 
 $(B)/tests/ptx/count.o: RUNTIME_CFLAGS += $(TEST_INCLUDES) -Itests/emulation -Itests/ptx
 
-$(PTX_MODELS:%=$(B)/tests/ptx/test_model.%): $(B)/tests/ptx/test_model.%: $(B)/tests/ptx/test_model.o $(PTX_LINKED) \
+$(PTX_MODELS:%=$(B)/tests/ptx/test_model.%): $(B)/tests/ptx/test_model.%: $(PTX_MODEL_TESTS) $(PTX_LINKED) \
 		$(B)/ptx/%/spec.o $(B)/ptx/%/step.o $(B)/ptx/%/cuda.o $(B)/emulation/emulated.so $(LIBRARY)
 	$(link_ptx)
 
@@ -84,4 +85,4 @@ $(PTX_MODELS:%=$(B)/tests/ptx/count.%): $(B)/tests/ptx/count.%: $(B)/tests/ptx/c
 		$(B)/ptx/%/cuda.o $(B)/emulation/emulated.so $(LIBRARY)
 	$(link_ptx)
 
--include $(PTX_OBJECTS:.o=.d) $(B)/tests/ptx/test_model.d $(B)/tests/ptx/count.d
+-include $(PTX_OBJECTS:.o=.d) $(PTX_MODEL_TESTS:.o=.d) $(B)/tests/ptx/count.d

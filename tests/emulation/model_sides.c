@@ -1,0 +1,200 @@
+/* See model_sides.h. */
+#include "model_sides.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "data/initialise.h"
+#include "support/lh_test.h"
+
+/* Bounds for rounded operands. Models of the showcase are larger and differ more from the CPU half, equally in the
+ * emulated source and in the compiled code: tests/ptx/ptx.mk has bounds for them. */
+#ifndef LH_TF32_BOUND
+#define LH_TF32_BOUND 3e-2
+#define LH_BF16_BOUND 2.4e-1
+#endif
+
+/* float64, float32: largest difference of an element, relative to the largest of its vector; 2^-53, 2^-24 and some
+ * hundred consecutive roundings, in another order on each side. tf32, bf16: length of the difference, relative to
+ * that of the vector; operands of products have 11 and 8 bits, and a rectifier near 0 may open on one side alone.
+ * test_emulation.c checks their rounding exactly. */
+double tolerance(void) {
+    if (strcmp(SPEC->precision, "float64") == 0) return 1e-12;
+    if (strcmp(SPEC->precision, "float32") == 0) return 3e-5;
+    return strcmp(SPEC->precision, "tf32") == 0 ? LH_TF32_BOUND : LH_BF16_BOUND;
+}
+
+bool rounds_operands(void) { return tolerance() > 1e-3; }
+
+const lh_cpu_program *plainest(void) { return SPEC->cpu[0]; }
+
+size_t real_bytes(void) { return (size_t)SPEC->cuda->real_bytes; }
+
+double element_at(const void *vector, size_t i) { return lh_real_at(vector, (int)real_bytes(), (int64_t)i); }
+
+double largest_element(const void *vector, size_t count) {
+    double most = 0;
+    for (size_t i = 0; i < count; i++) most = fabs(element_at(vector, i)) > most ? fabs(element_at(vector, i)) : most;
+    return most;
+}
+
+double length_of_difference(const void *got, const void *want, size_t count) {
+    double squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        double difference = want ? element_at(got, i) - element_at(want, i) : element_at(got, i);
+        squares += difference * difference;
+    }
+    return sqrt(squares);
+}
+
+void assert_near(const char *what, const void *got, const void *want, size_t count, double scale) {
+    if (rounds_operands() && !(length_of_difference(got, want, count) <= tolerance() * scale))
+        fail_msg("%s: a difference of %.3g, length %.3g, tolerance %.3g", what, length_of_difference(got, want, count),
+                 scale, tolerance());
+    for (size_t i = 0; !rounds_operands() && i < count; i++)
+        if (!(fabs(element_at(got, i) - element_at(want, i)) <= tolerance() * scale))
+            fail_msg("%s: element %zu is %.17g, expected %.17g (largest %.3g, tolerance %.3g)", what, i,
+                     element_at(got, i), element_at(want, i), scale, tolerance());
+}
+
+double scale_of(const void *vector, size_t count) {
+    return rounds_operands() ? length_of_difference(vector, NULL, count) : largest_element(vector, count);
+}
+
+static const double NOISE = 0.7; /* standard deviation on embeddings, if evaluation has noise */
+
+problem open_problem(int n, lh_mode mode) {
+    problem p = {.n = n, .shape = lh_shape_at(SPEC, n, SEQUENCES)};
+    lh_error error;
+    lh_key key = lh_key_of_seed(SEED);
+    lh_source source = {key, STEP, LH_DOMAIN_DATA, 0, NULL, NULL};
+    p.draw = mode == LH_MODE_TRAIN ? (lh_draw){key, STEP, LH_SHARED, LH_DOMAIN_POSITIONS, 0}
+                                   : (lh_draw){key, STEP, DRAW, LH_DOMAIN_EVAL, FIRST};
+    p.noise = mode == LH_MODE_TRAIN ? 0 : NOISE;
+    assert_int_equal(lh_batch_open(&p.batch, SPEC, n, SEQUENCES, &error), LH_OK);
+    assert_int_equal(lh_batch_fill(&p.batch, SPEC, &source, n, 0, SEQUENCES, &error), LH_OK);
+    p.parameters = lh_model_reserve((size_t)SPEC->parameter_storage * real_bytes());
+    lh_initialise(SPEC, SEED, (int)real_bytes(), p.parameters);
+    p.tables = lh_model_tables(SPEC, &p.shape);
+    p.draws = lh_model_draws(SPEC, &p.draw, &p.shape, NULL, NULL);
+    return p;
+}
+
+void close_problem(problem *p) {
+    lh_batch_close(&p->batch);
+    free(p->parameters);
+    free(p->tables);
+    free(p->draws);
+}
+
+static double loss_scale(const problem *p) { return 1.0 / ((double)p->shape.sequences * p->shape.labels); }
+
+cpu_side open_cpu_side(const problem *p, lh_mode mode) {
+    const lh_cpu_program *program = plainest();
+    cpu_side c = {.step = {.mode = mode,
+                           .shape = p->shape,
+                           .key = lh_key_of_seed(SEED),
+                           .step = STEP,
+                           .draw = p->draw,
+                           .noise = p->noise}};
+    c.step.parameters = p->parameters;
+    if (program->tables_bytes != NULL) {
+        c.tables = lh_model_reserve(program->tables_bytes(p->shape.length));
+        program->make_tables(c.tables, p->shape.length);
+    }
+    c.step.tables = c.tables;
+    c.step.shared = c.shared = lh_model_reserve(program->shared_bytes(&p->shape));
+    c.workspace = lh_model_reserve(program->workspace_bytes(&p->shape, mode));
+    program->begin_step(&c.step, 0, 1);
+    return c;
+}
+
+void run_each_block(const problem *p, cpu_side *c, void *gradient, void *logits, lh_sums *sums) {
+    const lh_cpu_program *program = plainest();
+    int most = program->block_sequences(p->shape.length), labels = p->shape.labels;
+    for (int first = 0; first < SEQUENCES; first += most) {
+        lh_cpu_block block = lh_batch_block(&p->batch, first, SEQUENCES - first < most ? SEQUENCES - first : most);
+        block.first_example = p->draw.first + (uint32_t)first;
+        block.loss_scale = loss_scale(p);
+        if (gradient != NULL) program->train_block(&c->step, &block, c->workspace, gradient, sums);
+        else {
+            block.logits = (char *)logits + (size_t)(first * labels * SPEC->classes) * real_bytes();
+            program->forward_block(&c->step, &block, c->workspace, sums);
+        }
+    }
+}
+
+void close_cpu_side(cpu_side *c) {
+    free(c->tables);
+    free(c->workspace);
+    free(c->shared);
+}
+
+void visit_constant_rows(void (*visit)(void *context, size_t first, size_t count), void *context) {
+    for (int i = 0; i < SPEC->tensor_count; i++) {
+        const lh_tensor *t = &SPEC->tensors[i];
+        int64_t rows = t->rank == 2 ? t->shape[0] : 1, columns = t->shape[t->rank - 1];
+        for (int64_t r = 0; !t->learned && r < rows; r++)
+            visit(context, (size_t)(t->offset + r * t->stride), (size_t)columns);
+    }
+}
+
+static void clear_row(void *gradient, size_t first, size_t count) {
+    memset((char *)gradient + first * real_bytes(), 0, count * real_bytes());
+}
+
+/* Scales to the gradient of the mean over the counted labels, since shards divide by all labels. */
+static void scale_by_mask(const problem *p, void *gradient, const lh_sums *sums) {
+    const lh_cpu_program *program = plainest();
+    double labels = (double)p->shape.sequences * p->shape.labels;
+    if (program->scale != NULL && sums->counted > 0)
+        program->scale(gradient, labels / (double)sums->counted, (size_t)SPEC->parameter_storage);
+}
+
+void cpu_gradient(const problem *p, void *gradient, lh_sums *sums) {
+    const lh_cpu_program *program = plainest();
+    cpu_side c = open_cpu_side(p, LH_MODE_TRAIN);
+    if (program->begin_shard != NULL) program->begin_shard(&c.step, c.workspace);
+    run_each_block(p, &c, gradient, NULL, sums);
+    if (program->end_shard != NULL) program->end_shard(&c.step, c.workspace, gradient);
+    visit_constant_rows(clear_row, gradient);
+    scale_by_mask(p, gradient, sums);
+    close_cpu_side(&c);
+}
+
+lh_cuda_step device_step(const problem *p) {
+    lh_cuda_step step = {
+        .tokens = {p->batch.tokens[0], p->batch.tokens[1]},
+        .labels = p->batch.labels,
+        .mask = p->batch.mask,
+        .place = p->batch.place,
+        .draws = p->draws,
+        .sequences = p->shape.sequences,
+        .T = {p->shape.length[0], p->shape.length[1]},
+        .label_count = p->shape.labels,
+        .step = STEP,
+        .key = {lh_key_of_seed(SEED).word[0], lh_key_of_seed(SEED).word[1]},
+        .draw = p->draw.example,
+        .first = p->draw.first,
+        .rate = p->noise > 0 ? p->noise : 1e-3,
+        .correct2 = 1000,
+        .loss_scale = loss_scale(p),
+    };
+    return step;
+}
+
+lh_model_step device_train(const problem *p, int shards, int team, unsigned order) {
+    lh_cuda_step step = device_step(p);
+    return lh_model_train(SPEC, p->parameters, p->tables, &step, (lh_model_cut){shards, team, order});
+}
+
+void print_bits(const char *what, const void *bytes, size_t count) {
+    uint64_t hash = 0xcbf29ce484222325;
+    if (getenv("LONGHAND_BITS") == NULL) return;
+    for (size_t i = 0; i < count; i++) hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3;
+    printf("bits %s %016" PRIx64 "\n", what, hash);
+}

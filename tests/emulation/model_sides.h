@@ -1,0 +1,79 @@
+/* One batch of a generated model on both sides, the CPU half and the device code in the emulation, for test_model.c.
+ * The linker sets lh_model to the spec, e.g. longhand_spec_emulated_relative. */
+#ifndef LH_TESTS_MODEL_SIDES_H
+#define LH_TESTS_MODEL_SIDES_H
+
+#include <stdbool.h>
+
+#include "data/batch.h"
+#include "launch_model.h"
+#include "longhand/cuda_interface.h"
+
+extern const lh_spec lh_model;
+static const lh_spec *const SPEC = &lh_model;
+
+enum { SEED = 7, STEP = 3, DRAW = 2, FIRST = 70, SEQUENCES = 5, SHARDS = 3 };
+
+/* ---- comparison of vectors of SPEC's element type ---- */
+
+double tolerance(void);
+bool rounds_operands(void); /* whether products round their operands: tf32, bf16 */
+size_t real_bytes(void);
+double element_at(const void *vector, size_t i);
+double largest_element(const void *vector, size_t count); /* the largest absolute value */
+
+/* The Euclidean length of got - want; want NULL: of got. */
+double length_of_difference(const void *got, const void *want, size_t count);
+
+/* Checks the elements of got against those of want, with a tolerance relative to `scale`: the largest element, or the
+ * length if products round their operands. scale_of: this scale of a vector. */
+void assert_near(const char *what, const void *got, const void *want, size_t count, double scale);
+double scale_of(const void *vector, size_t count);
+
+/* ---- a batch ---- */
+
+typedef struct problem {
+    int n;
+    lh_shape shape;
+    lh_batch batch;
+    lh_draw draw;
+    double noise;
+    void *parameters, *tables;
+    int *draws;
+} problem;
+
+problem open_problem(int n, lh_mode mode);
+void close_problem(problem *p);
+
+/* ---- the CPU half ---- */
+
+typedef struct cpu_side {
+    lh_cpu_step step;
+    void *tables, *workspace, *shared;
+} cpu_side;
+
+const lh_cpu_program *plainest(void); /* the program of the lowest level */
+
+cpu_side open_cpu_side(const problem *p, lh_mode mode);
+void close_cpu_side(cpu_side *c);
+
+/* Calls the program for blocks of the CPU's size: with a gradient for training, with NULL for logits. */
+void run_each_block(const problem *p, cpu_side *c, void *gradient, void *logits, lh_sums *sums);
+
+/* Computes the gradient as the engine does: that of constant tensors is 0. */
+void cpu_gradient(const problem *p, void *gradient, lh_sums *sums);
+
+/* Calls `visit` with each row of constant tensors: its first element, and the number of elements. */
+void visit_constant_rows(void (*visit)(void *context, size_t first, size_t count), void *context);
+
+/* ---- the device half ---- */
+
+lh_cuda_step device_step(const problem *p);
+
+/* Makes one training step with a team of blocks. */
+lh_model_step device_train(const problem *p, int shards, int team, unsigned order);
+
+/* If LONGHAND_BITS is set, prints a digest (FNV-1a) of the results: tests/bits compares those of two trees. */
+void print_bits(const char *what, const void *bytes, size_t count);
+
+#endif

@@ -1,0 +1,131 @@
+/* The matrix products of kernels/cuda in the emulation, compared with kernels/ref in double; products on tensor cores
+ * are compared with the product of rounded operands. */
+#include "operation_arrays.h"
+
+/* x [K][M], or its transpose along columns, in the product's memory layout: rows `stride` apart, NaN between them. */
+static void *operand(const precision *p, int K, int M, const double *x, int along, int *stride) {
+    int rows = along == LH_ROWS ? K : M, columns = along == LH_ROWS ? M : K;
+    *stride = columns + 4;
+    void *out = reserve((size_t)(rows * *stride * p->real_bytes));
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++)
+            set_real(p, out, i * *stride + j, along == LH_ROWS ? x[i * M + j] : x[j * M + i]);
+    return out;
+}
+
+/* The reference product: a [K][rows], b [K][columns], out [rows][columns]; returns the size that errors are relative
+ * to. */
+static double expected(const precision *p, const lh_product *c, const double *a, const double *b, double *out) {
+    double *x = doubles(c->rows * c->K), *w = doubles(c->K * c->columns), most = 1;
+    for (int sign = 0; sign < 2; sign++) {
+        for (int i = 0; i < c->rows * c->K; i++) {
+            double value = p->operand(a[i % c->K * c->rows + i / c->K]);
+            x[i] = sign ? value : fabs(value);
+        }
+        for (int i = 0; i < c->K * c->columns; i++) w[i] = sign ? p->operand(b[i]) : fabs(p->operand(b[i]));
+        lh_ref_matmul(c->rows, c->K, c->columns, x, w, NULL, out);
+        for (int i = 0; !sign && i < c->rows * c->columns; i++) most = fmax(most, out[i]);
+    }
+    FREE(x, w);
+    return most;
+}
+
+/* extra: [columns], or rows like the result. */
+static double finished(const lh_product *c, double x, int row, int column, const double *extra) {
+    double at = c->how == LH_ADD || c->how == LH_RELU_GRAD ? extra[row * c->stride + column] : extra[column];
+    if (c->how == LH_BIAS || c->how == LH_ADD) return x + at;
+    if (c->how == LH_BIAS_RELU) return fmax(0, x + at);
+    return c->how == LH_RELU_GRAD && at <= 0 ? 0 : x;
+}
+
+static int place_in_result(const lh_product *c, int row, int column) {
+    if (c->how == LH_BY_HEAD) return (column / HEAD * c->stride + row) * HEAD + column % HEAD;
+    return row * c->stride + column;
+}
+
+/* bare: nothing is added. */
+static void check_product(const precision *p, lh_product c, bool bare) {
+    c.stride = c.how == LH_BY_HEAD ? c.rows + 3 : c.columns + 4;
+    int room = (c.how == LH_BY_HEAD ? c.columns : c.rows) * c.stride;
+    double *a = numbers(c.K * c.rows, 1), *b = numbers(c.K * c.columns, 2), *extra = numbers(room, 3);
+    double *product = doubles(c.rows * c.columns), *want = doubles(room);
+    void *in_a = operand(p, c.K, c.rows, a, c.along_a, &c.stride_a);
+    void *in_b = operand(p, c.K, c.columns, b, c.along_b, &c.stride_b), *in_extra = reals_of(p, room, extra);
+    void *out = c.how == LH_ADD ? in_extra : reals_of(p, room, extra); /* ADD is used in place */
+    double most = expected(p, &c, a, b, product);
+    memcpy(want, extra, (size_t)room * sizeof *want); /* elements that the product does not write keep their values */
+    for (int i = 0; i < c.rows * c.columns; i++) {
+        int row = i / c.columns, column = i % c.columns;
+        want[place_in_result(&c, row, column)] = bare ? product[i] : finished(&c, product[i], row, column, extra);
+    }
+    void *nothing = NULL;
+    launch(p, "product", 1, (void *[]){&c, &in_a, &in_b, bare ? &nothing : &in_extra, &out});
+    assert_close(p, out, want, room, (c.K + 2) * p->unit * most);
+    FREE(a, b, extra, product, want, in_a, in_b, in_extra);
+    if (out != in_extra) free(out);
+}
+
+/* Sizes around a tile, its warps and a slab, every order of both operands with every finish. Lengths along a row in
+ * memory are multiples of four. */
+static void check_products(const precision *p) {
+    static const int rows[] = {1, 15, 17, 21, 32, 41, 64, 65, 80, 97, 129}, depths[] = {20, 32, 36, 100},
+                     columns[] = {4, 36, 64, 72, 132};
+    for (int i = 0; i < 11 * 4 * 4; i++) {
+        lh_product c = {.rows = rows[i % 11],
+                        .columns = columns[(i + i / 11) % 5],
+                        .K = depths[i / 11 % 4],
+                        .along_a = i / 44 % 2,
+                        .along_b = i / 88,
+                        .how = (i + i / 44) % LH_FINISHES};
+        if (c.along_a == LH_ROWS) c.rows = (c.rows + 3) / 4 * 4;
+        if (c.along_a == LH_ROWS && c.along_b == LH_ROWS) c.K += 1;
+        if (c.how == LH_BY_HEAD) c.columns = (c.columns + HEAD - 1) / HEAD * HEAD;
+        check_product(p, c, false);
+        if (c.how == LH_BIAS || c.how == LH_ADD) check_product(p, c, true);
+    }
+}
+
+static void test_products_of_every_order_size_and_finish(void **state) {
+    (void)state;
+    for (int i = 0; i < PRECISION_COUNT; i++) check_products(&PRECISIONS[i]);
+}
+
+static void test_product_over_nothing_is_zero(void **state) {
+    (void)state;
+    for (int i = 0; i < PRECISION_COUNT; i++)
+        check_product(&PRECISIONS[i], (lh_product){.rows = 8, .columns = 4, .K = 0}, false);
+}
+
+/* The bits of a row do not depend on the number of rows: short products are compared with rows of a long one. */
+static void check_rows(const precision *p, int along_b) {
+    enum { MOST = 672, COLUMNS = 68, DEPTH = 36 };
+    static const int rows[] = {1, 15, 16, 21, 32, 33, 41, 63, 64, 65, 80, 96, 97, 127, 129};
+    lh_product c = {
+        .rows = MOST, .columns = COLUMNS, .K = DEPTH, .along_a = LH_COLUMNS, .along_b = along_b, .stride = COLUMNS};
+    double *a = numbers(DEPTH * MOST, 1), *b = numbers(DEPTH * COLUMNS, 2);
+    void *in_a = operand(p, DEPTH, MOST, a, LH_COLUMNS, &c.stride_a),
+         *in_b = operand(p, DEPTH, COLUMNS, b, along_b, &c.stride_b);
+    void *extra = NULL, *all = reserve((size_t)(MOST * COLUMNS * p->real_bytes)),
+         *some = reserve((size_t)(MOST * COLUMNS * p->real_bytes));
+    launch(p, "product", 1, (void *[]){&c, &in_a, &in_b, &extra, &all});
+    for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) {
+        c.rows = rows[i];
+        launch(p, "product", 1, (void *[]){&c, &in_a, &in_b, &extra, &some});
+        assert_memory_equal(some, all, (size_t)(c.rows * COLUMNS * p->real_bytes));
+    }
+    FREE(a, b, in_a, in_b, all, some);
+}
+
+static void test_rows_of_a_product_do_not_hang_on_their_number(void **state) {
+    (void)state;
+    for (int i = 0; i < 2 * PRECISION_COUNT; i++) check_rows(&PRECISIONS[i / 2], i % 2);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_products_of_every_order_size_and_finish),
+        cmocka_unit_test(test_product_over_nothing_is_zero),
+        cmocka_unit_test(test_rows_of_a_product_do_not_hang_on_their_number),
+    };
+    return cmocka_run_group_tests_name("products", tests, NULL, NULL);
+}
