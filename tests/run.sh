@@ -35,7 +35,8 @@ done
 
 # Lua tests that begin first, since they take longest, and that --quick leaves out: they render or compile the output of
 # most specs.
-SLOW_LUA="generated_compiler cuda generated models masks network random score_cuda generated_spec generated_sections"
+SLOW_LUA="generated_compiler cuda cuda_families generated models masks network random score_cuda generated_spec
+    generated_sections"
 # System tests that begin first.
 LONGEST="slurm"
 fuzz_cases=$([ -n "$quick" ] && echo 500 || { [ -n "$long" ] && echo 10000 || echo 2000; })

@@ -487,7 +487,7 @@ end
 ]]):format(lines)
 end
 
--- { lines, line of the message, found, expected }; test_models.lua has errors that are possible with one stream.
+-- { lines, line of the message, found, expected }: errors that need two streams; see test_own_network_errors.lua.
 local MISTAKES = {
   { [[local h = b:input(x) b:output(b:add(h, b:attention("self", h, b:external(y))))]], 6,
     "attention self looks from source to target", 'the attention "cross"' },

@@ -1,0 +1,286 @@
+-- Errors in a user's own network: each message has the file, the line, what was found and what was expected.
+
+local support = dofile("tests/lua/support.lua")
+
+local handles = require("network.graph.handles")
+local lu = require("luaunit")
+local own = require("own_networks")
+local plan_page = require("plan.pages.plan_page")
+local random = require("random")
+
+local planned, good, with_block, PLAIN, FULL = own.planned, own.good, own.with_block, own.PLAIN, own.FULL
+
+TestErrors = {}
+
+-- { lines of the block or a whole file, line of the message, what was found, what was expected }
+local MISTAKES = {
+  { [[b:norm("a", later) local later = h]], 5, '"later" is not defined', "local names" },
+  { [[local later b:norm("a", later)]], 5, "value is nil", "a value that an operation has made" },
+  { [[b:norm("a", x)]], 5, "belongs to the network", "block:input(value) and block:external(value)" },
+  { [[local p = b:product("p", h, 32)
+b:output(b:add(h, p))]], 6, "adding input of 16 channels and p of 32", "equal widths" },
+  { [[b:norm("a", h) b:norm("a", h)]], 5, "a and a are parameters of block layer", "different names" },
+  { [[local f = b:feedforward(h, { hidden = 32, activation = "relu" })
+local a = b:attention("self", h, h)
+b:output(b:add(b:add(h, f), a))]], 6, "branch is the name of two values of block layer", "{ name = ... }" },
+  { [[local n = b:norm("n", h)
+b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block layer is read by nothing", "a use" },
+  { [[b:output(b:add(b:add(h, b:attention("self", h, h)), b:attention("self", h, h)))]], 5, "a second attention self",
+    "another name: { name = ... }" },
+  { [[b:output(b:add(h, b:attention("self", b:norm("n", h), h)))]], 5, "queries of one value and keys of another",
+    "the same value twice" },
+  { [[b:output(b:add(h, b:attention("self", h, h, { name = "near" })))]], 5,
+    'attention near has a name of its own, and none goes by "self"', "no name for the first one" },
+  { [[b:attention("cross", h, h)]], 5, 'no attention is named "cross"', "one of self" },
+  { [[b:output(h)]], 5, "block layer gives what it takes", "an operation between" },
+  { [[b:output(b:product("same", h, 16))]], 5, "the output of block layer is a product of its input", "behind it" },
+  { [[b:output(b:activation("a", b:product("same", h, 16), "relu"))]], 5, "is a product of its input", "behind it" },
+  { [[b:output(b:product("up", h, 24))]], 5, "a width of 24", "a multiple of 16" },
+  { [[b:output(b:add(h, b:feedforward(h, { activation = "gelu" })))]], 5, "a width of nil", "a multiple of 16" },
+  { [[b:output(b:add(h, b:feedforward(h, { hidden = 32 })))]], 5, "the activation nil", "one of gelu" },
+  { [[b:output(b:product("wide", h, 32))]], 5, "handing on input of 16 channels and wide of 32", "equal widths" },
+  { [[b:output(b:gate("g", h, "silu"))]], 5, "the input of the gate is input", "a product of two parts" },
+  { [[b:output(b:activation("a", h, "swish"))]], 5, 'the activation "swish"', "gelu, gelu_tanh, relu or silu" },
+  { [[b:output(b:norm("n", h, "batch"))]], 5, 'the norm "batch"', "layer or rms" },
+  { [[b:output(b:feedforward(h, { hidden = 32, activation = "tanh" }))]], 5, 'the activation "tanh"', "swiglu" },
+  { [[b:output(b:feedforward(h, { hidden = 32, activation = "relu", branch_activation = "swiglu" }))]], 5,
+    'the activation "swiglu"', "one of gelu, gelu_tanh, relu or silu" },
+  { [[b:output(b:feedforward(h, { hiden = 32 }))]], 5, 'has no option "hiden"',
+    "bias, branch_activation, hidden, hidden_dropout, name" },
+  { [[b:output(h + h)]], 5, "values have no arithmetic", "block:add" },
+  { [[b.output(h)]], 5, "is called on the value input", "a colon" },
+  { [[b:output(b:norm("n", h), 5)]], 5, "is called with 2 arguments", "at most 1" },
+  { [[h.width = 5]], 5, "the value input.width is set", "made by its methods" },
+  { [[b:output(b:norm("n", h.out))]], 5, 'has no "out"', "name, width" },
+  { with_block(FULL):gsub("local x = net:embed%(\"embedding\", net:stream%(\"source\"%), {",
+    "local t = net:table(\"t\") %0 table = t,")
+    :gsub('net:classify%(net:readout%(b.result, "last"%)', '%0, { tied = t }'), 6,
+    "have no vectors of the output's symbols", 'model.kind = "decoder"', true },
+  { [[net:attention("self", x, x)]], 5, 'the network has no "attention"', "block, classify, embed, feedforward" },
+  { [[b:output(b:linear("n", h, 16))]], 5, 'has no "linear"', "product" },
+  { [[b:output(b:product("n", h, model.wdith))]], 5, 'model has no "wdith"', "width" },
+  { [[model.width = 32]], 5, "model.width is set", "stays" },
+  { with_block(FULL):gsub("local x = net", "net:table(\"spare\") %0"), 2, "no vectors of table spare are embedded",
+    "or no such line", true },
+  { with_block(FULL):gsub('"layer"', '"token"'), 3, "token and token are parameters", "different names", true },
+  { with_block(FULL):gsub('"layer"', '"view"'), 3, 'name is "view"', "a network's memory", true },
+  { [[local c = net:block("layer_backward", 1)]], 5, "block layer and block layer_backward", "begins with the other" },
+  { [[b:output(b:add(h, b:attention("self", h, h, { name = "layer_near" })))]], 5,
+    "block layer and attention layer_near",
+    "begins with the other" },
+  { [[local t = b:product("t", h, 16) b:output(b:add(t, b:product("t_transposed", h, 16)))]], 5,
+    "t and t_transposed are parameters", "_transposed behind them" },
+  { [[b:output(b:norm("while", h))]], 5, 'name is "while"', "no word of C" },
+  { [[b:output(b:add(h, b:attention("self", h, h, { name = "read" })))]], 5, 'name is "read"', "no word of C" },
+  { [[local c = net:block("all", 2, "Another.")]], 5, 'name is "all"', "a network's memory" },
+  { [[b:output(b:norm("Norm", h))]], 5, 'name is "Norm"', "a letter first" },
+  { [[b:output(b:add(h, b:norm("n", h), 1))]], 5, "dropout is 1", "a share from 0 to below 1" },
+  { [[local l = b:norm("n", h) b:output(b:add(h, l)) b:norm("m", h)]], 5, "behind the output of block layer", "last" },
+  { [[local c = net:block("second", 2)
+c:output(c:norm("n", c:input(b.result)))]], 6, "block layer has no result yet", "block:output" },
+  { [[local c = b:block("inner", 2)]], 5, 'has no "block"', "product" },
+  { [[net:block("layer", 2)]], 5, "two blocks are named layer", "different names" },
+  { [[net:block("more", 2, nil, { loops = 0 })]], 5, "loops is 0", "a whole number from 1 to 64" },
+  { [[net:block("more", 2, nil, { loops = 1.5 })]], 5, "loops is 1.5", "a whole number from 1 to 64" },
+  { [[net:block("more", 2, nil, { times = 2 })]], 5, 'has no option "times"', "loops" },
+  { [[net:block("more", 2, { loops = 2 })]], 5, "about is a table", "a sentence" },
+  { [[net:block("more", 64, nil, { loops = 64 })]], 5, "the network's blocks run 4098 times", "at most 4096 times" },
+  { [[local v = b:norm("n", h)
+for i = 1, 257 do v = b:add(v, h, 0.1) end]], 6, "block layer drops out at 257 places", "at most 256" },
+  { [[local function f() return f() + 1 end f()]], 5, "calls itself without end", "calls at most" },
+  { [[while true do end]], 5, "still running after", "loop" },
+  { [[local s = "x" while true do s = s .. s end]], 5, "memory", "computes little" },
+  { [[assert(model.width > 16, "too narrow")]], 5, "too narrow", nil },
+  { [[assert(nil, "\27[31mred" .. "\n")]], 5, "red", nil },
+  { [[for i, option in ipairs(model.options) do end]], 5, "model.options is indexed with 1", "a name" },
+  { [[local x = model[{}] ]], 5, "model is indexed with a table", "a name" },
+  { [[os.exit()]], 5, '"os" is not defined; a network has no I/O', "ipairs" },
+  { [[y = 5]], 5, '"y" is set as a global; a network has none', "constants" },
+  { [[local n = nil b:output(n.x)]], 5, "attempt to index a nil value", nil },
+  { "return 5", 1, "the file returns 5", "return function(net, model) ... end", true },
+  { "local f = 1", 1, "the file returns nothing", "return function(net, model) ... end at its end", true },
+  { "return function(net, model) end end", 1, "not valid Lua", nil, true },
+  { with_block(FULL):gsub("net:classify", "net:norm('n', x)\n  %0"), 6, "n of the network is read by nothing", "a use",
+    true },
+  { "return function(net, model)\n  local s = net:stream(\"s\")\nend", 3, "the network has no readout", "net:classify",
+    true },
+  { with_block("b:output(b:norm('n', h))"):gsub("model.layers", "0"), 3, "count is 0", "a whole number from 1", true },
+  { with_block("b:output(b:norm('n', h))"):gsub("source", "target"), 2, "there is no stream target", '"source"', true },
+  { [[local d = b:product("n", h, 16)
+b:output(b:norm("m", b:product("dn", d, 16)))]], 6, "dn is what the gradient of n is called", "another name" },
+  { [[local v = h
+for i = 1, 600 do v = b:norm("n" .. i, v) end]], 6, "too many operations", "at most 500" },
+  { with_block("b:output(b:norm('n', h))"):gsub("b:input%(x%)", "b:input(nil)"), 4, "value is nil", "a value", true },
+  { [[b:norm('n', h)]], 6, "block layer has no result yet", "block:output(value) before it" },
+  { with_block("b:norm('n', h)"):gsub("b.result", "x"), 3, "block layer has no output", "block:output(value)", true },
+  { with_block("b:output(b:norm('n', b:external(x)))"):gsub("local h = ", ""), 3, "the input of block layer is read by "
+    .. "nothing", "reads it", true },
+}
+
+function TestErrors.test_mistakes_are_told_with_their_line()
+  for _, case in ipairs(MISTAKES) do
+    local text, line, what, expected, whole = table.unpack(case, 1, 5)
+    local made, message = planned(whole and text or with_block(text))
+    lu.assertTrue(made == nil, text)
+    lu.assertStrContains(message, ("net.lua:%d:"):format(line), text)
+    lu.assertStrContains(message, what)
+    lu.assertStrContains(message, expected or "nothing was written")
+  end
+end
+
+-- Unused options, and options of a network that is not a user's, are refused.
+function TestErrors.test_options_are_those_that_are_read()
+  local made, message = planned(PLAIN, { "model.options.hidden=3" })
+  lu.assertTrue(made == nil)
+  lu.assertStrContains(message, "--set model.options.hidden=3: error: model.options.hidden: is read by nothing")
+  lu.assertStrContains(message, "an option that the network reads: kind, ratio")
+  made, message = planned(PLAIN, nil, [[return { task = { kind = "bucket_sort" }, model = { options = { a = 1 } } }]])
+  lu.assertTrue(made == nil)
+  lu.assertStrContains(message, "model.options: does not go with a network of Longhand's")
+  lu.assertStrContains(message, "expected: model.source")
+end
+
+-- Positions in a spec that the network does not use are reported.
+function TestErrors.test_an_encoding_that_nothing_reads()
+  local function refused(encoding, text, ...)
+    local made, message = planned(text, nil, [[return { task = { kind = "bucket_sort" },
+      model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 },
+      encoding = { kind = "]] .. encoding .. '" } }')
+    lu.assertTrue(made == nil)
+    for _, words in ipairs({ ... }) do
+      lu.assertStrContains(message, words)
+    end
+  end
+  refused('none", lines = { { head = 0, direction = 1, line = -1, value = 1 } }, kind = "none', with_block(FULL),
+    "encoding.lines: is read by nothing in net.lua", "an attention")
+  refused("sinusoid", with_block(FULL):gsub(", place = net.additive", ""),
+    "spec/encodings/sinusoid.lua:", "encoding.additive.kind: is read by nothing in net.lua", "place = net.additive")
+  refused("rope", with_block(FULL), "encoding.rotation.kind: is read by nothing in net.lua", "an attention")
+  refused("alibi", with_block(FULL), "encoding.score: is read by nothing in net.lua", "an attention")
+  refused("window", with_block(FULL), "is read by nothing in net.lua")
+  good(with_block(FULL))
+end
+
+-- Unused rates are reported, too; attention has the spec's rate, or its own.
+function TestErrors.test_dropouts_of_the_spec_and_of_the_description()
+  local text = with_block([[local s = b:add(h, b:attention("self", h, h%s), model.dropout)
+b:output(b:norm("n", b:add(s, b:feedforward(s, { hidden = 32, activation = "relu"%s }), model.dropout)))]])
+  local function planned_with(attention, feedforward, ...)
+    return planned(text:format(attention, feedforward), { ... })
+  end
+  local _, message = planned_with("", "", "model.hidden_dropout=0.2")
+  lu.assertStrContains(message, "model.hidden_dropout: is read by nothing in net.lua")
+  lu.assertStrContains(message, "hidden_dropout = model.hidden_dropout")
+  _, message = planned_with("", "", "model.embedding_dropout=0.2")
+  lu.assertStrContains(message, "model.embedding_dropout: is read by nothing in net.lua")
+  lu.assertStrContains(message, "dropout = net.additive_dropout")
+  _, message = planned_with(", { dropout = 0.2 }", "", "encoding.normaliser.kind=geometric")
+  lu.assertStrContains(message, "net.lua:5:")
+  lu.assertStrContains(message, "attention self is geometric, and its weights are dropped out")
+  local function rates(...)
+    local of = {}
+    for _, d in ipairs(good(text:format(select(1, ...), select(2, ...)), { select(3, ...) }).dropouts) do
+      of[d.name] = d.rate_text
+    end
+    return of
+  end
+  local take = ", hidden_dropout = model.hidden_dropout"
+  lu.assertEquals(rates("", take), { BRANCH = "0.1" })
+  lu.assertEquals(rates("", take, "model.hidden_dropout=0.2", "model.attention_dropout=0.3"),
+    { BRANCH = "0.1", HIDDEN = "0.2", ATTENTION = "0.3" })
+  lu.assertEquals(rates(", { dropout = 0.4 }", "", "model.attention_dropout=0.3"),
+    { BRANCH = "0.1", ATTENTION = "0.4" })
+  lu.assertEquals(rates(", { dropout = 0 }", "", "model.attention_dropout=0.3"), { BRANCH = "0.1" })
+end
+
+-- A field that a description does not read is reported if it is set, and not printed otherwise.
+function TestErrors.test_fields_that_nothing_reads()
+  for _, set in ipairs({ "tied=true", "activation=gelu", "branch_activation=relu", "bias=all", "norm.kind=rms",
+    "norm.place=pre" }) do
+    local name = set:match("^[^=]+")
+    local made, message = planned(with_block(FULL), { "model." .. set, "model.kind=decoder" })
+    lu.assertTrue(made == nil, set)
+    lu.assertStrContains(message, ("model.%s: is read by nothing in net.lua"):format(name))
+    local reading = with_block(FULL):gsub("local x = net", ("assert(model.%s ~= nil, 'x') %%0"):format(name))
+    lu.assertStrContains(plan_page.text(good(reading, { "model." .. set, "model.kind=decoder" })), "network net.lua")
+  end
+  local text = plan_page.text(good(with_block(FULL)))
+  lu.assertStrContains(text, "\nmodel       2 layers, width 16, float32, network net.lua")
+end
+
+-- Words of C, C++ and CUDA are refused as names; the name of a gradient avoids them.
+function TestErrors.test_names_that_compilers_have_words_for()
+  for _, word in ipairs({ "asm", "bool", "true", "typeof", "linux", "unix", "new", "this", "class", "or", "not",
+    "template", "operator", "private", "do", "static_assert" }) do
+    for _, text in ipairs({ with_block(('b:output(b:add(h, b:product("%s", h, 16)))'):format(word)),
+      with_block(FULL):gsub('"layer"', ('"%s"'):format(word)),
+      (with_block(FULL):gsub("local x = net", ('net:table("%s") %%0'):format(word))) }) do
+      local made, message = planned(text)
+      lu.assertTrue(made == nil, word)
+      lu.assertStrContains(message, ('name is "%s"'):format(word))
+      lu.assertStrContains(message, "no word of C, C++ or CUDA")
+    end
+  end
+  local plan = good(with_block([[local o = b:product("o", b:norm("ouble", h), 16)
+b:output(b:add(h, b:activation("act", o, "gelu")))]]))
+  lu.assertStrContains(plan_page.text(plan), " d_o ")
+  lu.assertStrContains(plan_page.text(plan), " d_ouble ")
+  local _, message = planned(with_block([[local o = b:product("o", h, 16)
+b:output(b:add(o, b:norm("d_o", o)))]]))
+  lu.assertStrContains(message, "d_o is what the gradient of o is called")
+end
+
+-- ---- descriptions with any content ----
+
+local WORDS = { "nil", "0", "-1", "1", "2", "16", "32", "1e300", "0/0", "1/0", "0.5", "true", "false", '"x"',
+  '"self"', '"last"', '"relu"', '"rms"', '"swiglu"', '"input"', '"norm1"', '""', '"\\0"', "{}", "{ 1 }",
+  '{ "a", "b" }', "{ parts = { 'a', 'b' } }", "{ hidden = 32, activation = 'gelu' }", "{ [1] = h }", "{ name = 'x' }",
+  "{ table = 5 }", "{ table = net:table('t') }", "{ tied = net }", "{ place = net.additive }", "{ loops = 2 }",
+  "model", "model.norm", "model.options", "model.options[1]", "net", "b", "x", "h", "net.additive", "net:stream('s')",
+  "net:readout(x, 'last')", "b.result", "function() end", "ipairs", "net.block", "setmetatable" }
+
+local function random_text(rng)
+  local methods = {}
+  for name in pairs(handles.METHODS) do
+    methods[#methods + 1] = name
+  end
+  table.sort(methods)
+  local lines = {}
+  for i = 1, rng:below(4) - 1 do
+    local arguments = {}
+    for j = 1, rng:below(5) - 1 do
+      arguments[j] = rng:pick(WORDS)
+    end
+    lines[i] = ("  local v%d = %s%s%s(%s)"):format(i, rng:chance(2) and "net" or "b", rng:chance(12) and "." or ":",
+      rng:pick(methods), table.concat(arguments, ", "))
+  end
+  return with_block(table.concat(lines, "\n") .. (rng:chance(2) and "\n" .. FULL or ""))
+end
+
+-- Each description gives a plan or a message with a line of the file, never an internal error.
+function TestErrors.test_any_description_ends_in_a_plan_or_a_message()
+  local refused = 0
+  for seed = 1, 200 do
+    local text = random_text(random(seed))
+    local made, message = planned(text)
+    refused = refused + (made and 0 or 1)
+    lu.assertTrue(made ~= nil or message:find("^net%.lua:%d+:%d+: error: ") ~= nil, ("seed %d: %s\n%s"):format(seed,
+      message, text))
+  end
+  lu.assertTrue(refused > 100 and refused < 200, refused)
+end
+
+-- Objects hide their fields, and cannot be used in another network.
+function TestErrors.test_objects_are_opaque()
+  local text = [[
+    local h = net:stream("s")
+    for _, word in ipairs({ "real", "name", "index", "kind" }) do
+      local seen = h[word]
+    end]]
+  local made, message = planned("return function(net, model)\n" .. text .. "\nend")
+  lu.assertTrue(made == nil)
+  lu.assertStrContains(message, 'has no "real"')
+  lu.assertStrContains(message, "nothing; it is handed on as it is")
+end
+
+support.run()

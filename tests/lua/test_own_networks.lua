@@ -1,0 +1,246 @@
+-- A user's own networks: the built-in networks written again, and other properties of descriptions.
+
+local support = dofile("tests/lua/support.lua")
+
+local grid = require("lab.study.grid.grid")
+local lu = require("luaunit")
+local own = require("own_networks")
+local plan_page = require("plan.pages.plan_page")
+local project_module = require("project")
+local respec = require("lab.study.read.respec")
+
+local planned, good, with_block, PLAIN, FULL = own.planned, own.good, own.with_block, own.PLAIN, own.FULL
+
+local project = project_module.new(".")
+
+TestOwn = {}
+
+local ENCODINGS = { "", ", encoding = { kind = 'rope' }", ", encoding = { kind = 'sinusoid' }",
+  ", encoding = { kind = 'learned' }", ", encoding = { kind = 'relative' }", ", encoding = { kind = 'alibi' }",
+  ", encoding = { kind = 'geometric' }" }
+
+local SMALL = "layers = 2, heads = 2, width = 16, feedforward = 32"
+
+-- A user's description of the encoder is the encoder: tensors, operations and the model digest.
+function TestOwn.test_the_encoder_again()
+  for _, encoding in ipairs(ENCODINGS) do
+    local spec = 'return { task = { kind = "bucket_sort" }, model = { %s' .. SMALL .. " }" .. encoding .. " }"
+    local plan = good(PLAIN, nil, spec:format('source = "net.lua", '))
+    local ours = project:plan(support.write("ours.lua", spec:format(""))).plan
+    lu.assertEquals(plan.tensors, ours.tensors, encoding)
+    lu.assertEquals(plan.structs, ours.structs, encoding)
+    lu.assertEquals(plan.model_digest, ours.model_digest, encoding)
+    lu.assertNotEquals(plan.digest, ours.digest, encoding)
+    lu.assertEquals(plan.flops_per_step, ours.flops_per_step, encoding)
+  end
+end
+
+-- The file's bytes are in the digest, not its path; options are part of the spec.
+function TestOwn.test_the_plan_s_digest_has_the_bytes()
+  local plan = good(PLAIN)
+  lu.assertEquals(good(PLAIN).digest, plan.digest)
+  lu.assertEquals(plan.own_network.path, "net.lua")
+  support.write("there/net.lua", PLAIN)
+  lu.assertEquals(good(PLAIN, { "model.source=there/net.lua" }).digest, plan.digest)
+  local other = good(PLAIN .. "-- and a comment\n")
+  lu.assertNotEquals(other.digest, plan.digest)
+  lu.assertEquals(other.model_digest, plan.model_digest)
+  local gelu = good(PLAIN, { "model.options.kind=gelu" })
+  lu.assertNotEquals(gelu.digest, plan.digest)
+  lu.assertNotEquals(gelu.model_digest, plan.model_digest)
+  lu.assertEquals(gelu.resolved.model.options, { kind = "gelu" })
+  local wider = good(PLAIN, { "model.options.ratio=4" })
+  lu.assertNotEquals(wider.model_digest, plan.model_digest)
+end
+
+-- A description's own state does not persist.
+function TestOwn.test_nothing_is_left_of_the_last_time()
+  local text = "local calls = 0\n" .. PLAIN:gsub("local kind", [[calls = calls + 1
+  assert(calls == 1, "again")
+  %0]])
+  lu.assertEquals(good(text).digest, good(text).digest)
+end
+
+-- Blocks one after another, each with its own parameters.
+function TestOwn.test_two_blocks()
+  local plan = good((with_block(FULL):gsub("  net:classify.*", [[
+  local c = net:block("second", 3)
+  local g = c:input(b.result)
+  c:output(c:norm("n", c:add(g, c:attention("self", g, g)), "rms"))
+  net:classify(net:readout(c.result, "last"))
+end
+]])))
+  local sites = {}
+  for i, site in ipairs(plan.trace_sites) do
+    sites[i] = site.name
+  end
+  lu.assertEquals(table.concat(sites, " "), "embedding layers.0.output layers.1.output seconds.0 seconds.0.output "
+    .. "seconds.1 seconds.1.output seconds.2 seconds.2.output")
+end
+
+-- A block uses the random positions of its own attention, of which there are as many as it has layers.
+function TestOwn.test_drawn_places_are_those_of_the_block()
+  local text = [[
+return function(net, model)
+  local x = net:embed("embedding", net:stream("source"), { scale = 4 })
+  local front = net:block("front", 1)
+  local h = front:input(x)
+  front:output(front:norm("n", front:add(h, front:attention("self", h, h, { name = "%s" }))))
+  local b = net:block("layer", model.layers)
+  local g = b:place(b:input(front.result), net.additive)
+  b:output(b:norm("n", b:add(g, %s)))
+  net:classify(net:readout(b.result, "last"))
+end
+]]
+  local drawn = { "encoding.additive.kind=learned", "encoding.additive.at=block",
+    "encoding.positions.kind=randomized", "encoding.positions.max_position=4000", "encoding.positions.draw=layer" }
+  local attends, rows = 'b:attention("self", g, g)', 'b:feedforward(g, { hidden = 32, activation = "relu" })'
+  local plan = good(text:format("near", attends), drawn)
+  lu.assertEquals(plan.cpu.blocks[2].forward[1].positions, "w->shared->self_position[l]")
+  lu.assertFalse(plan.no_device_code)
+  local bare = text:format("self", rows)
+  local made, message = planned(bare, drawn)
+  lu.assertTrue(made == nil)
+  lu.assertStrContains(message, "net.lua:7:1: error: place() is there 2 times, without attention, and positions are "
+    .. "drawn for 1 layer")
+  drawn[#drawn] = "encoding.positions.draw=pass"
+  lu.assertEquals(good(bare, drawn).cpu.blocks[2].forward[1].positions, "w->shared->position[0]")
+end
+
+-- In evaluation the counter has a byte for all places of a pass, in training one for those of a repetition.
+function TestOwn.test_places_of_an_evaluation_with_dropout()
+  local text = with_block([[local a = b:add(h, b:attention("self", h, h), model.dropout)
+b:output(b:norm("n", %s))]]):gsub('"layer", model.layers', '"layer", 2, "A block.", { loops = model.options.loops }')
+  good(text:format("a"), { "model.options.loops=64", "eval.dropout=true" })
+  local more = text:format("b:add(a, h, model.dropout)")
+  good(more, { "model.options.loops=64" })
+  local made, message = planned(more, { "model.options.loops=64", "eval.dropout=true" })
+  lu.assertTrue(made == nil)
+  lu.assertStrContains(message, "eval.dropout: 2 places of 129 layers")
+end
+
+-- A block whose parameters several repetitions share: they are stored once, and each repetition is traced.
+function TestOwn.test_loops()
+  local text = with_block([[b:output(b:norm("n", b:add(h, b:attention("self", h, h), model.dropout)))]])
+    :gsub('"layer", model.layers', '%0, "A block.", { loops = 3 }')
+  local once = text:gsub("loops = 3", "loops = 1")
+  for _, encoding in ipairs({ "none", "relative" }) do -- the second has parameters for each layer
+    local sets = { "model.dropout=0.1", encoding ~= "none" and "encoding.relative.kind=transformer_xl" or nil }
+    local plan, single = good(text, sets), good(once, sets)
+    lu.assertEquals(plan.tensors, single.tensors)
+    lu.assertNotEquals(plan.model_digest, single.model_digest)
+    lu.assertEquals(plan.flops_per_step, 3 * single.flops_per_step)
+    lu.assertEquals({ plan.cpu.blocks[1].repetitions, plan.trace_site_count }, { 6, 1 + 2 * 6 })
+    lu.assertEquals(plan.trace_sites[12].name, "layers.5")
+  end
+end
+
+-- Every loop caches attention's weights for the backward pass: as much memory as separate layers would take.
+function TestOwn.test_loops_keep_weights_each()
+  local block = with_block([[b:output(b:norm("n", b:add(h, b:attention("self", h, h))))]])
+  local function kept(layers, loops)
+    local text = block:gsub('"layer", model.layers', ('"layer", %d, "A block.", { loops = %d }'):format(layers, loops))
+    return good(text, { "train.lengths={1,400}" }).attentions[1].recomputed.pairs
+  end
+  lu.assertEquals(kept(2, 6), kept(12, 1))
+  lu.assertEquals(kept(4, 1), 2 * kept(4, 2))
+end
+
+-- Several attentions of a model also cache weights each, among them those with dropout of weights.
+function TestOwn.test_attentions_keep_weights_together()
+  local function recomputed(rate)
+    local text = with_block(([[local a = b:add(h, b:attention("self", h, h))
+b:output(b:norm("n", b:add(a, b:attention("self", a, a, { name = "again", dropout = %s }))))]]):format(rate))
+    local list = good(text, { "train.lengths={1,400}", "model.layers=12" }).attentions
+    return list[1].recomputed, list[2].recomputed
+  end
+  local one = with_block([[b:output(b:norm("n", b:add(h, b:attention("self", h, h))))]])
+  local alone = good(one, { "train.lengths={1,400}", "model.layers=12" }).attentions[1].recomputed
+  local first, second = recomputed("0")
+  lu.assertEquals({ 2 * first.pairs, 2 * second.pairs }, { alone.pairs, alone.pairs })
+  first, second = recomputed("0.1")
+  lu.assertEquals({ 2 * first.pairs, second }, { alone.pairs, false })
+end
+
+-- A number of channels equal to the model's width is that width, from any source.
+function TestOwn.test_a_width_of_the_model_s()
+  good(with_block([[
+  local wide = b:activation("wide", b:product("w", h, 64), "gelu")
+  b:output(b:norm("n", b:add(h, b:product("back", wide, model.width))))]]))
+end
+
+-- The mask of a sum has the sum's channels, which may differ from the model's width.
+function TestOwn.test_masks_are_as_wide_as_what_they_drop()
+  local plan = good(with_block([[
+  local sum = b:add(b:product("one", h, 64), b:product("two", h, 64), 0.25)
+  b:output(b:norm("n", b:add(h, b:product("back", b:activation("bent", sum, "gelu"), model.width), 0.1)))]]))
+  local widths = {}
+  for _, record in ipairs(plan.cpu.blocks[1].forward) do
+    widths[#widths + 1] = record.kind == "draw" and record.width or nil
+  end
+  lu.assertEquals(widths, { "ONE_CHANNELS", "WIDTH" })
+end
+
+function TestOwn.test_a_decoder_of_ones_own()
+  local plan = good(with_block(FULL), { "model.kind=decoder" })
+  lu.assertEquals({ plan.decoder.separator, plan.first.mask.kind }, { 10, "causal" })
+end
+
+function TestOwn.test_two_streams_are_refused()
+  local made, message = planned(PLAIN, { "model.kind=encoder_decoder" })
+  lu.assertNil(made)
+  lu.assertStrContains(message, "model.kind: a network of one's own reads one stream of tokens")
+end
+
+function TestOwn.test_a_run_s_spec_is_refused_by_name()
+  local text, why = respec.text(good(PLAIN).resolved)
+  lu.assertNil(text)
+  lu.assertEquals(why, "its network is a file of the user's own, net.lua")
+end
+
+-- A study varies options; the file's path is relative to the study.
+function TestOwn.test_a_study_varies_options()
+  support.write("study/net.lua", PLAIN)
+  local path = support.write("study/kinds.lua", [[return { title = "Kinds", base = { task = { kind = "bucket_sort" },
+    model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 } }, axes = { { name = "kind",
+    values = { { name = "gelu", spec = { model = { options = { kind = "gelu" } } } },
+      { name = "relu", spec = {} } } } } }]])
+  local gelu = grid.cell(project, path .. ":gelu", {})
+  local relu = grid.cell(project, path .. ":relu", {})
+  lu.assertEquals(gelu.plan.resolved.model.options, { kind = "gelu" })
+  lu.assertNil(relu.plan.resolved.model.options)
+  lu.assertNil(relu.plan.network_identity)
+  lu.assertNotEquals(gelu.plan.digest, relu.plan.digest)
+end
+
+-- Positions that are sampled in every layer, and tables of each, are counted in the attention's block; a score knows
+-- model.layers.
+function TestOwn.test_an_encoding_that_counts_layers()
+  local spec = [[return { task = { kind = "bucket_sort" }, encoding = { kind = "%s" },
+    model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 } }]]
+  local three = PLAIN:gsub('"layer", model.layers', '"tower", 3')
+  local family = good(three, nil, spec:format("relative")).first
+  lu.assertEquals({ family.layers, family.stack.member, family.stack.count }, { 3, "tower", "TOWER_LAYERS" })
+  lu.assertEquals(good(three, { "encoding.positions.kind=randomized" }, spec:format("rope")).first.positions.draws, 3)
+  local made, message = planned(three, nil, spec:format("alibi"))
+  lu.assertTrue(made == nil)
+  lu.assertStrContains(message, "net.lua:8:1: error: attention self is there 3 times")
+  lu.assertStrContains(message, "model.layers = 2 repetitions")
+end
+
+-- Code of attention is absent without an attention; a second attention has the same facets with names of its own.
+function TestOwn.test_no_attention_and_two()
+  local none = good(with_block(FULL))
+  lu.assertEquals(none.attentions, {})
+  lu.assertStrContains(plan_page.text(none), "no positional encoding")
+  local two = good(with_block([[
+  local a = b:norm("n", b:add(h, b:attention("self", h, h)))
+  b:output(b:norm("m", b:add(a, b:attention("self", a, a, { name = "far" }))))]]), { "encoding.rotation.kind=rope" })
+  lu.assertEquals({ two.attentions[1].name, two.attentions[2].name }, { "self", "far" })
+  lu.assertEquals({ two.attentions[1].PREFIX, two.attentions[2].PREFIX }, { "SELF_", "FAR_" })
+  lu.assertEquals(two.attentions[2].rotation, two.attentions[1].rotation)
+  lu.assertEquals(two.trace_sites[3].name, "layers.0.far")
+  lu.assertStrContains(plan_page.text(two), "\n  layers.0.far.query.weight ")
+end
+
+support.run()

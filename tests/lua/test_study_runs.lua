@@ -1,0 +1,222 @@
+-- lab/study/run: the state and progress of runs, jobs, messages of failed runs, and rows of bench.
+
+local support = dofile("tests/lua/support.lua")
+
+local bench_rows = require("lab.study.run.bench_rows")
+local failures = require("lab.study.run.failures")
+local jobs = require("lab.study.run.jobs")
+local json = require("dkjson")
+local ledger = require("lab.study.run.ledger")
+local lfs = require("lfs")
+local lu = require("luaunit")
+local probes = require("probe_study")
+local project = require("project").new(".")
+local reports = require("reports")
+local shell = require("base.shell")
+
+local expand, probe = probes.expand, probes.probe
+
+TestLedger = {}
+
+local LINE = '{"step":%d,"split":"%s","by":{"length":%d},"examples":8,"draws":%d,"accuracy":0.5,"exact_match":0,'
+  .. '"loss":1,"sd_over_draws":0%s}\n'
+
+-- Writes run.json of the cell's first run: its end, or none while it runs; kind: of its model.
+local function ended(cell, step, code, kind)
+  local run, spec = cell.runs[1], reports.spec_of("bucket_sort")
+  spec.model.kind = kind
+  return json.encode({ id = cell.id, digest = cell.spec.plan.digest, seed = run.seed,
+    learning_rate = run.learning_rate, spec = spec, step = step or json.null,
+    exit = code or json.null }) .. "\n"
+end
+
+local function state(cell, files)
+  local run = "ledger/" .. cell.runs[1].dir .. "/"
+  for name, text in pairs(files) do
+    support.write(run .. name, text)
+  end
+  local dir = support.write(run .. "lock", ""):match("^(.*)/")
+  local now, words = ledger.state(dir, ledger.wanted(cell), {})
+  return now, words, dir
+end
+
+function TestLedger.test_a_run_is_done_when_all_is_there()
+  local cell = expand(probe()).cells[2]
+  local all = ""
+  for _, n in ipairs({ 3, 6, 9 }) do
+    all = all .. LINE:format(70, "in_distribution", n, 2, "")
+  end
+  lu.assertEquals(state(cell, {}), "absent")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 70, 0), ["eval.jsonl"] = all }), "done")
+  local older = all:gsub("in_distribution", "train")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 70, 0), ["eval.jsonl"] = older }), "done")
+  for what, text in pairs({
+    ["one missing"] = LINE:format(70, "in_distribution", 3, 2, "") .. LINE:format(70, "in_distribution", 6, 2, ""),
+    ["of validation"] = all:gsub("in_distribution", "validation"),
+    ["of an earlier step"] = all:gsub('"step":70', '"step":60'),
+    ["of other examples"] = all:gsub('"examples":8', '"examples":4'),
+    ["torn"] = all:sub(1, -3),
+    ["of another seed"] = all:gsub('"sd_over_draws":0', '"sd_over_draws":0,"seed":5'),
+  }) do
+    lu.assertEquals(state(cell, { ["eval.jsonl"] = text }), "to evaluate", what)
+  end
+  lu.assertEquals(state(cell, { ["eval.jsonl"] = all, ["run.json"] = ended(cell, 60, 0) }), "to train on")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 80, 0) }), "trained further")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 80, 75) }), "trained further")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 70, 1) }), "failed")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 70, 75) }), "stopped")
+  lu.assertEquals(state(cell, { ["run.json"] = ended(cell) }), "stopped")
+end
+
+local function pair(cell, files)
+  local now, words = state(cell, files)
+  return { now, words }
+end
+
+-- Lines of an earlier version belong to the teacher-forced pass. If there are no others, and no checkpoint, they count
+-- unchanged.
+function TestLedger.test_answers_of_generative_models()
+  local file = probe()
+  local cell = expand(file, { set = { "model.kind='decoder'" } }).cells[2]
+  local given = expand(file, { set = { "model.kind='decoder'", "eval.decoding=teacher_forced" } }).cells[2]
+  local lines, greedy = "", ""
+  for _, n in ipairs({ 3, 6, 9 }) do
+    local line = LINE:format(70, "in_distribution", n, 2, "")
+    lines = lines .. line
+    greedy = greedy .. line:gsub('"accuracy"', '"decoding":"greedy","accuracy"')
+  end
+  local run = { ["run.json"] = ended(cell, 70, 0, "decoder"), ["checkpoint.safetensors"] = "" }
+  run["eval.jsonl"] = lines
+  lu.assertEquals(pair(cell, run), { "to evaluate", "greedy decoding is requested" })
+  lu.assertEquals(pair(given, run), { "done" })
+  run["eval.jsonl"] = lines .. greedy
+  lu.assertEquals(pair(cell, run), { "done" })
+  run["eval.jsonl"] = greedy
+  lu.assertEquals(pair(given, run), { "to evaluate", "teacher-forced decoding is requested" })
+  run["eval.jsonl"] = lines:match("^[^\n]*\n")
+  lu.assertEquals(pair(cell, run), { "to evaluate", "3 lengths are not evaluated as requested" })
+  run["eval.jsonl"] = lines
+  local _, words, dir = state(cell, run)
+  lu.assertEquals(words, "greedy decoding is requested")
+  os.remove(dir .. "/checkpoint.safetensors")
+  lu.assertEquals({ ledger.state(dir, ledger.wanted(cell), {}) }, { "done", "greedy decoding is requested, but there "
+    .. "is no checkpoint to evaluate" })
+end
+
+-- Task lengths below 41 are training lengths; a model without random positions has one draw.
+function TestLedger.test_conditions()
+  local cell = expand(probe(), { set = { "eval.lengths={ 39, 42 }" } }).cells[1]
+  lu.assertEquals(ledger.wanted(cell).conditions, { ["in_distribution 39 8 1"] = true,
+    ["in_distribution 40 8 1"] = true, ["beyond 41 8 1"] = true, ["beyond 42 8 1"] = true })
+end
+
+-- The validation stream is evaluated first: it takes time, but a run is done without its lines, which older runs lack.
+function TestLedger.test_validation_costs_and_is_not_wanted()
+  local function wanted_with(examples)
+    return ledger.wanted(expand(probe(), { set = { "eval.validation.examples=" .. examples } }).cells[2])
+  end
+  local without, with = wanted_with(0), wanted_with(5)
+  lu.assertEquals(with.conditions, without.conditions)
+  local more = with.eval_work[1] - without.eval_work[1]
+  lu.assertTrue(more > 0)
+  lu.assertEquals(with.eval_work[3] - without.eval_work[3], more)
+  local cell = expand(probe()).cells[2]
+  local _, _, dir = state(cell, { ["metrics.jsonl"] = '{"step":70,"accuracy":0.75}\n',
+    ["eval.jsonl"] = LINE:format(70, "validation", 9, 2, "") })
+  lu.assertNil(ledger.progress(dir, ledger.wanted(cell)).evaluated)
+end
+
+function TestLedger.test_progress_is_counted_in_operations()
+  local cell = expand(probe()).cells[2]
+  local wanted = ledger.wanted(cell)
+  local _, _, dir = state(cell, { ["metrics.jsonl"] = '{"step":35,"accuracy":0.75}\n{"step":7', ["eval.jsonl"] = "" })
+  local far = ledger.progress(dir, wanted)
+  lu.assertEquals({ far.step, far.accuracy, far.work }, { 35, 0.75, wanted.train_work / 2 })
+  lu.assertEquals(wanted.train_work, 70 * cell.spec.plan.flops_per_step)
+  state(cell, { ["metrics.jsonl"] = '{"step":35,"accuracy_teacher_forced":0.5}\n', ["eval.jsonl"] = "" })
+  lu.assertEquals(ledger.progress(dir, wanted).accuracy, 0.5) -- of a generative model
+end
+
+TestJobs = {}
+
+-- A name with a newline is one name, and no second command.
+function TestJobs.test_commands_are_whatever_names_they_hold()
+  local folder = support.write("jobs/x", ""):match("^(.*)/")
+  local names, commands, codes = { "a\n: >b; exit", "c\\nd\\\\e", "f'g\\0101" }, {}, {}
+  for i, name in ipairs(names) do
+    commands[i] = shell.line({ "touch", folder .. "/" .. name })
+  end
+  local how = jobs.run(project, commands, 2, {
+    start = function() end,
+    tick = function() end,
+    finish = function(i, status) codes[i] = status end,
+  })
+  lu.assertEquals({ how, codes }, { "done", { 0, 0, 0 } })
+  for _, name in ipairs(names) do
+    lu.assertEquals(lfs.attributes(folder .. "/" .. name, "mode"), "file", name)
+  end
+  lu.assertNil(lfs.attributes(folder .. "/b", "mode"))
+end
+
+TestFailures = {}
+
+-- Messages of three runs of a group, each with a warning and an error.
+local WARNED, FAILED = {}, {}
+for i, name in ipairs({ "rate 0.001, seed 9", "rate 0.001, seed 10", "rate 1e+06, seed 0" }) do
+  WARNED[i] = "learning " .. name .. ": warning: step 1: the training may be running away\n"
+    .. "  there is no checkpoint yet\n  training continues; hint: a lower --learning-rate\n"
+  FAILED[i] = "learning " .. name .. ": error: step 2: the loss is nan\n  task length 3\n  parameters: all zero\n"
+    .. "  gradient: all zero\n  there is no checkpoint yet\n  hint: a lower --learning-rate\n"
+end
+local CLOSING = "trainer: error: 3 of 3 runs failed\n"
+local PROGRESS = "[###.................] 3 runs  step 0 to 10 of 99  1.0 model-steps/s\n"
+
+local function told(...)
+  return failures.text(support.write("log.txt", table.concat({ ... })), 0, 8)
+end
+
+function TestFailures.test_runs_of_a_group_are_told_in_any_order_of_writing()
+  local text = "    " .. FAILED[1]:gsub("\n", "\n    ")
+    .. "learning rate 0.001, seed 10: error: step 2: the loss is nan\n"
+    .. "    learning rate 1e+06, seed 0: error: step 2: the loss is nan"
+  lu.assertEquals(told(WARNED[1], WARNED[2], WARNED[3], FAILED[1], FAILED[2], FAILED[3], CLOSING), text)
+  lu.assertEquals(told(WARNED[1], FAILED[1], WARNED[2], PROGRESS, FAILED[2], WARNED[3], FAILED[3], CLOSING), text)
+  lu.assertEquals(told(WARNED[3], FAILED[3], WARNED[2], FAILED[2], WARNED[1], FAILED[1], CLOSING), text)
+end
+
+-- Failures of one part of a cell, whose other parts write to the same log.
+function TestFailures.test_runs_of_another_part_are_left_out()
+  local log = support.write("log.txt", FAILED[1] .. FAILED[2])
+  lu.assertEquals(failures.text(log, 0, 1, { { learning_rate = 1e-3, seed = 10 } }),
+    "    learning rate 0.001, seed 10: error: step 2: the loss is nan")
+end
+
+function TestFailures.test_a_run_that_failed_early_is_told()
+  lu.assertStrContains(told(FAILED[1], PROGRESS:rep(1000)), "seed 9: error: step 2")
+end
+
+function TestFailures.test_other_failures_are_told_by_the_end_of_the_log()
+  lu.assertEquals(told("compiles\n", "trainer: error: no space left\n  hint: room\n"),
+    "    trainer: error: no space left\n      hint: room")
+  lu.assertEquals(failures.text(support.write("log.txt", "before\na\nb\n" .. PROGRESS .. "c\n"), 7, 2), "    b\n    c")
+  lu.assertNil(told(PROGRESS))
+  lu.assertNil(failures.text("/no/such/log.txt", 0, 8))
+end
+
+TestBench = {}
+
+local function trainer(body)
+  local path = support.write("trainer", "#!/bin/sh\n" .. body .. "\n")
+  assert(os.execute(("chmod +x '%s'"):format(path)))
+  return path
+end
+
+function TestBench.test_rows_or_the_exit_code()
+  local rows = bench_rows.rows(trainer([[[ "$*" = "bench --json --lengths 5" ] &&
+    echo '{"mode":"train","length":5,"steps_per_second":2.5}' && echo '{"mode":"eval","length":5}']]),
+    { "--lengths", "5" })
+  lu.assertEquals(rows, { { mode = "train", length = 5, steps_per_second = 2.5 }, { mode = "eval", length = 5 } })
+  lu.assertEquals({ bench_rows.rows(trainer("exit 4"), {}) }, { nil, 4 })
+end
+
+support.run()

@@ -1,0 +1,144 @@
+-- lab/study/grid/stages.lua: cells of a study that begin with the runs of other cells.
+
+local support = dofile("tests/lua/support.lua")
+
+local grid = require("lab.study.grid.grid")
+local ledger = require("lab.study.run.ledger")
+local lu = require("luaunit")
+local probes = require("probe_study")
+local project = require("project").new(".")
+local stages = require("lab.study.grid.stages")
+
+local expand = probes.expand
+
+-- Two teachers; three students of each build upon its run, one of them upon another student's.
+local STAGED = [[
+return {
+  title = "staged",
+  base = { task = { kind = "parity_check" }, model = { use = "small_encoder" }, train = { steps = 7, batch = 12 },
+    eval = { lengths = { 3, 4 }, examples = 8 } },
+  axes = {
+    { name = "teacher", values = {
+      { name = 0, spec = {}, seeds = { 0, 0 } }, { name = 1, spec = {}, seeds = { 1, 1 } },
+    } },
+    { name = "bias", values = {
+      { name = "plain", spec = {} }, { name = "loose", spec = {} },
+      { name = "taken", spec = { train = { steps = 9 } } },
+      { name = "again", spec = {}, learning_rates = { 1e-3, 2e-3 } },
+    } },
+  },
+  stages = {
+    { name = "teach", cells = { bias = { "plain" } } },
+    { name = "student", cells = { bias = { "taken" } }, from = "teach", verb = "probe", options = { few_lines = 3 },
+      seeds = { 4, 4 } },
+    { name = "next", cells = { bias = { "again" } }, from = "student", verb = "probe", seeds = { 2, 3 } },
+  },
+}]]
+
+local function staged(text)
+  local path = support.write("staged.lua", text or STAGED)
+  local out = path:match("^(.*)/") .. "/staged_runs"
+  return path, out
+end
+
+TestStages = {}
+
+function TestStages.setUp()
+  stages.VERBS.probe = { options = { "few_lines" }, flags = { "briefly" } }
+  os.execute("rm -rf " .. select(2, staged()))
+end
+
+function TestStages.tearDown()
+  stages.VERBS.probe = nil
+end
+
+local function by_id(study)
+  local cells = {}
+  for _, cell in ipairs(study.cells) do
+    cells[cell.id] = cell
+  end
+  return cells
+end
+
+function TestStages.test_a_cell_waits_for_the_run_of_its_teacher()
+  local path, out = staged()
+  local study = expand(path, { out = out })
+  local cells = by_id(study)
+  local taken, again = cells.teacher_0_taken, cells.teacher_1_again
+  lu.assertEquals({ cells.teacher_1_plain.seeds, taken.seeds, again.seeds }, { { 1 }, { 4 }, { 2, 3 } })
+  lu.assertEquals({ cells.teacher_0_plain.stage, taken.stage, cells.teacher_0_loose.stage }, { "teach", "student" })
+  lu.assertEquals({ taken.spec, #taken.runs, taken.runs[1].dir }, { nil, 1 })
+  lu.assertEquals({ taken.source.id, taken.source.run }, { "teacher_0_plain", cells.teacher_0_plain.runs[1].dir })
+  lu.assertStrMatches(taken.source.file, "teacher_0_taken/probe_%x+/teacher_0_taken%.lua")
+  lu.assertEquals({ again.source.id, #again.runs }, { "teacher_1_taken", 4 })
+  lu.assertNil(again.source.file)
+  lu.assertNotEquals(taken.source.file:match("probe_(%x+)/"), cells.teacher_1_taken.source.file:match("probe_(%x+)/"))
+  ledger.survey(study, out)
+  lu.assertEquals({ taken.runs[1].state, again.runs[4].state, #taken.missing }, { "waiting", "waiting", 0 })
+  lu.assertEquals(cells.teacher_0_plain.runs[1].state, "absent")
+end
+
+-- Its spec is the verb's, with the study's fragments laid over it: base and values have priority.
+function TestStages.test_what_the_verb_made_lies_under_the_cell()
+  local path, out = staged()
+  local source = by_id(expand(path, { out = out })).teacher_0_taken.source
+  support.write("staged_runs/" .. source.file, [[
+    return { encoding = { kind = "alibi" }, train = { steps = 100, log_every = 3 }, precision = "float64" }]])
+  local cells = by_id(expand(path, { out = out }))
+  local resolved = cells.teacher_0_taken.spec.resolved
+  lu.assertEquals({ resolved.train.steps, resolved.train.batch, resolved.train.log_every, resolved.precision },
+    { 9, 12, 3, "float64" })
+  lu.assertStrContains(cells.teacher_0_taken.spec.plan.attentions[1].score_text, "slope")
+  lu.assertStrContains(cells.teacher_0_taken.runs[1].dir, "teacher_0_taken/" .. cells.teacher_0_taken.spec.plan.digest)
+  lu.assertEquals(cells.teacher_0_again.source.run, cells.teacher_0_taken.runs[1].dir)
+  lu.assertNil(cells.teacher_1_taken.spec)
+  lu.assertEquals(by_id(expand(path)).teacher_0_taken.spec, nil) -- the runs are in another folder
+end
+
+function TestStages.test_a_cell_that_waits_is_no_spec()
+  local path = staged()
+  local nothing, message = grid.cell(project, path .. ":teacher_1_taken", {})
+  lu.assertNil(nothing)
+  lu.assertStrContains(message, "the cell teacher_1_taken waits for teacher_1_plain")
+  lu.assertEquals(grid.cell(project, path .. ":teacher_1_plain", {}).resolved.train.steps, 7)
+end
+
+function TestStages.test_what_a_verb_made_is_read_like_a_spec()
+  local path, out = staged()
+  local source = by_id(expand(path, { out = out })).teacher_0_taken.source
+  support.write("staged_runs/" .. source.file, "return { encoding = { kind = 'alibbi' } }")
+  local nothing, message = grid.expand(project, path, { out = out })
+  lu.assertNil(nothing)
+  lu.assertStrContains(message, "there is no alibbi.lua in spec/encodings")
+end
+
+function TestStages.test_mistakes()
+  for wrong, expected in pairs({
+    [ [[from = "teach", verb = "probe", options = { few_lines = 3 }]] ] = { [[from = "teech", verb = "probe"]],
+      'stages[2].from: "teech" is no earlier stage', 'did you mean "teach"?' },
+    [ [[cells = { bias = { "taken" } }, from]] ] = { [[cells = { bias = { "taken", "plain" } }, from]],
+      "teacher 0, bias plain is in this stage and in teach" },
+    [ [[cells = { bias = { "plain" } } },]] ] = { [[cells = { bias = { "plain", "loose" } } },]],
+      "several cells of teach, or none, on the axis bias" },
+    [ [[{ name = "plain", spec = {} }, ]] ] = { [[{ name = "plain", spec = {}, with = { teacher = { 0 } } }, ]],
+      "several cells of teach, or none", "expected: values that stand with each other" },
+    [ [[seeds = { 4, 4 } },]] ] = { [[seeds = { 4, 5 } },]], "the cell teacher_0_taken has 2 runs" },
+    [ [[verb = "probe", options]] ] = { [[verb = "prone", options]], '"prone" is no verb of a stage' },
+    [ "few_lines = 3" ] = { "few_line = 3", 'stages[2].options.few_line: no such field' },
+    [ "{ few_lines = 3 }" ] = { "{ briefly = 3 }", "stages[2].options.briefly: is 3", "expected: true" },
+    [ "options = { few_lines = 3 }" ] = { "options = { few_lines = { x = 3 } }",
+      "stages[2].options.few_lines: is a table" },
+    [ [[name = "next", ]] ] = { [[name = "teach", ]], 'a second stage "teach"' },
+    [ [[{ name = "teach", cells = { bias = { "plain" } } },]] ] = { [[{ name = "teach" },]],
+      "stages[1].cells: is missing" },
+  }) do
+    local at, to = STAGED:find(wrong, 1, true)
+    local nothing, message = grid.expand(project, (staged(STAGED:sub(1, at - 1) .. expected[1] .. STAGED:sub(to + 1))))
+    lu.assertNil(nothing, expected[1])
+    for i = 2, #expected do
+      lu.assertStrContains(message, expected[i])
+    end
+  end
+end
+
+support.run()
