@@ -21,7 +21,7 @@ enum { DROPOUT_SITES = 11 };
 typedef real *reals;
 typedef unsigned char *masks;
 
-/* Hands out the next `bytes`, on cache-line boundaries; memory NULL only counts. */
+/* Returns the next `bytes` bytes at a cache-line boundary; memory NULL: only counts. */
 INLINE void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
@@ -33,10 +33,10 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
 }
 
 /* Values that a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In
- * evaluation they all share one.
+ * evaluation all layers share one state.
  *
- * reals: where they lie is known to the compiler. What the loops over pairs read is not of that type: these loops would
- * need 10 to 20 registers more, with as many loads of memory. */
+ * The type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs read have the
+ * type real *: with reals these loops would need 10 to 20 more registers, without fewer loads. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
     real *largest, *inverse_sum; /* [sequences][HEADS][T] of a query's softmax */
@@ -50,14 +50,14 @@ typedef struct layer_state {
     reals output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
-/* The rest of a block's room. */
+/* A block's workspace, except the states of layers. */
 typedef struct workspace {
     reals embedding; /* [rows][WIDTH] input of the first layer */
     reals branch; /* [rows][WIDTH] what a residual connection adds */
     reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
     reals losses; /* [sequences][label_count] */
     masks correct; /* [sequences][label_count] */
-    masks keep; /* [sites][rows][WIDTH / 8] a bit for each element */
+    masks keep; /* [sites][rows][WIDTH / 8] one bit per element */
     reals gradient, dbranch; /* [rows][WIDTH] */
     reals dhidden; /* [rows][FEEDFORWARD] */
     real *dattended; /* [rows][WIDTH] */
@@ -66,7 +66,7 @@ typedef struct workspace {
     char *layers;
 } workspace;
 
-/* Places what one layer of a shard keeps into memory. */
+/* Lays out the state of one layer of a shard in memory. */
 INLINE void lay_out_layer(layer_state *s, char *memory, size_t *used, int sequences, int T) {
     size_t rows = (size_t)sequences * (size_t)T;
     s->query_key_value = take_reals(memory, used, rows * 3 * WIDTH);
@@ -89,7 +89,7 @@ INLINE size_t layer_bytes(int sequences, int T) {
     return bytes;
 }
 
-/* Places a block's room for a shard into memory and returns the bytes used, layers included. */
+/* Lays out a block's workspace for a shard in memory; returns the bytes used, including the states of layers. */
 INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int label_count, const bool training) {
     size_t used = 0, rows = (size_t)sequences * (size_t)T, labels = (size_t)sequences * (size_t)label_count;
     w->embedding = take_reals(memory, &used, rows * WIDTH);
@@ -111,7 +111,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
     return used;
 }
 
-/* The numbers of a position, computed once for every position that can occur. */
+/* Table values of one position; the table has a row for every position that can occur. */
 typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
 } position_row;
@@ -155,7 +155,7 @@ static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
     return lay_out(&w, NULL, part->sequences, part->length[0], part->labels, mode == LH_MODE_TRAIN);
 }
 
-/* A few tiles of tokens. */
+/* Sequences that have a few tiles of tokens together. */
 static int evaluation_group(const lh_shape *shape) {
     const int T = shape->length[0];
     return T < 256 ? 256 / T : 1;

@@ -20,8 +20,8 @@
 
 typedef float real;
 
-/* Arguments of an experiment's kernels, and their results. C11 and CUDA C++, no includes: the runtime
- * includes this file, the generator puts its text at the head of every device.cu.
+/* Arguments of an experiment's kernels, and their results. C11 and CUDA C++, no includes: the runtime includes this
+ * file, and the generator puts its text at the head of every device.cu.
  *
  * A replica is one model with its own seed and learning rate. A team is the set of thread blocks that work on one
  * replica. A shard is a part of a batch that one block processes from the first layer to the gradient. The gradient is
@@ -44,7 +44,8 @@ typedef struct lh_cuda_replica {
     void *gradient;                       /* [storage] real: the folded gradient of the last step */
     char *partials;     /* [shards] gradients of one shard each, partial_stride bytes apart; zero at first */
     char *shared;       /* tables of the current step, and the folded gradients of tables */
-    double *piece_sums; /* [3][storage / LH_CUDA_PIECE]: squares of gradient, parameters, change */
+    double *piece_sums; /* [3][storage / LH_CUDA_PIECE]: sums of squares of gradient, parameters and change in each
+                         * piece */
     struct lh_cuda_sums *shard_sums; /* [shards] */
     unsigned int *arrivals;          /* counter of the team's barriers; zero before a launch */
 } lh_cuda_replica;
@@ -79,7 +80,7 @@ enum {
 typedef struct lh_cuda_result {
     lh_cuda_sums sums;
     double gradient_squares, parameter_squares, update_squares,
-        heavy_squares;      /* as sums; heavy_squares is that of the chunk with the largest gradient */
+        heavy_squares;      /* sums of squares; heavy_squares is the sum over the chunk with the largest gradient */
     int heavy_chunk, state; /* heavy_chunk: index of that chunk; state: LH_CUDA_... */
 } lh_cuda_result;
 
@@ -102,7 +103,8 @@ typedef struct lh_cuda_answer {
 } lh_cuda_answer;
 
 /* Arguments of the kernel longhand_evaluate_<id>, which runs one or more models over examples [first, end) of
- * step->sequences. The blocks of a model's team take groups of sequences in turn. All teams are resident at once. */
+ * step->sequences. The blocks of a model's team take groups of sequences in turn. The blocks of all teams are resident
+ * at once. */
 typedef struct lh_cuda_evaluate {
     const void *const *parameters; /* [models], with `team` blocks each; wide models are evaluated alone */
     const lh_cuda_step *step;
@@ -123,9 +125,9 @@ typedef struct lh_cuda_evaluate {
 #endif
 
 enum {
-    THREADS = 256, /* of a block */
+    THREADS = 256, /* threads of a block */
     DROPOUT_SITES = 11, /* masks of one sequence */
-    PARAMETER_STORAGE = 253952, /* elements of the vector of parameters */
+    PARAMETER_STORAGE = 253952, /* elements of the parameter vector */
     LAYERS = 5,
     WIDTH = 64,
     HEADS = 8,
@@ -135,10 +137,10 @@ enum {
     CLASSES = 5,
     CLASS_COLUMNS = 16, /* classes, rounded up to a whole vector */
     QUERY_STRIDE = 3 * WIDTH,
-    BLOCK_STATE = 1024 /* bytes of shared memory behind what products stage */
+    BLOCK_STATE = 1024 /* bytes of shared memory after the staging memory of products */
 };
 
-/* Parameters, and in the same places their gradients and moments. Weights are [in][out]. */
+/* Parameters; their gradients and moments have the same layout. Weights are [in][out]. */
 typedef struct layer_parameters {
     real query_key_value[WIDTH * 3 * WIDTH]; /* [WIDTH][query WIDTH | key WIDTH | value WIDTH] */
     real attention_output[WIDTH * WIDTH];
@@ -157,19 +159,20 @@ typedef struct parameters {
 #define EMBEDDING_SCALE 8.0f /* sqrt(WIDTH) */
 #define LOGIT_SCALE 0.35355339f /* 1 / sqrt(HEAD_WIDTH) */
 #define BRANCH_KEEP_SCALE 1.11111111f /* 1 / (1 - p), p = 0.1 */
-enum { BRANCH_DROP_BELOW = 6554 }; /* of 65536 */
+enum { BRANCH_DROP_BELOW = 6554 }; /* number of values of 16 random bits, of 65536, that drop an element */
 #define EMBEDDING_KEEP_SCALE 1.11111111f /* 1 / (1 - p), p = 0.1 */
-enum { EMBEDDING_DROP_BELOW = 6554 }; /* of 65536 */
-enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the head of a site in the counter */
+enum { EMBEDDING_DROP_BELOW = 6554 }; /* number of values of 16 random bits, of 65536, that drop an element */
+enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the high bits of a site */
 #define BETA1 0.9f
 #define BETA2 0.999f
 #define REST1 ((real)(1 - 0.9))
 #define REST2 ((real)(1 - 0.999))
 #define EPSILON 1e-08f
-#define MAX_NORM 1.0 /* of the gradient */
-/* Elementary functions of scalars in float32, for softmax and score expressions: those of kernels/cpu/functions.h and
- * math.h, with their algorithms, special cases and bounds of error. No library function but square root, absolute value
- * and floor, which are exact or correctly rounded, and none of the processor's approximations.
+#define MAX_NORM 1.0 /* greatest norm of the gradient without clipping */
+/* Elementary functions of scalars in float32, for softmax, score expressions and activations: the functions of
+ * kernels/cpu/functions.h and math.h, with the same algorithms, special cases and error bounds. The only library
+ * functions are square root, absolute value and floor, which are exact or correctly rounded; the processor's
+ * approximations are not used.
  *
  * NaN in any argument gives NaN; maximum_real is the exception.
  */
@@ -177,7 +180,7 @@ enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the head of a site in the co
 INLINE real infinity_real(void) { return __int_as_float(0x7f800000); }
 INLINE real nan_real(void) { return __int_as_float(0x7fc00000); }
 
-/* exp(x) for x <= 0; 0 below the smallest normal number's logarithm, so that no product with it is subnormal. */
+/* exp(x) for x <= 0; 0 below the logarithm of the smallest normal number, so the result is never subnormal. */
 INLINE real exp_negative(real x) {
     if (x < -87) return 0;
     real shifted = x * 0x1.715476p0f + 0x1.8p23f, k = shifted - 0x1.8p23f;
@@ -192,7 +195,7 @@ INLINE real exp_negative(real x) {
     return p * __uint_as_float((__float_as_uint(shifted) + 127) << 23);
 }
 
-/* x = 2^k (1 + f), 1 + f in [2/3, 4/3). */
+/* log(x), with x = 2^k (1 + f), 1 + f in [2/3, 4/3). */
 INLINE real log_real(real x) {
     if (!(x > 0 && x < infinity_real())) return x == 0 ? -infinity_real() : x < 0 ? nan_real() : x;
     bool subnormal = x < 0x1p-126f;
@@ -210,14 +213,16 @@ INLINE real log_real(real x) {
     return f + (tail + k * 0x1.7f7d1cp-20f) + k * 0x1.62e4p-1f;
 }
 
-/* Instructions that C++ has no words for: the space of an address, and the order of writes and reads across blocks. */
+/* Instructions that C++ cannot express: the state space of an address, and the order of writes and reads across
+ * blocks. */
 
-/* Addresses that were read from shared memory could lie anywhere, for all the compiler knows: told that one is of
- * global memory, it takes the shorter instructions, and a store through it cannot change what lies in shared memory. */
+/* Tells the compiler that an address is in global memory. It cannot know this of an address that was read from shared
+ * memory. With this knowledge it uses shorter instructions, and assumes that a store to the address changes no shared
+ * memory. */
 INLINE void is_global(const void *address) { __builtin_assume(__isGlobal(address)); }
 
-/* Adds an arrival, a release: whoever counts it with an acquire sees all that this thread wrote before, and all that it
- * had seen. */
+/* Adds an arrival with a release: a thread that reads the new count with an acquire sees all that this thread wrote or
+ * saw before. */
 INLINE void arrive(unsigned int *arrivals) {
     asm volatile("red.release.gpu.global.add.u32 [%0], 1;" : : "l"(__cvta_generic_to_global(arrivals)) : "memory");
 }
@@ -231,11 +236,12 @@ INLINE unsigned int count_arrivals(const unsigned int *arrivals) {
     return count;
 }
 
-/* Sums over a warp and a block, and the meeting of a team's blocks. */
+/* Sums over a warp and over a block, and the barrier of a team's blocks. */
 
 enum { WARP = 32, WARPS = THREADS / WARP };
 
-/* An address of global memory that lies in shared memory: whoever reads it tells the compiler. */
+/* A pointer to global memory that is itself stored in shared memory. Every use tells the compiler that it points to
+ * global memory. */
 template <class T> struct global {
     T *address;
 
@@ -248,13 +254,13 @@ template <class T> struct global {
     __device__ __forceinline__ void operator+=(size_t elements) { address += elements; }
 };
 
-/* Four neighbours in memory, moved together. */
+/* Four adjacent elements, which one instruction loads or stores. */
 typedef struct __align__(4 * sizeof(real)) quad {
     real v[4];
 }
 quad;
 
-/* Several such sums in place, side by side. */
+/* `count` sums over a warp's lanes in place, interleaved. */
 INLINE void warp_sums(real *x, const int count) {
 #pragma unroll
     for (int distance = WARP / 2; distance > 0; distance /= 2) {
@@ -269,13 +275,13 @@ INLINE double warp_sum_double(double x) {
     return x;
 }
 
-/* Shared memory that an operation may use until it returns. */
+/* Shared memory that an operation may use until the operation returns. */
 INLINE real *staging(void) {
     DYNAMIC_SHARED(real, memory);
     return memory;
 }
 
-/* The sum over a block's threads, in the order of warps, for all of them. */
+/* The sum over a block's threads, in the order of warps; every thread gets it. */
 INLINE double block_sum(double x) {
     double *room = (double *)staging(), sum = 0;
     x = warp_sum_double(x);
@@ -287,11 +293,11 @@ INLINE double block_sum(double x) {
     return sum;
 }
 
-/* The blocks that work on one model, as each of them has it in shared memory. */
+/* The team of blocks that work on one model; each block has a copy in shared memory. */
 typedef struct team {
     int rank, blocks;
-    unsigned int *arrivals; /* at all barriers so far */
-    unsigned int expected;  /* of them at the last barrier; the first thread's */
+    unsigned int *arrivals; /* counter of arrivals at all barriers so far */
+    unsigned int expected;  /* value of the counter after the last barrier; only the first thread uses it */
 } team;
 
 INLINE team join_team(int blocks, unsigned int *arrivals) {
@@ -299,9 +305,9 @@ INLINE team join_team(int blocks, unsigned int *arrivals) {
     return t;
 }
 
-/* Every block of the team has arrived, and what each wrote before is seen by all. One thread's release and acquire are
- * enough for its block, without a fence: __syncthreads orders the writes of the others before the release, which is
- * cumulative, and what they read afterwards behind the acquire. */
+/* Waits until every block of the team has arrived; then all blocks see what each wrote before. One thread's release and
+ * acquire are enough for its block, without a fence: __syncthreads orders the other threads' writes before the release,
+ * which is cumulative, and their later reads after the acquire. */
 INLINE void team_barrier(team *t) {
     __syncthreads();
     if (t->blocks == 1) return;
@@ -313,35 +319,37 @@ INLINE void team_barrier(team *t) {
     __syncthreads();
 }
 
-/* Slabs: the pieces of two matrices that a block has in shared memory while it multiplies them. Slab rows are k, the
- * index that is summed over. In a row, fours of neighbours change places, so that a warp that writes columns or reads
- * fragments uses all banks. */
+/* Slabs: the parts of two matrices that a block has in shared memory while it multiplies them. The rows of a slab are
+ * indexed by k, the summed index. Quads of adjacent elements are permuted within a row, so that a warp that writes
+ * columns or reads fragments uses all banks. */
 
-enum { TILE = 64 /* columns of a slab */, SLAB = 32 /* of k at a time */ };
+enum { TILE = 64 /* columns of a slab */, SLAB = 32 /* rows of a slab */ };
 
-/* The inner loop of a product in the precision of `real`: of every 32 x 16 results of a warp a thread has 4 x 4. */
+/* The inner loop of a product in the precision of `real`: a thread computes 4 x 4 of every 32 x 16 results of a
+ * warp. */
 
 typedef real staged; /* an element of a slab in shared memory */
-enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* slabs of rows in a tile at most, as registers allow */ };
+enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* most slabs of rows in a tile; registers limit it */ };
 
-/* The place of column m of row k: four k of a column that a warp writes are in banks of their own. */
+/* The offset of row k, column m in a slab. When a warp writes columns, the four k of a column are in different
+ * banks. */
 INLINE int in_slab(int k, int m) { return k * TILE + (m ^ (k & 28)); }
 
-/* From a quad of neighbours along m at k, which is even, and the one at k + 1. */
+/* Stages two quads of adjacent elements along m: `first` at row k, which is even, and `second` at row k + 1. */
 INLINE void stage_rows(staged *slab, int k, int m, quad first, quad second) {
     staged *to = slab + in_slab(k, m);
     *(quad *)to = first;
     *(quad *)(to + TILE) = second;
 }
 
-/* From a quad of neighbours along k, a multiple of 4, at m. */
+/* Stages a quad of adjacent elements along k, from row k, a multiple of 4, in column m. */
 INLINE void stage_column(staged *slab, int k, int m, quad part) {
     staged *to = slab + in_slab(k, m);
 #pragma unroll
     for (int i = 0; i < 4; i++) to[i * TILE] = part.v[i];
 }
 
-/* The first of a thread's rows and columns. Lanes that read the same quad of an operand are neighbours in pairs. */
+/* The first of a thread's rows and columns. Lanes that read the same quad of an operand come in adjacent pairs. */
 INLINE int lane_row(void) {
     const unsigned int lane = threadIdx.x % WARP;
     return (int)(lane / 8 * 2 + lane / 2 % 2) * 4;
@@ -355,8 +363,8 @@ INLINE int pair_row(const int i) { return i; }
 INLINE int pair_column(const int j) { return 2 * j; }
 INLINE int pair_sum(const int i, const int j) { return 4 * i + 2 * j; }
 
-/* Adds to the sums of a warp's 32 rows, which begin at a in the slabs, and 16 `units` columns, which begin at b, the
- * products over the slabs' k up to `depth`, beyond which they are 0. */
+/* Adds the products over the slabs' k to the sums of a warp: 32 rows, which begin at a in the slabs, by 16 * units
+ * columns, which begin at b. Elements of the slabs from `depth` on are 0. */
 INLINE void multiply(const int units, int depth, const staged *slabs, int a, int b, real *sum) {
     const int step = 8 / units;
     a += lane_row();
@@ -376,36 +384,38 @@ INLINE void multiply(const int units, int depth, const staged *slabs, int a, int
     }
 }
 
-/* Forms of products: how operands lie in memory, and what is done with results. */
+/* Forms of products: the layout of operands in memory, and the operation on results. */
 
-/* An operand of a product over k, element (k, m). Rows: k is the row in memory, m runs along it. Columns: m is the row,
- * k runs along it. Strides in elements, multiples of 4. */
+/* The layout of an operand's elements (k, m), where k is the summed index. ROWS: k is the row in memory, m the column.
+ * COLUMNS: m is the row in memory, k the column. Strides are in elements, multiples of 4. */
 typedef enum order { ROWS, COLUMNS } order;
 
 /* The epilogue: the operation on a result before it is written. */
 typedef enum finish {
     FINISH_STORE,
-    FINISH_BIAS,      /* + extra[column], or nothing */
-    FINISH_BIAS_RELU, /* largest of 0 and that */
-    FINISH_ADD,       /* + extra[row][column], or nothing */
-    FINISH_RELU_GRAD, /* 0 where extra[row][column] is not above 0 */
+    FINISH_BIAS,      /* + extra[column]; + 0 if extra is NULL */
+    FINISH_BIAS_RELU, /* max(0, result of FINISH_BIAS) */
+    FINISH_ADD,       /* + extra[row][column]; + 0 if extra is NULL */
+    FINISH_RELU_GRAD, /* 0 unless extra[row][column] > 0 */
     FINISH_BY_HEAD    /* written as [head][row][channel], heads of `stride` rows */
 } finish;
 
-/* Products of matrices in global memory by one block, tile by tile: slabs are staged in shared memory, and the next
- * ones are prefetched into registers while they are multiplied. Tiles are tall where there are many rows, as a warp
- * then reads less for each product; warps without a part of the result stage what the others need. The order of sums is
- * that of k, whatever the number of rows. Reference: lh_ref_matmul. */
+/* Products of matrices in global memory by one block, tile by tile. Slabs are staged in shared memory, and the next
+ * slabs are prefetched into registers while the staged ones are multiplied. With many rows tiles are tall, because a
+ * warp then reads less for each product. Warps without a part of the result still help to stage. Sums run in the order
+ * of k, for any number of rows. Reference: lh_ref_matmul. */
 
 enum {
     STAGE = SLAB * TILE,
-    BUFFER = (TALLEST + 1) * STAGE, /* slabs of a and of b: up to TALLEST of the one, and one of the other */
+    BUFFER = (TALLEST + 1) * STAGE, /* up to TALLEST slabs of one operand, and one slab of the other */
     STAGING = 2 * BUFFER,           /* reals of shared memory */
-    SHORT_ROWS = TILE + TILE / 2,   /* so many are quicker in tiles of one slab */
-    FLAT_ROWS = 32                  /* so many in tiles of one slab of rows and two of columns: no warp is idle */
+    SHORT_ROWS = TILE + TILE / 2,   /* up to this number, rows are faster in tiles of one slab */
+    FLAT_ROWS = 32                  /* up to this number, a tile has one slab of rows and two of columns, so no warp is
+                                     * idle */
 };
 
-/* Prefetches a thread's part of a slab from global memory; what lies beyond K or M is 0. A warp reads whole lines. */
+/* Prefetches a thread's part of a slab from global memory; elements beyond K or M are 0. A warp reads whole cache
+ * lines. */
 INLINE void fetch(const order along, const real *x, int stride, int k, int m, int K, int M, quad part[2]) {
 #pragma unroll
     for (int u = 0; u < 2; u++) {
@@ -428,7 +438,7 @@ INLINE void stage(const order along, const quad part[2], staged *slab) {
     }
 }
 
-/* Two neighbours in a row. */
+/* Two adjacent elements of a row. */
 typedef struct __align__(2 * sizeof(real)) pair {
     real v[2];
 }
@@ -439,8 +449,8 @@ INLINE pair pair_at(const real *x) {
     return *(const pair *)x;
 }
 
-/* Writes a thread's part, four rows of two pairs, of the 32 x 16 results that begin at row and column. All loads of
- * what is added are in flight before the first is written. */
+/* Writes a thread's part, four rows of two pairs, of the 32 x 16 results that begin at row and column. All elements of
+ * `extra` are loaded before the first result is written. */
 INLINE void write_results(const finish how, int row, int column, int rows, int columns, const real sum[16],
                           const real *extra, real *out, int stride) {
     const bool bias = how == FINISH_BIAS || how == FINISH_BIAS_RELU,
@@ -473,7 +483,8 @@ INLINE void write_results(const finish how, int row, int column, int rows, int c
     }
 }
 
-/* Tiles of `height` slabs of rows by `width` of columns. A warp has 32 rows and 16 `height` columns. */
+/* `product` in tiles of `height` slabs of rows by `width` slabs of columns. A warp computes 32 rows and 16 * height
+ * columns. */
 INLINE void product_tiles(const int height, const int width, int rows, int columns, int K, const order along_a,
                           const real *a, int stride_a, const order along_b, const real *b, int stride_b,
                           const finish how, const real *extra, real *out, int stride) {
@@ -525,8 +536,8 @@ INLINE void product_tiles(const int height, const int width, int rows, int colum
     __syncthreads();
 }
 
-/* out[rows][columns], `stride` apart, = the finished sums over K. All threads of the block call it; on return all may
- * read what it wrote. */
+/* out[rows][columns], rows `stride` apart, = the finished sums over K. All threads of the block call this function;
+ * when it returns, all may read the results. */
 INLINE void product(int rows, int columns, int K, const order along_a, const real *a, int stride_a, const order along_b,
                     const real *b, int stride_b, const finish how, const real *extra, real *out, int stride) {
     is_global(a);
@@ -539,26 +550,27 @@ INLINE void product(int rows, int columns, int K, const order along_a, const rea
     else product_tiles(1, 1, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, how, extra, out, stride);
 }
 
-/* Sums over rows by a block. Neighbours in it have a column each, `columns` of them side by side; threads with the same
- * column share its rows out among them, and what they come to is added up in their order. */
+/* Sums over rows by a block. Each of `columns` adjacent threads has one column. Threads with the same column divide its
+ * rows among them, and their sums are added in the order of threads. */
 
 enum {
-    SPAN = WIDTH < THREADS ? WIDTH : THREADS, /* columns side by side, where there is one for each channel */
-    SUMMANDS = 8                              /* that a thread has in flight */
+    SPAN = WIDTH < THREADS ? WIDTH : THREADS, /* adjacent columns of a block, if each channel has a column */
+    SUMMANDS = 8                              /* numbers that a thread loads at a time */
 };
 
-/* The rows of a thread: first_row, and every row_step from there on. columns <= THREADS */
+/* The rows of a thread: first_row, then every row_step-th row. columns <= THREADS. */
 INLINE int first_row(const int columns) { return (int)threadIdx.x / columns; }
 INLINE int row_step(const int columns) { return (THREADS - 1 - (int)threadIdx.x % columns) / columns + 1; }
 
-/* Rows row, row + step, ... of a column, `stride` elements apart; 0 from `rows` on. */
+/* Loads rows row, row + step, ... of a column, whose rows are `stride` elements apart; 0 from `rows` on. */
 INLINE void fetch_rows(const real *a, int row, int step, int rows, int stride, real part[SUMMANDS]) {
     is_global(a);
 #pragma unroll
     for (int u = 0; u < SUMMANDS; u++) part[u] = row + u * step < rows ? a[(row + u * step) * stride] : 0;
 }
 
-/* The sum of the parts of all threads that have a column; for the first of them. All threads of the block call it. */
+/* The sum of the parts of all threads with the same column; only the first of these threads gets it. All threads of the
+ * block call this function. */
 INLINE real add_parts(real part, const int columns) {
     real *room = staging();
     __syncthreads();
@@ -571,7 +583,8 @@ INLINE real add_parts(real part, const int columns) {
     return part;
 }
 
-/* Over rows, the sum of a, or of a times b, each with its stride: a thread's part, where it has the column. */
+/* A thread's part of the sum over rows of a (sum_rows) or of a times b (dot_rows); a and b point to the thread's
+ * column. */
 INLINE real sum_rows(int rows, const int columns, const real *a, int stride) {
     const int step = row_step(columns);
     real sum = 0;
@@ -584,7 +597,7 @@ INLINE real sum_rows(int rows, const int columns, const real *a, int stride) {
     return sum;
 }
 
-/* sum[c] = the sum over rows of a[row][c], rows `stride` apart. */
+/* sum[c] = the sum over rows of a[row][c]; rows are `stride` apart. */
 INLINE void strided_sums(int rows, const int columns, int stride, const real *a, real *sum) {
     const int span = columns < THREADS ? columns : THREADS;
     is_global(sum);
@@ -600,9 +613,9 @@ INLINE void column_sums(int rows, const int columns, const real *a, real *sum) {
     strided_sums(rows, columns, columns, a, sum);
 }
 
-/* Random words, the same as on the CPU: word[4] = Philox4x32-10 at counter (block, site, example, step), whose words
- * mean what longhand/rng.h says. Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3". Reference:
- * lh_philox. */
+/* Random words, the same as on the CPU: word[4] = Philox4x32-10 at counter (block, site, example, step); longhand/rng.h
+ * describes the words of the counter. Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3".
+ * Reference: lh_philox. */
 INLINE void philox(const unsigned int key[2], unsigned int block, unsigned int site, unsigned int example,
                    unsigned int step, unsigned int word[4]) {
     unsigned int x0 = block, x1 = site, x2 = example, x3 = step, k0 = key[0], k1 = key[1];
@@ -623,12 +636,12 @@ INLINE void philox(const unsigned int key[2], unsigned int block, unsigned int s
     word[3] = x3;
 }
 
-/* Dropout masks from Philox4x32-10, the same bits as on the CPU (longhand/rng.h, cpu/dropout.h): element
- * e = t * C + c of example b at a site takes piece e % 8 of block e / 8 of the stream at counter
- * (block, site, b, step), low half of each word first, and is kept where the piece >= round(65536 p). A mask is a bit
- * per element. */
+/* Dropout masks from Philox4x32-10, the same bits as on the CPU (longhand/rng.h, cpu/dropout.h): element e = t * C + c
+ * of example b at a site takes 16 bits, piece e % 8 of block e / 8 of the stream at counter (block, site, b, step), low
+ * half of each word first. The element is kept if the piece is at least round(65536 p). A mask has one bit per
+ * element. */
 
-/* The mask of elements 8 block .. 8 block + 7. */
+/* The mask of elements 8 * block .. 8 * block + 7. */
 INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, unsigned int example, unsigned int site,
                                unsigned int block, unsigned int drop_below) {
     unsigned int word[4];
@@ -642,28 +655,29 @@ INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, uns
     return (unsigned char)keep;
 }
 
-/* Whether the element of a mask is kept. */
+/* Whether the mask keeps an element. */
 INLINE bool kept(const unsigned char *keep, int element) {
     is_global(keep);
     return keep[element / 8] >> element % 8 & 1;
 }
 
-/* Rows of WIDTH channels in the registers of warps, channel by channel: a warp takes a few rows at a time, whose
- * loads are in flight together. What norms compute of them is in layernorm.cu. */
+/* Rows of WIDTH channels in the registers of warps, for norms; the lanes of a warp have adjacent channels. A warp takes
+ * a few rows at a time, so that their loads are in flight together. The arithmetic of norms is in layernorm.cu and
+ * rms_norm.cu. */
 
 enum {
     ROW_PART = (WIDTH + WARP - 1) / WARP, /* channels of a lane: lane, lane + 32, ... */
-    NORM_ROWS = ROW_PART <= 4 ? 4 : 1,    /* rows at a time: first, first + WARPS, ... */
+    NORM_ROWS = ROW_PART <= 4 ? 4 : 1,    /* rows of a warp at a time: first, first + WARPS, ... */
     NORM_STEP = NORM_ROWS * WARPS
 };
 
 /* The first row of a warp. */
 INLINE int first_of_warp(void) { return threadIdx.x / WARP; }
 
-/* Whether a lane's channel u exists. */
+/* Whether a row has the lane's channel u. */
 INLINE bool in_row(const int u) { return (int)threadIdx.x % WARP + u * WARP < WIDTH; }
 
-/* The lane's channels of a row; 0 where there is none. */
+/* Loads the lane's channels of a row; 0 for missing rows and channels. */
 INLINE void load_row(const real *x, int row, int rows, real part[ROW_PART]) {
     is_global(x);
 #pragma unroll
@@ -692,7 +706,7 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, r
     for (int r = 0; r < NORM_ROWS; r++) store_row(z[r], first + r * WARPS, rows, x);
 }
 
-/* Rows of a branch, dropped out; all bits of the mask are read before one is used. */
+/* Applies dropout to rows of a branch; all bits of the mask are read before one is used. */
 INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
     bool there[NORM_ROWS][ROW_PART];
 #pragma unroll
@@ -723,7 +737,7 @@ INLINE void store_inverse(const real inverse[NORM_ROWS], int first, int rows, re
         if (threadIdx.x % WARP == 0 && first + r * WARPS < rows) rstd[first + r * WARPS] = inverse[r];
 }
 
-/* Sums over the channels of rows in place, side by side. */
+/* Sums over the channels of `count` rows in place, interleaved. */
 INLINE void row_sums(real *x, const int count) { warp_sums(x, count); }
 
 /* A warp's part of the gradients of scale and offset: sums over its rows of g xhat and of g. */
@@ -731,7 +745,7 @@ typedef struct norm_sums {
     real slope[ROW_PART], total[ROW_PART];
 } norm_sums;
 
-/* Stores the sums of all warps, added in their order. */
+/* Stores the sums over all warps, added in the order of warps. */
 INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) {
     is_global(dscale);
     is_global(doffset);
@@ -747,10 +761,10 @@ INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) 
     __syncthreads();
 }
 
-/* Layer norm of rows of WIDTH channels in registers: norm_lanes.cu or norm_quads.cu. Reference: lh_ref_layernorm;
- * epsilon as on the CPU. */
+/* Layer norm of rows of WIDTH channels in registers; norm_lanes.cu or norm_quads.cu distributes the rows over lanes.
+ * Reference: lh_ref_layer_norm; epsilon as on the CPU. */
 
-/* Norms the rows in place, and gives what they were divided by, inverted. */
+/* Normalises the rows in place; rstd = 1 / sqrt(variance + 1e-5). */
 INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
     real sum[NORM_ROWS];
 #pragma unroll
@@ -779,10 +793,10 @@ INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
     }
 }
 
-/* The gradients of rows in place: g those of the norm's output, then of its input. */
+/* Replaces g, the gradients of the norm's output, by the gradients of its input. */
 INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART],
                            const real rstd[NORM_ROWS], const real scale[ROW_PART]) {
-    real sum[2 * NORM_ROWS]; /* of gradients; of their products with xhat */
+    real sum[2 * NORM_ROWS]; /* sums of gradients, then sums of their products with xhat */
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
         sum[r] = sum[NORM_ROWS + r] = 0;
@@ -814,9 +828,9 @@ INLINE void take_rows(const real g[NORM_ROWS][ROW_PART], const real xhat[NORM_RO
 }
 
 /* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block, forward and backward;
- * made of what is in layernorm.cu. Names, arguments, and what may be one array are those of kernels/cpu/norm.h, except
- * that keep has a bit for each element, that a forward pass takes NULL for it where nothing is dropped out, and that
- * the gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
+ * layernorm.cu contains the arithmetic. Names, arguments and permitted aliases are the same as in kernels/cpu/norm.h,
+ * with three exceptions: keep has one bit per element; a forward pass without dropout gets NULL for keep; and the
+ * gradients of scale and offset are stored, not added. Reference: lh_ref_layer_norm. */
 
 INLINE void load_dropout_sums(const real *residual, const real *branch, const unsigned char *keep, real keep_scale,
                               int first, int rows, real z[NORM_ROWS][ROW_PART]) {
@@ -831,7 +845,7 @@ INLINE void load_dropout_sums(const real *residual, const real *branch, const un
     }
 }
 
-/* Layer norm of rows in registers, from there on. */
+/* Layer norm of rows in registers, with its results stored to memory; by, add: scale and offset. */
 INLINE void finish_norm(real z[NORM_ROWS][ROW_PART], const real by[ROW_PART], const real add[ROW_PART], int first,
                         int rows, real *xhat, real *rstd, real *y) {
     real inverse[NORM_ROWS];
@@ -846,7 +860,7 @@ INLINE void finish_norm(real z[NORM_ROWS][ROW_PART], const real by[ROW_PART], co
     store_rows(z, first, rows, y);
 }
 
-/* The gradients of rows from memory: g of their input. */
+/* Loads dy and computes g, the gradients of the norm's input; adds to the sums of dscale and doffset. */
 INLINE void load_norm_grad(const real *dy, const real *xhat, const real *rstd, const real by[ROW_PART], int first,
                            int rows, norm_sums *sums, real g[NORM_ROWS][ROW_PART]) {
     real x[NORM_ROWS][ROW_PART], inverse[NORM_ROWS];
@@ -872,7 +886,7 @@ NOINLINE void add_dropout_norm(int rows, const real *residual, const real *branc
     __syncthreads();
 }
 
-/* dz, the gradient of residual and sum, and dbranch = dz where kept, scaled; dy may be dz. */
+/* dz is the gradient of residual and sum; dbranch = dz * keep_scale where kept, else 0; dy may be dz. */
 NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale,
                                     const unsigned char *keep, real keep_scale, real *dz, real *dbranch, real *dscale,
                                     real *doffset) {
@@ -889,22 +903,23 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
     store_norm_sums(&sums, dscale, doffset);
 }
 
-/* The fold of the shards' gradients, their norm, clipping and Adam, over pieces of the parameter vector. A piece is
- * what a block does at a time; its sums of squares have a fixed order, whichever block does it.
+/* The fold of the shards' gradients, their norm, clipping and Adam, over pieces of the parameter vector. A block
+ * processes one piece at a time; the order of a piece's sums of squares does not depend on the block.
  *
  *   g' = g clip;  m = b1 m + (1 - b1) g';  v = b2 v + (1 - b2) g'^2;  p -= rate m / (sqrt(correct2 v) + epsilon)
  *
  * Source: Kingma and Ba 2015, algorithm 1; epsilon outside the root, as in optax. Reference: lh_ref_adam_update. */
 
-/* Pieces: PIECE neighbours of the parameter vector, or of a gradient or a moment of its shape, that a block has at a
- * time, a quad for each thread; and the sums that every optimiser needs of them. Gradients of shards are added up as
- * `real`, in the order of the shards; squares in double, in an order that hangs on THREADS alone. The same on the CPU:
- * kernels/cpu/gradient.h. */
+/* Pieces, and the sums over them that every optimiser needs. A piece is PIECE adjacent elements of the parameter
+ * vector, or of a gradient or moment of the same length; a block processes one piece at a time, and each thread one
+ * quad of it. Gradients of shards are added as `real`, in the order of shards; squares are added in double, in an order
+ * that depends only on THREADS. For the CPU: kernels/cpu/gradient.h. */
 
 static_assert(LH_CUDA_PIECE == 4 * THREADS, "a thread has a quad of a piece");
 enum { PIECE = LH_CUDA_PIECE, PIECES = PARAMETER_STORAGE / PIECE, CHUNK_PIECES = 4096 / PIECE };
 
-/* total[count] = the sum over parts, `stride` bytes apart, in order; elements first, first + step, ... in quads. */
+/* total[count] = the sum over `shards` parts, which are `stride` bytes apart, in order; the caller adds quads first,
+ * first + step, ... */
 INLINE void fold(int shards, const char *parts, long long stride, int first, int step, int count, real *total) {
     is_global(parts);
     is_global(total);
@@ -920,7 +935,7 @@ INLINE void fold(int shards, const char *parts, long long stride, int first, int
     }
 }
 
-/* The sum of squares of a piece, for all threads of the block. */
+/* The sum of squares of a piece; every thread of the block gets it. */
 INLINE double piece_squares(const real *x) {
     is_global(x);
     const quad part = *(const quad *)(x + 4 * threadIdx.x);
@@ -930,7 +945,7 @@ INLINE double piece_squares(const real *x) {
     return block_sum(sum);
 }
 
-/* The sum of count numbers, for all threads, the same bits in every block. */
+/* The sum of count numbers, `stride` apart; every thread gets it, with the same bits in every block. */
 INLINE double total_of(const double *x, int count, int stride) {
     double sum = 0;
     is_global(x);
@@ -938,16 +953,16 @@ INLINE double total_of(const double *x, int count, int stride) {
     return block_sum(sum);
 }
 
-/* Clipping and Adam on a piece, by a block: gradient, moment1, moment2, parameter: [PIECE] in global memory, the last
- * three written. clip: min(1, max_norm / norm); rate: learning rate / (1 - b1^t); correct2: 1 / (1 - b2^t). Formula and
- * source: kernels/cpu/adam.h. Reference: lh_ref_adam_update. */
+/* Clipping and Adam on one piece (pieces.cu), by a block. gradient, moment1, moment2, parameter: [PIECE] in global
+ * memory; all but gradient are written. clip: min(1, max_norm / norm); rate: learning rate / (1 - b1^t); correct2: 1 /
+ * (1 - b2^t). Formula and source: kernels/cpu/adam.h. Reference: lh_ref_adam_update. */
 
 typedef struct adam {
     real clip, rate, correct2;
 } adam;
 
-/* Updates a piece; the sums of squares of its parameters and of their change. REST1 and REST2 are 1 - b, rounded once,
- * from double. */
+/* Updates a piece. Returns in parameters and changes the sums of squares of its parameters and of their change. REST1
+ * and REST2 are 1 - b1 and 1 - b2, computed in double and then rounded. */
 INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *moment2, real *parameter,
                        double *parameters, double *changes) {
     const int e = 4 * threadIdx.x;
@@ -975,7 +990,7 @@ INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *
     *changes = block_sum(moved);
 }
 
-/* The numbers of a position, computed once for every position that can occur. */
+/* Table values of one position; the table has a row for every position that can occur. */
 typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
 } position_row;
@@ -983,7 +998,7 @@ typedef struct position_row {
 typedef global<real> reals;
 typedef global<unsigned char> masks;
 
-/* Hands out the next `bytes`, on cache-line boundaries; memory NULL only counts. */
+/* Returns the next `bytes` bytes at a cache-line boundary; memory NULL: only counts. */
 INLINE void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
@@ -995,10 +1010,10 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
 }
 
 /* Values that a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In
- * evaluation they all share one.
+ * evaluation all layers share one state.
  *
- * reals: where they lie is known to the compiler. What the loops over pairs read is not of that type: these loops would
- * need 10 to 20 registers more, with as many loads of memory. */
+ * The type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs read have the
+ * type real *: with reals these loops would need 10 to 20 more registers, without fewer loads. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
     real *largest, *inverse_sum; /* [sequences][HEADS][T] of a query's softmax */
@@ -1012,14 +1027,14 @@ typedef struct layer_state {
     reals output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
-/* The rest of a block's room. */
+/* A block's workspace, except the states of layers. */
 typedef struct workspace {
     reals embedding; /* [rows][WIDTH] input of the first layer */
     reals branch; /* [rows][WIDTH] what a residual connection adds */
     reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
     reals losses; /* [sequences][label_count] */
     masks correct; /* [sequences][label_count] */
-    masks keep; /* [sites][rows][WIDTH / 8] a bit for each element */
+    masks keep; /* [sites][rows][WIDTH / 8] one bit per element */
     reals gradient, dbranch; /* [rows][WIDTH] */
     reals dhidden; /* [rows][FEEDFORWARD] */
     real *dattended; /* [rows][WIDTH] */
@@ -1028,7 +1043,7 @@ typedef struct workspace {
     char *layers;
 } workspace;
 
-/* Places what one layer of a shard keeps into memory. */
+/* Lays out the state of one layer of a shard in memory. */
 INLINE void lay_out_layer(layer_state *s, char *memory, size_t *used, int sequences, int T) {
     size_t rows = (size_t)sequences * (size_t)T;
     s->query_key_value = take_reals(memory, used, rows * 3 * WIDTH);
@@ -1051,7 +1066,7 @@ INLINE size_t layer_bytes(int sequences, int T) {
     return bytes;
 }
 
-/* Places a block's room for a shard into memory and returns the bytes used, layers included. */
+/* Lays out a block's workspace for a shard in memory; returns the bytes used, including the states of layers. */
 INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int label_count, const bool training) {
     size_t used = 0, rows = (size_t)sequences * (size_t)T, labels = (size_t)sequences * (size_t)label_count;
     w->embedding = take_reals(memory, &used, rows * WIDTH);
@@ -1073,25 +1088,25 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
     return used;
 }
 
-/* One step or evaluation, as a block sees it. */
+/* A block's view of one step or evaluation. */
 typedef struct step_view {
     global<const parameters> p;
     global<const position_row> tables;
     int T, label_count;
 } step_view;
 
-/* The work of a block, as all its threads see it. It lies in shared memory, behind what operations stage there:
- * in registers it would leave no room for numbers. One thread writes it, between barriers. */
+/* The state that a block's threads share. It lies in shared memory after the staging memory of operations; in registers
+ * it would take too much space. One thread writes it, between barriers. */
 typedef struct block_state {
     step_view view;
     workspace work;
     layer_state layer;
-    int l;             /* the layer */
-    global<const real> input; /* of the layer */
-    int sequences;     /* the shard's, or the group's */
-    int first;         /* of them in the batch */
+    int l;             /* current layer */
+    global<const real> input; /* input of the layer */
+    int sequences;     /* sequences of the shard or group */
+    int first;         /* batch index of the first of them */
     char *memory;      /* the block's part of the launch's workspace */
-    global<parameters> gradient; /* of the shard */
+    global<parameters> gradient; /* gradient of the shard */
     global<const unsigned short> tokens, labels;
     global<const unsigned char> mask;
     lh_cuda_step step;
@@ -1103,14 +1118,14 @@ static_assert(sizeof(block_state) <= BLOCK_STATE, "plan.cuda.block_state is too 
 
 INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
 
-/* Self-attention of a shard. A thread has one query of one head (backward, then a key) and
- * walks over the pairs that belong to it, so nothing is added by two threads and every sum has its order. Weights are
- * not kept: the backward pass makes each again from the largest score of its query and the inverse of the sum. */
+/* Self-attention of a shard. A thread has one query of one head (in the backward pass then a key)
+ * and goes through its pairs, so every sum belongs to one thread and has a fixed order. Weights are not stored: the
+ * backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
 
-enum { KEYS = 4 }; /* whose logits are made side by side */
+enum { KEYS = 4 }; /* keys whose logits are computed interleaved */
 
 typedef struct head {
-    const real *query, *key, *value; /* token 0; HEAD_WIDTH channels, tokens QUERY_STRIDE apart */
+    const real *query, *key, *value; /* rows of token 0, HEAD_WIDTH channels each; rows are QUERY_STRIDE apart */
     int T;
 } head;
 
@@ -1167,12 +1182,12 @@ INLINE real pair_logit(const real query[HEAD_WIDTH], const real key[HEAD_WIDTH])
     return dot_head(query, key) * LOGIT_SCALE;
 }
 
-/* A query's softmax so far: exponentials relative to the largest score. */
+/* The softmax of a query over the keys so far; exponentials are relative to the largest score. */
 typedef struct softmax {
     real largest, sum, out[HEAD_WIDTH];
 } softmax;
 
-/* Takes in `count` keys from j on, side by side; the sums go from key to key. */
+/* Adds `count` keys, from j on: their scores are computed interleaved, and the sums run in the order of keys. */
 INLINE void take_keys(const int count, const head *a, const real query[HEAD_WIDTH], int j, softmax *m) {
     real score[KEYS], highest = m->largest;
 #pragma unroll
@@ -1197,7 +1212,7 @@ INLINE void take_keys(const int count, const head *a, const real query[HEAD_WIDT
     }
 }
 
-/* The layer's attended values, and what the backward pass needs of the softmax. */
+/* Computes the layer's attended values, and stores the values of the softmax that the backward pass needs. */
 NOINLINE void attend(void) {
     const step_view *v = &block()->view;
     const layer_state *s = &block()->layer;
@@ -1222,7 +1237,7 @@ NOINLINE void attend(void) {
     __syncthreads();
 }
 
-/* Gradients of the queries. */
+/* Computes the gradients of queries. */
 NOINLINE void attend_queries(void) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
@@ -1255,7 +1270,7 @@ NOINLINE void attend_queries(void) {
     __syncthreads();
 }
 
-/* Gradients of the keys and values. */
+/* Computes the gradients of keys and values. */
 NOINLINE void attend_keys(void) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
@@ -1290,13 +1305,13 @@ NOINLINE void attend_keys(void) {
     __syncthreads();
 }
 
-/* The gradients of queries, keys and values, in the workspace. */
+/* Computes the gradients of queries, keys and values in the workspace. */
 INLINE void attend_backward(void) {
     attend_queries();
     attend_keys();
 }
 
-/* The masks of the shard's dropout sites. */
+/* Draws the masks of all dropout sites for the shard's sequences. */
 INLINE void draw_masks(void) {
     const lh_cuda_step *in = &block()->step;
     const int bytes = in->T[0] * (WIDTH / 8), sequences = block()->sequences;
@@ -1314,7 +1329,7 @@ INLINE void draw_masks(void) {
     __syncthreads();
 }
 
-/* The mask of a site. */
+/* The masks of a site, of all sequences. */
 INLINE const unsigned char *mask_of(int site) {
     return block()->work.keep + (size_t)site * block()->sequences * block()->view.T * (WIDTH / 8);
 }
@@ -1338,7 +1353,7 @@ NOINLINE void embed(const bool training) {
     __syncthreads();
 }
 
-/* Gradients of a shard's embeddings: a thread owns an element and adds up its rows in order. */
+/* Gradients of a shard's embeddings: a thread owns an element of a gradient and sums over rows in order. */
 NOINLINE void embed_backward(parameters *g) {
     is_global(g);
     const step_view *v = &block()->view;
@@ -1366,12 +1381,12 @@ NOINLINE void embed_backward(parameters *g) {
     __syncthreads();
 }
 
-/* The row of labelled token n: the last label_count of every sequence are labelled. */
+/* The row of labelled token n: the last label_count tokens of every sequence are labelled. */
 INLINE int labelled_row(const step_view *v, int n) {
     return n / v->label_count * v->T + v->T - v->label_count + n % v->label_count;
 }
 
-/* The output layer at the labelled tokens, into w->logits: a thread per token and class. */
+/* Computes the logits of the labelled tokens into the workspace, with one thread per token and class. */
 INLINE void make_logits(const real *x, int count) {
     is_global(x);
     const step_view *v = &block()->view;
@@ -1390,8 +1405,8 @@ INLINE void make_logits(const real *x, int count) {
     __syncthreads();
 }
 
-/* Logits and softmax cross-entropy: a thread per labelled token. Writes the workspace: logits, losses, correct; in
- * training logits become gradients. */
+/* Logits and softmax cross-entropy, with one thread per labelled token. Writes logits, losses and correct of the
+ * workspace; in training the logits are replaced by their gradients. */
 NOINLINE void classify(const real *x, const bool training) {
     const workspace *w = &block()->work;
     const int count = block()->sequences * block()->view.label_count;
@@ -1419,7 +1434,7 @@ NOINLINE void classify(const real *x, const bool training) {
     __syncthreads();
 }
 
-/* Sums over a shard's answers, in a fixed order. Written by one thread. */
+/* Sums over a shard's answers, in a fixed order; one thread writes them. */
 INLINE void add_up(lh_cuda_sums *to) {
     const workspace *w = &block()->work;
     const unsigned char *mask = block()->mask;
@@ -1467,7 +1482,7 @@ INLINE real weight_grad(const real *x, int count, int k, int c) {
     return sum;
 }
 
-/* From the gradients of the logits, in w->logits, those of the output layer, and w->gradient [rows][WIDTH]. */
+/* Computes the gradients of the output layer, and w->gradient [rows][WIDTH], from those of the logits in w->logits. */
 NOINLINE void classify_backward(const real *x, parameters *g) {
     is_global(x);
     is_global(g);
@@ -1498,7 +1513,7 @@ NOINLINE void classify_backward(const real *x, parameters *g) {
     __syncthreads();
 }
 
-/* The products of a network, each compiled once: code has to come from a cache, too. */
+/* The products of the network, each compiled once, because less code fits better into the instruction cache. */
 NOINLINE void product_forward(int rows, int columns, int K, const real *x, const real *weight, const real *bias,
         bool rectified, real *y) {
     product(rows, columns, K, COLUMNS, x, K, ROWS, weight, columns, rectified ? FINISH_BIAS_RELU : FINISH_BIAS, bias,
@@ -1513,19 +1528,19 @@ NOINLINE void product_gradient(int rows, int columns, int K, const real *x, cons
     product(rows, columns, K, ROWS, x, rows, ROWS, dy, columns, FINISH_STORE, NULL, dw, columns);
 }
 
-/* Rows of the block's sequences. */
+/* Number of rows (tokens) of the block's sequences. */
 INLINE int all_rows(void) { return block()->sequences * block()->view.T; }
 
-/* The parameters of the block's layer, and where their gradients go: read again for each operation, as what is kept
- * over a call takes registers from what is called. */
+/* The parameters of the current layer, and the destination of their gradients. Every operation reads these pointers
+ * again, because a value that is kept during a call takes registers from the called function. */
 INLINE const layer_parameters *layer_weights(void) { return block()->view.p->layer + block()->l; }
 INLINE layer_parameters *layer_dweights(void) { return block()->gradient->layer + block()->l; }
 
-/* The mask of a place within the layer, in the order of its operations. */
+/* The dropout mask of site number `place` of the current layer; sites are in the order of operations. */
 INLINE const unsigned char *layer_mask(int place) { return mask_of(1 + 2 * block()->l + place); }
 
 /* One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017.
- * In evaluation input and output are one. */
+  * In evaluation input and output are the same array. */
 INLINE void layer_forward(const bool training) {
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
@@ -1543,8 +1558,8 @@ INLINE void layer_forward(const bool training) {
             layer_weights()->norm2_scale, layer_weights()->norm2_offset, s->norm2_xhat, s->norm2_rstd, s->output);
 }
 
-/* The workspace's gradient: of the layer's output on entry, of its input on return. Every gradient of its parameters
- * is written. */
+/* The workspace's gradient is that of the layer's output on entry and that of its input on return. Writes the gradients
+ * of all parameters. */
 INLINE void layer_backward(void) {
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
@@ -1570,7 +1585,7 @@ INLINE void layer_backward(void) {
             false, w->gradient);
 }
 
-/* Makes layer l of a shard in training the block's. */
+/* Sets the block state to layer l of a shard in training. */
 INLINE void enter_layer(int l) {
     block_state *b = block();
     __syncthreads();
@@ -1600,7 +1615,7 @@ INLINE void backward_layers(void) {
     }
 }
 
-/* In evaluation all of them share one state, and work in place. */
+/* Runs all layers in evaluation: they share one state, and work in place. */
 INLINE void evaluate_layers(void) {
     block_state *b = block();
     if (threadIdx.x == 0) {
@@ -1616,7 +1631,7 @@ INLINE void evaluate_layers(void) {
     }
 }
 
-/* Sets the view of a step or evaluation. By one thread. */
+/* Sets the block's view of a step or evaluation. Called by one thread. */
 INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p, const void *tables) {
     step_view *v = &b->view;
     is_global(in);
@@ -1627,7 +1642,7 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p, con
     v->label_count = in->label_count;
 }
 
-/* Makes `sequences` examples from `first` on the block's. By one thread. */
+/* Assigns `sequences` examples, from `first` on, to the block. Called by one thread. */
 INLINE void take_examples(block_state *b, int first, int sequences, const bool training) {
     b->first = first;
     b->sequences = sequences;
@@ -1637,13 +1652,14 @@ INLINE void take_examples(block_state *b, int first, int sequences, const bool t
     lay_out(&b->work, b->memory, sequences, b->view.T, b->view.label_count, training);
 }
 
-/* Shards have equal sizes; the first ones take what is left over, one each. */
+/* The first sequence of a shard. Sequences are divided evenly; each of the first sequences % shards shards has one
+ * more. */
 INLINE int shard_start(int sequences, int shards, int shard) {
     const int rest = sequences % shards;
     return shard * (sequences / shards) + (shard < rest ? shard : rest);
 }
 
-/* One shard, forward and back: writes all of its gradient and its sums. */
+/* Forward and backward pass of one shard: writes its sums and its whole gradient. */
 INLINE void train_shard(int shard) {
     block_state *b = block();
     __syncthreads();
@@ -1665,7 +1681,7 @@ INLINE void train_shard(int shard) {
     embed_backward(b->gradient);
 }
 
-/* The step's gradient, and the squares of its pieces. */
+/* Computes the step's gradient and the sums of squares of its pieces. */
 INLINE void fold_gradients(void) {
     const block_state *b = block();
     team *t = &block()->members;
@@ -1685,7 +1701,7 @@ INLINE double total_loss(void) {
     return total_of(&block()->replica.shard_sums->loss, block()->train.shards, sizeof(lh_cuda_sums) / sizeof(double));
 }
 
-/* Clips and updates; false, and nothing is updated, where the loss or the gradient is not finite. */
+/* Clips and updates. Returns false, without an update, if the loss or the gradient is not finite. */
 INLINE bool update(double squares, double loss) {
     const lh_cuda_replica *r = &block()->replica;
     if (!(squares - squares == 0) || !(loss - loss == 0)) return false;
@@ -1704,7 +1720,8 @@ INLINE bool update(double squares, double loss) {
     return true;
 }
 
-/* A chunk of the gradient, by its sum of squares; of two chunks the heavier one, of equals the first. */
+/* A chunk of the gradient and its sum of squares. heavier: of two chunks the one with the larger sum; the first of
+ * equal ones. */
 typedef struct weighed {
     double squares;
     int chunk;
@@ -1714,7 +1731,7 @@ INLINE weighed heavier(const weighed a, const weighed b) {
     return b.squares > a.squares || (b.squares == a.squares && b.chunk < a.chunk) ? b : a;
 }
 
-/* The heaviest chunk, for all threads. */
+/* The chunk with the largest sum of squares; every thread gets it. */
 INLINE weighed heaviest(const double *piece_sums) {
     weighed most = {0, 0}, *room = (weighed *)staging();
     is_global(piece_sums);
@@ -1736,7 +1753,7 @@ INLINE weighed heaviest(const double *piece_sums) {
     return most;
 }
 
-/* Reports the step's sums, except those of the update. By one block, before the others go on to the next step. */
+/* Reports the step's sums, except those of the update. Called by one block, before other blocks begin the next step. */
 INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to) {
     const lh_cuda_replica *r = &block()->replica;
     double counted = 0, correct = 0, exact = 0;
@@ -1756,7 +1773,7 @@ INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to)
     *to = result;
 }
 
-/* The rest of it, when all have made their updates. */
+/* Reports the sums of the update, when all blocks have made their updates. */
 INLINE void report_update(lh_cuda_result *to) {
     const double *sums = block()->replica.piece_sums;
     const double parameters = total_of(sums + PIECES, PIECES, 1), changes = total_of(sums + 2 * PIECES, PIECES, 1);
@@ -1789,7 +1806,7 @@ longhand_train_bucket_sort_sinusoid(const lh_cuda_train a) {
         const double squares = gradient_squares(), loss = total_loss();
         const bool finite = update(squares, loss);
         lh_cuda_result *result = b->train.results + n;
-        const bool reports = t->rank == t->blocks - 1; /* it has the fewest pieces to update */
+        const bool reports = t->rank == t->blocks - 1; /* this block has the fewest pieces to update */
         if (reports) report(finite, squares, loss, result);
         team_barrier(t);
         if (!finite) return;
@@ -1797,8 +1814,8 @@ longhand_train_bucket_sort_sinusoid(const lh_cuda_train a) {
     }
 }
 
-/* The answers of a group; and where they are asked for, its logits and the classes with the greatest. before: sequences
- * of the models ahead of this one. */
+/* Writes the answers of a group and, if requested, its logits and the classes with the greatest logits. before: number
+ * of sequences of the models before this one. */
 INLINE void give_answers(lh_cuda_answer *answers, real *logits, int *classes, size_t before) {
     const block_state *b = block();
     const workspace *w = &b->work;

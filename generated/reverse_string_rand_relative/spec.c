@@ -161,8 +161,8 @@ static double nominal_flops(const lh_shape *shape, lh_mode mode) {
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 
-/* The nominal count, the output layer at the labelled positions, and the rows of 2 T - 1 distances: made once for the
- * batch, their weight's gradient once per shard. */
+/* The nominal count, the output layer at the labelled positions, and the rows of 2 T - 1 distances: the rows are
+ * computed once for the batch, and the gradient of their weight once per shard. */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     double output = 2 * 128.0 * shape->labels * shape->sequences;
     double rows = 2 * 20480.0 * (2.0 * shape->length[0] - 1);

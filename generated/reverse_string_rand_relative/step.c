@@ -21,11 +21,11 @@
 
 static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */
 static const real BRANCH_KEEP_SCALE = 1.11111111f; /* 1 / (1 - p), p = 0.1 */
-enum { BRANCH_DROP_BELOW = 6554 }; /* random numbers, of 65536, that drop a value */
+enum { BRANCH_DROP_BELOW = 6554 }; /* number of values of 16 random bits, of 65536, that drop an element */
 
 enum { VOCABULARY = TOKENS }; /* symbols, each with one row of the first layer before its attention */
 
-/* The numbers of a position, computed once for every position that can occur. */
+/* Table values of one position; the table has a row for every position that can occur. */
 typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
 } position_row;
@@ -69,7 +69,7 @@ typedef struct layer_panels {
 typedef struct shared {
     layer_panels layer[LAYERS];
     real output_rows[CLASS_COLUMNS * WIDTH];
-    int32_t distance[DISTANCE_DRAWS][MAX_POSITION]; /* the first T of each draw are in use; 0, then ascending */
+    int32_t distance[DISTANCE_DRAWS][MAX_POSITION]; /* the first T of each draw are used: 0, then ascending */
     int32_t distance_scratch[DISTANCE_DRAWS][MAX_POSITION];
 } shared;
 
@@ -103,7 +103,7 @@ INLINE size_t self_start(void) {
 
 enum { RELATIVE_WIDTH = WIDTH }; /* channels of a row: all heads side by side */
 
-/* A row for every query - key, from -(T - 1) on: row x is that of the distance T - 1 - x. For one key, adjacent
+/* A row for every query - key, from -(T - 1) on: row x belongs to the distance T - 1 - x. For one key, adjacent
  * queries have adjacent rows. */
 INLINE int self_distance_count(int T) { return 2 * T - 1; }
 
@@ -121,12 +121,13 @@ INLINE int self_distance(const lh_cpu_step *step, int set, int x) {
 
 enum { RELATIVE_SETS = 5 }; /* sets of distances in one pass, one for each layer */
 
-/* Elements of the sinusoids of a set's distances, [rows][WIDTH], in whole tiles. */
+/* Elements of the sinusoids of a set's distances, [rows][WIDTH], rounded up to whole tiles. */
 INLINE size_t self_code_elements(int T) {
     return (size_t)round_up(self_distance_count(T), TILE_ROWS) * WIDTH;
 }
 
-/* Behind the struct shared, by length: the sets' sinusoids, the layers' rows, and these before they are transposed. */
+/* Memory after the struct shared, whose size depends on lengths: the sets' sinusoids, the layers' rows, and these
+ * before they are transposed. */
 INLINE real *self_codes(const lh_cpu_step *step, int set) {
     real *codes = (real *)((char *)step->shared + self_start());
     return codes + (size_t)set * self_code_elements(step->shape.length[0]);
@@ -147,7 +148,7 @@ INLINE size_t self_end(const lh_shape *shape) {
     return (self_start() + self_relative_bytes(shape->length[0]) + 63) / 64 * 64;
 }
 
-/* Sums of the self-attentions over the blocks of a shard, for its end. */
+/* Sums of the self-attentions over the blocks of a shard, which end_self_sums reads. */
 typedef struct self_sums {
     real *rows[LAYERS]; /* [rows][RELATIVE_WIDTH] gradients of the rows of distances */
     real *biases[LAYERS]; /* [HEADS][content, position][HEAD_WIDTH][LANES] gradients of the biases by lane */
@@ -169,7 +170,7 @@ INLINE size_t self_group_dlogits(int T) { return (size_t)(T + KEYS) * LANES; }
 typedef struct self_kept {
     /* [sequences][HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
     real *weights;
-    size_t step; /* elements from one group's weights to the next; 0: the groups share one scratch */
+    size_t step; /* elements from one group's weights to the next; 0: the groups share one buffer */
     real *inverse_sum; /* [sequences][HEADS][groups][LANES] */
     size_t sums; /* elements from one head's inverse sums to the next */
 } self_kept;
@@ -189,7 +190,7 @@ typedef struct self_scratch {
     /* [queries][3][HEAD_WIDTH] output gradients, queries with content bias, queries with position bias; all with the
      * factors that dlogits lacks */
     real *rows;
-    /* where PAIRED, [groups][keys][LANES][2] weights before the gradients of their logits */
+    /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit */
     real *pairs;
     /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of each row, interleaved by channel */
     real *pair_rows;
@@ -208,8 +209,8 @@ static void lay_out_self_scratch(self_scratch *scratch, char *memory, size_t *us
     }
 }
 
-/* Sums over the blocks of a shard, which end_shard reads; their place at the start of the workspace depends on lengths
- * alone. */
+/* Sums over the blocks of a shard, which end_shard reads; they lie at the start of the workspace, and their layout
+ * depends only on lengths. */
 typedef struct shard_sums {
     self_sums self;
 } shard_sums;
@@ -248,7 +249,7 @@ typedef struct workspace {
     const parameters *parameters;
     const shared *shared;
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
-    row_set all, read; /* all tokens; labelled tokens, whose results are read after the last attention */
+    row_set all, read; /* all: all tokens; read: labelled tokens, whose results are used after the last attention */
     row_set vocabulary; /* symbols */
     layer_state layer[LAYERS];
     real *output; /* [tokens][WIDTH] of the last layer */
@@ -286,7 +287,7 @@ static void lay_out_layer(layer_state *s, const workspace *w, char *memory, size
     s->feedforward_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
 }
 
-/* Places everything a block needs into memory and returns the bytes used. */
+/* Lays out a block's workspace in memory and returns the bytes used. */
 static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode mode) {
     size_t used = 0;
     w->length = shape->length[0];
@@ -317,7 +318,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     return used;
 }
 
-/* Makes a workspace in memory for one block of a step. */
+/* Initialises a workspace in memory for one block of a step. */
 static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_mode mode) {
     lh_shape shape = step->shape;
     shape.sequences = block->sequences;
@@ -384,7 +385,7 @@ static void signed_sinusoid(const position_row *table, int distance, real *row) 
     memcpy(row + WIDTH / 2, from + WIDTH / 2, WIDTH / 2 * sizeof(real));
 }
 
-/* Draw d of this step's distances: one for each layer. */
+/* Makes draw d of this step's distances: one for each layer. */
 static void draw_self_distances(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     int T = step->shape.length[0];

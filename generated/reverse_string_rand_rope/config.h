@@ -33,7 +33,7 @@ enum {
     BLOCK_TOKENS = 84 /* approximate tokens of a block, which stays in cache through all layers */
 };
 
-/* Parameters, and in the same places their gradients and moments. Weights are [in][out]. */
+/* Parameters; their gradients and moments have the same layout. Weights are [in][out]. */
 typedef struct layer_parameters {
     real query_key_value[WIDTH * 3 * WIDTH]; /* [WIDTH][query WIDTH | key WIDTH | value WIDTH] */
     real attention_output[WIDTH * WIDTH];

@@ -21,11 +21,11 @@
 
 static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */
 static const real BRANCH_KEEP_SCALE = 1.11111111f; /* 1 / (1 - p), p = 0.1 */
-enum { BRANCH_DROP_BELOW = 6554 }; /* random numbers, of 65536, that drop a value */
+enum { BRANCH_DROP_BELOW = 6554 }; /* number of values of 16 random bits, of 65536, that drop an element */
 
 enum { VOCABULARY = TOKENS }; /* symbols, each with one row of the first layer before its attention */
 
-/* The numbers of a position, computed once for every position that can occur. */
+/* Table values of one position; the table has a row for every position that can occur. */
 enum { ROTATION_PERIOD = 16 }; /* number of channels after which the angles of a row of heads repeat */
 typedef struct position_row {
     real rotation[2 * ROTATION_PERIOD]; /* cosines, then signed sines */
@@ -98,7 +98,7 @@ INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LAN
 typedef struct self_kept {
     /* [sequences][HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
     real *weights;
-    size_t step; /* elements from one group's weights to the next; 0: the groups share one scratch */
+    size_t step; /* elements from one group's weights to the next; 0: the groups share one buffer */
     real *inverse_sum; /* [sequences][HEADS][groups][LANES] */
     size_t sums; /* elements from one head's inverse sums to the next */
 } self_kept;
@@ -115,8 +115,8 @@ static void lay_out_self_kept(self_kept *kept, char *memory, size_t *used, int s
 typedef struct self_scratch {
     /* [groups][keys][LANES] gradients of the logits, without factors of the query */
     real *dlogits;
-    /* where PAIRED, [groups][keys][LANES][2]: weights before their gradients, and rows that alternate channels of
-     * both */
+    /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit; then each row below
+     * alternates channels of its two vectors */
     /* [queries][2][HEAD_WIDTH] output gradients, queries; all with the factors that dlogits lacks */
     real *rows;
 } self_scratch;
@@ -158,7 +158,7 @@ typedef struct workspace {
     const parameters *parameters;
     const shared *shared;
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
-    row_set all, read; /* all tokens; labelled tokens, whose results are read after the last attention */
+    row_set all, read; /* all: all tokens; read: labelled tokens, whose results are used after the last attention */
     row_set vocabulary; /* symbols */
     layer_state layer[LAYERS];
     real *output; /* [tokens][WIDTH] of the last layer */
@@ -195,7 +195,7 @@ static void lay_out_layer(layer_state *s, const workspace *w, char *memory, size
     s->feedforward_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
 }
 
-/* Places everything a block needs into memory and returns the bytes used. */
+/* Lays out a block's workspace in memory and returns the bytes used. */
 static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode mode) {
     size_t used = 0;
     w->length = shape->length[0];
@@ -225,7 +225,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     return used;
 }
 
-/* Makes a workspace in memory for one block of a step. */
+/* Initialises a workspace in memory for one block of a step. */
 static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_mode mode) {
     lh_shape shape = step->shape;
     shape.sequences = block->sequences;
@@ -285,7 +285,7 @@ static void sum_by_symbol(const workspace *w, const row_set *distinct, int width
 #include "layers.inc"
 #include "loss.inc"
 
-/* Draw d of this step: one for each layer. */
+/* Makes draw d of this step's positions: one for each layer. */
 static void draw_self_positions(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     const int T = step->shape.length[0];

@@ -218,7 +218,8 @@ local OPERATORS = { __add = { "+", "add" }, __sub = { "-", "sub" }, __mul = { "*
 local COMPARED = "a traced value is compared"
 local ROUND = "arithmetic; negate(a) turns a truth value round"
 
--- The word, the expected text in its place, and the message, unless the message is that traced values lack the word.
+-- For each refused operator: its word, the text that is expected instead, and the message. An entry without a message
+-- gets "`word` of a traced value".
 local FORBIDDEN = {
   __lt = { "<", "less(a, b)", COMPARED },
   __le = { "<=", "less_equal(a, b)", COMPARED },

@@ -134,7 +134,8 @@ local function check_grid(seen, say)
     "the score reads x.distance, x.query or x.key, which need one number per position, and a cell has two", NO_WORDS)
 end
 
--- Refuses facets that would need more of a periodic position than its identity.
+-- Refuses facets that need distances between positions, or a vector for every index, with cyclic positions, which
+-- repeat.
 local function check_cyclic(seen, say)
   local encoding, refuse = seen.resolved.encoding, refuser(say, "cyclic")
   refuse("encoding.additive.kind", encoding.additive.kind == "learned",

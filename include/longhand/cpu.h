@@ -20,7 +20,8 @@
 #include "longhand/rng.h"
 
 enum {
-    LH_MAX_STREAMS = 2, /* token streams of a model: the source, and the decoder input where there are two stacks */
+    LH_MAX_STREAMS = 2, /* token streams of a model: the source, and the decoder's input if it has an encoder and a
+                         * decoder */
     LH_CHUNK = 4096, /* elements of a parameter vector that are reduced and updated together; fixes the order of sums */
     LH_MAX_STATES = 2,    /* vectors of optimiser state */
     LH_DECODE_TOKENS = 16 /* most tokens of a sequence that one call decodes */
@@ -49,8 +50,9 @@ typedef struct lh_cpu_step {
     uint32_t step;  /* dropout counter */
     lh_draw draw;   /* counter words of random positions; noise uses the same words in a domain of its own */
     double noise;   /* evaluation: standard deviation of the noise added to embeddings; 0: none */
-    /* Arrays of [length] for each stream, given by the caller in place of every draw of that stream, or NULL.
-     * distances[i][d] is the distance of two tokens d apart, on either side; distances[i][0] is 0. */
+    /* Positions and distances from the caller, which replace all draws of a stream: an array of [length] for each
+     * stream, or NULL. distances[i][d] is the distance of two tokens whose indices differ by d in either direction;
+     * distances[i][0] is 0. */
     const int32_t *positions[LH_MAX_STREAMS], *distances[LH_MAX_STREAMS];
     const void *parameters; /* [parameter_storage] real */
     const void *tables;     /* written by make_tables */
@@ -68,15 +70,16 @@ typedef struct lh_sums {
 
 typedef struct lh_cpu_block {
     int sequences;
-    uint32_t first_example; /* index in the batch: the example in the counter of dropout and of positions by sequence */
+    uint32_t first_example; /* batch index of the block's first sequence; the counters of dropout and of positions by
+                             * sequence contain the index of a sequence */
     const uint16_t *tokens[LH_MAX_STREAMS]; /* [sequences][length] */
     const uint16_t *labels;                 /* [sequences][labels] */
     const uint8_t *mask;                    /* [sequences][labels] */
     const uint16_t
         *place; /* [sequences][labels] index of each label's token in stream lh_format.label_stream; NULL: the last
                  * `labels` tokens of the stream, in order */
-    double loss_scale; /* d(objective) / d(summed loss) = 1 / label positions of the batch, masked ones included;
-                        * lh_cpu_program.scale corrects for masked ones */
+    double loss_scale; /* d(objective) / d(summed loss) = 1 / label positions of the batch, masked positions included;
+                        * lh_cpu_program.scale corrects for the masked positions */
     void *logits;      /* [sequences][labels][classes] real, written by forward_block; or NULL */
     uint16_t *answers; /* [sequences][labels] classes with the greatest logit, written by forward_block; or NULL */
     lh_sums *each;     /* [sequences] sums of single sequences, written by forward_block; or NULL */
@@ -117,8 +120,8 @@ typedef struct lh_cpu_program {
     int real_bytes;
     const lh_choice *choices; /* ends with a NULL name; NULL: none */
 
-    /* Number of sequences in one block for sequences of these lengths. A block may have fewer, as the last one of a
-     * shard does. */
+    /* Number of sequences in one block for sequences of these lengths. A block may have fewer, for example the last
+     * block of a shard. */
     int (*block_sequences)(const int length[LH_MAX_STREAMS]);
     /* Number of sequences that one call of forward_block takes. Sums are still made over as many sequences as
      * block_sequences returns, so their order does not depend on this number. NULL: as block_sequences. */
@@ -134,8 +137,8 @@ typedef struct lh_cpu_program {
     size_t (*shared_bytes)(const lh_shape *longest);
     size_t (*workspace_bytes)(const lh_shape *longest, lh_mode mode);
 
-    /* Makes the random draws of a step and other data that all its blocks share. Each of `parts` threads calls it once
-     * with its own part. */
+    /* Makes the random draws of a step and the other data that all blocks of the step share. Each of `parts` threads
+     * calls it once with its own part. */
     void (*begin_step)(const lh_cpu_step *step, int part, int parts);
 
     /* Clears the sums that blocks accumulate in the workspace; called once per shard, before its first block. NULL:
@@ -144,8 +147,8 @@ typedef struct lh_cpu_program {
     /* Forward and backward pass with dropout; adds gradients to gradient, losses and counts to sums. */
     void (*train_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                         lh_sums *sums);
-    /* Adds the sums accumulated in the workspace to the gradient; called once per shard, after its last block. NULL:
-     * where begin_shard is NULL. */
+    /* Adds the sums accumulated in the workspace to the gradient; called once per shard, after its last block. NULL if
+     * begin_shard is NULL. */
     void (*end_shard)(const lh_cpu_step *step, void *workspace, void *gradient);
     /* Forward pass; dropout is off unless the spec keeps it on (eval.dropout). Sequence s is counted in sums[s /
      * block->summed]. */
@@ -163,24 +166,24 @@ typedef struct lh_cpu_program {
      *
      * Order of calls: begin_step, for a shape that has the full lengths and at least as many sequences as the block;
      * decode_begin once; decode_step from token 0 on. The first calls may take several tokens each; after a call of one
-     * token, every call takes one token. A call may go back to an earlier token; tokens and label places from there on
-     * are then read again. Logits are bit-identical to those of forward_block for the same tokens. A token of the
-     * labelled stream is read only by the call that processes it, so the caller may choose it by earlier logits. */
+     * token, every call takes one token. A call may go back to an earlier token; tokens and label places from that
+     * token on are then read again. Logits are bit-identical to those of forward_block for the same tokens. A token of
+     * the labelled stream is read only by the call that processes it, so the caller may choose it by earlier logits. */
 
     /* Bytes of memory for decoding, enough for every shape up to `longest`: cached keys and values, and the activations
      * of LH_DECODE_TOKENS tokens of each sequence. The caller provides memory that is 64-byte aligned and zeroed
      * once. */
     size_t (*decode_bytes)(const lh_shape *longest);
-    /* Processes the other streams of the block. NULL also where there are none. */
+    /* Processes the streams without labels. NULL also if the model has only one stream. */
     void (*decode_begin)(const lh_cpu_step *step, const lh_cpu_block *block, void *memory);
     /* Processes tokens [from, to) of every sequence, at most LH_DECODE_TOKENS; tokens before `from` must have been
-     * processed. Writes the block's logits for labels whose tokens lie in [from, to). The block may have fewer
-     * sequences than at decode_begin: the first ones. */
+     * processed. Writes the block's logits for labels whose tokens lie in [from, to). The block may consist of only the
+     * first sequences of decode_begin's block. */
     void (*decode_step)(const lh_cpu_step *step, const lh_cpu_block *block, int from, int to, void *memory);
     /* Computes the outputs of forward_block from logits that decode_step has written for all labels of the block. */
     void (*score_block)(const lh_cpu_step *step, const lh_cpu_block *block, lh_sums *sums);
-    /* Copies the cached keys and values of sequence `from` to sequence `to`, so that a running sequence can take the
-     * row of an ended one. The caller moves the tokens. */
+    /* Copies the cached keys and values of sequence `from` to sequence `to`, so that an unfinished sequence can take
+     * the place of a finished one. The caller moves the tokens. */
     void (*decode_move)(const lh_cpu_step *step, int to, int from, void *memory);
 
     /* total += gradient; gradient = 0; count elements from both pointers. */
@@ -195,8 +198,8 @@ typedef struct lh_cpu_program {
      * optimiser that changes parameters without a gradient must skip them. */
     void (*update)(const lh_update *update, size_t first, size_t count, lh_update_sums *sums);
 
-    /* Floating-point operations that lh_spec.executed_flops counts and this code skips: of token pairs that a mask
-     * hides from all queries of a vector, and of unused rows of the last layer. NULL: none. */
+    /* Floating-point operations that lh_spec.executed_flops counts and this code skips: those for keys that a mask
+     * hides from all queries of one SIMD vector, and those for unused rows of the last layer. NULL: none. */
     double (*skipped_flops)(const lh_shape *shape, lh_mode mode);
 } lh_cpu_program;
 

@@ -1,7 +1,7 @@
 /* The generator's output for GPUs: device code and its memory needs. One lh_cuda_program per experiment.
  *
- * The device code is one text, compiled ahead of time (images) or where the program runs (source). Kernels and their
- * arguments: cuda_interface.h. The CUDA engine (runtime/cuda) owns memory, launches and order.
+ * The device code is one text, compiled ahead of time (images) or where the program runs (source). cuda_interface.h
+ * describes the kernels and their arguments. The CUDA engine (runtime/cuda) owns memory, launches and order.
  */
 #ifndef LONGHAND_CUDA_H
 #define LONGHAND_CUDA_H
@@ -18,7 +18,8 @@ typedef struct lh_cuda_image {
     const unsigned char *first, *end;
 } lh_cuda_image;
 
-/* A division of a training step into shards. Results of one variant are bit-identical. */
+/* A division of a training step into shards. The bits of a result depend on the variant, but not on the number of
+ * blocks or of models that run at once. */
 typedef struct lh_cuda_variant {
     const char *name; /* "chip": one model on all multiprocessors; "replicas": several models at once */
     int shards;
@@ -54,7 +55,8 @@ typedef struct lh_cuda_program {
     size_t block_memory;    /* dynamic shared memory of a block, bytes */
     lh_cuda_variant chip, replicas;
     double beta1,
-        beta2; /* Adam's, for the bias corrections that the host computes for each step; 0 for other optimisers */
+        beta2; /* decay rates of Adam, from which the host computes the bias corrections of each step; 0 for other
+                * optimisers */
 
     const char *source; /* the device code as text, for compilation where the program runs; ends with 0; NULL: none */
     const lh_cuda_image *images; /* the last one has architecture NULL */
@@ -66,15 +68,15 @@ typedef struct lh_cuda_program {
     void (*make_tables)(void *tables, const int longest[LH_MAX_STREAMS]);
 
     /* Random positions and distances of one step or evaluation, drawn on the host. draw_count returns how many integers
-     * a shape needs (those of all sequences where each has its own positions), draw writes them to out. scratch:
-     * [draw_scratch]. positions, distances: as in lh_cpu_step. draw_count NULL: nothing is drawn. */
+     * a shape needs (the sum over all sequences if each sequence has its own positions), draw writes them to out.
+     * scratch: [draw_scratch]. positions, distances: as in lh_cpu_step. draw_count NULL: nothing is drawn. */
     size_t (*draw_count)(const lh_shape *shape);
     int draw_scratch;
     void (*draw)(const lh_draw *draw, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
                  const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out);
 
-    /* shared_bytes and evaluation_group depend on the lengths of a shape and not on its number of sequences. Bytes are
-     * enough for all shorter shapes. */
+    /* shared_bytes and evaluation_group depend on the lengths of a shape and not on its number of sequences. The
+     * returned bytes are enough for all shorter shapes. */
     size_t (*shared_bytes)(const lh_shape *longest);
     size_t (*partial_bytes)(const lh_shape *part);                 /* gradient of one shard, and its operands */
     int (*evaluation_group)(const lh_shape *shape);                /* sequences per forward pass */
@@ -83,8 +85,8 @@ typedef struct lh_cuda_program {
     /* For wide models, whose matrix products a library computes: writes the launches of one training step, or of the
      * evaluation of one group, to launch [most_launches] in order, and returns their number. workspace holds the
      * activations of all sequences of `shape`; pointers are device addresses; gradient is zero before a step. In
-     * evaluation only the first group runs LH_CUDA_BEGIN. NULL: one launch of train_kernel makes whole steps, one of
-     * evaluate_kernel a whole evaluation. */
+     * evaluation only the first group runs LH_CUDA_BEGIN. NULL: one launch of train_kernel runs whole steps, and one
+     * launch of evaluate_kernel runs a whole evaluation. */
     int most_launches;
     int (*launches)(const lh_shape *shape, lh_mode mode, void *workspace, const void *parameters, void *gradient,
                     lh_cuda_launch *launch);

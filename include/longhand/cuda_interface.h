@@ -1,5 +1,5 @@
-/* Arguments of an experiment's kernels, and their results. C11 and CUDA C++, no includes: the runtime
- * includes this file, the generator puts its text at the head of every device.cu.
+/* Arguments of an experiment's kernels, and their results. C11 and CUDA C++, no includes: the runtime includes this
+ * file, and the generator puts its text at the head of every device.cu.
  *
  * A replica is one model with its own seed and learning rate. A team is the set of thread blocks that work on one
  * replica. A shard is a part of a batch that one block processes from the first layer to the gradient. The gradient is
@@ -22,7 +22,8 @@ typedef struct lh_cuda_replica {
     void *gradient;                       /* [storage] real: the folded gradient of the last step */
     char *partials;     /* [shards] gradients of one shard each, partial_stride bytes apart; zero at first */
     char *shared;       /* tables of the current step, and the folded gradients of tables */
-    double *piece_sums; /* [3][storage / LH_CUDA_PIECE]: squares of gradient, parameters, change */
+    double *piece_sums; /* [3][storage / LH_CUDA_PIECE]: sums of squares of gradient, parameters and change in each
+                         * piece */
     struct lh_cuda_sums *shard_sums; /* [shards] */
     unsigned int *arrivals;          /* counter of the team's barriers; zero before a launch */
 } lh_cuda_replica;
@@ -57,7 +58,7 @@ enum {
 typedef struct lh_cuda_result {
     lh_cuda_sums sums;
     double gradient_squares, parameter_squares, update_squares,
-        heavy_squares;      /* as sums; heavy_squares is that of the chunk with the largest gradient */
+        heavy_squares;      /* sums of squares; heavy_squares is the sum over the chunk with the largest gradient */
     int heavy_chunk, state; /* heavy_chunk: index of that chunk; state: LH_CUDA_... */
 } lh_cuda_result;
 
@@ -80,7 +81,8 @@ typedef struct lh_cuda_answer {
 } lh_cuda_answer;
 
 /* Arguments of the kernel longhand_evaluate_<id>, which runs one or more models over examples [first, end) of
- * step->sequences. The blocks of a model's team take groups of sequences in turn. All teams are resident at once. */
+ * step->sequences. The blocks of a model's team take groups of sequences in turn. The blocks of all teams are resident
+ * at once. */
 typedef struct lh_cuda_evaluate {
     const void *const *parameters; /* [models], with `team` blocks each; wide models are evaluated alone */
     const lh_cuda_step *step;

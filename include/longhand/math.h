@@ -1,5 +1,5 @@
-/* Elementary functions in double precision. Tables and initial values are computed with them, so they have the same
- * bits under every libc. Not for inner loops; kernels/cpu/math.h has the vector forms.
+/* Elementary functions in double precision. Tables and initial values are computed with these functions, so they have
+ * the same bits under every libc. Not for inner loops; kernels/cpu/math.h has the vector forms.
  */
 #ifndef LONGHAND_MATH_H
 #define LONGHAND_MATH_H

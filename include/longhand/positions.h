@@ -4,12 +4,12 @@
  *   scratch  [range] overwritten
  *
  * Sorted draws are uniform over all subsets, in ascending order; unsorted draws are uniform over all orders. A draw is
- * a pure function of `draw` and `layer`, a field of the counter's site: 0 for a draw per pass, l + 1 for block l.
- * Requires count <= range.
+ * a pure function of `draw` and `layer`. `layer` is a field of the counter's site: 0 if a pass has one draw for all
+ * blocks, l + 1 for the draw of block l. Requires count <= range.
  *
- * The drawn numbers are fixed and equal on every target. Sorted draws use Floyd's subsets (Bentley and Floyd 1987, F2),
- * unsorted draws the first steps of a Fisher-Yates shuffle; both use one word of the random stream per position, in
- * order.
+ * The algorithms are fixed, so every target draws the same numbers. Sorted draws use Floyd's subsets (Bentley and Floyd
+ * 1987, F2), unsorted draws the first steps of a Fisher-Yates shuffle; both use one word of the random stream per
+ * position, in order.
  */
 #ifndef LONGHAND_POSITIONS_H
 #define LONGHAND_POSITIONS_H
@@ -22,12 +22,12 @@ void lh_draw_positions(const lh_draw *draw, uint32_t layer, int first, int range
                        int32_t *scratch);
 
 /* Draws random distances for sequences of `count` tokens: out[0] = 0, then a sorted draw of count - 1 numbers from {1,
- * ..., range - 1}; out[d] is the distance of tokens d apart. The site differs from that of positions: a step may draw
- * both. */
+ * ..., range - 1}; out[d] is the distance of tokens d apart. The site differs from that of positions, because a step
+ * may draw both. */
 void lh_draw_distances(const lh_draw *draw, uint32_t layer, int range, int count, int32_t *out, int32_t *scratch);
 
-/* Draws distances to the right and to the left independently: middle[0 .. count - 1] as lh_draw_distances, and
- * middle[-d] is the negative of a second draw, at another site. */
+/* Draws distances to the right and to the left independently: middle[0 .. count - 1] is written as lh_draw_distances
+ * writes it, and middle[-d] is the negative of a distance from a second draw, at another site. */
 void lh_draw_signed_distances(const lh_draw *draw, uint32_t layer, int range, int count, int32_t *middle,
                               int32_t *scratch);
 

@@ -6,7 +6,7 @@
  *   key      the run's seed (evaluation: the evaluation seed), low word first
  *   counter  word 0: block within the site, word 1: site, word 2: example, word 3: step
  *   site     domain << 24 | layer << 8 | place
- *   example  index in the batch; LH_SHARED for what the whole batch shares
+ *   example  index in the batch; LH_SHARED for numbers that the whole batch shares
  *   step     training step from 0; in evaluation the condition, e.g. the length
  *
  * Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"; checked against Random123's known
@@ -21,8 +21,9 @@ enum {                             /* domains */
        LH_DOMAIN_INIT = 1,         /* layer: 0; place: 0; example: index of the tensor in lh_spec.tensors */
        LH_DOMAIN_DATA = 2,         /* place: below */
        LH_DOMAIN_DROPOUT = 3,      /* layer 0: the embedding; layer l + 1: block l; place: order within the block */
-       LH_DOMAIN_POSITIONS = 4,    /* layer: 0 for a draw per pass, l + 1 for a draw of block l; place: below */
-       LH_DOMAIN_EVAL = 5,         /* everything random in an evaluation but dropout; place: below */
+       LH_DOMAIN_POSITIONS = 4,    /* layer: 0 for the one draw of a pass, l + 1 for the draw of block l; place:
+                                    * below */
+       LH_DOMAIN_EVAL = 5,         /* all random numbers of an evaluation but noise and dropout; place: below */
        LH_DOMAIN_EVAL_NOISE = 7,   /* layer: index of the draw; place: index of the embedding in the network */
        LH_DOMAIN_EVAL_DROPOUT = 6, /* layer: index of the draw; place: 2 * layer + place of LH_DOMAIN_DROPOUT */
        LH_DOMAIN_VALIDATION = 8    /* examples and position draws of the validation stream; as LH_DOMAIN_EVAL */
@@ -35,10 +36,11 @@ enum {                         /* places within data and evaluation */
        LH_PLACE_LENGTH = 1,    /* length of a training batch; example = LH_SHARED */
        LH_PLACE_POSITIONS = 2, /* evaluation: a position draw; example = index of the draw */
        LH_PLACE_DISTANCES = 3, /* evaluation: a draw of distances; example = index of the draw */
-       LH_PLACE_ORDER = 4,     /* finite data: the order of an epoch (data/datasets/epoch.c) */
+       LH_PLACE_ORDER = 4,     /* data from a fixed set of examples: the order of an epoch (data/datasets/epoch.c) */
        LH_PLACE_LEFT = 5,      /* evaluation: a draw of distances to the left; example = index of the draw */
        LH_PLACE_SEQUENCE = 6,  /* evaluation: positions of one sequence; place + stream; layer: index of the draw */
-       LH_PLACE_CHOICE = 16    /* evaluation of finite data: choice of examples; example: number of the line */
+       LH_PLACE_CHOICE = 16    /* evaluation on a fixed set of examples: choice of examples; example: number of the
+                                * line */
 };
 enum {                               /* places within LH_DOMAIN_POSITIONS */
        LH_PLACE_DRAWN_POSITIONS = 0, /* example = LH_SHARED; by sequence: example = sequence, layer = stream */
@@ -47,7 +49,7 @@ enum {                               /* places within LH_DOMAIN_POSITIONS */
 };
 enum {
     LH_MOST_DRAWS = 65536
-}; /* most draws of one condition of an evaluation, equal to the number of layers of a site */
+}; /* most draws of one condition of an evaluation: the 16 bits of a site's field `layer` hold the draw's index */
 #define LH_SHARED 0xffffffffu
 
 typedef struct lh_key {

@@ -42,20 +42,21 @@ typedef struct lh_stream {
     int (*length)(int n); /* tokens per sequence at task length n */
 } lh_stream;
 
-/* The conversion of a task's example to the model's token streams and labels. With finite data `shape` gives the sizes,
- * and the functions of n are NULL. */
+/* The conversion of a task's example to the model's token streams and labels. With finite data, a fixed set of examples
+ * (lh_data), `shape` sets the sizes, and the functions of n are NULL. */
 typedef struct lh_format {
     lh_stream stream[LH_MAX_STREAMS];
     int streams;
     int label_stream;     /* index of the stream whose tokens have the labels */
     bool teacher_forced;  /* a stream holds the target; each label sees the target tokens before it */
     int (*labels)(int n); /* label positions per sequence */
-    void (*shape)(int input, int output, lh_shape *shape); /* sets lengths and labels; NULL: functions of n do */
+    void (*shape)(int input, int output, lh_shape *shape); /* sets lengths and labels; NULL: the functions of n return
+                                                            * them */
     /* Writes the tokens of every stream; labels and mask are the example's target and mask. Unknown target tokens
      * become 0. */
     void (*assemble)(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]);
-    /* Writes, for every label, the index of its token in the labelled stream; false where the input does not determine
-     * it. NULL: the labels belong to the last tokens of the stream. */
+    /* Writes, for every label, the index of its token in the labelled stream; returns false if the input does not
+     * determine this token. NULL: the labels belong to the last tokens of the stream. */
     bool (*locate)(const lh_example *example, uint16_t *place);
     const char *located; /* the input that `locate` needs, for messages: "one ? in the input" */
 } lh_format;
@@ -86,8 +87,8 @@ typedef struct lh_lengths {
     int first, last, step;
 } lh_lengths;
 
-/* Axes of an evaluation of finite data: each combination of values that a set has is a condition. Numbers below
- * LH_MOST_AXES are axes of the task; these are two more. */
+/* Axes by which an evaluation of finite data groups examples: each combination of values that occurs in a set is a
+ * condition. Numbers below LH_MOST_AXES are axes of the task; this enum adds two axes. */
 enum {
     LH_BY_LENGTH = -1,
     LH_BY_TRAINED = LH_MOST_AXES /* value 1: the example is also a training example; else 0 */
@@ -96,7 +97,7 @@ typedef struct lh_by {
     int count; /* number of axes; 0: by length, all lengths */
     struct {
         int axis; /* axis of the task, LH_BY_LENGTH or LH_BY_TRAINED */
-        bool all; /* all values of the axis; else those in `values` */
+        bool all; /* true: all values of the axis; false: those in `values` */
         lh_lengths values;
     } of[LH_MOST_AXES];
 } lh_by;
@@ -126,9 +127,9 @@ typedef struct lh_train_defaults {
     int shards;         /* parts of a batch; fixes the order of sums and so belongs to the digest */
     lh_lengths lengths; /* each step draws one length uniformly */
     lh_schedule schedule;
-    /* The fields from here on are "default". */
+    /* The fields from here on are "default": flags may change them (lh_spec.defaults). */
     int64_t steps;        /* flag --steps */
-    int64_t epochs;       /* > 0: takes the place of steps; with finite data */
+    int64_t epochs;       /* > 0: replaces steps; only with finite data */
     double learning_rate; /* flag --learning-rate; the highest rate of the schedule */
     bool by_epochs; /* log_every, checkpoint_every, during_every and keep_steps count epochs; lh_corpus_bind converts
                      * them to steps */
@@ -136,7 +137,7 @@ typedef struct lh_train_defaults {
     int64_t checkpoint_every;  /* steps */
     double checkpoint_minutes; /* 0: checkpoints by steps alone */
     bool keep_all;             /* keep every checkpoint, under a name with its step */
-    const int64_t *keep_steps; /* steps whose checkpoints are kept too; NULL: none */
+    const int64_t *keep_steps; /* steps whose checkpoints are also kept; NULL: none */
     int keep_steps_count;
     int64_t keep_unit;         /* steps per unit of keep_steps; 0 means 1 */
     const char *init;          /* flag --init: checkpoint with the initial parameters; NULL: none */
@@ -151,13 +152,14 @@ static inline int64_t lh_kept_step(const lh_train_defaults *train, int index) {
 typedef struct lh_eval_defaults {
     const char *axis; /* "length": the key in `by` of result lines */
     bool dropout;     /* dropout stays on */
-    /* The fields from here on are "default". */
+    /* The fields from here on are "default": flags may change them (lh_spec.defaults). */
     lh_lengths lengths;
     int examples;  /* examples per condition; 0: all, for finite data only */
     bool in_order; /* finite data: take the first ones of the file; else the seed chooses (data/datasets/pick.h) */
     int batch;     /* examples per batch, each batch with its own draws; 0: one batch */
-    int draws;     /* random draws per condition; 1 where a pass has nothing random */
-    bool teacher_forced; /* generative model: every answer follows the target's tokens, not the model's own answers */
+    int draws;     /* random draws per condition; 1 if a pass draws nothing */
+    bool teacher_forced; /* generative model: each answer is predicted from the target's tokens, not from the model's
+                          * own answers */
     lh_by by;            /* axes; finite data */
     lh_noise noise;      /* noise of the final evaluation; none unless the generated code supports noise */
     unsigned sets;       /* sets of the final evaluation, 1 << lh_set for each; 0: the held-out sets, if any */
@@ -187,9 +189,9 @@ typedef struct lh_spec {
     int abi;
     const char *id;
     const char *plan_digest, *model_digest, *source_digest; /* 16 hexadecimal digits each */
-    /* Values that flags, or another spec with the same code, may change: a text (training/defaults.h) in a buffer of
-     * defaults_capacity bytes. The runtime parses the text into the fields marked "default" of a copy of this struct.
-     * NULL: these fields hold their values already. */
+    /* The values that flags, or another spec with the same code, may change, as a text in a buffer of defaults_capacity
+     * bytes; training/defaults.h describes its format. The runtime parses the text into the fields marked "default" of
+     * a copy of this struct. NULL: the fields already hold their values. */
     const char *defaults;
     int defaults_capacity;
     const char *resolved;  /* "default": the resolved spec as one line of JSON */
@@ -216,7 +218,7 @@ typedef struct lh_spec {
     lh_limit limit;
 
     /* Nominal floating-point operations of one training step (LH_MODE_TRAIN) or one forward pass for this shape: dense
-     * products and attention, two per multiply-add, backward pass counted as twice the forward pass; see
+     * products and attention, with two operations per multiply-add; the backward pass counts as two forward passes; see
      * docs/performance.md. */
     double (*nominal_flops)(const lh_shape *shape, lh_mode mode);
     /* Floating-point operations that this code executes, before lh_cpu_program.skipped_flops is subtracted. */
@@ -226,8 +228,9 @@ typedef struct lh_spec {
     lh_eval_defaults eval;
     lh_optimizer optimizer;
 
-    const lh_cpu_program *const *cpu; /* programs from the lowest to the highest level, then NULL; NULL: no CPU half */
-    const lh_cuda_program *cuda;      /* NULL: no CUDA half */
+    const lh_cpu_program *const *cpu; /* programs from the lowest to the highest level, then NULL; NULL: no code for the
+                                       * CPU */
+    const lh_cuda_program *cuda;      /* NULL: no code for GPUs */
 } lh_spec;
 
 #endif

@@ -13,17 +13,17 @@
  *      * chance:         0.2        the accuracy of guessing
  *      * baseline:       0.2369 most frequent token of the sequence, everywhere    (optional: value, then its name)
  *      * grid:           4          cells of a row, where the input is a grid    (optional)
- *      * option order:   up down; which way the tokens are sorted    (optional, any number: choices, then what they say)
- *      * option width: 2..4096 = 61; tokens of a frame             (or integers of a range, and which is the default)
+ *      * option order:   up down; direction of sorting (optional, any number: choices, then their meaning)
+ *      * option width: 2..4096 = 61; tokens of a frame             (or a range of integers = default)
  *      * /
  *
  * Symbols are separated by blanks; token i is the i-th symbol. The two lengths are integer formulas in n and in
- * options, with + - * / ( ), where / rounds down; the generator translates them to C in spec.c. An option of words has
- * the index of its choice, from 0, in a formula. A spec sets options by task.options, as in { order = "down" }; the
- * first choice is the default. If all choices of an option are integers, specs and samplers see its value as a number.
- * If options determine the number of symbols, two lines are formulas, too:
+ * options, with + - * / ( ), where / rounds down; the generator translates them to C in spec.c. In a formula, an option
+ * whose choices are words has the index of its choice, from 0. A spec sets options by task.options, as in { order =
+ * "down" }; the first choice is the default. If all choices of an option are integers, specs and samplers see its value
+ * as a number. If options determine the number of symbols, two lines are formulas, too:
  *
- *     input symbol count:  base + 5, at least 15    number of used `input symbols`; as well `output symbol count`
+ *     input symbol count:  base + 5, at least 15    number of used `input symbols`; also `output symbol count`
  *     chance:              1 / base
  *
  * If inputs and outputs share one alphabet, `symbols` (and `symbol count`) takes the place of both lines. The header
@@ -52,7 +52,7 @@
  *     blank: .    input symbols of empty cells, the first ones of the alphabet; a linear embedding has no row for them
  *     probe: ?    the input symbol at the token that the answer belongs to, exactly once in every input
  *
- * A task that can solve inputs that a user types gives an example of one, and defines a second function:
+ * A task that can solve inputs from users gives an example of such an input, and defines a second function:
  *
  *     literal: 12+345
  *
@@ -61,7 +61,7 @@
  * A task of finite data (latin_square) has lengths without n and these lines:
  *
  *     sets:         train test validation    sets of its examples: train, then any of the others
- *     axis digits:  1 to 50; what the number says    (optional, any number: least and greatest, then what it says)
+ *     axis digits:  1 to 50; meaning of the number    (optional, any number: least and greatest, then the meaning)
  *
  * The ends of an axis may be formulas in options. An axis `frame` has only values that a spec requests one by one; a
  * larger frame may hold more `digits`. An axis `trained` has the value 1 for held-out examples that are also training
@@ -113,14 +113,14 @@ struct lh_collection {
     const char *path;       /* path of the validation file */
     /* Adds a copy of one example with its values on the task's axes. LH_ERR_ENVIRONMENT: out of memory. */
     lh_status (*add)(lh_collection *c, lh_set set, const lh_example *example, const int32_t *axes, lh_error *error);
-    /* Adds a copy of an item for `expand`; a task uses keep instead of add where tokens would take too much memory. */
+    /* Adds a copy of an item for `expand`; a task uses keep instead of add if the tokens would take too much memory. */
     lh_status (*keep)(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error);
     lh_task_expand *expand; /* the task sets it before it calls keep */
     /* Whether an evaluation of the spec is grouped by an axis, and whether it requests this value on the axis. */
     bool (*goes_by)(const lh_collection *c, int axis);
     bool (*asks)(const lh_collection *c, int axis, int value);
-    /* The task sets bit 1 << axis if examples of a set were made for one axis: they count only in evaluations by this
-     * axis. */
+    /* The task sets bit 1 << axis of a set's element if the set has examples that were made for this axis: such
+     * examples count only in evaluations by the axis. */
     unsigned apart[LH_SETS];
     void (*progress)(lh_collection *c, double share); /* the task reports its progress here, 0 to 1 */
 };
@@ -133,7 +133,8 @@ typedef struct lh_literal {
     int count;
     const char *const *symbol; /* names of tokens, by token */
     const int *options;        /* of the task */
-    int frame; /* width of the frame as on an axis `frame`; 0: the least; LH_NO_VALUE: that of the task, if any */
+    int frame; /* width of the frame as on an axis `frame`; 0: the least width; LH_NO_VALUE: the width of the task, if
+                * any */
 } lh_literal;
 
 /* Converts a literal to an example of the task. Sets the lengths of the example; if example->input is not NULL, also
@@ -154,17 +155,17 @@ typedef struct lh_task {
     lh_task_sample *sample;
     lh_task_collect *collect; /* finite data: makes the examples; NULL: examples are in files */
     lh_task_solve *solve;     /* NULL: the task cannot solve other inputs */
-    const char *literal;      /* an input that it solves, for messages and help */
+    const char *literal;      /* an input that the task solves, for messages and help */
     int (*input_length)(int n);
     int (*output_length)(int n);
     const int *options; /* values of options in the header's order: index of a choice, or an integer; NULL: none */
     int input_symbols, output_symbols; /* alphabet sizes */
     const char *const *input_symbol;   /* [input_symbols] names */
     const char *const *output_symbol;  /* [output_symbols] */
-    const uint16_t *end;               /* the output symbol that ends a target; NULL: none does */
+    const uint16_t *end;               /* the output symbol that ends a target; NULL: no end symbol */
     lh_loss loss;
     double chance;   /* accuracy of guessing, 0..1 */
-    double baseline; /* accuracy of the predictor baseline_name; 0 if that is NULL */
+    double baseline; /* accuracy of the predictor baseline_name; 0 if baseline_name is NULL */
     const char *baseline_name;
     const char *const *axis; /* [axes] names of axes by which evaluations group finite data; NULL: by lengths alone */
     int axes;

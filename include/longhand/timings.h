@@ -36,8 +36,8 @@ typedef struct lh_timings {
 extern _Thread_local lh_timings lh_timings_here;
 extern bool lh_timings_fine; /* changes only while no team runs */
 
-/* The processor's counter: constant rate, equal on all processors. Its unit is unspecified; only shares are
- * reported. */
+/* The processor's counter: constant rate, equal on all processors. Its unit is unspecified; reports contain only shares
+ * of the total. */
 static inline uint64_t lh_ticks(void) {
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();
@@ -72,7 +72,7 @@ static inline void lh_fine_lap_back(const lh_part *before) {
     if (*before != LH_PARTS) lh_lap(*before);
 }
 
-/* LH_TIMED where lh_timings_fine is set; otherwise the time counts for the enclosing part. */
+/* As LH_TIMED if lh_timings_fine is set; otherwise the time counts for the enclosing part. */
 #define LH_TIMED_FINELY(this_part) \
     __attribute__((cleanup(lh_fine_lap_back))) const lh_part lh_part_around = \
         lh_timings_fine ? lh_lap(this_part) : LH_PARTS

@@ -1,15 +1,16 @@
-/* Activations and gates that no matrix product applies to its result: passes over rows of N numbers, forward and
- * backward.
+/* Activations and gates as separate passes over rows of N numbers, forward and backward. (A matrix product can apply
+ * ReLU to its result itself: matmul.h.)
  *
  * The backward pass reads the input. Activations: y may be x, and dx may be dy. Gates: y must not overlap x, and dx may
- * be x. N is a constant, a multiple of 16, for which every call is compiled. Reference: lh_ref_activation, lh_ref_gate.
+ * be x. Every call is compiled for its constant N, a multiple of 16. Reference: lh_ref_activation, lh_ref_gate.
  */
 #ifndef LONGHAND_KERNELS_ACTIVATIONS_H
 #define LONGHAND_KERNELS_ACTIVATIONS_H
 
 #include "kernels/cpu/functions.h"
 
-/* ---- one vector: all but ReLU are x times a share of it, P(x); the slope is P(x) + x p(x), p the density of P ---- */
+/* ---- one vector: all but ReLU are x P(x), P a distribution function with density p; the slope is P(x) + x p(x)
+ * ---- */
 
 /* The standard normal distribution function of x; density: its derivative. */
 INLINE vector normal_share(vector x, vector *density) {
@@ -18,7 +19,7 @@ INLINE vector normal_share(vector x, vector *density) {
     return share;
 }
 
-/* The approximation of normal_share (1 + tanh(u)) / 2 = sigmoid(2 u), 2 u = 2 sqrt(2 / pi) (x + 0.044715 x^3). */
+/* normal_share, approximated by (1 + tanh(u)) / 2 = sigmoid(2 u), where 2 u = 2 sqrt(2 / pi) (x + 0.044715 x^3). */
 INLINE vector normal_share_tanh(vector x, vector *density) {
     const real linear = (real)1.5957691216057308, cubic = (real)0.07135481627260025;
     vector squared = x * x, share = sigmoid_of(x * (linear + cubic * squared));
@@ -98,7 +99,7 @@ INLINE void silu_grad(int rows, const int N, const real *x, const real *dy, real
     for (int i = 0; i < rows * N; i += LANES) store(dx + i, load(dy + i) * silu_slope(load(x + i)));
 }
 
-/* ---- gates: y [rows][N] = f(gate) up, x and dx [rows][2 N], each row gate and up side by side ---- */
+/* ---- gates: y [rows][N] = f(gate) up, x and dx [rows][2 N], each row gate, then up ---- */
 
 /* Shazeer 2020, "GLU Variants Improve Transformer". */
 INLINE void swiglu(int rows, const int N, const real *x, real *y) {

@@ -28,8 +28,8 @@ typedef struct adam {
     double beta1, beta2, epsilon;
 } adam;
 
-/* Updates elements [first, first + count) of u's vectors; clip scales the gradient. 1 - b is rounded once, from double:
- * computed from b2 = 0.999 in float it would have a relative error of 1.3e-5. */
+/* Updates elements [first, first + count) of u's vectors; clip scales the gradient. 1 - b1 and 1 - b2 are computed in
+ * double and then rounded: in float, 1 - 0.999 would have a relative error of 1.3e-5. */
 INLINE void adam_update(const lh_update *u, const adam a, double clip, size_t first, size_t count,
                         lh_update_sums *sums) {
     real *parameter = (real *)u->parameters + first, *gradient = (real *)u->gradient + first;

@@ -3,8 +3,9 @@
  *   p -= learning rate * decay * p
  *
  * with p before the step. Source: Loshchilov and Hutter 2019, algorithm 2, in the form of PyTorch's AdamW, where the
- * learning rate also scales the decay. share * p is subtracted together with the step's change; a multiplication by 1 -
- * share would lose most digits of a small share in float32. Reference: lh_ref_adamw_update.
+ * learning rate also scales the decay. With share = learning rate * decay, share * p is subtracted together with the
+ * step's change; a multiplication of p by 1 - share would lose most digits of a small share in float32. Reference:
+ * lh_ref_adamw_update.
  */
 #ifndef LONGHAND_KERNELS_ADAMW_H
 #define LONGHAND_KERNELS_ADAMW_H
@@ -16,7 +17,7 @@ typedef struct element_range {
     int first, last;
 } element_range;
 
-/* shares[count] = share for the elements from `first` on, and 0 for those in the ranges. */
+/* shares[count] = share for the elements from `first` on, but 0 for elements in the ranges `spared`. */
 INLINE void spread_decay(double share, const element_range *spared, int ranges, size_t first, size_t count,
                          real *shares) {
     const int end = (int)(first + count);

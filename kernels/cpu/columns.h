@@ -13,7 +13,7 @@
 
 enum { WIDEST_HEAD = 256 };
 
-/* Every second element of a then b, from element `odd` on. */
+/* Every second element of the concatenation of a and b, from element `odd` on. */
 INLINE vector part_elements(vector a, vector b, const int odd) {
     bits from;
     UNROLL
@@ -82,7 +82,7 @@ INLINE vector append_elements(vector a, vector b, const int first) {
     return shuffle(a, b, from);
 }
 
-/* Column passes: D vectors in place. */
+/* Transposes D vectors in place, from rows to columns or back, in log2(D) passes. */
 INLINE void rows_to_columns(const int D, vector *x) {
     UNROLL
     for (int pass = 1; pass < D; pass *= 2) {
@@ -192,8 +192,8 @@ INLINE void store_columns(const int D, int T, int first, int stride, vector *col
         memcpy(rows + (size_t)(first + i) * (size_t)stride, packed + i * D, D * sizeof(real));
 }
 
-/* The products of LANES rows, given as columns, with each of N rows that are `stride` apart. The terms of a product
- * depend on each other, so products with several rows are interleaved. */
+/* The products of LANES rows, given as columns, with each of N rows that are `stride` apart. The additions of one
+ * product depend on each other, so the products with several rows are interleaved. */
 INLINE void dot_rows(const int D, const int N, const vector *column, int stride, const real *restrict row,
                      vector *sum) {
     UNROLL
@@ -211,8 +211,9 @@ INLINE vector dot_row(const int D, const vector *column, const real *restrict ro
     return sum;
 }
 
-/* Number of elements of a cache of keys and values for `count` tokens, for queries that come one at a time. The cache
- * has tiles of LANES tokens: keys channel by channel [width][LANES], then values row by row [LANES][width]. */
+/* Number of elements of a cache of keys and values for `count` tokens, which decoding reads for one query at a time.
+ * The cache has tiles of LANES tokens: keys channel by channel [width][LANES], then values row by row
+ * [LANES][width]. */
 INLINE size_t tiled_elements(const int width, int count) { return 2 * (size_t)width * (size_t)round_up(count, LANES); }
 
 /* Copies rows of tokens [from, to) to the tiles; a token's value lies `width` elements, a multiple of LANES, after its
@@ -237,8 +238,8 @@ INLINE void put_in_tiles(const int width, int from, int to, int stride, const re
 }
 
 /* logits [H] = the products of one query of H heads, D channels each, with the LANES keys of a tile; columns: the first
- * channel of the heads. Terms have the order of dot_rows, and the loop is unrolled as in dot_rows, so that the compiler
- * contracts the first two products in the same way. */
+ * channel of the heads. The terms are added in the order of dot_rows, and the loop is unrolled as there, so that the
+ * compiler contracts the first two products in the same way. */
 INLINE void dot_heads(const int D, const int H, const real *query, const real *restrict columns, vector *logits) {
     UNROLL
     for (int h = 0; h < H; h++) logits[h] = load(columns + h * D * LANES) * query[h * D];

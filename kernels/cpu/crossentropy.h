@@ -9,7 +9,7 @@
 #include "kernels/cpu/math.h"
 #include "longhand/math.h"
 
-/* logits[columns] = x[C] w + b, summed over c in four interleaved parts; b NULL: none. */
+/* logits[columns] = x[C] w + b, summed over c in four interleaved parts; b NULL: no bias. */
 INLINE void class_logits(const int C, const int columns, const real *restrict x, const real *restrict w,
                          const real *restrict b, real *restrict logits) {
     for (int n = 0; n < columns; n += LANES) {

@@ -1,8 +1,9 @@
 /* Dropout masks from Philox, eight blocks at a time.
  *
- * Element e = t * C + c of example b at a site takes 16 bits: piece e % 8 of block e / 8 of the stream at counter
- * (block, site, b, step), low half of each word first. The element is kept if the piece is at least round(65536 p).
- * Masks are bytes, 0 or -1; the backward pass reads the masks of the forward pass. Reference: lh_ref_dropout_keeps.
+ * Element e = t * C + c (token t, channel c) of example b at a site takes 16 bits: piece e % 8 of block e / 8 of the
+ * stream at counter (block, site, b, step), low half of each word first. The element is kept if the piece is at least
+ * round(65536 p). Masks are bytes, 0 or -1; the backward pass reads the masks of the forward pass. Reference:
+ * lh_ref_dropout_keeps.
  */
 #ifndef LONGHAND_KERNELS_DROPOUT_H
 #define LONGHAND_KERNELS_DROPOUT_H
@@ -22,8 +23,8 @@ typedef uint16_t unsigned_pieces __attribute__((vector_size(LH_VECTOR_BYTES), al
 typedef int8_t keeps __attribute__((vector_size(LH_VECTOR_BYTES / 2), aligned(1), may_alias));
 typedef int8_t lane_keeps __attribute__((vector_size(LANES), aligned(1), may_alias));
 
-/* Multiplies the low word of each lane by m; the product has 64 bits. gcc 12 compiles the portable form to a 64-bit multiply of three operations; the
- * intrinsic is one instruction. */
+/* Multiplies the low word of each lane by m; the product has 64 bits. gcc 12 compiles the portable form to a 64-bit
+ * multiplication of three operations; the intrinsic is one instruction. */
 INLINE blocks multiply_low(blocks x, uint32_t m) {
     blocks factor = (blocks){0} + m;
 #if LH_VECTOR_BYTES == 64
@@ -37,8 +38,8 @@ INLINE blocks multiply_low(blocks x, uint32_t m) {
 #endif
 }
 
-/* BLOCKS Philox blocks from number `first` on; out[0] holds words 0 and 1 of each, out[1] words 2 and 3. High halves
- * are undefined between rounds: products read only low halves. */
+/* BLOCKS Philox blocks from number `first` on; out[0] holds words 0 and 1 of each block, out[1] words 2 and 3. Between
+ * rounds the high halves of lanes are undefined, because products read only low halves. */
 INLINE void philox_blocks(lh_key key, uint32_t step, uint32_t example, uint32_t site, uint32_t first, blocks out[2]) {
     const blocks zero = {0}, low = zero + 0xffffffffu;
     blocks x0 = zero + first, x1 = zero + site, x2 = zero + example, x3 = zero + step;
@@ -74,7 +75,8 @@ INLINE blocks in_turn(blocks a, blocks b, const int first) {
     return result;
 }
 
-/* keep[count] for one example's elements from 8 block on; writes up to KEEP_PAD bytes beyond. */
+/* Writes keep[count], the masks of one example's elements from element 8 * block on, and up to KEEP_PAD bytes
+ * beyond. */
 INLINE void dropout_keep_from(lh_key key, uint32_t step, uint32_t example, uint32_t site, uint32_t block, int count,
                               uint16_t threshold, int8_t *keep) {
     for (int element = 0; element < count; element += 8 * BLOCKS, keep += 8 * BLOCKS) {
@@ -89,7 +91,7 @@ INLINE void dropout_keep_from(lh_key key, uint32_t step, uint32_t example, uint3
     }
 }
 
-/* keep[count] for one example's elements 0 .. count - 1; writes up to KEEP_PAD bytes beyond. */
+/* Writes keep[count], the masks of one example's elements 0 .. count - 1, and up to KEEP_PAD bytes beyond. */
 INLINE void dropout_keep(lh_key key, uint32_t step, uint32_t example, uint32_t site, int count, uint16_t threshold,
                          int8_t *keep) {
     dropout_keep_from(key, step, example, site, 0, count, threshold, keep);
@@ -101,8 +103,8 @@ typedef struct keep_source {
     uint32_t step, example, site;
 } keep_source;
 
-/* The masks of `count` elements from any element on; returns a pointer into the buffer, which has count + KEEP_ROOM
- * bytes. */
+/* The masks of `count` elements from any element on; returns a pointer into the buffer `room`, which has count +
+ * KEEP_ROOM bytes. */
 enum { KEEP_ROOM = 8 + KEEP_PAD };
 INLINE const int8_t *dropout_keep_at(const keep_source *from, size_t element, int count, uint16_t threshold,
                                      int8_t *room) {

@@ -2,10 +2,10 @@
  * libc.
  *
  * float: branch-free vector code, for the inner loop of attention. double: lane by lane over longhand/math.h, for
- * gradient checks. NaN in any argument gives NaN; maximum (vector.h) is the exception. Errors below are of the float
- * functions, measured over the range of float; those of double are within 3 ulp (pow_of: 4e-13 relative). Functions
- * ..._real return lane 0 of the vector functions, so scalar and vector results have the same bits, except that the
- * compiler folds constants without fused multiply-adds.
+ * gradient checks. NaN in any argument gives NaN; maximum (vector.h) is the exception. The errors below are those of
+ * the float functions, measured over the range of float; the errors of the double functions are within 3 ulp (pow_of:
+ * 4e-13 relative). Functions ..._real return lane 0 of the vector functions, so scalar and vector results have the same
+ * bits; the exception are constant arguments, whose results the compiler computes without fused multiply-adds.
  *
  * Coefficients are minimax fits made for this file; each comment gives the interval and the error of the polynomial.
  */
@@ -39,8 +39,9 @@ INLINE vector floor_of(vector x) {
     return choose(size < whole, nearest - keep_where(nearest > x, broadcast(1)), x);
 }
 
-/* a - n floor(a / n), n > 0: exact for integers |a| < 2^23, n < 2^20, because a / n is then at least 1 / n below the
- * next integer, which exceeds its rounding error. For other numbers a remainder near 0 may come out as 0 or as n. */
+/* a - n floor(a / n), n > 0: exact for integers |a| < 2^23, n < 2^20, because a / n, if not an integer, is then at
+ * least 1 / n below the next integer, and its rounding error is less than 1 / n. For other numbers a remainder near 0
+ * may come out as 0 or as n. */
 INLINE vector mod_of(vector a, vector n) {
     vector rest = a - n * floor_of(a / n);
     return choose((rest < 0) | (rest >= n), broadcast(0), rest);
@@ -68,7 +69,7 @@ INLINE void scatter_add(real *table, vector index, vector x) {
     for (int k = 0; k < LANES; k++) table[(int)index[k]] += x[k];
 }
 
-/* Correctly rounded; the processor's own instruction. */
+/* The correctly rounded square root, by the processor's instruction. */
 INLINE vector sqrt_of(vector x) {
     UNROLL
     for (int k = 0; k < LANES; k++)
@@ -91,16 +92,16 @@ INLINE vector log_of(vector x) {
     return x;
 }
 
-/* Near 0 Lambert's continued fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))), farther out 1 - 2 / (exp(2|x|) + 1). */
+/* Near 0: Lambert's continued fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))). Elsewhere: 1 - 2 / (exp(2|x|) + 1). */
 INLINE vector tanh_of(vector x) {
     vector size = abs_of(x), squared = x * x, fraction = broadcast(19), far = 1 - 2 / (exp_of(2 * size) + 1);
     for (int odd = 17; odd > 0; odd -= 2) fraction = odd + squared / fraction;
     return choose(size < (real)0.3, x / fraction, with_sign_of(far, x));
 }
 
-/* Returns erf(x); *weight = exp(-x^2). Below 1.125 by Taylor's series 2 / sqrt(pi) x (1 - x^2 / 3 (1 - 3 x^2 / 10 (1 -
- * 5 x^2 / 21 (1 - ...)))), above by 1 minus erfc's continued fraction exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + (2/2) /
- * (x + (3/2) / (x + ...)))). */
+/* Returns erf(x); *weight = exp(-x^2). Below 1.125: Taylor's series 2 / sqrt(pi) x (1 - x^2 / 3 (1 - 3 x^2 / 10 (1 -
+ * 5 x^2 / 21 (1 - ...)))), above: 1 minus erfc's continued fraction exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + (2/2) / (x
+ * + (3/2) / (x + ...)))). */
 INLINE vector erf_and_weight(vector x, vector *weight) {
     const real two_over_root_pi = 0x1.20dd750429b6dp0;
     vector size = abs_of(x), z = size * size, series = broadcast(1), fraction = size + 1;
@@ -179,8 +180,8 @@ INLINE vector log_of(vector x) {
     return choose(ordinary, y, outside);
 }
 
-/* Below 0.6: (tanh x - x) / x^3 is a polynomial of degree 4 in x^2, whose error is 3e-9 of tanh x. Farther out
- * 1 - 2 / (exp(2|x|) + 1), 1 from |x| = 10 on. Within 1.5 ulp. */
+/* Below 0.6: (tanh x - x) / x^3 is a polynomial of degree 4 in x^2, whose error is 3e-9 of tanh x. Elsewhere: 1 - 2 /
+ * (exp(2|x|) + 1), which is 1 from |x| = 10 on. Within 1.5 ulp. */
 INLINE vector tanh_of(vector x) {
     const real coefficient[] = {-0x1.828776p-8f, 0x1.54c3c2p-6f, -0x1.b89abap-5f, 0x1.1109bep-3f, -0x1.55553ep-2f};
     vector size = abs_of(x), z = x * x, far = 1 - 2 / (exp_of(2 * size) + 1);
@@ -202,8 +203,8 @@ INLINE vector erf_and_weight(vector x, vector *weight) {
 
 /* x = n pi/2 + r, |r| <= pi/4; sin(x + quarters pi/2), absolute error below 1e-7. The first two parts of pi/2 have 8
  * and 7 bits, so their products with n and the differences are exact for |x| <= 2^17. On |r| <= 0.786, (sin r - r) /
- * r^3 is a polynomial of degree 2 in r^2, whose error is 4e-9 of sin r; (cos r - 1 + r^2 / 2) / r^4 one of degree 2,
- * error 2e-10. */
+ * r^3 is a polynomial of degree 2 in r^2, whose error is 4e-9 of sin r; (cos r - 1 + r^2 / 2) / r^4 is a polynomial of
+ * degree 2 in r^2, whose error is 2e-10. */
 INLINE vector sine_after(vector x, int quarters) {
     const real round = 0x1.8p23f, part1 = 0x1.92p0f, part2 = 0x1.fcp-12f, part3 = -0x1.5777a6p-21f;
     const real sine[] = {-0x1.9951e8p-13f, 0x1.110774p-7f, -0x1.555546p-3f};
@@ -220,7 +221,7 @@ INLINE vector sine_after(vector x, int quarters) {
 INLINE vector sin_of(vector x) { return sine_after(x, 0); }
 INLINE vector cos_of(vector x) { return sine_after(x, 1); }
 
-/* Powers need a logarithm with more bits than float has: half the lanes at a time, in double. */
+/* Powers need a logarithm with more bits than float has, so they are computed in double, half the lanes at a time. */
 typedef double wide __attribute__((vector_size(LH_VECTOR_BYTES)));
 typedef int64_t wide_bits __attribute__((vector_size(LH_VECTOR_BYTES)));
 typedef float narrow __attribute__((vector_size(LH_VECTOR_BYTES / 2)));
@@ -229,8 +230,8 @@ INLINE wide wide_choose(wide_bits mask, wide a, wide b) {
     return (wide)(((wide_bits)a & mask) | ((wide_bits)b & ~mask));
 }
 
-/* log2 of x >= 0, no subnormal: x = 2^k m, m in [2/3, 4/3), log m = 2 atanh(s), s = (m - 1) / (m + 1). The truncation
- * error of the series is 1e-11. k becomes a double as the low bits of 2^52 + k + 1023. */
+/* log2 of x >= 0, x not subnormal: x = 2^k m, m in [2/3, 4/3), log m = 2 atanh(s), s = (m - 1) / (m + 1). The
+ * truncation error of the series is 1e-11. k becomes a double as the low bits of 2^52 + k + 1023. */
 INLINE wide wide_log2(wide x) {
     const int64_t one = 0x3ff0000000000000, two_thirds = 0x3fe5555555555555, two52 = 0x4330000000000000;
     const double infinity = __builtin_inf();
@@ -283,20 +284,21 @@ INLINE vector log1p_of(vector x) {
     return log_of(sum) + keep_where(matters, lost / sum);
 }
 
-/* q / (1 + q) or 1 / (1 + q) with q = exp(-|x|), so neither sum nor quotient overflows. Within 2.4 ulp; 0 below -87
- * (float), 1 above 17. */
+/* 1 / (1 + exp(-x)), computed as q / (1 + q) or 1 / (1 + q) with q = exp(-|x|), so neither sum nor quotient overflows.
+ * Within 2.4 ulp; 0 below -87 (float), 1 above 17. */
 INLINE vector sigmoid_of(vector x) {
     vector q = exp_of(-abs_of(x));
     return choose(x < 0, q, broadcast(1)) / (1 + q);
 }
 
-/* Within 1.5 ulp; 1 from 4 (float), 6 (double) on. */
+/* erf(x), within 1.5 ulp; 1 from x = 4 (float) or x = 6 (double) on. */
 INLINE vector erf_of(vector x) {
     vector weight;
     return erf_and_weight(x, &weight);
 }
 
-/* a^b as C's pow, except that NaN always gives NaN and 1 to an infinite power does. Rounded from double. */
+/* a^b as C's pow computes it, except that the result is NaN for any NaN argument and for 1 to an infinite power. The
+ * float result is rounded from double. */
 INLINE vector pow_of(vector a, vector b) {
     bits negative = a < 0, fraction = floor_of(b) != b, odd = (b - 2 * floor_of(b / 2)) == 1;
     vector size = power_of_size(a, b);

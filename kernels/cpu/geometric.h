@@ -2,9 +2,9 @@
  *
  * Query first + a is in lane a; rows are [key][LANES]. Each query tries its keys outwards on both sides, so the chance
  * along one side is a running product over rows, and the gradient a running sum. A pair also needs the product of the
- * nearer keys on the other side. It lies in the row of the key at the same distance on the other side, which differs by
- * lane: mirror_rows. Functions named "among" handle rows first .. first + LANES - 1, whose keys lie to the right of
- * some queries and to the left of others.
+ * nearer keys on the other side. This product lies in the row of the key at the same distance on the other side. That
+ * row differs by lane; mirror_rows gathers it for all lanes. Functions named "among" handle rows first .. first + LANES
+ * - 1, whose keys lie to the right of some queries and to the left of others.
  */
 #ifndef LONGHAND_KERNELS_GEOMETRIC_H
 #define LONGHAND_KERNELS_GEOMETRIC_H
@@ -18,10 +18,10 @@ static const real LEAST_CHANCE = REAL_BYTES == 8 ? (real)1e-150 : (real)1e-12;
 
 /* ---- one pair ---- */
 
-/* tail = exp(-|x|) for N vectors, as exp_negative; any NaN stays NaN. In float arguments are limited to -58, and the
- * result is 2^r 2^f, |f| <= 1/2, with log2 e in one part: the relative error in x is 1.4e-8, or half an ulp where a
- * multiply-add rounds twice. On |f| <= 1/2 the polynomial equals 2^f within 1e-8. `round` contains the bias of the
- * exponent, so the shifted last bits of a sum with it are 2^r. */
+/* tail = exp(-|x|) for N vectors, as exp_negative; any NaN stays NaN. In float, arguments are limited to -58, and the
+ * result is 2^r 2^f, |f| <= 1/2. log2 e is a single constant, so the relative error in x is 1.4e-8, or half an ulp
+ * where a multiply-add rounds twice. On |f| <= 1/2 the polynomial equals 2^f within 1e-8. `round` contains the bias of
+ * the exponent, so the low bits of `shifted`, moved to the exponent, are 2^r. */
 INLINE void exp_tails(const int N, const vector *x, vector *tail) {
     const bits sign = (bits)broadcast(-(real)0);
 #if REAL_BYTES == 8
@@ -49,8 +49,9 @@ INLINE void exp_tails(const int N, const vector *x, vector *tail) {
 #endif
 }
 
-/* 1 / (1 + x), 0 <= x <= 1. The widest vectors use no division, which is slower than these multiply-adds: the quadratic
- * polynomial is 1 / (1 + x) within 1/99, the rest of it a geometric series up to the third power. Within 1 ulp. */
+/* 1 / (1 + x), 0 <= x <= 1. The widest vectors use no division, which is slower than these multiply-adds: a quadratic
+ * polynomial is within 1/99 of 1 / (1 + x), and a geometric series up to the third power corrects the rest. Within 1
+ * ulp. */
 INLINE vector inverse_of_one_and(vector x) {
 #if REAL_BYTES == 4 && LH_VECTOR_BYTES == 64
     vector y = (x * (real)(32 / 99.0) - (real)(80 / 99.0)) * x + (real)(98 / 99.0);
@@ -74,8 +75,8 @@ INLINE vector choose_by_sign(vector sign, vector negative, vector positive) {
 #endif
 }
 
-/* Chances from N vectors of logits x: match = sigmoid(x) and miss = 1 - match, with equal relative precision; kept, for
- * the gradient: the smaller of the two with the sign of x. */
+/* Chances from N vectors of logits x: match = sigmoid(x) and miss = 1 - match, with equal relative precision. kept, for
+ * the gradient, is the smaller of the two with the sign of x. */
 INLINE void chances_of(const int N, const vector *x, vector *match, vector *miss, vector *kept) {
     vector tail[SIDE_BY_SIDE];
     exp_tails(N, x, tail);
@@ -133,7 +134,8 @@ INLINE void pass_side(int count, const int step, vector chance, real *weights, r
     }
 }
 
-/* Processes N rows for pass_among, from row b on: the chances of the queries to the left of these keys. */
+/* Processes N rows for pass_among, from row b on: writes the chances of those queries that lie to the left of these
+ * keys. */
 INLINE vector pass_rows_among(const int N, int b, vector chance, real *weights, real *kept, real *passed, real *room) {
     vector miss[SIDE_BY_SIDE];
     write_chances(N, 1, weights + b * LANES, kept + b * LANES, miss);
@@ -164,7 +166,7 @@ INLINE void pass_among(int count, real *weights, real *kept, real *passed, real 
 
 /* ---- the chances of the other side ---- */
 
-/* Takes lanes whose index has the bit from b, other lanes from a. */
+/* Lanes whose index has the bit come from b, other lanes from a. */
 INLINE vector lanes_with_bit(vector a, vector b, const int bit) {
     bits from;
     UNROLL
@@ -189,7 +191,7 @@ INLINE void fill_rows(int from, int to, const real *row, real *rows) {
     for (int r = from; r < to; r++) store(rows + r * LANES, load(row));
 }
 
-/* mirror_rows for rows from, from + 2, ... below to. In this sequence lane a is delayed by a rows. */
+/* mirror_rows for every second row, from `from` to below `to`. In this sequence of rows lane a is delayed by a rows. */
 INLINE void mirror_every_second(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
     const ptrdiff_t least = low * LANES, most = high * LANES;
     vector late[LANES - 1]; /* delayed rows of bit b start at b - 1 */
@@ -214,8 +216,8 @@ INLINE void mirror_every_second(int first, int from, int to, int low, int high, 
     }
 }
 
-/* mirrored[r], r in [from, to): lane a is from row 2 (first + a) - r, which has the same distance from its query on the
- * other side. Row numbers are clamped to [low, high]. Up to LANES - 1 more rows are written. */
+/* mirrored[r], r in [from, to): lane a is from row 2 (first + a) - r, which is as far from query first + a as row r, on
+ * the other side. Row numbers are clamped to [low, high]. Up to LANES - 1 more rows are written. */
 NOINLINE void mirror_rows(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
     /* rows for which some lane is not clamped */
     int begin = 2 * first - high + 1, end = 2 * (first + LANES - 1) - low;

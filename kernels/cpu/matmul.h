@@ -1,4 +1,4 @@
-/* Matrix products with constant K and N, for which every call is compiled.
+/* Matrix products; every call is compiled for its constant K and N.
  *
  * Rows are tokens, row-major, without gaps. Row counts are rounded up to TILE_ROWS: buffers hold this number of rows,
  * and results in extra rows are never used. A tile keeps TILE_ROWS x columns accumulators, a row of weights and one
@@ -7,8 +7,9 @@
  * sums are computed together, but not the order within a sum, which runs over k, or over rows. K and N are multiples of
  * 16 (schema.lua enforces it for every width), which OUTER_ROWS divides. Reference: lh_ref_matmul in kernels/ref.
  *
- * Panels are prefetched, slice by slice if K is long. If both K and N are wide, gradients pass through the caches once
- * per block of tokens, and the rows of both factors would share few cache sets, so they are copied.
+ * Panels of packed weights (pack_weights) are prefetched, slice by slice if K is long. If both K and N are wide, a
+ * gradient of weights passes through the caches once per block of tokens. The rows of its two factors would share few
+ * cache sets, so the factors are copied.
  */
 #ifndef LONGHAND_KERNELS_MATMUL_H
 #define LONGHAND_KERNELS_MATMUL_H
@@ -30,8 +31,8 @@ enum finish {
 enum {
     NARROW = 160,             /* greatest K or N of a gradient that stays in the caches */
     SLICE_BYTES = 128 * 1024, /* part of a panel that is read for every tile; two of them fit in a second-level cache */
-    GRADIENT_ROWS = 168,      /* most rows that a gradient of weights sums before it is added */
-    GRADIENT_DEPTH = 256      /* rows of K that it copies at once */
+    GRADIENT_ROWS = 168,      /* most rows that are summed before their sum is added to a gradient of weights */
+    GRADIENT_DEPTH = 256      /* rows of a gradient of weights whose factors are copied at once */
 };
 
 INLINE int is_wide(const int K, const int N) { return K > NARROW && N > NARROW; }
@@ -124,8 +125,8 @@ INLINE void multiply_slice(int rows, const int K, const int N, int depth, const 
 }
 
 /* dw[OUTER_ROWS][columns] += a[rows][OUTER_ROWS]^T dy[rows][columns]; the steps are the distances of rows. Sums run
- * over rows in order and are then added to dw. dw is no longer in the caches then, so with PREFETCH_GRADIENTS the lines
- * of the next tile are prefetched, one with each row. */
+ * over rows in order and are then added to dw. By then dw has left the caches, so with PREFETCH_GRADIENTS the cache
+ * lines of the next tile are prefetched, one line with each row. */
 INLINE void gradient_tile(int rows, const int columns, const int a_step, const real *restrict a, const int dy_step,
                           const real *restrict dy, const int N, real *restrict dw) {
     vector sum[OUTER_ROWS][OUTER_COLUMNS];

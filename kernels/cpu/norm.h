@@ -8,9 +8,10 @@
  * models with a norm before each branch. The gradient of each function is <name>_grad. Gradients of _sum functions add
  * to an existing gradient of z, that of the residual stream; <name>_grad_added does so for rows alone.
  *
- * Arrays are [rows][C]; rstd is [rows]; scale, offset and their gradients, which are added to, are [C]. keep is from
- * dropout_keep, keep_scale = 1 / (1 - p). Saved for the backward pass: xhat, rstd. Pointers without `restrict` may be
- * the same. C is a constant, for which every call is compiled. Reference: lh_ref_layer_norm, lh_ref_rms_norm.
+ * Arrays are [rows][C]; rstd is [rows]; scale, offset and their gradients are [C]. Functions add to the gradients of
+ * scale and offset. keep is from dropout_keep, keep_scale = 1 / (1 - p). Saved for the backward pass: xhat, rstd.
+ * Pointers without `restrict` may be the same. Every call is compiled for its constant C. Reference: lh_ref_layer_norm,
+ * lh_ref_rms_norm.
  */
 #ifndef LONGHAND_KERNELS_NORM_H
 #define LONGHAND_KERNELS_NORM_H
@@ -161,7 +162,7 @@ INLINE void copy_rows(int rows, const int C, const real *restrict from, real *re
     memcpy(to, from, (size_t)(rows * C) * sizeof(real));
 }
 
-/* dbranch = dy where kept, scaled. */
+/* dbranch = dy * keep_scale where kept, else 0. */
 INLINE void dropout_grad(int rows, const int C, const real *dy, const int8_t *restrict keep, real keep_scale,
                          real *dbranch) {
     for (int i = 0; i < rows * C; i += LANES)
@@ -225,7 +226,7 @@ INLINE void add_dropout_norm_sum(int rows, const int C, const real *residual, co
     }
 }
 
-/* dx from dy, which may be the same. */
+/* Writes dx from dy; both may be the same array. */
 INLINE void layer_norm_grad(int rows, const int C, const real *dy, const real *restrict xhat, const real *restrict rstd,
                             const real *scale, real *dx, real *restrict dscale, real *restrict doffset) {
     vector dscale_sum[ROW_VECTORS] = {{0}}, doffset_sum[ROW_VECTORS] = {{0}};
@@ -258,7 +259,7 @@ INLINE void add_norm_grad(int rows, const int C, const real *dy, const real *res
     layer_norm_grad(rows, C, dy, xhat, rstd, scale, dz, dscale, doffset);
 }
 
-/* dz is the gradient of residual and sum; dbranch = dz where kept, scaled; dy may be dz. */
+/* dz is the gradient of residual and sum; dbranch = dz * keep_scale where kept, else 0; dy may be dz. */
 INLINE void add_dropout_norm_grad(int rows, const int C, const real *dy, const real *restrict xhat,
                                   const real *restrict rstd, const real *scale, const int8_t *restrict keep,
                                   real keep_scale, real *dz, real *restrict dbranch, real *restrict dscale,
@@ -280,7 +281,7 @@ INLINE void add_norm_sum_grad(int rows, const int C, const real *dy, const real 
     layer_norm_grad_added(rows, C, dy, xhat, rstd, scale, dz, dscale, doffset);
 }
 
-/* Gradients of a norm of a sum with a branch that has dropout: dbranch = dz where kept, scaled; it may be dy. */
+/* As add_norm_sum_grad for a branch with dropout: dbranch = dz * keep_scale where kept, else 0; dbranch may be dy. */
 INLINE void add_dropout_norm_sum_grad(int rows, const int C, const real *dy, const real *restrict xhat,
                                       const real *restrict rstd, const real *scale, const int8_t *restrict keep,
                                       real keep_scale, real *dz, real *dbranch, real *restrict dscale,

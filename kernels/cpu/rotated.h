@@ -1,9 +1,9 @@
 /* Products with sinusoids of position differences, without a vector per pair.
  *
  * A row of C channels holds the sines and then the cosines of a position times C / 2 frequencies. Sines and cosines of
- * p - q are sums of products of those of p and of q. So the product of a query, rotated by its position q, with the row
- * of p equals the product of the unrotated query with the row of p - q. A weight [C][D] maps a row to the D channels of
- * a head.
+ * p - q are sums of products of sines and cosines of p and of q. So the product of a query, rotated by its position q,
+ * with the row of p equals the product of the unrotated query with the row of p - q. A weight [C][D] maps a row to the
+ * D channels of a head.
  */
 #ifndef LONGHAND_KERNELS_ROTATED_H
 #define LONGHAND_KERNELS_ROTATED_H
@@ -12,11 +12,13 @@
 #include "kernels/cpu/matmul.h"
 
 enum {
-    ROTATED_KEYS = 8, /* keys whose products are summed at once; buffers of rows and products have a multiple of it */
+    ROTATED_KEYS = 8, /* keys whose products are summed at once; buffers of rows and products hold a multiple of this
+                       * number */
     ROTATED_SIDE = LANES < 8 ? LANES : 8 /* queries whose gradients are summed at once */
 };
 
-/* Rows of the weight that are interleaved: 2 for a head of half a vector, so that they fill a vector; else 1. */
+/* Number of weight rows that are interleaved: 2 if a head fills half a vector, so that two rows fill a vector; else
+ * 1. */
 INLINE int rows_in_turn(const int D) { return REAL_BYTES == 4 && 2 * D == LANES ? 2 : 1; }
 
 /* The index of channel d of row c in the packed weight. */
@@ -43,8 +45,8 @@ INLINE void dot_weight(const int D, const vector *query, const real *restrict we
     }
 }
 
-/* rotated [C][LANES] = LANES queries (columns of D channels) times the weight, rotated by the queries' positions. place:
- * sinusoids of the positions, `stride` elements from one channel to the next. */
+/* rotated [C][LANES] = LANES queries (columns of D channels) times the weight, rotated by the queries' positions.
+ * place: the sinusoids of the positions, `stride` elements from one channel to the next. */
 INLINE void rotate_queries(const int D, const int C, const vector *query, const real *restrict weight,
                            const real *restrict place, int stride, real *restrict rotated) {
     for (int m = 0; m < C / 2; m += SIDE_BY_SIDE) {
@@ -111,7 +113,7 @@ INLINE vector broadcast_both(const real *x) {
     return (vector)(both - (whole){0});
 }
 
-/* Multiplies rows of ROTATED_SIDE queries by the weight of a head of half a vector. */
+/* Multiplies rows of ROTATED_SIDE queries by the weight of a head that fills half a vector. */
 INLINE void through_rows_in_turn(const int D, const int C, const real *restrict x, const real *restrict weight,
                                  real *restrict back) {
     vector sum[ROTATED_SIDE];
@@ -127,7 +129,7 @@ INLINE void through_rows_in_turn(const int D, const int C, const real *restrict 
         store(back + u * D, part_elements(sum[u], sum[u + 1], 0) + part_elements(sum[u], sum[u + 1], 1));
 }
 
-/* `count` <= LANES channels of ROTATED_SIDE rows of back; weight, back: pointers to the first channel. */
+/* Computes `count` <= LANES channels of ROTATED_SIDE rows of back; weight, back: pointers to the first channel. */
 INLINE void through_channels(const int count, const int D, const int C, const real *restrict x,
                              const real *restrict weight, real *restrict back) {
     vector sum[ROTATED_SIDE];

@@ -11,7 +11,7 @@
 
 #include "kernels/cpu/vector.h"
 
-/* Exchanges the two lanes of each pair. */
+/* Exchanges the two lanes of each pair (2m, 2m + 1). */
 INLINE vector swap_pairs(vector x) {
     bits other;
     UNROLL

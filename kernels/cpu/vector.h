@@ -1,5 +1,5 @@
-/* Vectors of `real` by the compiler's vector extension: one source for every level and precision. Intrinsics are used
- * only where gcc 12 does not generate the instruction (`maximum`).
+/* Vectors of `real`, written with the compiler's vector extension: one source for every level and precision. Intrinsics
+ * are used only where gcc 12 does not generate the instruction (`maximum`).
  *
  * Include after config.h, which defines `real` and REAL_BYTES.
  */
@@ -35,7 +35,7 @@ enum {
     ROW_VECTORS = WIDEST_ROW / LANES /* vectors of the widest row; unused vectors cost nothing */
 };
 
-/* Vectors are unaligned and may alias real, because loads and stores use pointers to real. */
+/* Vectors have the alignment of real and may alias real, because loads and stores use pointers to real. */
 typedef real vector __attribute__((vector_size(LH_VECTOR_BYTES), aligned(REAL_BYTES), may_alias));
 typedef real_bits bits __attribute__((vector_size(LH_VECTOR_BYTES), aligned(REAL_BYTES), may_alias));
 /* Unsigned lanes, for sums that may wrap. */

@@ -1,8 +1,9 @@
-/* Activations and gates, passes of a block over rows of N numbers, a multiple of four, forward and backward: names,
- * arguments, and what may be one array are those of kernels/cpu/activations.h. A thread takes fours of neighbours,
- * THREADS fours apart, SUMMANDS numbers at a time. Reference: lh_ref_activation, lh_ref_gate. */
+/* Activations and gates, forward and backward: a block's passes over rows of N numbers, N a multiple of four. Names,
+ * arguments and permitted aliases are the same as in kernels/cpu/activations.h. A thread processes SUMMANDS numbers at
+ * a time, in quads of adjacent numbers; its quads are THREADS quads apart. References: lh_ref_activation,
+ * lh_ref_gate. */
 
-/* Fours of neighbours: number `first` of `count`, and so on; 0 where there is none. */
+/* Loads a thread's quads first, first + THREADS, ... of `count` quads; 0 in place of missing quads. */
 INLINE void load_numbers(const real *x, int first, int count, real part[SUMMANDS]) {
     is_global(x);
 #pragma unroll
@@ -25,7 +26,7 @@ INLINE void store_numbers(const real part[SUMMANDS], int first, int count, real 
     }
 }
 
-/* Loads the fours of both halves of rows of 2 N. */
+/* Loads a thread's quads of both halves of rows of 2 N numbers; quads are numbered within the halves. */
 INLINE void load_halves(const int N, const real *x, int first, int count, real gate[SUMMANDS], real up[SUMMANDS]) {
     is_global(x);
 #pragma unroll
@@ -57,15 +58,15 @@ INLINE void store_halves(const int N, const real gate[SUMMANDS], const real up[S
     }
 }
 
-/* All but ReLU are x times a share of it, P(x); the slope is P(x) + x p(x), p the density of P. Of numbers that are
- * distributed normally, those below x: */
+/* All activations but ReLU are x P(x), where P is a distribution function with density p; the slope is P(x) + x p(x).
+ * Here P is the standard normal distribution: */
 INLINE real normal_share(real x, real *density) {
     real weight, share = (real)0.5 + (real)0.5 * erf_and_weight(x * (real)0.70710678118654752440, &weight);
     *density = weight * (real)0.39894228040143267794;
     return share;
 }
 
-/* Its approximation (1 + tanh(u)) / 2 = sigmoid(2 u), 2 u = 2 sqrt(2 / pi) (x + 0.044715 x^3). */
+/* normal_share, approximated by (1 + tanh(u)) / 2 = sigmoid(2 u), where 2 u = 2 sqrt(2 / pi) (x + 0.044715 x^3). */
 INLINE real normal_share_tanh(real x, real *density) {
     const real linear = (real)1.5957691216057308, cubic = (real)0.07135481627260025;
     real squared = x * x, share = sigmoid_real(x * (linear + cubic * squared));
@@ -121,7 +122,7 @@ INLINE void relu(int rows, const int N, const real *x, real *y) {
     __syncthreads();
 }
 
-/* x: the input or the output. */
+/* x: the input or the output of ReLU. */
 INLINE void relu_grad(int rows, const int N, const real *x, const real *dy, real *dx) {
     const int count = rows * (N / 4);
     for (int first = (int)threadIdx.x; first < count; first += SUMMANDS / 4 * THREADS) {

@@ -1,13 +1,13 @@
-/* Clipping and Adam on a piece, by a block: gradient, moment1, moment2, parameter: [PIECE] in global memory, the last
- * three written. clip: min(1, max_norm / norm); rate: learning rate / (1 - b1^t); correct2: 1 / (1 - b2^t). Formula and
- * source: kernels/cpu/adam.h. Reference: lh_ref_adam_update. */
+/* Clipping and Adam on one piece (pieces.cu), by a block. gradient, moment1, moment2, parameter: [PIECE] in global
+ * memory; all but gradient are written. clip: min(1, max_norm / norm); rate: learning rate / (1 - b1^t); correct2: 1 /
+ * (1 - b2^t). Formula and source: kernels/cpu/adam.h. Reference: lh_ref_adam_update. */
 
 typedef struct adam {
     real clip, rate, correct2;
 } adam;
 
-/* Updates a piece; the sums of squares of its parameters and of their change. REST1 and REST2 are 1 - b, rounded once,
- * from double. */
+/* Updates a piece. Returns in parameters and changes the sums of squares of its parameters and of their change. REST1
+ * and REST2 are 1 - b1 and 1 - b2, computed in double and then rounded. */
 INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *moment2, real *parameter,
                        double *parameters, double *changes) {
     const int e = 4 * threadIdx.x;

@@ -1,7 +1,7 @@
 /* Clipping and Adam with decoupled weight decay on a piece, as in adam.cu. Formula and source: kernels/cpu/adamw.h.
  * Reference: lh_ref_adamw_update. */
 
-/* base^n; the host's lh_power. */
+/* base^n, computed as the host's lh_power does. */
 INLINE double whole_power(double base, unsigned int n) {
     double result = 1;
     for (; n > 0; n >>= 1, base *= base)
@@ -9,8 +9,9 @@ INLINE double whole_power(double base, unsigned int n) {
     return result;
 }
 
-/* Updates a piece; the sums of squares of its parameters and of their change. shares: what decay takes of a thread's
- * elements. REST1 and REST2 are 1 - b, rounded once, from double. */
+/* Updates a piece. Returns in parameters and changes the sums of squares of its parameters and of their change. shares:
+ * learning rate * decay for each of a thread's elements. REST1 and REST2 are 1 - b1 and 1 - b2, computed in double and
+ * then rounded. */
 INLINE void adamw_piece(const adam a, const quad shares, const real *gradient, real *moment1, real *moment2,
                         real *parameter, double *parameters, double *changes) {
     const int e = 4 * threadIdx.x;

@@ -1,8 +1,9 @@
-/* Sums over a warp and a block, and the meeting of a team's blocks. */
+/* Sums over a warp and over a block, and the barrier of a team's blocks. */
 
 enum { WARP = 32, WARPS = THREADS / WARP };
 
-/* An address of global memory that lies in shared memory: whoever reads it tells the compiler. */
+/* A pointer to global memory that is itself stored in shared memory. Every use tells the compiler that it points to
+ * global memory. */
 template <class T> struct global {
     T *address;
 
@@ -15,20 +16,20 @@ template <class T> struct global {
     __device__ __forceinline__ void operator+=(size_t elements) { address += elements; }
 };
 
-/* Four neighbours in memory, moved together. */
+/* Four adjacent elements, which one instruction loads or stores. */
 typedef struct __align__(4 * sizeof(real)) quad {
     real v[4];
 }
 quad;
 
-/* The sum over a warp's lanes, the same bits in all of them. */
+/* The sum over a warp's lanes, with the same bits in every lane. */
 INLINE real warp_sum(real x) {
 #pragma unroll
     for (int distance = WARP / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(0xffffffffu, x, distance);
     return x;
 }
 
-/* Several such sums in place, side by side. */
+/* `count` sums over a warp's lanes in place, interleaved. */
 INLINE void warp_sums(real *x, const int count) {
 #pragma unroll
     for (int distance = WARP / 2; distance > 0; distance /= 2) {
@@ -43,13 +44,13 @@ INLINE double warp_sum_double(double x) {
     return x;
 }
 
-/* Shared memory that an operation may use until it returns. */
+/* Shared memory that an operation may use until the operation returns. */
 INLINE real *staging(void) {
     DYNAMIC_SHARED(real, memory);
     return memory;
 }
 
-/* The sum over a block's threads, in the order of warps, for all of them. */
+/* The sum over a block's threads, in the order of warps; every thread gets it. */
 INLINE double block_sum(double x) {
     double *room = (double *)staging(), sum = 0;
     x = warp_sum_double(x);
@@ -61,11 +62,11 @@ INLINE double block_sum(double x) {
     return sum;
 }
 
-/* The blocks that work on one model, as each of them has it in shared memory. */
+/* The team of blocks that work on one model; each block has a copy in shared memory. */
 typedef struct team {
     int rank, blocks;
-    unsigned int *arrivals; /* at all barriers so far */
-    unsigned int expected;  /* of them at the last barrier; the first thread's */
+    unsigned int *arrivals; /* counter of arrivals at all barriers so far */
+    unsigned int expected;  /* value of the counter after the last barrier; only the first thread uses it */
 } team;
 
 INLINE team join_team(int blocks, unsigned int *arrivals) {
@@ -73,9 +74,9 @@ INLINE team join_team(int blocks, unsigned int *arrivals) {
     return t;
 }
 
-/* Every block of the team has arrived, and what each wrote before is seen by all. One thread's release and acquire are
- * enough for its block, without a fence: __syncthreads orders the writes of the others before the release, which is
- * cumulative, and what they read afterwards behind the acquire. */
+/* Waits until every block of the team has arrived; then all blocks see what each wrote before. One thread's release and
+ * acquire are enough for its block, without a fence: __syncthreads orders the other threads' writes before the release,
+ * which is cumulative, and their later reads after the acquire. */
 INLINE void team_barrier(team *t) {
     __syncthreads();
     if (t->blocks == 1) return;

@@ -1,9 +1,9 @@
-/* Dropout masks from Philox4x32-10, the same bits as on the CPU (longhand/rng.h, cpu/dropout.h): element
- * e = t * C + c of example b at a site takes piece e % 8 of block e / 8 of the stream at counter
- * (block, site, b, step), low half of each word first, and is kept where the piece >= round(65536 p). A mask is a bit
- * per element. */
+/* Dropout masks from Philox4x32-10, the same bits as on the CPU (longhand/rng.h, cpu/dropout.h): element e = t * C + c
+ * of example b at a site takes 16 bits, piece e % 8 of block e / 8 of the stream at counter (block, site, b, step), low
+ * half of each word first. The element is kept if the piece is at least round(65536 p). A mask has one bit per
+ * element. */
 
-/* The mask of elements 8 block .. 8 block + 7. */
+/* The mask of elements 8 * block .. 8 * block + 7. */
 INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, unsigned int example, unsigned int site,
                                unsigned int block, unsigned int drop_below) {
     unsigned int word[4];
@@ -17,7 +17,7 @@ INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, uns
     return (unsigned char)keep;
 }
 
-/* Whether the element of a mask is kept. */
+/* Whether the mask keeps an element. */
 INLINE bool kept(const unsigned char *keep, int element) {
     is_global(keep);
     return keep[element / 8] >> element % 8 & 1;

@@ -1,36 +1,37 @@
-/* Attention in fragments of the tensor instruction: a warp has one or more groups of 16 rows of a head and meets the
- * rows of the other side in tiles of 8. Lane 4 g + t has rows g and g + 8 of a group, and their results with rows 2 t
- * and 2 t + 1 of every tile. So results are an operand of the second product, over the other side's rows, without an
- * exchange between lanes. Products are those of product_tf32.cu and its like: DEPTH neighbours along k in a word, 8
- * DEPTH of k in a step. `width` is that of a head. */
+/* Attention in fragments of the tensor cores' instruction. A warp has one or more groups of 16 rows of a head and
+ * multiplies them with the rows of the other side (keys for queries, queries for keys) in tiles of 8. Lane 4 g + t has
+ * rows g and g + 8 of a group, and their results with rows 2 t and 2 t + 1 of every tile. So the results are an operand
+ * of the second product, over the other side's rows, without an exchange between lanes. product_tf32.cu,
+ * product_bf16.cu or product_shuffles.cu defines the products: a word holds DEPTH adjacent elements along k, the summed
+ * index, and a step covers 8 DEPTH of them. `width` is the width of a head. */
 
 enum {
-    GROUP_ROWS = 16,  /* of a warp at a time, or several times as many */
+    GROUP_ROWS = 16,  /* rows of a group */
     TILE_COLUMNS = 8, /* rows of the other side in a tile */
-    STEP = 8 * DEPTH, /* of k at a time */
-    PART = 2 * DEPTH  /* of a lane in a step */
+    STEP = 8 * DEPTH, /* elements along k in a step */
+    PART = 2 * DEPTH  /* elements along k that a lane holds in a step */
 };
 
-#define LOG2E ((real)1.4426950408889634) /* scores are in units of log 2 */
+#define LOG2E ((real)1.4426950408889634) /* scores are scaled by 1 / ln 2, so weights are powers of 2 */
 
-/* A lane's neighbours along a row in a step, moved together. */
+/* A lane's adjacent elements of a row in a step, which one instruction loads. */
 typedef struct __align__(2 * DEPTH * sizeof(real)) row_part {
     real v[PART];
 }
 row_part;
 
-/* Two neighbours of a lane's results, moved together. */
+/* Two adjacent results of a lane, which one instruction stores. */
 typedef struct __align__(2 * sizeof(real)) couple {
     real v[2];
 }
 couple;
 
-/* The first of a lane's rows, and of its columns in a tile; its first channel of a row in a step. */
+/* A lane's first row in a group, its first column in a tile, and its first channel in a step. */
 INLINE int tile_row(void) { return threadIdx.x % WARP / 4; }
 INLINE int tile_column(void) { return threadIdx.x % 4 * 2; }
 INLINE int part_channel(void) { return threadIdx.x % 4 * PART; }
 
-/* The lane's channels of a row in a step, `row` from its first channel on; 0 beyond the head. */
+/* The lane's channels of a row in a step; 0 beyond the head. `row` points to the lane's first channel of the row. */
 INLINE row_part load_part(const real *row, const int step, const int width) {
     row_part x;
     is_global(row);
@@ -42,7 +43,7 @@ INLINE row_part load_part(const real *row, const int step, const int width) {
 
 INLINE operand_word part_word(const real x[PART], const int i) { return word(x[DEPTH * i], x[DEPTH * i + DEPTH - 1]); }
 
-/* The operand of two rows of the lane, each from its first channel on, times a factor. */
+/* The operand a from two rows of the lane, times a factor; upper and lower point to the lane's first channel. */
 INLINE void load_rows_of_head(const real *upper, const real *lower, const int width, const real factor,
                               operand_word a[][4]) {
 #pragma unroll
@@ -61,8 +62,8 @@ INLINE void load_rows_of_head(const real *upper, const real *lower, const int wi
     }
 }
 
-/* sum[group] = the products of a group's rows with those of a tile, times a factor; `row` is that of the lane,
- * tile_row, from its first channel on. */
+/* sum[group] = the products of a group's rows with the rows of a tile, times a factor. `row` is row tile_row of the
+ * tile and points to the lane's first channel. */
 INLINE void multiply_heads(const int groups, const operand_word a[][4], const real *row, const int width,
                            const real factor, real sum[][4]) {
     const int steps = (width + STEP - 1) / STEP;
@@ -79,7 +80,7 @@ INLINE void multiply_heads(const int groups, const operand_word a[][4], const re
     }
 }
 
-/* The operand of a lane's results of DEPTH tiles, `stride` apart. */
+/* The operand a from a lane's results in DEPTH tiles, which lie `stride` elements of `tiles` apart. */
 INLINE void pack_tiles(const real tiles[][4], const int stride, operand_word a[4]) {
 #pragma unroll
     for (int row = 0; row < 2; row++) {
@@ -91,9 +92,9 @@ INLINE void pack_tiles(const real tiles[][4], const int stride, operand_word a[4
     }
 }
 
-/* sum[group][tile of channels] += the products of a group's results of DEPTH tiles, [tile][group], with the rows of
- * those tiles, from `first` of `count` on, `stride` apart; `rows` begins with channel tile_row. Rows beyond the last
- * one count as 0. */
+/* sum[group][tile of channels] += the products of a group's results in DEPTH tiles, results[tile][group], with the rows
+ * of these tiles. The tiles begin at row `first` of `count`; rows are `stride` apart, and `rows` points to channel
+ * tile_row of row 0. Rows beyond the last one count as 0. */
 INLINE void add_rows_of_head(const int groups, const real results[][4], const real *rows, int stride, int first,
                              int count, const int width, real sum[][4]) {
     const int tiles = (width + TILE_COLUMNS - 1) / TILE_COLUMNS;
@@ -130,7 +131,8 @@ INLINE void clear_tiles(const int groups, const int width, real sum[][4]) {
     for (int i = 0; i < groups * ((width + TILE_COLUMNS - 1) / TILE_COLUMNS) * 4; i++) sum[i / 4][i % 4] = 0;
 }
 
-/* Stores the lane's results of row r, 0 or 1, of a group, times a factor; `to` is the row from tile_column on. */
+/* Stores the lane's results of its row r, 0 or 1, of a group, times a factor; `to` points to channel tile_column of the
+ * row. */
 INLINE void store_row_of_head(const real sum[][4], const int r, const int width, real factor, real *to) {
     is_global(to);
 #pragma unroll
@@ -141,7 +143,8 @@ INLINE void store_row_of_head(const real sum[][4], const int r, const int width,
     }
 }
 
-/* The sum and the largest of what the four lanes of a row have, the same bits in all of them. */
+/* tile_row_sum and tile_row_largest: the sum and the maximum over the four lanes of a row, with the same bits in each
+ * lane. */
 INLINE real tile_row_sum(real x) {
     x += __shfl_xor_sync(0xffffffffu, x, 1);
     return x + __shfl_xor_sync(0xffffffffu, x, 2);
@@ -152,7 +155,7 @@ INLINE real tile_row_largest(real x) {
     return fmax(x, __shfl_xor_sync(0xffffffffu, x, 2));
 }
 
-/* The product of two rows, each from the lane's first channel on, for the lanes of the row. */
+/* The product of two rows, for all lanes of the row; x and y point to the lane's first channel. */
 INLINE real dot_rows_of_head(const real *x, const real *y, const int width) {
     real sum = 0;
 #pragma unroll
@@ -164,7 +167,7 @@ INLINE real dot_rows_of_head(const real *x, const real *y, const int width) {
     return tile_row_sum(sum);
 }
 
-/* The bounds of what any row of the warp meets. */
+/* Widens a lane's bounds [begin, end) to those of all rows of the warp. */
 INLINE void widen_bounds(int *begin, int *end) {
 #pragma unroll
     for (int distance = 4; distance < WARP; distance *= 2) {

@@ -1,9 +1,10 @@
-/* More of them, made of those: what score expressions may call. */
+/* More elementary functions for score expressions and activations, made of those in functions_float32.cu or
+ * functions_float64.cu. */
 
 INLINE real minimum_real(real a, real b) { return a < b || a != a ? a : b; }
 INLINE real maximum_real(real a, real b) { return a > b ? a : b; }
 
-/* How many of the ascending edges are at most x. */
+/* The number of edges that are at most x; edges ascend. */
 INLINE real bucket_real(real x, int count, const real *edge) {
     int sum = 0;
     for (int e = 0; e < count; e++) sum += edge[e] <= x;
@@ -13,32 +14,33 @@ INLINE real bucket_real(real x, int count, const real *edge) {
 INLINE real sin_real(real x) { return sine_after(x, 0); }
 INLINE real cos_real(real x) { return sine_after(x, 1); }
 
-/* a - n floor(a / n), n > 0: exact for integers |a| < 2^23, n < 2^20. Other numbers may round to either end of [0, n);
- * both mean 0. */
+/* a - n floor(a / n), n > 0: exact for integers |a| < 2^23, n < 2^20. For other numbers a remainder near 0 or n may
+ * round outside of [0, n), and becomes 0. */
 INLINE real mod_real(real a, real n) {
     real rest = a - n * floor_real(a / n);
     return rest < 0 || rest >= n ? 0 : rest;
 }
 
-/* log(1 + x): what rounding 1 + x lost comes back as the first term of log's series there. */
+/* log(1 + x): the rounding error of 1 + x is corrected by the first term of the series of log. */
 INLINE real log1p_real(real x) {
     real sum = 1 + x, lost = x - (sum - 1);
     return log_real(sum) + (sum > 0 && sum < infinity_real() ? lost / sum : 0);
 }
 
-/* q / (1 + q) or 1 / (1 + q) with q = exp(-|x|), so that neither sum nor quotient leaves the range. */
+/* 1 / (1 + exp(-x)), computed as q / (1 + q) or 1 / (1 + q) with q = exp(-|x|), so neither sum nor quotient
+ * overflows. */
 INLINE real sigmoid_real(real x) {
     real q = exp_real(-abs_real(x));
     return (x < 0 ? q : 1) / (1 + q);
 }
 
-/* 1 from 4 (float32), 6 (float64) on. */
+/* erf(x); 1 from x = 4 (float32) or x = 6 (float64) on. */
 INLINE real erf_real(real x) {
     real weight;
     return erf_and_weight(x, &weight);
 }
 
-/* a^b as C's pow, except that NaN always gives NaN and 1 to an infinite power does. */
+/* a^b as C's pow computes it, except that the result is NaN for any NaN argument and for 1 to an infinite power. */
 INLINE real pow_real(real a, real b) {
     bool negative = a < 0, fraction = floor_real(b) != b, odd = b - 2 * floor_real(b / 2) == 1;
     if (b == 0 && a == a) return 1;

@@ -1,6 +1,7 @@
-/* Elementary functions of scalars in float32, for softmax and score expressions: those of kernels/cpu/functions.h and
- * math.h, with their algorithms, special cases and bounds of error. No library function but square root, absolute value
- * and floor, which are exact or correctly rounded, and none of the processor's approximations.
+/* Elementary functions of scalars in float32, for softmax, score expressions and activations: the functions of
+ * kernels/cpu/functions.h and math.h, with the same algorithms, special cases and error bounds. The only library
+ * functions are square root, absolute value and floor, which are exact or correctly rounded; the processor's
+ * approximations are not used.
  *
  * NaN in any argument gives NaN; maximum_real is the exception.
  */
@@ -12,7 +13,7 @@ INLINE real infinity_real(void) { return __int_as_float(0x7f800000); }
 INLINE real nan_real(void) { return __int_as_float(0x7fc00000); }
 INLINE real with_sign_of(real size, real x) { return copysignf(size, x); }
 
-/* exp(x) for x <= 0; 0 below the smallest normal number's logarithm, so that no product with it is subnormal. */
+/* exp(x) for x <= 0; 0 below the logarithm of the smallest normal number, so the result is never subnormal. */
 INLINE real exp_negative(real x) {
     if (x < -87) return 0;
     real shifted = x * 0x1.715476p0f + 0x1.8p23f, k = shifted - 0x1.8p23f;
@@ -27,7 +28,8 @@ INLINE real exp_negative(real x) {
     return p * __uint_as_float((__float_as_uint(shifted) + 127) << 23);
 }
 
-/* x = k ln 2 + f, |f| <= ln 2 / 2. 2^(k-1) and twice exp(f), since 2^128 is no float; it is 0 for k = -126. */
+/* exp(x), with x = k ln 2 + f, |f| <= ln 2 / 2: 2^(k-1) times 2 exp(f), because 2^128 is no float; 2^(k-1) is 0 for k =
+ * -126. */
 INLINE real exp_real(real x) {
     const real lowest = -87.25f, highest = 89;
     x = x < lowest ? lowest : x > highest ? highest : x;
@@ -42,7 +44,7 @@ INLINE real exp_real(real x) {
     return twice * __uint_as_float((__float_as_uint(shifted) + 126) << 23);
 }
 
-/* x = 2^k (1 + f), 1 + f in [2/3, 4/3). */
+/* log(x), with x = 2^k (1 + f), 1 + f in [2/3, 4/3). */
 INLINE real log_real(real x) {
     if (!(x > 0 && x < infinity_real())) return x == 0 ? -infinity_real() : x < 0 ? nan_real() : x;
     bool subnormal = x < 0x1p-126f;
@@ -60,7 +62,7 @@ INLINE real log_real(real x) {
     return f + (tail + k * 0x1.7f7d1cp-20f) + k * 0x1.62e4p-1f;
 }
 
-/* Below 0.6 a polynomial in x^2; farther out 1 - 2 / (exp(2|x|) + 1). */
+/* tanh(x): below 0.6 a polynomial in x^2, elsewhere 1 - 2 / (exp(2|x|) + 1). */
 INLINE real tanh_real(real x) {
     real size = abs_real(x), z = x * x;
     if (!(size < 0.6f)) return with_sign_of(1 - 2 / (exp_real(2 * size) + 1), x);
@@ -72,8 +74,8 @@ INLINE real tanh_real(real x) {
     return with_sign_of(p * z * size + size, x);
 }
 
-/* erf(x), and exp(-x^2), which it is made of. Below 1 a polynomial in x^2; farther out 1 - exp(-x^2) p, p a polynomial
- * in |x| - 1.5. Neighbours need both. */
+/* Returns erf(x); *weight = exp(-x^2). Below 1: a polynomial in x^2. Elsewhere: 1 - exp(-x^2) p, p a polynomial in |x|
+ * - 1.5. */
 INLINE real erf_and_weight(real x, real *weight) {
     real size = abs_real(x), z = size * size, t = size - 1.5f;
     real near = 0x1.499918p-14f, far = -0x1.9cea06p-12f;
@@ -91,12 +93,12 @@ INLINE real erf_and_weight(real x, real *weight) {
     far = far * t - 0x1.4f1a4ep-3f;
     far = far * t + 0x1.494dacp-2f;
     *weight = exp_negative(-z);
-    real rest = *weight == 0 ? 0 : *weight * far; /* far out p is infinite */
+    real rest = *weight == 0 ? 0 : *weight * far; /* p overflows for large |x| */
     return with_sign_of(size < 1 ? near * size + size : 1 - rest, x);
 }
 
-/* x = n pi/2 + r, |r| <= pi/4; sin(x + quarters pi/2). The first two parts of pi/2 have 8 and 7 bits, so n * part is
- * exact for |x| <= 2^17. */
+/* sin(x + quarters pi/2), with x = n pi/2 + r, |r| <= pi/4. The first two parts of pi/2 have 8 and 7 bits, so n * part
+ * is exact for |x| <= 2^17. */
 INLINE real sine_after(real x, int quarters) {
     if (!(abs_real(x) <= 131072)) return nan_real();
     real shifted = x * 0x1.45f306p-1f + 0x1.8p23f, n = shifted - 0x1.8p23f;
@@ -108,7 +110,7 @@ INLINE real sine_after(real x, int quarters) {
     return quadrant & 2 ? -y : y;
 }
 
-/* log2 of x >= 0, no subnormal: x = 2^k m, m in [2/3, 4/3), log m = 2 atanh(s), s = (m - 1) / (m + 1). */
+/* log2 of x >= 0, x not subnormal: x = 2^k m, m in [2/3, 4/3), log m = 2 atanh(s), s = (m - 1) / (m + 1). */
 INLINE double wide_log2(double x) {
     if (x == 0 || x != x || x == infinity_real()) return x == 0 ? -infinity_real() : x;
     const long long one = 0x3ff0000000000000, two_thirds = 0x3fe5555555555555;
@@ -124,7 +126,7 @@ INLINE double wide_log2(double x) {
     return k + p * s * (2 * 0x1.71547652b82fep0);
 }
 
-/* 2^y: y = k + f, |f| <= 1/2; a y past float's range on either side gives what float rounds to infinity or 0. */
+/* 2^y: y = k + f, |f| <= 1/2; for y beyond float's exponents the result is one that float rounds to infinity or 0. */
 INLINE double wide_exp2(double y) {
     y = y > 200 ? 200 : y < -200 ? -200 : y;
     double shifted = y + 0x1.8p52, f = (y - (shifted - 0x1.8p52)) * 0x1.62e42fefa39efp-1;
@@ -140,5 +142,5 @@ INLINE double wide_exp2(double y) {
     return p * __longlong_as_double((long long)(((unsigned long long)__double_as_longlong(shifted) + 1023) << 52));
 }
 
-/* |a|^b: a logarithm needs more bits than float has. */
+/* |a|^b, in double, because the logarithm needs more bits than float has. */
 INLINE real power_of_size(real a, real b) { return (real)wide_exp2((double)b * wide_log2((double)abs_real(a))); }

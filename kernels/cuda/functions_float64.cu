@@ -1,6 +1,7 @@
-/* Elementary functions of scalars in float64, for softmax and score expressions: those of kernels/cpu/functions.h and
- * math.h, with their algorithms, special cases and bounds of error. No library function but square root, absolute value
- * and floor, which are exact or correctly rounded, and none of the processor's approximations.
+/* Elementary functions of scalars in float64, for softmax, score expressions and activations: the functions of
+ * kernels/cpu/functions.h and math.h, with the same algorithms, special cases and error bounds. The only library
+ * functions are square root, absolute value and floor, which are exact or correctly rounded; the processor's
+ * approximations are not used.
  *
  * NaN in any argument gives NaN; maximum_real is the exception.
  */
@@ -15,7 +16,7 @@ INLINE real with_sign_of(real size, real x) { return copysign(size, x); }
 /* 2^exponent, -1022 <= exponent <= 1023. */
 INLINE real power_of_two(int exponent) { return __longlong_as_double((long long)(exponent + 1023) << 52); }
 
-/* x = k ln 2 + f, |f| <= ln 2 / 2; (exp(f) - 1 - f) / f^2 as the first terms of its series. */
+/* The first terms of the series of (exp(f) - 1 - f) / f^2, |f| <= ln 2 / 2. */
 INLINE real exp_series(real f) {
     real p = 1.0 / 6227020800;
     p = p * f + 1.0 / 479001600;
@@ -31,7 +32,7 @@ INLINE real exp_series(real f) {
     return p * f + 0.5;
 }
 
-/* exp(x) for x <= 0; 0 below -708, so that no product with it is subnormal. */
+/* exp(x) for x <= 0; 0 below -708, so the result is never subnormal. */
 INLINE real exp_negative(real x) {
     if (x < -708) return 0;
     real shifted = x * 0x1.71547652b82fep0 + 0x1.8p52, k = shifted - 0x1.8p52;
@@ -40,8 +41,8 @@ INLINE real exp_negative(real x) {
     return p * __longlong_as_double((long long)(((unsigned long long)__double_as_longlong(shifted) + 1023) << 52));
 }
 
-/* runtime/base/math.c: the reduced argument stays in two parts until the end, and 2^k is multiplied in two steps, since
- * it may be out of range. */
+/* exp(x) as in runtime/base/math.c: the reduced argument stays in two parts until the end, and the multiplication by
+ * 2^k takes two steps, because 2^k may be out of range. */
 INLINE real exp_real(real x) {
     if (x != x) return x;
     if (x > 709.79) return infinity_real();
@@ -52,7 +53,7 @@ INLINE real exp_real(real x) {
     return y * power_of_two(k / 2) * power_of_two(k - k / 2);
 }
 
-/* x = 2^k (1 + f), 1 + f in [sqrt(1/2), sqrt(2)); log(1 + f) = 2 atanh(s), s = f / (2 + f). */
+/* log(x), with x = 2^k (1 + f), 1 + f in [sqrt(1/2), sqrt(2)); log(1 + f) = 2 atanh(s), s = f / (2 + f). */
 INLINE real log_real(real x) {
     if (x != x || x == infinity_real()) return x;
     if (x <= 0) return x < 0 ? nan_real() : -infinity_real();
@@ -80,7 +81,8 @@ INLINE real log_real(real x) {
     return k * 0x1.62e42feep-1 - ((half - tail) - f);
 }
 
-/* Near 0 Lambert's continued fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))), farther out 1 - 2 / (exp(2|x|) + 1). */
+/* tanh(x). Near 0: Lambert's continued fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))). Elsewhere: 1 - 2 / (exp(2|x|) +
+ * 1). */
 INLINE real tanh_real(real x) {
     real size = abs_real(x), squared = x * x, fraction = 19;
     if (!(size < 0.3)) return with_sign_of(1 - 2 / (exp_real(2 * size) + 1), x);
@@ -88,9 +90,9 @@ INLINE real tanh_real(real x) {
     return x / fraction;
 }
 
-/* erf(x), and exp(-x^2), which it is made of. Below 1.125 Taylor's series 2 / sqrt(pi) x (1 - x^2 / 3 (1 - 3 x^2 / 10
- * (1 - 5 x^2 / 21 (1 - ...)))), farther out 1 less erfc's continued fraction exp(-x^2) / sqrt(pi) / (x + (1/2) / (x +
- * (2/2) / (x + (3/2) / (x + ...)))). */
+/* Returns erf(x); *weight = exp(-x^2). Below 1.125: Taylor's series 2 / sqrt(pi) x (1 - x^2 / 3 (1 - 3 x^2 / 10 (1 - 5
+ * x^2 / 21 (1 - ...)))), elsewhere: 1 minus erfc's continued fraction exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + (2/2) /
+ * (x + (3/2) / (x + ...)))). */
 INLINE real erf_and_weight(real x, real *weight) {
     const real two_over_root_pi = 0x1.20dd750429b6dp0;
     real size = abs_real(x), z = size * size, series = 1, fraction = size + 1;
@@ -103,7 +105,8 @@ INLINE real erf_and_weight(real x, real *weight) {
     return with_sign_of(1 - two_over_root_pi / 2 * *weight / fraction, x);
 }
 
-/* x = n pi/2 + r, |r| <= pi/4; sin(x + quarters pi/2). The first two parts of pi/2 have 33 bits: n * part is exact. */
+/* sin(x + quarters pi/2), with x = n pi/2 + r, |r| <= pi/4. The first two parts of pi/2 have 33 bits, so n * part is
+ * exact. */
 INLINE real sine_after(real x, int quarters) {
     if (!(abs_real(x) <= 131072)) return nan_real();
     int n = (int)(x * 0x1.45f306dc9c883p-1 + (x < 0 ? -0.5 : 0.5));

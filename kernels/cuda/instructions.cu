@@ -1,10 +1,12 @@
-/* Instructions that C++ has no words for: the space of an address, and the order of writes and reads across blocks. */
+/* Instructions that C++ cannot express: the state space of an address, and the order of writes and reads across
+ * blocks. */
 
-/* Addresses that were read from shared memory could lie anywhere, for all the compiler knows: told that one is of global
- * memory, it takes the shorter instructions, and a store through it cannot change what lies in shared memory. */
+/* Tells the compiler that an address is in global memory. It cannot know this of an address that was read from shared
+ * memory. With this knowledge it uses shorter instructions, and assumes that a store to the address changes no shared
+ * memory. */
 INLINE void is_global(const void *address) { __builtin_assume(__isGlobal(address)); }
 
-/* An address that the compiler computes once: otherwise it adds up the offsets of elements again for every access. */
+/* Makes the compiler compute an address once; otherwise it adds up the offsets of elements again for every access. */
 INLINE const real *computed(const real *address) {
     const real *once;
     asm("mov.u64 %0, %1;" : "=l"(once) : "l"(address));
@@ -12,8 +14,8 @@ INLINE const real *computed(const real *address) {
     return once;
 }
 
-/* Adds an arrival, a release: whoever counts it with an acquire sees all that this thread wrote before, and all that it
- * had seen. */
+/* Adds an arrival with a release: a thread that reads the new count with an acquire sees all that this thread wrote or
+ * saw before. */
 INLINE void arrive(unsigned int *arrivals) {
     asm volatile("red.release.gpu.global.add.u32 [%0], 1;" : : "l"(__cvta_generic_to_global(arrivals)) : "memory");
 }

@@ -1,4 +1,4 @@
-/* Operands that shards keep for products over the batch: as they are, and rounded where they are read. */
+/* Operands that shards store for products over the batch: stored in full precision, and rounded when they are read. */
 
 INLINE real kept_real(real x) { return x; }
 

@@ -1,4 +1,4 @@
-/* Operands that shards keep for products over the batch: tf32 rounds them once, where they are kept. */
+/* Operands that shards store for products over the batch: rounded to tf32 once, when they are stored. */
 
 INLINE float kept_real(float x) { return __uint_as_float(to_tf32(x)); }
 

@@ -1,7 +1,7 @@
-/* Layer norm of rows of WIDTH channels in registers: norm_lanes.cu or norm_quads.cu. Reference: lh_ref_layernorm;
- * epsilon as on the CPU. */
+/* Layer norm of rows of WIDTH channels in registers; norm_lanes.cu or norm_quads.cu distributes the rows over lanes.
+ * Reference: lh_ref_layer_norm; epsilon as on the CPU. */
 
-/* Norms the rows in place, and gives what they were divided by, inverted. */
+/* Normalises the rows in place; rstd = 1 / sqrt(variance + 1e-5). */
 INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
     real sum[NORM_ROWS];
 #pragma unroll
@@ -30,10 +30,10 @@ INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
     }
 }
 
-/* The gradients of rows in place: g those of the norm's output, then of its input. */
+/* Replaces g, the gradients of the norm's output, by the gradients of its input. */
 INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART],
                            const real rstd[NORM_ROWS], const real scale[ROW_PART]) {
-    real sum[2 * NORM_ROWS]; /* of gradients; of their products with xhat */
+    real sum[2 * NORM_ROWS]; /* sums of gradients, then sums of their products with xhat */
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
         sum[r] = sum[NORM_ROWS + r] = 0;

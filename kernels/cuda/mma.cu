@@ -1,4 +1,4 @@
-/* Instructions of the tensor cores. Fragments as in the PTX manual, mma.m16n8k8 and mma.m16n8k16. */
+/* Instructions of the tensor cores. The PTX manual describes the fragments of mma.m16n8k8 and mma.m16n8k16. */
 
 INLINE unsigned int to_tf32(float x) {
     unsigned int rounded;
@@ -28,7 +28,7 @@ INLINE void mma_bf16(float c[4], const unsigned int a[4], const unsigned int b[2
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/* 2^x and its inverse, to 22 bits or so; 0 in place of subnormal numbers. */
+/* 2^x and log2(x) with about 22 correct bits; subnormal numbers count as 0. */
 INLINE float exp2_approximate(float x) {
     float power;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));

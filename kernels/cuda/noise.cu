@@ -1,9 +1,9 @@
-/* Standard normal numbers for the noise on embeddings, the same draws as on the CPU (cpu/noise.h): element e = t * C + c
- * of example b takes number e % 4 of block e / 4 of the stream at counter (block, site, b, step). */
+/* Standard normal numbers for the noise on embeddings, the same numbers as on the CPU (cpu/noise.h): element e = t * C
+ * + c of example b takes number e % 4 of block e / 4 of the stream at counter (block, site, b, step). */
 
 INLINE real noise_uniform(unsigned int word) { return ((real)(word >> 9) + (real)0.5) * (real)0x1p-23; }
 
-/* Elements 4 number .. 4 number + 3. */
+/* The numbers of elements 4 * number .. 4 * number + 3. */
 INLINE quad normal_quad(const unsigned int key[2], unsigned int step, unsigned int example, unsigned int site,
                         unsigned int number) {
     unsigned int word[4];

@@ -1,9 +1,9 @@
 /* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block, forward and backward;
- * made of what is in layernorm.cu. Names, arguments, and what may be one array are those of kernels/cpu/norm.h, except
- * that keep has a bit for each element, that a forward pass takes NULL for it where nothing is dropped out, and that
- * the gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
+ * layernorm.cu contains the arithmetic. Names, arguments and permitted aliases are the same as in kernels/cpu/norm.h,
+ * with three exceptions: keep has one bit per element; a forward pass without dropout gets NULL for keep; and the
+ * gradients of scale and offset are stored, not added. Reference: lh_ref_layer_norm. */
 
-/* z += the rows of x. */
+/* Adds rows of x to z. */
 INLINE void add_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
     real more[NORM_ROWS][ROW_PART];
     load_rows(x, first, rows, more);
@@ -32,7 +32,7 @@ INLINE void load_dropout_sums(const real *residual, const real *branch, const un
     }
 }
 
-/* Layer norm of rows in registers, from there on. */
+/* Layer norm of rows in registers, with its results stored to memory; by, add: scale and offset. */
 INLINE void finish_norm(real z[NORM_ROWS][ROW_PART], const real by[ROW_PART], const real add[ROW_PART], int first,
                         int rows, real *xhat, real *rstd, real *y) {
     real inverse[NORM_ROWS];
@@ -47,7 +47,7 @@ INLINE void finish_norm(real z[NORM_ROWS][ROW_PART], const real by[ROW_PART], co
     store_rows(z, first, rows, y);
 }
 
-/* The gradients of rows from memory: g of their input. */
+/* Loads dy and computes g, the gradients of the norm's input; adds to the sums of dscale and doffset. */
 INLINE void load_norm_grad(const real *dy, const real *xhat, const real *rstd, const real by[ROW_PART], int first,
                            int rows, norm_sums *sums, real g[NORM_ROWS][ROW_PART]) {
     real x[NORM_ROWS][ROW_PART], inverse[NORM_ROWS];
@@ -89,7 +89,7 @@ NOINLINE void copy_rows(int rows, const real *from, real *to) {
     __syncthreads();
 }
 
-/* dbranch = dy where kept, scaled. */
+/* dbranch = dy * keep_scale where kept, else 0. */
 NOINLINE void dropout_grad(int rows, const real *dy, const unsigned char *keep, real keep_scale, real *dbranch) {
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
@@ -174,7 +174,7 @@ NOINLINE void add_dropout_norm_sum(int rows, const real *residual, const real *b
     __syncthreads();
 }
 
-/* dx from dy, which may be the same. */
+/* Writes dx from dy; both may be the same array. */
 NOINLINE void layer_norm_grad(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale, real *dx,
                               real *dscale, real *doffset) {
     norm_sums sums = {{0}, {0}};
@@ -188,7 +188,7 @@ NOINLINE void layer_norm_grad(int rows, const real *dy, const real *xhat, const 
     store_norm_sums(&sums, dscale, doffset);
 }
 
-/* dx has a gradient already, and gets the norm's besides. */
+/* Adds the norm's gradient to dx. */
 NOINLINE void layer_norm_grad_added(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale,
                                     real *dx, real *dscale, real *doffset) {
     norm_sums sums = {{0}, {0}};
@@ -203,13 +203,13 @@ NOINLINE void layer_norm_grad_added(int rows, const real *dy, const real *xhat, 
     store_norm_sums(&sums, dscale, doffset);
 }
 
-/* dz, the gradient of residual and branch alike; dy may be dz. */
+/* dz is the gradient of both residual and branch; dy may be dz. */
 INLINE void add_norm_grad(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale, real *dz,
                           real *dscale, real *doffset) {
     layer_norm_grad(rows, dy, xhat, rstd, scale, dz, dscale, doffset);
 }
 
-/* dz, the gradient of residual and sum, and dbranch = dz where kept, scaled; dy may be dz. */
+/* dz is the gradient of residual and sum; dbranch = dz * keep_scale where kept, else 0; dy may be dz. */
 NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale,
                                     const unsigned char *keep, real keep_scale, real *dz, real *dbranch, real *dscale,
                                     real *doffset) {
@@ -226,13 +226,13 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
     store_norm_sums(&sums, dscale, doffset);
 }
 
-/* dz has the gradient of the sum, and gets the norm's besides: that of residual and branch. */
+/* Adds the norm's gradient to dz, the gradient of the sum; the result is the gradient of both residual and branch. */
 INLINE void add_norm_sum_grad(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale, real *dz,
                               real *dscale, real *doffset) {
     layer_norm_grad_added(rows, dy, xhat, rstd, scale, dz, dscale, doffset);
 }
 
-/* Gradients of a norm of a sum with a branch that has dropout: dbranch = dz where kept, scaled; it may be dy. */
+/* As add_norm_sum_grad for a branch with dropout: dbranch = dz * keep_scale where kept, else 0; dbranch may be dy. */
 NOINLINE void add_dropout_norm_sum_grad(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale,
                                         const unsigned char *keep, real keep_scale, real *dz, real *dbranch,
                                         real *dscale, real *doffset) {

@@ -1,19 +1,20 @@
-/* Rows of WIDTH channels in the registers of warps, channel by channel: a warp takes a few rows at a time, whose
- * loads are in flight together. What norms compute of them is in layernorm.cu. */
+/* Rows of WIDTH channels in the registers of warps, for norms; the lanes of a warp have adjacent channels. A warp takes
+ * a few rows at a time, so that their loads are in flight together. The arithmetic of norms is in layernorm.cu and
+ * rms_norm.cu. */
 
 enum {
     ROW_PART = (WIDTH + WARP - 1) / WARP, /* channels of a lane: lane, lane + 32, ... */
-    NORM_ROWS = ROW_PART <= 4 ? 4 : 1,    /* rows at a time: first, first + WARPS, ... */
+    NORM_ROWS = ROW_PART <= 4 ? 4 : 1,    /* rows of a warp at a time: first, first + WARPS, ... */
     NORM_STEP = NORM_ROWS * WARPS
 };
 
 /* The first row of a warp. */
 INLINE int first_of_warp(void) { return threadIdx.x / WARP; }
 
-/* Whether a lane's channel u exists. */
+/* Whether a row has the lane's channel u. */
 INLINE bool in_row(const int u) { return (int)threadIdx.x % WARP + u * WARP < WIDTH; }
 
-/* The lane's channels of a row; 0 where there is none. */
+/* Loads the lane's channels of a row; 0 for missing rows and channels. */
 INLINE void load_row(const real *x, int row, int rows, real part[ROW_PART]) {
     is_global(x);
 #pragma unroll
@@ -42,7 +43,7 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, r
     for (int r = 0; r < NORM_ROWS; r++) store_row(z[r], first + r * WARPS, rows, x);
 }
 
-/* Rows of a branch, dropped out; all bits of the mask are read before one is used. */
+/* Applies dropout to rows of a branch; all bits of the mask are read before one is used. */
 INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
     bool there[NORM_ROWS][ROW_PART];
 #pragma unroll
@@ -73,7 +74,7 @@ INLINE void store_inverse(const real inverse[NORM_ROWS], int first, int rows, re
         if (threadIdx.x % WARP == 0 && first + r * WARPS < rows) rstd[first + r * WARPS] = inverse[r];
 }
 
-/* Sums over the channels of rows in place, side by side. */
+/* Sums over the channels of `count` rows in place, interleaved. */
 INLINE void row_sums(real *x, const int count) { warp_sums(x, count); }
 
 /* A warp's part of the gradients of scale and offset: sums over its rows of g xhat and of g. */
@@ -81,7 +82,7 @@ typedef struct norm_sums {
     real slope[ROW_PART], total[ROW_PART];
 } norm_sums;
 
-/* Stores the sums of all warps, added in their order. */
+/* Stores the sums over all warps, added in the order of warps. */
 INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) {
     is_global(dscale);
     is_global(doffset);
@@ -97,7 +98,7 @@ INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) 
     __syncthreads();
 }
 
-/* store_norm_sums without an offset. */
+/* As store_norm_sums, for a norm without an offset. */
 INLINE void store_rms_sums(const norm_sums *sums, real *dscale) {
     is_global(dscale);
 #pragma unroll

@@ -1,15 +1,18 @@
-/* Rows of WIDTH channels in the registers of warps, in quads: a few neighbours of a warp share a row, and a warp
- * takes several rows at a time. What norms compute of them is in layernorm.cu; names are those of norm_lanes.cu. */
+/* Rows of WIDTH channels in the registers of warps, for norms, in quads: adjacent lanes share a row, and a warp takes
+ * several rows at a time. The arithmetic of norms is in layernorm.cu and rms_norm.cu; names are the same as in
+ * norm_lanes.cu. */
 
 enum {
     ROW_LANES = WIDTH <= 64    ? 8
                 : WIDTH <= 128 ? 16
-                               : 32,                     /* that share a row: a power of two */
-    ROW_QUADS = (WIDTH / 4 + ROW_LANES - 1) / ROW_LANES, /* of a lane: quad `lane`, lane + ROW_LANES, ... */
+                               : 32,                     /* lanes that share a row: a power of two */
+    ROW_QUADS = (WIDTH / 4 + ROW_LANES - 1) / ROW_LANES, /* quads of a lane in a row: quad `lane`, lane + ROW_LANES,
+                                                          * ... */
     ROW_PART = 4 * ROW_QUADS,                            /* channels of a lane */
     NORM_ROWS = 1,                                       /* rows of a lane at a time */
     NORM_STEP = THREADS / ROW_LANES,                     /* rows of a block at a time */
-    NORM_SUMS = 2 * ROW_LANES * ROW_PART                 /* reals that a row's lanes bring to sums over rows */
+    NORM_SUMS = 2 * ROW_LANES * ROW_PART                 /* reals that the lanes of a row contribute to sums over
+                                                          * rows */
 };
 static_assert(WIDTH % 4 == 0 && (int)NORM_SUMS * NORM_STEP <= (int)STAGING, "rows are whole quads, and their sums fit");
 
@@ -19,11 +22,11 @@ INLINE int row_lane(void) { return threadIdx.x % ROW_LANES; }
 INLINE int first_of_warp(void) { return threadIdx.x / WARP * (WARP / ROW_LANES); }
 INLINE int row_of_lane(int first) { return first + (int)(threadIdx.x % WARP / ROW_LANES); }
 
-/* The first channel of a lane's quad u; whether the row has it. */
+/* quad_channel: the first channel of a lane's quad u. in_row: whether a row has the lane's channel u. */
 INLINE int quad_channel(const int u) { return 4 * (row_lane() + u * ROW_LANES); }
 INLINE bool in_row(const int u) { return quad_channel(u / 4) < WIDTH; }
 
-/* The lane's channels of a row; 0 where there is none. */
+/* Loads the lane's channels of a row; 0 for missing rows and channels. */
 INLINE void load_row(const real *x, int row, int rows, real part[ROW_PART]) {
     is_global(x);
 #pragma unroll
@@ -55,7 +58,7 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, r
     }
 }
 
-/* Rows of a branch, dropped out; all bits of the mask are read before one is used. */
+/* Applies dropout to rows of a branch; all bits of the mask are read before one is used. */
 INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
     const int row = row_of_lane(first);
     unsigned int bits[ROW_QUADS];
@@ -84,7 +87,7 @@ INLINE void store_inverse(const real inverse[NORM_ROWS], int first, int rows, re
     if (row_lane() == 0 && row < rows) rstd[row] = inverse[0];
 }
 
-/* Sums over the channels of rows in place, side by side. */
+/* Sums over the channels of `count` rows in place, interleaved. */
 INLINE void row_sums(real *x, const int count) {
 #pragma unroll
     for (int distance = ROW_LANES / 2; distance > 0; distance /= 2) {
@@ -98,7 +101,7 @@ typedef struct norm_sums {
     real slope[ROW_PART], total[ROW_PART];
 } norm_sums;
 
-/* Puts a lane's sums into shared memory, those of the same channels side by side. */
+/* Writes a lane's sums to shared memory, in the order of channels; the sums of successive rows are NORM_SUMS apart. */
 INLINE void share_norm_sums(const real part[ROW_PART], real *sums) {
     sums += threadIdx.x / ROW_LANES * NORM_SUMS + 4 * row_lane();
 #pragma unroll
@@ -110,7 +113,7 @@ INLINE void share_norm_sums(const real part[ROW_PART], real *sums) {
     }
 }
 
-/* The sum over rows of what lanes have shared of a channel, in order. */
+/* The sum of a channel over the rows in shared memory, in order. */
 INLINE real add_norm_sums(const real *sums) {
     real sum = sums[0];
 #pragma unroll
@@ -118,7 +121,7 @@ INLINE real add_norm_sums(const real *sums) {
     return sum;
 }
 
-/* Stores the sums of all lanes. */
+/* Stores the sums over all lanes with the same channels. */
 INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) {
     is_global(dscale);
     is_global(doffset);
@@ -134,7 +137,7 @@ INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) 
     __syncthreads();
 }
 
-/* store_norm_sums without an offset. */
+/* As store_norm_sums, for a norm without an offset. */
 INLINE void store_rms_sums(const norm_sums *sums, real *dscale) {
     is_global(dscale);
     share_norm_sums(sums->slope, staging());

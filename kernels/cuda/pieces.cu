@@ -1,12 +1,13 @@
-/* Pieces: PIECE neighbours of the parameter vector, or of a gradient or a moment of its shape, that a block has at a
- * time, a quad for each thread; and the sums that every optimiser needs of them. Gradients of shards are added up as
- * `real`, in the order of the shards; squares in double, in an order that hangs on THREADS alone. The same on the CPU:
- * kernels/cpu/gradient.h. */
+/* Pieces, and the sums over them that every optimiser needs. A piece is PIECE adjacent elements of the parameter
+ * vector, or of a gradient or moment of the same length; a block processes one piece at a time, and each thread one
+ * quad of it. Gradients of shards are added as `real`, in the order of shards; squares are added in double, in an order
+ * that depends only on THREADS. For the CPU: kernels/cpu/gradient.h. */
 
 static_assert(LH_CUDA_PIECE == 4 * THREADS, "a thread has a quad of a piece");
 enum { PIECE = LH_CUDA_PIECE, PIECES = PARAMETER_STORAGE / PIECE, CHUNK_PIECES = 4096 / PIECE };
 
-/* total[count] = the sum over parts, `stride` bytes apart, in order; elements first, first + step, ... in quads. */
+/* total[count] = the sum over `shards` parts, which are `stride` bytes apart, in order; the caller adds quads first,
+ * first + step, ... */
 INLINE void fold(int shards, const char *parts, long long stride, int first, int step, int count, real *total) {
     is_global(parts);
     is_global(total);
@@ -22,7 +23,7 @@ INLINE void fold(int shards, const char *parts, long long stride, int first, int
     }
 }
 
-/* The sum of squares of a piece, for all threads of the block. */
+/* The sum of squares of a piece; every thread of the block gets it. */
 INLINE double piece_squares(const real *x) {
     is_global(x);
     const quad part = *(const quad *)(x + 4 * threadIdx.x);
@@ -32,7 +33,7 @@ INLINE double piece_squares(const real *x) {
     return block_sum(sum);
 }
 
-/* The sum of count numbers, for all threads, the same bits in every block. */
+/* The sum of count numbers, `stride` apart; every thread gets it, with the same bits in every block. */
 INLINE double total_of(const double *x, int count, int stride) {
     double sum = 0;
     is_global(x);

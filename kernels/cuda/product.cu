@@ -1,17 +1,19 @@
-/* Products of matrices in global memory by one block, tile by tile: slabs are staged in shared memory, and the next ones
- * are prefetched into registers while they are multiplied. Tiles are tall where there are many rows, as a warp then
- * reads less for each product; warps without a part of the result stage what the others need. The order of sums is that
- * of k, whatever the number of rows. Reference: lh_ref_matmul. */
+/* Products of matrices in global memory by one block, tile by tile. Slabs are staged in shared memory, and the next
+ * slabs are prefetched into registers while the staged ones are multiplied. With many rows tiles are tall, because a
+ * warp then reads less for each product. Warps without a part of the result still help to stage. Sums run in the order
+ * of k, for any number of rows. Reference: lh_ref_matmul. */
 
 enum {
     STAGE = SLAB * TILE,
-    BUFFER = (TALLEST + 1) * STAGE, /* slabs of a and of b: up to TALLEST of the one, and one of the other */
+    BUFFER = (TALLEST + 1) * STAGE, /* up to TALLEST slabs of one operand, and one slab of the other */
     STAGING = 2 * BUFFER,           /* reals of shared memory */
-    SHORT_ROWS = TILE + TILE / 2,   /* so many are quicker in tiles of one slab */
-    FLAT_ROWS = 32                  /* so many in tiles of one slab of rows and two of columns: no warp is idle */
+    SHORT_ROWS = TILE + TILE / 2,   /* up to this number, rows are faster in tiles of one slab */
+    FLAT_ROWS = 32                  /* up to this number, a tile has one slab of rows and two of columns, so no warp is
+                                     * idle */
 };
 
-/* Prefetches a thread's part of a slab from global memory; what lies beyond K or M is 0. A warp reads whole lines. */
+/* Prefetches a thread's part of a slab from global memory; elements beyond K or M are 0. A warp reads whole cache
+ * lines. */
 INLINE void fetch(const order along, const real *x, int stride, int k, int m, int K, int M, quad part[2]) {
 #pragma unroll
     for (int u = 0; u < 2; u++) {
@@ -34,7 +36,7 @@ INLINE void stage(const order along, const quad part[2], staged *slab) {
     }
 }
 
-/* Two neighbours in a row. */
+/* Two adjacent elements of a row. */
 typedef struct __align__(2 * sizeof(real)) pair {
     real v[2];
 }
@@ -45,8 +47,8 @@ INLINE pair pair_at(const real *x) {
     return *(const pair *)x;
 }
 
-/* Writes a thread's part, four rows of two pairs, of the 32 x 16 results that begin at row and column. All loads of
- * what is added are in flight before the first is written. */
+/* Writes a thread's part, four rows of two pairs, of the 32 x 16 results that begin at row and column. All elements of
+ * `extra` are loaded before the first result is written. */
 INLINE void write_results(const finish how, int row, int column, int rows, int columns, const real sum[16],
                           const real *extra, real *out, int stride) {
     const bool bias = how == FINISH_BIAS || how == FINISH_BIAS_RELU,
@@ -79,7 +81,8 @@ INLINE void write_results(const finish how, int row, int column, int rows, int c
     }
 }
 
-/* Tiles of `height` slabs of rows by `width` of columns. A warp has 32 rows and 16 `height` columns. */
+/* `product` in tiles of `height` slabs of rows by `width` slabs of columns. A warp computes 32 rows and 16 * height
+ * columns. */
 INLINE void product_tiles(const int height, const int width, int rows, int columns, int K, const order along_a,
                           const real *a, int stride_a, const order along_b, const real *b, int stride_b,
                           const finish how, const real *extra, real *out, int stride) {
@@ -131,8 +134,8 @@ INLINE void product_tiles(const int height, const int width, int rows, int colum
     __syncthreads();
 }
 
-/* out[rows][columns], `stride` apart, = the finished sums over K. All threads of the block call it; on return all may
- * read what it wrote. */
+/* out[rows][columns], rows `stride` apart, = the finished sums over K. All threads of the block call this function;
+ * when it returns, all may read the results. */
 INLINE void product(int rows, int columns, int K, const order along_a, const real *a, int stride_a, const order along_b,
                     const real *b, int stride_b, const finish how, const real *extra, real *out, int stride) {
     is_global(a);

@@ -1,7 +1,7 @@
-/* Products on tensor cores: operands rounded to bfloat16, two neighbours along k in one word, sums in float32, by
- * m16n8k16. */
+/* Products on tensor cores (m16n8k16): operands rounded to bfloat16, two adjacent elements along k in one word, sums in
+ * float32. */
 
-enum { DEPTH = 2 /* of k in one staged word */ };
+enum { DEPTH = 2 /* elements along k in one word */ };
 
 INLINE unsigned int word(float x, float next) { return pack_bf16(x, next); }
 

@@ -1,20 +1,21 @@
-/* Two products in a chain, cut by warp: rows times weights give hidden channels, an operation changes each of them, and
- * these times other weights give the result. A warp computes 32 x 32 hidden values in fragments (product_warps.cu).
- * They are an operand of its second product as they are: a lane has four consecutive channels, twice, of each of its
- * rows, and this is a lane's part of two groups of k. A warp's second product over its 32 hidden channels is a partial
- * sum; the sums of the block's warps meet in shared memory and are added in the order of channels, so the bits of a row
- * do not depend on the number of rows. Sizes are constants after inlining. Reference: lh_ref_matmul. */
+/* Two products in a chain, divided among warps: rows times weights give hidden channels, an operation changes each
+ * hidden value, and the hidden values times other weights give the result. A warp computes 32 x 32 hidden values in
+ * fragments (product_warps.cu). These fragments are an operand of the second product without rearrangement: a lane has
+ * four consecutive channels, twice, of each of its rows, which is a lane's part of two groups of k. A warp's second
+ * product over its 32 hidden channels is a partial sum. The partial sums of the block's warps are exchanged through
+ * shared memory and added in the order of channels, so the bits of a row do not depend on the number of rows. Sizes are
+ * constants after inlining. Reference: lh_ref_matmul. */
 
 enum {
-    CHAIN_PARTS = (int)WIDTH > (int)TILE ? 2 : 1,      /* of 32 columns whose sums meet at a time */
+    CHAIN_PARTS = (int)WIDTH > (int)TILE ? 2 : 1,      /* parts of 32 columns whose sums are exchanged at a time */
     CHAIN_STAGING = CHAIN_PARTS * WARPS * TILE * TILE, /* reals of shared memory */
     CHAIN_CHANNELS = WARPS * TILE                      /* hidden channels that the warps compute at a time */
 };
 
-/* The first of a lane's four k in a group, and of its columns in results. */
+/* The first of a lane's four k in a group, and the first of its four columns in results. */
 INLINE int lane_quad(void) { return threadIdx.x % 4 * 4; }
 
-/* A warp's sums begin with the bias of the columns from channel on, or with 0. */
+/* Initialises a warp's sums with the bias of the columns from `channel` on, or with 0. */
 INLINE void begin_sums(const real *bias, int channel, const int channels, real sum[2][4][4]) {
     quad add[2] = {{{0, 0, 0, 0}}, {{0, 0, 0, 0}}};
 #pragma unroll
@@ -26,7 +27,8 @@ INLINE void begin_sums(const real *bias, int channel, const int channels, real s
     for (int i = 0; i < 32; i++) sum[i / 16][i / 4 % 4][i % 4] = add[i % 2].v[i / 4 % 4];
 }
 
-/* Loads a lane's quads of weights, of a group from k on, as fetch does; without bounds where sizes are whole tiles. */
+/* Loads a lane's quads of weights for the group from k on, as fetch does; without bounds checks if sizes are whole
+ * tiles. */
 INLINE void fetch_weights(const order along, const real *x, const int stride, int k, int m, const int K, const int M,
                           quad part[4]) {
     if (K % TILE || M % TILE) {
@@ -39,7 +41,7 @@ INLINE void fetch_weights(const order along, const real *x, const int stride, in
     for (int i = 0; i < 4; i++) part[i] = *(const quad *)(x + i * stride);
 }
 
-/* Adds the products of x[rows][K], from row on, with the weights of a warp's channels. */
+/* Adds the products of x[rows][K], from `row` on, with the weights of a warp's channels. */
 INLINE void add_products(int row, int rows, const int K, const real *x, const order along, const real *weight,
                          const int stride, int channel, const int channels, real sum[2][4][4]) {
     const int t = lane_quad();
@@ -67,7 +69,7 @@ INLINE void add_products(int row, int rows, const int K, const real *x, const or
     }
 }
 
-/* Whether a matrix of hidden values has a lane's quad: row e, first or second half. */
+/* Whether the matrix of hidden values contains a lane's quad: row e, first or second half. */
 INLINE bool has_hidden(int row, int rows, int channel, const int channels, const int e, const int half) {
     return row + lane_row() + e < rows &&
            (channels % TILE == 0 || channel + lane_quad() + half * (TILE / 2) < channels);
@@ -84,7 +86,7 @@ INLINE void store_hidden(const real value[2][4][4], int row, int rows, int chann
             *(quad *)(x + i / 2 * stride + i % 2 * (TILE / 2)) = results(value, i / 2, i % 2);
 }
 
-/* Loads them; 0 outside of the matrix. */
+/* Loads a warp's values of x[rows][channels] into value; 0 outside of the matrix. */
 INLINE void load_hidden(const real *x, int row, int rows, int channel, const int channels, const int stride,
                         real value[2][4][4]) {
     is_global(x);
@@ -99,7 +101,7 @@ INLINE void load_hidden(const real *x, int row, int rows, int channel, const int
     }
 }
 
-/* Hidden values as an operand, two groups of k; channels outside of the matrix are 0. */
+/* Converts hidden values to an operand, two groups of k; channels outside of the matrix are 0. */
 INLINE void hidden_words(const real sum[2][4][4], int channel, const int channels, operand_word words[2][4][WORDS]) {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -111,8 +113,8 @@ INLINE void hidden_words(const real sum[2][4][4], int channel, const int channel
     }
 }
 
-/* Puts the products of a warp's hidden values with the weights of a part's columns into shared memory. count: operands,
- * the weights of each `channels` further along k than those of the one before. */
+/* Writes the products of a warp's hidden values with the weights of 32 columns to shared memory. count: number of
+ * operands; the weights of each operand lie `channels` further along k than those of the operand before. */
 INLINE void share_products(const int count, const operand_word hidden[][2][4][WORDS], const order along,
                            const real *weight, const int stride, int channel, const int channels, int column,
                            const int columns, real *sums) {
@@ -131,7 +133,7 @@ INLINE void share_products(const int count, const operand_word hidden[][2][4][WO
     share_part(sum, sums);
 }
 
-/* Adds the sums that the warps have put there to a thread's quad, in the order of channels. */
+/* Adds the warps' sums in shared memory to a thread's quad, in the order of channels. */
 INLINE void add_shares(const real *sums, int shares, quad *total) {
 #pragma unroll
     for (int i = 0; i < WARPS; i++) {
@@ -142,9 +144,9 @@ INLINE void add_shares(const real *sums, int shares, quad *total) {
     }
 }
 
-/* The second product of the rows from `row` on, over the block's channels from `first` on: after the last ones, writes
- * the finished results, out[rows][columns]. total: a thread's quad of each part of 32 columns, summed over the channels
- * before. All threads of the block call it; on return all may read what it wrote. */
+/* The second product of the rows from `row` on, over the block's channels from `first` on; after the last channels,
+ * writes the finished results, out[rows][columns]. total: a thread's quad of each part of 32 columns, the sums over
+ * earlier channels. All threads of the block call this function; when it returns, all may read the results. */
 INLINE void chain_products(int row, int rows, const int count, const operand_word hidden[][2][4][WORDS], int first,
                            const int channels, const order along, const real *weight, const int stride,
                            const finish how, const real *extra, const int columns, real *out, quad *total) {

@@ -1,26 +1,28 @@
-/* The inner loop of a product in the precision of `real`: of every 32 x 16 results of a warp a thread has 4 x 4. */
+/* The inner loop of a product in the precision of `real`: a thread computes 4 x 4 of every 32 x 16 results of a
+ * warp. */
 
 typedef real staged; /* an element of a slab in shared memory */
-enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* slabs of rows in a tile at most, as registers allow */ };
+enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* most slabs of rows in a tile; registers limit it */ };
 
-/* The place of column m of row k: four k of a column that a warp writes are in banks of their own. */
+/* The offset of row k, column m in a slab. When a warp writes columns, the four k of a column are in different
+ * banks. */
 INLINE int in_slab(int k, int m) { return k * TILE + (m ^ (k & 28)); }
 
-/* From a quad of neighbours along m at k, which is even, and the one at k + 1. */
+/* Stages two quads of adjacent elements along m: `first` at row k, which is even, and `second` at row k + 1. */
 INLINE void stage_rows(staged *slab, int k, int m, quad first, quad second) {
     staged *to = slab + in_slab(k, m);
     *(quad *)to = first;
     *(quad *)(to + TILE) = second;
 }
 
-/* From a quad of neighbours along k, a multiple of 4, at m. */
+/* Stages a quad of adjacent elements along k, from row k, a multiple of 4, in column m. */
 INLINE void stage_column(staged *slab, int k, int m, quad part) {
     staged *to = slab + in_slab(k, m);
 #pragma unroll
     for (int i = 0; i < 4; i++) to[i * TILE] = part.v[i];
 }
 
-/* The first of a thread's rows and columns. Lanes that read the same quad of an operand are neighbours in pairs. */
+/* The first of a thread's rows and columns. Lanes that read the same quad of an operand come in adjacent pairs. */
 INLINE int lane_row(void) {
     const unsigned int lane = threadIdx.x % WARP;
     return (int)(lane / 8 * 2 + lane / 2 % 2) * 4;
@@ -34,8 +36,8 @@ INLINE int pair_row(const int i) { return i; }
 INLINE int pair_column(const int j) { return 2 * j; }
 INLINE int pair_sum(const int i, const int j) { return 4 * i + 2 * j; }
 
-/* Adds to the sums of a warp's 32 rows, which begin at a in the slabs, and 16 `units` columns, which begin at b, the
- * products over the slabs' k up to `depth`, beyond which they are 0. */
+/* Adds the products over the slabs' k to the sums of a warp: 32 rows, which begin at a in the slabs, by 16 * units
+ * columns, which begin at b. Elements of the slabs from `depth` on are 0. */
 INLINE void multiply(const int units, int depth, const staged *slabs, int a, int b, real *sum) {
     const int step = 8 / units;
     a += lane_row();

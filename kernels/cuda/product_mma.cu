@@ -1,22 +1,22 @@
-/* The inner loop of a product on tensor cores: every 32 x 16 results of a warp are two by two of 16 x 8. Lane 4 g + t
- * holds rows g, g + 8 and columns 2 t, 2 t + 1 of each. */
+/* The inner loop of a product on tensor cores: every 32 x 16 results of a warp are two by two fragments of 16 x 8. Lane
+ * 4 g + t holds rows g and g + 8 and columns 2 t and 2 t + 1 of each fragment. */
 
 typedef unsigned int staged;
-enum { TALLEST = 2 /* slabs of rows in a tile at most */ };
+enum { TALLEST = 2 /* most slabs of rows in a tile */ };
 
 typedef struct __align__(16) staged_quad {
     staged v[4];
 }
 staged_quad;
 
-/* The place of column m of the row with k: in four rows the same columns are eight banks apart, and so are four k of a
- * column that a warp writes. */
+/* The offset in a slab of the word with row k, column m. The same columns of four successive rows are eight banks
+ * apart, as are the four k of a column that a warp writes. */
 INLINE int in_slab(int k, int m) {
     const int row = k / DEPTH;
     return row * TILE + (m ^ (row % 4 * 8) ^ (row & 28));
 }
 
-/* From a quad of neighbours along m at k, which is even, and the one at k + 1. */
+/* Stages two quads of adjacent elements along m: `first` at row k, which is even, and `second` at row k + 1. */
 INLINE void stage_rows(staged *slab, int k, int m, quad first, quad second) {
 #pragma unroll
     for (int row = 0; row < 2; row += DEPTH) {
@@ -27,7 +27,7 @@ INLINE void stage_rows(staged *slab, int k, int m, quad first, quad second) {
     }
 }
 
-/* From a quad of neighbours along k, a multiple of 4, at m. */
+/* Stages a quad of adjacent elements along k, from row k, a multiple of 4, in column m. */
 INLINE void stage_column(staged *slab, int k, int m, quad part) {
 #pragma unroll
     for (int i = 0; i < 4; i += DEPTH) slab[in_slab(k + i, m)] = word(part.v[i], part.v[i + DEPTH - 1]);
@@ -40,11 +40,12 @@ INLINE int pair_row(const int i) { return 8 * i; }
 INLINE int pair_column(const int j) { return 8 * j; }
 INLINE int pair_sum(const int i, const int j) { return i / 2 * 8 + j * 4 + i % 2 * 2; }
 
-/* The place of a lane's element that is `row`, a multiple of 4, and `column`, of 8, after the one at `from`. */
+/* The offset of a lane's element that is `row` rows (a multiple of 4) and `column` columns (a multiple of 8) after the
+ * element at `from`. */
 INLINE int behind(int from, int row, const int column) { return (from ^ (row & 28) ^ column) + row * TILE; }
 
-/* Adds to the sums of a warp's 32 rows, which begin at a in the slabs, and 16 `units` columns, which begin at b, the
- * products over the slabs' k up to `depth`, beyond which they are 0. */
+/* Adds the products over the slabs' k to the sums of a warp: 32 rows, which begin at a in the slabs, by 16 * units
+ * columns, which begin at b. Elements of the slabs from `depth` on are 0. */
 INLINE void multiply(const int units, int depth, const staged *slabs, int a, int b, real *sum) {
     const int t = threadIdx.x % 4, g = threadIdx.x % WARP / 4, step = 16 / units;
     a = in_slab(t * DEPTH, a + g);

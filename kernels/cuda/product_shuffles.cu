@@ -1,7 +1,8 @@
-/* The tensor cores' product of fragments by a warp's shuffles in the precision of `real`: slow, for tests of what is
- * cut by warp in exact arithmetic. Lanes hold what they do in mma.m16n8k8. */
+/* The tensor cores' product of fragments, computed by shuffles within a warp in the precision of `real`: slow, for
+ * tests in exact arithmetic of products that are divided among warps. Lanes hold the same elements as in
+ * mma.m16n8k8. */
 
-enum { DEPTH = 1 /* of k in one word */ };
+enum { DEPTH = 1 /* elements along k in one word */ };
 
 INLINE real word(real x, real) { return x; }
 

@@ -1,6 +1,6 @@
-/* Products on tensor cores: operands rounded to tf32 (10 bits of fraction), sums in float32, by m16n8k8. */
+/* Products on tensor cores (m16n8k8): operands rounded to tf32 (10 bits of fraction), sums in float32. */
 
-enum { DEPTH = 1 /* of k in one staged word */ };
+enum { DEPTH = 1 /* elements along k in one word */ };
 
 INLINE unsigned int word(float x, float) { return to_tf32(x); }
 

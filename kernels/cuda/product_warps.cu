@@ -1,32 +1,33 @@
-/* Products of matrices in global memory by one block, cut by warp: a warp makes 32 x 32 results from fragments that it
- * loads straight from global memory in quads, the next ones prefetched into registers while it multiplies. Operands are
- * not staged in shared memory, and a warp waits for no other until the end. Where a result is narrow, several warps take
- * a part of k each, and their sums meet in shared memory. The order of sums depends on the sizes of the operands but not
- * on the number of rows. Reference: lh_ref_matmul.
+/* Products of matrices in global memory by one block, divided among warps. A warp computes 32 x 32 results from
+ * fragments that it loads directly from global memory in quads; the next fragments are prefetched into registers while
+ * it multiplies. Operands are not staged in shared memory, and a warp waits for no other until the end. If the result
+ * is narrow, several warps share a part of the result, each with a part of k, and their sums are added in shared
+ * memory. The order of sums depends on the sizes of the operands but not on the number of rows. Reference:
+ * lh_ref_matmul.
  *
- * Lane 4 g + t has rows 4 g + e of a part and columns 4 t + i and 16 + 4 t + i, e and i < 4: quads in memory, so that
- * the rows of one tensor instruction are four rows apart, and its k are, too. Every operand is loaded in that way, both
- * with the same k. */
+ * Lane 4 g + t has rows 4 g + e of a part and columns 4 t + i and 16 + 4 t + i, for e and i below 4. A lane's elements
+ * are thus quads in memory, and the rows and the k of one tensor instruction are four apart. Both operands are loaded
+ * in this way, with the same k. */
 
 enum {
-    TILE = 32,                    /* rows and columns of a result that a warp makes at a time */
-    GROUP = 16,                   /* of k at a time */
-    WORDS = 4 / DEPTH,            /* of a lane's four k in the group */
-    NARROW = 64,                  /* columns up to which warps share a part */
-    SHARES = 4,                   /* warps that do */
+    TILE = 32,                    /* rows and columns of a part, the results that a warp computes at a time */
+    GROUP = 16,                   /* elements along k at a time */
+    WORDS = 4 / DEPTH,            /* words of a lane's four k in a group */
+    NARROW = 64,                  /* most columns of a result whose parts are shared by several warps */
+    SHARES = 4,                   /* number of warps that share a part */
     STAGING = WARPS * TILE * TILE /* reals of shared memory */
 };
 
 typedef decltype(word((real)0, (real)0)) operand_word;
 
-/* The first of a lane's rows, and of the columns that it loads: lanes g = 2 t and 2 t + 1 load those of lane t's results.
+/* The first of a lane's rows, and the first of the columns that it loads: lanes with g = 2 t and g = 2 t + 1 load the
+ * columns of the results of lanes with t.
  */
 INLINE int lane_row(void) { return (int)(threadIdx.x % WARP / 4 * 4); }
 INLINE int lane_column(void) { return (int)(threadIdx.x % WARP / 8 * 4 + threadIdx.x / 4 % 2 * (TILE / 2)); }
 
-/* Prefetches a lane's quads of a group, from k and m on, from global memory. In place of what lies beyond K or M it reads
- * the last ones that there are: results beyond M are not written, and products beyond K are those of an operand that is
- * 0 there. */
+/* Prefetches a lane's quads of a group, from k and m on, from global memory. In place of elements beyond K or M it
+ * reads the last elements: results beyond M are not written, and beyond K one operand is set to 0 (clear_rest). */
 INLINE void fetch(const order along, const real *x, int stride, int k, int m, int K, int M, quad part[4]) {
     k += threadIdx.x % 4 * 4;
 #pragma unroll
@@ -35,7 +36,7 @@ INLINE void fetch(const order along, const real *x, int stride, int k, int m, in
                                                      : min(m + i, M - 1) * stride + min(k, K - 4)));
 }
 
-/* Clears what lies beyond K. */
+/* Sets elements beyond K to 0. */
 INLINE void clear_rest(const order along, int k, int K, quad part[4]) {
     k += threadIdx.x % 4 * 4;
 #pragma unroll
@@ -43,7 +44,7 @@ INLINE void clear_rest(const order along, int k, int K, quad part[4]) {
         if (k + (along == ROWS ? i / 4 : i % 4) >= K) part[i / 4].v[i % 4] = 0;
 }
 
-/* The words of a lane's four m: its k in the group, DEPTH to a word. */
+/* Packs the words of a lane's four m: its four k in the group, DEPTH to a word. */
 INLINE void make_words(const order along, const quad part[4], operand_word words[4][WORDS]) {
 #pragma unroll
     for (int m = 0; m < 4; m++) {
@@ -56,7 +57,7 @@ INLINE void make_words(const order along, const quad part[4], operand_word words
     }
 }
 
-/* Adds the products of two of the words to the sums of tiles [2][4] of 16 x 8. */
+/* Adds the products of words i and i + 1 to the sums of the [2][4] tiles of 16 x 8 results. */
 INLINE void multiply_words(const int i, const operand_word a[4][WORDS], const operand_word b[4][WORDS],
                            real sum[2][4][4]) {
 #pragma unroll
@@ -76,7 +77,7 @@ INLINE void multiply_group(const operand_word a[4][WORDS], const operand_word b[
     for (int i = 0; i < WORDS; i += 2) multiply_words(i, a, b, sum);
 }
 
-/* A lane's quad of results: row e, and the first or second quad of columns. */
+/* A lane's quad of results in row e: its first (half 0) or second quad of columns. */
 INLINE quad results(const real sum[2][4][4], const int e, const int half) {
     quad z;
 #pragma unroll
@@ -84,7 +85,8 @@ INLINE quad results(const real sum[2][4][4], const int e, const int half) {
     return z;
 }
 
-/* The quad that is added to results, or decides about them; 0 where there is none. */
+/* The quad of `extra` that FINISH_BIAS... and FINISH_ADD add, or that FINISH_RELU_GRAD compares with 0; 0 without
+ * `extra`. */
 INLINE quad fetch_extra(const finish how, int row, int column, const real *extra, int stride) {
     const bool bias = how == FINISH_BIAS || how == FINISH_BIAS_RELU,
                each = how == FINISH_ADD || how == FINISH_RELU_GRAD;
@@ -105,8 +107,8 @@ INLINE void write_quad(const finish how, int row, int column, quad z, quad add, 
                                            : row * stride + column)) = z;
 }
 
-/* Writes a lane's results of the part that begins at row and column. All loads of what is added are in flight before
- * the first is written. */
+/* Writes a lane's results of the part that begins at row and column. All elements of `extra` are loaded before the
+ * first result is written. */
 INLINE void write_part(const finish how, int row, int column, int rows, int columns, const real sum[2][4][4],
                        const real *extra, real *out, int stride) {
     const bool each = how == FINISH_ADD || how == FINISH_RELU_GRAD;
@@ -125,10 +127,10 @@ INLINE void write_part(const finish how, int row, int column, int rows, int colu
             write_quad(how, row + i / 2, column + i % 2 * (TILE / 2), results(sum, i / 2, i % 2), add[i], out, stride);
 }
 
-/* The place of quad q of a row in a warp's sums in shared memory: lanes that write together use all banks. */
+/* The offset of quad q of a row in a warp's sums in shared memory; lanes that write together use all banks. */
 INLINE int in_sums(int row, int q) { return row * TILE + 4 * (q ^ (row & 4)); }
 
-/* Puts a warp's sums into shared memory. */
+/* Writes a warp's sums to shared memory. */
 INLINE void share_part(const real sum[2][4][4], real *sums) {
     const int row = lane_row(), q = threadIdx.x % 4;
 #pragma unroll
@@ -136,7 +138,7 @@ INLINE void share_part(const real sum[2][4][4], real *sums) {
         *(quad *)(sums + in_sums(row + i / 2, q + i % 2 * (TILE / 8))) = results(sum, i / 2, i % 2);
 }
 
-/* Adds what SHARES warps have put there, in their order, and writes the parts from `first` on. */
+/* Adds the sums of SHARES warps in shared memory, in the order of warps, and writes the parts from `first` on. */
 INLINE void write_shared_parts(const finish how, int first, int across, int parts, int rows, int columns,
                                const real *extra, real *out, int stride) {
 #pragma unroll
@@ -157,7 +159,7 @@ INLINE void write_shared_parts(const finish how, int first, int across, int part
     }
 }
 
-/* shares: warps that take a part together, each every so many groups of k. */
+/* `product` with `shares` warps for each part; a warp takes every shares-th group of k. */
 INLINE void product_parts(const int shares, int rows, int columns, int K, const order along_a, const real *a,
                           int stride_a, const order along_b, const real *b, int stride_b, const finish how,
                           const real *extra, real *out, int stride) {
@@ -200,8 +202,8 @@ INLINE void product_parts(const int shares, int rows, int columns, int K, const 
     if (shares == 1) __syncthreads();
 }
 
-/* out[rows][columns], `stride` apart, = the finished sums over K. All threads of the block call it; on return all may
- * read what it wrote. */
+/* out[rows][columns], rows `stride` apart, = the finished sums over K. All threads of the block call this function;
+ * when it returns, all may read the results. */
 INLINE void product(int rows, int columns, int K, const order along_a, const real *a, int stride_a, const order along_b,
                     const real *b, int stride_b, const finish how, const real *extra, real *out, int stride) {
     is_global(a);

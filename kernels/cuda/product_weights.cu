@@ -1,13 +1,13 @@
-/* Gradients of products' weights over the tokens of the whole batch, by all blocks of a team. Shards keep the inputs of
- * products and the gradients of their outputs; when all have, blocks take tiles of 32 x 64 gradients in turn. Warp w of
- * a block adds the tokens of every WARPS-th shard from shard w on or, where there are fewer shards than warps, every
- * WARPS-th group of each shard's tokens; then the warps' sums are added in order. So the order of sums depends on the
- * number of shards alone. Operands lie as in product_warps.cu, except that a group has the tokens of one tensor
- * instruction, and a lane's are four apart. */
+/* Gradients of products' weights over the tokens of the whole batch, by all blocks of a team. Shards store the inputs
+ * of products and the gradients of their outputs; when all shards have stored them, blocks take tiles of 32 x 64
+ * gradients in turn. Warp w of a block sums over the tokens of every WARPS-th shard, from shard w on. With fewer shards
+ * than warps it sums over every WARPS-th group of each shard's tokens. Then the warps' sums are added in order, so the
+ * order of sums depends on the number of shards alone. Lanes hold operands as in product_warps.cu, except that a group
+ * consists of the tokens of one tensor instruction, and the tokens of a lane are four apart. */
 
 enum { HALVES = 2, SPREAD = HALVES * TILE, STEP_TOKENS = 8 * DEPTH /* of a group */, OF_LANE = STEP_TOKENS / 4 };
 
-/* Rows for a product over tokens: [rows][columns], in whole quads. All threads may write `from` on return. */
+/* Stores rows [rows][columns], in whole quads, for a product over tokens. */
 INLINE void keep_rows(int rows, int columns, const real *from, real *to) {
     is_global(from);
     is_global(to);
@@ -26,9 +26,9 @@ NOINLINE void keep_operands(int rows, int inner, int columns, const real *x, con
     __syncthreads();
 }
 
-/* A gradient of weights, and of their bias or NULL, in shared memory. x and dy are those of the first shard and the
- * first use; shards are `stride` bytes apart, uses of the same weights `between` rows. A shard has `tokens`, one of the
- * first `longer` shards a sequence of T tokens more. */
+/* The arguments of a gradient of weights, and of their bias (dbias NULL: none), in shared memory. x and dy: operands of
+ * the first shard and the first use of the weights; shards are `stride` bytes apart, and uses of the same weights
+ * `between` rows. A shard has `tokens` tokens; each of the first `longer` shards has one more sequence of T tokens. */
 typedef struct weights_gradient {
     int inner, columns, uses, shards, tokens, longer, T;
     size_t between;
@@ -37,7 +37,7 @@ typedef struct weights_gradient {
     real *dweight, *dbias;
 } weights_gradient;
 
-/* A place among the tokens of all shards in all uses: token k of K. */
+/* A position among the tokens of all shards in all uses: token k of K in a shard. */
 typedef struct token_place {
     int use, shard, k, K;
     const real *x, *dy;
@@ -50,7 +50,7 @@ INLINE void enter_shard(const weights_gradient *w, token_place *at) {
     at->dy = (const real *)((const char *)(w->dy + before * w->columns) + at->shard * w->stride);
 }
 
-/* Moves on by `step` shards until there are tokens for the warp; false at the end. */
+/* Moves on by `step` shards until the warp has tokens; returns false at the end. */
 INLINE bool settle(const weights_gradient *w, int step, int first_k, token_place *at) {
     while (at->k >= at->K) {
         at->shard += step;
@@ -62,7 +62,7 @@ INLINE bool settle(const weights_gradient *w, int step, int first_k, token_place
     return true;
 }
 
-/* Prefetches a lane's quads of a group of tokens, in place of what lies beyond K or M the last ones. */
+/* Prefetches a lane's quads of a group of tokens; in place of elements beyond K or M it reads the last ones. */
 INLINE void fetch_tokens(const real *x, int stride, int k, int m, int K, int M, quad part[OF_LANE]) {
     is_global(x);
     const int first = (k + (int)threadIdx.x % 4) * stride, last = (K - 1) * stride;
@@ -78,7 +78,7 @@ INLINE void clear_beyond(int k, int K, quad part[OF_LANE]) {
         if (k + i / 4 * 4 >= K) part[i / 4].v[i % 4] = 0;
 }
 
-/* The words of a lane's four m, the first two of each. */
+/* Packs the words of a lane's four m, the first two words of each. */
 INLINE void kept_words(const quad part[OF_LANE], operand_word words[4][WORDS]) {
 #pragma unroll
     for (int i = 0; i < 8; i++) {
@@ -87,7 +87,7 @@ INLINE void kept_words(const quad part[OF_LANE], operand_word words[4][WORDS]) {
     }
 }
 
-/* Adds the warps' sums of a half in their order and writes them. */
+/* Adds the sums of all warps for one half of a tile, in the order of warps, and writes the total. */
 INLINE void write_half(const real sum[2][4][4], int row, int column, const weights_gradient *w) {
     const int in_row = (int)threadIdx.x / 8, in_column = (int)threadIdx.x % 8;
     share_part(sum, staging() + threadIdx.x / WARP * TILE * TILE);
@@ -106,7 +106,8 @@ INLINE void write_half(const real sum[2][4][4], int row, int column, const weigh
     __syncthreads();
 }
 
-/* Adds the sums of columns and writes them; a lane has those of every fourth token in two quads. */
+/* Adds the column sums of all lanes and writes the gradient of the bias; a lane has the sums over every fourth token,
+ * one quad for each half. */
 INLINE void write_bias(real sum[HALVES][4], int column, const weights_gradient *w) {
     real *sums = staging();
     const int c = (int)threadIdx.x;
@@ -127,7 +128,7 @@ INLINE void write_bias(real sum[HALVES][4], int column, const weights_gradient *
     __syncthreads();
 }
 
-/* The next group of a tile's operands; m, n: a lane's first row and column. */
+/* Loads the next group of a tile's operands; m, n: a lane's first row and column. */
 INLINE void fetch_group(const weights_gradient *w, const token_place *at, int m, int n, quad a[OF_LANE],
                         quad b[HALVES][OF_LANE]) {
     fetch_tokens(at->x, w->inner, at->k, m, at->K, w->inner, a);
@@ -135,8 +136,8 @@ INLINE void fetch_group(const weights_gradient *w, const token_place *at, int m,
     for (int h = 0; h < HALVES; h++) fetch_tokens(at->dy, w->columns, at->k, n + h * TILE, at->K, w->columns, b[h]);
 }
 
-/* Adds a group, and has the next one on its way meanwhile: it moves `at` on by step_k tokens, or by `step` shards to
- * token first_k; false if there is none. */
+/* Adds the products of a group while the next group is loaded. Moves `at` on by step_k tokens, or by `step` shards to
+ * token first_k; returns false if there is no next group. */
 INLINE bool add_group(const weights_gradient *w, token_place *at, int step, int first_k, int step_k, int m, int n,
                       const bool biased, const quad a[OF_LANE], quad b[HALVES][OF_LANE], quad next_a[OF_LANE],
                       quad next_b[HALVES][OF_LANE], real sum[HALVES][2][4][4], real bias[HALVES][4]) {
@@ -166,7 +167,7 @@ INLINE int weight_tiles(int inner, int columns) {
     return (inner + TILE - 1) / TILE * ((columns + SPREAD - 1) / SPREAD);
 }
 
-/* A tile of a gradient, by its number. Two groups of operands take turns in registers. */
+/* Computes one tile of a gradient, by its number. Registers hold two groups of operands, which alternate. */
 NOINLINE void add_up_tile(const weights_gradient *w, int tile) {
     const int across = (w->columns + SPREAD - 1) / SPREAD;
     const int row = tile / across * TILE, column = tile % across * SPREAD;
@@ -174,7 +175,7 @@ NOINLINE void add_up_tile(const weights_gradient *w, int tile) {
     const bool whole = w->shards * w->uses >= WARPS, biased = w->dbias && row == 0;
     const int step = whole ? WARPS : 1, first_k = whole ? 0 : warp * STEP_TOKENS,
               step_k = whole ? STEP_TOKENS : WARPS * STEP_TOKENS;
-    token_place at = {0, (whole ? warp : 0) - step, 0, 0, NULL, NULL}; /* before the first */
+    token_place at = {0, (whole ? warp : 0) - step, 0, 0, NULL, NULL}; /* before the first shard */
     real sum[HALVES][2][4][4], bias[HALVES][4];
     quad a[2][OF_LANE], b[2][HALVES][OF_LANE];
 #pragma unroll

@@ -1,7 +1,7 @@
-/* RMS norms of rows, as norm.cu has layer norms, function by function: Zhang and Sennrich 2019, arXiv:1910.07467.
- * Reference: lh_ref_rms_norm. */
+/* RMS norms of rows; each function corresponds to one for layer norms in norm.cu. Source: Zhang and Sennrich 2019,
+ * arXiv:1910.07467. Reference: lh_ref_rms_norm. */
 
-/* Divides the rows by their root mean square, in place, and gives its inverse. */
+/* Divides the rows by their root mean square, in place; rstd = the inverse of the root mean square. */
 INLINE void rms_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
     real sum[NORM_ROWS];
 #pragma unroll
@@ -19,7 +19,7 @@ INLINE void rms_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
     }
 }
 
-/* As norm_rows_grad. */
+/* Replaces g, the gradients of the norm's output, by the gradients of its input. */
 INLINE void rms_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART], const real rstd[NORM_ROWS],
                           const real scale[ROW_PART]) {
     real sum[NORM_ROWS];

@@ -1,4 +1,5 @@
-/* Sums that take gradients of a score's tables to its parameters, in a fixed order, each element by one owner. */
+/* Sums that convert gradients of a score's tables to gradients of its parameters, in a fixed order; one thread owns
+ * each element. */
 
 /* Adds to to[c], c < count, the sums[c] of all threads: the lanes of each warp as a tree, then the warps in order.
  * staging: THREADS elements. Ends with a barrier. */
@@ -20,8 +21,9 @@ INLINE void add_block_sums(real *to, const real *sums, int count, real *staging)
     }
 }
 
-/* A list of indices and values, one pair for every entry: adds to to[index[e]] each value[e], in the order of entries.
- * heads parameters of `size` elements, each with its own values and, from index_stride 0 on, the same indices. */
+/* Adds value[e] to to[index[e]] for a list of `count` entries, in order. There are `heads` parameters of `size`
+ * elements, each with values of its own; the indices of successive heads are index_stride apart, and with index_stride
+ * 0 all heads share them. */
 INLINE void add_listed(real *to, int heads, int size, const int *index, size_t index_stride, const real *value,
                        size_t count) {
     for (int c = (int)threadIdx.x; c < heads * size; c += THREADS) {
@@ -33,14 +35,15 @@ INLINE void add_listed(real *to, int heads, int size, const int *index, size_t i
     }
 }
 
-/* An entry's gradients of all heads, stride elements apart. */
+/* The sum of an entry's gradients over all heads, whose gradients are `stride` elements apart. */
 INLINE real sum_heads(const real *gradient, size_t stride) {
     real sum = 0;
     for (int h = 0; h < HEADS; h++) sum += gradient[h * stride];
     return sum;
 }
 
-/* Sums over pairs[T keys][T queries]: those of query i, of key j, of query - key = o, of query + key = t. */
+/* Sums over pairs[T keys][T queries]: over the pairs of query i, of key j, with query - key = o, or with query + key =
+ * t. */
 INLINE real sum_keys(const real *pairs, int i, int T) {
     real sum = 0;
     for (int j = 0; j < T; j++) sum += pairs[(size_t)j * T + i];

@@ -1,12 +1,12 @@
-/* Clipping and gradient descent on a piece, with or without momentum, by a block: gradient, running, parameter: [PIECE]
- * in global memory, the last two written. clip: min(1, max_norm / norm); rate: the learning rate. Formulas and source:
- * kernels/cpu/sgd.h. References: lh_ref_sgd_update, lh_ref_momentum_update. */
+/* Clipping and gradient descent on one piece (pieces.cu), with or without momentum, by a block. gradient, running,
+ * parameter: [PIECE] in global memory; running and parameter are written. clip: min(1, max_norm / norm); rate: the
+ * learning rate. Formulas and source: kernels/cpu/sgd.h. References: lh_ref_sgd_update, lh_ref_momentum_update. */
 
 typedef struct sgd {
     real clip, rate;
 } sgd;
 
-/* Updates a piece; the sums of squares of its parameters and of their change. */
+/* Updates a piece. Returns in parameters and changes the sums of squares of its parameters and of their change. */
 INLINE void sgd_piece(const sgd a, const real *gradient, real *parameter, double *parameters, double *changes) {
     const int e = 4 * threadIdx.x;
     is_global(gradient);
@@ -26,7 +26,7 @@ INLINE void sgd_piece(const sgd a, const real *gradient, real *parameter, double
     *changes = block_sum(moved);
 }
 
-/* The update of a piece along a running sum of gradients. */
+/* Updates a piece along a running sum of gradients; returns the same sums as sgd_piece. */
 INLINE void momentum_piece(const sgd a, const real *gradient, real *running, real *parameter, double *parameters,
                            double *changes) {
     const int e = 4 * threadIdx.x;

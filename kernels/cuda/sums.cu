@@ -1,23 +1,24 @@
-/* Sums over rows by a block. Neighbours in it have a column each, `columns` of them side by side; threads with the same
- * column share its rows out among them, and what they come to is added up in their order. */
+/* Sums over rows by a block. Each of `columns` adjacent threads has one column. Threads with the same column divide its
+ * rows among them, and their sums are added in the order of threads. */
 
 enum {
-    SPAN = WIDTH < THREADS ? WIDTH : THREADS, /* columns side by side, where there is one for each channel */
-    SUMMANDS = 8                              /* that a thread has in flight */
+    SPAN = WIDTH < THREADS ? WIDTH : THREADS, /* adjacent columns of a block, if each channel has a column */
+    SUMMANDS = 8                              /* numbers that a thread loads at a time */
 };
 
-/* The rows of a thread: first_row, and every row_step from there on. columns <= THREADS */
+/* The rows of a thread: first_row, then every row_step-th row. columns <= THREADS. */
 INLINE int first_row(const int columns) { return (int)threadIdx.x / columns; }
 INLINE int row_step(const int columns) { return (THREADS - 1 - (int)threadIdx.x % columns) / columns + 1; }
 
-/* Rows row, row + step, ... of a column, `stride` elements apart; 0 from `rows` on. */
+/* Loads rows row, row + step, ... of a column, whose rows are `stride` elements apart; 0 from `rows` on. */
 INLINE void fetch_rows(const real *a, int row, int step, int rows, int stride, real part[SUMMANDS]) {
     is_global(a);
 #pragma unroll
     for (int u = 0; u < SUMMANDS; u++) part[u] = row + u * step < rows ? a[(row + u * step) * stride] : 0;
 }
 
-/* The sum of the parts of all threads that have a column; for the first of them. All threads of the block call it. */
+/* The sum of the parts of all threads with the same column; only the first of these threads gets it. All threads of the
+ * block call this function. */
 INLINE real add_parts(real part, const int columns) {
     real *room = staging();
     __syncthreads();
@@ -30,7 +31,8 @@ INLINE real add_parts(real part, const int columns) {
     return part;
 }
 
-/* Over rows, the sum of a, or of a times b, each with its stride: a thread's part, where it has the column. */
+/* A thread's part of the sum over rows of a (sum_rows) or of a times b (dot_rows); a and b point to the thread's
+ * column. */
 INLINE real sum_rows(int rows, const int columns, const real *a, int stride) {
     const int step = row_step(columns);
     real sum = 0;
@@ -56,7 +58,7 @@ INLINE real dot_rows(int rows, const int columns, const real *a, int stride_a, c
     return sum;
 }
 
-/* sum[c] = the sum over rows of a[row][c], rows `stride` apart. */
+/* sum[c] = the sum over rows of a[row][c]; rows are `stride` apart. */
 INLINE void strided_sums(int rows, const int columns, int stride, const real *a, real *sum) {
     const int span = columns < THREADS ? columns : THREADS;
     is_global(sum);
@@ -72,7 +74,7 @@ INLINE void column_sums(int rows, const int columns, const real *a, real *sum) {
     strided_sums(rows, columns, columns, a, sum);
 }
 
-/* Adds the sums of the columns to sum. */
+/* sum[c] += the sum over rows of a[row][c]. */
 INLINE void add_column_sums(int rows, const int columns, const real *a, real *sum) {
     const int span = columns < THREADS ? columns : THREADS;
     is_global(sum);

@@ -7,18 +7,20 @@
 
 static int keys_of(const lh_ref_attention *shape) { return shape->keys ? shape->keys : shape->tokens; }
 
-typedef struct turns {
+typedef struct rotation_table {
     const double *cosine, *sine; /* NULL: none */
-} turns;
+} rotation_table;
 
-static turns query_turns(const lh_ref_attention *shape) { return (turns){shape->cosine, shape->sine}; }
+static rotation_table query_rotation(const lh_ref_attention *shape) {
+    return (rotation_table){shape->cosine, shape->sine};
+}
 
-static turns key_turns(const lh_ref_attention *shape) {
-    return shape->key_cosine ? (turns){shape->key_cosine, shape->key_sine} : query_turns(shape);
+static rotation_table key_rotation(const lh_ref_attention *shape) {
+    return shape->key_cosine ? (rotation_table){shape->key_cosine, shape->key_sine} : query_rotation(shape);
 }
 
 /* A copy of x[tokens][heads][head_width], rotated if the shape has a rotation; the caller frees it. */
-static double *rotated(const lh_ref_attention *shape, int tokens, turns by, const double *x) {
+static double *rotated(const lh_ref_attention *shape, int tokens, rotation_table by, const double *x) {
     size_t count = (size_t)tokens * shape->heads * shape->head_width;
     double *copy = malloc(count * sizeof *copy);
     if (!copy) abort();
@@ -71,12 +73,12 @@ static double logit(const lh_ref_attention *shape, const double *q, const double
 void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double *k, const double *v, double *weights,
                    double *out) {
     int T = shape->tokens, S = keys_of(shape), D = shape->head_width, C = shape->heads * D;
-    double *turned_q = rotated(shape, shape->tokens, query_turns(shape), q);
-    double *turned_k = rotated(shape, keys_of(shape), key_turns(shape), k);
+    double *rotated_q = rotated(shape, shape->tokens, query_rotation(shape), q);
+    double *rotated_k = rotated(shape, keys_of(shape), key_rotation(shape), k);
     for (int h = 0; h < shape->heads; h++) {
         for (int i = 0; i < T; i++) {
             double *row = weights + ((size_t)h * T + i) * S, *o = out + i * C + h * D;
-            for (int j = 0; j < S; j++) row[j] = logit(shape, turned_q, turned_k, h, i, j);
+            for (int j = 0; j < S; j++) row[j] = logit(shape, rotated_q, rotated_k, h, i, j);
             if (shape->logits) memcpy(shape->logits + ((size_t)h * T + i) * S, row, (size_t)S * sizeof *row);
             softmax(S, row);
             for (int d = 0; d < D; d++) {
@@ -85,8 +87,8 @@ void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double 
             }
         }
     }
-    free(turned_q);
-    free(turned_k);
+    free(rotated_q);
+    free(rotated_k);
 }
 
 /* Adds the gradients of a pair from the gradient of its logit, already divided by sqrt(D). dq: gradient of the rotated
@@ -112,8 +114,8 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
                         const double *weights, const double *dout, double *dq, double *dk, double *dv,
                         const lh_ref_pair_grad *dpair) {
     int T = shape->tokens, S = keys_of(shape), D = shape->head_width, C = shape->heads * D;
-    double *turned_q = rotated(shape, shape->tokens, query_turns(shape), q);
-    double *turned_k = rotated(shape, keys_of(shape), key_turns(shape), k);
+    double *rotated_q = rotated(shape, shape->tokens, query_rotation(shape), q);
+    double *rotated_k = rotated(shape, keys_of(shape), key_rotation(shape), k);
     memset(dq, 0, (size_t)T * C * sizeof *dq);
     memset(dk, 0, (size_t)S * C * sizeof *dk);
     memset(dv, 0, (size_t)S * C * sizeof *dv);
@@ -127,15 +129,15 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
                 double keep = kept(shape, h, i, j), dp = keep * dot(D, go, v + key);
                 double dscore = row[j] * (dp - mean) / temperature_of(shape);
                 for (int d = 0; d < D; d++) dv[key + d] += keep * row[j] * go[d];
-                pair_grad(shape, turned_q, turned_k, h, i, j, dscore / sqrt(D), dq, dk, dpair);
+                pair_grad(shape, rotated_q, rotated_k, h, i, j, dscore / sqrt(D), dq, dk, dpair);
                 if (dpair->score) dpair->score[((size_t)h * T + i) * S + j] += dscore;
             }
         }
     }
     if (shape->cosine) {
         lh_ref_unrotate(T, shape->heads, D, shape->cosine, shape->sine, dq);
-        lh_ref_unrotate(S, shape->heads, D, key_turns(shape).cosine, key_turns(shape).sine, dk);
+        lh_ref_unrotate(S, shape->heads, D, key_rotation(shape).cosine, key_rotation(shape).sine, dk);
     }
-    free(turned_q);
-    free(turned_k);
+    free(rotated_q);
+    free(rotated_k);
 }

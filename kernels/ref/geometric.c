@@ -30,8 +30,8 @@ double lh_ref_geometric_row(int tokens, int query, const double *logit, double *
     return total;
 }
 
-/* log A_j = log P_j + the sum of log(1 - P_k) over the keys before it; with respect to a logit, log P has the derivative
- * 1 - P and log(1 - P) has -P. */
+/* For weight A_j of key j: log A_j = log P_j + the sum of log(1 - P_k) over the keys k that the query tries before j.
+ * With respect to the logit of P, the derivative of log P is 1 - P, and that of log(1 - P) is -P. */
 void lh_ref_geometric_row_grad(int tokens, int query, const double *logit, const double *weight, const double *dweight,
                                double *dlogit) {
     for (int m = 0; m < tokens; m++) {
@@ -44,7 +44,7 @@ void lh_ref_geometric_row_grad(int tokens, int query, const double *logit, const
     }
 }
 
-/* The term of the side in the logit of query i and key j of head h, before direction_scale. */
+/* The term of the key's side (right or left) in the logit of query i and key j of head h, before direction_scale. */
 static double direction_at(const lh_ref_geometric *shape, int h, int i, int j) {
     return shape->direction ? shape->direction[(i * shape->heads + h) * 2 + (j < i)] : 0;
 }
@@ -62,7 +62,7 @@ static double match(const lh_ref_geometric *shape, const double *q, const double
     return dot(D, q + i * C + h * D, key) + dot(D, shape->content_bias + h * D, key);
 }
 
-/* The logits of one query; that of the query with itself is -infinity. */
+/* The logits of one query; the logit of the query with itself is -infinity. */
 static void logits_of(const lh_ref_geometric *shape, const double *q, const double *k, int h, int i, double *logit) {
     for (int j = 0; j < shape->tokens; j++)
         logit[j] = j == i ? -INFINITY

@@ -7,10 +7,10 @@
 /* ---- models ---- */
 
 lh_ref_model *lh_ref_model_new(const lh_ref_network *network) {
-    lh_ref_model *model = room(1, sizeof *model);
+    lh_ref_model *model = allocate(1, sizeof *model);
     model->network = network;
     model->tensor_count = network->tensor_count;
-    model->tensors = room((size_t)network->tensor_count, sizeof *model->tensors);
+    model->tensors = allocate((size_t)network->tensor_count, sizeof *model->tensors);
     for (int i = 0; i < network->tensor_count; i++) {
         const lh_ref_shape *shape = &network->tensors[i];
         size_t count = (size_t)shape->rows * (size_t)shape->columns;
@@ -45,20 +45,20 @@ void lh_ref_model_clear(lh_ref_model *model) {
 /* ---- one sequence ---- */
 
 static node *new_node(run *r, int rows, int width) {
-    if (r->node_count == r->node_room) {
-        r->node_room = 2 * r->node_room + 64;
-        r->nodes = realloc(r->nodes, (size_t)r->node_room * sizeof *r->nodes);
+    if (r->node_count == r->node_capacity) {
+        r->node_capacity = 2 * r->node_capacity + 64;
+        r->nodes = realloc(r->nodes, (size_t)r->node_capacity * sizeof *r->nodes);
         if (!r->nodes) abort();
     }
     size_t count = (size_t)rows * (size_t)width;
-    node *n = room(1, sizeof *n);
+    node *n = allocate(1, sizeof *n);
     *n = (node){rows, width, doubles(count), doubles(count)};
     return r->nodes[r->node_count++] = n;
 }
 
 /* The values of a scope in one repetition; values from outside are those of the enclosing network. */
 static node **new_frame(run *r, const lh_ref_scope *scope, node **outside, node *entry) {
-    node **frame = room((size_t)scope->value_count, sizeof *frame);
+    node **frame = allocate((size_t)scope->value_count, sizeof *frame);
     for (int i = 0; i < scope->value_count; i++) {
         const lh_ref_value *value = &scope->values[i];
         if (value->outside >= 0) frame[i] = outside[value->outside];

@@ -1,9 +1,9 @@
 /* Any network in double precision, forward and backward: an interpreter that executes the operations of a model's
  * description in order, with the functions in ref.h. For tests only.
  *
- * It shares with the generator only the description (tests/support/reference_network.lua prints it as a table). The
- * forward pass records its operations, and the backward pass executes the record in reverse. There are no fused
- * operations, no derivation rules, no shared buffers and no packed weights.
+ * The interpreter and the generator share only the description (tests/support/reference_network.lua prints it as a
+ * table). The forward pass records its operations, and the backward pass executes the record in reverse. There are no
+ * fused operations, no derivation rules, no shared buffers and no packed weights.
  *
  * Dropout uses the sites of training, or of evaluation for an evaluation batch (rng.h). An evaluation batch may have
  * noise on its embeddings.
@@ -66,14 +66,14 @@ typedef struct lh_ref_operation {
     int first_class; /* first row of the tied table that is a class */
     double scale;    /* factor of embedded vectors */
     int blanks;      /* number of first tokens without a row, whose vector is zero */
-    int embedding;   /* index of an embed among embeds */
+    int embedding;   /* index of an embed operation among all embed operations */
     int stream;      /* stream of the output */
     lh_ref_additive additive;
     bool interleaved; /* sinusoids: sines in even channels, cosines in odd ones; else in halves */
     int period;       /* sinusoids: positions are taken modulo this; 0: unchanged */
     int grid;    /* tokens of a row of the grid: half the channels encode the column, half the row; 0: all encode the
                   * position */
-    double rate; /* dropout rate and its place in the scope; 0: none */
+    double rate; /* dropout rate; 0: no dropout. place: index of the dropout site in the scope */
     int place;
     int family, block; /* indices in the network */
 } lh_ref_operation;
@@ -119,7 +119,7 @@ typedef struct lh_ref_family {
     int line_count;
     bool from_right;      /* lines of direction 0 count keys leftwards from the last key */
     bool causal;          /* keys after the query are hidden even on lines */
-    lh_ref_corner corner; /* heads whose first query sees the last key at 0 */
+    lh_ref_corner corner; /* heads whose first query sees the last key, with value 0 */
 } lh_ref_family;
 
 typedef struct lh_ref_shape {
@@ -192,10 +192,10 @@ typedef struct lh_ref_batch {
     const int32_t *positions; /* [draws][tokens]; two streams share the positions of the longer one */
     int draws; /* 1: one row for all layers; else one row per layer, the first also for added position vectors */
     const int32_t *distances;          /* [query][key] signed, for all layers; NULL: key - query */
-    const lh_ref_places *places;       /* by family, replaces positions and distances; NULL: these */
+    const lh_ref_places *places;       /* by family, replaces positions and distances; NULL: these are used */
     const int32_t *input_positions[2]; /* by stream, [tokens]: positions of added vectors; NULL: `positions` */
     const double *score;               /* [heads][query][key] added to the scaled logits of every layer; NULL: none */
-    const double *const *scores;       /* the same by family, if lengths differ; NULL: score */
+    const double *const *scores;       /* by family: replaces score if lengths differ; NULL: score is used */
     double *score_gradient;            /* [heads][query][key] the backward pass adds to it; NULL: not requested */
     lh_ref_dropping dropping;          /* dropout at the rates of the network */
     lh_key key;

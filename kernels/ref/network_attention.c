@@ -120,10 +120,10 @@ static bool opened(const lh_ref_family *family, int head, int query, int key, in
 }
 
 /* The value that the mask adds to the logit of a pair: a query sees its open keys, or all keys if none is open. */
-static double hidden_or(const lh_ref_family *family, int head, int query, int key, int S) {
-    int there = 0;
-    for (int j = 0; j < S; j++) there += opened(family, head, query, j, S);
-    if (there == 0) return family->causal && key > query ? -INFINITY : 0;
+static double mask_value(const lh_ref_family *family, int head, int query, int key, int S) {
+    int open_keys = 0;
+    for (int j = 0; j < S; j++) open_keys += opened(family, head, query, j, S);
+    if (open_keys == 0) return family->causal && key > query ? -INFINITY : 0;
     if (!opened(family, head, query, key, S)) return -INFINITY;
     return has_lines(family) ? line_value(family, head, query, key, S) : 0;
 }
@@ -145,7 +145,7 @@ static void make_score(const run *r, record *at) {
     if (!score && !masked) return;
     at->kept.score = doubles((size_t)family->heads * (size_t)T * (size_t)S);
     for (int pair = 0; pair < family->heads * T * S; pair++)
-        at->kept.score[pair] = hidden_or(family, pair / S / T, pair / S % T, pair % S, S) + (score ? score[pair] : 0);
+        at->kept.score[pair] = mask_value(family, pair / S / T, pair / S % T, pair % S, S) + (score ? score[pair] : 0);
 }
 
 /* Sets kept.keep if weights have dropout; the element of a head's query and key is its index in [heads][query][key]. */
@@ -191,20 +191,20 @@ static lh_ref_geometric geometric_of(const run *r, const record *at) {
                               .logits = at->kept.logits};
 }
 
-/* The offset of the keys in rows that may also hold the queries. */
+/* The column of the first key channel: keys follow the queries if both are in the same rows. */
 static int first_key(const record *at) { return at->op->x[0] == at->op->x[1] ? out_of(at)->width : 0; }
 
-static void turns_at(const run *r, const record *at, int rows, const int32_t *positions, double **cosine,
-                     double **sine) {
+static void rotation_at(const run *r, const record *at, int rows, const int32_t *positions, double **cosine,
+                        double **sine) {
     const lh_ref_family *family = family_of(r, at);
     int D = out_of(at)->width / family->heads;
     *cosine = doubles((size_t)rows * (size_t)D);
     *sine = doubles((size_t)rows * (size_t)D);
-    int32_t *turned = malloc((size_t)rows * sizeof *turned);
-    if (!turned) abort();
-    for (int t = 0; t < rows; t++) turned[t] = family->period > 0 ? positions[t] % family->period : positions[t];
-    lh_ref_rotation(rows, D, &family->rotation, turned, *cosine, *sine);
-    free(turned);
+    int32_t *cyclic = malloc((size_t)rows * sizeof *cyclic);
+    if (!cyclic) abort();
+    for (int t = 0; t < rows; t++) cyclic[t] = family->period > 0 ? positions[t] % family->period : positions[t];
+    lh_ref_rotation(rows, D, &family->rotation, cyclic, *cosine, *sine);
+    free(cyclic);
 }
 
 static void make_rotation(const run *r, record *at) {
@@ -213,11 +213,11 @@ static void make_rotation(const run *r, record *at) {
     int T = out_of(at)->rows, S = keys_of(at);
     if (places) {
         int row = row_of(places, at);
-        turns_at(r, at, T, places->query + row * T, &kept->cosine, &kept->sine);
-        turns_at(r, at, S, places->key + row * S, &kept->key_cosine, &kept->key_sine);
+        rotation_at(r, at, T, places->query + row * T, &kept->cosine, &kept->sine);
+        rotation_at(r, at, S, places->key + row * S, &kept->key_cosine, &kept->key_sine);
     } else {
         const int32_t *positions = r->batch->positions + (r->batch->draws > 1 ? at->layer * r->batch->tokens : 0);
-        turns_at(r, at, T > S ? T : S, positions, &kept->cosine, &kept->sine);
+        rotation_at(r, at, T > S ? T : S, positions, &kept->cosine, &kept->sine);
     }
 }
 

@@ -1,8 +1,8 @@
 /* Slow double-precision versions of every operation, for tests only: simple loops that define the operations.
  *
- * All arrays are dense, row-major, caller-owned double; "rows" are tokens of one or more sequences. An output array is
- * written, and may not overlap an input unless it says so; gradients of inputs are written, gradients of parameters
- * are added to, so that calls over parts of a batch sum up. Nothing fails.
+ * All arrays are dense, row-major, caller-owned double; "rows" are tokens of one or more sequences. Functions write
+ * their output arrays, which may not overlap an input unless a comment allows it. They write gradients of inputs, but
+ * add to gradients of parameters, so that calls over parts of a batch sum up. No function reports an error.
  *
  * Source of the model's equations: Vaswani et al. 2017, "Attention Is All You Need"; Ruoss et al. 2023, "Randomized
  * Positional Encodings Boost Length Generalization of Transformers" and its official code.
@@ -82,8 +82,9 @@ typedef struct lh_ref_rope {
     double base;
     lh_ref_scaling scaling;
     double factor;
-    /* YaRN: pairs with at most beta_slow turns within original_length positions are slowed, pairs with at least
-     * beta_fast turns are not; queries and keys are multiplied by attention_factor, 0.1 ln(factor) + 1 in the paper. */
+    /* YaRN: pairs with at most beta_slow turns within original_length positions rotate more slowly by `factor`, pairs
+     * with at least beta_fast turns are unchanged, and pairs between them are interpolated; queries and keys are
+     * multiplied by attention_factor, 0.1 ln(factor) + 1 in the paper. */
     double original_length, beta_slow, beta_fast, attention_factor;
 } lh_ref_rope;
 
@@ -127,7 +128,8 @@ typedef struct lh_ref_attention {
 void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double *k, const double *v, double *weights,
                    double *out);
 
-/* Gradients of inputs by pair, which are added to. NULL where the input is NULL; score may be NULL in any case. */
+/* Gradients of the inputs by pair; functions add to them. NULL where the input is NULL; score may be NULL in any
+ * case. */
 typedef struct lh_ref_pair_grad {
     double *relative, *content_bias, *position_bias, *score;
 } lh_ref_pair_grad;
@@ -158,13 +160,13 @@ void lh_ref_geometric_row_grad(int tokens, int query, const double *logit, const
 #define LH_REF_LEAST_TOTAL 1e-12
 
 /* logit_ij = scale (q_i + b) . k_j + direction_scale direction_i(right where j > i, left where j < i) + offset; out_i =
- * sum over j of weight_ij v_j, the weights divided by their sum where normalised; a smaller sum is replaced by
- * LH_REF_LEAST_TOTAL, as in the authors' code. weights [heads][tokens][tokens]: written, after the division; q, k, v,
- * out as in lh_ref_attend, without rotation. */
+ * sum over j of weight_ij v_j. If normalised, the weights are divided by their sum; a sum below LH_REF_LEAST_TOTAL is
+ * replaced by LH_REF_LEAST_TOTAL, as in the authors' code. weights [heads][tokens][tokens]: written, after the
+ * division; q, k, v, out as in lh_ref_attend, without rotation. */
 void lh_ref_geometric_attend(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
                              double *weights, double *out);
 
-/* Gradients, which are added to. */
+/* Gradients of the parameters and of direction; functions add to them. */
 typedef struct lh_ref_geometric_grad {
     double *content_bias, *direction; /* direction: NULL where the input is NULL */
     double scale, direction_scale, offset;
@@ -186,16 +188,16 @@ typedef struct lh_ref_pair {
  * Source: Press et al. 2022, "Train Short, Test Long", section 3 and its code. */
 double lh_ref_alibi_slope(int head, int heads);
 
-/* -m |i - j|; Press et al. have j <= i only. */
+/* -m |i - j|; Press et al. use it only for j <= i. */
 double lh_ref_alibi(lh_ref_pair at);
 
 /* m (-|i - j| + (1/2 if j < i)): the sides differ by half a step. Source: Ruoss et al. 2023, official code. */
 double lh_ref_alibi_half_step(lh_ref_pair at);
 
-/* The bucket, 0 to buckets - 1, whose learned scalar is the bias: half of the buckets are for j > i; in each half, the
- * first half has one distance per bucket, and the others grow by a constant factor up to max_distance; the last one is
- * unbounded. Source: Raffel et al. 2020, "Exploring the Limits of Transfer Learning", 2.1 and its code; 32 buckets, 128
- * there. */
+/* The bucket, 0 to buckets - 1, whose learned scalar is the bias: half of the buckets are for j > i. In each half, the
+ * first half of the buckets has one distance each, and the widths of the others grow by a constant factor up to
+ * max_distance; the last bucket is unbounded. Source: Raffel et al. 2020, "Exploring the Limits of Transfer Learning",
+ * 2.1 and its code, with 32 buckets and max_distance 128. */
 int lh_ref_t5_bucket(lh_ref_pair at, int buckets, int max_distance);
 
 /* -r1 log(1 + r2 |i - j|) and -r1 |i - j|^r2; r1, r2 > 0, learned per head, r2 <= 2 in the second.
@@ -203,8 +205,8 @@ int lh_ref_t5_bucket(lh_ref_pair at, int buckets, int max_distance);
 double lh_ref_kerple_log(lh_ref_pair at, double r1, double r2);
 double lh_ref_kerple_power(lh_ref_pair at, double r1, double r2);
 
-/* f(x) with x = psi(|i - j|) / psi(max(i, threshold)), psi(d) = log(c d + 1), and f a network of one hidden layer with
- * ReLU, shared by the heads but for its output; c, threshold > 0. The paper has j <= i, where x <= 1.
+/* f(x) with x = psi(|i - j|) / psi(max(i, threshold)), psi(d) = log(c d + 1), and f a network with one hidden layer of
+ * ReLUs, which all heads share, and one output for each head; c, threshold > 0. In the paper j <= i, so x <= 1.
  * Source: Li et al. 2024, "Functional Interpolation for Relative Positions Improves Long Context Transformers". */
 typedef struct lh_ref_fire_parameters {
     double c, threshold;
@@ -233,11 +235,12 @@ typedef struct lh_ref_dropout {
     double rate;         /* share of elements dropped, 0 <= rate < 1; 0: off */
 } lh_ref_dropout;
 
-/* Whether element e (= token * width + feature) of this example is kept: sixteen bits per element, eight elements per
- * Philox block, low half of a word first; kept where they are at least round(65536 rate). */
+/* Whether element e (= token * width + feature) of this example is kept: an element has sixteen bits of a Philox block,
+ * eight elements per block, low half of a word first; it is kept if its bits are at least round(65536 rate). */
 int lh_ref_dropout_keeps(const lh_ref_dropout *site, uint32_t example, uint32_t element);
 
-/* y = keeps(e) ? x / (1 - rate) : 0 for the `count` elements of one example; y may be x. It is its own gradient. */
+/* y = keeps(e) ? x / (1 - rate) : 0 for the `count` elements of one example; y may be x. The gradient is the same
+ * function, applied to dy. */
 void lh_ref_drop(const lh_ref_dropout *site, uint32_t example, int count, const double *x, double *y);
 
 /* A standard normal number for element e (= token * width + feature) of an example, of the noise on embeddings; site:
@@ -258,7 +261,7 @@ typedef struct lh_ref_adam {
 /* g = gradient * min(1, clip_norm / gradient_norm); first = beta1 first + (1 - beta1) g;
  * second = beta2 second + (1 - beta2) g^2; parameter -= learning_rate m / (sqrt(v) + epsilon), where
  * m = first / (1 - beta1^step), v = second / (1 - beta2^step), step = 1 for the first update.
- * gradient_norm is that of the whole model, of which these `count` elements are a part.
+ * gradient_norm is the norm of the whole model's gradient, of which these `count` elements are a part.
  * Source: Kingma and Ba 2014, "Adam", algorithm 1. */
 void lh_ref_adam_update(const lh_ref_adam *settings, int64_t step, double gradient_norm, int count,
                         const double *gradient, double *parameter, double *first, double *second);

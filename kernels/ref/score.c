@@ -10,7 +10,8 @@ double lh_ref_alibi_slope(int head, int heads) {
     int power = 1;
     while (2 * power <= heads) power *= 2;
     if (head < power) return pow(2, -8.0 * (head + 1) / power);
-    return pow(2, -8.0 * (2 * (head - power) + 1) / (2 * power)); /* slopes 0, 2, 4, ... of twice as many heads */
+    return pow(2, -8.0 * (2 * (head - power) + 1) / (2 * power)); /* slopes 0, 2, 4, ... of a model with 2 * power
+                                                                   * heads */
 }
 
 double lh_ref_alibi(lh_ref_pair at) { return -lh_ref_alibi_slope(at.head, at.heads) * distance(at); }

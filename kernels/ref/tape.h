@@ -7,13 +7,13 @@
 
 #include "kernels/ref/network.h"
 
-static inline void *room(size_t count, size_t size) {
+static inline void *allocate(size_t count, size_t size) {
     void *p = calloc(count ? count : 1, size);
     if (!p) abort();
     return p;
 }
 
-static inline double *doubles(size_t count) { return room(count, sizeof(double)); }
+static inline double *doubles(size_t count) { return allocate(count, sizeof(double)); }
 
 static inline void add(size_t count, double *total, const double *x) {
     for (size_t i = 0; i < count; i++) total[i] += x[i];
@@ -54,7 +54,7 @@ typedef struct run {
     record *tape;
     int length, capacity;
     node **nodes; /* all nodes, for freeing */
-    int node_count, node_room;
+    int node_count, node_capacity;
     node ***frames; /* all lists of scopes' values, for freeing */
     int frame_count;
     double *logits; /* logits of the batch, or NULL */
@@ -87,17 +87,18 @@ static inline node *read(const record *at, int role) {
 
 static inline node *out_of(const record *at) { return at->values[at->op->out]; }
 
-/* Copy columns [first, first + width) out of rows of `of` channels, or add to these columns. */
-static inline double *take_columns(int rows, int of, int first, int width, const double *x) {
+/* take_columns copies columns [first, first + width) of rows with row_width channels; add_columns adds to these
+ * columns. */
+static inline double *take_columns(int rows, int row_width, int first, int width, const double *x) {
     double *part = doubles((size_t)rows * (size_t)width);
     for (int t = 0; t < rows; t++)
-        for (int c = 0; c < width; c++) part[t * width + c] = x[t * of + first + c];
+        for (int c = 0; c < width; c++) part[t * width + c] = x[t * row_width + first + c];
     return part;
 }
 
-static inline void add_columns(int rows, int of, int first, int width, const double *part, double *x) {
+static inline void add_columns(int rows, int row_width, int first, int width, const double *part, double *x) {
     for (int t = 0; t < rows; t++)
-        for (int c = 0; c < width; c++) x[t * of + first + c] += part[t * width + c];
+        for (int c = 0; c < width; c++) x[t * row_width + first + c] += part[t * width + c];
 }
 
 /* y = x with dropout at the record's site; y may be x. Used for activations and for their gradients. */

@@ -278,8 +278,8 @@ static double nominal_flops(const lh_shape *shape, lh_mode mode) {
 }
 
 % if flops.relative > 0 then
-/* The nominal count, the output layer at the labelled positions, and the rows of 2 T - 1 distances: made once for the
- * batch, their weight's gradient once per shard. */
+/* The nominal count, the output layer at the labelled positions, and the rows of 2 T - 1 distances: the rows are
+ * computed once for the batch, and the gradient of their weight once per shard. */
 % else
 /* The nominal count and the output layer at the labelled positions. */
 % end

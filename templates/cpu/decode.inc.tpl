@@ -6,11 +6,11 @@
 % include("parts/banner.tpl", { template = "cpu/decode.inc.tpl", about = about.decode })
 
 /* Decoding calls the same functions as evaluation, so a logit has the same bits as in a pass over the whole sequence.
- * Terms of later keys, which a sum over keys lacks here, are exact zeros in that pass. */
+ * A sum over keys lacks the terms of later keys here; in that pass these terms are exact zeros. */
 
 % for _, block in ipairs(decoding.blocks) do
 % if block.cached then
-/* Values of the tokens so far that one ${block.name} caches${of_source}. */
+/* Values that one ${block.name} caches, of the tokens processed so far${of_source}. */
 typedef struct ${block.name}_cache {
 % for _, cache in ipairs(block.caches) do
 % if cache.own then
@@ -19,7 +19,7 @@ typedef struct ${block.name}_cache {
     real *${cache.name}; /* [${cache.of}rows][${cache.width}] keys and values */
 % end
 % if cache.tiles then
-    real *${cache.name}_tiles; /* [sequences][tiled_elements(${cache.of}length)] the same values in tiles, for single queries */
+    real *${cache.name}_tiles; /* [sequences][tiled_elements(${cache.of}length)] keys and values in tiles, for single queries */
 % end
 % end
 } ${block.name}_cache;
@@ -34,7 +34,7 @@ typedef struct caches {
 % end
 } caches;
 
-/* Lays out a workspace for some tokens of each sequence, and the caches. */
+/* Lays out the caches, and a workspace for at most LH_DECODE_TOKENS tokens of each sequence. */
 static size_t lay_out_decoding(workspace *w, caches *c, char *memory, const lh_shape *shape) {
     const int length = shape->length[${decoding.stream}], most = length < LH_DECODE_TOKENS ? length : LH_DECODE_TOKENS;
     size_t used = lay_out(w, memory, shape, most, LH_MODE_EVALUATE);

@@ -3,8 +3,8 @@
 % if cpu.masks then
 
 % if cpu.part then
-/* Draws masks of `width` channels at one site for the part's tokens of every sequence of the block. A token's mask does
- * not depend on the part. */
+/* Draws masks of `width` channels at one site for the tokens in `part` of every sequence of the block. A token's mask
+ * does not depend on the part. */
 static void draw_masks(const workspace *w, const row_set *part, uint32_t layer, uint32_t place, uint16_t drop_below,
         int width, int8_t *keep) {
     const lh_cpu_step *step = w->step;
@@ -49,7 +49,7 @@ static void draw_masks(const workspace *w, uint32_t layer, uint32_t place, uint1
 % local range = draws.PREFIX .. "MAX_POSITION" .. (draws.positions.first == 1 and " - 1" or "")
 % local name, at = streams[2] and stream.name .. "_" or "", streams[2] and stream.name .. "." or ""
 
-/* Positions of every sequence of the block. */
+/* Draws the positions of every sequence of the block, or copies those that the caller gives. */
 static void draw_${name}positions(const workspace *w) {
     const lh_cpu_step *step = w->step;
     int32_t *position = w->${at}position;
@@ -63,7 +63,7 @@ static void draw_${name}positions(const workspace *w) {
 % end
 
 % if linear then
-/* Channels of a token's vector, from c on. */
+/* Channels c .. c + LANES - 1 of a token's vector. */
 INLINE vector embedded(const real *table, const real *biases, int token, int c) {
     vector bias = load(biases + c);
 % if task.blanks > 0 then

@@ -5,7 +5,7 @@
 % local weight, bias = cpu.tied and "w->shared->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/loss.inc.tpl", about = about.loss })
 
-/* Counts one sequence's answers; logits [labels][CLASS_COLUMNS]. */
+/* Counts of one sequence's answers. */
 typedef struct answer {
     int counted, correct;
 } answer;

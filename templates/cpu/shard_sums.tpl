@@ -1,5 +1,5 @@
-/* Sums over the blocks of a shard, which end_shard reads; their place at the start of the workspace depends on lengths
- * alone. */
+/* Sums over the blocks of a shard, which end_shard reads; they lie at the start of the workspace, and their layout
+ * depends only on lengths. */
 typedef struct shard_sums {
 % for _, family in ipairs(attentions) do
 % if family.sums then

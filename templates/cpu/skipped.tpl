@@ -1,7 +1,7 @@
 % local part, vocabulary = cpu.part, cpu.vocabulary
 /* The number of skipped operations, where the backward pass counts as two forward passes. Skipped operations belong to
 % if flops.masked[1] then
- *   pairs that masks hide from all queries of a group
+ *   pairs that masks hide from all queries of a group of LANES queries
 % end
 % if part then
  *   unused rows of the last layer

@@ -23,7 +23,7 @@ static const real ${scale.name} = ${real(scale.value)}; /* ${scale.text} */
 % end
 % for _, d in ipairs(dropouts) do
 static const real ${d.name}_KEEP_SCALE = ${real(d.keep_scale)}; /* 1 / (1 - p), p = ${d.rate_text} */
-enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* random numbers, of 65536, that drop a value */
+enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* number of values of 16 random bits, of 65536, that drop an element */
 % end
 
 % if cpu.vocabulary then
@@ -113,7 +113,7 @@ static size_t bytes_at(const lh_shape *longest, int source, int target, lh_mode 
 }
 
 /* Among blocks with equal numbers of sequences, the block with the most tokens needs the most memory. A sequence longer
- * than most_tokens is a block alone. */
+ * than most_tokens forms a block by itself. */
 static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     size_t most = bytes_at(longest, longest->length[0], longest->length[1], mode);
     for (int tokens = 2; tokens <= 2 * most_tokens(mode); tokens++) {

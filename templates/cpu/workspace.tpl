@@ -19,7 +19,7 @@ typedef struct stream_size {
     int from, to; /* computed tokens of each sequence: all, except in decoding */
 % end
 % if drawn[1] then
-    int32_t *position; /* [tokens] of every sequence, sampled by the embedding of the stream */
+    int32_t *position; /* [tokens] positions of every sequence, sampled with the stream's embedding */
 % end
 } stream_size;
 
@@ -32,7 +32,7 @@ typedef struct row_set {
 } row_set;
 
 % elseif cpu.vocabulary then
-/* The number of rows, of tokens or of symbols. */
+/* A number of rows: one for each token, or one for each symbol. */
 typedef struct row_set {
     int tokens, rows; /* rows: tokens rounded up to whole tiles */
 } row_set;
@@ -52,7 +52,7 @@ typedef struct workspace {
 % else
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
 % if cpu.part then
-    row_set all, read; /* all tokens; labelled tokens, whose results are read after the last attention */
+    row_set all, read; /* all: all tokens; read: labelled tokens, whose results are used after the last attention */
 % elseif cpu.vocabulary then
     row_set all; /* all tokens */
 % end
@@ -75,7 +75,7 @@ typedef struct workspace {
 % if drawn[1] and streams[2] then
     int32_t *position_scratch;
 % elseif drawn[1] then
-    int32_t *position, *position_scratch; /* [tokens] of all sequences, sampled by embed; [MAX_POSITION] */
+    int32_t *position, *position_scratch; /* sampled positions, [tokens] of all sequences; scratch memory of sampling, [MAX_POSITION] */
 % end
 % if any_sums then
     shard_sums sums;
@@ -126,7 +126,7 @@ static stream_size size_of(int sequences, int length) {
 % end
 % if decoded then
 % local name = streams[2] and "s" or "w"
-/* Gives rows to the tokens [from, to) of each sequence. */
+/* Assigns the rows to tokens [from, to) of each sequence. */
 % define("static void set_part", streams[2] and "stream_size *s" or "workspace *w", streams[2] ~= nil and "int sequences", "int from", "int to")
     ${name}->from = from;
     ${name}->to = to;
@@ -139,17 +139,17 @@ static stream_size size_of(int sequences, int length) {
 % end
 }
 
-/* The token of row m. */
+/* The index of row m's token among the tokens of all sequences. */
 INLINE int token_at(const ${streams[2] and "stream_size *s" or "workspace *w"}, int m) {
     const int count = ${name}->to - ${name}->from;
     return m / count * ${name}->length + ${name}->from + m % count;
 }
 
-/* Places everything a block needs into memory and returns the bytes used. most: greatest number of tokens of each
+/* Lays out a block's workspace in memory and returns the bytes used. most: greatest number of tokens of each
  * sequence${of_decoded} that are processed at a time. */
 static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, int most, lh_mode mode) {
 % else
-/* Places everything a block needs into memory and returns the bytes used. */
+/* Lays out a block's workspace in memory and returns the bytes used. */
 static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode mode) {
 % end
     size_t used = 0;
@@ -223,7 +223,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     return used;
 }
 
-/* Makes a workspace in memory for one block of a step. */
+/* Initialises a workspace in memory for one block of a step. */
 static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_mode mode) {
     lh_shape shape = step->shape;
     shape.sequences = block->sequences;

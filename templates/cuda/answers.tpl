@@ -1,5 +1,5 @@
-/* The answers of a group; and where they are asked for, its logits and the classes with the greatest. before: sequences
- * of the models ahead of this one. */
+/* Writes the answers of a group and, if requested, its logits and the classes with the greatest logits. before: number
+ * of sequences of the models before this one. */
 INLINE void give_answers(lh_cuda_answer *answers, real *logits, int *classes, size_t before) {
     const block_state *b = block();
     const workspace *w = &b->work;

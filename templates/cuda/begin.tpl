@@ -1,4 +1,4 @@
-/* Makes the tables that all blocks of the step read; on return they are there. */
+/* Makes the tables that all blocks of the step read; when it returns, all blocks may read them. */
 NOINLINE void begin_step(void) {
     const step_view *v = &block()->view;
     team *t = &block()->members;

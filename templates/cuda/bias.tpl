@@ -1,4 +1,4 @@
-/* Fours of neighbours that a thread has in flight at once: number `first` of `count`, THREADS further on, ... */
+/* Quads of adjacent elements that a thread loads at a time: quads first, first + THREADS, ... of `count` quads. */
 enum { AT_ONCE = 4 };
 
 INLINE void fetch_quads(const real *x, int first, int count, quad part[AT_ONCE]) {
@@ -7,7 +7,7 @@ INLINE void fetch_quads(const real *x, int first, int count, quad part[AT_ONCE])
         if (first + u * THREADS < count) part[u] = *(const quad *)(x + 4 * (first + u * THREADS));
 }
 
-/* x[rows][columns] += bias[columns], and 0 where that is less if it is rectified. */
+/* x[rows][columns] += bias[columns]; then, if rectified, x = max(x, 0). */
 INLINE void add_bias(int rows, const int columns, const real *bias, const bool rectified, real *x) {
     const int count = rows * (columns / 4);
     for (int first = threadIdx.x; first < count; first += AT_ONCE * THREADS) {
@@ -29,7 +29,7 @@ INLINE void add_bias(int rows, const int columns, const real *bias, const bool r
     __syncthreads();
 }
 
-/* dx = 0 where x is not above 0. */
+/* dx = 0 unless x > 0. */
 INLINE void rectify_grad(int elements, const real *x, real *dx) {
     const int count = elements / 4;
     for (int first = threadIdx.x; first < count; first += AT_ONCE * THREADS) {

@@ -4,9 +4,9 @@
 
 /* ${comment}
 % if in_place then
- * In evaluation input and output are one. */
+  * In evaluation input and output are the same array. */
 % else
- * In evaluation all but the first have input and output in one place. */
+  * In evaluation input and output are the same array, except in the first layer. */
 % end
 INLINE void ${name}_forward(${flag}) {
 % if forward_reads.w then
@@ -20,8 +20,8 @@ INLINE void ${name}_forward(${flag}) {
 % end
 }
 
-/* The workspace's gradient: of the ${name}'s output on entry, of its input on return. Every gradient of its parameters
- * is written${cuda.by_team and ", or its operands are kept" or ""}. */
+/* The workspace's gradient is that of the ${name}'s output on entry and that of its input on return. Writes the gradients
+ * of all parameters${cuda.by_team and ", or stores the operands of the products that give them" or ""}. */
 INLINE void ${name}_backward(void) {
 % if backward_reads.w then
     const workspace *w = &block()->work;
@@ -34,7 +34,7 @@ INLINE void ${name}_backward(void) {
 % end
 }
 
-/* Makes ${name} ${index} of a shard in training the block's. */
+/* Sets the block state to ${name} ${index} of a shard in training. */
 INLINE void enter_${name}(int ${index}) {
     block_state *b = block();
     __syncthreads();
@@ -76,7 +76,7 @@ INLINE void backward_${name}s(void) {
     }
 }
 
-/* In evaluation all of them share one state${in_place and ", and work in place" or ""}. */
+/* Runs all ${name}s in evaluation: they share one state${in_place and ", and work in place" or ""}. */
 INLINE void evaluate_${name}s(void) {
     block_state *b = block();
     if (threadIdx.x == 0) {

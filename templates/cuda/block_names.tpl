@@ -1,9 +1,10 @@
-/* The parameters of the block's ${name}, and where their gradients go: read again for each operation, as what is kept
- * over a call takes registers from what is called. */
+/* The parameters of the current ${name}, and the destination of their gradients. Every operation reads these pointers
+ * again, because a value that is kept during a call takes registers from the called function. */
 INLINE const ${parameters_type} *${name}_weights(void) { return block()->view.p->${name} + block()->l; }
 % local type = cuda.products == "generated" and parameters_type or gradients_type
 % if loops > 1 and cuda.products == "generated" then
-/* Gradients of a layer's weights, summed over its uses: the last use stores, the others go by way of the workspace. */
+/* The destination of the gradients of a layer's weights, summed over its uses: the last use stores to the gradient, the
+ * other uses store to the workspace, from which they are added. */
 INLINE ${type} *${name}_dweights(void) {
     if (block()->use < ${first_use}) return (${type} *)(real *)block()->work.${name}_more;
     return block()->gradient->${name} + block()->l;
@@ -14,6 +15,6 @@ INLINE ${type} *${name}_dweights(void) { return block()->gradient->${name} + blo
 % if mask then
 % local first = (mask.first > 0 and mask.first .. " + " or "") .. (mask.places > 1 and mask.places .. " * " or "")
 
-/* The mask of a place within the ${name}, in the order of its operations. */
+/* The dropout mask of site number `place` of the current ${name}; sites are in the order of operations. */
 INLINE const unsigned char *${name}_mask(int place) { return mask_of(${first}block()->${index} + place); }
 % end

@@ -9,10 +9,10 @@
 % end
 % for _, d in ipairs(dropouts) do
 #define ${d.name}_KEEP_SCALE ${real(d.keep_scale)} /* 1 / (1 - p), p = ${d.rate_text} */
-enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* of 65536 */
+enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* number of values of 16 random bits, of 65536, that drop an element */
 % end
 % if device.drops then
-enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the head of a site in the counter */
+enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the high bits of a site */
 % if eval_dropout then
 enum { EVAL_DROPOUT_DOMAIN = 6u }; /* LH_DOMAIN_EVAL_DROPOUT */
 % end
@@ -25,5 +25,5 @@ enum { EVAL_DROPOUT_DOMAIN = 6u }; /* LH_DOMAIN_EVAL_DROPOUT */
 % end
 % end
 % if clip.kind == "global_norm" then
-#define MAX_NORM ${f64(clip.max_norm)} /* of the gradient */
+#define MAX_NORM ${f64(clip.max_norm)} /* greatest norm of the gradient without clipping */
 % end

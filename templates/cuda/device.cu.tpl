@@ -25,23 +25,23 @@ typedef int int32_t;
 % end
 
 enum {
-    THREADS = ${cuda.threads}, /* of a block */
+    THREADS = ${cuda.threads}, /* threads of a block */
 % if device.masks[1] then
     DROPOUT_SITES = ${device.sites}, /* masks of one sequence */
 % end
-    PARAMETER_STORAGE = ${parameter_storage}, /* elements of the vector of parameters */
+    PARAMETER_STORAGE = ${parameter_storage}, /* elements of the parameter vector */
     % include("parts/dimensions.tpl")
 % for _, family in ipairs(attentions) do
     % include("attention/cuda/head_constants.tpl", family)
 % end
 % if attentions[2] then
-    HEADS = ${PREFIX}HEADS, /* of every attention, as kernels know them */
+    HEADS = ${PREFIX}HEADS, /* heads of every attention; kernels use these names */
     HEAD_WIDTH = ${PREFIX}HEAD_WIDTH,
 % end
 % if not cuda.multiplies then
     STAGING = ${cuda.staging}, /* reals of shared memory that sums over a block use */
 % end
-    BLOCK_STATE = ${cuda.block_state} /* bytes of shared memory behind ${cuda.multiplies and "what products stage" or "it"} */
+    BLOCK_STATE = ${cuda.block_state} /* bytes of shared memory after ${cuda.multiplies and "the staging memory of products" or "these reals"} */
 };
 
 % include("parts/parameters.tpl")
@@ -106,7 +106,7 @@ enum {
 % include("cuda/phase_names.tpl")
 
 % end
-/* Rows of the block's sequences. */
+/* Number of rows (tokens) of the block's sequences. */
 % for _, stream in ipairs(device.streams) do
 INLINE int ${stream.all_rows}(void) { return block()->sequences * block()->view.${stream.T}; }
 % end

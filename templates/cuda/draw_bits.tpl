@@ -1,5 +1,5 @@
 % local of_layers = device.places > 1 and "(" .. device.places .. " * l + place)" or "l"
-/* Masks of `bytes` bytes for a sequence, in `uses` layers from `layer` on, at one place of each. */
+/* Draws masks of `bytes` bytes per sequence for `uses` layers from `layer` on, at one site of each layer. */
 % define("INLINE void draw_bits", "masks keep", "int uses", "size_t bytes", "unsigned int layer", "unsigned int place", "unsigned int below", eval_dropout and "const bool training")
     const lh_cuda_step *in = &block()->step;
     const size_t of_layer = block()->sequences * bytes;
@@ -17,7 +17,7 @@
     }
 }
 
-/* The masks of a layer. */
+/* The masks of a layer, of all sequences. */
 INLINE const unsigned char *bits_of(masks keep, int use, size_t bytes) {
     return keep + use * block()->sequences * bytes;
 }

@@ -76,7 +76,7 @@ NOINLINE void ${routine}(${(drops and not eval_dropout or noise) and "const bool
     __syncthreads();
 }
 
-/* Gradients of a shard's embeddings: a thread owns an element and adds up its rows in order. */
+/* Gradients of a shard's embeddings: a thread owns an element of a gradient and sums over rows in order. */
 NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
     is_global(g);
     const step_view *v = &block()->view;
@@ -113,7 +113,7 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
 % if adds then
         g->${vectors}[e] += ${scaled};
 % elseif tied then
-        const bool read_out = token >= OUTPUT_TOKEN && token < OUTPUT_TOKEN + CLASSES; /* and stored by the readout */
+        const bool read_out = token >= OUTPUT_TOKEN && token < OUTPUT_TOKEN + CLASSES; /* classify_backward has stored a part */
         g->${vectors}[e] = (read_out ? g->${vectors}[e] : 0) + ${scaled};
 % else
         g->${vectors}[e] = ${scaled};
@@ -127,7 +127,7 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
 % if not adds_places then
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0;
 % end
-    /* One sequence's positions differ from one another. */
+    /* The positions of one sequence are distinct, so threads add to different elements. */
     for (int sequence = 0; sequence < sequences; sequence++) {
         __syncthreads();
         for (int e = threadIdx.x; e < v->${T} * WIDTH; e += THREADS) {

@@ -2,7 +2,7 @@
 % slot("functions_behind", family.on_device)
 % end
 
-/* Takes the folded gradients of the step's tables on to the parameters' gradient. */
+/* Converts the folded gradients of the step's tables to gradients of the parameters. */
 NOINLINE void end_tables(parameters *g) {
     is_global(g);
     const step_view *v = &block()->view;
@@ -22,7 +22,7 @@ NOINLINE void end_tables(parameters *g) {
 % else
 % for i, one in ipairs(device.place_sums) do
 % if shared and i > 1 then
-    team_barrier(&block()->members); /* streams may have positions in common */
+    team_barrier(&block()->members); /* both streams may add to the same row */
 % end
     % include("cuda/end_places.tpl", one)
 % end

@@ -1,4 +1,4 @@
-/* Sets the view of a step or evaluation. By one thread. */
+/* Sets the block's view of a step or evaluation. Called by one thread. */
 INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tables and ", const void *tables" or ""}${cuda.shared and ", char *shared" or ""}) {
     step_view *v = &b->view;
     is_global(in);
@@ -25,7 +25,7 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tab
 }
 
 % if cuda.products == "generated" then
-/* Makes `sequences` examples from `first` on the block's. By one thread. */
+/* Assigns `sequences` examples, from `first` on, to the block. Called by one thread. */
 INLINE void take_examples(block_state *b, int first, int sequences, const bool training) {
     b->first = first;
     b->sequences = sequences;
@@ -41,7 +41,8 @@ INLINE void take_examples(block_state *b, int first, int sequences, const bool t
 }
 
 % end
-/* Shards have equal sizes; the first ones take what is left over, one each. */
+/* The first sequence of a shard. Sequences are divided evenly; each of the first sequences % shards shards has one
+ * more. */
 INLINE int shard_start(int sequences, int shards, int shard) {
     const int rest = sequences % shards;
     return shard * (sequences / shards) + (shard < rest ? shard : rest);
@@ -52,7 +53,7 @@ INLINE int shard_start(int sequences, int shards, int shard) {
 % end
 % if cuda.by_team then
 
-/* Finds where a shard keeps operands. By one thread. */
+/* Sets the addresses of a shard's stored operands. Called by one thread. */
 INLINE void find_operands(block_state *b, char *partial) {
     b->most_sequences = shard_start(b->step.sequences, b->train.shards, 1);
     lay_out_operands(&b->held, partial + PARAMETER_STORAGE * sizeof(real)${cuda.sums and " + sum_bytes(b->view.T)" or ""}, b->most_sequences, b->view.T);

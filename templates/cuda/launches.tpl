@@ -6,7 +6,7 @@ enum { MOST_LAUNCHES = ${device.most_launches} };
 
 % local rows_argument, list_rows = streams[2] and "int rows" or false, streams[2] and "rows" or "list->rows"
 % if streams[2] then
-/* A list of launches as it grows. */
+/* A list of launches under construction. */
 typedef struct launch_list {
     lh_cuda_launch *next;
 % for _, stream in ipairs(device.streams) do
@@ -14,7 +14,7 @@ typedef struct launch_list {
 % end
 } launch_list;
 % else
-/* A list of launches as it grows; products are over so many rows. */
+/* A list of launches under construction, and the number of rows in products. */
 typedef struct launch_list {
     lh_cuda_launch *next;
     int rows;
@@ -34,7 +34,8 @@ static void phase(launch_list *list, int which, int layer) {
 }
 
 % if device.biased then
-/* To each row that the last product gives its bias, rectified then or not: by the library, or else in that phase. */
+/* Adds a bias to every row of the last product's result, followed by max(x, 0) if rectified. The library does it, or
+ * else phase `which`. */
 static void add_bias(launch_list *list, const real *bias, bool rectified, int which, int layer) {
     lh_cuda_launch *last = list->next - 1;
     last->product.bias = bias;
@@ -45,7 +46,7 @@ static void add_bias(launch_list *list, const real *bias, bool rectified, int wh
 
 % end
 % local or_added, adds = device.loops and ", or added to it" or "", device.loops and ".adds = adds, " or ""
-/* The gradient of that product's weight, dweight[in][out]${or_added}. */
+/* The gradient of a forward product's weight, dweight[in][out]${or_added}. */
 % define("static void weight_gradient", "launch_list *list", rows_argument, "int in", "int out", "const real *x", "const real *dy", device.loops and "bool adds", "real *dweight")
     *list->next++ = (lh_cuda_launch){
             .phase = LH_CUDA_PRODUCT,
@@ -54,7 +55,7 @@ static void add_bias(launch_list *list, const real *bias, bool rectified, int wh
     };
 }
 
-/* And that of x, dx[rows][in], or added to it. */
+/* The gradient of a forward product's input x, dx[rows][in], or added to it. */
 % define("static void input_gradient", "launch_list *list", rows_argument, "int in", "int out", "const real *dy", "const real *weight", "bool adds", "real *dx")
     *list->next++ = (lh_cuda_launch){
             .phase = LH_CUDA_PRODUCT,
@@ -67,7 +68,7 @@ static void add_bias(launch_list *list, const real *bias, bool rectified, int wh
 % local read, index = block.forward.reads, "int " .. block.index
 % local p, s = ("const %s *p"):format(block.parameters_type), ("const %s *s"):format(block.state)
 /* ${block.comment}
- * In a pass, one ${block.name}${read.x and ", its input at x" or ""}. */
+  * Lists the launches of one ${block.name} in a forward pass${read.x and "; x is its input" or ""}. */
 % define(("static void %s_forward"):format(block.name), "launch_list *list", read.l and index, read.p and p, read.w and "const workspace *w", read.s and s, read.x and "const real *x")
 % for _, launch in ipairs(block.forward.list) do
     % include(launch.template, launch)
@@ -82,7 +83,7 @@ static void add_bias(launch_list *list, const real *bias, bool rectified, int wh
 }
 
 % end
-/* lh_cuda_program.launches */
+/* Implements lh_cuda_program.launches. */
 static int launches(const lh_shape *shape, lh_mode mode, void *memory, const void *from, void *to,
         lh_cuda_launch *first) {
     const bool training = mode == LH_MODE_TRAIN;

@@ -1,4 +1,4 @@
-/* Hands out the next `bytes`, on cache-line boundaries; memory NULL only counts. */
+/* Returns the next `bytes` bytes at a cache-line boundary; memory NULL: only counts. */
 INLINE void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
@@ -12,12 +12,12 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
 % for i, block in ipairs(device.blocks) do
 % if i == 1 then
 /* Values that ${block.article} ${block.name} of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In
- * evaluation they all share one.
+ * evaluation all ${block.name}s share one state.
  *
- * reals: where they lie is known to the compiler. What the loops over pairs read is not of that type: these loops would
- * need 10 to 20 registers more, with as many loads of memory. */
+ * The type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs read have the
+ * type real *: with reals these loops would need 10 to 20 more registers, without fewer loads. */
 % else
-/* Values that ${block.article} ${block.name} keeps likewise. */
+/* Values that ${block.article} ${block.name} of a shard keeps for the backward pass; in evaluation all ${block.name}s share one state. */
 % end
 typedef struct ${block.state} {
 % for _, line in ipairs(block.lines) do
@@ -30,10 +30,10 @@ typedef struct ${block.state} {
 % include("attention/cuda/family_work.tpl", family.on_device)
 % end
 % for _, m in ipairs(device.bits) do
-INLINE size_t ${m.name}_bytes(${device.lengths} T) { return ${m.bytes}; } /* of a sequence */
+INLINE size_t ${m.name}_bytes(${device.lengths} T) { return ${m.bytes}; } /* bytes of one sequence's mask */
 
 % end
-/* The rest of a block's room. */
+/* A block's workspace, except the states of layers. */
 typedef struct workspace {
 % for _, line in ipairs(device.lines.always) do
     ${line}
@@ -42,7 +42,7 @@ typedef struct workspace {
     reals losses; /* [sequences][label_count] */
     masks correct; /* [sequences][label_count] */
 % if device.masks[1] then
-    masks keep; /* [sites][${device.most_rows.about}][WIDTH / 8] a bit for each element */
+    masks keep; /* [sites][${device.most_rows.about}][WIDTH / 8] one bit per element */
 % end
 % for _, m in ipairs(device.bits) do
     masks ${m.name}; /* [${m.uses}][sequences][bytes] ${m.about} */
@@ -52,14 +52,14 @@ typedef struct workspace {
 % end
 % for _, block in ipairs(device.blocks) do
 % if block.loops > 1 and cuda.products == "generated" then
-    reals ${block.name}_more; /* gradients of ${block.article} ${block.name}'s parameters in one more use */
+    reals ${block.name}_more; /* gradients of ${block.article} ${block.name}'s parameters, of one use before the last */
 % end
     char *${block.name}s;
 % end
 } workspace;
 
 % for _, block in ipairs(device.blocks) do
-/* Places what one ${block.name} of a shard keeps into memory. */
+/* Lays out the state of one ${block.name} of a shard in memory. */
 INLINE void lay_out_${block.name}(${block.state} *s, char *memory, size_t *used, int sequences, ${device.lengths} T) {
     size_t ${block.row_words.of_sequences};
 % for _, m in ipairs(block.members) do
@@ -75,7 +75,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 }
 
 % end
-/* Places a block's room for a shard into memory and returns the bytes used, layers included. */
+/* Lays out a block's workspace for a shard in memory; returns the bytes used, including the states of layers. */
 % define("INLINE size_t lay_out", "workspace *w", "char *memory", "int sequences", device.lengths .. " T", "int label_count", "const bool training")
     size_t used = 0, ${device.row_words.of_sequences}, labels = (size_t)sequences * (size_t)label_count;
 % for _, m in ipairs(device.always) do
@@ -117,8 +117,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 % end
 % if cuda.products == "library" then
 
-/* Gradients that a shard adds up itself; the weights of products get their gradients from products over the
- * whole batch. */
+/* Gradients that a shard sums itself; the gradients of products' weights are products over the whole batch. */
 % for _, struct in ipairs(structs) do
 % if struct.small.lines[1] then
 typedef struct ${struct.gradients_type} {
@@ -129,7 +128,7 @@ typedef struct ${struct.gradients_type} {
 
 % end
 % end
-enum { GRADIENT_BYTES = (sizeof(gradients) + 63) / 64 * 64 /* of a shard, before the sums of tables */ };
+enum { GRADIENT_BYTES = (sizeof(gradients) + 63) / 64 * 64 /* bytes of a shard's gradients; the sums of tables follow */ };
 % end
 % if cuda.sums then
 
@@ -141,14 +140,14 @@ enum { GRADIENT_BYTES = (sizeof(gradients) + 63) / 64 * 64 /* of a shard, before
 % end
 % if cuda.by_team then
 
-/* Operands of products that a shard keeps until the team adds up the gradients of their weights. */
+/* Operands of products, which a shard stores until the team computes the gradients of the products' weights. */
 typedef struct operands {
 % for _, one in ipairs(device.operands.list) do
     reals ${one.name}_x, ${one.name}_dy; /* [${one.uses}][${one.rows}][${one.inner}], [${one.columns}] */
 % end
 } operands;
 
-/* Places them into memory, in the same way for every shard, and returns the bytes used. sequences: the most of a shard. */
+/* Lays out the operands in memory, equally for every shard; returns the bytes used. sequences: those of the largest shard. */
 INLINE size_t lay_out_operands(operands *o, char *memory, int sequences, ${device.lengths} T) {
     size_t used = 0, ${device.operands.row_words.of_sequences};
 % for _, one in ipairs(device.operands.list) do

@@ -1,4 +1,4 @@
-/* Tokens of a sequence of each stream. */
+/* The number of tokens of a sequence in each stream. */
 typedef struct lengths {
 % for _, stream in ipairs(streams) do
     int ${stream.name};

@@ -6,13 +6,13 @@
 /* The row of labelled token n. */
 INLINE int labelled_row(const step_view *v, int n) { return n / v->label_count * v->${device.labelled} + block()->place[n]; }
 % else
-/* The row of labelled token n: the last label_count of every sequence are labelled. */
+/* The row of labelled token n: the last label_count tokens of every sequence are labelled. */
 INLINE int labelled_row(const step_view *v, int n) {
     return n / v->label_count * v->${device.labelled} + v->${device.labelled} - v->label_count + n % v->label_count;
 }
 % end
 
-/* The output layer at the labelled tokens, into w->logits: a thread per token and class. */
+/* Computes the logits of the labelled tokens into the workspace, with one thread per token and class. */
 INLINE void make_logits(const real *x, int count) {
     is_global(x);
     const step_view *v = &block()->view;
@@ -32,11 +32,11 @@ INLINE void make_logits(const real *x, int count) {
 }
 
 % if task.counted then
-/* Logits and softmax cross-entropy: a thread per labelled token. Writes the workspace: logits, losses, correct; in
- * training logits become gradients. A masked label has no loss and no gradient. */
+/* Logits and softmax cross-entropy, with one thread per labelled token. Writes logits, losses and correct of the
+ * workspace; in training the logits are replaced by their gradients. A masked label has no loss and no gradient. */
 % else
-/* Logits and softmax cross-entropy: a thread per labelled token. Writes the workspace: logits, losses, correct; in
- * training logits become gradients. */
+/* Logits and softmax cross-entropy, with one thread per labelled token. Writes logits, losses and correct of the
+ * workspace; in training the logits are replaced by their gradients. */
 % end
 NOINLINE void classify(const real *x, const bool training) {
     const workspace *w = &block()->work;
@@ -73,7 +73,7 @@ NOINLINE void classify(const real *x, const bool training) {
     __syncthreads();
 }
 
-/* Sums over a shard's answers, in a fixed order. Written by one thread. */
+/* Sums over a shard's answers, in a fixed order; one thread writes them. */
 INLINE void add_up(lh_cuda_sums *to) {
     const workspace *w = &block()->work;
     const unsigned char *mask = block()->mask;
@@ -121,7 +121,7 @@ INLINE real weight_grad(const real *x, int count, int k, int c) {
     return sum;
 }
 
-/* From the gradients of the logits, in w->logits, those of the output layer, and w->${device.readout_gradient} [rows][WIDTH]. */
+/* Computes the gradients of the output layer, and w->${device.readout_gradient} [rows][WIDTH], from those of the logits in w->logits. */
 NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
     is_global(x);
     is_global(g);

@@ -1,6 +1,6 @@
 % local of_layers = device.places > 1 and "(" .. device.places .. " * layer + place)" or "layer"
 % local most = streams[2] and "max(block()->view.T.source, block()->view.T.target)" or "block()->view.T"
-/* The masks of the ${eval_dropout and "block" or "shard"}'s dropout sites. */
+/* Draws the masks of all dropout sites for the ${eval_dropout and "block" or "shard"}'s sequences. */
 INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % if device.masks[1] then
     const lh_cuda_step *in = &block()->step;
@@ -66,7 +66,7 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 }
 % if device.masks[1] then
 
-/* The mask of a site. */
+/* The masks of a site, of all sequences. */
 INLINE const unsigned char *mask_of(int site) {
     return block()->work.keep + (size_t)site * block()->sequences * ${most} * (WIDTH / 8);
 }

@@ -1,6 +1,6 @@
-enum { NOISE_DOMAIN = 7u }; /* LH_DOMAIN_EVAL_NOISE: the head of a site in the counter */
+enum { NOISE_DOMAIN = 7u }; /* LH_DOMAIN_EVAL_NOISE: the high bits of a site */
 
-/* Standard normal numbers for four channels of a token's vector in an evaluation, number `at` of the sequence's. */
+/* Standard normal numbers for four channels in an evaluation: quad number `at` of the sequence's vectors. */
 INLINE quad noisy(unsigned int example, unsigned int place, unsigned int at) {
     const lh_cuda_step *in = &block()->step;
     return normal_quad(in->key, in->step, in->first + example, NOISE_DOMAIN << 24 | in->draw << 8 | place, at);

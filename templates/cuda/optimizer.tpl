@@ -1,5 +1,5 @@
-/* The fold of the shards' gradients, their norm, clipping and ${optimizer.title}, over pieces of the parameter vector. A piece is
- * what a block does at a time; its sums of squares have a fixed order, whichever block does it.
+/* The fold of the shards' gradients, their norm, clipping and ${optimizer.title}, over pieces of the parameter vector. A block
+ * processes one piece at a time; the order of a piece's sums of squares does not depend on the block.
  *
 % for _, line in ipairs(optimizer.formula) do
  *   ${line}

@@ -1,4 +1,4 @@
-/* Arrays of all sequences, from that of sequence `first` on. */
+/* Advances the arrays of all sequences to sequence `first`. */
 % for _, block in ipairs(device.blocks) do
 INLINE void shift_${block.name}(${block.state} *s, int first, ${device.lengths} T) {
     const size_t ${block.row_words.of_first};
@@ -8,7 +8,8 @@ INLINE void shift_${block.name}(${block.state} *s, int first, ${device.lengths} 
 }
 
 % end
-/* Arrays with numbers in front of [sequences], and masks, lie shard behind shard, each as if it were alone. */
+/* Advances the workspace of all sequences to sequence `first`. Arrays with a dimension before [sequences], and masks,
+ * are stored shard after shard, each laid out for its shard alone. */
 INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_count, const bool training) {
     const size_t ${device.row_words.of_first}, labels = (size_t)first * label_count;
 % for _, m in ipairs(device.always) do
@@ -36,7 +37,7 @@ INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_c
 }
 
 % for _, block in ipairs(device.blocks) do
-/* Makes what ${block.name} ${block.index} keeps the block's, from sequence `first` of `all` on; returns its input. By one thread. */
+/* Sets the block's state to ${block.name} ${block.index}, from sequence `first` of `all` on; returns its input. Called by one thread. */
 INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, int all, const bool training) {
     const size_t step = ${block.name}_bytes(all, b->view.T);
     size_t used = training ? ${block.index} * step : 0;
@@ -52,9 +53,9 @@ INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, 
 }
 
 % end
-% local others = #device.blocks > 1 and ", and what other blocks' last layers keep" or ""
-/* Gives the block part `index` of `parts` of `all` sequences, which are those of the batch from sequence `group` on,
- * with what the place's layer keeps${others}. By one thread. */
+% local others = #device.blocks > 1 and ", and to the last layers of other blocks" or ""
+/* Assigns to the thread block part `index` of `parts` parts of `all` sequences, which begin at sequence `group` of the
+ * batch, and sets its state to the layer of `at`${others}. Called by one thread. */
 INLINE void take_part(block_state *b, int group, int all, int parts, int index, char *memory, lh_cuda_place at,
         const bool training) {
 % if streams[2] then
@@ -85,7 +86,7 @@ INLINE void take_part(block_state *b, int group, int all, int parts, int index, 
 % for _, block in ipairs(device.blocks) do
 % local layer = block.loops > 1 and "at.layer % " .. block.count or "at.layer"
 % if not block.first_phase then
-    enter_${block.name}(b, ${block.uses} - 1, first, all, training); /* nothing but products */
+    enter_${block.name}(b, ${block.uses} - 1, first, all, training); /* all its operations are products */
 % elseif #device.blocks > 1 then
     const bool in_${block.name} = at.phase >= ${block.first_phase} && at.phase <= ${block.last_phase};
     input = enter_${block.name}(b, in_${block.name} ? at.layer : ${block.uses} - 1, first, all, training);

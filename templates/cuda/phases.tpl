@@ -1,6 +1,6 @@
 % include("cuda/update.tpl")
 
-/* A phase of one shard in training. */
+/* Runs a phase of one shard in training. */
 INLINE void train_phase(int phase, int shard) {
     const block_state *b = block();
     % include("cuda/phase_choice.tpl", device.pass.train)
@@ -14,7 +14,7 @@ INLINE void train_phase(int phase, int shard) {
 % end
 }
 
-/* The end of a step. */
+/* Ends a step: folds the gradients of shards, clips, updates and reports. */
 INLINE void end_phase(lh_cuda_result *result) {
     team *t = &block()->members;
 % if task.counted then
@@ -30,7 +30,7 @@ INLINE void end_phase(lh_cuda_result *result) {
     if (finite && t->rank == 0) report_update(result);
 }
 
-/* One phase of one step of one replica; the team is the whole grid. */
+/* Runs one phase of one step of one replica; the team is the whole grid. */
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 longhand_train_${symbol}(const lh_cuda_train a, const lh_cuda_place at) {
     if (at.before && at.before->state != LH_CUDA_DONE) return;
@@ -63,7 +63,7 @@ longhand_train_${symbol}(const lh_cuda_train a, const lh_cuda_place at) {
 
 % include("cuda/answers.tpl")
 
-/* One phase of a group of examples; every block takes its part of them. */
+/* Runs one phase of a group of examples; every block takes a part of the group. */
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 longhand_evaluate_${symbol}(const lh_cuda_evaluate a, const lh_cuda_place at) {
     block_state *b = block();

@@ -3,7 +3,7 @@
 % if forward.phases[1] then
 
 /* ${comment}
- * Of the way forward one phase. */
+  * Runs one phase of the forward pass. */
 % define(("INLINE void %s_forward_phase"):format(name), "int phase", asks and "const bool training")
 % if forward_reads.w then
     const workspace *w = &block()->work;
@@ -16,7 +16,8 @@
 % end
 % if backward.phases[1] then
 
-/* The backward pass: the workspace's gradient, of the ${name}'s output at first, becomes that of its input. */
+/* Runs one phase of the backward pass, which replaces the workspace's gradient, that of the ${name}'s output, by that of
+ * its input. */
 INLINE void ${name}_backward_phase(int phase) {
 % if backward_reads.w then
     const workspace *w = &block()->work;

@@ -1,4 +1,4 @@
-/* The products of a network, each compiled once: code has to come from a cache, too. */
+/* The products of the network, each compiled once, because less code fits better into the instruction cache. */
 NOINLINE void product_forward(int rows, int columns, int K, const real *x, const real *weight, const real *bias,
         bool rectified, real *y) {
     product(rows, columns, K, COLUMNS, x, K, ROWS, weight, columns, rectified ? FINISH_BIAS_RELU : FINISH_BIAS, bias, y,

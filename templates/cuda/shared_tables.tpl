@@ -1,10 +1,10 @@
-/* Tables that the blocks of a step or evaluation share: those made at its start, and gradients of tables. */
+/* Tables that the blocks of a step or evaluation share: tables made at its start, and gradients of tables. */
 typedef struct shared_tables {
 % for _, family in ipairs(attentions) do
     % slot("shared_tables", family.on_device)
 % end
 % if cuda.sums then
-    char *sums; /* table_sums, folded */
+    char *sums; /* table_sums, folded over shards */
 % end
 } shared_tables;
 

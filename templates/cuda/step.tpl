@@ -1,4 +1,4 @@
-/* One shard, forward and back: writes all of its gradient${cuda.by_team and ", or keeps its operands," or ""} and its sums. */
+/* Forward and backward pass of one shard: writes its sums and its whole gradient${cuda.by_team and ", or stores the operands of gradients" or ""}. */
 INLINE void train_shard(int shard) {
     block_state *b = block();
     __syncthreads();
@@ -55,7 +55,7 @@ longhand_train_${symbol}(const lh_cuda_train a) {
         const double squares = gradient_squares(), loss = total_loss();
         const bool finite = update(squares, loss${task.counted and ", counted" or ""});
         lh_cuda_result *result = b->train.results + n;
-        const bool reports = t->rank == t->blocks - 1; /* it has the fewest pieces to update */
+        const bool reports = t->rank == t->blocks - 1; /* this block has the fewest pieces to update */
         if (reports) report(finite, squares, loss, result);
         team_barrier(t);
         if (!finite) return;

@@ -1,10 +1,10 @@
-/* Gradients of a step's tables, which the shards add up before they are taken on to the parameters. */
+/* Gradients of a step's tables, which shards sum before end_tables converts them to gradients of parameters. */
 typedef struct table_sums {
 % for _, one in ipairs(device.place_sums) do
 % if one.block then
-    reals ${one.member}; /* [${one.count}][T][WIDTH] of the vectors that are added before each ${one.block} */
+    reals ${one.member}; /* [${one.count}][T][WIDTH] gradients of the vectors that are added before each ${one.block} */
 % else
-    reals ${one.member}; /* [T][WIDTH] of the vectors that are added to the tokens */
+    reals ${one.member}; /* [T][WIDTH] gradients of the vectors that are added to the tokens */
 % end
 % end
 % for _, family in ipairs(attentions) do

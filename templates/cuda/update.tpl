@@ -3,7 +3,7 @@
 % end
 
 % if cuda.constants then
-/* Whether element e is of a tensor that is not learned. */
+/* Whether element e belongs to a tensor that is not learned. */
 INLINE bool is_constant(int e) {
     bool found = false;
 % for _, t in ipairs(cuda.constants) do
@@ -16,8 +16,8 @@ INLINE bool is_constant(int e) {
     return found;
 }
 
-/* Clears the gradient of such tensors in a piece; it counts neither in a norm nor for the optimiser. A thread clears
- * what it reads next. */
+/* Clears the gradient of tensors that are not learned in a piece, so that it enters neither the norm nor the update. A
+ * thread clears the elements that it reads next. */
 INLINE void clear_constants(int piece, real *gradient) {
     is_global(gradient);
     const int first = piece * PIECE + 4 * (int)threadIdx.x;
@@ -27,7 +27,7 @@ INLINE void clear_constants(int piece, real *gradient) {
 
 % end
 % if task.counted then
-/* The number of labels of all shards that are in the loss, for all threads. */
+/* The number of labels in the loss, over all shards; every thread gets it. */
 INLINE double counted_labels(void) {
     const lh_cuda_sums *sums = block()->replica.shard_sums;
     double counted = 0;
@@ -36,14 +36,14 @@ INLINE double counted_labels(void) {
     return block_sum(counted);
 }
 
-/* The factor from the folded gradient to that of the mean over the labels that count, of the whole batch: shards divide
- * by all labels. Exactly 1 where none is masked; without any that counts the gradient is 0. */
+/* The factor that converts the folded gradient to the gradient of the mean over the labels in the loss: shards divide
+ * by all labels of the batch. It is exactly 1 if no label is masked; if all are masked, the gradient is 0. */
 INLINE double mask_factor(double counted) {
     const lh_cuda_step *step = &block()->step;
     return counted > 0 ? (double)step->sequences * step->label_count / counted : 1;
 }
 
-/* A thread scales what it reads next. */
+/* Scales the gradient of a piece; a thread scales the elements that it reads next. */
 INLINE void scale_piece(real factor, real *gradient) {
     is_global(gradient);
     for (int e = 4 * (int)threadIdx.x; e < 4 * (int)threadIdx.x + 4; e++) gradient[e] *= factor;
@@ -53,7 +53,7 @@ INLINE void scale_piece(real factor, real *gradient) {
 % if cuda.products == "generated" then
 % if cuda.by_team then
 % include("cuda/weights.tpl")
-/* Folds the shards' parts of a piece, except what products write. */
+/* Folds the shards' parts of a piece, except elements that add_up_products writes. */
 INLINE void fold_piece(int piece, real *gradient) {
     const block_state *b = block();
     if (!is_of_products(piece * PIECE + 4 * (int)threadIdx.x))
@@ -62,7 +62,7 @@ INLINE void fold_piece(int piece, real *gradient) {
 }
 
 % end
-/* The step's gradient, and the squares of its pieces. */
+/* Computes the step's gradient and the sums of squares of its pieces. */
 INLINE void fold_gradients(${task.counted and "real factor" or "void"}) {
     const block_state *b = block();
     team *t = &block()->members;
@@ -117,7 +117,8 @@ INLINE void clear_by_team(int count, real *to) {
 }
 
 % end
-/* to[count] = the sum over shards of what lies at `from` of each, by all blocks of the team. */
+/* to[count] = the sum over shards of the elements at `from`, which is the address in the first shard; by all blocks of
+ * the team. */
 INLINE void fold_shards(const real *from, int count, real *to) {
     const block_state *b = block();
     const team *t = &b->members;
@@ -126,7 +127,7 @@ INLINE void fold_shards(const real *from, int count, real *to) {
 }
 
 % if device.loops then
-/* Adds such a sum to what the same threads have folded. */
+/* As fold_shards, but adds the sum to elements that the same threads have folded. */
 INLINE void add_shards(const real *from, int count, real *to) {
     const block_state *b = block();
     const team *t = &b->members;
@@ -142,7 +143,7 @@ INLINE void add_shards(const real *from, int count, real *to) {
 }
 
 % end
-/* The rest of the step's gradient, beside that of the weights, and the squares of its pieces. */
+/* Computes the part of the step's gradient that products do not compute, and the sums of squares of all pieces. */
 INLINE void fold_gradients(${task.counted and "real factor" or "void"}) {
     const block_state *b = block();
     team *t = &block()->members;
@@ -174,7 +175,7 @@ INLINE void fold_gradients(${task.counted and "real factor" or "void"}) {
 % end
 % end
 % if cuda.sums then
-    /* Tables that are added to below, and rows that this step does not have, keep nothing of the step before. */
+    /* end_tables adds to these gradients or leaves out rows, so the values of the step before are cleared. */
 % for _, struct in ipairs(structs) do
 % for _, m in ipairs(struct.from_tables) do
 % if struct.block then
@@ -223,17 +224,18 @@ INLINE bool is_spared(int e) {
 % end
 % if optimizer.decay then
 % if optimizer.corrects then
-/* The share that decay takes in this step. The host's rate is the learning rate over 1 - beta1^t. */
+/* The share of each parameter that weight decay subtracts in this step: learning rate * decay. step->rate is the
+ * learning rate / (1 - beta1^t). */
 INLINE real decay_share(void) {
     const lh_cuda_step *step = &block()->step;
     return (real)(step->rate * (1 - whole_power(${f64(optimizer.corrects[1])}, step->step + 1)) * ${f64(optimizer.decay)});
 }
 % else
-/* The share that decay takes in this step. */
+/* The share of each parameter that weight decay subtracts in this step: learning rate * decay. */
 INLINE real decay_share(void) { return (real)(block()->step.rate * ${f64(optimizer.decay)}); }
 % end
 
-/* The share for each of a thread's elements of a piece. */
+/* The share for each of a thread's four elements of a piece. */
 % define("INLINE quad decay_of_piece", "int piece", "real share")
     quad shares;
 % if optimizer.spared then
@@ -249,7 +251,7 @@ INLINE real decay_share(void) { return (real)(block()->step.rate * ${f64(optimiz
 
 % end
 % if task.counted then
-/* A step without any label in the loss: parameters and optimiser stay as they are. */
+/* Ends a step without labels in the loss: parameters and optimiser state do not change. */
 INLINE void keep_parameters(void) {
     const lh_cuda_replica *r = &block()->replica;
     for (int piece = block()->members.rank; piece < PIECES; piece += block()->members.blocks) {
@@ -262,7 +264,7 @@ INLINE void keep_parameters(void) {
 }
 
 % end
-/* Clips and updates; false, and nothing is updated, where the loss or the gradient is not finite. */
+/* Clips and updates. Returns false, without an update, if the loss or the gradient is not finite. */
 % if task.counted then
 INLINE bool update(double squares, double loss, double counted) {
 % else
@@ -297,7 +299,8 @@ INLINE bool update(double squares, double loss) {
     return true;
 }
 
-/* A chunk of the gradient, by its sum of squares; of two chunks the heavier one, of equals the first. */
+/* A chunk of the gradient and its sum of squares. heavier: of two chunks the one with the larger sum; the first of
+ * equal ones. */
 typedef struct weighed {
     double squares;
     int chunk;
@@ -307,7 +310,7 @@ INLINE weighed heavier(const weighed a, const weighed b) {
     return b.squares > a.squares || (b.squares == a.squares && b.chunk < a.chunk) ? b : a;
 }
 
-/* The heaviest chunk, for all threads. */
+/* The chunk with the largest sum of squares; every thread gets it. */
 INLINE weighed heaviest(const double *piece_sums) {
     weighed most = {0, 0}, *room = (weighed *)staging();
     is_global(piece_sums);
@@ -329,7 +332,7 @@ INLINE weighed heaviest(const double *piece_sums) {
     return most;
 }
 
-/* Reports the step's sums, except those of the update. By one block, before the others go on to the next step. */
+/* Reports the step's sums, except those of the update. Called by one block, before other blocks begin the next step. */
 INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to) {
     const lh_cuda_replica *r = &block()->replica;
     double counted = 0, correct = 0, exact = 0;
@@ -349,7 +352,7 @@ INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to)
     *to = result;
 }
 
-/* The rest of it, when all have made their updates. */
+/* Reports the sums of the update, when all blocks have made their updates. */
 INLINE void report_update(lh_cuda_result *to) {
     const double *sums = block()->replica.piece_sums;
     const double parameters = total_of(sums + PIECES, PIECES, 1), changes = total_of(sums + 2 * PIECES, PIECES, 1);

@@ -17,7 +17,7 @@ typedef global<unsigned char> masks;
 % end
 % include("cuda/layout.tpl")
 
-/* One step or evaluation, as a block sees it. */
+/* A block's view of one step or evaluation. */
 typedef struct step_view {
     global<const parameters> p;
 % if tables then
@@ -40,37 +40,37 @@ typedef struct step_view {
 % include("attention/cuda/family_view.tpl", family.on_device)
 % end
 
-/* The work of a block, as all its threads see it. It lies in shared memory, behind what operations stage there:
- * in registers it would leave no room for numbers. One thread writes it, between barriers. */
+/* The state that a block's threads share. It lies in shared memory after the staging memory of operations; in registers
+ * it would take too much space. One thread writes it, between barriers. */
 typedef struct block_state {
     step_view view;
     workspace work;
 % for _, block in ipairs(device.blocks) do
     ${block.state} ${block.name};
 % end
-    int l;             /* the layer */
+    int l;             /* current layer */
 % if device.loops then
-    int use;           /* of layers that are used several times, counted through */
+    int use;           /* current use of a layer, counted over all uses */
 % end
-    global<const real> input; /* of the layer */
-    int sequences;     /* the shard's, or the group's */
-    int first;         /* of them in the batch */
+    global<const real> input; /* input of the layer */
+    int sequences;     /* sequences of the shard or group */
+    int first;         /* batch index of the first of them */
 % if cuda.products == "generated" then
     char *memory;      /* the block's part of the launch's workspace */
 % end
-    global<${cuda.gradients}> gradient; /* of the shard */
+    global<${cuda.gradients}> gradient; /* gradient of the shard */
     global<const unsigned short> ${device.tokens}, labels;
 % if readout == "probe" then
-    global<const unsigned short> place; /* of a label's token */
+    global<const unsigned short> place; /* index of each label's token in its sequence */
 % end
     global<const unsigned char> mask;
 % if cuda.sums then
-    table_sums sums; /* of the shard */
+    table_sums sums; /* sums of the shard */
 % end
 % if cuda.by_team then
-    operands held;            /* of the shard, then of the first one */
-    weights_gradient weights; /* that the block adds up */
-    int most_sequences;       /* of a shard */
+    operands held;            /* operands of the shard; in add_up_products, of the first shard */
+    weights_gradient weights; /* gradient that the block computes */
+    int most_sequences;       /* sequences of the largest shard */
 % end
     lh_cuda_step step;
     lh_cuda_train train;
@@ -82,7 +82,7 @@ static_assert(sizeof(block_state) <= BLOCK_STATE, "plan.cuda.block_state is too 
 INLINE block_state *block(void) { return (block_state *)(staging() + ${cuda.staged}); }
 % if cuda.by_team then
 
-/* The rows in front of those of a use of a product, where a shard keeps them. */
+/* The number of rows before the rows of use number `use` in a shard's stored operands. */
 INLINE size_t kept_rows(int use, int T) { return (size_t)use * block()->most_sequences * T; }
 % end
 % for _, one in ipairs(cuda.drawing) do

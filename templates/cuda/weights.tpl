@@ -1,5 +1,5 @@
-/* The block's share of the tiles of a gradient; from `tile` on, it has every so many. Returns its first tile of the next
- * gradient. */
+/* Computes the block's tiles of a gradient: `tile`, then every tile that is a multiple of the team's size after it.
+ * Returns the block's first tile of the next gradient. */
 INLINE int add_up_tiles(const weights_gradient weights, int tile) {
     block_state *b = block();
     const int tiles = weight_tiles(weights.inner, weights.columns);
@@ -12,7 +12,8 @@ INLINE int add_up_tiles(const weights_gradient weights, int tile) {
     return tile - tiles;
 }
 
-/* The gradients of products' weights and biases, over all tokens of the batch, to those of the step. */
+/* Computes the gradients of products' weights and biases, over all tokens of the batch, into the gradient of the
+ * step. */
 INLINE void add_up_products(void) {
     block_state *b = block();
     parameters *g = (parameters *)b->replica.gradient;
@@ -33,13 +34,13 @@ INLINE void add_up_products(void) {
 % end
 }
 
-/* Whether element e from `first` on is of a member. */
+/* Whether element e, counted from `first`, belongs to a member of `size` elements. */
 INLINE bool is_in(int e, const real *first, const real *member, const int size) {
     const int from = (int)(member - first);
     return e >= from && e < from + size;
 }
 
-/* Whether element e of a gradient is of what add_up_products writes; shards have no part of it. */
+/* Whether add_up_products writes element e of the gradient; shards have no part of such elements. */
 INLINE bool is_of_products(int e) {
     const parameters *g = (const parameters *)block()->replica.gradient;
     bool found = false;

@@ -1,4 +1,4 @@
-/* Sines and cosines of a number, of frequencies 10000^(-2m / channels)${additive.interleaved and ", in even and odd channels" or ", in halves"}. */
+/* Sines and cosines of number * 10000^(-2m / channels)${additive.interleaved and ", in even and odd channels" or ", in halves"}. */
 static void make_waves(int number, int channels, real *row) {
     const double step = lh_log(10000.0) * 2 / channels;
     for (int m = 0; m < channels / 2; m++) {

@@ -21,7 +21,7 @@ static double ${prefix}slowed(double speed) {
  * Source: "NTK-aware" scaling, bloc97 2023; Peng et al. 2024, "YaRN", section 3.1. */
 % elseif scaling.kind == "yarn" then
 /* Pairs (2m, 2m + 1) of a head are rotated by position * ${prefix}slowed(${rotation.base_text}^(-2m / ${PREFIX}HEAD_WIDTH)) and multiplied by `growth`, in
- * queries and in keys: the softmax's temperature is divided by its square (section 3.4). */
+ * queries and in keys, which divides the softmax's temperature by the square of `growth` (section 3.4). */
 % else
 /* Pairs (2m, 2m + 1) of a head are rotated by position * ${rotation.base_text}^(-2m / ${PREFIX}HEAD_WIDTH). */
 % end

@@ -5,7 +5,7 @@ typedef struct geometric_numbers {
 } geometric_numbers;
 
 % end
-/* Parameters, and in the same places their gradients and moments. Weights are [in][out]. */
+/* Parameters; their gradients and moments have the same layout. Weights are [in][out]. */
 % for i, struct in ipairs(structs) do
 % if i > 1 then
 

@@ -1,4 +1,4 @@
-/* The numbers of a position, computed once for every position that can occur. */
+/* Table values of one position; the table has a row for every position that can occur. */
 % for _, family in ipairs(attentions) do
 % if family.rotation.kind == "rope" then
 enum { ${family.PREFIX}ROTATION_PERIOD = ${family.rotation.period} }; /* number of channels after which the angles of a row of heads repeat */

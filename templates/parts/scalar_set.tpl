@@ -7,7 +7,7 @@ typedef struct ${set} {
 % end
 } ${set};
 
-/* Places the members for ${cross and "T queries and S keys" or "T tokens"} in memory; NULL: only counts. */
+/* Lays out the members for ${cross and "T queries and S keys" or "T tokens"} in memory; memory NULL: only counts bytes. */
 INLINE void ${lay_out}(${set} *s, char *memory, size_t *used, ${lengths}) {
 % for _, n in ipairs(numbers) do
     s->${n.name} = ${n.value};

@@ -1,7 +1,7 @@
 % local real = precision == "float64" and f64 or f32
 % local stop = seen.causal and "S && j <= i" or "S"
-/* Lines that open keys to the queries of a head: key keys * S + first + step * i of S keys to query i. Where lines
- * meet, the largest value counts; a query without an open key sees all: Duan and Shi 2024. */
+/* A line of pairs that a head's mask opens: key keys * S + first + step * i, of S keys, to query i. If several lines
+ * open a pair, the largest value counts; a query without an open key sees all keys. Source: Duan and Shi 2024. */
 typedef struct ${stem}line {
     int step, keys, first;
     real value; /* term added to the score of the pair */
@@ -13,7 +13,7 @@ static ${device}const ${stem}line ${PREFIX}LINES[] = {
 };
 static ${device}const int ${PREFIX}FIRST_LINE[] = {${seen.starts_text}}; /* first line of each head, then the end */
 % if seen.any_corner then
-static ${device}const bool ${PREFIX}CORNER[] = {${seen.corners_text}}; /* the first query sees the last key at 0 */
+static ${device}const bool ${PREFIX}CORNER[] = {${seen.corners_text}}; /* whether a head's first query sees the last key, with value 0 */
 % end
 
 /* The key of S that a line opens to query i, or -1. */

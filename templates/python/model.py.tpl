@@ -79,7 +79,7 @@ CONSTANTS = {
 
 % if indices then
 def indices(score):
-    """[T][1] and [S]: numbers of the queries and of the keys of scores [B][HEADS][T][S]."""
+    """[T][1] and [S]: indices of the queries and of the keys of scores [B][HEADS][T][S]."""
     queries, keys = score.shape[-2:]
     return torch.arange(queries, device=score.device)[:, None], torch.arange(keys, device=score.device)
 
@@ -139,7 +139,7 @@ def pair_distances(drawn):
     index = torch.arange(drawn.shape[0], device=drawn.device)
     offset = index - index[:, None]
 % if clamped then
-    # Past the end of the table the last row counts, as in the released code of Ruoss et al.
+    # Past the end of the table the last row is used, as in the released code of Ruoss et al.
     return (offset.sign() * drawn[offset.abs()] + MAX_POSITION).clamp(max=MAX_POSITION - 1)
 % else
     return offset.sign() * drawn[offset.abs()]
@@ -224,7 +224,7 @@ def read(path):
 IN_NORMS = {"weight": "scale", "bias": "offset"}  # names in a checkpoint
 % end
 % if #renamed > 0 then
-IN_FILE = {  # names in a checkpoint of attributes whose names are taken in Python
+IN_FILE = {  # names in a checkpoint, for attributes whose names Python reserves
 % for _, name in ipairs(renamed) do
     "${name.name}": "${name.word}",
 % end
@@ -241,7 +241,7 @@ def name_in_file(path):
 
 % end
 def named_as_stored(model):
-    """(name, parameter, turned) of every parameter: its name in a checkpoint; turned: it is [in][out] there."""
+    """(name, parameter, turned) of every parameter: its name in a checkpoint; turned: stored transposed, [in][out]."""
     for owner, module in model.named_modules():
         for name, parameter in module.named_parameters(recurse=False):
 % if norms then
@@ -302,7 +302,7 @@ def check(path=HERE / "stored.jsonl"):
         found = answers(model(tokens${check_arguments}), tokens)[0]
 % end
         difference = float((found - stored).abs().max() / stored.abs().max().clamp(min=1))
-        worst = worst if difference <= worst else difference  # a difference that is no number becomes the worst
+        worst = worst if difference <= worst else difference  # NaN becomes the worst
         sequences, logits = sequences + 1, logits + stored.numel()
     good = sequences > 0 and worst <= TOLERANCE
     print(f"{sequences} sequences, {logits} logits: largest difference {worst:.2e}, tolerance {TOLERANCE:.0e}: "

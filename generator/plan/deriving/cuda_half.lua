@@ -260,7 +260,7 @@ local function derive_families(plan, net, library)
     family.attends = attends_of(plan, family, library)
     family.on_device = { terms = device_terms.terms(family) }
     family.attends.owners = device_terms.owners(family)
-    family.attends.owners_words = family.attends.owners[1] and ", then what a table goes by" or ""
+    family.attends.owners_words = family.attends.owners[1] and ", then an entry of a table" or ""
     draws_of(family, family.attends, places[family] or false)
   end
 end

@@ -1,9 +1,9 @@
 -- Slots: the text of an attention's terms for one place of a skeleton.
 --
--- A term is a table of names for its template, and `page`: terms/<page>.tpl next to the skeleton is a file of sections
--- (template.lua). A section has the name of its slot; a term whose page lacks this section adds nothing to the slot.
--- Terms in scope are in the order of their list, which is that of their contributions. render.lua, whose functions a
--- run has, calls this module.
+-- A term is a table of names for its template, with a field `page`: the file terms/<page>.tpl next to the skeleton
+-- consists of sections (template.lua). A section has the name of its slot; a term whose page lacks the section adds
+-- nothing to the slot. The terms in scope are a list, in the order in which their text is inserted. render.lua calls
+-- this module; its functions are in `run`, the state of one rendering.
 
 local template = require("render.templates.template")
 

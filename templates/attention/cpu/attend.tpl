@@ -4,14 +4,14 @@
 % if bounded then
 % first_from, first_to = "first_group", "head->end_query"
 % end
-% local asked, groups_words = ranged and "to - from" or "T", partial and " for the groups of the queries that are read" or ""
+% local asked, groups_words = ranged and "to - from" or "T", partial and " for groups with queries whose results are used" or ""
 % local of_first_group = bounded and " + " .. (ranged and "(first_group - head->from)" or "first_group") or ""
-/* One head of one sequence.
+/* Attention of one head of one sequence.
  *
  *   query   [${asked}] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE apart
- *   key     [${cached and "to" or S}] rows of ${PREFIX}HEAD_WIDTH, ${K} apart, from token 0 on; values WIDTH further on
+ *   key     [${cached and "to" or S}] rows of ${PREFIX}HEAD_WIDTH, ${K} apart, from token 0 on; values lie WIDTH after their keys
  *   out     [${asked}] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written${groups_words}
- *   kept    of the head, written
+ *   kept    values of the head for the backward pass, written
  */
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, const real *restrict key,
         real *restrict out, ${name}_kept kept) {

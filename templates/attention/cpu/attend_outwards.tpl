@@ -35,8 +35,8 @@ INLINE void write_${name}_group(const ${name}_head *head, int first, const real 
 
 static const real ${PREFIX}LEAST_TOTAL = ${least}; /* least divisor of the weights */
 
-/* The inverse of the divisor of a group's weights. A query with a tiny sum of weights keeps small weights; a query
- * without other keys keeps 0. */
+/* The inverse of the divisor of a group's weights. A query with a tiny sum of weights keeps small weights; the weights
+ * of a query without other keys are 0. */
 INLINE vector ${name}_inverse_of(vector total) { return 1 / maximum(total, broadcast(${PREFIX}LEAST_TOTAL)); }
 % end
 

@@ -8,7 +8,7 @@
 % parts = { { to = "shut", through = open }, { to = to_key, through = shown } }
 % end
 /* weights [keys][LANES] = exp(logit - largest) of the queries from `first` on and the keys that they see; returns the
- * sum of weights, by which they are not divided yet. */
+ * sum of the weights, which are not divided by it yet. */
 INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_words}, const real *restrict query,
         const real *restrict key, real *restrict weights) {
     ${name}_queries queries;

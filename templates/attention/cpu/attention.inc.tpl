@@ -1,7 +1,7 @@
 % local always = recomputed and recomputed.always
 % include("parts/banner.tpl", { template = "attention/cpu/attention.inc.tpl", about = about.attention[name] })
 
-/* Functions that the layers call, with the workspace whole:
+/* Functions that layers call with the whole workspace:
  *
  *   attention_${name}            from rows of queries, keys and values to attended; stores values for the backward pass
  *   attention_${name}_backward   from the gradient of attended to the gradients of these rows
@@ -9,8 +9,9 @@
  * They use the members step, sequences, ${queries.at}length, sums and ${name} of the workspace. ${name}_kept belongs to
  * the layer; l is the index of the layer in the stack.
  *
- * One head of one sequence at a time, with LANES queries in a vector and keys one after another: sums over keys need no
- * sums across lanes, and any head width fills the registers. Only the last group of queries is padded. */
+ * The functions process one head of one sequence at a time, with LANES queries in a vector and one key after another:
+ * so sums over keys need no sums across lanes, and any head width fills the registers. Only the last group of queries
+ * is padded. */
 
 % include("attention/cpu/head.tpl")
 

@@ -6,11 +6,11 @@
 % end
 % local rows, rows_at = cross and "real *query" or "real *query_key_value", cross and "query" or "query_key_value"
 % local keys_at = cross and "key_value" or "query_key_value + WIDTH"
-% local cache_words = (cached and " cache [sequences][T][3 WIDTH]: rows of the tokens before, to which these are added; "
-%     .. "NULL where these are all." or "")
-% local part_words = partial and " part: the queries that are read." or ""
+% local cache_words = (cached and " cache [sequences][T][3 WIDTH]: rows of earlier tokens, to which the rows are appended; "
+%     .. "NULL if the rows are those of all tokens." or "")
+% local part_words = partial and " part: the queries whose results are used." or ""
 % local asked = ranged and "to - from" or "T"
-% local layer_words = terms.drops and " layer: in the counter of masks." or ""
+% local layer_words = terms.drops and " layer: field of the masks' counter." or ""
 % local also = terms.rotates and " (queries and keys are rotated in place)" or ""
 % local read = (cross and "query [sequences][%s][WIDTH] and key_value [sequences][S][2 WIDTH]"
 %     or "query_key_value [sequences][%s][3 WIDTH]"):format(asked)

@@ -2,7 +2,7 @@
 % local keeping, unless = recomputed and "keeping" or "train", recomputed and "train && !keeping ? NULL : " or ""
 % local elements = terms.outwards and "weights" or "exp(logit - largest)"
 % local undivided = terms.normalised and ", not yet divided by their sum" or ""
-% local more = recomputed and "; NULL: they are recomputed" or terms.drops and "; those dropped out with a minus sign" or ""
+% local more = recomputed and "; NULL: they are recomputed" or terms.drops and "; weights that dropout drops are stored negated" or ""
 /* Elements of the weights of one head of one group of queries: [keys][LANES]. */
 INLINE size_t ${name}_group_weights(int ${S}) { return (size_t)round_up(${S}, ${PREFIX}KEYS) * LANES; }
 % if terms.by_offset then
@@ -27,7 +27,7 @@ typedef struct ${name}_kept {
     /* [sequences][${PREFIX}HEADS][groups][keys][LANES] ${elements}${undivided}${more} */
     real *weights;
     % slot("kept_members")
-    size_t step; /* elements from one group's weights to the next; 0: the groups share one scratch */
+    size_t step; /* elements from one group's weights to the next; 0: the groups share one buffer */
 % if terms.normalised then
     real *inverse_sum; /* [sequences][${PREFIX}HEADS][groups][LANES] */
     size_t sums; /* elements from one head's inverse sums to the next */

@@ -17,12 +17,13 @@ typedef struct ${name}_scratch {
 % end
     real *dlogits;
 % if within then
-    /* where PAIRED, [groups][keys][LANES][2]: weights before their gradients, and rows that alternate channels of both */
+    /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit; then each row below
+     * alternates channels of its two vectors */
 % end
     /* [queries][${terms.vectors}][HEAD_WIDTH] output gradients, ${queries}; all with the factors that dlogits lacks */
     real *rows;
 % if beside then
-    /* where PAIRED, [groups][keys][LANES][2] weights before the gradients of their logits */
+    /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit */
     real *pairs;
     /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of each row, interleaved by channel */
     real *pair_rows;

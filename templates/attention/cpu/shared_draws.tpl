@@ -6,9 +6,9 @@ int32_t ${prefix}key_position[${PREFIX}DRAWS][${PREFIX}MAX_POSITION]; /* the fir
 int32_t ${prefix}scratch[${PREFIX}DRAWS][${PREFIX}MAX_POSITION];
 % end
 % if positions.distance.draws then
-% local twice, order = "", "the first T of each draw are in use; 0, then ascending"
+% local twice, order = "", "the first T of each draw are used: 0, then ascending"
 % if positions.distance.independent then
-% twice, order = "2 * ", "signed, by key - query + MAX_POSITION"
+% twice, order = "2 * ", "signed, with index key - query + MAX_POSITION"
 % end
 int32_t ${prefix}distance[${PREFIX}DISTANCE_DRAWS][${twice}${PREFIX}MAX_POSITION]; /* ${order} */
 int32_t ${prefix}distance_scratch[${PREFIX}DISTANCE_DRAWS][${PREFIX}MAX_POSITION];

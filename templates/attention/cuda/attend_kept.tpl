@@ -1,6 +1,7 @@
 % local sides = { h = "h", keys = attends.keys }
-/* Sums of a shard's pairs for each query - key, from the gradients that attend_keys has left: a thread owns an entry
- * and goes through its pairs, sequence after sequence. Neighbours walk over the same queries, side by side. */
+/* Sums over a shard's pairs for each query - key, from the gradients that attend_keys has stored. A thread owns an
+ * entry and goes through its pairs, sequence after sequence; adjacent threads read the same queries at the same
+ * time. */
 NOINLINE void ${prefix}attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;

@@ -1,5 +1,5 @@
 % local head, head_at, here = prefix .. "head", prefix .. "head_at", { h = "h", keys = "v->" .. attends.S }
-/* Sums of a shard's pairs for each ${words}: a thread owns an entry and goes through its pairs, sequence
+/* Sums over a shard's pairs for each ${words}: a thread owns an entry and goes through its pairs, sequence
  * after sequence. */
 NOINLINE void ${prefix}attend_by_${class}(void) {
     const step_view *v = &block()->view;

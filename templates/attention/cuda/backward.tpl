@@ -1,4 +1,4 @@
-/* The gradients of queries, keys and values, in the workspace${attends.sums and ", and those of the tables that this layer read" or ""}. */
+/* Computes the gradients of queries, keys and values in the workspace${attends.sums and ", and of the tables that this layer reads" or ""}. */
 INLINE void ${prefix}attend_backward(${attends.gradients_type} *g) {
     ${prefix}attend_queries();
 % if attends.pairs then

@@ -24,7 +24,7 @@ static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int3
 % if attends.distance_rows > 1 then
     for (int d = 0; d < ${PREFIX}DISTANCE_DRAWS; d++, out += 2 * T) {
         int *middle = out + T;
-        out[0] = 0; /* of no pair */
+        out[0] = 0; /* belongs to no pair */
         if (distances[${queries.stream}])
             for (int i = 0; i < T; i++) {
                 middle[i] = distances[${queries.stream}][i];

@@ -6,7 +6,7 @@
 % end
 % if attends.draws_before then
 
-/* How many numbers are drawn for it. */
+/* The number of integers that are drawn for this attention. */
 INLINE size_t ${prefix}draw_count(const step_view *v) {
     % slot("count_pairs")
     return ${attends.draw_rows} * (size_t)${drawn_tokens}${inline("and_pairs", "")};
@@ -18,13 +18,13 @@ INLINE size_t ${prefix}draw_count(const step_view *v) {
 % end
 % if positions.layer_index and attends.reads_positions then
 
-/* The drawn positions that layer l reads. */
+/* The drawn positions${cross and " of queries" or ""} that layer l reads. */
 INLINE const int *${prefix}positions_of(const step_view *v, int l) {
     return v->${prefix}draws + (${positions.layer_index}) * v->${attends.T};
 }
 % if cross then
 
-/* Positions of the keys. */
+/* The drawn positions of keys that layer l reads. */
 INLINE const int *${prefix}key_positions_of(const step_view *v, int l) {
     return v->${prefix}draws + ${PREFIX}DRAWS * v->${attends.T} + (${positions.layer_index}) * v->${attends.S};
 }

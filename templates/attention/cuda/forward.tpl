@@ -1,12 +1,12 @@
 % local pair_logit, keys = prefix .. "pair_logit", cross and "v->" .. attends.S or "T"
 % local take_keys, of_key = prefix .. "take_keys", { a = "a->", head = "a", h = "a->h", j = "j + u", keys = "a->" .. attends.keys }
 % local of_query = { h = "h", j = "j", keys = keys }
-/* A query's softmax so far: exponentials relative to the largest score. */
+/* The softmax of a query over the keys so far; exponentials are relative to the largest score. */
 typedef struct ${prefix}softmax {
     real largest, sum, out[${attends.head_part}];
 } ${prefix}softmax;
 
-/* Takes in `count` keys from j on, side by side; the sums go from key to key. */
+/* Adds `count` keys, from j on: their scores are computed interleaved, and the sums run in the order of keys. */
 INLINE void ${take_keys}(const int count, const ${prefix}head *a, const real query[${attends.head_part}], int i, int j,
         ${prefix}softmax *m) {
     real score[${PREFIX}KEYS], highest = m->largest;
@@ -32,7 +32,7 @@ INLINE void ${take_keys}(const int count, const ${prefix}head *a, const real que
     }
 }
 
-/* The layer's attended values, and what the backward pass needs of the softmax. */
+/* Computes the layer's attended values, and stores the values of the softmax that the backward pass needs. */
 NOINLINE void ${prefix}attend(const bool training) {
     const step_view *v = &block()->view;
     const ${attends.state} *s = &block()->${attends.block};

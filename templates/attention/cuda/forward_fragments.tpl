@@ -1,7 +1,7 @@
 % local of_pair = { a = "a.", head = "&a", h = "h", j = "j", keys = "S" }
 % local to_bits = terms.scaled and "" or " * LOG2E"
 % local of_keys = { lane = "query", of_lane = "i", first = "first_key", last = "end_key", count = "S" }
-/* The layer's attended values, and what the backward pass needs of the softmax. */
+/* Computes the layer's attended values, and stores the values of the softmax that the backward pass needs. */
 NOINLINE void ${prefix}attend(const bool training) {
     const step_view *v = &block()->view;
     const ${attends.state} *s = &block()->${attends.block};

@@ -1,9 +1,9 @@
-/* ${cross and "Cross-attention" or "Self-attention"} of a shard, cut by warp: a warp has ${attends.fragment_rows} queries of a head (backward, then as many keys) and computes
- * all their pairs in fragments, so no sum is split between warps. Weights are not kept: the backward pass computes each
- * again from the logarithm of its query's sum. */
+/* ${cross and "Cross-attention" or "Self-attention"} of a shard, divided among warps: a warp has ${attends.fragment_rows} queries of a head (in the backward pass then as many
+ * keys) and computes all their pairs in fragments, so no sum is split between warps. Weights are not stored: the
+ * backward pass recomputes each from the logarithm of its query's sum. */
 
 enum {
-    ${PREFIX}WARP_ROWS = ${attends.fragment_rows}, /* of a warp at a time, in groups */
+    ${PREFIX}WARP_ROWS = ${attends.fragment_rows}, /* rows of a warp at a time, in groups */
     ${PREFIX}GROUPS = ${PREFIX}WARP_ROWS / GROUP_ROWS,
     ${PREFIX}STEPS = (${PREFIX}HEAD_WIDTH + STEP - 1) / STEP,
     ${PREFIX}TILES = (${PREFIX}HEAD_WIDTH + TILE_COLUMNS - 1) / TILE_COLUMNS

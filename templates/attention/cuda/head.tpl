@@ -1,8 +1,8 @@
 typedef struct ${prefix}head {
 % if cross then
-    const real *query, *key, *value; /* token 0; tokens ${PREFIX}QUERY_STRIDE apart, of keys and values ${PREFIX}KEY_STRIDE */
+    const real *query, *key, *value; /* rows of token 0; rows of queries are ${PREFIX}QUERY_STRIDE apart, of keys and values ${PREFIX}KEY_STRIDE */
 % else
-    const real *query, *key, *value; /* token 0; ${PREFIX}HEAD_WIDTH channels, tokens ${PREFIX}QUERY_STRIDE apart */
+    const real *query, *key, *value; /* rows of token 0, ${PREFIX}HEAD_WIDTH channels each; rows are ${PREFIX}QUERY_STRIDE apart */
 % end
     % slot("members")
 % if terms.numbered then

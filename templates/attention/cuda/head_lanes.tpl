@@ -1,5 +1,5 @@
-/* A head's channels are spread over ${PREFIX}HEAD_LANES neighbours in a warp: the first of this thread's, its neighbours, and
- * whether it is the one that writes what they all know. */
+/* A head's channels are spread over ${PREFIX}HEAD_LANES adjacent lanes of a warp. channel: the thread's first channel.
+ * head_lanes: the mask of these lanes. leads_head: whether the thread writes the values that all these lanes hold. */
 INLINE int ${prefix}channel(void) { return threadIdx.x % ${PREFIX}HEAD_LANES * ${PREFIX}HEAD_PART; }
 
 INLINE unsigned int ${prefix}head_lanes(void) {
@@ -9,6 +9,6 @@ INLINE unsigned int ${prefix}head_lanes(void) {
 INLINE bool ${prefix}leads_head(void) { return threadIdx.x % ${PREFIX}HEAD_LANES == 0; }
 % if attends.uneven_heads then
 
-/* Whether the head has d channels more than this thread's first. */
+/* Whether the head has a channel d places after the thread's first channel. */
 INLINE bool ${prefix}has_channel(int d) { return ${prefix}channel() + d < ${PREFIX}HEAD_WIDTH; }
 % end

@@ -3,9 +3,9 @@
 % local of_first, sequences, words = "", "sequences", ""
 % if attends.pairs then
 % of_first, sequences = "first * " .. PREFIX .. "HEADS * v->" .. attends.S .. " + ", "(first + count)"
-% words = " of count sequences from the first on, and of their pairs"
+% words = " of `count` sequences, from `first` on; stores the gradients of their pairs"
 % end
-/* Gradients of the keys and values${words}. */
+/* Computes the gradients of keys and values${words}. */
 NOINLINE void ${prefix}attend_keys(int first, int count) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;

@@ -1,6 +1,6 @@
 % local to_bits = terms.scaled and "" or " * LOG2E"
 % local of_queries = { lane = "key", of_lane = "j", first = "first_query", last = "end_query", count = "T" }
-/* Gradients of the keys and values. */
+/* Computes the gradients of keys and values. */
 NOINLINE void ${prefix}attend_keys(int first, int count) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;

@@ -1,13 +1,14 @@
-/* Geometric self-attention of a shard. A thread has one query of one head and tries its keys outwards, at every
- * distance right before left; backward it does so again, notes what it met, and goes back inwards; then a thread has a
- * key. Nothing is added by two threads and every sum has its order. */
+/* Geometric self-attention of a shard. A thread has one query of one head and tries its keys outwards: at every
+ * distance the key to the right, then the key to the left. In the backward pass it does so again, stores the values of
+ * its pairs, and goes back inwards; then a thread has one key. Every sum belongs to one thread and has a fixed
+ * order. */
 
 % slot("constants")
 % include("attention/cuda/head.tpl")
 
 % include("attention/cuda/head_vectors.tpl")
 
-/* A query ready for its logits. */
+/* A query, prepared for logits with any key. */
 typedef struct ${prefix}seeker {
     real query[${attends.head_part}]; /* with the content bias, times the scale */
     % slot("seeker")
@@ -23,7 +24,7 @@ INLINE void ${prefix}load_seeker(const ${prefix}head *a, int i, ${prefix}seeker 
     % slot("load_seeker")
 }
 
-/* P = sigmoid(logit), and 1 - P without cancellation. */
+/* match = P = sigmoid(logit), and miss = 1 - P, computed without cancellation. */
 typedef struct ${prefix}chances {
     real match, miss;
 } ${prefix}chances;
@@ -42,7 +43,7 @@ INLINE int ${prefix}key_at(int i, int step) { return step % 2 == 0 ? i + step / 
 INLINE bool ${prefix}exists(int j, int T) { return (unsigned int)j < (unsigned int)T; }
 INLINE int ${prefix}last_step(int i, int T) { return 2 * (i > T - 1 - i ? i : T - 1 - i) + 1; }
 
-/* A query's walk outwards, to keys further and further away. */
+/* The state of a query's walk outwards over its keys. */
 typedef struct ${prefix}walk {
     real unmatched; /* the chance that no key so far has matched */
     % slot("walk")
@@ -59,7 +60,7 @@ INLINE void ${prefix}try_key(const ${prefix}head *a, const ${prefix}seeker *q, i
     ${prefix}add_head(m->out, weight, value);
 }
 
-/* The layer's attended values${inline("kept", "")}. */
+/* Computes the layer's attended values${inline("kept", "")}. */
 NOINLINE void ${prefix}attend(void) {
     const step_view *v = &block()->view;
     const ${attends.state} *s = &block()->${attends.block};
@@ -81,10 +82,10 @@ NOINLINE void ${prefix}attend(void) {
     __syncthreads();
 }
 
-/* The place of a query's number for a key: neighbouring queries are side by side, and neighbouring keys. */
+/* The offset of pair (i, j) in an array [(key - query) modulo T][query]. */
 INLINE size_t ${prefix}pair_place(int i, int j, int T) { return (size_t)(j < i ? j - i + T : j - i) * T + i; }
 
-/* Tries the keys of query i again; weights and 1 - P are noted. */
+/* Tries the keys of query i again, and stores the weights and 1 - P. */
 INLINE void ${prefix}note_keys(const ${prefix}head *a, int i, real *weights, real *misses) {
     const int T = a->T;
     real unmatched = 1;
@@ -101,15 +102,16 @@ INLINE void ${prefix}note_keys(const ${prefix}head *a, int i, real *weights, rea
     }
 }
 
-/* A query's walk back inwards. */
+/* The state of a query's walk back inwards. */
 typedef struct ${prefix}return_walk {
     real dout[${attends.head_part}], dquery[${attends.head_part}];
     % slot("return_walk")
-    real dunmatched; /* what the keys farther out gain from the chance that reaches them */
+    real dunmatched; /* gradient of the chance that reaches the keys farther out */
     real dright, dleft; /* sums of gradients of logits */
 } ${prefix}return_walk;
 
-/* With S the chance that reaches the pair: dP = S (dA - dS), and behind it dS becomes dA P + dS (1 - P). */
+/* With S the chance that reaches the pair, and A its weight: dP = S (dA - dS). For nearer keys dS becomes dA P + dS (1
+ * - P). */
 INLINE void ${prefix}return_key(const ${prefix}head *a, int i, int j, const real *weights, real *pairs,
         ${prefix}return_walk *m) {
     const size_t place = ${prefix}pair_place(i, j, a->T);
@@ -121,7 +123,7 @@ INLINE void ${prefix}return_key(const ${prefix}head *a, int i, int j, const real
     const real dlogit = weight${inline("inverse_of_query", "")} * (miss * gain);
     m->dunmatched += (1 - miss) * gain;
 % if attends.head_lanes > 1 then
-    __syncwarp(${prefix}head_lanes()); /* all have read what this one replaces */
+    __syncwarp(${prefix}head_lanes()); /* all lanes have read the value that is replaced here */
 % end
     pairs[place] = dlogit;
     if (j > i) m->dright += dlogit;
@@ -129,7 +131,7 @@ INLINE void ${prefix}return_key(const ${prefix}head *a, int i, int j, const real
     ${prefix}add_head(m->dquery, dlogit, key);
 }
 
-/* Gradients of the queries of count sequences from the first on, and of their pairs. */
+/* Computes the gradients of the queries of `count` sequences, from `first` on, and of their pairs. */
 NOINLINE void ${prefix}attend_queries(int first, int count) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
@@ -164,7 +166,8 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
     __syncthreads();
 }
 
-/* Gradients of the keys and values of these sequences, from what attend_queries has left of their pairs. */
+/* Computes the gradients of the keys and values of `count` sequences, from `first` on, from the values of pairs that
+ * attend_queries has stored. */
 NOINLINE void ${prefix}attend_keys(int first, int count) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
@@ -200,7 +203,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
     __syncthreads();
 }
 
-/* Sums over a shard's queries, in a fixed order. */
+/* Computes the gradients of the layer's learned numbers: sums over a shard's queries, in a fixed order. */
 INLINE void ${prefix}number_grads(${attends.gradients_type} *g) {
     const workspace *w = &block()->work;
     const int rows = block()->sequences * block()->view.${attends.T};
@@ -214,7 +217,7 @@ INLINE void ${prefix}number_grads(${attends.gradients_type} *g) {
     % slot("number_grads")
 }
 
-/* The gradients of queries, keys${inline("also", " and values")}, in the workspace, and those of the layer's learned numbers. */
+/* Computes the gradients of queries, keys${inline("also", " and values")} in the workspace, and those of the layer's learned numbers. */
 INLINE void ${prefix}attend_backward(${attends.gradients_type} *g) {
     % slot("begin_backward")
 % if attends.pairs then

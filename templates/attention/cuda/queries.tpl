@@ -1,6 +1,6 @@
 % local keys = "a." .. attends.keys
 % local here = { h = "h", j = "j", keys = keys }
-/* Gradients of the queries. */
+/* Computes the gradients of queries. */
 NOINLINE void ${prefix}attend_queries(void) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;

@@ -1,6 +1,6 @@
 % local to_bits = terms.scaled and "" or " * LOG2E"
 % local of_keys = { lane = "query", of_lane = "i", first = "first_key", last = "end_key", count = "S" }
-/* Gradients of the queries. */
+/* Computes the gradients of queries. */
 NOINLINE void ${prefix}attend_queries(void) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;

@@ -4,10 +4,10 @@
 % if c.stages[2] then
 enum { ${PREFIX}SCORE_STAGES = ${c.stage_count} };
 
-/* Fills the tables of a stage${c.of_layer}: of each the entries first, first + stride, ... A stage reads what
- * those before it have made. */
+/* Fills entries first, first + stride, ... of each table of a stage${c.of_layer}. A stage reads the
+ * tables of earlier stages. */
 % else
-/* Fills the tables${c.of_layer}: of each the entries first, first + stride, ... */
+/* Fills entries first, first + stride, ... of each table${c.of_layer}. */
 % end
 INLINE void ${prefix}make_score(int stage, const step_view *v, int l, const ${prefix}score_tables *s, int first,
         int stride) {
@@ -34,7 +34,7 @@ INLINE real ${prefix}score_pair(const ${prefix}score_tables *s, int T, int S, in
 }
 % if c.logit_grad then
 
-/* From the gradient of a pair's score that of its logit. */
+/* Returns the gradient of a pair's logit, from dscore, the gradient of its score. */
 INLINE real ${prefix}score_logit_grad(const ${prefix}score_tables *s, int T, int S, int h, int i, int j, real logit,
         real dscore) {
     % include("parts/statements.tpl", { list = c.logit_grad })
@@ -42,7 +42,7 @@ INLINE real ${prefix}score_logit_grad(const ${prefix}score_tables *s, int T, int
 % end
 % for _, list in ipairs(c.lists) do
 
-/* From the gradient of a pair's score that of ${list.about}, added to out. */
+/* Adds to out the gradients of ${list.about}, from dscore, the gradient of a pair's score. */
 INLINE void ${prefix}score_grad_${list.class}(const ${prefix}score_tables *s, int T, int S, int h, int i, int j,
         real logit, real dscore, real *out) {
     % include("parts/statements.tpl", { list = list.statements })
@@ -51,10 +51,10 @@ INLINE void ${prefix}score_grad_${list.class}(const ${prefix}score_tables *s, in
 % if scalar.trains then
 
 % if c.finish.needs then
-/* Takes the gradients of a set of tables back to the parameters: all threads of one block. They need
+/* Converts the gradients of a set of tables to gradients of the parameters; all threads of one block call it, with
  * ${c.finish.needs}. */
 % else
-/* Takes the gradients of a set of tables back to the parameters: all threads of one block. */
+/* Converts the gradients of a set of tables to gradients of the parameters; all threads of one block call it. */
 % end
 INLINE void ${prefix}end_score(const step_view *v, int l, const ${prefix}score_tables *s,
         const ${prefix}score_gradients *d, parameters *g, real *scratch, real *staging) {

@@ -7,7 +7,7 @@
 % include("parts/scalar_set.tpl", names)
 % if scalar.trains then
 
-/* The gradients that the pair loop gathers for a set of tables, those of each head by themselves. */
+/* The gradients that the pair loops sum for a set of tables, separately for each head. */
 % names.numbers, names.members, names.set = c.gradient_numbers, c.gradients, prefix .. "score_gradients"
 % names.lay_out, names.bytes = prefix .. "lay_out_score_gradients", prefix .. "score_gradient_bytes"
 % include("parts/scalar_set.tpl", names)

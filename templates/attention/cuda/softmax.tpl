@@ -1,8 +1,8 @@
-/* ${cross and "Cross-attention" or "Self-attention"} of a shard. A thread has one query of one head (backward, then a key${attends.owners_words}) and
- * walks over the pairs that belong to it, so nothing is added by two threads and every sum has its order. Weights are
- * not kept: the backward pass makes each again from the largest score of its query and the inverse of the sum. */
+/* ${cross and "Cross-attention" or "Self-attention"} of a shard. A thread has one query of one head (in the backward pass then a key${attends.owners_words})
+ * and goes through its pairs, so every sum belongs to one thread and has a fixed order. Weights are not stored: the
+ * backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
 
-enum { ${PREFIX}KEYS = ${attends.keys_at_once} }; /* whose logits are made side by side */
+enum { ${PREFIX}KEYS = ${attends.keys_at_once} }; /* keys whose logits are computed interleaved */
 
 % include("attention/cuda/head.tpl")
 % slot("kept_weight")

@@ -1,8 +1,8 @@
 % local to = branch and "dbranch" or "dx"
 % if branch then
-/* dbranch = dy, scaled, where the mask keeps the branch, else 0. */
+/* dbranch = dy times KEEP_SCALE where the mask keeps the branch, else 0. */
 % else
-/* dx = dy, scaled, where the mask keeps x, else 0. dx may be dy. */
+/* dx = dy times KEEP_SCALE where the mask keeps x, else 0. dx may be dy. */
 % end
 % define("NOINLINE void " .. name, "int tokens", "const real *dy", "const int8_t *keep", "real *" .. to)
     % call("dropout_grad", "tokens", width, "dy", "keep", drops .. "_KEEP_SCALE", to)

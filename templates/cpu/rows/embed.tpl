@@ -86,7 +86,7 @@ static void ${routine}(const workspace *w, real *x) {
 % include("cpu/rows/embed_vocabulary.tpl")
 % else
 
-/* gradient is the gradient of x, and changes in place. */
+/* Adds to the gradients of the embedding in g. gradient: the gradient of x, which may be changed. */
 static void ${routine}_backward(const workspace *w, real *gradient, parameters *g) {
 % if drops then
     dropout_apply(${tokens} * WIDTH, w->${keep}, ${drops}_KEEP_SCALE, gradient);

@@ -1,13 +1,13 @@
 % local of_table = linear and "embedded(p->%s, p->%s_bias, token, c)" or "load(p->%s + token * WIDTH + c) * %s"
 % local made = of_table:format(vectors, linear and vectors or scale)
-/* x [VOCABULARY][WIDTH] = the vector that ${routine} gives every symbol. */
+/* x [VOCABULARY][WIDTH] = the vectors of all symbols, as ${routine} computes them. */
 static void ${routine}_vocabulary(const workspace *w, real *x) {
     const parameters *p = w->parameters;
     for (int token = 0; token < VOCABULARY; token++)
         for (int c = 0; c < WIDTH; c += LANES) store(x + token * WIDTH + c, ${made});
 }
 
-/* gradient is the gradient of every symbol's vector, [VOCABULARY][WIDTH]. */
+/* Adds to the gradients of the embedding in g. gradient [VOCABULARY][WIDTH]: the gradients of the symbols' vectors. */
 static void ${routine}_vocabulary_backward(const real *gradient, parameters *g) {
 % if linear then
     for (int token = 0; token < VOCABULARY; token++) {

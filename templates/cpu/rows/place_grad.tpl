@@ -3,7 +3,7 @@
 % local length = "w->" .. of .. "length"
 % local row = by_sequence and "position[m]" or draw and "position[m % " .. length .. "]" or "m % " .. length
 % local first = draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
-/* Adds to dvectors. */
+/* Adds the gradients of the tokens' position vectors to dvectors. */
 % define("NOINLINE void " .. name, "const workspace *w", draw and "const int32_t *position", "const real *dy", "real *dvectors")
     for (int m = 0; m < w->${of}tokens; m++) {
         real *place = dvectors + (${row}${first}) * WIDTH;

@@ -1,7 +1,7 @@
 % local rectifies = kernel == "relu"
 % local sums, changed = not rectifies, rectifies and "fmax(*value, (real)0)" or kernel .. "_real(*value)"
-/* out = ${kernel}(x weight${biased and " + bias" or ""}) next_weight${next_biased and " + next_bias" or ""}, two products in a chain; the values between them
- * are stored if stores is true. */
+/* out = ${kernel}(x weight${biased and " + bias" or ""}) next_weight${next_biased and " + next_bias" or ""}, as two products in a chain; the values between them
+ * are stored if `stores` is true. */
 % define("NOINLINE void " .. name, "int rows", "const real *x", "const real *weight", biased and "const real *bias", "const real *next_weight", next_biased and "const real *next_bias", "bool stores", sums and "real *sum", "real *hidden", "real *out")
     is_global(x);
     is_global(weight);

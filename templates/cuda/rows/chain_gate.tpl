@@ -1,6 +1,6 @@
 % local up_bias = biased and "bias + " .. channels or "NULL"
-/* out = (${kernel}(gate) * up) next_weight${next_biased and " + next_bias" or ""}, gate and up the halves of x weight${biased and " + bias" or ""}: products in a chain; the
- * values between them are stored if stores is true. */
+/* out = (${kernel}(gate) * up) next_weight${next_biased and " + next_bias" or ""}, where gate and up are the halves of x weight${biased and " + bias" or ""}, as products in a
+ * chain; the values between them are stored if `stores` is true. */
 % define("NOINLINE void " .. name, "int rows", "const real *x", "const real *weight", biased and "const real *bias", "const real *next_weight", next_biased and "const real *next_bias", "bool stores", "real *sum", "real *hidden", "real *out")
     is_global(x);
     is_global(weight);

@@ -1,6 +1,6 @@
-/* dhidden = gradients of the gate and of what it multiplies, from those of their product, dy times next_weight
- * transposed; dx = other + dhidden times weight transposed: the products in a chain. sum: gate and up, kept by the
- * forward pass. other may be NULL. */
+/* As products in a chain: dhidden = the gradients of gate and up, from the gradient of their product, which is dy times
+ * next_weight transposed; dx = other + dhidden times weight transposed. sum: gate and up, stored by the forward pass.
+ * other may be NULL. */
 % define("NOINLINE void " .. name, "int rows", "const real *dy", "const real *next_weight", "const real *sum", "const real *weight", "const real *other", "real *dhidden", "real *dx")
     is_global(dy);
     is_global(next_weight);

@@ -1,6 +1,6 @@
 % local rectifies = kernel == "relu"
-/* dhidden = dy times next_weight transposed, times the slope of ${kernel} at its ${rectifies and "results" or "arguments"}, hidden; dx = other + dhidden
- * times weight transposed: the products in a chain. other may be NULL. */
+/* As products in a chain: dhidden = dy times next_weight transposed, times the slope of ${kernel}; dx = other + dhidden times
+ * weight transposed. hidden: the ${rectifies and "results" or "arguments"} of ${kernel}. other may be NULL. */
 % define("NOINLINE void " .. name, "int rows", "const real *dy", "const real *next_weight", "const real *hidden", "const real *weight", "const real *other", "real *dhidden", "real *dx")
     is_global(dy);
     is_global(next_weight);

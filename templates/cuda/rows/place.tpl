@@ -3,7 +3,7 @@
 % local of_T = "row % v->" .. T
 % local place = by_sequence and "position[row]" or draw and ("position[%s]"):format(of_T) or of_T
 % local first = learned and draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
-/* out = x + vectors of the tokens' positions${drops and ", dropped out by a mask, NULL for none" or ""}. */
+/* out = x + vectors of the tokens' positions${drops and ", with dropout by the mask keep, or without if keep is NULL" or ""}. */
 % define("NOINLINE void " .. name, "const real *x", learned and "const real *vectors", drops and "const unsigned char *keep", "real *out")
     const step_view *v = &block()->view;
     const int count = block()->sequences * v->${T} * WIDTH;

@@ -1,7 +1,7 @@
 % local by_sequence, draw = learned and not sums, encoding.draw
 % local first = draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
-% local words = drops and (learned and "of the sum, dropped out, in place, and " or "of the sum, dropped out, in place") or ""
-/* Gradients ${words}${learned and "of the vectors of positions" or ""}. */
+% local words = drops and "Applies dropout to dy, the gradient of the sum, in place" or "Computes the gradients of the vectors of positions"
+/* ${words}${drops and learned and ", and computes the gradients of the vectors of positions" or ""}. */
 % define("NOINLINE void " .. name, drops and "const unsigned char *keep", (drops and "" or "const ") .. "real *dy", by_sequence and "real *dvectors")
     const int T = block()->view.${T}, sequences = block()->sequences;
     is_global(dy);
@@ -14,7 +14,7 @@
     const int *position = ${drawn};
     is_global(dvectors);
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) dvectors[e] = 0;
-    /* One sequence's positions differ from one another. */
+    /* The positions of one sequence are distinct, so threads add to different elements. */
     for (int sequence = 0; sequence < sequences; sequence++) {
         __syncthreads();
         for (int e = threadIdx.x; e < T * WIDTH; e += THREADS) {

@@ -1,7 +1,7 @@
 % local behind, left, unless, or_all, transparent = seen.right + 1, seen.left or 0, "", "", ""
 % if seen.sees_all then
 % or_all = (" | at_most(offset, broadcast((real)(j - S - %d)))"):format(left)
-% unless, transparent = " && !some_see_all", " One with no key in its window sees all: Duan and Shi 2024."
+% unless, transparent = " && !some_see_all", " A query without a key in its window sees all keys: Duan and Shi 2024."
 % end
 % local begin = seen.left and "low > 0" .. unless .. " ? low / 8 * 8 : 0" or "0"
 % section("domain")
@@ -15,8 +15,8 @@ INLINE bits ${name}_visible(int T, int S, int i, int j) {
 % end
 }
 
-/* The keys that queries from `first` on see: from *begin to *end - 1, in runs of 8. Other keys have no stored
- * values. */
+/* The keys from *begin to *end - 1 include all keys that LANES queries, from `first` on, see; *begin and *end are
+ * rounded to runs of 8 keys. Other keys have no stored values. */
 INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
     const int S = head->${S}, last = (first + LANES < head->T ? first + LANES : head->T) - 1;
     const int low = first - ${left}, high = round_up(last + ${behind}, 8);
@@ -26,7 +26,7 @@ INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
 }
 % if seen.left then
 
-/* The keys that all queries of a group see: from *open to *shut - 1. */
+/* The keys that every query of a group sees: from *open to *shut - 1. */
 INLINE void ${name}_open_span(const ${name}_head *head, int first, int begin, int end, int *open, int *shut) {
     const int last = (first + LANES < head->T ? first + LANES : head->T) - 1;
     const int low = last - ${seen.left} > begin ? last - ${seen.left} : begin;

@@ -9,7 +9,7 @@
 % end
 % section("step_functions")
 % if positions.kind == "randomized" then
-/* Draw d of this step: ${positions.about}. */
+/* Makes draw d of this step's positions: ${positions.about}. */
 static void draw_${name}_positions(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
@@ -25,7 +25,7 @@ static void draw_${name}_positions(const lh_cpu_step *step, int d) {
 
 % end
 % if positions.distance.draws then
-/* Draw d of this step's distances: ${positions.distance.about}. */
+/* Makes draw d of this step's distances: ${positions.distance.about}. */
 static void draw_${name}_distances(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     int T = step->shape.length[${queries.stream}];

@@ -42,7 +42,7 @@ kept->chances = take(memory, used, (train ? heads * groups : 1) * ${name}_group_
 % section("skip_kept")
 if (kept->step) kept->chances += (size_t)groups * kept->step;
 % section("scratch")
-real *along, *across; /* [keys and rows before and after][LANES]: passed or sums, and mirrored, of geometric.h */
+real *along, *across; /* [keys and rows before and after][LANES]: workspaces `passed` (or `sums`) and `mirrored` of geometric.h */
 % section("room")
 scratch->along = take(memory, used, (size_t)(T + 2) * LANES * sizeof(real));
 scratch->across = take(memory, used, (size_t)(T + 1 + LANES) * LANES * sizeof(real));

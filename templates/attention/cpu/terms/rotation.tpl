@@ -22,9 +22,9 @@ ${ranged and "if (from == 0) " or ""}${invoke(rotate, "w", of_keys, ranged and "
 % end
 % section("rotate")
 
-% local rows_words = ranged and " rows: those of tokens [from, to)." or ""
+% local rows_words = ranged and " rows: the rows of tokens [from, to)." or ""
 % local place = positions.kind == "index" and "t" or "position[t]"
-/* Rotates rows of queries${cross and ", or of keys," or " and keys"} of one sequence by their positions: direction 1; rotates gradients back: -1.${rows_words} */
+/* Rotates rows of queries${cross and ", or of keys," or " and keys"} of one sequence by their positions (direction 1), or gradients back (-1).${rows_words} */
 % define("INLINE void " .. rotate, "const workspace *w", "const int32_t *position", ranged and "int from", "int to", "const int stride", "const int direction", "real *restrict rows")
     const position_row *table = w->step->tables;
     for (int t = ${from}; t < to; t++)

@@ -10,7 +10,7 @@
 % distance = positions.distance.draws and invoke(prefix .. "drawn_distance", "drawn", distance) or distance
 % section("members")
 const real *rows; /* the vectors of distances */
-int stride; /* from one channel of the rows to the next */
+int stride; /* elements from one channel of the rows to the next */
 real *drows; /* [rows], RELATIVE_WIDTH apart */
 % section("head")
 head.stride = ${name}_row_stride(${cross and "head.T, head.S" or "head.T"});
@@ -25,8 +25,8 @@ group->rows = head->rows + first + head->${S} - 1;
 group->stride = head->stride;
 % section("queries_grad")
 
-/* Adds the gradients of KEYS rows, from row x on; lanes are channels. Row x is that of query i and key i + ${S} - 1 - x;
- * dlogits has KEYS zeros on both sides of the keys that a group of queries sees. */
+/* Adds the gradients of KEYS rows, from row x on; lanes are channels. Row x belongs to query i and key i + ${S} - 1 -
+ * x; dlogits has KEYS zeros before and after the keys that a group of queries sees. */
 INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}, int x, const ${name}_scratch *scratch,
         real *restrict drows) {
     ${name}_part dr[${PREFIX}KEYS][${PREFIX}HEAD_PARTS];
@@ -49,7 +49,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}
 % if terms.spans then
         int from, to;
         ${name}_span(head, first, &from, &to);
-        const int seen = to - key + ${PREFIX}KEYS - 1; /* later rows have none of these keys */
+        const int seen = to - key + ${PREFIX}KEYS - 1; /* later queries see none of these keys */
         if (i < from - key) i = from - key;
         for (; i < stop && i < seen; i++) {
 % else
@@ -75,7 +75,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}
     }
 }
 
-/* Adds to dq, before its factors are applied, the gradients of a group's queries through the rows${of_biases}. */
+/* Adds to dq, before its factors are applied, the gradients of a group's queries from the terms of the rows${of_biases}. */
 INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, vector inverse, vector *dq) {
     const int T = head->T, S = head->${S};
@@ -120,7 +120,7 @@ for (int l = 0; l < ${stack.count}; l++) sums->rows[l] = take(memory, used,
 % section("tables")
 enum { ${PREFIX}RELATIVE_WIDTH = ${row_width} }; /* channels of a row: ${rows.width_words} */
 
-/* A row for every query - key, from -(${S} - 1) on: row x is that of the distance ${S} - 1 - x. For one key, adjacent
+/* A row for every query - key, from -(${S} - 1) on: row x belongs to the distance ${S} - 1 - x. For one key, adjacent
  * queries have adjacent rows. */
 INLINE int ${name}_distance_count(${length_words}) { return ${cross and "T + S" or "2 * T"} - 1; }
 

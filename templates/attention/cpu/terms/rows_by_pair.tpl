@@ -50,7 +50,7 @@ INLINE void ${name}_logits(const int N, const ${name}_queries *group, const real
 }
 % section("queries_grad")
 
-/* Adds to dq, before its factors are applied, the gradients of a group's queries through the rows. */
+/* Adds to dq, before its factors are applied, the gradients of a group's queries from the terms of the rows. */
 INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, vector *dq) {
     const int ${of_head};

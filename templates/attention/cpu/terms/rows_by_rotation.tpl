@@ -1,6 +1,6 @@
 % local H = PREFIX .. "HEAD_WIDTH"
 % section("members")
-const real *weight; /* [WIDTH][HEAD_WIDTH] from a sinusoid to the head's channels */
+const real *weight; /* [WIDTH][HEAD_WIDTH] maps a sinusoid to the head's channels */
 const real *codes; /* [keys][WIDTH] sinusoids of the keys' positions */
 const real *places; /* sinusoids of the queries' positions, channel by channel */
 int place_stride;
@@ -50,8 +50,8 @@ ${name}_far_logits(head, ${from}, ${to});
 % local before = bounded and " + before" or ""
 % local dlogits = terms.spans and "dlogits + begin * LANES" or "dlogits"
 % local codes = terms.spans and "head->codes + begin * WIDTH" or "head->codes"
-/* Adds to dq, before its factors are applied, the gradients of a group's queries through their distances. Adds the
- * gradients of the biases and of the weight. */
+/* Adds to dq, before its factors are applied, the gradients of a group's queries from the terms of distances. Also adds
+ * the gradients of the biases and of the weight. */
 INLINE void ${name}_turned_queries(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, const ${name}_scratch *scratch, vector inverse, vector *dq) {
     const int ${terms.spans and "T = head->T" or of_head}, queries = ${to_query} - first < LANES ? ${to_query} - first : LANES;
@@ -70,8 +70,8 @@ INLINE void ${name}_turned_queries(const ${name}_head *head, int first, int begi
 % section("queries_back")
 ${name}_turned_queries(head, first, begin, end, dlogits, scratch, inverse, dq);
 % section("scratch_behind")
-real *rotated; /* [WIDTH][LANES] a group's queries for the sinusoids of keys; in the backward pass [LANES][WIDTH] */
-real *far; /* [keys][LANES] products with the sinusoids of keys */
+real *rotated; /* [WIDTH][LANES] a group's rotated queries; in the backward pass their gradients, [LANES][WIDTH] */
+real *far; /* [keys][LANES] products of rotated queries with the sinusoids of keys */
 % section("room")
 scratch->rotated = take(memory, used, WIDTH * LANES * sizeof(real));
 scratch->far = take(memory, used, (size_t)round_up(${S}, ROTATED_KEYS) * LANES * sizeof(real));
@@ -85,7 +85,7 @@ INLINE size_t ${name}_code_elements(int ${S}) { return (size_t)round_up(${S}, RO
  * sets of a cache, and covers LANES queries from every query on. */
 INLINE int ${name}_place_stride(int T) { return (round_up(T + LANES - 1, LANES) / LANES | 1) * LANES; }
 
-/* Behind the struct shared, by length: ${rows.behind_words}. */
+/* Memory after the struct shared, whose size depends on lengths: ${rows.behind_words}. */
 INLINE real *${name}_codes(const lh_cpu_step *step, int set) {
     real *codes = (real *)((char *)step->shared + ${name}_start(&step->shape));
     return codes + (size_t)set * ${name}_code_elements(step->shape.length[${keys.stream}]);
@@ -131,7 +131,7 @@ if (d > 0) make_${name}_relative(step, d - 1);
 make_${name}_relative(step, d);
 % end
 % section("sums")
-real *weights[${stack.count}]; /* [HEADS][HEAD_WIDTH][WIDTH] gradients of the weight, from a head's channel */
+real *weights[${stack.count}]; /* [HEADS][HEAD_WIDTH][WIDTH] gradients of the weight, transposed */
 % section("sums_room")
 for (int l = 0; l < ${stack.count}; l++) sums->weights[l] = take(memory, used, WIDTH * WIDTH * sizeof(real));
 % section("end_functions")

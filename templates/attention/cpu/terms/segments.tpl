@@ -2,8 +2,8 @@
 % section("domain")
 % include("parts/segments.tpl", { stem = name .. "_", device = "" })
 
-/* The keys that queries from `first` on see: from *begin to *end - 1, in runs of 8. Other keys have no stored
- * values. */
+/* The keys from *begin to *end - 1 include all keys that LANES queries, from `first` on, see; *begin and *end are
+ * rounded to runs of 8 keys. Other keys have no stored values. */
 static void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
     const int S = head->${S}, last = first + LANES < head->T ? first + LANES : head->T;
     int low = S, high = 0;
@@ -32,7 +32,7 @@ static void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
 }
 
 /* gain [keys][LANES]: values that lines add to the scores of LANES queries, from `first` on, with keys from `begin` to
- * end - 1; minus infinity where a query does not see a key. Lanes beyond the last query repeat it. */
+ * end - 1; minus infinity if a query does not see the key. Lanes beyond the last query repeat the last query. */
 static void open_${name}_lines(const ${name}_head *head, int first, int begin, int end, real *gain) {
     const int S = head->${S};
     for (int j = begin; j < end; j++) store(gain + j * LANES, broadcast(-(real)__builtin_inf()));

@@ -3,7 +3,7 @@
 % line, times = seen.stride .. " * ", " * " .. seen.stride
 % end
 % section("domain")
-/* A mask of the LANES queries from i on that see key j of S; lanes beyond the last query repeat it. Query i has keys
+/* A mask of the LANES queries from i on that see key j of S; lanes beyond the last query repeat it. Query i sees keys
  * around S - 1 - ${line}i; a query without a key there sees all keys (Duan and Shi 2024: a row without an open cell). */
 INLINE bits ${name}_visible(int T, int S, int i, int j) {
     vector along = ascending(i, T - 1)${times};
@@ -12,8 +12,8 @@ INLINE bits ${name}_visible(int T, int S, int i, int j) {
     return near | at_most(broadcast((real)(${seen.beyond_text})), along);
 }
 
-/* The keys that queries from `first` on see: from *begin to *end - 1, in runs of 8. Other keys have no stored
- * values. */
+/* The keys from *begin to *end - 1 include all keys that LANES queries, from `first` on, see; *begin and *end are
+ * rounded to runs of 8 keys. Other keys have no stored values. */
 INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
     const int S = head->${S}, last = (first + LANES < head->T ? first + LANES : head->T) - 1;
     const int low = ${seen.low_text} - ${line}last, high = round_up(${seen.beyond_text} - ${line}first, 8);

@@ -4,14 +4,14 @@
 % local from = right > 0 and ("j > %d ? j - %d : 0"):format(right, right) or "j"
 % section("domain")
 
-/* The keys that query i sees are those from first_key to end_key - 1; key j is seen by queries likewise. */
+/* The range of keys that query i sees, and the range of queries that see key j. */
 % if left then
 INLINE int ${prefix}first_key(int i, int S) { return i > ${left}${near} ? i - ${left} : 0; }
 % end
 INLINE int ${prefix}end_key(int i, int S) { return i + ${beyond} < S${near} ? i + ${beyond} : S; }
 INLINE int ${prefix}first_query(int j, int S) { return ${from}; }
 % if seen.sees_all then
-/* The query behind i; those from S + ${left} on have no key near, and see all: Duan and Shi 2024. */
+/* The next query after i that sees key j. Queries from S + ${left} on have no key in their window and see all: Duan and Shi 2024. */
 INLINE int ${prefix}next_query(int i, int j,
         int S) { return i - j < ${left} || i + 1 > S + ${left} ? i + 1 : S + ${left}; }
 % elseif left then

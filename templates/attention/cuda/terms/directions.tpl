@@ -2,14 +2,14 @@
 enum { ${PREFIX}QUERY_SUMS = 3 };
 
 % section("members")
-const real *direction; /* of token 0: right, left; tokens ${PREFIX}DIRECTION_WIDTH apart */
+const real *direction; /* right and left of token 0; tokens are ${PREFIX}DIRECTION_WIDTH apart */
 real right_bias, left_bias;
 % section("set_members")
 a.direction = s->${attends.contribution} + (size_t)sequence * v->${attends.T} * ${PREFIX}DIRECTION_WIDTH + 2 * h;
 a.right_bias = v->p->${attends.block}[l].${attends.contribution_bias}[2 * h];
 a.left_bias = v->p->${attends.block}[l].${attends.contribution_bias}[2 * h + 1];
 % section("seeker")
-real right, left; /* what the logits of keys on that side have besides */
+real right, left; /* terms added to the logits of keys on each side */
 % section("load_seeker")
 const real *direction = a->direction + i * ${PREFIX}DIRECTION_WIDTH;
 q->right = (direction[0] + a->right_bias) * a->numbers.direction_scale + a->numbers.offset;

@@ -1,5 +1,5 @@
 % section("members_of_weights")
-const unsigned char *keep; /* masks of the sequence's weights; 0: nothing is dropped out */
+const unsigned char *keep; /* masks of the sequence's weights; NULL: no dropout */
 % section("set_members_of_weights")
 const size_t bytes = ${attends.keep}_bytes(v->T);
 a.keep = bits_of(block()->work.${attends.keep}, block()->${attends.index}, bytes) + sequence * bytes;

@@ -1,12 +1,12 @@
 % section("constants")
-#define ${PREFIX}LEAST_TOTAL ((real)1e-12) /* a smaller sum of weights counts as this one */
+#define ${PREFIX}LEAST_TOTAL ((real)1e-12) /* least divisor of the weights */
 
 % section("walk")
-real total; /* of the weights */
+real total; /* sum of the weights */
 % section("add_weight")
 m->total += weight;
 % section("kept")
-, and what the backward pass needs of the weights
+, and stores the inverse sums of weights for the backward pass
 % section("begin_walk")
 m.total = 0;
 % section("end_walk")
@@ -14,7 +14,7 @@ const real inverse = 1 / (m.total > ${PREFIX}LEAST_TOTAL ? m.total : ${PREFIX}LE
 ${prefix}store_head(m.out, inverse, out);
 ${attends.once}s->${prefix}inverse_total[task] = inverse;
 % section("return_walk")
-real mean, inverse; /* of the gradients of weights, of the sum of weights */
+real mean, inverse; /* mean gradient of the weights; inverse of their sum */
 % section("mean")
  - m->mean
 % section("inverse_of_query")

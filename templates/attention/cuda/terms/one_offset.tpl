@@ -2,7 +2,7 @@
 enum { ${PREFIX}QUERY_SUMS = 2 };
 
 % section("seeker")
-real offset; /* what logits have besides */
+real offset; /* term added to all logits */
 % section("load_seeker")
 q->offset = a->numbers.offset;
 % section("offset")

@@ -4,7 +4,7 @@
 % T, stride, width = "v->" .. attends.T, PREFIX .. "QUERY_STRIDE", "2 * WIDTH"
 % end
 
-/* Rotates all rows of ${cross and "queries, or of keys," or "queries and keys"} by their positions: direction 1; rotates their gradients back: -1. */
+/* Rotates all rows of ${cross and "queries, or of keys," or "queries and keys"} by their positions (direction 1), or their gradients back (-1). */
 % define("NOINLINE void " .. prefix .. "rotate", "int direction", cross and terms.placed and "const int *position", cross and "int T", cross and "const int stride", "real *rotated")
     const step_view *v = &block()->view;
     const int rows = block()->sequences * ${T};

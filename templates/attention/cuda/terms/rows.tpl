@@ -4,7 +4,7 @@ enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of distances in one pass
 
 % end
 % section("about_logit")
-: the query, and the key with the row of their distance
+: the product of the query with the sum of the key and the row of their distance
 % section("add_row")
 real row[${attends.head_part}];
 const int x = ${prefix}row_at(a, i, j);

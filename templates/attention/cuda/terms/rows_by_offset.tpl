@@ -1,9 +1,9 @@
 % section("members")
-const real *rows; /* of query - key = 0; ${PREFIX}HEAD_WIDTH apart */
+const real *rows; /* the row of query - key = 0; rows are ${PREFIX}HEAD_WIDTH apart */
 % section("middle")
  + v->${attends.S} - 1
 % section("row_of_pair")
-/* The row of a pair. */
+/* The index of a pair's row, counted from a->rows. */
 INLINE int ${prefix}row_at(const ${prefix}head *a, int i, int j) {
     return i - j;
 }
@@ -16,7 +16,7 @@ INLINE int ${prefix}row_count(const step_view *v, int l) {
 }
 % end
 % section("distance_count")
-/* The vectors of distances of T queries and S keys: one for every query - key, from -(S - 1) on. */
+/* The number of vectors of distances for T queries and S keys: one for every query - key, from -(S - 1) on. */
 INLINE int ${prefix}distance_count(int T, int S) {
     return T + S - 1;
 }

@@ -1,11 +1,11 @@
 % local of_sets = rows.sets > 1 and PREFIX .. "RELATIVE_SETS * " or ""
 % section("members")
-const real *rows; /* ${PREFIX}HEAD_WIDTH apart */
-const int *row; /* [keys][queries] of them */
+const real *rows; /* vectors of distances, ${PREFIX}HEAD_WIDTH apart */
+const int *row; /* [keys][queries] index of each pair's row */
 % section("set_members")
 a.row = ${prefix}pair_rows_of(v, l).row;
 % section("row_of_pair")
-/* The row of a pair. */
+/* The index of a pair's row, counted from a->rows. */
 INLINE int ${prefix}row_at(const ${prefix}head *a, int i, int j) {
     return a->row[j * a->T + i];
 }
@@ -27,19 +27,19 @@ INLINE ${prefix}pair_rows ${prefix}pair_rows_of(const step_view *v, int l) {
     return r;
 }
 
-/* How many vectors they are. */
+/* The number of vectors of layer l. */
 INLINE int ${prefix}row_count(const step_view *v, int l) { return *${prefix}pair_rows_of(v, l).count; }
 % section("distance_count")
 % local lengths, keys = cross and "int T, int S" or "int T", attends.keys
 % slot("most_distances")
 
-/* The vector of each pair of a set; made on the host, since positions are sampled there. */
+/* The vector of each pair of a set; made on the host, because positions are sampled there. */
 typedef struct ${prefix}pair_rows {
-    const int *count;    /* vectors that occur */
-    const int *distance; /* [count] ascending */
-    const int *row;      /* [keys][queries] the pair's vector */
-    const int *start;    /* [count + 1] where the pairs of a vector begin in pair */
-    const int *pair;     /* [T ${keys}] query * ${keys} + key, vector by vector */
+    const int *count;    /* number of vectors that occur */
+    const int *distance; /* [count] distances of the vectors, ascending */
+    const int *row;      /* [keys][queries] index of the pair's vector */
+    const int *start;    /* [count + 1] index in `pair` of a vector's first pair */
+    const int *pair;     /* [T ${keys}] query * ${keys} + key, sorted by vector */
 } ${prefix}pair_rows;
 
 INLINE size_t ${prefix}lay_out_pair_rows(${prefix}pair_rows *r, const int *memory, ${lengths}) {
@@ -68,7 +68,7 @@ static size_t ${prefix}draw_count(const lh_shape *shape) {
 
 % slot("key_of_pair", { of_keys = of_keys })
 
-/* Numbers the vectors that occur, and sorts the pairs by them. rank: [${PREFIX}PAIR_KEYS + 1] overwritten. */
+/* Numbers the vectors that occur, and sorts the pairs by vector. rank: [${PREFIX}PAIR_KEYS + 1] overwritten. */
 % local keys = attends.keys
 % local T_S = cross and "T, S" or "T"
 static void ${prefix}sort_pairs(const int *position, const int *key_position, int T, int S, int *rank, int *out) {

@@ -1,7 +1,7 @@
 % section("set_rows")
 a.rows = v->shared.${prefix}rows + ((size_t)l * ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view})${inline("middle", "")}) * ${PREFIX}HEAD_WIDTH${attends.channel};
 % section("most_distances")
-/* The vectors of distances: the rows of the table. */
+/* The number of vectors of distances: the rows of the table. */
 INLINE int ${prefix}distance_count(int T, int S) {
     return ${rows.rows_text};
 }
@@ -11,7 +11,7 @@ reals ${prefix}rows; /* [${stack.count}][distances][${PREFIX}HEAD_WIDTH] vectors
 t->${prefix}rows = take_reals(memory, &used,
         ${stack.count} * (size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * ${PREFIX}HEAD_WIDTH);
 % section("table_sums")
-reals ${prefix}rows; /* [${stack.count}][${PREFIX}HEADS][distances][${PREFIX}HEAD_WIDTH] of the vectors of distances */
+reals ${prefix}rows; /* [${stack.count}][${PREFIX}HEADS][distances][${PREFIX}HEAD_WIDTH] gradients of the vectors of distances */
 % section("lay_out_sums")
 sums->${prefix}rows = take_reals(memory, used,
         ${stack.count} * (size_t)${attends.distance_count}(${attends.T},
@@ -26,7 +26,7 @@ INLINE int ${prefix}table_row(int distance) {
 }
 
 % end
-/* The rows of all layers. */
+/* Copies the vectors of distances of all layers from their tables. */
 NOINLINE void ${prefix}make_rows(const step_view *v, int first, int stride) {
     const int count = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
     for (int e = first; e < ${stack.count} * count * ${PREFIX}HEAD_WIDTH; e += stride) {
@@ -49,7 +49,7 @@ for (int e = t->rank * THREADS + (int)threadIdx.x; e < ${prefix}elements; e += t
     g->${attends.block}[l].${prefix}relative_table[row * ${PREFIX}HEAD_WIDTH + d] = sum * ${PREFIX}LOGIT_SCALE;
 }
 % section("key_of_pair")
-/* The vector of a pair. */
+/* The row of the table for a pair. */
 INLINE int ${prefix}pair_key(const int *position, const int *key_position, int query, int key) {
     int distance = ${of_keys}[key] - position[query],
             near = distance < ${rows.farthest} ? distance : ${rows.farthest};

@@ -1,8 +1,8 @@
 % local of_sets = rows.sets > 1 and PREFIX .. "RELATIVE_SETS * " or ""
 % local each_set = rows.sets > 1 and "[" .. PREFIX .. "RELATIVE_SETS]" or ""
 % section("members")
-const real *row_bias; /* likewise */
-const real *key_bias; /* [${attends.keys}] */
+const real *row_bias; /* products of the rows with the position bias, in the order of rows */
+const real *key_bias; /* [${attends.keys}] products of the keys with the content bias */
 % section("set_rows")
 const size_t first_row = (size_t)l * ${attends.distance_count}(${attends.T_of_view},
         ${attends.S_of_view}) * ${PREFIX}HEADS + (size_t)h * ${prefix}row_count(v, l)${inline("middle", "")};
@@ -13,7 +13,7 @@ a.key_bias = s->${prefix}key_bias + ((size_t)sequence * ${PREFIX}HEADS + h) * v-
  + (a->key_bias[j] + a->row_bias[x])
 % section("before_forward")
 
-/* Products of a shard's keys with the content bias. */
+/* Computes the products of a shard's keys with the content bias. */
 INLINE void ${prefix}bias_keys(void) {
     const step_view *v = &block()->view;
     const ${attends.state} *s = &block()->${attends.block};
@@ -50,7 +50,7 @@ ${prefix}add_head(dkey, sum, bias);
 ${attends.once}w->${prefix}key_sums[(sequence * v->${attends.S} + j) * ${PREFIX}HEADS + h] = sum;
 % section("behind_keys")
 
-/* The gradient of the content bias: the keys, by what their logits got. */
+/* The gradient of the content bias: the sum of keys, each times the sum of its logits' gradients. */
 INLINE void ${prefix}content_bias_grad(real *dbias) {
     is_global(dbias);
     const int rows = block()->sequences * block()->view.${attends.S};
@@ -67,7 +67,7 @@ INLINE void ${prefix}content_bias_grad(real *dbias) {
 % section("end_backward")
 ${prefix}content_bias_grad(g->${prefix}content_bias);
 % section("most_distances")
-/* The vectors of distances, at most: one for every distance that occurs. */
+/* The greatest number of vectors of distances: one for every distance that can occur. */
 INLINE int ${prefix}distance_count(int T, int S) {
     const long long pairs = (long long)T * ${cross and "S" or "(T - 1) + 1"};
     return pairs < 2 * ${PREFIX}MAX_POSITION - 1 ? (int)pairs : 2 * ${PREFIX}MAX_POSITION - 1;
@@ -75,7 +75,7 @@ INLINE int ${prefix}distance_count(int T, int S) {
 % section("shared_tables")
 reals ${prefix}codes; /* ${each_set}[distances][WIDTH] sinusoids of signed distances */
 reals ${prefix}rows; /* [${stack.count}][${PREFIX}HEADS][distances][${PREFIX}HEAD_WIDTH] vectors of distances */
-real *${prefix}row_bias; /* [${stack.count}][${PREFIX}HEADS][distances] of a row with the position bias, times ${PREFIX}LOGIT_SCALE */
+real *${prefix}row_bias; /* [${stack.count}][${PREFIX}HEADS][distances] products of the rows with the position bias, times ${PREFIX}LOGIT_SCALE */
 % section("lay_out_tables")
 t->${prefix}codes = take_reals(memory, &used, ${of_sets}(size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * WIDTH);
 t->${prefix}rows = take_reals(memory, &used,
@@ -83,8 +83,8 @@ t->${prefix}rows = take_reals(memory, &used,
 t->${prefix}row_bias = take_reals(memory, &used,
         ${stack.count} * (size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * ${PREFIX}HEADS);
 % section("table_sums")
-reals ${prefix}rows; /* [${stack.count}][distances][WIDTH] of the vectors of distances */
-reals ${prefix}row_sums; /* [${stack.count}][${PREFIX}HEADS][distances] of the logits at a distance */
+reals ${prefix}rows; /* [${stack.count}][distances][WIDTH] gradients of the vectors of distances */
+reals ${prefix}row_sums; /* [${stack.count}][${PREFIX}HEADS][distances] sums of the gradients of logits at a distance */
 % section("lay_out_sums")
 sums->${prefix}rows = take_reals(memory, used,
         ${stack.count} * (size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * WIDTH);
@@ -108,8 +108,8 @@ INLINE void ${prefix}make_codes(const step_view *v, int first, int stride) {
 % local row = rows.sets > 1 and "((size_t)l * room + first)" or "first"
 % local columns, from = attends.slice and PREFIX .. "SLICE" or "WIDTH", attends.slice and " + channel" or ""
 % local of_head = attends.slice and "(size_t)(channel / " .. PREFIX .. "HEAD_WIDTH) * count + first" or "first"
-/* Rows of layer l from the first on, as many as a tile has, head by head, and their products with the position
- * bias${attends.slice and ": of the heads whose channels are channel .. channel + SLICE - 1" or ""}. */
+/* Computes up to TILE rows of layer l, from row `first` on, head by head, and their products with the position
+ * bias${attends.slice and ", for the heads with channels channel .. channel + SLICE - 1" or ""}. */
 NOINLINE void ${prefix}make_rows(const step_view *v, int l, int first, int channel) {
     const int room = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view}),
             count = ${prefix}row_count(v, l), here = min(count - first, (int)TILE);
@@ -144,7 +144,8 @@ for (int l = 0; l < ${stack.count}; l++) {
 }
 % section("functions_behind")
 
-/* The gradient of layer l's position bias in `columns` channels from the first on; drows becomes that of the rows. */
+/* Computes the gradient of layer l's position bias in `columns` channels, from channel `first` on, and completes drows,
+ * the gradient of the rows, in these channels. */
 INLINE void ${prefix}end_rows(int l, int first, const int columns, const real *rows, const real *row_sums, real *drows,
         real *dbias) {
     is_global(row_sums);
@@ -191,7 +192,7 @@ for (int l = t->rank; l < ${stack.count}; l += t->blocks) {
 % end
 }
 % section("key_of_pair")
-/* The vector of a pair, before they are numbered. */
+/* The number of a pair's distance among all possible distances. */
 INLINE int ${prefix}pair_key(const int *position, const int *key_position, int query, int key) {
     return ${of_keys}[key] - position[query] + ${PREFIX}MAX_POSITION - 1;
 }

@@ -24,7 +24,7 @@ ${attends.once}w->${prefix}pair_scores[column + (size_t)i * v->${attends.S}] = d
 % of_layer = " + (size_t)l * " .. invoke(bytes, "v->" .. attends.T, "v->" .. attends.S)
 % end
 
-/* The tables that layer l's score reads. */
+/* Sets the addresses of the tables that layer l's score reads. */
 INLINE void ${prefix}score_tables_of(const step_view *v, int l, ${prefix}score_tables *s) {
 % if c.tables[1] then
     size_t used = 0;

@@ -7,7 +7,7 @@
 % of_layer = " + (size_t)block()->l * " .. invoke(bytes, T, S)
 % end
 
-/* Places of the gradients of the layer's tables. */
+/* Sets the addresses of the gradients of the layer's tables. */
 INLINE void ${prefix}score_gradients_of(${prefix}score_gradients *d) {
     size_t used = 0;
     ${prefix}lay_out_score_gradients(d, block()->sums.${prefix}score${of_layer}, &used, block()->view.${attends.T},
@@ -15,7 +15,7 @@ INLINE void ${prefix}score_gradients_of(${prefix}score_gradients *d) {
 }
 % section("shared_tables")
 % if c.work[1] then
-reals ${prefix}scratch; /* of end_score */
+reals ${prefix}scratch; /* workspace of end_score */
 % end
 % section("lay_out_tables")
 % if c.work[1] then

@@ -3,7 +3,7 @@
 
 % include("parts/segments.tpl", { stem = prefix, device = "__device__ " })
 
-/* The first key behind j that query i of head h sees, S where there is none. */
+/* The first key after j that query i of head h sees; S if there is none. */
 INLINE int ${prefix}next_key(int h, int i, int j, int S) {
     int next = S;
 % if seen.any_corner then
@@ -20,14 +20,14 @@ INLINE int ${prefix}next_key(int h, int i, int j, int S) {
     return open ? next : ${see_all} ? j + 1 : S;
 }
 
-/* The first query behind i that sees key j, T where there is none. */
+/* The first query after i that sees key j; T if there is none. */
 INLINE int ${prefix}next_query(int h, int i, int j, int S, int T) {
     do i++;
     while (i < T && ${prefix}next_key(h, i, j - 1, S) != j);
     return i;
 }
 
-/* The term of the lines in the score of a pair that is seen. */
+/* The term that lines add to the score of a visible pair. */
 INLINE real ${prefix}line_value(int h, int i, int j, int S) {
     real value = 0;
     bool found = false;

@@ -7,7 +7,8 @@ ${prefix}score_grad_uniform(a.score, a.T, a.S, a.h, i, j, logit, ${attends.dscor
 ${attends.once}for (int k = 0; k < ${c.uniform_count}; k++) w->${prefix}head_sums[k * sequences * ${PREFIX}HEADS * v->${attends.T} + task] = gathered[k];
 % section("behind_owners")
 
-/* Gradients of the heads' numbers, summed over the queries of a shard: a warp per number, in a fixed order. */
+/* Gradients of tables with one number per head: sums over the queries of a shard, one warp per head, in a fixed
+ * order. */
 INLINE void ${prefix}attend_heads(void) {
     const workspace *w = &block()->work;
     const int T = block()->view.${attends.T}, sequences = block()->sequences;

@@ -6,7 +6,7 @@ def ${part.match_first}(score):
     offset = key - query
     score = score.masked_fill(offset == 0, -math.inf)
     order = (2 * offset.abs() + (offset < 0)).argsort(dim=-1).expand_as(score)
-    tried = score.gather(-1, order)  # the first is the query itself, which never matches
+    tried = score.gather(-1, order)  # first the query itself, which never matches
     missed = (-tried).sigmoid().cumprod(dim=-1)
     weight = torch.zeros_like(score).scatter(-1, order, tried.sigmoid() * missed.roll(1, dims=-1))
 % if geometric.normalised then

@@ -1,5 +1,5 @@
 % local offset = stride and ("key - score.shape[-1] + %d * query"):format(stride) or "key - query"
-% local or_all = (stride or crosses) and "; it sees all where it would see none" or ""
+% local or_all = (stride or crosses) and "; a query that would see no key sees all" or ""
 % section("functions")
 def ${part.hidden}(score):
     """[T][S]: True where a query (row) does not see a key (column)${or_all}."""
