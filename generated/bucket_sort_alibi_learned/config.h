@@ -25,7 +25,7 @@ enum {
     HEADS = 8,
     HEAD_WIDTH = 8,
     FEEDFORWARD = 256,
-    TOKENS = 7, /* rows of the embedding: input symbols, one that is never used, the empty output */
+    TOKENS = 7, /* rows of the embedding: input symbols, an unused symbol, the empty output */
     CLASSES = 5,
     CLASS_COLUMNS = 16, /* classes, rounded up to a whole vector */
     BLOCK_TOKENS = 84 /* approximate tokens of a block, which stays in cache through all layers */

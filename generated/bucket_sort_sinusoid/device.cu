@@ -4,8 +4,8 @@
  * spec      spec/runs/bucket_sort_sinusoid.lua
  * template  templates/cuda/device.cu.tpl
  *
- * Device code: training, many steps at a launch, and evaluation. A block takes a shard of the batch
- * through all layers and back; blocks meet where gradients are folded.
+ * Device code: training, many steps per launch, and evaluation. A block processes one shard of the
+ * batch, forward and backward through all layers; blocks synchronise where gradients are folded.
  * 5 layers, 8 heads x 8, width 64, feed-forward 256, float32.
  * Sinusoids are added to the token embedding.
  */
@@ -133,7 +133,7 @@ enum {
     HEADS = 8,
     HEAD_WIDTH = 8,
     FEEDFORWARD = 256,
-    TOKENS = 7, /* rows of the embedding: input symbols, one that is never used, the empty output */
+    TOKENS = 7, /* rows of the embedding: input symbols, an unused symbol, the empty output */
     CLASSES = 5,
     CLASS_COLUMNS = 16, /* classes, rounded up to a whole vector */
     QUERY_STRIDE = 3 * WIDTH,
@@ -159,16 +159,16 @@ typedef struct parameters {
 #define EMBEDDING_SCALE 8.0f /* sqrt(WIDTH) */
 #define LOGIT_SCALE 0.35355339f /* 1 / sqrt(HEAD_WIDTH) */
 #define BRANCH_KEEP_SCALE 1.11111111f /* 1 / (1 - p), p = 0.1 */
-enum { BRANCH_DROP_BELOW = 6554 }; /* number of values of 16 random bits, of 65536, that drop an element */
+enum { BRANCH_DROP_BELOW = 6554 }; /* elements with 16 random bits below this number are dropped */
 #define EMBEDDING_KEEP_SCALE 1.11111111f /* 1 / (1 - p), p = 0.1 */
-enum { EMBEDDING_DROP_BELOW = 6554 }; /* number of values of 16 random bits, of 65536, that drop an element */
+enum { EMBEDDING_DROP_BELOW = 6554 }; /* elements with 16 random bits below this number are dropped */
 enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the high bits of a site */
 #define BETA1 0.9f
 #define BETA2 0.999f
 #define REST1 ((real)(1 - 0.9))
 #define REST2 ((real)(1 - 0.999))
 #define EPSILON 1e-08f
-#define MAX_NORM 1.0 /* greatest norm of the gradient without clipping */
+#define MAX_NORM 1.0 /* gradients with a greater norm are clipped to this norm */
 /* Elementary functions of scalars in float32, for softmax, score expressions and activations: the functions of
  * kernels/cpu/functions.h and math.h, with the same algorithms, special cases and error bounds. The only library
  * functions are square root, absolute value and floor, which are exact or correctly rounded; the processor's
@@ -216,8 +216,8 @@ INLINE real log_real(real x) {
 /* Instructions that C++ cannot express: the state space of an address, and the order of writes and reads across
  * blocks. */
 
-/* Tells the compiler that an address is in global memory. It cannot know this of an address that was read from shared
- * memory. With this knowledge it uses shorter instructions, and assumes that a store to the address changes no shared
+/* Tells the compiler that an address is in global memory. The compiler cannot know this of an address that was read
+ * from shared memory; otherwise it uses longer instructions, and assumes that a store to the address may change shared
  * memory. */
 INLINE void is_global(const void *address) { __builtin_assume(__isGlobal(address)); }
 
@@ -240,7 +240,7 @@ INLINE unsigned int count_arrivals(const unsigned int *arrivals) {
 
 enum { WARP = 32, WARPS = THREADS / WARP };
 
-/* A pointer to global memory that is itself stored in shared memory. Every use tells the compiler that it points to
+/* A pointer to global memory that is itself stored in shared memory. Every use tells the compiler that the target is in
  * global memory. */
 template <class T> struct global {
     T *address;
@@ -1016,7 +1016,7 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
  * type real *: with reals these loops would need 10 to 20 more registers, without fewer loads. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
-    real *largest, *inverse_sum; /* [sequences][HEADS][T] of a query's softmax */
+    real *largest, *inverse_sum; /* [sequences][HEADS][T] largest score and inverse sum of each softmax */
     real *attended; /* [rows][WIDTH] heads side by side */
     reals norm1_xhat; /* [rows][WIDTH] */
     reals norm1_rstd; /* [rows] */
@@ -1030,7 +1030,7 @@ typedef struct layer_state {
 /* A block's workspace, except the states of layers. */
 typedef struct workspace {
     reals embedding; /* [rows][WIDTH] input of the first layer */
-    reals branch; /* [rows][WIDTH] what a residual connection adds */
+    reals branch; /* [rows][WIDTH] the branch of a residual connection */
     reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
     reals losses; /* [sequences][label_count] */
     masks correct; /* [sequences][label_count] */
@@ -1039,7 +1039,7 @@ typedef struct workspace {
     reals dhidden; /* [rows][FEEDFORWARD] */
     real *dattended; /* [rows][WIDTH] */
     real *dquery_key_value; /* [rows][3 WIDTH] */
-    real *delta; /* [sequences][HEADS][T] output times its gradient */
+    real *delta; /* [sequences][HEADS][T] product of each output with its gradient */
     char *layers;
 } workspace;
 
@@ -1104,7 +1104,7 @@ typedef struct block_state {
     int l;             /* current layer */
     global<const real> input; /* input of the layer */
     int sequences;     /* sequences of the shard or group */
-    int first;         /* batch index of the first of them */
+    int first;         /* batch index of the first sequence */
     char *memory;      /* the block's part of the launch's workspace */
     global<parameters> gradient; /* gradient of the shard */
     global<const unsigned short> tokens, labels;
@@ -1334,7 +1334,7 @@ INLINE const unsigned char *mask_of(int site) {
     return block()->work.keep + (size_t)site * block()->sequences * block()->view.T * (WIDTH / 8);
 }
 
-/* The first layer's input = scaled token embedding + sinusoid of its position. */
+/* The first layer's input = scaled token embedding + sinusoid of the position. */
 NOINLINE void embed(const bool training) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
@@ -1540,7 +1540,7 @@ INLINE layer_parameters *layer_dweights(void) { return block()->gradient->layer 
 INLINE const unsigned char *layer_mask(int place) { return mask_of(1 + 2 * block()->l + place); }
 
 /* One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017.
-  * In evaluation input and output are the same array. */
+ * In evaluation input and output are the same array. */
 INLINE void layer_forward(const bool training) {
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;

@@ -4,7 +4,7 @@
  * spec      spec/runs/even_pairs_none.lua
  * template  templates/common/spec.c.tpl
  *
- * What the runtime knows of this experiment: tensors, task, instruction-set levels.
+ * This experiment's description for the runtime: tensors, task, instruction-set levels.
  * 249026 parameters.
  */
 #include "longhand/spec.h"

@@ -4,7 +4,7 @@
  * spec      spec/runs/reverse_string_rand_relative.lua
  * template  templates/cuda/cuda.c.tpl
  *
- * What the runtime knows of the device code: kernels, memory, draws, position tables.
+ * The device code's description for the runtime: kernels, memory, draws, position tables.
  */
 #include "config.h"
 
@@ -47,8 +47,8 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
  * type real *: with reals these loops would need 10 to 20 more registers, without fewer loads. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
-    real *key_bias; /* [sequences][HEADS][T] of a key with the content bias, times LOGIT_SCALE */
-    real *largest, *inverse_sum; /* [sequences][HEADS][T] of a query's softmax */
+    real *key_bias; /* [sequences][HEADS][T] products of keys and content bias, times LOGIT_SCALE */
+    real *largest, *inverse_sum; /* [sequences][HEADS][T] largest score and inverse sum of each softmax */
     real *attended; /* [rows][WIDTH] heads side by side */
     reals norm1_xhat; /* [rows][WIDTH] */
     reals norm1_rstd; /* [rows] */
@@ -68,7 +68,7 @@ INLINE int pair_sequences(int sequences, int T) {
 /* A block's workspace, except the states of layers. */
 typedef struct workspace {
     reals embedding; /* [rows][WIDTH] input of the first layer */
-    reals branch; /* [rows][WIDTH] what a residual connection adds */
+    reals branch; /* [rows][WIDTH] the branch of a residual connection */
     reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
     reals losses; /* [sequences][label_count] */
     masks correct; /* [sequences][label_count] */
@@ -77,9 +77,9 @@ typedef struct workspace {
     reals dhidden; /* [rows][FEEDFORWARD] */
     real *dattended; /* [rows][WIDTH] */
     real *dquery_key_value; /* [rows][3 WIDTH] */
-    real *delta; /* [sequences][HEADS][T] output times its gradient */
+    real *delta; /* [sequences][HEADS][T] product of each output with its gradient */
     real *pairs; /* [sequences at a time][HEADS][queries][keys] gradients of logits */
-    reals key_sums; /* [rows][HEADS] of a key's gradients of logits */
+    reals key_sums; /* [rows][HEADS] sums of the gradients of each key's logits */
     char *layers;
 } workspace;
 

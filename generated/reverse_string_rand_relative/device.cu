@@ -4,8 +4,8 @@
  * spec      spec/runs/reverse_string_rand_relative.lua
  * template  templates/cuda/device.cu.tpl
  *
- * Device code: training, many steps at a launch, and evaluation. A block takes a shard of the batch
- * through all layers and back; blocks meet where gradients are folded.
+ * Device code: training, many steps per launch, and evaluation. A block processes one shard of the
+ * batch, forward and backward through all layers; blocks synchronise where gradients are folded.
  * 5 layers, 8 heads x 8, width 64, feed-forward 256, float32.
  * Logits have vectors of the signed distance, with content and position bias; ascending distances
  * drawn from 1 .. 2047.
@@ -136,7 +136,7 @@ enum {
     HEADS = 8,
     HEAD_WIDTH = 8,
     FEEDFORWARD = 256,
-    TOKENS = 4, /* rows of the embedding: input symbols, one that is never used, the empty output */
+    TOKENS = 4, /* rows of the embedding: input symbols, an unused symbol, the empty output */
     CLASSES = 2,
     CLASS_COLUMNS = 16, /* classes, rounded up to a whole vector */
     MAX_POSITION = 2048,
@@ -165,14 +165,14 @@ typedef struct parameters {
 #define EMBEDDING_SCALE 8.0f /* sqrt(WIDTH) */
 #define LOGIT_SCALE 0.35355339f /* 1 / sqrt(HEAD_WIDTH) */
 #define BRANCH_KEEP_SCALE 1.11111111f /* 1 / (1 - p), p = 0.1 */
-enum { BRANCH_DROP_BELOW = 6554 }; /* number of values of 16 random bits, of 65536, that drop an element */
+enum { BRANCH_DROP_BELOW = 6554 }; /* elements with 16 random bits below this number are dropped */
 enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the high bits of a site */
 #define BETA1 0.9f
 #define BETA2 0.999f
 #define REST1 ((real)(1 - 0.9))
 #define REST2 ((real)(1 - 0.999))
 #define EPSILON 1e-08f
-#define MAX_NORM 1.0 /* greatest norm of the gradient without clipping */
+#define MAX_NORM 1.0 /* gradients with a greater norm are clipped to this norm */
 /* Elementary functions of scalars in float32, for softmax, score expressions and activations: the functions of
  * kernels/cpu/functions.h and math.h, with the same algorithms, special cases and error bounds. The only library
  * functions are square root, absolute value and floor, which are exact or correctly rounded; the processor's
@@ -220,8 +220,8 @@ INLINE real log_real(real x) {
 /* Instructions that C++ cannot express: the state space of an address, and the order of writes and reads across
  * blocks. */
 
-/* Tells the compiler that an address is in global memory. It cannot know this of an address that was read from shared
- * memory. With this knowledge it uses shorter instructions, and assumes that a store to the address changes no shared
+/* Tells the compiler that an address is in global memory. The compiler cannot know this of an address that was read
+ * from shared memory; otherwise it uses longer instructions, and assumes that a store to the address may change shared
  * memory. */
 INLINE void is_global(const void *address) { __builtin_assume(__isGlobal(address)); }
 
@@ -244,7 +244,7 @@ INLINE unsigned int count_arrivals(const unsigned int *arrivals) {
 
 enum { WARP = 32, WARPS = THREADS / WARP };
 
-/* A pointer to global memory that is itself stored in shared memory. Every use tells the compiler that it points to
+/* A pointer to global memory that is itself stored in shared memory. Every use tells the compiler that the target is in
  * global memory. */
 template <class T> struct global {
     T *address;
@@ -1040,8 +1040,8 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
  * type real *: with reals these loops would need 10 to 20 more registers, without fewer loads. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
-    real *key_bias; /* [sequences][HEADS][T] of a key with the content bias, times LOGIT_SCALE */
-    real *largest, *inverse_sum; /* [sequences][HEADS][T] of a query's softmax */
+    real *key_bias; /* [sequences][HEADS][T] products of keys and content bias, times LOGIT_SCALE */
+    real *largest, *inverse_sum; /* [sequences][HEADS][T] largest score and inverse sum of each softmax */
     real *attended; /* [rows][WIDTH] heads side by side */
     reals norm1_xhat; /* [rows][WIDTH] */
     reals norm1_rstd; /* [rows] */
@@ -1061,7 +1061,7 @@ INLINE int pair_sequences(int sequences, int T) {
 /* A block's workspace, except the states of layers. */
 typedef struct workspace {
     reals embedding; /* [rows][WIDTH] input of the first layer */
-    reals branch; /* [rows][WIDTH] what a residual connection adds */
+    reals branch; /* [rows][WIDTH] the branch of a residual connection */
     reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
     reals losses; /* [sequences][label_count] */
     masks correct; /* [sequences][label_count] */
@@ -1070,9 +1070,9 @@ typedef struct workspace {
     reals dhidden; /* [rows][FEEDFORWARD] */
     real *dattended; /* [rows][WIDTH] */
     real *dquery_key_value; /* [rows][3 WIDTH] */
-    real *delta; /* [sequences][HEADS][T] output times its gradient */
+    real *delta; /* [sequences][HEADS][T] product of each output with its gradient */
     real *pairs; /* [sequences at a time][HEADS][queries][keys] gradients of logits */
-    reals key_sums; /* [rows][HEADS] of a key's gradients of logits */
+    reals key_sums; /* [rows][HEADS] sums of the gradients of each key's logits */
     char *layers;
 } workspace;
 
@@ -1192,7 +1192,7 @@ typedef struct block_state {
     int l;             /* current layer */
     global<const real> input; /* input of the layer */
     int sequences;     /* sequences of the shard or group */
-    int first;         /* batch index of the first of them */
+    int first;         /* batch index of the first sequence */
     char *memory;      /* the block's part of the launch's workspace */
     global<parameters> gradient; /* gradient of the shard */
     global<const unsigned short> tokens, labels;
@@ -1207,12 +1207,12 @@ static_assert(sizeof(block_state) <= BLOCK_STATE, "plan.cuda.block_state is too 
 
 INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
 
-/* The signed distance of pairs whose query - key is x - (T - 1), as layers of a set see it. */
+/* The signed distance of pairs whose query - key is x - (T - 1), in the draw of a set. */
 INLINE int relative_distance(const step_view *v, int set, int x) {
     return drawn_distance(distances_of(v, set), v->T - 1 - x);
 }
 
-/* Sinusoids of the sets' signed distances: sines are odd, cosines even. */
+/* Computes the sinusoids of the sets' signed distances: sines are odd, cosines even. */
 INLINE void make_codes(const step_view *v, int first, int stride) {
     const int room = distance_count(v->T, v->T);
     for (int set = 0; set < RELATIVE_SETS; set++) {
@@ -1775,7 +1775,7 @@ INLINE layer_parameters *layer_dweights(void) { return block()->gradient->layer 
 INLINE const unsigned char *layer_mask(int place) { return mask_of(2 * block()->l + place); }
 
 /* One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017.
-  * In evaluation input and output are the same array. */
+ * In evaluation input and output are the same array. */
 INLINE void layer_forward(const bool training) {
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;

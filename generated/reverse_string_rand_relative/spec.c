@@ -4,7 +4,7 @@
  * spec      spec/runs/reverse_string_rand_relative.lua
  * template  templates/common/spec.c.tpl
  *
- * What the runtime knows of this experiment: tensors, task, instruction-set levels.
+ * This experiment's description for the runtime: tensors, task, instruction-set levels.
  * 270146 parameters.
  */
 #include "longhand/spec.h"

@@ -21,7 +21,7 @@
 
 static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */
 static const real BRANCH_KEEP_SCALE = 1.11111111f; /* 1 / (1 - p), p = 0.1 */
-enum { BRANCH_DROP_BELOW = 6554 }; /* number of values of 16 random bits, of 65536, that drop an element */
+enum { BRANCH_DROP_BELOW = 6554 }; /* elements with 16 random bits below this number are dropped */
 
 enum { VOCABULARY = TOKENS }; /* symbols, each with one row of the first layer before its attention */
 
@@ -126,7 +126,7 @@ INLINE size_t self_code_elements(int T) {
     return (size_t)round_up(self_distance_count(T), TILE_ROWS) * WIDTH;
 }
 
-/* Memory after the struct shared, whose size depends on lengths: the sets' sinusoids, the layers' rows, and these
+/* Memory after the struct shared, whose size depends on lengths: the sets' sinusoids, the layers' rows, and these rows
  * before they are transposed. */
 INLINE real *self_codes(const lh_cpu_step *step, int set) {
     real *codes = (real *)((char *)step->shared + self_start());
@@ -253,14 +253,14 @@ typedef struct workspace {
     row_set vocabulary; /* symbols */
     layer_state layer[LAYERS];
     real *output; /* [tokens][WIDTH] of the last layer */
-    real *branch; /* [tokens][WIDTH] what a residual connection adds */
+    real *branch; /* [tokens][WIDTH] the branch of a residual connection */
     real *gradient, *dbranch; /* [tokens][WIDTH] */
     real *dhidden; /* [tokens][FEEDFORWARD] */
     real *dattended; /* [tokens][WIDTH] */
     real *dquery_key_value; /* [tokens][3 WIDTH] */
-    real *token_vectors; /* [VOCABULARY][WIDTH] what the embedding gives every symbol */
+    real *token_vectors; /* [VOCABULARY][WIDTH] the vectors of all symbols */
     real *token_scratch; /* [VOCABULARY][3 WIDTH] */
-    real *attended_read, *input_read; /* [tokens][WIDTH] rows that are read */
+    real *attended_read, *input_read; /* [tokens][WIDTH] rows of w->read */
     self_scratch self;
     shard_sums sums;
 } workspace;

@@ -4,8 +4,9 @@
  * spec      spec/runs/reverse_string_rand_relative.lua
  * template  templates/common/tuned.h.tpl
  *
- * What was chosen for this model at each level and changes no bit: it is in no digest.
- * ./longhand tune searches for the best on a machine. See docs/tuning.md.
+ * Choices for this model at each instruction-set level. They change no bit, and no digest covers
+ * them.
+ * ./longhand tune finds the best choices for a machine. See docs/tuning.md.
  */
 #ifndef LH_TUNED_H
 #define LH_TUNED_H

@@ -4,7 +4,7 @@
  * spec      spec/runs/reverse_string_rand_rope.lua
  * template  templates/cuda/cuda.c.tpl
  *
- * What the runtime knows of the device code: kernels, memory, draws, position tables.
+ * The device code's description for the runtime: kernels, memory, draws, position tables.
  */
 #include "config.h"
 
@@ -40,7 +40,7 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
  * type real *: with reals these loops would need 10 to 20 more registers, without fewer loads. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
-    real *largest, *inverse_sum; /* [sequences][HEADS][T] of a query's softmax */
+    real *largest, *inverse_sum; /* [sequences][HEADS][T] largest score and inverse sum of each softmax */
     real *attended; /* [rows][WIDTH] heads side by side */
     reals norm1_xhat; /* [rows][WIDTH] */
     reals norm1_rstd; /* [rows] */
@@ -54,7 +54,7 @@ typedef struct layer_state {
 /* A block's workspace, except the states of layers. */
 typedef struct workspace {
     reals embedding; /* [rows][WIDTH] input of the first layer */
-    reals branch; /* [rows][WIDTH] what a residual connection adds */
+    reals branch; /* [rows][WIDTH] the branch of a residual connection */
     reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
     reals losses; /* [sequences][label_count] */
     masks correct; /* [sequences][label_count] */
@@ -63,7 +63,7 @@ typedef struct workspace {
     reals dhidden; /* [rows][FEEDFORWARD] */
     real *dattended; /* [rows][WIDTH] */
     real *dquery_key_value; /* [rows][3 WIDTH] */
-    real *delta; /* [sequences][HEADS][T] output times its gradient */
+    real *delta; /* [sequences][HEADS][T] product of each output with its gradient */
     char *layers;
 } workspace;
 

@@ -21,7 +21,7 @@
 
 static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */
 static const real BRANCH_KEEP_SCALE = 1.11111111f; /* 1 / (1 - p), p = 0.1 */
-enum { BRANCH_DROP_BELOW = 6554 }; /* number of values of 16 random bits, of 65536, that drop an element */
+enum { BRANCH_DROP_BELOW = 6554 }; /* elements with 16 random bits below this number are dropped */
 
 enum { VOCABULARY = TOKENS }; /* symbols, each with one row of the first layer before its attention */
 
@@ -113,11 +113,11 @@ static void lay_out_self_kept(self_kept *kept, char *memory, size_t *used, int s
 
 /* Workspace of one head. */
 typedef struct self_scratch {
-    /* [groups][keys][LANES] gradients of the logits, without factors of the query */
+    /* [groups][keys][LANES] gradients of the logits, without factors of the query; if PAIRED, [groups][keys][LANES][2]
+     * pairs of a weight and this gradient */
     real *dlogits;
-    /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit; then each row below
-     * alternates channels of its two vectors */
-    /* [queries][2][HEAD_WIDTH] output gradients, queries; all with the factors that dlogits lacks */
+    /* [queries][2][HEAD_WIDTH] output gradients, queries; all with the factors that dlogits lacks;
+     * if PAIRED, [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel */
     real *rows;
 } self_scratch;
 
@@ -162,14 +162,14 @@ typedef struct workspace {
     row_set vocabulary; /* symbols */
     layer_state layer[LAYERS];
     real *output; /* [tokens][WIDTH] of the last layer */
-    real *branch; /* [tokens][WIDTH] what a residual connection adds */
+    real *branch; /* [tokens][WIDTH] the branch of a residual connection */
     real *gradient, *dbranch; /* [tokens][WIDTH] */
     real *dhidden; /* [tokens][FEEDFORWARD] */
     real *dattended; /* [tokens][WIDTH] */
     real *dquery_key_value; /* [tokens][3 WIDTH] */
-    real *token_vectors; /* [VOCABULARY][WIDTH] what the embedding gives every symbol */
+    real *token_vectors; /* [VOCABULARY][WIDTH] the vectors of all symbols */
     real *token_scratch; /* [VOCABULARY][3 WIDTH] */
-    real *attended_read, *input_read; /* [tokens][WIDTH] rows that are read */
+    real *attended_read, *input_read; /* [tokens][WIDTH] rows of w->read */
     self_scratch self;
 } workspace;
 

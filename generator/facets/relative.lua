@@ -115,7 +115,7 @@ function M.plan(encoding, family, given)
   plan.width_words = biases and "all heads side by side" or "the heads share it"
   plan.behind_words = not biases and "the rows of each layer"
     or plan.rotated and "the sinusoids of the sets' keys, and of their queries, channel by channel"
-    or "the sets' sinusoids, the layers' rows, and these before they are transposed"
+    or "the sets' sinusoids, the layers' rows, and these rows before they are transposed"
   return plan
 end
 

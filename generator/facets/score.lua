@@ -127,7 +127,7 @@ local function members_of(tables, heads, cross)
       t.row = t.name .. "_row"
       members[#members + 1] = { name = t.row, class = t.class, declared = "real *", type = "real",
         count = classes.count(t, COUNT[t.class]),
-        about = " /* of one group of queries, among the gradients alone */" }
+        about = " /* workspace of one group of queries, only for gradients */" }
     end
   end
   return members

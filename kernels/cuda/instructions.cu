@@ -1,8 +1,8 @@
 /* Instructions that C++ cannot express: the state space of an address, and the order of writes and reads across
  * blocks. */
 
-/* Tells the compiler that an address is in global memory. It cannot know this of an address that was read from shared
- * memory. With this knowledge it uses shorter instructions, and assumes that a store to the address changes no shared
+/* Tells the compiler that an address is in global memory. The compiler cannot know this of an address that was read
+ * from shared memory; otherwise it uses longer instructions, and assumes that a store to the address may change shared
  * memory. */
 INLINE void is_global(const void *address) { __builtin_assume(__isGlobal(address)); }
 

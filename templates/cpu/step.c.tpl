@@ -23,7 +23,7 @@ static const real ${scale.name} = ${real(scale.value)}; /* ${scale.text} */
 % end
 % for _, d in ipairs(dropouts) do
 static const real ${d.name}_KEEP_SCALE = ${real(d.keep_scale)}; /* 1 / (1 - p), p = ${d.rate_text} */
-enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* number of values of 16 random bits, of 65536, that drop an element */
+enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* elements with 16 random bits below this number are dropped */
 % end
 
 % if cpu.vocabulary then

@@ -4,9 +4,9 @@
 
 /* ${comment}
 % if in_place then
-  * In evaluation input and output are the same array. */
+ * In evaluation input and output are the same array. */
 % else
-  * In evaluation input and output are the same array, except in the first layer. */
+ * In evaluation input and output are the same array, except in the first layer. */
 % end
 INLINE void ${name}_forward(${flag}) {
 % if forward_reads.w then

@@ -9,7 +9,7 @@
 % end
 % for _, d in ipairs(dropouts) do
 #define ${d.name}_KEEP_SCALE ${real(d.keep_scale)} /* 1 / (1 - p), p = ${d.rate_text} */
-enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* number of values of 16 random bits, of 65536, that drop an element */
+enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* elements with 16 random bits below this number are dropped */
 % end
 % if device.drops then
 enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the high bits of a site */
@@ -25,5 +25,5 @@ enum { EVAL_DROPOUT_DOMAIN = 6u }; /* LH_DOMAIN_EVAL_DROPOUT */
 % end
 % end
 % if clip.kind == "global_norm" then
-#define MAX_NORM ${f64(clip.max_norm)} /* greatest norm of the gradient without clipping */
+#define MAX_NORM ${f64(clip.max_norm)} /* gradients with a greater norm are clipped to this norm */
 % end

@@ -3,8 +3,8 @@
 % local rows_T = "row % v->" .. T
 % local place = by_sequence and "position[row]" or draw and ("%s[%s]"):format(drawn, rows_T) or rows_T
 % local table_row = draw and draw.first == 1 and ("(%s - %sFIRST_POSITION)"):format(place, draw.PREFIX) or by_sequence and place or "(" .. place .. ")"
-% local embed_adds = ({ none = "", sinusoid = " + sinusoid of its position",
-%     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of its position" })[additive.kind]
+% local embed_adds = ({ none = "", sinusoid = " + sinusoid of the position",
+%     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of the position" })[additive.kind]
 % local trains = additive.kind == "learned" and not additive.frozen
 % local what = linear and "linear map of one-hot tokens" or "scaled token embedding"
 % local keep = mask > 0 and "keep" or "w->keep"

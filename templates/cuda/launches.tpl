@@ -68,7 +68,7 @@ static void add_bias(launch_list *list, const real *bias, bool rectified, int wh
 % local read, index = block.forward.reads, "int " .. block.index
 % local p, s = ("const %s *p"):format(block.parameters_type), ("const %s *s"):format(block.state)
 /* ${block.comment}
-  * Lists the launches of one ${block.name} in a forward pass${read.x and "; x is its input" or ""}. */
+ * Lists the launches of one ${block.name} in a forward pass${read.x and "; x is its input" or ""}. */
 % define(("static void %s_forward"):format(block.name), "launch_list *list", read.l and index, read.p and p, read.w and "const workspace *w", read.s and s, read.x and "const real *x")
 % for _, launch in ipairs(block.forward.list) do
     % include(launch.template, launch)

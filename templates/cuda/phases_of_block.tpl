@@ -3,7 +3,7 @@
 % if forward.phases[1] then
 
 /* ${comment}
-  * Runs one phase of the forward pass. */
+ * Runs one phase of the forward pass. */
 % define(("INLINE void %s_forward_phase"):format(name), "int phase", asks and "const bool training")
 % if forward_reads.w then
     const workspace *w = &block()->work;

@@ -54,7 +54,7 @@ typedef struct block_state {
 % end
     global<const real> input; /* input of the layer */
     int sequences;     /* sequences of the shard or group */
-    int first;         /* batch index of the first of them */
+    int first;         /* batch index of the first sequence */
 % if cuda.products == "generated" then
     char *memory;      /* the block's part of the launch's workspace */
 % end

@@ -1,8 +1,8 @@
-"""Results of tests/device/run.sh: merges its parts into one JSON file and makes tables from it. Standard library alone.
+"""Merges the results of tests/device/run.sh into one JSON file, and makes tables from it. Needs no other package.
 
     python table.py merge FOLDER > results.json         FOLDER holds machine.json and PART.jsonl
-    python table.py join A.json B.json > results.json   A with the parts of B in place of its own, but checks and peers
-    of both
+    python table.py join A.json B.json > results.json   the parts of B, and those of A that B lacks; checks and peers of
+    both
     python table.py report results.json                 Markdown, for docs/performance.md
     python table.py short results.json                  the summary that a terminal shows at the end
 
@@ -17,8 +17,9 @@ import textwrap
 LAYERS, WIDTH, BATCH, BLOCK_WEIGHTS = 5, 64, 128, 245760
 PARTS = ("checks", "rates", "peaks", "peers", "profile", "resources", "clocks")
 
-# Goals for one H200, by tokens: floor, target, stretch. one: steps per second of a model alone; many: of all models
-# together; both in tf32. best: ratio to the best peer in the same precision. step: ratio to JAX with one call per step.
+# Goals for one H200, by tokens: floor, target, stretch. one: steps per second of a model that trains alone; many:
+# steps per second of all models together; both in tf32. best: ratio to the best peer in the same precision. step: ratio
+# to JAX with one call per step.
 GOALS = {
     "one": {21: (3000, 5000, 8000), 41: (2000, 3500, 5000), 80: (1200, 2000, 3000)},
     "many": {21: (12000, 22000, 37000), 41: (6000, 11000, 18000), 80: (2800, 5000, 8500)},
@@ -26,8 +27,8 @@ GOALS = {
     "best many": (1.3, 2.0, 4.0),
     "step": (2.5, 4.0, 6.0),
 }
-# Estimated least time in microseconds for one step of one model in one persistent kernel on an H200: dependent stages
-# inside a multiprocessor, weights from the L2, the sum of the gradient.
+# Estimated least time in microseconds for one step of one model in one persistent kernel on an H200: the time of
+# dependent stages inside a multiprocessor, of reading weights from the L2 cache, and of summing the gradient.
 LATENCY_FLOOR = {21: 110, 41: 170, 80: 300}
 
 
@@ -38,7 +39,7 @@ def nominal_flops(encoding, tokens):
 
 
 def read_lines(path):
-    """Reads JSON lines; a torn last line is left out."""
+    """Reads JSON lines; leaves out incomplete lines, such as the last line of an interrupted run."""
     found = []
     for line in path.read_text().splitlines() if path.exists() else []:
         try:
@@ -157,8 +158,8 @@ def rate_row(results, rate):
             named(results.peer(rate, "pytorch")), over(results.peer(rate), "best"), over(step, "step")]
 
 
-RATE_HEAD = ["precision", "encoding", "T", "models", "steps/s", "goal", "share of peak", "of latency floor", "JAX",
-             "PyTorch", ": best", ": JAX by step", "registers"]
+RATE_HEAD = ["precision", "encoding", "T", "models", "steps/s", "goal", "share of peak", "share of latency floor",
+             "JAX", "PyTorch", "Longhand / best", "Longhand / JAX by step", "registers"]
 
 
 def check_table(results):
@@ -206,11 +207,12 @@ def report(results):
     skipped = sum(c["ok"] is None for c in checks)
     blocks = [text("`sh tests/device/run.sh`:", machine_line(results), peak_line(results), clock_line(results))]
     if results.rates("train"):
-        blocks += [text("Training, a step with everything in it; `steps/s`: of all models side by side together. "
-                        "`share of peak`: nominal FLOPs over the measured product of matrices in that precision. "
-                        "`JAX`, `PyTorch`: the fastest variant of each; `: best`: ours over the faster of the two, "
-                        "`: JAX by step`: over one call per step. Beside a number: which of floor, target and stretch "
-                        "of one H200 it reaches. `registers`: of a thread of the training kernel."),
+        blocks += [text("Training: complete steps. `steps/s`: the sum over all models that train at the same time. "
+                        "`share of peak`: nominal FLOPs relative to the measured matrix product in the same precision. "
+                        "`JAX`, `PyTorch`: the fastest variant of each. `Longhand / best`: rate of Longhand relative "
+                        "to the faster of the two; `Longhand / JAX by step`: relative to JAX with one call per step. "
+                        "Words next to a number: the goal for one H200 that it reaches (floor, target or stretch). "
+                        "`registers`: registers of a thread of the training kernel."),
                    table(RATE_HEAD, [rate_row(results, rate) + [results.registers.get(rate["name"], "-")]
                                      for rate in results.rates("train")])]
     if results.rates("eval"):
@@ -222,7 +224,7 @@ def report(results):
     errors = [f"- {p['peer']} {p['variant']} {p['form']} {p['encoding']} T={p['tokens']} {p['precision']} "
               f"x{p['replicas']}: {p['error'][:200]}" for p in results.errors()]
     if errors:
-        blocks += ["What a peer could not do:", "\n".join(errors)]
+        blocks += ["Errors of peers:", "\n".join(errors)]
     if results.all["profile"]:
         blocks += ["One launch of the training kernel under Nsight Compute:",
                    "\n".join(f"- {p['name']}: {p['value']}" for p in results.all["profile"])]
@@ -236,7 +238,7 @@ def short(results):
     form = "{:<10} {:<13} {:>3} {:>3} {:>8} {:<15} {:>6} {:>5}  {:<16} {:<22} {:<20} {}"
     if results.rates("train"):
         lines.append(form.format("", "encoding", "T", "x", "steps/s", "goal", "share", "floor", "JAX", "PyTorch",
-                                 ": best", ": JAX by step"))
+                                 "Longhand / best", "Longhand / JAX by step"))
     lines += [form.format(*rate_row(results, rate)) for rate in results.rates("train")]
     checks = results.all["checks"]
     bad = [f"not ok {c['check']}: {c['detail']}" for c in results.failed()]

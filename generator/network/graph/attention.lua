@@ -203,7 +203,7 @@ function M.attend(scope, name, queries, keys, options)
     table.insert(scope.net.late, p)
   end
   branch.from = is.keep
-  branch.about = branch.about or "what a residual connection adds"
+  branch.about = branch.about or "the branch of a residual connection"
   return branch
 end
 

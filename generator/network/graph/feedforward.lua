@@ -35,6 +35,6 @@ return function(scope, x, options)
   if behind then
     y = scope:activation(prefix .. "branch", y, behind)
   end
-  y.from, y.about = name or "feedforward", "what a residual connection adds"
+  y.from, y.about = name or "feedforward", "the branch of a residual connection"
   return y
 end

@@ -23,7 +23,7 @@ function M.add_buffers(cpu)
       stream = vocabulary.embed.stream }, vocabulary.embed, { form = "vocabulary" }))
   end
   if vocabulary then
-    add(VECTORS, vocabulary.embed.out.width, "what the embedding gives every symbol")
+    add(VECTORS, vocabulary.embed.out.width, "the vectors of all symbols")
     add(SCRATCH, vocabulary.width)
   end
 end
@@ -41,7 +41,7 @@ local function labelled_buffer(cpu, value, reader)
     name = ("%s_read%d"):format(value.name, number)
   end
   cpu.part_names[value] = name
-  table.insert(cpu.buffers.workspace, buffers.rows(value, reader, { name = name, about = "rows that are read" }))
+  table.insert(cpu.buffers.workspace, buffers.rows(value, reader, { name = name, about = "rows of w->read" }))
   return name
 end
 

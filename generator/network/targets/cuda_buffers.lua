@@ -101,16 +101,16 @@ local function family_kept(sides, family, list)
   end
   local T = family.cross and "S" or "T"
   if family.relative.biases then
-    keep(sides.keys, "key_bias", PLAIN, ("[sequences][HEADS][%s] of a key with the content bias, times LOGIT_SCALE")
+    keep(sides.keys, "key_bias", PLAIN, ("[sequences][HEADS][%s] products of keys and content bias, times LOGIT_SCALE")
       :format(T))
   end
   if family.normaliser.normalised then
-    keep(sides.queries, "inverse_total", GLOBAL, "[sequences][HEADS][T] of a query's weights")
+    keep(sides.queries, "inverse_total", GLOBAL, "[sequences][HEADS][T] inverse sum of each query's weights")
   elseif family.attends.in_fragments then
-    keep(sides.queries, "log_sum", GLOBAL, "[sequences][HEADS][T] of a query's weights, in units of log 2")
+    keep(sides.queries, "log_sum", GLOBAL, "[sequences][HEADS][T] log2 of the sum of each query's weights")
   elseif family.normaliser.kind ~= "geometric" then
-    keep(sides.queries, "largest", PLAIN, "[sequences][HEADS][T] of a query's softmax")
-    keep(sides.queries, "inverse_sum", PLAIN, "[sequences][HEADS][T] of a query's softmax")
+    keep(sides.queries, "largest", PLAIN, "[sequences][HEADS][T] largest score and inverse sum of each softmax")
+    keep(sides.queries, "inverse_sum", PLAIN, "[sequences][HEADS][T] largest score and inverse sum of each softmax")
   end
 end
 
@@ -122,30 +122,31 @@ local function family_work(sides, family, list)
     list[#list + 1] = one
   end
   if normaliser.kind == "geometric" then
-    local of_weights = normaliser.normalised and "before they are divided by their sum" or "of values"
+    local of_weights = normaliser.normalised and "weights, not yet divided by their sum" or "weights"
     add(of_pairs(sides, family, "weights", GLOBAL,
-      ("[sequences%s][HEADS][key - query, or that + T][queries] %s"):format(at_a_time, of_weights)))
-    add(of_pairs(sides, family, "pairs", GLOBAL, "the same for 1 - P, then for gradients of logits"))
+      ("[sequences%s][HEADS][key - query modulo T][queries] %s"):format(at_a_time, of_weights)))
+    add(of_pairs(sides, family, "pairs", GLOBAL, "in the layout of weights: 1 - P, then gradients of logits"))
     add(of_heads(sides.queries, family, "query_sums", GLOBAL,
-      "[numbers as in geometric_numbers][sequences][HEADS][T] what a query adds to their gradients",
+      "[numbers as in geometric_numbers][sequences][HEADS][T] gradients of the numbers by query",
       family.PREFIX .. "QUERY_SUMS"))
   else
-    add(of_heads(sides.queries, family, "delta", PLAIN, "[sequences][HEADS][T] output times its gradient"))
+    add(of_heads(sides.queries, family, "delta", PLAIN,
+      "[sequences][HEADS][T] product of each output with its gradient"))
     if attends.pairs then
       add(of_pairs(sides, family, "pairs", PLAIN,
         "[sequences at a time][HEADS][queries][keys] gradients of logits"))
     end
   end
   if attends.pair_scores then
-    add(of_pairs(sides, family, "pair_scores", GLOBAL, "the same for scores"))
+    add(of_pairs(sides, family, "pair_scores", GLOBAL, "in the layout of pairs: gradients of scores"))
   end
   if family.relative.biases then
     add(of_heads(sides.keys, family, "key_sums", GLOBAL,
-      ("[%s][HEADS] of a key's gradients of logits"):format(sides.keys.rows)))
+      ("[%s][HEADS] sums of the gradients of each key's logits"):format(sides.keys.rows)))
   end
   if attends.uniform_count then
     add(of_heads(sides.queries, family, "head_sums", GLOBAL,
-      "[tables][sequences][HEADS][T] of a query's gradients of scores", tostring(attends.uniform_count)))
+      "[tables][sequences][HEADS][T] sums of the gradients of each query's scores", tostring(attends.uniform_count)))
   end
 end
 

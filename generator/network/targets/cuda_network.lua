@@ -135,11 +135,11 @@ local function bits_of(device, scope, op)
     local T, S = device.words[op.q.stream].T, device.words[op.kv.stream].T
     bits.name = op.family.name .. "_weights_keep"
     bits.bytes = ("((size_t)%s * %s * %sHEADS + 7) / 8"):format(T, S, op.family.PREFIX)
-    bits.about = "a bit for element (h * queries + query) * keys + key of attention's weights"
+    bits.about = "one bit for element (h * queries + query) * keys + key of attention's weights"
   else
     bits.name = (scope ~= device.net and scope.name .. "_" or "") .. op.keep
     bits.bytes = ("(size_t)%s * (%s / 8)"):format(device.words[op.out.stream].T, op.out.width.text)
-    bits.about = ("[tokens][%s] a bit for each element"):format(op.out.width.text)
+    bits.about = ("[tokens][%s] one bit per element"):format(op.out.width.text)
   end
   return bits
 end

@@ -61,7 +61,7 @@ function tokens.encoder(plan, inputs, times)
   local spare = times or model.spare_token ~= false and model.embedding ~= "linear"
   local count = inputs + (spare and 2 or 1)
   local words = times and "input symbols, the computation token, the empty output"
-    or spare and "input symbols, one that is never used, the empty output" or "input symbols, the empty output"
+    or spare and "input symbols, an unused symbol, the empty output" or "input symbols, the empty output"
   return { computation = computation(times, inputs), tokens = count, tokens_words = words, empty_token = count - 1,
     decoder = false }
 end

@@ -117,8 +117,8 @@ local function family_comments(plan)
     local lines = pages.said("banner", family)
     lines[#lines + 1] = sentence(M.encoding(plan, family))
     attention[family.name] = wrapped(table.unpack(lines))
-    score[family.name] = family.score.formula and wrapped("The score of a pair of tokens, from its logit: tables of "
-      .. "what does not need the logit, and the rest.", "score = " .. family.score.formula)
+    score[family.name] = family.score.formula and wrapped("The score of a pair of tokens, from its logit; terms that "
+      .. "do not need the logit are in tables.", "score = " .. family.score.formula)
   end
   return attention, score
 end
@@ -138,32 +138,33 @@ function M.comments(plan)
   local encoding, attention, score = sentence(M.encoding(plan)), family_comments(plan)
   return {
     config = wrapped("Dimensions and the layout of the parameters.", size),
-    tuned = wrapped("What was chosen for this model at each level and changes no bit: it is in no digest.",
-      "./longhand tune searches for the best on a machine. See docs/tuning.md."),
-    spec = wrapped("What the runtime knows of this experiment: tensors, task, instruction-set levels.",
+    tuned = wrapped(
+      "Choices for this model at each instruction-set level. They change no bit, and no digest covers them.",
+      "./longhand tune finds the best choices for a machine. See docs/tuning.md."),
+    spec = wrapped("This experiment's description for the runtime: tensors, task, instruction-set levels.",
       string.format("%d parameters.", plan.parameters)),
-    defaults = wrapped("What a trainer does unless a flag says otherwise, and the resolved spec for its records.",
-      "Nothing here changes the code: where a spec differs in this alone, ./longhand build writes the text into the "
-        .. "trainer that is there. See runtime/training/defaults.h."),
+    defaults = wrapped("Defaults of the trainer's flags, and the resolved spec for its records.",
+      "They change no code: for a spec that differs only in them, ./longhand build replaces this text in the existing "
+        .. "trainer. See runtime/training/defaults.h."),
     step = wrapped("One training step and one forward pass, block by block.", size, encoding),
     attention = attention,
     score = score,
     device = wrapped(plan.cuda.products == "library"
-      and "Device code: training and evaluation, phase by phase; products of matrices are made between them, over the "
-        .. "whole batch. A block does a phase for a shard; blocks meet where gradients are folded."
-      or "Device code: training, many steps at a launch, and evaluation. A block takes a shard of the "
-        .. "batch through all layers and back; blocks meet where gradients are folded.", size, encoding),
-    cuda = wrapped("What the runtime knows of the device code: kernels, memory, draws, position tables."),
+      and "Device code: training and evaluation, phase by phase; a library computes matrix products between phases, "
+        .. "over the whole batch. A block runs a phase for one shard; blocks synchronise where gradients are folded."
+      or "Device code: training, many steps per launch, and evaluation. A block processes one shard of the batch, "
+        .. "forward and backward through all layers; blocks synchronise where gradients are folded.", size, encoding),
+    cuda = wrapped("The device code's description for the runtime: kernels, memory, draws, position tables."),
     layers = wrapped(("The %s's layers over one block of sequences, forward and backward."):format(
       (plan.resolved.model.kind:gsub("_", "-"))), size),
-    trace = wrapped("One forward pass that keeps what evaluation forgets: activations, scores, attention.", size,
+    trace = wrapped("One forward pass that stores activations, scores and attention.", size,
       encoding),
-    decode = wrapped("Decoding: a few tokens of each sequence through all layers at a time, which keep keys and "
-      .. "values.", size, encoding),
+    decode = wrapped("Decoding: a few tokens of each sequence at a time pass through all layers, which cache keys "
+      .. "and values.", size, encoding),
     flops = flops_comment(plan),
     loss = wrapped(("Softmax cross-entropy over %d classes at %s of each sequence%s."):format(plan.classes,
       plan.readout == "probe" and "the probe token" or "the last tokens",
-      plan.task.counted and ", masked labels apart" or "")),
+      plan.task.counted and ", without masked labels" or "")),
   }
 end
 

@@ -1,6 +1,6 @@
 % local zeros = terms.by_offset and " + " .. PREFIX .. "KEYS * LANES" or ""
 % local dlogits = terms.by_offset and "dlogits" or "weights"
-/* Gradients of KEYS keys and values, from key j on${recomputed and "; with `more` adds to stored gradients" or ""}; lanes are channels here. */
+/* Computes gradients of KEYS keys and values, from key j on${recomputed and "; with `more` adds to stored gradients" or ""}; lanes are channels here. */
 INLINE void attend_${name}_keys(const ${name}_head *head, ${length_words}, int j, const real *restrict weights,
         const ${name}_scratch *scratch, bool more, real *restrict dkey, real *restrict dvalue) {
 % if paired then

@@ -40,8 +40,8 @@ static const real ${PREFIX}LEAST_TOTAL = ${least}; /* least divisor of the weigh
 INLINE vector ${name}_inverse_of(vector total) { return 1 / maximum(total, broadcast(${PREFIX}LEAST_TOTAL)); }
 % end
 
-/* One head of one sequence: rows of queries, keys and values QUERY_STRIDE apart, rows of out WIDTH apart; out and kept
- * are written. */
+/* Attention of one head of one sequence. Rows of queries, keys and values are QUERY_STRIDE apart, rows of out WIDTH
+ * apart; out and kept are written. */
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, const real *restrict key,
         real *restrict out, ${name}_kept kept) {
     const int T = head->T;

@@ -1,4 +1,4 @@
-/* attend_${name}_keys for heads whose key and value fit in one vector. Lanes alternate between channels of the value
+/* As attend_${name}_keys, for heads whose key and value fit in one vector. Lanes alternate between channels of the value
  * and of the key, and weights alternate with gradients of their logits, so that one product computes both. */
 INLINE void attend_${name}_pairs(const ${name}_head *head, ${length_words}, int j, const ${name}_scratch *scratch,
         bool more, real *restrict dkey, real *restrict dvalue) {

@@ -15,7 +15,7 @@
 % local read = (cross and "query [sequences][%s][WIDTH] and key_value [sequences][S][2 WIDTH]"
 %     or "query_key_value [sequences][%s][3 WIDTH]"):format(asked)
 % local asked_words = asks and (" %s [sequences][T][%s],"):format(asks.name, asks.constant) or ""
-/* All heads of all sequences: ${read}${also},${asked_words}
+/* Attention of all heads of all sequences: ${read}${also},${asked_words}
  * attended [sequences][${asked}][WIDTH]. kept->step 0: forward only.${cache_words}${layer_words}${part_words} */
 % define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_kept *kept", rows, cross and "real *key_value", asks and "const real *" .. asks.name, cached and "real *cache", tiles and "real *tiles", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);

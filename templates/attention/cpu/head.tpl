@@ -1,7 +1,7 @@
 % local of_S = cross and ", .S = w->" .. keys.at .. "length" or ""
 /* Arguments of a head's functions in addition to its rows; for the backward pass also pointers to its gradients. */
 typedef struct ${name}_head {
-    int ${cross and "T, S; /* queries, keys */" or "T; /* queries, and keys */"}
+    int ${cross and "T, S; /* numbers of queries and of keys */" or "T; /* number of queries and of keys */"}
 % if ranged then
     int from, to; /* requested queries; only these have rows */
 % end

@@ -12,15 +12,19 @@ typedef struct ${name}_scratch {
     % slot("scratch")
 % if terms.by_offset then
     /* [KEYS zeros, groups][keys + KEYS][LANES] gradients of the logits, without factors of the query */
+% elseif within then
+    /* [groups][keys][LANES] gradients of the logits, without factors of the query; if PAIRED, [groups][keys][LANES][2]
+     * pairs of a weight and this gradient */
 % else
     /* [groups][keys][LANES] gradients of the logits, without factors of the query */
 % end
     real *dlogits;
 % if within then
-    /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit; then each row below
-     * alternates channels of its two vectors */
-% end
+    /* [queries][${terms.vectors}][HEAD_WIDTH] output gradients, ${queries}; all with the factors that dlogits lacks;
+     * if PAIRED, [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel */
+% else
     /* [queries][${terms.vectors}][HEAD_WIDTH] output gradients, ${queries}; all with the factors that dlogits lacks */
+% end
     real *rows;
 % if beside then
     /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit */

@@ -9,7 +9,7 @@ typedef struct ${prefix}head {
     int h;
 % end
     % slot("members_of_weights")
-    int T${cross and ", S; /* queries, keys */" or ";"}
+    int T${cross and ", S; /* numbers of queries and of keys */" or ";"}
 } ${prefix}head;
 
 % if attends.head_lanes > 1 then

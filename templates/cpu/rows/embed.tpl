@@ -19,8 +19,8 @@
 % draw = streams[2] and ("draw_%s_positions"):format(streams[stream + 1].name) or "draw_positions"
 % end
 % local trains = additive.kind == "learned" and not additive.frozen
-% local embed_adds = ({ none = "", sinusoid = " + sinusoid of its position",
-%     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of its position" })[additive.kind]
+% local embed_adds = ({ none = "", sinusoid = " + sinusoid of the position",
+%     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of the position" })[additive.kind]
 % local token = linear and ("embedded(p->%s, p->%s_bias, token, c)"):format(vectors, vectors) or "load(token + c) * " .. scale
 % local what = linear and "linear map of one-hot tokens" or "scaled token embedding"
 /* x [tokens][WIDTH] = ${what}${embed_adds}. */

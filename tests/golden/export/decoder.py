@@ -30,7 +30,7 @@ TOLERANCE = 1e-4  # the largest error of a logit, relative to the largest logit 
 
 
 def indices(score):
-    """[T][1] and [S]: numbers of the queries and of the keys of scores [B][HEADS][T][S]."""
+    """[T][1] and [S]: indices of the queries and of the keys of scores [B][HEADS][T][S]."""
     queries, keys = score.shape[-2:]
     return torch.arange(queries, device=score.device)[:, None], torch.arange(keys, device=score.device)
 
@@ -117,7 +117,7 @@ class Decoder(nn.Module):
 
 
 def with_target(inputs, target):
-    """[B][T]: the tokens of inputs [B][n], the separator, those of target [B][m] without the last."""
+    """[B][T]: the tokens of inputs [B][n], the separator, the tokens of target [B][m] without the last."""
     inputs = torch.as_tensor(inputs)
     target = torch.as_tensor(target, device=inputs.device)
     separator = inputs.new_full((len(inputs), 1), SEPARATOR)
@@ -154,7 +154,7 @@ IN_NORMS = {"weight": "scale", "bias": "offset"}  # names in a checkpoint
 
 
 def named_as_stored(model):
-    """(name, parameter, turned) of every parameter: its name in a checkpoint; turned: it is [in][out] there."""
+    """(name, parameter, turned) of every parameter: its name in a checkpoint; turned: stored transposed, [in][out]."""
     for owner, module in model.named_modules():
         for name, parameter in module.named_parameters(recurse=False):
             word = IN_NORMS[name] if isinstance(module, nn.RMSNorm) else name
@@ -199,7 +199,7 @@ def check(path=HERE / "stored.jsonl"):
         tokens = with_target([example["input"]], [example["output"]])
         found = model(tokens)[0, -len(example["output"]):][:len(stored)]
         difference = float((found - stored).abs().max() / stored.abs().max().clamp(min=1))
-        worst = worst if difference <= worst else difference  # a difference that is no number becomes the worst
+        worst = worst if difference <= worst else difference  # NaN becomes the worst
         sequences, logits = sequences + 1, logits + stored.numel()
     good = sequences > 0 and worst <= TOLERANCE
     print(f"{sequences} sequences, {logits} logits: largest difference {worst:.2e}, tolerance {TOLERANCE:.0e}: "

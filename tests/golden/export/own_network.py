@@ -129,7 +129,7 @@ IN_NORMS = {"weight": "scale", "bias": "offset"}  # names in a checkpoint
 
 
 def named_as_stored(model):
-    """(name, parameter, turned) of every parameter: its name in a checkpoint; turned: it is [in][out] there."""
+    """(name, parameter, turned) of every parameter: its name in a checkpoint; turned: stored transposed, [in][out]."""
     for owner, module in model.named_modules():
         for name, parameter in module.named_parameters(recurse=False):
             word = IN_NORMS[name] if isinstance(module, nn.RMSNorm) else name
@@ -174,7 +174,7 @@ def check(path=HERE / "stored.jsonl"):
         tokens = with_outputs([example["input"]], len(stored))
         found = model(tokens)[0, -len(stored):]
         difference = float((found - stored).abs().max() / stored.abs().max().clamp(min=1))
-        worst = worst if difference <= worst else difference  # a difference that is no number becomes the worst
+        worst = worst if difference <= worst else difference  # NaN becomes the worst
         sequences, logits = sequences + 1, logits + stored.numel()
     good = sequences > 0 and worst <= TOLERANCE
     print(f"{sequences} sequences, {logits} logits: largest difference {worst:.2e}, tolerance {TOLERANCE:.0e}: "

@@ -17,7 +17,7 @@ static const real ${PREFIX}LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(${PRE
 % score = invoke(name .. "_score", "head", "&queries", "j", score)
 % end
 % score = inline("gained", score, { room = "columns", key = "j" })
-/* One head of one sequence, query and key rows as in attend_${name}; kept serves as workspace.
+/* Traces one head of one sequence; rows of query and key are as in attend_${name}, and kept serves as workspace.
  *
  *   scores, attention   [queries][keys] written; NULL: not requested
  */

@@ -73,7 +73,7 @@ static void end_${name}_numbers(const ${name}_number_sums *sums, ${stack.paramet
 for (int l = 0; l < ${stack.count}; l++) end_${name}_numbers(sums->numbers[l], &g->${stack.member}[l]);
 % section("trace_head")
 % local factor = terms.normalised and name .. "_inverse_of(total)" or "broadcast(1)"
-/* One head of one sequence, query and key rows as in attend_${name}; kept serves as workspace.
+/* Traces one head of one sequence; rows of query and key are as in attend_${name}, and kept serves as workspace.
  *
  *   scores, attention   [T][T] query by key, written; NULL: not requested. A token's score with itself is -infinity
  */

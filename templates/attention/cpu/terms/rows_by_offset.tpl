@@ -11,7 +11,7 @@
 % section("members")
 const real *rows; /* the vectors of distances */
 int stride; /* elements from one channel of the rows to the next */
-real *drows; /* [rows], RELATIVE_WIDTH apart */
+real *drows; /* gradients of the rows, RELATIVE_WIDTH apart */
 % section("head")
 head.stride = ${name}_row_stride(${cross and "head.T, head.S" or "head.T"});
 head.rows = ${name}_rows(w->step, l)${of_head};

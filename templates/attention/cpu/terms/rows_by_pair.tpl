@@ -5,7 +5,7 @@ const int32_t *position, *key_position; /* positions of queries, positions of ke
 % else
 const int32_t *position; /* positions of tokens */
 % end
-real *drows; /* [rows], RELATIVE_WIDTH apart */
+real *drows; /* gradients of the rows, RELATIVE_WIDTH apart */
 % section("head")
 head.position = ((const shared *)w->step->shared)->${prefix}position[${positions.layer_index}];
 % if cross then

@@ -23,7 +23,7 @@ INLINE int ${prefix}distance_count(int T, int S) {
 % section("distance_of_row")
 % local distance, drawn = "v->" .. attends.S .. " - 1 - x", positions.distance.draws
 % distance = drawn and invoke(prefix .. "drawn_distance", invoke(prefix .. "distances_of", "v", "set"), distance) or distance
-/* The signed distance of pairs whose query - key is x - (${attends.keys} - 1)${drawn and ", as layers of a set see it" or ""}. */
+/* The signed distance of pairs whose query - key is x - (${attends.keys} - 1)${drawn and ", in the draw of a set" or ""}. */
 INLINE int ${prefix}relative_distance(const step_view *v, int set, int x) {
     return ${distance};
 }

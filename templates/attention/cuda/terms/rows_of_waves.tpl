@@ -92,7 +92,7 @@ sums->${prefix}row_sums = take_reals(memory, used,
         ${stack.count} * (size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * ${PREFIX}HEADS);
 % section("make_tables")
 % slot("distance_of_row")
-/* Sinusoids of the sets' signed distances: sines are odd, cosines even. */
+/* Computes the sinusoids of the sets' signed distances: sines are odd, cosines even. */
 INLINE void ${prefix}make_codes(const step_view *v, int first, int stride) {
 % if rows.sets > 1 then
     const int room = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
