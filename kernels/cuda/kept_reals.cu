@@ -1,5 +1,13 @@
-/* Operands that shards store for products over the batch: stored in full precision, and rounded when they are read. */
+/* Operands of products in memory, stored in full precision and rounded when they are read. */
 
-INLINE real kept_real(real x) { return x; }
+typedef decltype(word((real)0, (real)0)) operand_word;
+typedef real stored;
+typedef quad stored_quad;
 
-INLINE operand_word kept_word(real x, real next) { return word(x, next); }
+INLINE real stored_real(stored x) { return x; }
+INLINE real rounded_real(real x) { return x; }
+
+/* The word of an element and, if a word has two, of the next one. */
+INLINE operand_word stored_word(const bool, stored x, stored next) { return word(x, next); }
+
+INLINE void store_operand(const quad x, const operand_word[], real *to) { *(quad *)to = x; }

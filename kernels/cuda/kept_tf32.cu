@@ -1,5 +1,22 @@
-/* Operands that shards store for products over the batch: rounded to tf32 once, when they are stored. */
+/* Operands of products in memory, rounded to tf32 when they are stored: their bits are the words of tensor
+ * instructions. */
 
-INLINE float kept_real(float x) { return __uint_as_float(to_tf32(x)); }
+typedef unsigned int operand_word;
+typedef unsigned int stored;
 
-INLINE unsigned int kept_word(float x, float) { return __float_as_uint(x); }
+typedef struct __align__(4 * sizeof(stored)) stored_quad {
+    stored v[4];
+}
+stored_quad;
+
+INLINE float stored_real(stored x) { return __uint_as_float(x); }
+INLINE float rounded_real(float x) { return __uint_as_float(to_tf32(x)); }
+
+/* The word of an element, which may be rounded already. */
+INLINE operand_word stored_word(const bool rounded, stored x, stored) { return rounded ? x : to_tf32(stored_real(x)); }
+
+/* Stores a quad of an operand, given its words. */
+INLINE void store_operand(const quad, const operand_word words[4], real *to) {
+    const stored_quad x = {{words[0], words[1], words[2], words[3]}};
+    *(stored_quad *)to = x;
+}

@@ -1,4 +1,5 @@
-/* Instructions of the tensor cores. The PTX manual describes the fragments of mma.m16n8k8 and mma.m16n8k16. */
+/* Instructions of the tensor cores. The PTX manual describes the fragments of mma.m16n8k8 and mma.m16n8k16. Results have
+ * registers of their own, so PTX has no copies of the addends. */
 
 INLINE unsigned int to_tf32(float x) {
     unsigned int rounded;
@@ -14,18 +15,24 @@ INLINE unsigned int pack_bf16(float low, float high) {
 
 /* c += a b, 16 x 8 from 16 x 8 and 8 x 8. */
 INLINE void mma_tf32(float c[4], const unsigned int a[4], const unsigned int b[2]) {
+    float sum[4];
     asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-        "{%0, %1, %2, %3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+        "{%10, %11, %12, %13};"
+        : "=f"(sum[0]), "=f"(sum[1]), "=f"(sum[2]), "=f"(sum[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]), "f"(c[2]), "f"(c[3]));
+#pragma unroll
+    for (int i = 0; i < 4; i++) c[i] = sum[i];
 }
 
 /* c += a b, 16 x 8 from 16 x 16 and 16 x 8. */
 INLINE void mma_bf16(float c[4], const unsigned int a[4], const unsigned int b[2]) {
+    float sum[4];
     asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-        "{%0, %1, %2, %3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+        "{%10, %11, %12, %13};"
+        : "=f"(sum[0]), "=f"(sum[1]), "=f"(sum[2]), "=f"(sum[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]), "f"(c[2]), "f"(c[3]));
+#pragma unroll
+    for (int i = 0; i < 4; i++) c[i] = sum[i];
 }
 
 /* 2^x and log2(x) with about 22 correct bits; subnormal numbers count as 0. */

@@ -12,9 +12,6 @@ enum {
     CHAIN_CHANNELS = WARPS * TILE                      /* hidden channels that the warps compute at a time */
 };
 
-/* The first of a lane's four k in a group, and the first of its four columns in results. */
-INLINE int lane_quad(void) { return threadIdx.x % 4 * 4; }
-
 /* Initialises a warp's sums with the bias of the columns from `channel` on, or with 0. */
 INLINE void begin_sums(const real *bias, int channel, const int channels, real sum[2][4][4]) {
     quad add[2] = {{{0, 0, 0, 0}}, {{0, 0, 0, 0}}};
@@ -25,48 +22,6 @@ INLINE void begin_sums(const real *bias, int channel, const int channels, real s
     }
 #pragma unroll
     for (int i = 0; i < 32; i++) sum[i / 16][i / 4 % 4][i % 4] = add[i % 2].v[i / 4 % 4];
-}
-
-/* Loads a lane's quads of weights for the group from k on, as fetch does; without bounds checks if sizes are whole
- * tiles. */
-INLINE void fetch_weights(const order along, const real *x, const int stride, int k, int m, const int K, const int M,
-                          quad part[4]) {
-    if (K % TILE || M % TILE) {
-        fetch(along, x, stride, k, m, K, M, part);
-        return;
-    }
-    x += along == ROWS ? lane_quad() * stride + m : m * stride + lane_quad();
-    x += along == ROWS ? k * stride : k;
-#pragma unroll
-    for (int i = 0; i < 4; i++) part[i] = *(const quad *)(x + i * stride);
-}
-
-/* Adds the products of x[rows][K], from `row` on, with the weights of a warp's channels. */
-INLINE void add_products(int row, int rows, const int K, const real *x, const order along, const real *weight,
-                         const int stride, int channel, const int channels, real sum[2][4][4]) {
-    const int t = lane_quad();
-    const real *from[4];
-    quad next_a[4], next_b[4];
-#pragma unroll
-    for (int e = 0; e < 4; e++) {
-        from[e] = x + min(row + lane_row() + e, rows - 1) * K + t;
-        next_a[e] = *(const quad *)(from[e] + (K < GROUP ? min(0, K - 4 - t) : 0));
-    }
-    fetch_weights(along, weight, stride, 0, channel + lane_column(), K, channels, next_b);
-#pragma unroll 4
-    for (int k = 0; k < K; k += GROUP) {
-        operand_word words_a[4][WORDS], words_b[4][WORDS];
-        if (k + GROUP > K) clear_rest(COLUMNS, k, K, next_a);
-        make_words(COLUMNS, next_a, words_a);
-        make_words(along, next_b, words_b);
-        if (k + GROUP < K) {
-            const int next = K % GROUP ? min(k + GROUP, K - 4 - t) : k + GROUP; /* within the row */
-#pragma unroll
-            for (int e = 0; e < 4; e++) next_a[e] = *(const quad *)(from[e] + next);
-            fetch_weights(along, weight, stride, k + GROUP, channel + lane_column(), K, channels, next_b);
-        }
-        multiply_group(words_a, words_b, sum);
-    }
 }
 
 /* Whether the matrix of hidden values contains a lane's quad: row e, first or second half. */
@@ -113,21 +68,32 @@ INLINE void hidden_words(const real sum[2][4][4], int channel, const int channel
     }
 }
 
+/* Stores hidden values, given their words, as an operand x[rows][channels], rows `stride` apart. */
+INLINE void store_words(const real sum[2][4][4], const operand_word words[2][4][WORDS], int row, int rows, int channel,
+                        const int channels, const int stride, real *x) {
+    is_global(x);
+    x += (row + lane_row()) * stride + channel + lane_quad();
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+        if (has_hidden(row, rows, channel, channels, i / 2, i % 2))
+            store_operand(results(sum, i / 2, i % 2), words[i % 2][i / 2], x + i / 2 * stride + i % 2 * (TILE / 2));
+}
+
 /* Writes the products of a warp's hidden values with the weights of 32 columns to shared memory. count: number of
  * operands; the weights of each operand lie `channels` further along k than those of the operand before. */
-INLINE void share_products(const int count, const operand_word hidden[][2][4][WORDS], const order along,
-                           const real *weight, const int stride, int channel, const int channels, int column,
-                           const int columns, real *sums) {
+INLINE void share_products(const bool rounded, const int count, const operand_word hidden[][2][4][WORDS],
+                           const order along, const real *weight, const int stride, int channel, const int channels,
+                           int column, const int columns, real *sums) {
     real sum[2][4][4];
 #pragma unroll
     for (int i = 0; i < 32; i++) sum[i / 16][i / 4 % 4][i % 4] = 0;
 #pragma unroll
     for (int i = 0; i < 2 * count; i++) {
         const real *from = weight + i / 2 * channels * (along == ROWS ? stride : 1);
-        quad part[4];
+        stored_quad part[4];
         operand_word words[4][WORDS];
         fetch_weights(along, from, stride, channel + i % 2 * GROUP, column + lane_column(), channels, columns, part);
-        make_words(along, part, words);
+        weight_words(rounded, along, part, words);
         multiply_group(hidden[i / 2][i % 2], words, sum);
     }
     share_part(sum, sums);
@@ -147,20 +113,21 @@ INLINE void add_shares(const real *sums, int shares, quad *total) {
 /* The second product of the rows from `row` on, over the block's channels from `first` on; after the last channels,
  * writes the finished results, out[rows][columns]. total: a thread's quad of each part of 32 columns, the sums over
  * earlier channels. All threads of the block call this function; when it returns, all may read the results. */
-INLINE void chain_products(int row, int rows, const int count, const operand_word hidden[][2][4][WORDS], int first,
-                           const int channels, const order along, const real *weight, const int stride,
-                           const finish how, const real *extra, const int columns, real *out, quad *total) {
-    const int warp = threadIdx.x / WARP, channel = first + warp * TILE;
+INLINE void chain_products(const bool rounded, int row, int rows, const int count,
+                           const operand_word hidden[][2][4][WORDS], int first, const int channels, const order along,
+                           const real *weight, const int stride, const finish how, const real *extra, const int columns,
+                           real *out, quad *total) {
+    const int warp = warp_number(), channel = first + warp * TILE;
     const int shares = min(WARPS, (channels - first + TILE - 1) / TILE);
-    const int thread_row = threadIdx.x / 8, q = threadIdx.x % 8, r = row + thread_row, c = 4 * q;
-    const real *sums = staging() + in_sums(thread_row, q);
+    const int r = row + shared_row(), c = 4 * shared_quad();
+    const real *sums = staging() + in_sums(shared_row(), shared_quad());
 #pragma unroll
     for (int column = 0; column < columns; column += CHAIN_PARTS * TILE) {
 #pragma unroll
         for (int u = 0; u < CHAIN_PARTS; u++)
             if (channel < channels && column + u * TILE < columns)
-                share_products(count, hidden, along, weight, stride, channel, channels, column + u * TILE, columns,
-                               staging() + (u * WARPS + warp) * TILE * TILE);
+                share_products(rounded, count, hidden, along, weight, stride, channel, channels, column + u * TILE,
+                               columns, staging() + (u * WARPS + warp) * TILE * TILE);
         __syncthreads();
 #pragma unroll
         for (int u = 0; u < CHAIN_PARTS; u++) {

@@ -18,13 +18,20 @@ enum {
     STAGING = WARPS * TILE * TILE /* reals of shared memory */
 };
 
-typedef decltype(word((real)0, (real)0)) operand_word;
-
 /* The first of a lane's rows, and the first of the columns that it loads: lanes with g = 2 t and g = 2 t + 1 load the
  * columns of the results of lanes with t.
  */
 INLINE int lane_row(void) { return (int)(threadIdx.x % WARP / 4 * 4); }
 INLINE int lane_column(void) { return (int)(threadIdx.x % WARP / 8 * 4 + threadIdx.x / 4 % 2 * (TILE / 2)); }
+
+/* The first of a lane's four k in a group, and of its columns in results. */
+INLINE int lane_quad(void) { return threadIdx.x % 4 * 4; }
+
+INLINE int warp_number(void) { return (int)(threadIdx.x / WARP); }
+
+/* The row of a thread's quad in a part of 32 x 32 that the block's threads share, and the quad's place in the row. */
+INLINE int shared_row(void) { return (int)(threadIdx.x / 8); }
+INLINE int shared_quad(void) { return (int)(threadIdx.x % 8); }
 
 /* Prefetches a lane's quads of a group, from k and m on, from global memory. In place of elements beyond K or M it
  * reads the last elements: results beyond M are not written, and beyond K one operand is set to 0 (clear_rest). */
@@ -47,13 +54,21 @@ INLINE void clear_rest(const order along, int k, int K, quad part[4]) {
 /* Packs the words of a lane's four m: its four k in the group, DEPTH to a word. */
 INLINE void make_words(const order along, const quad part[4], operand_word words[4][WORDS]) {
 #pragma unroll
-    for (int m = 0; m < 4; m++) {
+    for (int i = 0; i < 4 * WORDS; i++) {
+        const int m = i / WORDS, k = DEPTH * (i % WORDS);
+        words[m][i % WORDS] =
+            along == ROWS ? word(part[k].v[m], part[k + DEPTH - 1].v[m]) : word(part[m].v[k], part[m].v[k + DEPTH - 1]);
+    }
+}
+
+/* Packs the words of a lane's four m of weights, which may be rounded already. */
+INLINE void weight_words(const bool rounded, const order along, const stored_quad part[4],
+                         operand_word words[4][WORDS]) {
 #pragma unroll
-        for (int i = 0; i < WORDS; i++) {
-            const int first = DEPTH * i, last = first + DEPTH - 1;
-            words[m][i] =
-                along == ROWS ? word(part[first].v[m], part[last].v[m]) : word(part[m].v[first], part[m].v[last]);
-        }
+    for (int i = 0; i < 4 * WORDS; i++) {
+        const int m = i / WORDS, k = DEPTH * (i % WORDS);
+        words[m][i % WORDS] = along == ROWS ? stored_word(rounded, part[k].v[m], part[k + DEPTH - 1].v[m])
+                                            : stored_word(rounded, part[m].v[k], part[m].v[k + DEPTH - 1]);
     }
 }
 
@@ -75,6 +90,64 @@ INLINE void multiply_words(const int i, const operand_word a[4][WORDS], const op
 INLINE void multiply_group(const operand_word a[4][WORDS], const operand_word b[4][WORDS], real sum[2][4][4]) {
 #pragma unroll
     for (int i = 0; i < WORDS; i += 2) multiply_words(i, a, b, sum);
+}
+
+/* Loads a lane's quads of weights for the group from k on, as fetch does; without bounds checks if sizes are whole
+ * tiles. */
+INLINE void fetch_weights(const order along, const real *x, const int stride, int k, int m, const int K, const int M,
+                          stored_quad part[4]) {
+    k += lane_quad();
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const real *at = x + (along == ROWS ? k * stride + m : m * stride + k) + i * stride;
+        if (K % TILE || M % TILE)
+            at = x + (along == ROWS ? min(k + i, K - 1) * stride + min(m, M - 4)
+                                    : min(m + i, M - 1) * stride + min(k, K - 4));
+        part[i] = *(const stored_quad *)at;
+    }
+}
+
+/* Adds the products of x[rows][K], from `row` on, with the weights of a warp's columns. If `shares` warps share a part,
+ * the warp takes every shares-th group of k. rounded: whether the weights are rounded already. kept: where the warps of
+ * the first columns store x as an operand, or NULL. Sizes are constants after inlining. */
+INLINE void add_products(const int shares, const bool rounded, int row, int rows, const int K, const real *x,
+                         real *kept, const order along, const real *weight, const int stride, int column,
+                         const int columns, real sum[2][4][4]) {
+    const int step = shares * GROUP, first = (int)(threadIdx.x / WARP % shares * GROUP), t = lane_quad();
+    const real *from[4];
+    const bool keeps = kept && column == 0;
+    quad next_a[4];
+    stored_quad next_b[4];
+    if (K % step && first >= K) return;
+    kept += (row + lane_row()) * K + t + first;
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+        from[e] = computed(x + min(row + lane_row() + e, rows - 1) * K + t + first);
+        next_a[e] = *(const quad *)(from[e] + (K % GROUP ? min(0, K - 4 - t - first) : 0)); /* within the row */
+    }
+    fetch_weights(along, weight, stride, first, column + lane_column(), K, columns, next_b);
+#pragma unroll 4
+    for (int i = 0; i < K; i += step) {
+        const int k = first + i, next = k + step;
+        operand_word words_a[4][WORDS], words_b[4][WORDS];
+        if (K % step && k >= K) break;
+        if (K % GROUP && k + GROUP > K) clear_rest(COLUMNS, k, K, next_a);
+        make_words(COLUMNS, next_a, words_a);
+        weight_words(rounded, along, next_b, words_b);
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            if (keeps && row + lane_row() + e < rows && (K % GROUP == 0 || k + t < K)) {
+                is_global(kept + e * K + i);
+                store_operand(next_a[e], words_a[e], kept + e * K + i);
+            }
+        if (i + step < K && (K % step == 0 || next < K)) {
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+                next_a[e] = *(const quad *)(from[e] + (K % GROUP ? min(i + step, K - 4 - t - first) : i + step));
+            fetch_weights(along, weight, stride, next, column + lane_column(), K, columns, next_b);
+        }
+        multiply_group(words_a, words_b, sum);
+    }
 }
 
 /* A lane's quad of results in row e: its first (half 0) or second quad of columns. */
@@ -130,12 +203,13 @@ INLINE void write_part(const finish how, int row, int column, int rows, int colu
 /* The offset of quad q of a row in a warp's sums in shared memory; lanes that write together use all banks. */
 INLINE int in_sums(int row, int q) { return row * TILE + 4 * (q ^ (row & 4)); }
 
-/* Writes a warp's sums to shared memory. */
+/* Writes a warp's sums to shared memory. The numbers of a lane's four rows differ in their two lowest bits alone, so its
+ * quads of one half are exactly a row apart. */
 INLINE void share_part(const real sum[2][4][4], real *sums) {
-    const int row = lane_row(), q = threadIdx.x % 4;
+    const int first = in_sums(lane_row(), (int)(threadIdx.x % 4));
 #pragma unroll
     for (int i = 0; i < 8; i++)
-        *(quad *)(sums + in_sums(row + i / 2, q + i % 2 * (TILE / 8))) = results(sum, i / 2, i % 2);
+        *(quad *)(sums + (first ^ i % 2 * (TILE / 2)) + i / 2 * TILE) = results(sum, i / 2, i % 2);
 }
 
 /* Adds the sums of SHARES warps in shared memory, in the order of warps, and writes the parts from `first` on. */
@@ -143,10 +217,10 @@ INLINE void write_shared_parts(const finish how, int first, int across, int part
                                const real *extra, real *out, int stride) {
 #pragma unroll
     for (int u = 0; u < WARPS / SHARES; u++) {
-        const int part = first + u, row = part / across * TILE + (int)threadIdx.x / 8,
-                  column = part % across * TILE + (int)threadIdx.x % 8 * 4;
+        const int part = first + u, row = part / across * TILE + shared_row(),
+                  column = part % across * TILE + shared_quad() * 4;
         if (part >= parts || row >= rows || column >= columns) continue;
-        const real *sums = staging() + u * SHARES * TILE * TILE + in_sums(row % TILE, (int)threadIdx.x % 8);
+        const real *sums = staging() + u * SHARES * TILE * TILE + in_sums(shared_row(), shared_quad());
         const quad add = fetch_extra(how, row, column, extra, stride);
         quad z = *(const quad *)sums;
 #pragma unroll
@@ -159,41 +233,50 @@ INLINE void write_shared_parts(const finish how, int first, int across, int part
     }
 }
 
-/* `product` with `shares` warps for each part; a warp takes every shares-th group of k. */
-INLINE void product_parts(const int shares, int rows, int columns, int K, const order along_a, const real *a,
-                          int stride_a, const order along_b, const real *b, int stride_b, const finish how,
-                          const real *extra, real *out, int stride) {
-    const int warp = threadIdx.x / WARP, across = (columns + TILE - 1) / TILE,
-              parts = (rows + TILE - 1) / TILE * across;
+/* Adds the products of the warp's groups of k to the sums of a part; sizes are variables. */
+INLINE void add_groups(const int shares, int row, int rows, int column, int columns, int K, const order along_a,
+                       const real *a, int stride_a, const order along_b, const real *b, int stride_b,
+                       real sum[2][4][4]) {
+    quad next_a[4], next_b[4];
+    int k = (int)(threadIdx.x / WARP % shares * GROUP);
+    if (k >= K) return;
+    fetch(along_a, a, stride_a, k, row + lane_row(), K, rows, next_a);
+    fetch(along_b, b, stride_b, k, column + lane_column(), K, columns, next_b);
+#pragma unroll 1
+    do {
+        operand_word words_a[4][WORDS], words_b[4][WORDS];
+        if (k + GROUP > K) clear_rest(along_a, k, K, next_a);
+        make_words(along_a, next_a, words_a);
+        make_words(along_b, next_b, words_b);
+        k += shares * GROUP;
+        if (k < K) {
+            fetch(along_a, a, stride_a, k, row + lane_row(), K, rows, next_a);
+            fetch(along_b, b, stride_b, k, column + lane_column(), K, columns, next_b);
+        }
+        multiply_group(words_a, words_b, sum);
+    } while (k < K);
+}
+
+/* `product` with `shares` warps for each part; a warp takes every shares-th group of k. sized: K and columns are
+ * constants, and a has the order COLUMNS with rows K apart; rounded, kept: as for add_products. */
+INLINE void product_parts(const bool sized, const bool rounded, const int shares, int rows, int columns, int K,
+                          const order along_a, const real *a, int stride_a, real *kept, const order along_b,
+                          const real *b, int stride_b, const finish how, const real *extra, real *out, int stride) {
+    const int warp = warp_number(), across = (columns + TILE - 1) / TILE,
+              parts = (int)((rows + TILE - 1u) / TILE) * across;
 #pragma unroll 1
     for (int first = 0; first < parts; first += WARPS / shares) {
         const int part = first + warp / shares, row = part / across * TILE, column = part % across * TILE;
-        real sum[2][4][4];
-        quad next_a[4], next_b[4];
+        if (part < parts) {
+            real sum[2][4][4];
 #pragma unroll
-        for (int i = 0; i < 32; i++) sum[i / 16][i / 4 % 4][i % 4] = 0;
-        int k = warp % shares * GROUP;
-        if (part < parts && k < K) {
-            fetch(along_a, a, stride_a, k, row + lane_row(), K, rows, next_a);
-            fetch(along_b, b, stride_b, k, column + lane_column(), K, columns, next_b);
-#pragma unroll 1
-            do {
-                operand_word words_a[4][WORDS], words_b[4][WORDS];
-                if (k + GROUP > K) clear_rest(along_a, k, K, next_a);
-                make_words(along_a, next_a, words_a);
-                make_words(along_b, next_b, words_b);
-                k += shares * GROUP;
-                if (k < K) {
-                    fetch(along_a, a, stride_a, k, row + lane_row(), K, rows, next_a);
-                    fetch(along_b, b, stride_b, k, column + lane_column(), K, columns, next_b);
-                }
-                multiply_group(words_a, words_b, sum);
-            } while (k < K);
+            for (int i = 0; i < 32; i++) sum[i / 16][i / 4 % 4][i % 4] = 0;
+            if (sized) add_products(shares, rounded, row, rows, K, a, kept, along_b, b, stride_b, column, columns, sum);
+            else add_groups(shares, row, rows, column, columns, K, along_a, a, stride_a, along_b, b, stride_b, sum);
+            if (shares == 1) write_part(how, row, column, rows, columns, sum, extra, out, stride);
+            else share_part(sum, staging() + warp * TILE * TILE);
         }
-        if (shares == 1) {
-            if (part < parts) write_part(how, row, column, rows, columns, sum, extra, out, stride);
-        } else {
-            share_part(sum, staging() + warp * TILE * TILE);
+        if (shares > 1) {
             __syncthreads();
             write_shared_parts(how, first, across, parts, rows, columns, extra, out, stride);
             __syncthreads();
@@ -210,6 +293,20 @@ INLINE void product(int rows, int columns, int K, const order along_a, const rea
     is_global(b);
     is_global(out);
     if (columns <= NARROW && along_a == COLUMNS)
-        product_parts(SHARES, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, how, extra, out, stride);
-    else product_parts(1, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, how, extra, out, stride);
+        product_parts(false, false, SHARES, rows, columns, K, along_a, a, stride_a, NULL, along_b, b, stride_b, how,
+                      extra, out, stride);
+    else
+        product_parts(false, false, 1, rows, columns, K, along_a, a, stride_a, NULL, along_b, b, stride_b, how, extra,
+                      out, stride);
+}
+
+/* A product whose columns and K are constants after inlining: out[rows][columns] of x[rows][K] and weights. */
+INLINE void sized_product(const bool rounded, int rows, const int columns, const int K, const real *x, real *kept,
+                          const order along, const real *weight, const int stride, const finish how, const real *extra,
+                          real *out) {
+    is_global(x);
+    is_global(weight);
+    is_global(out);
+    product_parts(true, rounded, columns <= NARROW ? SHARES : 1, rows, columns, K, COLUMNS, x, K, kept, along, weight,
+                  stride, how, extra, out, columns);
 }

@@ -1,4 +1,4 @@
-% local asks = chains or drops and not eval_dropout
+% local asks = forward_reads.training
 % local flag, passed = asks and "const bool training" or "void", asks and "true" or ""
 % include("cuda/block_names.tpl")
 

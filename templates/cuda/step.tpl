@@ -36,6 +36,11 @@ longhand_train_${symbol}(const lh_cuda_train a) {
         b->memory = a.workspace + blockIdx.x * a.workspace_stride;
         *t = join_team(a.team, b->replica.arrivals);
     }
+% if device.rounds then
+    __syncthreads();
+    for (int piece = t->rank; piece < PIECES; piece += t->blocks) round_weights(piece);
+    team_barrier(t);
+% end
     for (int n = 0; n < a.count; n++) {
         __syncthreads();
         if (threadIdx.x == 0)

@@ -264,6 +264,19 @@ INLINE void keep_parameters(void) {
 }
 
 % end
+% if device.rounds then
+/* Rounds a thread's weights of a piece for the products that read them. */
+INLINE void round_weights(int piece) {
+    const int e = piece * PIECE + 4 * (int)threadIdx.x;
+    const lh_cuda_replica *r = &block()->replica;
+    if (!is_of_products(e)) return;
+    quad weights = *(const quad *)((const real *)r->parameters + e);
+#pragma unroll
+    for (int i = 0; i < 4; i++) weights.v[i] = rounded_real(weights.v[i]);
+    *(quad *)((real *)r->partials + e) = weights;
+}
+
+% end
 /* Clips and updates. Returns false, without an update, if the loss or the gradient is not finite. */
 % if task.counted then
 INLINE bool update(double squares, double loss, double counted) {
@@ -291,6 +304,9 @@ INLINE bool update(double squares, double loss) {
         const size_t e = (size_t)piece * PIECE;
         double parameters, changes;
         % call(optimizer.routine .. "_piece", "constants", optimizer.decay and invoke("decay_of_piece", "piece", "share"), "(const real *)r->gradient + e", #optimizer.states > 0 and "(real *)r->moment1 + e", #optimizer.states > 1 and "(real *)r->moment2 + e", "(real *)r->parameters + e", "&parameters", "&changes")
+% if device.rounds then
+        round_weights(piece);
+% end
         if (threadIdx.x == 0) {
             r->piece_sums[PIECES + piece] = parameters;
             r->piece_sums[2 * PIECES + piece] = changes;

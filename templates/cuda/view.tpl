@@ -85,6 +85,12 @@ INLINE block_state *block(void) { return (block_state *)(staging() + ${cuda.stag
 /* The number of rows before the rows of use number `use` in a shard's stored operands. */
 INLINE size_t kept_rows(int use, int T) { return (size_t)use * block()->most_sequences * T; }
 % end
+% if device.rounds then
+
+/* Rounded copies of products' weights in training, where the first shard's gradients of them would be; other members
+ * have none. */
+INLINE const parameters *rounded(void) { return (const parameters *)block()->replica.partials; }
+% end
 % for _, one in ipairs(cuda.drawing) do
 % if one.sequences then
 

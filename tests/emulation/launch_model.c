@@ -135,13 +135,8 @@ static void *left_behind(const lh_spec *spec, size_t bytes) {
     return gradient;
 }
 
-lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
-                             lh_model_cut cut) {
-    return lh_model_train_behind(spec, parameters, tables, step, cut, NULL);
-}
-
-lh_model_step lh_model_train_behind(const lh_spec *spec, const void *parameters, const void *tables,
-                                    const lh_cuda_step *step, lh_model_cut cut, const lh_cuda_result *before) {
+static lh_model_step train(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
+                           lh_model_cut cut, int count, const lh_cuda_result *before) {
     const lh_cuda_program *cuda = spec->cuda;
     lh_model_step out = {.bytes = (size_t)spec->parameter_storage * (size_t)cuda->real_bytes};
     const lh_shape whole = shape_of(step, step->sequences);
@@ -162,8 +157,11 @@ lh_model_step lh_model_train_behind(const lh_spec *spec, const void *parameters,
         .arrivals = &arrivals,
     };
     char *room = poisoned((size_t)cut.team * workspace);
-    lh_cuda_train arguments = {&replica,           step, &out.result, tables,    room, (long long)workspace,
-                               (long long)partial, 1,    cut.team,    cut.shards};
+    lh_cuda_step *steps = lh_model_reserve((size_t)count * sizeof *steps);
+    lh_cuda_result *results = lh_model_reserve((size_t)count * sizeof *results);
+    for (int i = 0; i < count; i++) steps[i] = *step;
+    lh_cuda_train arguments = {&replica,           steps, results,  tables,    room, (long long)workspace,
+                               (long long)partial, count, cut.team, cut.shards};
     lh_emulation emulation = {.order = cut.order, .multiprocessors = cut.team};
     lh_emulation_set(&emulation);
     const model_pass pass = {.shape = whole,
@@ -178,12 +176,30 @@ lh_model_step lh_model_train_behind(const lh_spec *spec, const void *parameters,
                              .arrivals = &arrivals};
     if (wide) run_launches(spec, &pass);
     else launch(spec, cuda->train_kernel, cut.team, &arguments, (lh_cuda_place){0});
+    out.result = results[count - 1];
+    free(results);
+    free(steps);
     free(room);
     free(replica.partials);
     free(replica.shared);
     free(replica.piece_sums);
     free(replica.shard_sums);
     return out;
+}
+
+lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
+                             lh_model_cut cut) {
+    return train(spec, parameters, tables, step, cut, 1, NULL);
+}
+
+lh_model_step lh_model_train_steps(const lh_spec *spec, const void *parameters, const void *tables,
+                                   const lh_cuda_step *step, lh_model_cut cut, int steps) {
+    return train(spec, parameters, tables, step, cut, steps, NULL);
+}
+
+lh_model_step lh_model_train_behind(const lh_spec *spec, const void *parameters, const void *tables,
+                                    const lh_cuda_step *step, lh_model_cut cut, const lh_cuda_result *before) {
+    return train(spec, parameters, tables, step, cut, 1, before);
 }
 
 void lh_model_step_free(lh_model_step *step) {

@@ -22,7 +22,7 @@ typedef struct lh_model_cut {
     unsigned order;
 } lh_model_cut;
 
-/* The results of a step: vectors of `bytes` each. Moments (for SGD the running sum) begin as zero; NULL: the
+/* The results of the last step: vectors of `bytes` each. Moments (for SGD the running sum) begin as zero; NULL: the
  * optimiser has none. */
 typedef struct lh_model_step {
     void *parameters, *moment1, *moment2, *gradient;
@@ -32,6 +32,9 @@ typedef struct lh_model_step {
 
 lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
                              lh_model_cut cut);
+/* Makes the same step `steps` times in one launch; not for wide models. */
+lh_model_step lh_model_train_steps(const lh_spec *spec, const void *parameters, const void *tables,
+                                   const lh_cuda_step *step, lh_model_cut cut, int steps);
 /* Trains a wide model whose step was started together with the previous one; `before`: the result of that step. */
 lh_model_step lh_model_train_behind(const lh_spec *spec, const void *parameters, const void *tables,
                                     const lh_cuda_step *step, lh_model_cut cut, const lh_cuda_result *before);

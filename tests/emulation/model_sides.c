@@ -192,6 +192,11 @@ lh_model_step device_train(const problem *p, int shards, int team, unsigned orde
     return lh_model_train(SPEC, p->parameters, p->tables, &step, (lh_model_cut){shards, team, order});
 }
 
+lh_model_step device_train_steps(const problem *p, int steps) {
+    lh_cuda_step step = device_step(p);
+    return lh_model_train_steps(SPEC, p->parameters, p->tables, &step, (lh_model_cut){SHARDS, 2, 0}, steps);
+}
+
 void print_bits(const char *what, const void *bytes, size_t count) {
     uint64_t hash = 0xcbf29ce484222325;
     if (getenv("LONGHAND_BITS") == NULL) return;

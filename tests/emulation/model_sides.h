@@ -72,6 +72,7 @@ lh_cuda_step device_step(const problem *p);
 
 /* Makes one training step with a team of blocks. */
 lh_model_step device_train(const problem *p, int shards, int team, unsigned order);
+lh_model_step device_train_steps(const problem *p, int steps); /* the same step so often, in one launch */
 
 /* If LONGHAND_BITS is set, prints a digest (FNV-1a) of the results: tests/bits compares those of two trees. */
 void print_bits(const char *what, const void *bytes, size_t count);

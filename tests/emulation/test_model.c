@@ -96,6 +96,24 @@ static void test_step_in_any_order_and_team_has_the_same_bits(void **state) {
     close_problem(&p);
 }
 
+/* A step reads what the step before it in the same launch has updated. */
+static void test_second_step_of_a_launch_is_that_of_a_launch_of_its_own(void **state) {
+    (void)state;
+    if (SPEC->cuda->launches != NULL) return; /* a wide model has a launch for each phase */
+    problem p = open_problem(9, LH_MODE_TRAIN);
+    void *initial = p.parameters;
+    lh_model_step together = device_train_steps(&p, 2), first = device_train_steps(&p, 1);
+    p.parameters = first.parameters;
+    lh_model_step second = device_train_steps(&p, 1);
+    assert_memory_not_equal(second.gradient, first.gradient, first.bytes);
+    assert_memory_equal(together.gradient, second.gradient, first.bytes);
+    p.parameters = initial;
+    lh_model_step_free(&together);
+    lh_model_step_free(&first);
+    lh_model_step_free(&second);
+    close_problem(&p);
+}
+
 /* All masks are in the first shard: the divisor of the other shards includes its labels. */
 static void test_gradient_with_all_masks_in_one_shard_is_that_of_the_cpu(void **state) {
     (void)state;
@@ -368,6 +386,7 @@ int main(void) {
         cmocka_unit_test(test_gradient_with_all_masks_in_one_shard_is_that_of_the_cpu),
         cmocka_unit_test(test_step_without_a_label_that_counts_changes_nothing),
         cmocka_unit_test(test_step_in_any_order_and_team_has_the_same_bits),
+        cmocka_unit_test(test_second_step_of_a_launch_is_that_of_a_launch_of_its_own),
         cmocka_unit_test(test_step_leaves_tensors_that_are_not_learned),
         cmocka_unit_test(test_update_of_a_gradient_is_that_of_the_cpu),
         cmocka_unit_test(test_update_of_the_cpu_is_that_of_the_reference),

@@ -45,57 +45,93 @@ function TestWarpProducts.test_device_code_has_nothing_of_the_other_kernel()
   end
 end
 
--- The calls of chains and of products in a layer, by name, forward and backward. A gradient of weights may be the
--- shard's, or its operands are kept for the sum over the batch.
+-- The calls of chains and of products in a layer in training, by name, forward and backward; NAMES replaces names of
+-- functions for certain sizes.
+local NAMES = { { "^product_.*_to_.*_grad$", "product_backward" }, { "^product_.*_to_.*", "product_forward" } }
+
 local function calls(plan)
   local names = {}
   for _, list in ipairs({ plan.device.blocks[1].forward, plan.device.blocks[1].backward }) do
     for _, record in ipairs(list) do
-      local routine = record.routine == "keep_operands" and "product_gradient" or record.routine or ""
-      names[#names + 1] = routine:match("^chain_.*") or routine:match("^product_.*")
+      local routine = record.asked ~= "else" and record.routine or ""
+      local name = lists.find(NAMES, function(one) return routine:match(one[1]) end)
+      names[#names + 1] = name and name[2] or routine:match("^chain_.*") or routine:match("^product_.*")
     end
   end
   return table.concat(names, " ")
 end
-
-local GRADIENTS = "product_gradient product_backward "
 
 function TestWarpProducts.test_feedforward_layers_are_chains()
   for activation, name in pairs({ relu = "relu", gelu = "gelu", gelu_tanh = "gelu_tanh", silu = "silu",
     swiglu = "silu_gate", geglu = "gelu_gate" }) do
     for _, more in ipairs({ "", ", bias = 'none'", ", dropout = 0", ", norm = { place = 'pre' }" }) do
       lu.assertEquals(calls(planned("none", "warps", "tf32", ("activation = %q"):format(activation) .. more)),
-        ("product_forward product_forward chain_%s product_gradient chain_%s_grad product_gradient %s"):format(name,
-          name, GRADIENTS:rep(2):sub(1, -2)), activation .. more)
+        ("product_forward product_forward chain_%s chain_%s_grad product_backward product_backward"):format(name,
+          name), activation .. more)
     end
   end
 end
 
 function TestWarpProducts.test_hidden_values_that_are_dropped_out_stay_in_memory()
   local dropped = planned("none", "warps", "tf32", "hidden_dropout = 0.1")
-  lu.assertEquals(calls(dropped), calls(planned("none", "tiles", "tf32", "hidden_dropout = 0.1")))
-  lu.assertEquals(calls(dropped), ("product_forward "):rep(4) .. GRADIENTS:rep(4):sub(1, -2))
+  lu.assertEquals(calls(dropped), ("product_forward "):rep(4) .. ("product_backward "):rep(4):sub(1, -2))
   lu.assertNotStrContains(device_text(dropped), "CHAIN")
   lu.assertNotStrContains(device_text(planned("none", "tiles")), "chain_")
 end
 
+-- In evaluation, functions store nothing and round the weights that they read.
+function TestWarpProducts.test_functions_of_training_and_of_evaluation_differ()
+  local text = device_text(planned("none", "warps"))
+  for _, name in ipairs({ "product_width_to_3_width", "product_width_to_width", "chain_relu" }) do
+    local trains, evaluates = text:match("void " .. name .. "(%b()) %b{}"),
+      text:match("void " .. name .. "_in_evaluation(%b()) %b{}")
+    lu.assertStrContains(trains, "real *kept")
+    lu.assertNotStrContains(evaluates, "kept")
+  end
+  lu.assertEquals(text:match("product_width_to_width%b() (%b{})"):match("sized_product%((%w+)"), "true")
+  lu.assertEquals(text:match("product_width_to_width_in_evaluation%b() (%b{})"):match("sized_product%((%w+)"), "false")
+  lu.assertNotStrContains(device_text(planned("none", "warps", "bf16")), "round_weights")
+end
+
+-- Operands that a shard keeps for the team are stored by the product that reads them, each once.
+function TestWarpProducts.test_products_keep_their_operands_where_the_team_reads_them()
+  for _, model in ipairs({ "", "activation = 'gelu'", "activation = 'swiglu'", "hidden_dropout = 0.1" }) do
+    local device = planned("none", "warps", "tf32", model).device
+    local block, counts = device.blocks[1], {}
+    for _, record in ipairs(lists.join(block.forward, block.backward)) do
+      for _, role in ipairs({ "kept", "hidden", "dhidden" }) do
+        local place = type(record[role]) == "string" and record[role]:match("held%.([%w_]+)")
+        counts[place or ""] = (counts[place or ""] or 0) + 1
+      end
+    end
+    lu.assertEquals(#device.operands.list, 4, model)
+    for _, one in ipairs(device.operands.list) do
+      lu.assertEquals({ counts[one.name .. "_x"], counts[one.name .. "_dy"] }, { 1, 1 }, model .. one.name)
+    end
+  end
+end
+
 -- Names of the arrays of hidden channels: those of a layer, and gradients.
-local function hidden_arrays(kernel, model)
-  local device = planned("none", kernel, "tf32", model).device
+local function hidden_arrays(kernel, longest, model)
+  local rest = "train = { lengths = { 1, %d } }, model = { %s }, precision = 'tf32', device_products = %q"
+  local device = plans.of_task("kind = 'bucket_sort'", ", encoding = { kind = 'none' }, "
+    .. rest:format(longest, model, kernel)).device
   local names = lists.map(lists.join(device.blocks[1].members, device.training), function(one)
     return one.name:find("hidden", 1, true) and one.name or nil
   end)
   return table.concat(names, " ")
 end
 
+-- Arrays by kernel: tiles, warps with gradients of weights by shard, and warps with those over the batch.
 function TestWarpProducts.test_chains_have_no_arrays_that_no_operation_uses()
+  local with_sums = "hidden_sum hidden dhidden dhidden_sum"
   for model, arrays in pairs({
-    [""] = { "hidden dhidden", "hidden dhidden" },
-    ["bias = 'none'"] = { "hidden_sum hidden dhidden dhidden_sum", "hidden dhidden_sum" },
-    ["activation = 'gelu'"] = { "hidden_sum hidden dhidden dhidden_sum", "hidden_sum hidden dhidden_sum" },
-    ["activation = 'gelu', hidden_dropout = 0.1"] = { "hidden_sum hidden dhidden dhidden_sum",
-      "hidden_sum hidden dhidden dhidden_sum" } }) do
-    lu.assertEquals({ hidden_arrays("tiles", model), hidden_arrays("warps", model) }, arrays, model)
+    [""] = { "hidden dhidden", "hidden dhidden", "" },
+    ["bias = 'none'"] = { with_sums, "hidden dhidden_sum", "" },
+    ["activation = 'gelu'"] = { with_sums, "hidden_sum hidden dhidden_sum", "hidden_sum" },
+    ["activation = 'gelu', hidden_dropout = 0.1"] = { with_sums, with_sums, with_sums } }) do
+    lu.assertEquals({ hidden_arrays("tiles", 60, model), hidden_arrays("warps", 60, model),
+      hidden_arrays("warps", 40, model) }, arrays, model)
   end
 end
 
@@ -157,7 +193,7 @@ function TestWarpProducts.test_the_plan_says_where_gradients_of_weights_are_adde
   lu.assertStrContains(chosen.why, ("%.1f MB"):format(short.cuda.kept_bytes / 1e6))
   lu.assertEquals(choice(long, "gpu gradients of weights").value, "by shard")
   lu.assertNil(choice(planned("none", "tiles"), "gpu gradients of weights"))
-  for name, of_shards in pairs({ product_gradient = true, keep_operands = false }) do
+  for name, of_shards in pairs({ product_gradient = true, add_up_tile = false }) do
     lu.assertEquals(device_text(short):find(name, 1, true) ~= nil, not of_shards, name)
     lu.assertEquals(device_text(long):find(name, 1, true) ~= nil, of_shards, name)
   end

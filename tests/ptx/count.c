@@ -1,9 +1,10 @@
 /* Counts what the compiled step of a model issues, by the program in LONGHAND_PTX:
  *
- *     count SEQUENCES SHARDS T LABELS
+ *     count SEQUENCES SHARDS T LABELS MEETINGS
  *
- * A team of two blocks makes one step. Prints, a kind of instruction a line: what block 0 issues up to the team's first
- * meeting, divided by its shards, and what both issue after it (the gradient is folded, clipped and applied). Which
+ * A team of two blocks makes one step. Prints, a kind of instruction a line: what block 0 issues up to the team's
+ * meeting of that number (1: the first) after its shards, divided by their number, and what both issue after it (the
+ * gradient is folded, clipped and applied). Which
  * instructions those are depends on sizes alone; the tokens, which change a few sectors, are made up. */
 #include "support/lh_test.h"
 
@@ -50,11 +51,12 @@ static int take(int part, lh_ptx_count *counts) {
 
 int main(int argc, char **argv) {
     const lh_spec *spec = &lh_model;
-    if (argc != 5) return 2;
+    if (argc != 6) return 2;
     const int sequences = atoi(argv[1]), shards = atoi(argv[2]), T = atoi(argv[3]), labels = atoi(argv[4]);
     assert_true(sequences % shards == 0);
     lh_ptx_count first[MOST_KINDS], rest[MOST_KINDS];
     lh_cuda_step step = make_step(spec, sequences, T, labels);
+    lh_ptx_meetings = atoi(argv[5]);
     lh_ptx_counts_wanted = true;
     const lh_shape shape = {sequences, {T, 0}, labels};
     lh_model_step done = lh_model_train(spec, make_parameters(spec), lh_model_tables(spec, &shape), &step,

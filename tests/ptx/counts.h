@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* Parts of a launch: block 0 until its first atomic addition, that is, until its team first meets; all blocks from
- * there; the other blocks before. */
+/* Parts of a launch, by a team's meetings, each an atomic addition of every block: block 0 between the last two of
+ * lh_ptx_meetings meetings, or from the start; all blocks after those meetings; what comes before, and other blocks. */
 enum { LH_PTX_FIRST, LH_PTX_REST, LH_PTX_OTHER, LH_PTX_PARTS };
 
 typedef struct lh_ptx_count {
@@ -17,6 +17,7 @@ typedef struct lh_ptx_count {
     long long count;
 } lh_ptx_count;
 
+extern int lh_ptx_meetings;       /* before a launch; 1 at first */
 extern bool lh_ptx_counts_wanted; /* before a launch: whether sectors are counted, too */
 
 /* How many kinds a part has, at most `most`; 0: no program is there (LONGHAND_PTX). In step only (machine.cpp). */

@@ -393,6 +393,7 @@ static const bool taken = [] {
     return true;
 }();
 
+int lh_ptx_meetings = 1;
 bool lh_ptx_counts_wanted;
 
 int lh_ptx_counts(int part, lh_ptx_count *counts, int most) {

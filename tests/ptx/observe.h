@@ -19,7 +19,8 @@ void lh_ptx_observe_barrier(const lh_ptx_block &block);
 
 /* The part of counts.h to which a block's instructions count now. */
 inline int lh_ptx_part(const lh_ptx_block &b) {
-    return b.phase > 0 ? LH_PTX_REST : b.index == 0 ? LH_PTX_FIRST : LH_PTX_OTHER;
+    if (b.phase >= lh_ptx_meetings) return LH_PTX_REST;
+    return b.index == 0 && b.phase == lh_ptx_meetings - 1 ? LH_PTX_FIRST : LH_PTX_OTHER;
 }
 
 /* Sectors of 32 bytes of global memory that loads and stores of warps have touched, by part. */

@@ -71,14 +71,17 @@ function M.append(target, records, kind, at, ...)
   end
 end
 
--- The first names in the texts of records: p of "p->bias", s of "&s->self", train of "train ? keep : NULL"; and the
--- names of conditions and of partial rows.
+-- The names in the texts of records: p of "p->bias", s of "&s->self", train of "train ? keep : NULL"; and those of
+-- conditions and of partial rows.
 function M.reads(records)
   local read = {}
   for _, record in ipairs(records) do
     for _, text in next, record do
-      local name = type(text) == "string" and (text:match("^&?(%l+)%->") or text:match("^(%l+) %? "))
-      read[name or ""] = true
+      text = type(text) == "string" and text or ""
+      read[text:match("^(%l+) %? ") or ""] = true
+      for name in text:gmatch("%f[%w_](%l+)%->") do
+        read[name] = true
+      end
     end
     read[record.asked or ""], read[record.part or ""], read[record.distinct or ""] = true, true, true
   end

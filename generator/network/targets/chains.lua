@@ -11,7 +11,8 @@
 --                has other gradients of x already. The gradient of the first weights, which reads dhidden, comes after.
 --
 -- and { values, gradients }: the names of buffers that chains leave out, name -> true; of the layer's values, those
--- before an operation whose gradient reads its results, and gradients of values behind an operation.
+-- before an operation whose gradient reads its results, and gradients of values behind an operation. keeps: operands of
+-- products have places of their own, so hidden values and their gradients have no buffer.
 --
 -- A pair stays two products if its hidden values are dropped out, or if its backward pass has another order.
 
@@ -86,7 +87,7 @@ local function remove_written(names, b)
 end
 
 -- The entries of a forward and a backward list with their chains, and the unused buffers.
-function M.chained(forward, backward)
+function M.chained(forward, backward, keeps)
   local readers = fuse.readers(lists.map(forward, function(entry) return entry.kind ~= "drop" and entry.one or nil end))
   local made, made_back, chain_of, unused, i = {}, {}, {}, { values = {}, gradients = {} }, 1
   while i <= #forward do
@@ -97,6 +98,10 @@ function M.chained(forward, backward)
       if chain.operation then
         unused.gradients[backward[place].one.to.name] = true
         unused.values[chain.first.out.name] = not chain.sum or nil
+      end
+      if keeps then
+        unused.gradients[gradient_at(backward, place, chain).dhidden.name] = true
+        unused.values[chain.hidden.name] = true
       end
     end
     made[#made + 1] = place and { kind = "chain", one = chain, of_backward = false } or forward[i]

@@ -170,10 +170,11 @@ end
 local function reads(list)
   local read = calls.reads(list)
   local own = { l = false, x = false }
-  for _, name in ipairs({ "w", "s", "p", "g" }) do
+  for _, name in ipairs({ "w", "s", "p", "g", "training" }) do
     own[name] = read[name] or false
   end
   for _, one in ipairs(list) do
+    own.training = own.training or one.arguments and lists.has(one.arguments, "training") or false
     own.l = own.l or one.phase or one.product == "weight" and one.first_use ~= false
     own.x = own.x or one.x == IN_LIST.input
   end
@@ -278,7 +279,7 @@ local function block_of(device, op)
   local forward, backward = entries(executed.forward, false, {}), entries(executed.backward, true, {})
   device.unused[block] = { values = {}, gradients = {} }
   if device.given.chains then
-    forward, backward, device.unused[block] = chains.chained(forward, backward)
+    forward, backward, device.unused[block] = chains.chained(forward, backward, device.given.by_team)
   end
   local members = cuda_buffers.kept(device, block)
   local one = {
@@ -334,6 +335,7 @@ local function new_state(net, executed, given)
     contributions = cuda_names.contributions(net), buffers = buffers.derive(net, executed, given.evaluates),
     made_of = given.wide and launched or recorded,
     loops = lists.any(net.scopes, function(block) return block.loops > 1 end) }
+  device.rounds = given.rounds and not device.loops -- gradients of repeated layers are added up where the copies lie
   device.streams, device.words = cuda_buffers.streams(net)
   device.adds_bias = function(op)
     return records.adds_bias(device, op)
@@ -363,8 +365,8 @@ local function operands_of(device)
   return { list = device.operands, members = members, row_words = words[1] and cuda_buffers.row_words(words) or false }
 end
 
--- given: wide, by_team (gradients of weights are sums over the batch), evaluates (evaluation applies dropout), noise
--- (on inputs), chains (of products).
+-- given: wide, by_team (gradients of weights are sums over the batch), rounds (in training, products may read rounded
+-- copies of weights), evaluates (evaluation applies dropout), noise (on inputs), chains (of products).
 function M.derive(net, executed, given)
   check(net)
   local device, of_net = new_state(net, executed, given), executed[net]
@@ -391,7 +393,7 @@ function M.derive(net, executed, given)
     readout_gradient = of_kind(of_net.backward, "classify_grad").to.name,
     tied = net.classified.op.tied and net.classified.op.tied.name or false,
     rms = lists.any(ops.of_kind(net, "norm"), function(op) return op.norm == "rms" end),
-    loops = device.loops, chained = lists.any(blocks, function(block) return block.chains end),
+    loops = device.loops, rounds = device.rounds, chained = lists.any(blocks, function(block) return block.chains end),
     phases = given.wide and phase_names(pass, blocks) or false,
     biased = device.biased or false,
     most_launches = given.wide and most_launches(blocks, pass.train) or false,

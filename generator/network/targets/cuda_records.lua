@@ -7,8 +7,8 @@
 
 local calls = require("network.targets.calls")
 local embeddings = require("network.targets.embeddings")
-local lists = require("base.lists")
 local names = require("network.targets.cuda_names")
+local warp_products = require("network.targets.warp_products")
 
 local M = {}
 
@@ -95,35 +95,17 @@ end
 
 local forward = {}
 
-function forward.product(device, at, op)
+function forward.product(device, at, op, training)
+  if device.given.chains then
+    return warp_products.product(device, at, op, training)
+  end
   return { call = "product_forward(rows, columns, inner, x, weight, bias, rectified, out)",
     columns = op.out.width.text, inner = op.x.width.text, x = at.x, weight = at.p .. op.weight,
     bias = M.adds_bias(device, op) and at.p .. op.weight .. "_bias" or NO_BIAS, rectified = tostring(op.relu or false),
     out = at.out }
 end
 
--- The function of a pair of products in a chain, or of its gradients.
-local function chain_routine(device, chain, ending, more)
-  local widths = { inner = chain.x.width.text, channels = chain.hidden.width.text, outer = chain.out.width.text }
-  local form = (chain.gated and "_gate" or "") .. ending
-  local about = lists.merged(widths, { template = ("cuda/rows/chain%s.tpl"):format(form), kernel = chain.kernel },
-    more)
-  local key = { "chain", form, chain.kernel, widths.inner, widths.channels, widths.outer,
-    tostring(more.biased), tostring(more.next_biased) }
-  return calls.function_for(device.rows, table.concat(key, " "), ("chain_%s%s"):format(chain.kernel, form), about)
-end
-
--- Hidden values are stored for the backward pass alone.
-function forward.chain(device, at, chain)
-  local first, last = chain.first, chain.last
-  local biased, next_biased = M.adds_bias(device, first) and true or false,
-    M.adds_bias(device, last) and true or false
-  return { call = "routine(rows, x, weight, bias, next_weight, next_bias, stores, sum, hidden, out)",
-    routine = chain_routine(device, chain, "", { biased = biased, next_biased = next_biased }),
-    weight = at.p .. first.weight, bias = biased and at.p .. first.weight .. "_bias",
-    next_weight = at.p .. last.weight, next_bias = next_biased and at.p .. last.weight .. "_bias",
-    stores = "training" }
-end
+forward.chain = warp_products.chain
 
 -- The bias and the rectifier of a product that a library has computed.
 function forward.add_bias(_, at, op)
@@ -273,50 +255,27 @@ function back.bias_grad(_, at, b)
     dbias = at.g .. b.op.weight .. "_bias" }
 end
 
--- Keeps a product's operands for the sum over the tokens of the batch: templates/cuda/weights.tpl.
-local function keep_operands(device, op)
-  local scope, words = op.scope, device.words[op.x.stream]
-  local outside = scope == device.net
-  local name = outside and op.weight or scope.name .. "_" .. op.weight
-  local use = outside and "0" or "block()->" .. scope.index
-  local function kept(side, width)
-    return ("block()->held.%s_%s + kept_rows(%s, block()->view.%s) * %s"):format(name, side, use, words.T, width)
-  end
-  local before = outside and "0" or ("kept_rows(l, b->view.%s)"):format(words.T)
-  local to, bias = outside and "g->" or ("g->%s[l]."):format(scope.name), M.adds_bias(device, op)
-  table.insert(device.operands, { name = name, words = words, rows = words.rows, T = words.T, uses = scope.uses,
-    count = not outside and scope.count_name, loops = scope.loops, before = before,
-    between = scope.loops > 1 and ("kept_rows(%s, b->view.%s)"):format(scope.count_name, words.T) or "0",
-    scope = scope, weight = op.weight, bias = bias and op.weight .. "_bias" or false, dweight = to .. op.weight,
-    dbias = bias and to .. op.weight .. "_bias" or "NULL", inner = op.x.width.text, columns = op.out.width.text })
-  return { call = "keep_operands(rows, inner, columns, x, dy, to_x, to_dy)", inner = op.x.width.text,
-    columns = op.out.width.text, to_x = kept("x", op.x.width.text), to_dy = kept("dy", op.out.width.text) }
-end
-
 function back.weight_grad(device, at, b)
   local op = b.op
   if device.given.by_team then
-    return keep_operands(device, op)
+    return warp_products.sum_by_team(device, op)
   end
   return { call = "product_gradient(inner, columns, rows, x, dy, dweight)", inner = op.x.width.text,
     columns = op.out.width.text, dweight = at.g .. op.weight },
     M.adds_bias(device, op) and back.bias_grad(device, at, b)
 end
 
-function back.input_grad(_, at, b)
+function back.input_grad(device, at, b)
+  if device.given.chains then
+    return warp_products.input_grad(device, at, b)
+  end
   local op = b.op
   return { call = "product_backward(rows, inner, columns, dy, weight, other, rectified, to)",
     inner = op.x.width.text, columns = op.out.width.text, weight = at.p .. op.weight, adds = tostring(b.adds),
     other = b.relu and at.x or b.adds and at.to or NO_ROWS, rectified = tostring(b.relu ~= nil) }
 end
 
-function back.chain_grad(device, at, b)
-  local chain = b.op
-  return { call = "routine(rows, dy, next_weight, values, weight, other, dhidden, to)",
-    routine = chain_routine(device, chain, "_grad", {}), next_weight = at.p .. chain.last.weight,
-    values = chain.sum and at.sum or at.hidden, weight = at.p .. chain.first.weight,
-    other = b.adds and at.to or NO_ROWS }
-end
+back.chain_grad = warp_products.chain_grad
 
 -- Rectifies an input gradient that a library has computed.
 function back.rectify_grad(_, at, b)

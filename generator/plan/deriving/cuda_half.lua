@@ -129,12 +129,12 @@ local function kernels(plan, device, multiplies, by_team)
   add(any(plan, "trains", "cross"), "cuda/score_cross.cu")
   if plan.cuts_by_warp then
     add(true, table.unpack(WARP_PRODUCTS[plan.precision]))
-    add(true, "cuda/product_forms.cu", "cuda/product_warps.cu")
+    add(true, "cuda/product_forms.cu", plan.precision == "tf32" and "cuda/kept_tf32.cu" or "cuda/kept_reals.cu",
+      "cuda/product_warps.cu")
     add(device.chained, "cuda/product_chains.cu")
     add(in_fragments, ("cuda/weights_%s.cu"):format(plan.precision == "float64" and "exact" or "rounded"),
       "cuda/fragments.cu")
-    local kept = plan.precision == "tf32" and "cuda/kept_tf32.cu" or "cuda/kept_reals.cu"
-    add(by_team, kept, "cuda/product_weights.cu")
+    add(by_team, "cuda/product_weights.cu")
   elseif multiplies then
     add(true, "cuda/slab.cu", table.unpack(PRODUCTS[plan.precision]))
     add(true, "cuda/product_forms.cu", "cuda/product.cu")
@@ -379,7 +379,7 @@ function M.derive(plan, net, executed)
   cuda.sums = learned_places or lists.any(plan.attentions, function(family) return family.attends.sums end)
   cuda.shared = cuda.sums or any(plan, "scaled")
   local device, why = network_of(net, executed, { wide = library, by_team = by_team, evaluates = plan.eval_dropout,
-    noise = plan.noise, chains = plan.cuts_by_warp })
+    noise = plan.noise, chains = plan.cuts_by_warp, rounds = by_team and plan.precision ~= "bf16" or false })
   cuda.staged = device and device.chained and "CHAIN_STAGING" or "STAGING"
   cuda.staging = cuda.staged == "STAGING" and cuda.staging or WARP_STAGING * (plan.width > WARP_TILE and 2 or 1)
   cuda.drawing = device and drawing_of(plan, device) or nil

@@ -1,7 +1,8 @@
-/* As products in a chain: dhidden = the gradients of gate and up, from the gradient of their product, which is dy times
- * next_weight transposed; dx = other + dhidden times weight transposed. sum: gate and up, stored by the forward pass.
- * other may be NULL. */
-% define("NOINLINE void " .. name, "int rows", "const real *dy", "const real *next_weight", "const real *sum", "const real *weight", "const real *other", "real *dhidden", "real *dx")
+% local kept = keeps and "kept" or "NULL"
+/* dhidden = gradients of the gate and of what it multiplies, from those of their product, dy times next_weight
+ * transposed; dx = other + dhidden times weight transposed: the products in a chain. sum: gate and up, kept by the
+ * forward pass. other may be NULL. */
+% define("NOINLINE void " .. name, "int rows", "const real *dy", keeps and "real *kept", "const real *next_weight", "const real *sum", "const real *weight", "const real *other", "real *dhidden", "real *dx")
     is_global(dy);
     is_global(next_weight);
     is_global(weight);
@@ -12,12 +13,12 @@
         quad total[(${inner} + TILE - 1) / TILE] = {};
 #pragma unroll 1
         for (int first = 0; first < ${channels}; first += CHAIN_CHANNELS) {
-            const int channel = first + (int)threadIdx.x / WARP * TILE;
+            const int channel = first + warp_number() * TILE;
             operand_word words[2][2][4][WORDS];
             if (channel < ${channels}) {
                 real d[2][4][4], gate[2][4][4], up[2][4][4];
                 begin_sums(NULL, channel, ${channels}, d);
-                add_products(row, rows, ${outer}, dy, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
+                add_products(1, ${rounded}, row, rows, ${outer}, dy, ${kept}, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
                 load_hidden(sum, row, rows, channel, ${channels}, 2 * ${channels}, gate);
                 load_hidden(sum + ${channels}, row, rows, channel, ${channels}, 2 * ${channels}, up);
 #pragma unroll
@@ -27,12 +28,12 @@
                     *of_gate *= *of_product * ${kernel}_slope(x);
                     *of_product *= ${kernel}_real(x);
                 }
-                store_hidden(up, row, rows, channel, ${channels}, 2 * ${channels}, dhidden);
-                store_hidden(d, row, rows, channel, ${channels}, 2 * ${channels}, dhidden + ${channels});
                 hidden_words(up, channel, ${channels}, words[0]);
                 hidden_words(d, channel, ${channels}, words[1]);
+                store_words(up, words[0], row, rows, channel, ${channels}, 2 * ${channels}, dhidden);
+                store_words(d, words[1], row, rows, channel, ${channels}, 2 * ${channels}, dhidden + ${channels});
             }
-            chain_products(row, rows, 2, words, first, ${channels}, COLUMNS, weight, 2 * ${channels}, FINISH_ADD, other,
+            chain_products(${rounded}, row, rows, 2, words, first, ${channels}, COLUMNS, weight, 2 * ${channels}, FINISH_ADD, other,
                     ${inner}, dx, total);
         }
     }

@@ -1,7 +1,8 @@
+% local kept = keeps and "kept" or "NULL"
 % local rectifies = kernel == "relu"
-/* As products in a chain: dhidden = dy times next_weight transposed, times the slope of ${kernel}; dx = other + dhidden times
- * weight transposed. hidden: the ${rectifies and "results" or "arguments"} of ${kernel}. other may be NULL. */
-% define("NOINLINE void " .. name, "int rows", "const real *dy", "const real *next_weight", "const real *hidden", "const real *weight", "const real *other", "real *dhidden", "real *dx")
+/* dhidden = dy times next_weight transposed, times the slope of ${kernel} at its ${rectifies and "results" or "arguments"}, hidden; dx = other + dhidden
+ * times weight transposed: the products in a chain. other may be NULL. */
+% define("NOINLINE void " .. name, "int rows", "const real *dy", keeps and "real *kept", "const real *next_weight", "const real *hidden", "const real *weight", "const real *other", "real *dhidden", "real *dx")
     is_global(dy);
     is_global(next_weight);
     is_global(hidden);
@@ -13,12 +14,12 @@
         quad total[(${inner} + TILE - 1) / TILE] = {};
 #pragma unroll 1
         for (int first = 0; first < ${channels}; first += CHAIN_CHANNELS) {
-            const int channel = first + (int)threadIdx.x / WARP * TILE;
+            const int channel = first + warp_number() * TILE;
             operand_word words[1][2][4][WORDS];
             if (channel < ${channels}) {
                 real d[2][4][4], z[2][4][4];
                 begin_sums(NULL, channel, ${channels}, d);
-                add_products(row, rows, ${outer}, dy, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
+                add_products(1, ${rounded}, row, rows, ${outer}, dy, ${kept}, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
                 load_hidden(hidden, row, rows, channel, ${channels}, ${channels}, z);
 #pragma unroll
                 for (int i = 0; i < 32; i++) {
@@ -30,10 +31,10 @@
                     *gradient *= ${kernel}_slope(value);
 % end
                 }
-                store_hidden(d, row, rows, channel, ${channels}, ${channels}, dhidden);
                 hidden_words(d, channel, ${channels}, words[0]);
+                store_words(d, words[0], row, rows, channel, ${channels}, ${channels}, dhidden);
             }
-            chain_products(row, rows, 1, words, first, ${channels}, COLUMNS, weight, ${channels}, FINISH_ADD, other,
+            chain_products(${rounded}, row, rows, 1, words, first, ${channels}, COLUMNS, weight, ${channels}, FINISH_ADD, other,
                     ${inner}, dx, total);
         }
     }

@@ -1,0 +1,137 @@
+-- Records of products that are cut by warp, alone or in chains: each size has a function of its own, and products store
+-- the operands that the team reads for the gradients of their weights.
+--
+-- Input: the state of cuda_network.lua (device), the names that a record needs (at), an operation or an entry of a
+-- backward list. Output: records as in cuda_records.lua. In a block, forward records come in pairs if training and
+-- evaluation have different functions: only training stores operands and reads rounded weights.
+
+local calls = require("network.targets.calls")
+local lists = require("base.lists")
+
+local M = {}
+
+local function operands_name(device, op)
+  return op.scope == device.net and op.weight or op.scope.name .. "_" .. op.weight
+end
+
+-- The address at which a shard stores an operand of a product for the team, "x" or "dy"; nil if it does not.
+local function place_of_operand(device, op, side)
+  local width = side == "x" and op.x.width.text or op.out.width.text
+  local use = op.scope == device.net and "0" or "block()->" .. op.scope.index
+  return device.given.by_team and ("block()->held.%s_%s + kept_rows(%s, block()->view.%s) * %s"):format(
+    operands_name(device, op), side, use, device.words[op.x.stream].T, width) or nil
+end
+
+-- The struct of an operation's weights: in training, it may be the one of rounded copies.
+local function weights_struct(device, at, op, training)
+  return training and device.rounds and (op.scope == device.net and "" or op.scope.name .. "_") .. "rounded()->" or at.p
+end
+
+local function name_in_mode(training, name)
+  return training and name or name .. "_in_evaluation"
+end
+
+-- make(training) gives a record. Returns the records of both modes in a block, whose function has a variable for the
+-- mode, and otherwise the record of the pass's mode.
+local function records_of_modes(device, op, training, make)
+  if op.scope == device.net then
+    return make(training)
+  end
+  return lists.merged(make(true), { asked = "training" }), lists.merged(make(false), { asked = "else" })
+end
+
+-- The name of the function for products of a size. form: { name, order, finish, extra, keeps, rounded }, as
+-- templates/cuda/rows/product.tpl reads it.
+local function product_routine(device, form, k, columns)
+  local sizes = ("%s_to_%s"):format(k, columns):lower():gsub("%W+", "_")
+  local name = form.name:format(sizes)
+  return calls.function_for(device.rows, table.concat({ name, form.finish, form.extra or "" }, " "), name,
+    lists.merged(form, { template = "cuda/rows/product.tpl", k = k, columns = columns }))
+end
+
+local function product_in_mode(device, at, op, training)
+  local bias, kept = device.adds_bias(op), training and place_of_operand(device, op, "x") or false
+  return { call = "routine(rows, x, kept, weight, bias, out)", kept = kept,
+    weight = weights_struct(device, at, op, training) .. op.weight, bias = bias and at.p .. op.weight .. "_bias",
+    routine = product_routine(device, { name = name_in_mode(training or not device.given.by_team, "product_%s"),
+      order = "ROWS", keeps = kept ~= false, rounded = tostring(training and device.rounds), extra = bias and "bias",
+      finish = op.relu and "FINISH_BIAS_RELU" or bias and "FINISH_BIAS" or "FINISH_STORE" },
+      op.x.width.text, op.out.width.text) }
+end
+
+function M.product(device, at, op, training)
+  if not device.given.by_team then
+    return product_in_mode(device, at, op, false)
+  end
+  return records_of_modes(device, op, training, function(mode) return product_in_mode(device, at, op, mode) end)
+end
+
+function M.input_grad(device, at, b)
+  local op, kept = b.op, place_of_operand(device, b.op, "dy") or false
+  return { call = "routine(rows, dy, kept, weight, other, to)", kept = kept,
+    other = b.relu and at.x or b.adds and at.to,
+    weight = weights_struct(device, at, op, true) .. op.weight,
+    routine = product_routine(device, { name = "product_%s_grad", order = "COLUMNS", keeps = kept ~= false,
+      rounded = tostring(device.rounds), extra = b.relu and "x" or b.adds and "other",
+      finish = b.relu and "FINISH_RELU_GRAD" or b.adds and "FINISH_ADD" or "FINISH_STORE" },
+      op.out.width.text, op.x.width.text) }
+end
+
+-- Has the team sum the gradient of a product's weights over the batch (templates/cuda/weights.tpl).
+function M.sum_by_team(device, op)
+  local scope, words = op.scope, device.words[op.x.stream]
+  local outside = scope == device.net
+  local before = outside and "0" or ("kept_rows(l, b->view.%s)"):format(words.T)
+  local to, bias = outside and "g->" or ("g->%s[l]."):format(scope.name), device.adds_bias(op)
+  table.insert(device.operands, { name = operands_name(device, op), words = words, rows = words.rows, T = words.T,
+    uses = scope.uses, count = not outside and scope.count_name, loops = scope.loops, before = before,
+    between = scope.loops > 1 and ("(int)kept_rows(%s, b->view.%s)"):format(scope.count_name, words.T) or "0",
+    scope = scope, weight = op.weight, bias = bias and op.weight .. "_bias" or false, dweight = to .. op.weight,
+    dbias = bias and to .. op.weight .. "_bias" or "NULL", inner = op.x.width.text, columns = op.out.width.text })
+end
+
+-- The name of the function for a chain, or for its gradients. form: { name, ending (of the template), biased,
+-- next_biased, keeps, rounded, stores }.
+local function chain_routine(device, chain, form)
+  local ending = (chain.gated and "_gate" or "") .. form.ending
+  local about = lists.merged(form, { template = ("cuda/rows/chain%s.tpl"):format(ending), kernel = chain.kernel,
+    inner = chain.x.width.text, channels = chain.hidden.width.text, outer = chain.out.width.text })
+  local name = form.name:format(chain.kernel .. ending)
+  local key = { name, about.inner, about.channels, about.outer, tostring(form.biased), tostring(form.next_biased) }
+  return calls.function_for(device.rows, table.concat(key, " "), name, about)
+end
+
+local function chain_in_mode(device, at, chain, training)
+  local first, last = chain.first, chain.last
+  local biased, next_biased = device.adds_bias(first) and true or false, device.adds_bias(last) and true or false
+  local weights = weights_struct(device, at, first, training)
+  return { call = "routine(rows, x, kept, weight, bias, next_weight, next_bias, sum, hidden, out)",
+    routine = chain_routine(device, chain, { name = name_in_mode(training, "chain_%s"), ending = "", biased = biased,
+      next_biased = next_biased, keeps = training and device.given.by_team, stores = training,
+      rounded = tostring(training and device.rounds) }),
+    kept = training and place_of_operand(device, first, "x") or false,
+    sum = training and at.sum, hidden = training and (place_of_operand(device, last, "x") or at.hidden),
+    weight = weights .. first.weight, bias = biased and at.p .. first.weight .. "_bias",
+    next_weight = weights .. last.weight, next_bias = next_biased and at.p .. last.weight .. "_bias" }
+end
+
+-- Hidden values are stored for the backward pass alone.
+function M.chain(device, at, chain, training)
+  return records_of_modes(device, chain.first, training, function(mode)
+    return chain_in_mode(device, at, chain, mode)
+  end)
+end
+
+function M.chain_grad(device, at, b)
+  local chain = b.op
+  local weights = weights_struct(device, at, chain.first, true)
+  return { call = "routine(rows, dy, kept, next_weight, values, weight, other, dhidden, to)",
+    routine = chain_routine(device, chain, { name = "chain_%s", ending = "_grad", keeps = device.given.by_team,
+      rounded = tostring(device.rounds) }),
+    kept = place_of_operand(device, chain.last, "dy") or false, next_weight = weights .. chain.last.weight,
+    values = chain.sum and at.sum or place_of_operand(device, chain.last, "x") or at.hidden,
+    dhidden = place_of_operand(device, chain.first, "dy") or at.dhidden, weight = weights .. chain.first.weight,
+    other = b.adds and at.to or "NULL" }
+end
+
+return M
