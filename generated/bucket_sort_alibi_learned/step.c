@@ -63,7 +63,7 @@ INLINE size_t self_start(const lh_shape *shape) {
 
 #include "score_self.inc"
 
-/* The end of the tables. */
+/* The end of the self-attention's tables. */
 INLINE size_t self_end(const lh_shape *shape) {
     return self_start(shape) + self_score_bytes(shape->length[0]);
 }
@@ -285,7 +285,7 @@ static void sum_by_symbol(const workspace *w, const row_set *distinct, int width
 #include "layers.inc"
 #include "loss.inc"
 
-/* Packs the panels of one weight: forward panels always, transposed panels for the backward pass. */
+/* Packs the panels of one weight; in training also the transposed panels for the backward pass. */
 static void pack_layer(const layer_parameters *p, layer_panels *to, int which, bool train) {
     switch (which) {
     case 0:

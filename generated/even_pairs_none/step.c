@@ -249,7 +249,7 @@ static void sum_by_symbol(const workspace *w, const row_set *distinct, int width
 #include "layers.inc"
 #include "loss.inc"
 
-/* Packs the panels of one weight: forward panels always, transposed panels for the backward pass. */
+/* Packs the panels of one weight; in training also the transposed panels for the backward pass. */
 static void pack_layer(const layer_parameters *p, layer_panels *to, int which, bool train) {
     switch (which) {
     case 0:

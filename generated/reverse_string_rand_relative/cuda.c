@@ -149,7 +149,7 @@ INLINE size_t sum_bytes(int T) {
     return bytes;
 }
 
-/* Tables that the blocks of a step or evaluation share: tables made at its start, and gradients of tables. */
+/* Tables that the blocks of a step or evaluation share: tables made at the start, and gradients of tables. */
 typedef struct shared_tables {
     reals codes; /* [RELATIVE_SETS][distances][WIDTH] sinusoids of signed distances */
     reals rows; /* [LAYERS][HEADS][distances][HEAD_WIDTH] vectors of distances */
@@ -224,7 +224,7 @@ static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
     return lay_out(&w, NULL, part->sequences, part->length[0], part->labels, mode == LH_MODE_TRAIN);
 }
 
-/* Sequences that have a few tiles of tokens together. */
+/* The number of sequences that have a few tiles of tokens together. */
 static int evaluation_group(const lh_shape *shape) {
     const int T = shape->length[0];
     return T < 256 ? 256 / T : 1;

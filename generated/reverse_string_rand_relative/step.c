@@ -143,7 +143,7 @@ static size_t self_relative_bytes(int T) {
     return ((RELATIVE_SETS + LAYERS) * self_code_elements(T) + LAYERS * self_row_elements(T)) * sizeof(real);
 }
 
-/* The end of the tables. */
+/* The end of the self-attention's tables. */
 INLINE size_t self_end(const lh_shape *shape) {
     return (self_start() + self_relative_bytes(shape->length[0]) + 63) / 64 * 64;
 }
@@ -424,7 +424,7 @@ static void make_self_relative(const lh_cpu_step *step, int set) {
     make_self_rows(step, set, count, self_codes(step, set));
 }
 
-/* Packs the panels of one weight: forward panels always, transposed panels for the backward pass. */
+/* Packs the panels of one weight; in training also the transposed panels for the backward pass. */
 static void pack_layer(const layer_parameters *p, layer_panels *to, int which, bool train) {
     switch (which) {
     case 0:

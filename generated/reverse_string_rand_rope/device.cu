@@ -409,9 +409,9 @@ enum {
     STAGE = SLAB * TILE,
     BUFFER = (TALLEST + 1) * STAGE, /* up to TALLEST slabs of one operand, and one slab of the other */
     STAGING = 2 * BUFFER,           /* reals of shared memory */
-    SHORT_ROWS = TILE + TILE / 2,   /* up to this number, rows are faster in tiles of one slab */
-    FLAT_ROWS = 32                  /* up to this number, a tile has one slab of rows and two of columns, so no warp is
-                                     * idle */
+    SHORT_ROWS = TILE + TILE / 2,   /* up to this number of rows, tiles of one slab are faster */
+    FLAT_ROWS = 32                  /* up to this number of rows, tiles have one slab of rows and two of columns: no
+                                     * warp is idle */
 };
 
 /* Prefetches a thread's part of a slab from global memory; elements beyond K or M are 0. A warp reads whole cache
@@ -918,7 +918,7 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
 static_assert(LH_CUDA_PIECE == 4 * THREADS, "a thread has a quad of a piece");
 enum { PIECE = LH_CUDA_PIECE, PIECES = PARAMETER_STORAGE / PIECE, CHUNK_PIECES = 4096 / PIECE };
 
-/* total[count] = the sum over `shards` parts, which are `stride` bytes apart, in order; the caller adds quads first,
+/* total[count] = the sum over `shards` parts, which are `stride` bytes apart, in order; a thread adds quads first,
  * first + step, ... */
 INLINE void fold(int shards, const char *parts, long long stride, int first, int step, int count, real *total) {
     is_global(parts);

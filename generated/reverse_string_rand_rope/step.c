@@ -294,7 +294,7 @@ static void draw_self_positions(const lh_cpu_step *step, int d) {
         lh_draw_positions(&step->draw, (uint32_t)d + 1, 0, MAX_POSITION, T, true, s->position[d], s->scratch[d]);
 }
 
-/* Packs the panels of one weight: forward panels always, transposed panels for the backward pass. */
+/* Packs the panels of one weight; in training also the transposed panels for the backward pass. */
 static void pack_layer(const layer_parameters *p, layer_panels *to, int which, bool train) {
     switch (which) {
     case 0:

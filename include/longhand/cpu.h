@@ -20,8 +20,8 @@
 #include "longhand/rng.h"
 
 enum {
-    LH_MAX_STREAMS = 2, /* token streams of a model: the source, and the decoder's input if it has an encoder and a
-                         * decoder */
+    LH_MAX_STREAMS = 2, /* token streams of a model: the source, and the decoder's input if the model has an encoder
+                         * and a decoder */
     LH_CHUNK = 4096, /* elements of a parameter vector that are reduced and updated together; fixes the order of sums */
     LH_MAX_STATES = 2,    /* vectors of optimiser state */
     LH_DECODE_TOKENS = 16 /* most tokens of a sequence that one call decodes */

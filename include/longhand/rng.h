@@ -1,4 +1,4 @@
-/* Philox4x32-10, and what its counter means in Longhand. Valid C11 and CUDA C++.
+/* Philox4x32-10, and the meaning of its counter in Longhand. Valid C11 and CUDA C++.
  *
  * Every random number is a pure function of (key, counter); nothing is carried from draw to draw, so the bits do not
  * depend on threads, replicas, or on where a run was interrupted.
@@ -25,7 +25,8 @@ enum {                             /* domains */
                                     * below */
        LH_DOMAIN_EVAL = 5,         /* all random numbers of an evaluation but noise and dropout; place: below */
        LH_DOMAIN_EVAL_NOISE = 7,   /* layer: index of the draw; place: index of the embedding in the network */
-       LH_DOMAIN_EVAL_DROPOUT = 6, /* layer: index of the draw; place: 2 * layer + place of LH_DOMAIN_DROPOUT */
+       LH_DOMAIN_EVAL_DROPOUT = 6, /* layer: index of the draw; place: layer * (most places of a layer) + place,
+                                    * both of LH_DOMAIN_DROPOUT */
        LH_DOMAIN_VALIDATION = 8    /* examples and position draws of the validation stream; as LH_DOMAIN_EVAL */
 };
 /* Counter word 3 of draws of the validation stream is LH_VALIDATION_STEP + length. Noise and dropout of validation

@@ -33,8 +33,7 @@ typedef struct lh_tensor {
     int64_t stride; /* elements between rows; shape[0] for rank 1 */
     lh_init_kind init;
     double value;
-    bool learned; /* false: keeps its initial values bit for bit, has no gradient, and files hold no optimiser state
-                   * of it */
+    bool learned; /* false: keeps its initial values bit for bit, has no gradient and no optimiser state in files */
 } lh_tensor;
 
 typedef struct lh_stream {

@@ -9,10 +9,9 @@
 
 #include "kernels/cpu/functions.h"
 
-/* ---- one vector: all but ReLU are x P(x), P a distribution function with density p; the slope is P(x) + x p(x)
- * ---- */
+/* ---- one vector: except for ReLU, f(x) = x P(x), P a distribution function with density p ---- */
 
-/* The standard normal distribution function of x; density: its derivative. */
+/* The standard normal distribution function of x; density: its derivative. The slope of f is P(x) + x p(x). */
 INLINE vector normal_share(vector x, vector *density) {
     vector weight, share = (real)0.5 + (real)0.5 * erf_and_weight(x * (real)0.70710678118654752440, &weight);
     *density = weight * (real)0.39894228040143267794;

@@ -4,7 +4,7 @@
  * LANES rows of D channels fill D vectors in memory order. If D is a power of two, the index of an element in these
  * vectors is (row bits, channel bits), and a transpose rotates the bits. A pass that separates even and odd elements
  * rotates by one bit, so log2(D) passes transpose; interleaving passes do the reverse. Each pass takes one shuffle per
- * vector at any vector width. Other head widths are copied element by element.
+ * vector at any vector width. Rows with another D are copied element by element.
  */
 #ifndef LONGHAND_KERNELS_COLUMNS_H
 #define LONGHAND_KERNELS_COLUMNS_H
@@ -239,7 +239,7 @@ INLINE void put_in_tiles(const int width, int from, int to, int stride, const re
 
 /* logits [H] = the products of one query of H heads, D channels each, with the LANES keys of a tile; columns: the first
  * channel of the heads. The terms are added in the order of dot_rows, and the loop is unrolled as there, so that the
- * compiler contracts the first two products in the same way. */
+ * compiler contracts the first two products to fused multiply-adds in the same way. */
 INLINE void dot_heads(const int D, const int H, const real *query, const real *restrict columns, vector *logits) {
     UNROLL
     for (int h = 0; h < H; h++) logits[h] = load(columns + h * D * LANES) * query[h * D];

@@ -5,7 +5,7 @@
  * gradient checks. NaN in any argument gives NaN; maximum (vector.h) is the exception. The errors below are those of
  * the float functions, measured over the range of float; the errors of the double functions are within 3 ulp (pow_of:
  * 4e-13 relative). Functions ..._real return lane 0 of the vector functions, so scalar and vector results have the same
- * bits; the exception are constant arguments, whose results the compiler computes without fused multiply-adds.
+ * bits, unless the compiler computes a result of constant arguments, which it does without fused multiply-adds.
  *
  * Coefficients are minimax fits made for this file; each comment gives the interval and the error of the polynomial.
  */
@@ -40,8 +40,8 @@ INLINE vector floor_of(vector x) {
 }
 
 /* a - n floor(a / n), n > 0: exact for integers |a| < 2^23, n < 2^20, because a / n, if not an integer, is then at
- * least 1 / n below the next integer, and its rounding error is less than 1 / n. For other numbers a remainder near 0
- * may come out as 0 or as n. */
+ * least 1 / n below the next integer, and its rounding error is less than 1 / n. For other numbers with a / n near an
+ * integer, the result may lie at either end of [0, n). */
 INLINE vector mod_of(vector a, vector n) {
     vector rest = a - n * floor_of(a / n);
     return choose((rest < 0) | (rest >= n), broadcast(0), rest);
@@ -92,7 +92,8 @@ INLINE vector log_of(vector x) {
     return x;
 }
 
-/* Near 0: Lambert's continued fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))). Elsewhere: 1 - 2 / (exp(2|x|) + 1). */
+/* tanh(x). Near 0: Lambert's continued fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))). Elsewhere: 1 - 2 / (exp(2|x|) +
+ * 1). */
 INLINE vector tanh_of(vector x) {
     vector size = abs_of(x), squared = x * x, fraction = broadcast(19), far = 1 - 2 / (exp_of(2 * size) + 1);
     for (int odd = 17; odd > 0; odd -= 2) fraction = odd + squared / fraction;
@@ -148,9 +149,10 @@ INLINE vector polynomial(const real *coefficient, int terms, vector x) {
     return sum;
 }
 
-/* x = k ln 2 + f, |f| <= ln 2 / 2: (exp(f) - 1 - f) / f^2 is a polynomial of degree 4, whose error is 4e-9 of exp(f).
- * Adding 0x1.8p23 rounds to an integer and leaves k in the low bits of the sum. The result is 2^(k-1) times 2 exp(f),
- * because 2^128 is no float; 2^(k-1) is 0 for k = -126. Within 1.1 ulp; 0 below -87 and infinity above 88.72. */
+/* exp(x), with x = k ln 2 + f, |f| <= ln 2 / 2: (exp(f) - 1 - f) / f^2 is a polynomial of degree 4, whose error is 4e-9
+ * of exp(f). Adding 0x1.8p23 rounds to an integer and leaves k in the low bits of the sum. The result is 2^(k-1) times
+ * 2 exp(f), because 2^128 is no float; 2^(k-1) is 0 for k = -126. Within 1.1 ulp; 0 below -87 and infinity above
+ * 88.72. */
 INLINE vector exp_of(vector x) {
     const real coefficient[] = {0x1.6ac36cp-10f, 0x1.123da6p-7f, 0x1.555858p-5f, 0x1.55548cp-3f, 0x1.fffffcp-2f};
     const real round = 0x1.8p23f, ln2_high = 0x1.62e4p-1f, ln2_low = 0x1.7f7d1cp-20f, log2_e = 0x1.715476p0f;
@@ -162,8 +164,8 @@ INLINE vector exp_of(vector x) {
     return twice * (vector)(((bits)shifted << 23) + (126 << 23));
 }
 
-/* x = 2^k (1 + f), 1 + f in [2/3, 4/3): (log(1 + f) - f + f^2 / 2) / f^3 is a polynomial of degree 7, whose error is
- * 6e-9 of log(1 + f). Within 1 ulp, subnormal arguments too. */
+/* log(x), with x = 2^k (1 + f), 1 + f in [2/3, 4/3): (log(1 + f) - f + f^2 / 2) / f^3 is a polynomial of degree 7,
+ * whose error is 6e-9 of log(1 + f). Within 1 ulp, subnormal arguments too. */
 INLINE vector log_of(vector x) {
     const real coefficient[] = {-0x1.08055cp-3f, 0x1.1e66b0p-3f, -0x1.f31152p-4f, 0x1.1ed71ap-3f,
                                 -0x1.559dcap-3f, 0x1.99d028p-3f, -0x1.fffef0p-3f, 0x1.555506p-2f};
@@ -180,8 +182,8 @@ INLINE vector log_of(vector x) {
     return choose(ordinary, y, outside);
 }
 
-/* Below 0.6: (tanh x - x) / x^3 is a polynomial of degree 4 in x^2, whose error is 3e-9 of tanh x. Elsewhere: 1 - 2 /
- * (exp(2|x|) + 1), which is 1 from |x| = 10 on. Within 1.5 ulp. */
+/* tanh(x). Below 0.6: (tanh x - x) / x^3 is a polynomial of degree 4 in x^2, whose error is 3e-9 of tanh x. Elsewhere:
+ * 1 - 2 / (exp(2|x|) + 1), which is 1 from |x| = 10 on. Within 1.5 ulp. */
 INLINE vector tanh_of(vector x) {
     const real coefficient[] = {-0x1.828776p-8f, 0x1.54c3c2p-6f, -0x1.b89abap-5f, 0x1.1109bep-3f, -0x1.55553ep-2f};
     vector size = abs_of(x), z = x * x, far = 1 - 2 / (exp_of(2 * size) + 1);
@@ -201,8 +203,8 @@ INLINE vector erf_and_weight(vector x, vector *weight) {
     return with_sign_of(choose(size < 1, polynomial(near, 7, z) * size + size, 1 - rest), x);
 }
 
-/* x = n pi/2 + r, |r| <= pi/4; sin(x + quarters pi/2), absolute error below 1e-7. The first two parts of pi/2 have 8
- * and 7 bits, so their products with n and the differences are exact for |x| <= 2^17. On |r| <= 0.786, (sin r - r) /
+/* sin(x + quarters pi/2), with x = n pi/2 + r, |r| <= pi/4; absolute error below 1e-7. The first two parts of pi/2 have
+ * 8 and 7 bits, so their products with n and the differences are exact for |x| <= 2^17. On |r| <= 0.786, (sin r - r) /
  * r^3 is a polynomial of degree 2 in r^2, whose error is 4e-9 of sin r; (cos r - 1 + r^2 / 2) / r^4 is a polynomial of
  * degree 2 in r^2, whose error is 2e-10. */
 INLINE vector sine_after(vector x, int quarters) {

@@ -120,8 +120,8 @@ INLINE vector pass_rows(const int N, const int step, vector chance, real *weight
 }
 
 /* Processes `count` keys on one side of all queries, from the nearest outwards (step 1 or -1). Replaces logits by
- * matches, writes kept, and writes to passed the chance after each key, counting only keys of this side. chance: the
- * value before the first key. */
+ * matches, writes kept, and writes to `passed` the chance after each key, for keys of this side only. chance: the value
+ * before the first key. */
 INLINE void pass_side(int count, const int step, vector chance, real *weights, real *kept, real *passed) {
     int n = 0;
     for (; n + SIDE_BY_SIDE <= count; n += SIDE_BY_SIDE) {
@@ -302,7 +302,7 @@ INLINE vector sum_rows(const int N, const int step, vector sum, const real *gain
     return sum + part;
 }
 
-/* Running sums of `count` negated rows, inwards: step 1 or -1. */
+/* Running sums of `count` negated rows, from the farthest key inwards (step 1 or -1). */
 INLINE vector sum_side(int count, const int step, const real *gains, real *sums) {
     vector sum = {0};
     int n = 0;
@@ -324,8 +324,9 @@ INLINE void sum_among(int count, vector right, vector left, const real *gains, r
     }
 }
 
-/* A pair's gradient (1 - P) gain - P behind; minus_behind: the negated gains of farther keys. kept is 1 - P for a
- * positive logit and -P for a negative one; in both cases the error is at most that of the two terms. */
+/* The gradient of a pair's logit, (1 - P) gain - P behind, where -minus_behind = behind is the sum of the gains of
+ * farther keys. kept is 1 - P for a positive logit and -P for a negative one; in both cases the error is at most that
+ * of the two terms. */
 INLINE vector dlogit_of(vector kept, vector gain, vector minus_behind) {
     return choose_by_sign(kept, gain, minus_behind) + kept * (gain - minus_behind);
 }

@@ -2,12 +2,12 @@
  *
  * exp(x) = 2^r exp(f), r = round(x / ln 2), |f| <= ln 2 / 2. r ln 2 is subtracted in two parts, so that f is exact.
  * exp(f) is a polynomial; float: degree 6, relative error below 2e-7 (one and a half ulp); double: degree 12, below
- * 3e-16. Source of the float coefficients: a minimax fit of (exp(f) - 1 - f) / f^2; the double ones are Taylor's, whose
- * remainder at |f| = 0.347 is 2e-16. Adding `round` leaves r in the low bits of the sum. These bits, shifted to the
- * exponent and added to the bits of exp(f), multiply exp(f) by 2^r exactly, because the result is a normal number.
- * Lanes that underflow hold arbitrary values until they are set to 0. For a NaN this addition would give a number;
- * maximum(number, x) then returns x, the NaN. Scaling takes no multiplication, since multiplications limit the speed of
- * attention.
+ * 3e-16. Source of the float coefficients: a minimax fit of (exp(f) - 1 - f) / f^2; the double coefficients are
+ * Taylor's, whose remainder at |f| = 0.347 is 2e-16. Adding `round` leaves r in the low bits of the sum. These bits,
+ * shifted to the exponent and added to the bits of exp(f), multiply exp(f) by 2^r exactly, because the result is a
+ * normal number. Lanes that underflow hold arbitrary values until they are set to 0. For a NaN this addition would give
+ * a number; maximum(number, x) then returns x, the NaN. This scaling needs no multiplication, since multiplications
+ * limit the speed of attention.
  */
 #ifndef LONGHAND_KERNELS_MATH_H
 #define LONGHAND_KERNELS_MATH_H
@@ -43,8 +43,8 @@ INLINE vector exp_negative(vector x) {
 /* exp of N vectors x <= 0 for the weights of a softmax, which are later divided by their sum. Computes 2^y, y = x / ln
  * 2, with 1 / ln 2 as a single constant, by a polynomial of degree 5 (a minimax fit; double: Taylor's, degree 12). The
  * relative error is below (2.2 - 0.65 x) ulp, about the effect of rounding x; small results are 0 as in exp_negative. A
- * NaN stays NaN if its bits that `shifted` moves up are 0, as in every NaN that arithmetic produces. The operations on
- * one vector depend on each other, so those of several vectors are interleaved. */
+ * NaN stays NaN if those of its low bits that are shifted to the exponent are 0, as in every NaN that arithmetic
+ * produces. The operations on one vector depend on each other, so the operations on several vectors are interleaved. */
 INLINE void exp_for_softmax(const int N, vector *x) {
 #if REAL_BYTES == 8
     const real lowest = -708.0, round = 0x1.8p52, log2_e = 0x1.71547652b82fep0;

@@ -92,8 +92,8 @@ INLINE void end_tile(const int columns, const int N, const enum finish finish, c
     }
 }
 
-/* Adds the products of the next `depth` of K for all rows; partial sums lie in y, and the last slice applies the
- * finish. a, y, other: pointers to the first row. The next slice is prefetched evenly over all tiles. */
+/* Adds the products of the next `depth` elements along K for all rows; partial sums lie in y, and the last slice
+ * applies the finish. a, y, other: pointers to the first row. The next slice is prefetched evenly over all tiles. */
 INLINE void multiply_slice(int rows, const int K, const int N, int depth, const real *restrict a,
                            const real *restrict slice, real *y, const enum finish finish, const real *other, bool first,
                            bool last) {
@@ -124,9 +124,9 @@ INLINE void multiply_slice(int rows, const int K, const int N, int depth, const 
     }
 }
 
-/* dw[OUTER_ROWS][columns] += a[rows][OUTER_ROWS]^T dy[rows][columns]; the steps are the distances of rows. Sums run
- * over rows in order and are then added to dw. By then dw has left the caches, so with PREFETCH_GRADIENTS the cache
- * lines of the next tile are prefetched, one line with each row. */
+/* dw[OUTER_ROWS][columns] += a[rows][OUTER_ROWS]^T dy[rows][columns]; a_step and dy_step are the distances between
+ * rows. Sums run over rows in order and are then added to dw. By then dw has left the caches, so with
+ * PREFETCH_GRADIENTS the cache lines of the next tile are prefetched, one line with each row. */
 INLINE void gradient_tile(int rows, const int columns, const int a_step, const real *restrict a, const int dy_step,
                           const real *restrict dy, const int N, real *restrict dw) {
     vector sum[OUTER_ROWS][OUTER_COLUMNS];
@@ -180,7 +180,7 @@ INLINE void packed_gradient(int rows, const int columns, int depth, const real *
         gradient_tile(rows, columns, OUTER_ROWS, packed + k * rows, width, copy, N, dw + k * N);
 }
 
-/* matmul_weight_grad for wide K and N; rows: at most GRADIENT_ROWS. The copies take 240 KB of stack (double: 410
+/* As matmul_weight_grad, for wide K and N; rows: at most GRADIENT_ROWS. The copies take 240 KB of stack (double: 410
  * KB). */
 INLINE void wide_weight_grad(int rows, const int K, const int N, const real *restrict a, const real *restrict dy,
                              real *restrict dw) {

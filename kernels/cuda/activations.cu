@@ -59,7 +59,7 @@ INLINE void store_halves(const int N, const real gate[SUMMANDS], const real up[S
 }
 
 /* All activations but ReLU are x P(x), where P is a distribution function with density p; the slope is P(x) + x p(x).
- * Here P is the standard normal distribution: */
+ * In normal_share P is the standard normal distribution. */
 INLINE real normal_share(real x, real *density) {
     real weight, share = (real)0.5 + (real)0.5 * erf_and_weight(x * (real)0.70710678118654752440, &weight);
     *density = weight * (real)0.39894228040143267794;

@@ -43,7 +43,7 @@ INLINE row_part load_part(const real *row, const int step, const int width) {
 
 INLINE operand_word part_word(const real x[PART], const int i) { return word(x[DEPTH * i], x[DEPTH * i + DEPTH - 1]); }
 
-/* The operand a from two rows of the lane, times a factor; upper and lower point to the lane's first channel. */
+/* Makes the operand a from two rows of the lane, times a factor; upper and lower point to the lane's first channel. */
 INLINE void load_rows_of_head(const real *upper, const real *lower, const int width, const real factor,
                               operand_word a[][4]) {
 #pragma unroll
@@ -80,7 +80,7 @@ INLINE void multiply_heads(const int groups, const operand_word a[][4], const re
     }
 }
 
-/* The operand a from a lane's results in DEPTH tiles, which lie `stride` elements of `tiles` apart. */
+/* Makes the operand a from a lane's results in DEPTH tiles, which lie `stride` elements of `tiles` apart. */
 INLINE void pack_tiles(const real tiles[][4], const int stride, operand_word a[4]) {
 #pragma unroll
     for (int row = 0; row < 2; row++) {

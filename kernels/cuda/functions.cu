@@ -14,8 +14,8 @@ INLINE real bucket_real(real x, int count, const real *edge) {
 INLINE real sin_real(real x) { return sine_after(x, 0); }
 INLINE real cos_real(real x) { return sine_after(x, 1); }
 
-/* a - n floor(a / n), n > 0: exact for integers |a| < 2^23, n < 2^20. For other numbers a remainder near 0 or n may
- * round outside of [0, n), and becomes 0. */
+/* a - n floor(a / n), n > 0: exact for integers |a| < 2^23, n < 2^20. For other numbers with a / n near an integer, the
+ * result may lie at either end of [0, n). */
 INLINE real mod_real(real a, real n) {
     real rest = a - n * floor_real(a / n);
     return rest < 0 || rest >= n ? 0 : rest;

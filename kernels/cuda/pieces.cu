@@ -6,7 +6,7 @@
 static_assert(LH_CUDA_PIECE == 4 * THREADS, "a thread has a quad of a piece");
 enum { PIECE = LH_CUDA_PIECE, PIECES = PARAMETER_STORAGE / PIECE, CHUNK_PIECES = 4096 / PIECE };
 
-/* total[count] = the sum over `shards` parts, which are `stride` bytes apart, in order; the caller adds quads first,
+/* total[count] = the sum over `shards` parts, which are `stride` bytes apart, in order; a thread adds quads first,
  * first + step, ... */
 INLINE void fold(int shards, const char *parts, long long stride, int first, int step, int count, real *total) {
     is_global(parts);

@@ -7,9 +7,9 @@ enum {
     STAGE = SLAB * TILE,
     BUFFER = (TALLEST + 1) * STAGE, /* up to TALLEST slabs of one operand, and one slab of the other */
     STAGING = 2 * BUFFER,           /* reals of shared memory */
-    SHORT_ROWS = TILE + TILE / 2,   /* up to this number, rows are faster in tiles of one slab */
-    FLAT_ROWS = 32                  /* up to this number, a tile has one slab of rows and two of columns, so no warp is
-                                     * idle */
+    SHORT_ROWS = TILE + TILE / 2,   /* up to this number of rows, tiles of one slab are faster */
+    FLAT_ROWS = 32                  /* up to this number of rows, tiles have one slab of rows and two of columns: no
+                                     * warp is idle */
 };
 
 /* Prefetches a thread's part of a slab from global memory; elements beyond K or M are 0. A warp reads whole cache

@@ -5,7 +5,7 @@
  * order of sums depends on the number of shards alone. Lanes hold operands as in product_warps.cu, except that a group
  * consists of the tokens of one tensor instruction, and the tokens of a lane are four apart. */
 
-enum { HALVES = 2, SPREAD = HALVES * TILE, STEP_TOKENS = 8 * DEPTH /* of a group */, OF_LANE = STEP_TOKENS / 4 };
+enum { HALVES = 2, SPREAD = HALVES * TILE, STEP_TOKENS = 8 * DEPTH /* tokens of a group */, OF_LANE = STEP_TOKENS / 4 };
 
 /* The arguments of a gradient of weights, and of their bias (dbias NULL: none), in shared memory. x and dy: operands of
  * the first shard and the first use of the weights; shards are `stride` bytes apart, and uses of the same weights

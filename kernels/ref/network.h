@@ -19,14 +19,14 @@
 /* ---- the description ---- */
 
 typedef enum lh_ref_kind {
-    LH_REF_EMBED,      /* scale table[token] (+ bias) (+ positions), dropped out */
-    LH_REF_PLACE,      /* x0 + positions, dropped out */
+    LH_REF_EMBED,      /* scale table[token] (+ bias) (+ positions), with dropout */
+    LH_REF_PLACE,      /* x0 + positions, with dropout */
     LH_REF_PRODUCT,    /* x0 W + b, with several weights side by side */
-    LH_REF_ACTIVATION, /* f(x0), dropped out */
-    LH_REF_GATE,       /* f(first half of x0) second half, dropped out */
+    LH_REF_ACTIVATION, /* f(x0), with dropout */
+    LH_REF_GATE,       /* f(first half of x0) second half, with dropout */
     LH_REF_NORM,       /* norm of the rows of x0 */
-    LH_REF_ADD,        /* x0 + x1, x1 dropped out */
-    LH_REF_ATTENTION,  /* queries from x0, keys and values from x1, weights dropped out; x2: directions */
+    LH_REF_ADD,        /* x0 + x1, x1 with dropout */
+    LH_REF_ATTENTION,  /* queries from x0, keys and values from x1, weights with dropout; x2: directions */
     LH_REF_BLOCK,      /* all repetitions of a block, applied to x0 */
     LH_REF_CLASSIFY    /* logits of the labelled tokens of x0, and the loss */
 } lh_ref_kind;

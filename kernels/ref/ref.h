@@ -82,8 +82,8 @@ typedef struct lh_ref_rope {
     double base;
     lh_ref_scaling scaling;
     double factor;
-    /* YaRN: pairs with at most beta_slow turns within original_length positions rotate more slowly by `factor`, pairs
-     * with at least beta_fast turns are unchanged, and pairs between them are interpolated; queries and keys are
+    /* YaRN: pairs with at most beta_slow turns within original_length positions rotate `factor` times more slowly,
+     * pairs with at least beta_fast turns are unchanged, and pairs between them are interpolated; queries and keys are
      * multiplied by attention_factor, 0.1 ln(factor) + 1 in the paper. */
     double original_length, beta_slow, beta_fast, attention_factor;
 } lh_ref_rope;
@@ -140,7 +140,7 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
                         const lh_ref_pair_grad *dpair);
 
 /* Geometric attention of one sequence: every query tries the other keys outwards, i + 1, i - 1, i + 2, i - 2, ..., and
- * the first that matches wins. */
+ * the weight of a key is the probability that it is the first that matches. */
 typedef struct lh_ref_geometric {
     int tokens, heads, head_width, normalised;
     const double *content_bias; /* [heads][head_width] b */

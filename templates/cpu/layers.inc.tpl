@@ -49,7 +49,7 @@ static void draw_masks(const workspace *w, uint32_t layer, uint32_t place, uint1
 % local range = draws.PREFIX .. "MAX_POSITION" .. (draws.positions.first == 1 and " - 1" or "")
 % local name, at = streams[2] and stream.name .. "_" or "", streams[2] and stream.name .. "." or ""
 
-/* Draws the positions of every sequence of the block, or copies those that the caller gives. */
+/* Draws the positions of every sequence of the block, or copies given positions. */
 static void draw_${name}positions(const workspace *w) {
     const lh_cpu_step *step = w->step;
     int32_t *position = w->${at}position;

@@ -1,5 +1,5 @@
 % local name, room = block or "network", block and block .. "_panels" or "shared"
-/* Packs the panels of one weight: forward panels always, transposed panels for the backward pass. */
+/* Packs the panels of one weight; in training also the transposed panels for the backward pass. */
 static void pack_${name}(const ${struct_name} *p, ${room} *to, int which, bool train) {
     switch (which) {
 % for i, panel in ipairs(packed) do

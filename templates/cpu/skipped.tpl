@@ -30,7 +30,8 @@ static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % if family.cross then
 % sizes = sizes .. (", .S = shape->length[%d]"):format(family.keys.stream)
 % end
-% -- Pairs of queries that are left out and that a mask hides as well are counted once; a probe may lie anywhere and counts as the last.
+% -- Pairs that are left out with their query and also hidden by a mask are counted once. A probe token
+% -- counts as the last token.
 % local of_last = part and part.pairs[name] or false
 % local of_head = of_last and of_last / family.heads
 % if by_head then

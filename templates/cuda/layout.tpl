@@ -143,11 +143,11 @@ enum { GRADIENT_BYTES = (sizeof(gradients) + 63) / 64 * 64 /* bytes of a shard's
 /* Operands of products, which a shard stores until the team computes the gradients of the products' weights. */
 typedef struct operands {
 % for _, one in ipairs(device.operands.list) do
-    reals ${one.name}_x, ${one.name}_dy; /* [${one.uses}][${one.rows}][${one.inner}], [${one.columns}] */
+    reals ${one.name}_x, ${one.name}_dy; /* [${one.uses}][${one.rows}][${one.inner}]; dy: [${one.columns}] per row */
 % end
 } operands;
 
-/* Lays out the operands in memory, equally for every shard; returns the bytes used. sequences: those of the largest shard. */
+/* Lays out the operands in memory, with one layout for all shards; returns the bytes used. sequences: of the largest shard. */
 INLINE size_t lay_out_operands(operands *o, char *memory, int sequences, ${device.lengths} T) {
     size_t used = 0, ${device.operands.row_words.of_sequences};
 % for _, one in ipairs(device.operands.list) do

@@ -1,4 +1,4 @@
-/* Tables that the blocks of a step or evaluation share: tables made at its start, and gradients of tables. */
+/* Tables that the blocks of a step or evaluation share: tables made at the start, and gradients of tables. */
 typedef struct shared_tables {
 % for _, family in ipairs(attentions) do
     % slot("shared_tables", family.on_device)

@@ -1,5 +1,5 @@
-/* Computes the block's tiles of a gradient: `tile`, then every tile that is a multiple of the team's size after it.
- * Returns the block's first tile of the next gradient. */
+/* Computes the block's tiles of a gradient: tile, tile + blocks, tile + 2 blocks, ..., with the team's number of
+ * blocks. Returns the block's first tile of the next gradient. */
 INLINE int add_up_tiles(const weights_gradient weights, int tile) {
     block_state *b = block();
     const int tiles = weight_tiles(weights.inner, weights.columns);

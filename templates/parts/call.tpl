@@ -1,3 +1,4 @@
-% -- An operation of a network, or a line of the host's list: its record has the order of arguments.
+% -- Calls the routine of an operation, or of a line in the host's list of launches; `arguments`
+% -- has the arguments in order.
 % local before = asked == "else" and "else " or asked and "if (" .. asked .. ") " or ""
 % call(before .. routine, arguments)

@@ -1,6 +1,6 @@
 % local real = precision == "float64" and f64 or f32
 % local stop = seen.causal and "S && j <= i" or "S"
-/* A line of pairs that a head's mask opens: key keys * S + first + step * i, of S keys, to query i. If several lines
+/* A line of pairs that a head's mask opens: for query i the key keys * S + first + step * i, of S keys. If several lines
  * open a pair, the largest value counts; a query without an open key sees all keys. Source: Duan and Shi 2024. */
 typedef struct ${stem}line {
     int step, keys, first;
@@ -11,7 +11,7 @@ static ${device}const ${stem}line ${PREFIX}LINES[] = {
     {${line.step}, ${line.keys}, ${line.first}, ${real(line.value)}},
 % end
 };
-static ${device}const int ${PREFIX}FIRST_LINE[] = {${seen.starts_text}}; /* first line of each head, then the end */
+static ${device}const int ${PREFIX}FIRST_LINE[] = {${seen.starts_text}}; /* index of each head's first line, then the number of lines */
 % if seen.any_corner then
 static ${device}const bool ${PREFIX}CORNER[] = {${seen.corners_text}}; /* whether a head's first query sees the last key, with value 0 */
 % end

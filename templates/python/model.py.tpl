@@ -63,7 +63,7 @@ COMPUTATION = ${computation.token}  # the computation token
 % if max_position then
 MAX_POSITION = ${max_position}
 % end
-TOLERANCE = ${tolerance_text}  # the largest error of a logit, relative to the largest logit of its sequence or 1
+TOLERANCE = ${tolerance_text}  # largest error of a logit, relative to max(1, the sequence's largest logit)
 % if #constants > 0 then
 CONSTANTS = {
 % for _, constant in ipairs(constants) do

@@ -1,4 +1,4 @@
-/* The end of the tables. */
+/* The end of the ${name}-attention's tables. */
 INLINE size_t ${name}_end(const lh_shape *shape) {
 % if terms.tables then
 % local start = terms.made and name .. "_score_start" or name .. "_start"

@@ -16,8 +16,8 @@ enum { ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} }; /* queries whose w
 
 % elseif recomputed then
 enum {
-    ${PREFIX}KEPT_PAIRS = ${recomputed.pairs}, /* pairs of the longest sequence whose weights are stored for the backward pass */
-    ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} /* queries of a longer sequence whose weights are recomputed together */
+    ${PREFIX}KEPT_PAIRS = ${recomputed.pairs}, /* most pairs of a sequence whose weights are stored for the backward pass */
+    ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} /* queries whose weights are recomputed together in longer sequences */
 };
 INLINE bool ${name}_remakes(int T) { return (int64_t)T * T > ${PREFIX}KEPT_PAIRS; }
 
