@@ -81,7 +81,7 @@ static void assert_string(const json_t *json, const char *key, const char *want)
 
 /* --- one run ---------------------------------------------------------------------------------------------------- */
 
-static void test_train_says_and_records_what_computes(void **state) {
+static void test_train_prints_and_records_the_device(void **state) {
     lh_run_result result = run(state, 0, "train --device cuda --out . --no-eval");
     assert_says(result.err, "toy: sm_90 (emulated sm_90), one model on 4 of 4 resident blocks; batches by ");
     assert_says(result.err, "code: compute_75, compiled by the driver");
@@ -118,7 +118,7 @@ static void test_train_rate_is_that_of_the_steps(void **state) {
 
 /* --- change of device --------------------------------------------------------------------------------------------- */
 
-static void test_checkpoint_goes_on_only_where_it_came_from(void **state) {
+static void test_checkpoint_resumes_only_on_its_own_device(void **state) {
     run(state, 0, "train --out . --steps 10 --no-eval --seed 1");
     lh_run_result result = run(state, 1, "train --device cuda --out . --steps 20 --no-eval --seed 1 --resume");
     assert_says(result.err, "source_digest is \"fedcba9876543210\" there, \"00000000deadbeef\" here");
@@ -140,7 +140,7 @@ static double accuracy_of(void **state, const char *command, const char *split) 
     return accuracy;
 }
 
-static void test_checkpoint_evaluates_and_begins_on_either(void **state) {
+static void test_checkpoint_evaluates_and_initialises_on_either_device(void **state) {
     run(state, 0, "train --out . --steps 20 --no-eval --seed 1");
     const char *const checkpoint = PLAN "lr0.01-seed1/checkpoint.safetensors";
     char command[256];
@@ -160,7 +160,7 @@ static void test_checkpoint_evaluates_and_begins_on_either(void **state) {
     run(state, 0, command);
 }
 
-static void test_predict_as_on_the_cpu(void **state) {
+static void test_predict_equals_the_cpu(void **state) {
     static const char *const devices[] = {"cpu", "cuda"};
     json_t *logits[2];
     run(state, 0, "train --out . --steps 20 --no-eval");
@@ -204,7 +204,7 @@ static void train_alone(void **state) {
 }
 
 /* Evaluations, checkpoints and metrics fall on different steps; 6 replicas run in teams of 1 and in rounds. */
-static void test_fleet_every_run_as_alone(void **state) {
+static void test_fleet_every_run_equals_a_single_run(void **state) {
     static const int multiprocessors[] = {12, 6, 4, 1};
     train_alone(state);
     for (unsigned i = 0; i < 4; i++) {
@@ -241,7 +241,7 @@ static void sample_and_more(lh_rng *rng, int n, lh_example *example) {
     if (rng->counter[3] == fatal_step) example->input[0] = 99;
 }
 
-static void test_fleet_one_run_fails_the_others_go_on(void **state) {
+static void test_fleet_one_run_fails_the_others_continue(void **state) {
     run(state, 0, "train --device cuda --out alone --steps 30 --seeds 3:3");
     run(state, 0, "train --device cuda --out alone --steps 30 --seeds 5:5");
     task.sample = sample_and_more;
@@ -260,7 +260,7 @@ static void test_fleet_one_run_fails_the_others_go_on(void **state) {
 }
 
 /* Replicas may have any number of steps ahead when the signal comes: each checkpoint is of its recorded step. */
-static void test_fleet_stopped_by_a_signal_goes_on(void **state) {
+static void test_fleet_stopped_by_a_signal_resumes(void **state) {
     fatal_step = -1;
     run(state, 0, "train --device cuda --out whole --steps 40 --seeds 3:5");
     task.sample = sample_and_more;
@@ -294,7 +294,7 @@ static void test_fleet_overfit(void **state) {
         "train --device cuda --out . --overfit 1 --seeds 0:1 --steps 5000 --learning-rate 0.02 --log-every 50");
 }
 
-static void test_train_device_that_fails_ends_all(void **state) {
+static void test_train_failing_device_ends_all_runs(void **state) {
     set_device((lh_emulation){.failing_call = "cuLaunchCooperativeKernel", .failing_after = 3, .failing_result = 719});
     lh_run_result result = run(state, 4, "train --device cuda --out . --steps 30 --seeds 3:4 --no-eval");
     assert_says(result.err, "CUDA_ERROR_LAUNCH_FAILED");
@@ -306,7 +306,7 @@ static void test_train_device_that_fails_ends_all(void **state) {
 
 /* A device may be lost at any call and at any time: written files are complete, and the resumed run has the bits of
  * an uninterrupted one. */
-static void test_train_device_that_fails_anywhere_goes_on(void **state) {
+static void test_train_device_failing_anywhere_resumes(void **state) {
     static const char *const calls[] = {"cuStreamSynchronize", "cuMemcpyHtoDAsync",         "cuMemcpyDtoHAsync",
                                         "cuMemsetD8Async",     "cuLaunchCooperativeKernel", "cuCtxSetCurrent"};
     const char *const flags = "--steps 24 --checkpoint-every 3 --threads 1";
@@ -369,7 +369,7 @@ static void test_gradcheck_float_build_refused(void **state) {
     assert_says(run(state, 2, "gradcheck --device cuda").err, "computes in float32, too coarse for differences");
 }
 
-static void test_gradcheck_device_that_fails(void **state) {
+static void test_gradcheck_failing_device(void **state) {
     make_double();
     set_device((lh_emulation){
         .multiprocessors = 4, .failing_call = "cuLaunchCooperativeKernel", .failing_after = 3, .failing_result = 719});
@@ -418,7 +418,7 @@ static void test_bench_keys_and_no_peak(void **state) {
     assert_says(result.out, "toy, sm_90 (emulated sm_90); code: compute_75");
 }
 
-static void test_info_tells_of_the_cuda_half(void **state) {
+static void test_info_describes_the_cuda_half(void **state) {
     lh_run_result result = run(state, 0, "info --json");
     json_t *json = json_loads(result.out, 0, NULL), *cuda = json_object_get(json, "cuda");
     assert_int_equal(json_array_size(json_object_get(json, "targets")), 2);
@@ -456,7 +456,7 @@ static void test_info_tells_of_the_cuda_half(void **state) {
     assert_says(result.out, "\"cuda\":null");
 }
 
-static void test_device_that_cannot_be_had_is_refused(void **state) {
+static void test_unavailable_device_is_refused(void **state) {
     static const char *const verbs[] = {"train --no-eval", "eval --checkpoint x", "predict --checkpoint x", "bench",
                                         "gradcheck"};
     toy.precision = "float64";
@@ -484,26 +484,26 @@ static void test_device_that_cannot_be_had_is_refused(void **state) {
 int main(void) {
     setenv("LONGHAND_CUDA_DRIVER", LH_EMULATED_LIBRARY, 1);
     const struct CMUnitTest tests[] = {
-        RUN_TEST(test_train_says_and_records_what_computes),
+        RUN_TEST(test_train_prints_and_records_the_device),
         RUN_TEST(test_train_resumed_same_bits_and_lines),
         RUN_TEST(test_train_rate_is_that_of_the_steps),
-        RUN_TEST(test_checkpoint_goes_on_only_where_it_came_from),
-        RUN_TEST(test_checkpoint_evaluates_and_begins_on_either),
-        RUN_TEST(test_predict_as_on_the_cpu),
-        RUN_TEST(test_fleet_every_run_as_alone),
+        RUN_TEST(test_checkpoint_resumes_only_on_its_own_device),
+        RUN_TEST(test_checkpoint_evaluates_and_initialises_on_either_device),
+        RUN_TEST(test_predict_equals_the_cpu),
+        RUN_TEST(test_fleet_every_run_equals_a_single_run),
         RUN_TEST(test_fleet_resumes_each_from_its_own_step),
-        RUN_TEST(test_fleet_one_run_fails_the_others_go_on),
-        RUN_TEST(test_fleet_stopped_by_a_signal_goes_on),
+        RUN_TEST(test_fleet_one_run_fails_the_others_continue),
+        RUN_TEST(test_fleet_stopped_by_a_signal_resumes),
         RUN_TEST(test_fleet_overfit),
-        RUN_TEST(test_train_device_that_fails_ends_all),
-        RUN_TEST(test_train_device_that_fails_anywhere_goes_on),
+        RUN_TEST(test_train_failing_device_ends_all_runs),
+        RUN_TEST(test_train_device_failing_anywhere_resumes),
         RUN_TEST(test_gradcheck_right_gradients_pass),
         RUN_TEST(test_gradcheck_wrong_gradient_named),
         RUN_TEST(test_gradcheck_float_build_refused),
-        RUN_TEST(test_gradcheck_device_that_fails),
+        RUN_TEST(test_gradcheck_failing_device),
         RUN_TEST(test_bench_keys_and_no_peak),
-        RUN_TEST(test_info_tells_of_the_cuda_half),
-        RUN_TEST(test_device_that_cannot_be_had_is_refused),
+        RUN_TEST(test_info_describes_the_cuda_half),
+        RUN_TEST(test_unavailable_device_is_refused),
     };
     return cmocka_run_group_tests_name("cuda_cli", tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ static void sample_masked(lh_rng *rng, int n, lh_example *example) {
 }
 
 /* The host, not the device, counts labels in the loss and sequences with a counted label (10 of 13). */
-static void test_step_with_masks_counts_labels_and_sequences_that_count(void **state) {
+static void test_step_with_masks_counts_labels_and_sequences(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_task task = *lh_toy_spec.task;
@@ -119,7 +119,7 @@ static void test_step_with_masks_counts_labels_and_sequences_that_count(void **s
 
 /* --- opening ---------------------------------------------------------------------------------------------------- */
 
-static void test_open_without_memory_says_what_for_and_what_is_free(void **state) {
+static void test_open_without_memory_reports_request_and_free_memory(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_error error;
@@ -196,7 +196,7 @@ static void check_finite_data(lh_spec spec, const lh_format *format, const char 
     lh_corpus_close(&corpus);
 }
 
-static void test_step_finite_data_is_that_of_the_cpu(void **state) {
+static void test_step_on_files_is_that_of_the_cpu(void **state) {
     lh_spec spec = lh_toy_fleet_spec();
     lh_format format = *spec.format;
     format.labels = NULL;
@@ -205,7 +205,7 @@ static void test_step_finite_data_is_that_of_the_cpu(void **state) {
     check_finite_data(spec, &format, write_lines(*state));
 }
 
-static void test_step_finite_data_in_two_streams_is_that_of_the_cpu(void **state) {
+static void test_step_on_files_in_two_streams_is_that_of_the_cpu(void **state) {
     check_finite_data(lh_toy_fleet_pair(), &lh_toy_pair_data_format, write_lines(*state));
 }
 
@@ -214,14 +214,14 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_step_numbers_are_those_of_the_cpu),
         cmocka_unit_test(test_step_fixed_length_and_distinct_examples_are_those_of_the_cpu),
-        cmocka_unit_test(test_step_with_masks_counts_labels_and_sequences_that_count),
+        cmocka_unit_test(test_step_with_masks_counts_labels_and_sequences),
         cmocka_unit_test(test_engine_names_itself),
         cmocka_unit_test(test_step_infinite_update_stops),
-        cmocka_unit_test(test_open_without_memory_says_what_for_and_what_is_free),
+        cmocka_unit_test(test_open_without_memory_reports_request_and_free_memory),
         cmocka_unit_test(test_open_failing_calls_release_everything),
-        cmocka_unit_test_setup_teardown(test_step_finite_data_is_that_of_the_cpu, lh_test_make_directory,
+        cmocka_unit_test_setup_teardown(test_step_on_files_is_that_of_the_cpu, lh_test_make_directory,
                                         lh_test_remove_directory),
-        cmocka_unit_test_setup_teardown(test_step_finite_data_in_two_streams_is_that_of_the_cpu, lh_test_make_directory,
+        cmocka_unit_test_setup_teardown(test_step_on_files_in_two_streams_is_that_of_the_cpu, lh_test_make_directory,
                                         lh_test_remove_directory),
     };
     return cmocka_run_group_tests_name("cuda_engine", tests, NULL, NULL);

@@ -142,7 +142,7 @@ static CUresult launch_and_stop(CUfunction function, unsigned grid_x, unsigned g
 
 /* Launches begin short and grow if a signal may come, with the same sums. A signal ends the condition after the
  * running launch, and the device still works. */
-static void test_evaluate_ends_behind_a_launch_at_a_signal(void **state) {
+static void test_evaluate_ends_after_the_launch_at_a_signal(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_error error;
@@ -325,7 +325,7 @@ static void step_both(lh_engine **engines) {
 
 /* Sums computed in advance for a replica are not used for other parameters or another condition. A replica that does
  * not request them twice in a row is left out of later launches, and so is a closed one. */
-static void test_evaluate_what_is_not_asked_for_goes(void **state) {
+static void test_evaluate_unused_sums_are_dropped(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_engine *engines[2];
@@ -354,7 +354,7 @@ static void test_evaluate_what_is_not_asked_for_goes(void **state) {
     lh_toy_end_device();
 }
 
-static void test_evaluate_beyond_the_limit_or_memory_says_so(void **state) {
+static void test_evaluate_beyond_the_limit_or_memory_reported(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_error error;
@@ -371,7 +371,7 @@ static void test_evaluate_beyond_the_limit_or_memory_says_so(void **state) {
     lh_toy_end_device();
 }
 
-static void test_evaluate_examples_that_cannot_be_had_say_why(void **state) {
+static void test_evaluate_failing_sampler_reported(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_task task = *lh_toy_spec.task;
@@ -471,13 +471,13 @@ int main(void) {
         cmocka_unit_test(test_evaluate_sums_are_those_of_the_cpu),
         cmocka_unit_test(test_evaluate_under_a_watchdog_in_short_launches),
         cmocka_unit_test(test_evaluate_on_many_blocks_in_small_groups),
-        cmocka_unit_test(test_evaluate_ends_behind_a_launch_at_a_signal),
+        cmocka_unit_test(test_evaluate_ends_after_the_launch_at_a_signal),
         cmocka_unit_test(test_draws_of_every_sequence_numbers_are_those_of_the_cpu),
         cmocka_unit_test(test_evaluate_each_replica_its_own_parameters),
         cmocka_unit_test(test_evaluate_replicas_of_a_step_share_passes),
-        cmocka_unit_test(test_evaluate_what_is_not_asked_for_goes),
-        cmocka_unit_test(test_evaluate_beyond_the_limit_or_memory_says_so),
-        cmocka_unit_test(test_evaluate_examples_that_cannot_be_had_say_why),
+        cmocka_unit_test(test_evaluate_unused_sums_are_dropped),
+        cmocka_unit_test(test_evaluate_beyond_the_limit_or_memory_reported),
+        cmocka_unit_test(test_evaluate_failing_sampler_reported),
         cmocka_unit_test(test_predict_logits_are_those_of_the_cpu),
         cmocka_unit_test(test_two_streams_numbers_are_those_of_the_cpu),
     };

@@ -87,7 +87,7 @@ static void test_grid_teams_and_rounds(void **state) {
 /* --- fleets ----------------------------------------------------------------------------------------------------- */
 
 /* Teams of 4, 2 and 1, rounds, and several orders of threads. */
-static void test_fleet_every_replica_as_alone(void **state) {
+static void test_fleet_every_replica_equals_a_single_one(void **state) {
     (void)state;
     static const int multiprocessors[] = {16, 6, 3, 2, 1};
     lh_spec spec = lh_toy_fleet_spec();
@@ -128,7 +128,7 @@ static void test_chip_same_bits_on_any_number_of_blocks(void **state) {
 }
 
 /* Results do not depend on the number of steps in a launch, or of prepared batches. */
-static void test_fleet_same_bits_however_many_steps_are_asked_for(void **state) {
+static void test_fleet_same_bits_for_any_requested_steps(void **state) {
     (void)state;
     static const int asked[] = {1, 2, 7, 64, 150};
     enum { MANY = 150 };
@@ -184,7 +184,7 @@ static void test_step_waits_for_the_others(void **state) {
     lh_toy_end_device();
 }
 
-static void test_fleet_goes_on_without_those_that_are_closed(void **state) {
+static void test_fleet_continues_without_closed_replicas(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_engine *engines[4];
@@ -272,7 +272,7 @@ static void break_bias(lh_engine *engine) {
     lh_state_close(&s);
 }
 
-static void test_fleet_one_replica_not_finite_the_others_go_on(void **state) {
+static void test_fleet_one_replica_not_finite_the_others_continue(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_engine *engines[3], *cpu;
@@ -308,7 +308,7 @@ static void test_fleet_one_replica_not_finite_the_others_go_on(void **state) {
 }
 
 /* The batch of a later step of one replica cannot be made: it makes all earlier steps, and the others all of theirs. */
-static void test_fleet_batch_that_cannot_be_had_ends_its_replica(void **state) {
+static void test_fleet_failing_batch_ends_its_replica(void **state) {
     (void)state;
     static const int asked[] = {1, 3, 8, 30};
     lh_spec spec = lh_toy_fleet_spec();
@@ -335,7 +335,7 @@ static void test_fleet_batch_that_cannot_be_had_ends_its_replica(void **state) {
     lh_toy_end_device();
 }
 
-static void test_step_device_that_fails_is_lost_to_all(void **state) {
+static void test_step_failing_device_is_lost_for_all(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_error error;
@@ -363,15 +363,15 @@ int main(void) {
     setenv("LONGHAND_CUDA_DRIVER", LH_EMULATED_LIBRARY, 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_grid_teams_and_rounds),
-        cmocka_unit_test(test_fleet_every_replica_as_alone),
+        cmocka_unit_test(test_fleet_every_replica_equals_a_single_one),
         cmocka_unit_test(test_chip_same_bits_on_any_number_of_blocks),
-        cmocka_unit_test(test_fleet_same_bits_however_many_steps_are_asked_for),
+        cmocka_unit_test(test_fleet_same_bits_for_any_requested_steps),
         cmocka_unit_test(test_step_waits_for_the_others),
-        cmocka_unit_test(test_fleet_goes_on_without_those_that_are_closed),
+        cmocka_unit_test(test_fleet_continues_without_closed_replicas),
         cmocka_unit_test(test_fleet_resumes_from_different_steps),
-        cmocka_unit_test(test_fleet_one_replica_not_finite_the_others_go_on),
-        cmocka_unit_test(test_fleet_batch_that_cannot_be_had_ends_its_replica),
-        cmocka_unit_test(test_step_device_that_fails_is_lost_to_all),
+        cmocka_unit_test(test_fleet_one_replica_not_finite_the_others_continue),
+        cmocka_unit_test(test_fleet_failing_batch_ends_its_replica),
+        cmocka_unit_test(test_step_failing_device_is_lost_for_all),
         cmocka_unit_test(test_step_under_a_watchdog_launches_grow_slowly),
     };
     return cmocka_run_group_tests_name("cuda_fleet", tests, NULL, NULL);

@@ -135,20 +135,20 @@ static void check_biases(const char *precision, int plain_products) {
     close_device();
 }
 
-static void test_biases_and_rectifiers_ride_on_products(void **state) {
+static void test_products_add_biases_and_rectify(void **state) {
     (void)state;
     static const char *const precisions[] = {"float64", "float32", "tf32", "bf16"};
     for (int i = 0; i < 4; i++) check_biases(precisions[i], 0);
 }
 
-static void test_a_library_without_epilogues_makes_the_product_alone(void **state) {
+static void test_library_without_epilogues_computes_the_product_alone(void **state) {
     (void)state;
     check_biases("float32", 1);
     check_biases("float64", LH_EMULATION_SAYS_SO);
 }
 
 /* The digest covers operations that the library fuses with a product, even if the algorithm is equal, and no others. */
-static void test_digest_covers_what_rides_on_a_product(void **state) {
+static void test_digest_covers_operations_fused_with_a_product(void **state) {
     (void)state;
     uint32_t digests[4];
     for (int i = 0; i < 4; i++) {
@@ -188,7 +188,7 @@ static void assert_refused(const char *first, const char *second) {
     if (strstr(error.text, first) == NULL || strstr(error.text, second) == NULL) fail_msg("%s", error.text);
 }
 
-static void test_open_says_what_is_missing(void **state) {
+static void test_open_names_missing_parts(void **state) {
     (void)state;
     open_device((lh_emulation){.multiprocessors = 2}, "float32");
     setenv("LONGHAND_CUBLASLT", "/nowhere/libcublasLt.so", 1);
@@ -203,7 +203,7 @@ static void test_open_says_what_is_missing(void **state) {
     close_device();
 }
 
-static void test_calls_that_fail_are_named(void **state) {
+static void test_failing_calls_are_named(void **state) {
     (void)state;
     static const struct {
         const char *call, *text;
@@ -241,12 +241,12 @@ int main(void) {
     setenv("LONGHAND_CUBLASLT", LH_EMULATED_LIBRARY, 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products_of_every_form_and_precision),
-        cmocka_unit_test(test_biases_and_rectifiers_ride_on_products),
-        cmocka_unit_test(test_a_library_without_epilogues_makes_the_product_alone),
-        cmocka_unit_test(test_digest_covers_what_rides_on_a_product),
+        cmocka_unit_test(test_products_add_biases_and_rectify),
+        cmocka_unit_test(test_library_without_epilogues_computes_the_product_alone),
+        cmocka_unit_test(test_digest_covers_operations_fused_with_a_product),
         cmocka_unit_test(test_more_shapes_than_are_remembered),
-        cmocka_unit_test(test_open_says_what_is_missing),
-        cmocka_unit_test(test_calls_that_fail_are_named),
+        cmocka_unit_test(test_open_names_missing_parts),
+        cmocka_unit_test(test_failing_calls_are_named),
     };
     return cmocka_run_group_tests_name("cuda_library", tests, NULL, NULL);
 }

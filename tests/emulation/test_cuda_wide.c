@@ -148,7 +148,7 @@ static void assert_same_outcomes(const outcome *got, const outcome *want) {
 }
 
 /* Steps one by one, two by two, and all together; the next batches are copied before these steps end. */
-static void test_fleet_has_the_bits_of_the_toy_as_it_is(void **state) {
+static void test_fleet_has_the_bits_of_the_ordinary_toy(void **state) {
     (void)state;
     outcome plain[REPLICAS], got[REPLICAS];
     use_device(&toy_cuda, (lh_emulation){0});
@@ -176,7 +176,7 @@ static void test_fleet_has_the_bits_of_the_toy_as_it_is(void **state) {
 }
 
 /* As many steps as have launches that fit in the stream without blocking the host, but at least one. */
-static void test_steps_together_are_no_more_than_their_launches_allow(void **state) {
+static void test_steps_started_together_fit_their_launches(void **state) {
     (void)state;
     static const struct {
         int launches, replicas, together;
@@ -242,7 +242,7 @@ static void run_failing(int most, failing *got) {
 }
 
 /* Later steps are already in the stream: they update nothing, and the reported gradient is that of the failed step. */
-static void test_step_that_is_not_finite_ends_those_that_were_started_with_it(void **state) {
+static void test_step_that_is_not_finite_ends_later_started_steps(void **state) {
     (void)state;
     static failing alone, together;
     run_failing(1, &alone);
@@ -295,7 +295,7 @@ static void sample_and_signal(lh_rng *rng, int n, lh_example *example) {
 }
 
 /* A signal while steps are in the stream: they are completed, and the checkpoint is that of the last one. */
-static void test_training_stopped_by_a_signal_goes_on_to_the_same_bits(void **state) {
+static void test_training_stopped_by_a_signal_resumes_to_same_bits(void **state) {
     static const char *const commands[] = {"whole", "cut", "cut"}, *const files[] = {"metrics.jsonl", "eval.jsonl"};
     make_wide((lh_emulation){.order = LH_EMULATION_DESCENDING});
     lh_toy_program = &wide;
@@ -390,7 +390,7 @@ static void test_step_product_that_fails_loses_the_device(void **state) {
 }
 
 /* A step of the toy ends in a phase in which blocks synchronise; its evaluation is a phase in which they do not. */
-static void test_only_phases_where_blocks_meet_are_cooperative(void **state) {
+static void test_only_phases_with_grid_barriers_are_cooperative(void **state) {
     (void)state;
     static const char *const calls[] = {"cuLaunchKernel", "cuLaunchCooperativeKernel"};
     for (int call = 0; call < 2; call++) {
@@ -448,16 +448,16 @@ int main(void) {
     setenv("LONGHAND_CUDA_DRIVER", LH_EMULATED_LIBRARY, 1);
     setenv("LONGHAND_CUBLASLT", LH_EMULATED_LIBRARY, 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fleet_has_the_bits_of_the_toy_as_it_is),
-        cmocka_unit_test(test_steps_together_are_no_more_than_their_launches_allow),
-        cmocka_unit_test(test_step_that_is_not_finite_ends_those_that_were_started_with_it),
-        cmocka_unit_test_setup_teardown(test_training_stopped_by_a_signal_goes_on_to_the_same_bits,
-                                        lh_test_make_directory, lh_test_remove_directory),
+        cmocka_unit_test(test_fleet_has_the_bits_of_the_ordinary_toy),
+        cmocka_unit_test(test_steps_started_together_fit_their_launches),
+        cmocka_unit_test(test_step_that_is_not_finite_ends_later_started_steps),
+        cmocka_unit_test_setup_teardown(test_training_stopped_by_a_signal_resumes_to_same_bits, lh_test_make_directory,
+                                        lh_test_remove_directory),
         cmocka_unit_test(test_fleet_names_the_library),
         cmocka_unit_test(test_compiler_differs_by_device_and_shapes),
         cmocka_unit_test(test_open_failing_calls_release_everything),
         cmocka_unit_test(test_step_product_that_fails_loses_the_device),
-        cmocka_unit_test(test_only_phases_where_blocks_meet_are_cooperative),
+        cmocka_unit_test(test_only_phases_with_grid_barriers_are_cooperative),
         cmocka_unit_test(test_a_bias_has_a_phase_where_the_library_does_not_add_it),
     };
     return cmocka_run_group_tests_name("cuda_wide", tests, NULL, NULL);

@@ -38,7 +38,7 @@ static void test_sum_by_shuffles_in_every_order(void **state) {
     }
 }
 
-static void test_blocks_meet_in_every_order(void **state) {
+static void test_grid_barrier_holds_in_every_order(void **state) {
     (void)state;
     enum { BLOCKS = 6 };
     int rounds = 9;
@@ -219,7 +219,7 @@ static void test_products_of_fragments_are_exact(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sum_by_shuffles_in_every_order),
-        cmocka_unit_test(test_blocks_meet_in_every_order),
+        cmocka_unit_test(test_grid_barrier_holds_in_every_order),
         cmocka_unit_test(test_shuffles_and_votes),
         cmocka_unit_test(test_missing_barrier_shows_in_some_order),
         cmocka_unit_test(test_divergent_barrier_is_reported),

@@ -127,7 +127,7 @@ static void test_gradient_with_all_masks_in_one_shard_is_that_of_the_cpu(void **
 }
 
 /* No label is in the loss: neither parameters, which would decay, nor moments change, and the step counts as made. */
-static void test_step_without_a_label_that_counts_changes_nothing(void **state) {
+static void test_step_without_counted_labels_changes_nothing(void **state) {
     (void)state;
     if (SPEC->task->loss != LH_LOSS_COUNTED) return;
     problem p = open_problem(9, LH_MODE_TRAIN);
@@ -155,7 +155,7 @@ static void compare_row(void *context, size_t first, size_t count) {
     assert_memory_equal(vectors->a + first * real_bytes(), vectors->b + first * real_bytes(), count * real_bytes());
 }
 
-static void test_step_leaves_tensors_that_are_not_learned(void **state) {
+static void test_step_keeps_constant_tensors(void **state) {
     (void)state;
     problem p = open_problem(5, LH_MODE_TRAIN);
     lh_model_step d = device_train(&p, SHARDS, 2, 3);
@@ -361,7 +361,7 @@ static void test_step_that_is_not_finite_leaves_the_parameters(void **state) {
 }
 
 /* Steps of a wide model are started together: a step after a failed or skipped one is skipped. */
-static void test_step_behind_one_that_was_not_made_is_not_made(void **state) {
+static void test_step_after_a_skipped_step_is_skipped(void **state) {
     static const lh_cuda_result states[] = {{.state = LH_CUDA_NOT_RUN}, {.state = LH_CUDA_NOT_FINITE}};
     (void)state;
     if (SPEC->cuda->launches == NULL) return; /* all steps are in one launch */
@@ -384,17 +384,17 @@ int main(void) {
         cmocka_unit_test(test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu),
         cmocka_unit_test(test_gradient_with_empty_shards_is_that_of_the_cpu),
         cmocka_unit_test(test_gradient_with_all_masks_in_one_shard_is_that_of_the_cpu),
-        cmocka_unit_test(test_step_without_a_label_that_counts_changes_nothing),
+        cmocka_unit_test(test_step_without_counted_labels_changes_nothing),
         cmocka_unit_test(test_step_in_any_order_and_team_has_the_same_bits),
         cmocka_unit_test(test_second_step_of_a_launch_is_that_of_a_launch_of_its_own),
-        cmocka_unit_test(test_step_leaves_tensors_that_are_not_learned),
+        cmocka_unit_test(test_step_keeps_constant_tensors),
         cmocka_unit_test(test_update_of_a_gradient_is_that_of_the_cpu),
         cmocka_unit_test(test_update_of_the_cpu_is_that_of_the_reference),
         cmocka_unit_test(test_evaluation_is_that_of_the_cpu),
         cmocka_unit_test(test_evaluation_in_groups_of_any_size_has_the_same_bits),
         cmocka_unit_test(test_evaluation_with_biases_is_that_of_the_cpu),
         cmocka_unit_test(test_step_that_is_not_finite_leaves_the_parameters),
-        cmocka_unit_test(test_step_behind_one_that_was_not_made_is_not_made),
+        cmocka_unit_test(test_step_after_a_skipped_step_is_skipped),
     };
     cmocka_set_test_filter(getenv("LONGHAND_TESTS")); /* a pattern of names; tests/ptx/check.sh selects some */
     return cmocka_run_group_tests_name(SPEC->id, tests, NULL, NULL);

@@ -116,7 +116,7 @@ static void check_rows(const precision *p, int along_b) {
     FREE(a, b, in_a, in_b, all, some);
 }
 
-static void test_rows_of_a_product_do_not_hang_on_their_number(void **state) {
+static void test_rows_of_a_product_do_not_depend_on_their_number(void **state) {
     (void)state;
     for (int i = 0; i < 2 * PRECISION_COUNT; i++) check_rows(&PRECISIONS[i / 2], i % 2);
 }
@@ -125,7 +125,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products_of_every_order_size_and_finish),
         cmocka_unit_test(test_product_over_nothing_is_zero),
-        cmocka_unit_test(test_rows_of_a_product_do_not_hang_on_their_number),
+        cmocka_unit_test(test_rows_of_a_product_do_not_depend_on_their_number),
     };
     return cmocka_run_group_tests_name("products", tests, NULL, NULL);
 }

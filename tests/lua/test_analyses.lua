@@ -43,7 +43,7 @@ function TestPca.test_planted_components_are_found()
   lu.assertAlmostEquals(pca.spread(fitted, points), fitted.total, 1e-12)
 end
 
-function TestPca.test_projection_takes_the_fitted_mean_and_does_not_whiten()
+function TestPca.test_projection_subtracts_the_fitted_mean_without_whitening()
   local fitted = pca.fit(planted(MEAN, AXES, { 1, 3, 2 }), 3, 2)
   local x, y = table.unpack(pca.project(fitted, { 1.5 - 2 * 0.8, -2 + 2 * 0.6, 7 + 5, 1.5, -2, 7 }))
   lu.assertAlmostEquals(x[1], -2, 1e-12)
@@ -78,7 +78,7 @@ function TestPca.test_eigenvectors_of_a_full_matrix()
   end
 end
 
-function TestPca.test_points_that_do_not_vary()
+function TestPca.test_points_without_variance()
   local fitted = pca.fit({ 2, 3, 2, 3, 2, 3 }, 2, 2)
   lu.assertEquals(fitted.variance, { 0, 0 })
   lu.assertEquals(pca.project(fitted, { 2, 3 }), { { 0 }, { 0 } })
@@ -145,7 +145,7 @@ local function decode(answers, targets, layers, spec)
 end
 
 -- Rows are the written symbols up to the end of the answer; wrong symbols are red and have a cross, on both axes.
-function TestDecoding.test_symbols_and_what_is_wrong_stand_on_the_axes()
+function TestDecoding.test_symbols_and_errors_are_on_the_axes()
   local said, files = decode({ 0, 1, -1 }, true, { 0 })
   lu.assertEquals(said[1], "sums: 3+4 -> 07  2 of 3 wrong")
   lu.assertStrContains(said[2], "sums: its bias is not drawn: ")
@@ -163,7 +163,7 @@ function TestDecoding.test_symbols_and_what_is_wrong_stand_on_the_axes()
   lu.assertEquals({ said[3], said[4] }, {})
 end
 
-function TestDecoding.test_layers_that_are_not_there_are_told()
+function TestDecoding.test_missing_layers_are_reported()
   local said, files = decode({ 0, 1, -1 }, true, { 1, 9, 4 })
   lu.assertEquals({ said[3], said[4], said[5] }, { "sums: no attention of layer 4, which --layers asks for",
     "sums: no attention of layer 9, which --layers asks for" })
@@ -192,7 +192,7 @@ function TestDecoding.test_a_spec_may_be_given()
 end
 
 -- Right answers, and answers without a known target, have no mark.
-function TestDecoding.test_nothing_is_marked_where_nothing_is_wrong()
+function TestDecoding.test_right_answers_have_no_marks()
   local said, files = decode({ 1, 2, -1 }, true)
   lu.assertEquals(said[1], "sums: 3+4 -> 7&  right")
   lu.assertNil(files["decoding.gnuplot"]:find("\u{D7}", 1, true))
@@ -255,7 +255,7 @@ function TestRespec.test_examples_that_the_task_makes()
     splits = { "validation" }, during = { every = 5, by = { vectors = true }, splits = { "train", "test" } } } }]])
 end
 
-function TestRespec.test_files_of_the_users_own()
+function TestRespec.test_files_of_the_user()
   lu.assertEquals({ respec.text({ task = { kind = "latin_square", validation = "items.csv" } }) },
     { nil, "its task is a file of the user's own, items.csv" })
   lu.assertEquals({ respec.text({ task = { data = "x.jsonl" } }) },
@@ -263,7 +263,7 @@ function TestRespec.test_files_of_the_users_own()
 end
 
 -- Control characters are not shown.
-function TestRespec.test_names_of_files_from_elsewhere()
+function TestRespec.test_file_names_of_foreign_runs()
   local name = "x\27[31m\ny"
   for _, resolved in ipairs({ { task = { data = name } }, { model = { source = name } }, { init = name } }) do
     local text, message = respec.text(resolved)
@@ -273,7 +273,7 @@ function TestRespec.test_names_of_files_from_elsewhere()
 end
 
 -- A foreign run.json with sums nested thousands deep, closed or not, is refused at once.
-function TestRespec.test_sums_that_do_not_end()
+function TestRespec.test_deeply_nested_sums_are_refused()
   local began = os.clock()
   for _, close in ipairs({ ")", "" }) do
     local score = ("sum(2, i: "):rep(16000) .. "x.score" .. close:rep(16000)

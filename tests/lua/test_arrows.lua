@@ -104,7 +104,7 @@ end
 
 TestArrows = {}
 
-function TestArrows.test_rooms_include_what_the_table_says_and_no_more()
+function TestArrows.test_rooms_include_only_listed_rooms()
   local found = {}
   for path, others in pairs(includes()) do
     local room = room_of(path)
@@ -126,7 +126,7 @@ function TestArrows.test_rooms_include_what_the_table_says_and_no_more()
   lu.assertEquals(found, {})
 end
 
-function TestArrows.test_arrows_go_one_way()
+function TestArrows.test_dependencies_have_one_direction()
   for room, row in pairs(rows) do
     for _, other in ipairs(row.may) do
       lu.assertTrue(rows[other] and rows[other].at < row.at or false, ("%s includes %s"):format(room, other))
@@ -192,7 +192,7 @@ end
 TestCircles = {}
 
 -- Functions that are called through a table, as an engine's are, depend on no caller.
-function TestCircles.test_no_file_of_c_needs_itself_by_way_of_others()
+function TestCircles.test_no_c_file_depends_on_itself()
   local from = includes()
   local texts, home = defined()
   for path, text in pairs(texts) do
@@ -205,7 +205,7 @@ function TestCircles.test_no_file_of_c_needs_itself_by_way_of_others()
   check_circles(from)
 end
 
-function TestCircles.test_no_module_of_python_imports_itself_by_way_of_others()
+function TestCircles.test_no_python_module_imports_itself_indirectly()
   local from = {}
   for name in lfs.dir("python/longhand") do
     local module = name:match("^(.*)%.py$")

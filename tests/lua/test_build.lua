@@ -41,7 +41,7 @@ function TestAnnotate.test_places_in_generated_files_name_their_template()
 end
 
 -- A copy is named like its original, and has no template line.
-function TestAnnotate.test_a_copy_goes_by_its_original()
+function TestAnnotate.test_a_copy_is_named_like_its_original()
   local files = { { path = "task.c", original = "examples/own.c", map = {} } }
   local text = "build/x.partial1/src/task.c:14:9: error: 'y' undeclared\n   14 |     y = 1;\n"
   lu.assertEquals(build.annotate(text, "build/x.partial1/src", files, "x"),
@@ -78,7 +78,7 @@ function TestFresh.test_stamp_and_levels_decide()
   lu.assertFalse(build.fresh("/nonexistent", job("x86-64")))
 end
 
-function TestFresh.test_linking_decides_where_it_is_asked_for()
+function TestFresh.test_linking_decides_if_requested()
   local dir = built("linked", MADE .. " static x86-64\n")
   lu.assertTrue(build.fresh(dir, job("x86-64")))
   lu.assertTrue(build.fresh(dir, job("x86-64"), "static"))
@@ -88,7 +88,7 @@ function TestFresh.test_linking_decides_where_it_is_asked_for()
 end
 
 -- A trainer with a CUDA half suffices for smaller requests: the CPU, or fewer architectures.
-function TestFresh.test_the_cuda_half_decides_where_it_is_asked_for()
+function TestFresh.test_the_cuda_half_decides_if_requested()
   local dir = built("halves", MADE .. " dynamic x86-64\ncuda aa nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80 text\n")
   lu.assertTrue(build.fresh(dir, job("x86-64")))
   for words, want in pairs({ ["nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80"] = true, ["nvcc 13.0 /c/nvcc sm_90a"] = true,
@@ -104,7 +104,7 @@ end
 TestLack = {}
 
 -- A full disk is not an error of the input, regardless of the program that reports it; an error with a position is.
-function TestLack.test_what_the_machine_lacks()
+function TestLack.test_compilers_that_lack_disk_or_memory()
   local folder = support.write("lack/x", ""):match("^(.*)/")
   for log, want in pairs({
     ["/tmp/ccX.s: fatal error: closing: No space left on device"] = "No space left on device",
@@ -139,7 +139,7 @@ function TestStamps.test_each_half_has_its_own()
 end
 
 -- Text that changes no code, and the study in a cell's banner, are in neither stamp; loose text counts by its bytes.
-function TestStamps.test_what_is_loose_has_a_stamp_of_its_own()
+function TestStamps.test_loose_text_has_its_own_stamp()
   local project = { runtime_digest = function() return "r" end }
   local function stamps(steps, banner)
     return build.stamps(project, { { path = "step.c", text = banner .. "code", counted = "code" },

@@ -211,7 +211,7 @@ function TestLines.test_a_causal_head_that_attends_to_its_first_column()
 end
 
 -- Rows beyond the trained ones are padding.
-function TestLines.test_rows_beyond_those_asked_for_do_not_count()
+function TestLines.test_rows_beyond_training_do_not_count()
   local head = filled(62, 125, function(row, column)
     return row < 6 and (column == 123 - row and 1.0 or 0.0) or column == 3 and 1.0 or 0.0
   end)
@@ -254,7 +254,7 @@ function TestLines.test_one_value_alone()
 end
 
 -- A head of uniform attention has a deviation from rounding alone, and no line is selected.
-function TestLines.test_a_uniform_head_keeps_nothing()
+function TestLines.test_a_uniform_head_selects_no_line()
   local head = filled(7, 40, function() return 1 / 3 end)
   local of = of_examples("line=mean", "shortest=1", "spread=1e-6").cross
   lu.assertEquals(#assert(lines.find(head, of)).kept, 0)
@@ -306,7 +306,7 @@ function TestBias.test_heads_and_rows_without_an_open_cell_are_transparent()
 end
 
 -- In a decoder no key after a query is open, neither by a line nor by a transparent row.
-function TestBias.test_a_causal_bias_has_nothing_behind_a_query()
+function TestBias.test_a_causal_bias_has_no_later_keys()
   local of = assert(choices.read("usual", {})).self
   lu.assertEquals(picture(lines.extend({}, 2, 2, of, true)), "0 -\n0 0")
   local kept = { { direction = 1, line = 1, value = 2 }, { direction = 0, line = 0, value = 1 } }
@@ -338,7 +338,7 @@ end
 
 -- Random heads with all choices that a student's spec can express, in frames of other sizes: calibration draws the bias
 -- that the student's kernels use.
-function TestBias.test_the_facet_of_specs_makes_the_same()
+function TestBias.test_the_lines_facet_gives_the_same_bias()
   local made = 0
   for case = 1, 60 do
     local cross = case % 2 == 0
@@ -400,7 +400,7 @@ return {
 ]])
 end
 
-function TestStudent.test_what_is_not_as_usual_is_told()
+function TestStudent.test_choices_other_than_defaults_are_written()
   local cross = { list = { { head = 0, direction = 0, line = 1, value = 0 } },
     choices = { corner = "none", align = "left" } }
   local text = student_text(nil, cross)
@@ -438,7 +438,7 @@ return {
 end
 
 -- A family that gets lines loses its mask; the others keep theirs.
-function TestStudent.test_lines_take_the_place_of_masks()
+function TestStudent.test_lines_replace_masks()
   local window = { kind = "window", left = 1, right = 0 }
   local lines_of_cross = { list = { { head = 0, direction = -1, line = 1, value = 0 } }, choices = { corner = "lines",
     align = "right" } }
@@ -452,7 +452,7 @@ function TestStudent.test_lines_take_the_place_of_masks()
 end
 
 -- Initial parameters of a student: not named, a file, or none although its teacher had one.
-function TestStudent.test_what_it_begins_with()
+function TestStudent.test_initial_parameters()
   for init, line in pairs({ ["../t/checkpoint.safetensors"] = '\n  init = "../t/checkpoint.safetensors",\n  encoding',
     [false] = "\n  init = false,\n  encoding" }) do
     lu.assertStrContains(student.text({ base = "./t.lua", comment = {}, init = init, lines = {} }), line)
@@ -460,7 +460,7 @@ function TestStudent.test_what_it_begins_with()
   lu.assertNotStrContains(student.text({ base = "./t.lua", comment = {}, lines = {} }), "init")
 end
 
-function TestStudent.test_a_file_as_another_folder_sees_it()
+function TestStudent.test_paths_are_relative_to_another_folder()
   for _, case in ipairs({ { "/a/b", "/a/b/c.lua", "./c.lua" }, { "/a/b", "/a/c.lua", "../c.lua" },
     { "/a/b/d", "/a/e/c.lua", "../../e/c.lua" }, { "/", "/c.lua", "./c.lua" }, { "/a", "/a/b/c.lua", "./b/c.lua" } }) do
     lu.assertEquals(require("base.paths").relative(case[2], case[1]), case[3])
@@ -526,7 +526,7 @@ end
 
 TestFindings = {}
 
-function TestFindings.test_why_nothing_passes()
+function TestFindings.test_reasons_for_no_selected_line()
   local function told_of(of, words)
     local chosen = assert(choices.read("usual", words)).cross
     local part = { family = "cross", words = "cross-attention", rows = of.rows, columns = of.columns, choices = chosen,
@@ -564,7 +564,7 @@ function TestChoices.test_the_equations_throughout()
     corner = "none" })
 end
 
-function TestChoices.test_every_field_reads_its_own_words_and_refuses_others()
+function TestChoices.test_every_field_reads_its_values_and_refuses_others()
   for _, field in ipairs(choices.FIELDS) do
     for column = 3, 5 do
       local text = field[column]
@@ -583,7 +583,7 @@ function TestChoices.test_every_field_reads_its_own_words_and_refuses_others()
 end
 
 -- The documentation page has every field with its three columns.
-function TestChoices.test_the_page_has_them_all()
+function TestChoices.test_the_page_has_every_field()
   local page = support.read("docs/calibration.md")
   for _, field in ipairs(choices.FIELDS) do
     local row = ("| `%s` | %s | %s | %s |"):format(field[1], field[3] or "1; for means half", field[4], field[5])

@@ -40,7 +40,7 @@ function TestCells.test_missing_and_failed_runs()
   lu.assertEquals(entries.count_text(study.cells[4]), "0 of 6 runs: 6 missing")
 end
 
-function TestCells.test_runs_that_should_be_alike_are_flagged()
+function TestCells.test_runs_that_should_be_equal_are_flagged()
   local study = make_study("flags", SCORES)
   local dir = study.cells[1].runs[1].dir
   write_run("flags", "even_pairs_rope", 0, 0.1, { exit = 0, eval = scored(50), facts = { compiler = "clang 14" } })
@@ -75,7 +75,7 @@ function TestCells.test_tasks_on_files_have_names()
 end
 
 -- Encodings stay separate if the id does not distinguish them, or others have encodings.
-function TestCells.test_tasks_on_files_beside_others()
+function TestCells.test_tasks_on_files_next_to_others()
   local study = of_files("digests", { { "scan_rope" }, { "scan_rope", nil, "abcdef0123456789" } })
   lu.assertEquals({ study.axes[1].values, study.axes[2].values }, { { "scan_rope" }, { "scan_rope (012345)",
     "scan_rope (abcdef)" } })
@@ -86,7 +86,7 @@ function TestCells.test_tasks_on_files_beside_others()
 end
 
 -- A task with the name of a built-in one has none of its properties.
-function TestCells.test_a_name_is_no_kind()
+function TestCells.test_a_task_name_is_not_a_kind()
   local study = of_files("kinds", { { "mine", "bucket_sort" } })
   lu.assertEquals({ study.cells[1].key.task, study.cells[1].task_kind }, { "bucket_sort", nil })
 end
@@ -101,7 +101,7 @@ local function conclusion(within, beyond, loss)
 end
 
 -- "Below chance" and "overconfident" are different conclusions, and neither is used if nothing was learned.
-function TestDemo.test_what_the_table_comes_to()
+function TestDemo.test_conclusion_of_the_table()
   local text = conclusion(0.9, 0.15, 6)
   lu.assertStrContains(text, "its loss is 6.00 nats per token, where giving all 5 symbols the same probability would "
     .. "cost ln 5 = 1.61.")
@@ -116,7 +116,7 @@ end
 
 TestWording = {}
 
-function TestWording.test_counts_and_spans_of_time()
+function TestWording.test_counts_and_durations()
   lu.assertEquals({ wording.count(1, "run"), wording.count(0, "run"), wording.count(2, "run") },
     { "1 run", "0 runs", "2 runs" })
   local texts = {}

@@ -104,7 +104,7 @@ function TestChoice.test_a_study_may_name_the_set()
 end
 
 -- The loss decides between rates with equal scores.
-function TestChoice.test_equal_rates_are_told_apart_by_loss()
+function TestChoice.test_loss_decides_between_equal_scores()
   local function lines(loss)
     return (eval_line(100, "in_distribution", 5, 1):gsub('"loss":0.5', '"loss":' .. loss))
       .. eval_line(100, "beyond", 20, 0.5)
@@ -212,7 +212,7 @@ function TestCaptions.test_bands()
 end
 
 -- The cost of a run: tokens and operations of its plan.
-function TestCaptions.test_what_it_took()
+function TestCaptions.test_cost_of_a_run()
   local cell, study = cell_of("cost", two_rates(nil, nil, 0.9, 0.5), { parameters = 1234567, train_seconds = 120 })
   study.plan_of = function()
     return { mean_tokens = 10.5, train = { batch = 8 }, flops_per_step = 2e9, task = {}, parameters = 1234567 }

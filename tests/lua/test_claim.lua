@@ -50,14 +50,14 @@ function TestClaim.test_one_at_a_time()
   lu.assertEquals(#write.names(dir), before) -- no other file is left
 end
 
-function TestClaim.test_of_a_process_that_is_gone()
+function TestClaim.test_of_an_ended_process()
   local path = held_by({ pid = NOBODY })
   local ours = assert(claim.take(path))
   lu.assertEquals(write.names(path), { ours.mark:match("[^/]*$") })
   claim.give_back(ours)
 end
 
-function TestClaim.test_of_processes_that_nothing_is_known_of()
+function TestClaim.test_of_unknown_processes()
   for _, changes in ipairs({ { host = "elsewhere" }, { boot = "0a1b2c3d" }, { namespace = 12345 } }) do
     changes.pid = NOBODY
     local path, identity = held_by(changes)
@@ -68,7 +68,7 @@ function TestClaim.test_of_processes_that_nothing_is_known_of()
   end
 end
 
-function TestClaim.test_folders_without_a_mark()
+function TestClaim.test_folders_without_an_owner_file()
   local _, dir = like_ours({})
   lfs.mkdir(dir .. "/empty") -- a folder without an owner
   claim.give_back(assert(claim.take(dir .. "/empty")))
@@ -83,7 +83,7 @@ function TestClaim.test_folders_without_a_mark()
 end
 
 -- Processes that were killed between the two steps, or after the folder was renamed.
-function TestClaim.test_what_is_left_beside_it()
+function TestClaim.test_leftover_files_next_to_it()
   local gone, dir = like_ours({ pid = NOBODY })
   local alive = like_ours({ pid = 1 })
   support.write("claims/mine." .. gone .. "/" .. gone, "")
@@ -154,14 +154,14 @@ local function one_has_it(path, mine, theirs)
   lu.assertEquals(write.names(path), { held.mark:match("[^/]*$") })
 end
 
-function TestClaim.test_two_take_a_new_one()
+function TestClaim.test_two_processes_take_a_new_claim()
   local _, dir = like_ours({})
   at_every_step(function()
     return dir .. "/new"
   end, claim.take, one_has_it)
 end
 
-function TestClaim.test_two_succeed_one_that_is_gone()
+function TestClaim.test_two_processes_succeed_an_ended_one()
   at_every_step(function()
     return (held_by({ pid = NOBODY }))
   end, claim.take, one_has_it)

@@ -230,7 +230,7 @@ end
 TestUsual = {}
 
 -- Every meaning of a word exists: in the schema, or among the flags of the trainer.
-function TestUsual.test_words_mean_what_there_is()
+function TestUsual.test_words_have_existing_meanings()
   local flags, schema = require("spec.trainer_flags").read("."), require("spec.schema")
   lu.assertTrue(#flags >= 17, "flags of verb_train.c and data_files.c")
   lu.assertEquals(flags["--steps"], { kind = "INTEGER", least = 0, most = 4294967295.0 })

@@ -18,7 +18,7 @@ local function metrics_of(losses, rate)
   return table.concat(lines)
 end
 
-function TestCompare.test_what_differs_and_where_first()
+function TestCompare.test_differences_and_the_first_of_them()
   local spec = spec_of("bucket_sort")
   spec.model.layers = 3
   local a = write_run("two", "run_a", 1, 0.1, { exit = 0, eval = scored(50), metrics = metrics_of({ 3, 2, 1 }, 10) })

@@ -96,7 +96,7 @@ local function clumps(name, rope, rand_rope, more)
 end
 
 -- Seeds without spread, or in two clumps: shares, exact tests, and the least possible p for these numbers of seeds.
-function TestComparisons.test_cells_that_are_all_or_nothing()
+function TestComparisons.test_cells_whose_seeds_are_in_two_clumps()
   local pair = clumps("flat", { 97, 97, 97 }, { 50, 50, 50 })
   lu.assertEquals({ pair.test.p, pair.method, pair.a.generalise, pair.a.judged, pair.b.generalise, pair.a.clumped },
     { nil, "permutation", 3, 3, 0, false })
@@ -243,7 +243,7 @@ function TestVerb.test_files()
   end
 end
 
-function TestVerb.test_two_clumps_are_told()
+function TestVerb.test_two_clumps_are_reported()
   local _, _, said = run((folder()), { above = 53 })
   lu.assertNotStrContains(said, "clumps")
   reports.write_run("verb", "bucket_sort_rope", 3, 0.1, { exit = 0, eval = reports.scored(97) })
@@ -252,7 +252,7 @@ function TestVerb.test_two_clumps_are_told()
 end
 
 -- Cells without spread that differ: the least p is reported.
-function TestVerb.test_too_few_seeds_are_told()
+function TestVerb.test_too_few_seeds_are_reported()
   local root
   for i, percent in ipairs({ 50, 50, 50, 97, 97, 97 }) do
     local dir = reports.write_run("few", i < 4 and "bucket_sort_rope" or "bucket_sort_none", i, 0.1, { exit = 0,
@@ -291,7 +291,7 @@ function TestVerb.test_splits_and_decodings_are_named()
 end
 
 -- A cell whose scores are means over other lengths is not compared with the others, and a note reports it.
-function TestVerb.test_another_grid_is_told()
+function TestVerb.test_another_grid_is_reported()
   local root = folder()
   for i = 3, 4 do
     local lines = reports.eval_line(100, "test", 20, 0.5 + i / 100)
@@ -301,7 +301,7 @@ function TestVerb.test_another_grid_is_told()
   lu.assertStrContains(said, "* alibi: its scores are of another grid than the others, length 20")
 end
 
-function TestVerb.test_damaged_runs_are_told()
+function TestVerb.test_damaged_runs_are_reported()
   local code, message = run((folder(true)))
   lu.assertEquals(code, 1)
   lu.assertStrContains(message, "no two cells have two seeds each")
@@ -319,7 +319,7 @@ function TestVerb.test_damaged_runs_are_told()
 end
 
 -- Folders may have any names; the others are still compared.
-function TestVerb.test_names_from_elsewhere()
+function TestVerb.test_foreign_names()
   for _, text in ipairs(hostile.TEXTS) do
     if not text:find("[/%z]") and #text < 200 then
       local root = folder()
@@ -339,7 +339,7 @@ end
 
 TestStrips = {}
 
-function TestStrips.test_names_run_nothing()
+function TestStrips.test_names_execute_nothing()
   local groups = { { name = "a'b`c", scores = { 1, 2 }, mean = 1.5, low = 1, high = 2 },
     { name = "none", scores = {} } }
   local script = strips.script({ name = "compare", title = "it's", xlabel = "x", sets = { { name = "`touch x`",

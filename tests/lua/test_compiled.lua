@@ -42,20 +42,20 @@ local function seen(text)
   return compiled.unnamed(compiled.text(text), {})
 end
 
-function TestText.test_what_changes_nothing()
+function TestText.test_changes_without_effect()
   for _, case in ipairs(SAME) do
     lu.assertEquals(seen(case[2]), seen(case[3]), case[1])
   end
 end
 
-function TestText.test_what_changes_something()
+function TestText.test_changes_with_effect()
   for _, case in ipairs(DIFFERENT) do
     lu.assertNotEquals(seen(case[2]), seen(case[3]), case[1])
   end
 end
 
 -- Functions and tables that no other file can see, in their defining file and in later ones.
-function TestText.test_names_of_statics_change_nothing()
+function TestText.test_names_of_statics_have_no_effect()
   local function texts(f, g, t, global)
     local names, list = {}, {}
     for i, text in ipairs({ "INLINE real F(real x) { return x; }\n", "static const int T[] = {1, 2};\n"
@@ -86,7 +86,7 @@ local function assembly(name, change)
   return support.read(folder .. "/step.s")
 end
 
-function TestText.test_a_compiler_makes_the_same_of_it()
+function TestText.test_the_compiler_s_output_agrees()
   if not select(2, support.shell(CC .. " -dumpmachine")) then
     lu.skip("no C compiler " .. CC)
   end

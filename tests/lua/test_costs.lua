@@ -53,7 +53,7 @@ function TestCosts.test_computation_tokens_lengthen_sequences()
   lu.assertEquals(planned(data .. ", computation = 2").longest_training, 3 * 39 + 1)
 end
 
-function TestCosts.test_operations_make_up_the_step()
+function TestCosts.test_operations_sum_to_the_step()
   local plan, sum = plan_of({}), 0
   for _, scope in ipairs(plan.network) do
     for _, operation in ipairs(scope.operations) do
@@ -82,7 +82,7 @@ function TestCosts.test_flops_are_those_of_the_formulas()
 end
 
 -- An unused row of the last layer needs no output of attention, no feed-forward layer, and no pairs of its query.
-function TestCosts.test_flops_of_rows_that_are_left_out()
+function TestCosts.test_flops_of_unused_rows()
   local function check(sets, per_token, per_pair)
     local part = plan_of(sets, task(2, 3)).cpu.part
     lu.assertEquals({ part.per_token, part.per_pair, part.pairs.self }, { per_token, per_pair, per_pair })
@@ -95,7 +95,7 @@ end
 
 -- A token of the first layer needs only the products before attention once per symbol, if nothing is added to its
 -- vector and symbols are few.
-function TestCosts.test_flops_of_rows_that_are_alike()
+function TestCosts.test_flops_of_equal_rows()
   local function check(sets, inputs, per_token)
     local vocabulary = plan_of(sets, task(inputs, 3)).cpu.vocabulary
     lu.assertEquals(vocabulary and vocabulary.per_token, per_token)
@@ -216,7 +216,7 @@ function TestCosts.test_workspace_ends_at_the_shard()
 end
 
 -- The bytes that operations keep and write add up to a thread's workspace, and their work to the step's.
-function TestCosts.test_the_passes_make_up_memory_and_work()
+function TestCosts.test_operations_sum_to_memory_and_work()
   local cases = { plan_of({}), plan_of({ ["model.dropout"] = "0" }), plan_of({ ["model.kind"] = "decoder",
     ["model.norm.place"] = "pre", ["model.activation"] = "geglu", ["model.tied"] = "true" }),
     plan_of({ ["encoding.relative.kind"] = "transformer_xl", ["encoding.additive.kind"] = "sinusoid" }),

@@ -23,7 +23,7 @@ function TestProducts.test_are_a_library_s_from_width_256_on()
   end
 end
 
-function TestProducts.test_the_plan_says_which_and_why()
+function TestProducts.test_the_plan_names_products_and_reasons()
   lu.assertEquals(choice(made("none", NARROW), "gpu products").value, "float32")
   local products = choice(made("none", WIDE, "tf32"), "gpu products")
   lu.assertEquals(products.value, "cuBLASLt, tf32")
@@ -42,7 +42,7 @@ end
 local OF_STEPS = { "train_shard", "layer_forward(", "product_forward(", "forward_layers" }
 local OF_PHASES = { "lh_cuda_place", "PHASE_LAYER_ATTENDED", "train_phase", "take_part", "layer_gradients" }
 
-function TestProducts.test_device_code_has_nothing_of_the_other_shape()
+function TestProducts.test_device_code_has_no_text_of_the_other_form()
   for _, encoding in ipairs(ENCODINGS) do
     local _, narrow = made(encoding, NARROW)
     local _, wide = made(encoding, WIDE)
@@ -89,7 +89,7 @@ end
 local NORMS = "norm1_scale norm1_offset up_bias down_bias norm2_scale norm2_offset"
 
 -- The library computes gradients of products' weights; those of tables of positions and distances are sums over shards.
-function TestNetwork.test_shards_of_a_wide_model_add_up_what_is_no_weight_of_a_product()
+function TestNetwork.test_shards_of_a_wide_model_sum_gradients_except_of_product_weights()
   local more = { relative = "content_bias ", geometric = "content_bias direction_bias geometric " }
   for _, encoding in ipairs(ENCODINGS) do
     local _, device = made(encoding, WIDE)
@@ -108,7 +108,7 @@ function TestNetwork.test_dropout_sites_are_counted_by_places()
   lu.assertEquals({ plan.device.sites, plan.device.places, #plan.device.masks }, { 5, 2, 2 })
 end
 
-function TestNetwork.test_what_there_is_no_device_code_for_is_told_where_it_is_asked_for()
+function TestNetwork.test_missing_device_code_is_reported_if_requested()
   local cases = {
     { 'block:output(block:add(h, block:product("y", h, model.width)))', "a network without attention" },
     { 'block:output(block:product("back", block:norm("n", block:product("wide", block:add(h, ' .. ATTENDS ..
@@ -137,7 +137,7 @@ local function looped(width, encoding)
   return plan, text["device.cu"], text["cuda.c"], text["trace.inc"]
 end
 
-function TestNetwork.test_what_is_used_twice_stores_its_gradient_once_and_adds_the_other()
+function TestNetwork.test_gradient_of_a_value_used_twice_is_stored_then_added()
   local _, narrow, _, trace = looped(NARROW)
   lu.assertStrContains(trace, "trace_attention_self(&w, &w.layer[0], to++);")
   lu.assertStrContains(narrow, "if (block()->use < 1 * LAYERS) return (layer_parameters *)(real *)block()->work.")
@@ -172,7 +172,7 @@ function TestNetwork.test_masks_of_any_width()
   end
 end
 
-function TestNetwork.test_a_wide_network_of_ones_own_is_cut_at_its_products()
+function TestNetwork.test_a_user_s_wide_network_is_divided_at_its_products()
   local plan = assert(own("local a = block:add(h, " .. ATTENDS .. ", model.dropout)\n" ..
     '  local hot = block:activation("hot", block:product("mixed", a, model.width), "gelu")\n' ..
     '  block:output(block:norm("last", hot))', WIDE))
@@ -183,7 +183,7 @@ function TestNetwork.test_a_wide_network_of_ones_own_is_cut_at_its_products()
 end
 
 -- A library's products add their biases and rectify; the host's list names the phase that does so for other libraries.
-function TestNetwork.test_biases_ride_on_a_wide_models_products()
+function TestNetwork.test_products_of_a_wide_model_add_biases()
   local plan, device, host = made("rope", WIDE)
   lu.assertStrContains(host, "add_bias(list, p->up_bias, true, PHASE_LAYER_HIDDEN, l);")
   lu.assertStrContains(host, "add_bias(list, p->down_bias, false, PHASE_LAYER_BRANCH, l);")
@@ -196,7 +196,7 @@ end
 TestHeads = {}
 
 -- The least power of two that leaves a thread at most 16 channels of a head, or 8 in float64.
-function TestHeads.test_are_spread_where_a_thread_cannot_hold_them()
+function TestHeads.test_wide_heads_are_spread_over_threads()
   local cases = { -- width, heads, precision, lanes, uneven
     { 128, 4, "float32", 1, false }, { 128, 4, "float64", 1, false }, { 144, 4, "float32", 4, true },
     { 80, 2, "float64", 8, true }, { 128, 2, "float32", 4, false }, { 240, 1, "tf32", 16, true },
@@ -329,7 +329,7 @@ function TestConstants.test_gradient_of_a_whole_tensor_is_cleared_before_the_nor
   lu.assertStrContains(device, CLEARED)
 end
 
-function TestConstants.test_where_all_is_learned_there_is_nothing_of_them()
+function TestConstants.test_code_without_constants_does_not_mention_them()
   local device, spec = made_with_constants("no such name", NARROW)
   lu.assertNotStrContains(device, "constant(")
   lu.assertNotStrContains(device, "clear_constants")

@@ -44,7 +44,7 @@ function TestFamilies.test_no_page_fills_a_slot_twice()
 end
 
 -- Threads that share a head may have parts of different sizes: each family calls its own function.
-function TestFamilies.test_uneven_heads_ask_functions_that_are_there()
+function TestFamilies.test_uneven_heads_call_existing_functions()
   local device = generated('use = "none"', "heads = 16, " .. PAIR:format(320))
   for name in device:gmatch("([%w_]*has_channel)%(") do
     lu.assertTrue(device:find("INLINE bool " .. name .. "(int d)", 1, true) ~= nil, name)
@@ -70,7 +70,7 @@ function TestFamilies.test_calls_for_drawn_positions_have_the_arguments_of_the_f
   end
 end
 
-function TestFamilies.test_each_has_constants_functions_and_room_of_its_own()
+function TestFamilies.test_each_has_its_own_constants_functions_and_buffers()
   local device = generated('encoder = { use = "geometric" }, decoder = { use = "relative" }, cross = { use = "t5" }',
     PAIR:format(32))
   for _, family in ipairs({ "encoder", "decoder", "cross" }) do
@@ -83,7 +83,7 @@ function TestFamilies.test_each_has_constants_functions_and_room_of_its_own()
   lu.assertNotStrContains(device, "cross_rows")
 end
 
-function TestFamilies.test_queries_of_one_stream_look_at_keys_of_another()
+function TestFamilies.test_queries_of_one_stream_attend_to_keys_of_another()
   local device, host = generated('kind = "rope"', PAIR:format(32))
   contains(device, { "CROSS_QUERY_STRIDE = WIDTH,", "CROSS_KEY_STRIDE = 2 * WIDTH,", "a.S = v->T.source;",
     "cross_rotate(1, block()->view.T.target, CROSS_QUERY_STRIDE, s->cross_query);",
@@ -108,7 +108,7 @@ function TestFamilies.test_lines_are_no_longer_than_120_columns()
   end
 end
 
-function TestFamilies.test_what_both_blocks_say_is_said_once()
+function TestFamilies.test_shared_text_of_both_blocks_occurs_once()
   local device = generated('kind = "none"', PAIR:format(32))
   lu.assertEquals(select(2, device:gsub("below = BRANCH_DROP_BELOW", "")), 1)
   lu.assertEquals(select(2, device:gsub("reals: where they lie is known", "")), 1)
@@ -122,7 +122,7 @@ end
 
 local ASKED = 'cross = { relative = { kind = "transformer_xl" } }' -- cross-attention has vectors of distances, too
 
-function TestFamilies.test_comments_name_what_is_the_familys()
+function TestFamilies.test_comments_name_the_family_s_values()
   local device = generated('kind = "relative", ' .. ASKED, PAIR:format(32))
   lu.assertNotStrContains(device, "times LOGIT_SCALE")
   contains(device, { "[target_rows][DECODER_HEADS] of a key's", "[source_rows][CROSS_HEADS] of a key's" })
@@ -151,7 +151,7 @@ function TestFamilies.test_products_of_a_wide_model_are_over_the_rows_of_a_strea
 end
 
 -- Each family samples numbers of its own, one family after another.
-function TestFamilies.test_draws_lie_behind_those_of_the_family_before()
+function TestFamilies.test_draws_follow_those_of_the_previous_family()
   local twice = 'block:output(block:norm("n", block:add(' .. ATTENDS ..
     ', block:attention("self", h, h, { name = "other" }))))'
   support.write("twice.lua", own_text(twice))
@@ -180,7 +180,7 @@ local DRAWN = 'positions = { kind = "randomized", max_position = 4000, range = "
 
 -- Positions of vectors that are added to the tokens of each stream, then random positions of families; cross-attention
 -- has those of queries and of keys.
-function TestFamilies.test_each_of_two_streams_draws_for_itself()
+function TestFamilies.test_each_of_two_streams_draws_independently()
   local device, host = generated('kind = "relative", rotation = { kind = "rope" }, additive = { kind = "learned" }, '
     .. ASKED .. ", " .. DRAWN:format(""), PAIR:format(32))
   contains(device, { "v->target_input_draws = v->source_input_draws + in->T[0];",
@@ -192,7 +192,7 @@ function TestFamilies.test_each_of_two_streams_draws_for_itself()
     "for (int d = 0; d < CROSS_DRAWS; d++, out += S) {" })
 end
 
-function TestFamilies.test_sequences_of_two_streams_draw_apart()
+function TestFamilies.test_sequences_of_two_streams_draw_separately()
   local device, host = generated('kind = "rope", ' .. DRAWN:format(', draw = "sequence"')
     .. ', decoder = { use = "alibi", rotation = { kind = "none" }, positions = { draw = "pass" } }', PAIR:format(32))
   contains(device, { "v->target_sequence_draws = v->source_sequence_draws + (size_t)in->sequences * in->T[0];",
@@ -215,7 +215,7 @@ function TestFamilies.test_places_in_blocks_of_two_streams()
 end
 
 -- Each block uses the positions of its own attention.
-function TestFamilies.test_places_of_blocks_that_draw_apart()
+function TestFamilies.test_positions_of_blocks_that_draw_separately()
   support.write("placed.lua", support.read("tests/specs/descriptions/placed.lua"))
   local device = generated('additive = { kind = "sinusoid", at = "block" }, ' .. DRAWN:format(', draw = "layer"'),
     'source = "placed.lua", layers = 2, width = 32, feedforward = 48')

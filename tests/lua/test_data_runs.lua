@@ -159,7 +159,7 @@ function TestEvaluations.test_new_evaluation_data_is_evaluated()
 end
 
 -- Lines without a number of available examples count if they have all of them.
-function TestEvaluations.test_as_many_examples_as_are_asked_for()
+function TestEvaluations.test_as_many_examples_as_requested()
   files()
   local _, _, cell = expand()
   local digits = sha256.hex(TEST):sub(1, 16)
@@ -174,7 +174,7 @@ function TestEvaluations.test_as_many_examples_as_are_asked_for()
   end
 end
 
-function TestEvaluations.test_files_that_are_gone()
+function TestEvaluations.test_missing_files()
   files()
   local _, _, cell = expand()
   write_run(cell, own_name(TRAIN), {}, line(18, 1, nil, sha256.hex(TEST):sub(1, 16)))

@@ -29,7 +29,7 @@ function TestText.test_each_value_has_its_line()
   lu.assertNotStrContains(plan_with({}).defaults.text, "during")
 end
 
-function TestText.test_the_first_line_has_room_and_digest()
+function TestText.test_the_first_line_has_space_and_digest()
   local made = plan_with({}).defaults
   local room, digest, body = made.text:match("^longhand defaults 1 (%d+) (%x+)\n(.*)$")
   lu.assertEquals(room, tostring(made.room))
@@ -39,7 +39,7 @@ function TestText.test_the_first_line_has_room_and_digest()
 end
 
 -- The buffer holds twice the text, in large steps, so that most other specs' texts fit.
-function TestText.test_room_for_another()
+function TestText.test_space_for_another_text()
   local steps = {}
   for i = 1, 2000 do
     steps[i] = i
@@ -94,7 +94,7 @@ local function program(name, bytes)
   return path
 end
 
-function TestWrite.test_another_text_in_the_same_room()
+function TestWrite.test_another_text_in_the_same_space()
   local from = program("trainer", "\127ELF" .. padded(old) .. "\0\1behind")
   local to = support.write("place/x", ""):match("^(.*)/") .. "/trainer"
   lu.assertTrue(trainer_defaults.write(from, to, new))
@@ -104,7 +104,7 @@ function TestWrite.test_another_text_in_the_same_room()
 end
 
 -- The trainer is compiled if it is not certain that this is the text and its whole buffer.
-function TestWrite.test_no_certain_place()
+function TestWrite.test_ambiguous_places_are_not_written()
   local block = padded(old)
   for name, bytes in pairs({ none = "no text", twice = block .. block, cut = block:sub(1, -2),
     behind = old.text .. ("\0"):rep(20) .. ("x"):rep(80), room = (block:gsub(" 100 ", " 101 ", 1)),
@@ -116,7 +116,7 @@ function TestWrite.test_no_certain_place()
   lu.assertNil((trainer_defaults.write("/nonexistent", "/nonexistent2", new)))
 end
 
-function TestWrite.test_what_stands_in_the_way_is_told()
+function TestWrite.test_obstacles_are_reported()
   local done, message = trainer_defaults.write(program("trainer", padded(old)), "/nonexistent/trainer", new)
   lu.assertFalse(done)
   lu.assertStrContains(message, "/nonexistent/trainer")

@@ -194,7 +194,7 @@ end
 
 -- A network's default is not part of a spec, whether given or not: plans from before other norms, activations and
 -- places existed keep their digests, and so do models.
-function TestDigests.test_a_network_as_it_was_leaves_no_trace()
+function TestDigests.test_a_default_network_leaves_no_trace()
   local plain = resolve(small())
   local written = resolve(small({ ["model.norm"] = "{ kind = 'layer', place = 'post' }", ["model.bias"] = "feedforward",
     ["model.activation"] = "relu", ["model.init"] = "haiku" }))
@@ -247,7 +247,7 @@ function TestDigests.test_finite_data_by_its_alphabets()
 end
 
 -- Examples made by a task: its options and its seed, and the bytes of a validation file in any folder.
-function TestDigests.test_made_data_by_what_makes_it()
+function TestDigests.test_made_examples_by_options_seed_and_files()
   local kind = "kind = 'latin_square'"
   local base, model = task_digests(kind)
   lu.assertEquals({ task_digests(kind .. ", seed = 0, options = { puzzles = 3000, strict = 'no' }",
@@ -291,7 +291,7 @@ function TestDigests.test_options_and_computation_tokens_change_the_data()
 end
 
 -- Labels in the loss: digests of encoders' tasks and of files are as before the choice existed.
-function TestDigests.test_the_loss_is_in_the_digest_where_it_is_not_as_before()
+function TestDigests.test_another_loss_than_before_is_in_the_digest()
   local function digests(choice, model)
     local plan = plans.of_task(choice, model and (", model = { kind = '%s' }"):format(model) or "")
     return plan.digest, plan.model_digest, plan.task.loss
@@ -314,7 +314,7 @@ function TestDigests.test_the_loss_is_in_the_digest_where_it_is_not_as_before()
 end
 
 -- YaRN's ramp depends on the longest training sequence, of which only task.longest is known.
-function TestDigests.test_finite_data_by_what_longest_settles()
+function TestDigests.test_finite_data_by_choices_that_depend_on_longest()
   local function planned(longest)
     return plans.of_task("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = " .. longest,
       ", encoding = { kind = 'rope_yarn' }")
@@ -392,7 +392,7 @@ function TestDigests.test_an_encoder_decoder_by_its_layers_and_families()
 end
 
 -- Lines are constants of attention: a model with lines can continue a checkpoint without them.
-function TestDigests.test_lines_leave_the_model_what_it_is()
+function TestDigests.test_lines_do_not_change_the_model()
   local plain, seen = plans.plan_of({ ["model.kind"] = "encoder_decoder" }), {}
   for i, sets in ipairs({ { ["encoding.cross.lines"] = "{ { head = 0, direction = -1, line = 0, value = 1 } }" },
     { ["encoding.cross.lines"] = "{ { head = 0, direction = -1, line = 1, value = 1 } }" },
@@ -423,7 +423,7 @@ local PARITY = "kind = 'parity_check'"
 local MODEL = ", model = { kind = 'encoder', layers = 1, heads = 1, width = 16, feedforward = 16 }, "
 
 -- Initial parameters of a run count by the bytes of their file, in any folder; the model's digest does not change.
-function TestDigests.test_a_checkpoint_to_begin_with()
+function TestDigests.test_an_initial_checkpoint()
   local plain = plans.of_task(PARITY, MODEL)
   checkpoint("one.safetensors", plain, { checksum = "00000000000000aa", id = "teacher" })
   checkpoint("deep/er/same.safetensors", plain, { checksum = "00000000000000aa" })
@@ -470,7 +470,7 @@ function TestDigests.test_a_checkpoint_that_does_not_fit()
   end
 end
 
-function TestDigests.test_evaluation_while_training_is_free()
+function TestDigests.test_evaluation_during_training_is_in_no_digest()
   local with, without = everything(), everything()
   without.eval.during = nil
   lu.assertEquals(build(with).digest, build(without).digest)
@@ -487,7 +487,7 @@ function TestDigests.test_no_scaling_leaves_no_trace()
 end
 
 -- A checkpoint that was trained without a scaling fits a trainer that has one.
-function TestDigests.test_a_scaling_takes_checkpoints_trained_without()
+function TestDigests.test_a_scaling_accepts_checkpoints_trained_without_it()
   local with, without = everything(), everything()
   without.encoding.rotation.scaling = nil
   lu.assertEquals(build(with).model_digest, build(without).model_digest)

@@ -9,7 +9,7 @@ local plan_of, task = plans.plan_of, plans.task
 
 TestDimensions = {}
 
-function TestDimensions.test_tokens_of_the_model_come_behind_the_input_s()
+function TestDimensions.test_tokens_of_the_model_follow_the_input_s()
   local function tokens(spare, computation)
     local facts = task(7, 2)
     facts.computation = computation
@@ -24,7 +24,7 @@ function TestDimensions.test_tokens_of_the_model_come_behind_the_input_s()
 end
 
 -- Without empty tokens none has a vector; a linear embedding has no row for blanks.
-function TestDimensions.test_tokens_of_an_input_that_is_read_out()
+function TestDimensions.test_tokens_of_an_input_with_a_readout()
   local function tokens(sets, blank)
     sets["task.kind"] = "even_pairs"
     local facts = task(7, 2)

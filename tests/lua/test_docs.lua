@@ -154,7 +154,7 @@ function TestSwitches.test_every_switch_has_a_row()
 end
 
 -- `path = value` in the column of defaults, alone or before others.
-function TestSwitches.test_fields_are_there_and_defaults_are_theirs()
+function TestSwitches.test_fields_exist_with_their_defaults()
   local seen = 0
   for _, default in switches:gmatch("\n| S%d+ |([^|]*)|([^|]*)|") do
     for path, value in default:gmatch("`([%l_]+%.?[%l_%.]*) = ([^`]*)`") do
@@ -243,7 +243,7 @@ TestStudies = {}
 
 -- Names in the page's commands exist: studies, scales, cells, values of axes, except two files that a sweep or the
 -- reader makes.
-function TestStudies.test_commands_mean_something()
+function TestStudies.test_commands_are_valid()
   local count, project = 0, project_module.new(".")
   for line in read("docs/studies.md"):gmatch("\n    %./longhand (sweep [^\n#]+)") do
     if not line:find("1a2b3c4d", 1, true) and not line:find("items.csv", 1, true) then
@@ -294,7 +294,7 @@ local function has_value(study, value)
 end
 
 -- Every command of the page is valid, and its studies, axes and cells exist.
-function TestIto.test_commands_and_what_they_name()
+function TestIto.test_commands_and_named_items()
   local count = 0
   for line in ito_2024:gmatch("\n    %./longhand ([^\n]+)") do
     local words = {}

@@ -41,7 +41,7 @@ local function drawn(facets, more)
 end
 
 -- The default reading is not possible for two sequences; cross-attention uses differences.
-function TestDrawnStreams.test_cross_attention_falls_to_differences()
+function TestDrawnStreams.test_cross_attention_defaults_to_differences()
   for _, preset in ipairs({ "relative", "shaw", "alibi", "t5" }) do
     local facets = ("kind = '%s', cross = { use = '%s' }"):format(preset, preset)
     local plan = plan_of(drawn(facets))
@@ -147,7 +147,7 @@ local function said(plan)
   return lines
 end
 
-function TestDrawnStreams.test_plan_says_what_is_drawn()
+function TestDrawnStreams.test_plan_describes_draws()
   local lines = said(plan_of(drawn("kind = 'relative', additive = { kind = 'sinusoid' },"
     .. " cross = { use = 'relative' }")))
   lu.assertEquals(lines["position draws, input"], "2; one for each stream")

@@ -76,7 +76,7 @@ function TestSnapshots.tearDown()
   support.clean()
 end
 
-function TestSnapshots.test_say_what_was_swept()
+function TestSnapshots.test_record_the_sweep()
   support.write("swept/mine.c", (SAMPLER:gsub("first_repeat", "mine")))
   local study, root = expand({ task = '{ source = "mine.c" }' })
   assert(snapshot.keep(root, study))
@@ -90,7 +90,7 @@ function TestSnapshots.test_say_what_was_swept()
 end
 
 -- A repeated note changes nothing; another plan and fewer cells are added to the existing notes.
-function TestSnapshots.test_keep_what_was_noted_before()
+function TestSnapshots.test_keep_earlier_notes()
   local study, root = expand()
   assert(snapshot.keep(root, study))
   local before = support.read(root .. "/.studies/study.json")
@@ -106,7 +106,7 @@ function TestSnapshots.test_keep_what_was_noted_before()
   lu.assertEquals(ids, { "width_16 1", "width_32 1", "width_16 2" })
 end
 
-function TestSnapshots.test_are_input()
+function TestSnapshots.test_are_untrusted_input()
   local study, root = expand()
   assert(snapshot.keep(root, study))
   local path = root .. "/.studies/study.json"
@@ -128,7 +128,7 @@ TestEarlier = {}
 
 TestEarlier.tearDown = TestSnapshots.tearDown
 
-function TestEarlier.test_runs_of_another_plan_are_shown_and_say_so()
+function TestEarlier.test_runs_of_another_plan_are_shown_and_marked()
   local study, root = expand()
   sweep(study, root, 40)
   lu.assertEquals(shown(cells.of_study(study, root)), { "width_16: 50 51", "width_32: 60 61" })
@@ -154,7 +154,7 @@ function TestEarlier.test_versions_are_not_mixed()
   lu.assertEquals(open_study.remarks(now)[2], "Left out: " .. now.left_out[1] .. ".")
 end
 
-function TestEarlier.test_of_several_the_newest()
+function TestEarlier.test_the_newest_of_several()
   local study, root = expand()
   sweep(study, root, 40)
   local later = expand({ layers = 2 })
@@ -178,7 +178,7 @@ function TestEarlier.test_a_comment_in_a_sampler()
 end
 
 -- The last step of a falling rate is part of the plan; other steps are not.
-function TestEarlier.test_a_schedule_hangs_on_the_last_step()
+function TestEarlier.test_a_schedule_depends_on_the_last_step()
   local falls = 'schedule = { kind = "linear" }'
   local study, root = expand({ train = falls })
   sweep(study, root, 40)
@@ -192,7 +192,7 @@ function TestEarlier.test_a_schedule_hangs_on_the_last_step()
 end
 
 -- Without a note run.json names the study of a run, since cells of others may have the same names.
-function TestEarlier.test_runs_that_nobody_noted()
+function TestEarlier.test_runs_without_a_note()
   local study, root = expand()
   sweep(study, root, 40)
   write.remove_tree(root .. "/.studies")
@@ -209,7 +209,7 @@ function TestEarlier.test_runs_that_nobody_noted()
   end
 end
 
-function TestEarlier.test_cells_that_the_study_has_no_more()
+function TestEarlier.test_cells_that_left_the_study()
   local study, root = expand()
   sweep(study, root, 40)
   local now = cells.of_study(expand({ values = NARROW }), root)

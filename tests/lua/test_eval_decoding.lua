@@ -73,7 +73,7 @@ function TestDecoding.test_it_is_a_default_of_the_trainer()
   lu.assertEquals(forced.digest, greedy.digest)
 end
 
-function TestDecoding.test_the_plan_states_what_answers_cost()
+function TestDecoding.test_the_plan_states_the_cost_of_answers()
   local function page(kind, task, more)
     local resolved, info = good(kind, task, more)
     return plan_page.text(plan_module.build(resolved, { task = info.task }))
@@ -97,7 +97,7 @@ end
 
 local DRAWN = 'positions = { kind = "randomized", max_position = 2048, reading = "difference" }'
 
-function TestDecoding.test_what_depends_on_the_target_s_length_is_warned_of()
+function TestDecoding.test_uses_of_the_target_s_length_are_warned_about()
   local log_length = '{ use = "log_length" }'
   lu.assertStrContains(warnings("decoder", log_length), "encoding.score: reads how many tokens a sequence has")
   lu.assertEquals(warnings("decoder", log_length, OPEN), "") -- the task has no end symbol

@@ -49,7 +49,7 @@ function TestTorch.test_functions_of_tensors_and_numbers()
   lu.assertNil(got.uses.index)
 end
 
-function TestTorch.test_parameters_by_where_they_lie()
+function TestTorch.test_parameters_of_a_layer_and_of_all_layers()
   local got = score("x.score + x.a + lookup(x.b, mod(x.key, 4)) + lookup(x.c, 1)", [[, parameters = {
     a = { per = "layer_head", init = 0 }, b = { per = "head", shape = 4, init = 0 }, c = { shape = 2, init = 0 } }]])
   lu.assertEquals(got.lines, {
@@ -58,7 +58,7 @@ function TestTorch.test_parameters_by_where_they_lie()
   lu.assertTrue(got.uses.own and got.uses.shared and got.uses.head)
 end
 
-function TestTorch.test_what_is_used_twice_is_named_and_long_lines_are_cut()
+function TestTorch.test_values_used_twice_are_named_and_long_lines_are_split()
   lu.assertEquals(score("x.score + exp(-abs(x.distance) / 8) * (1 - exp(-abs(x.distance) / 8))").lines,
     { "a = torch.exp(-0.125 * torch.abs(distance))", "return score + a * (1 - a)" })
   for _, name in ipairs({ "fire", "t5", "kerple_power", "sandwich", "log_length", "alibi" }) do
@@ -69,7 +69,7 @@ function TestTorch.test_what_is_used_twice_is_named_and_long_lines_are_cut()
 end
 
 -- Terms of an inner sum have one more dimension, which is dropped where the inner sum does not depend on the outer one.
-function TestTorch.test_sums_within_sums_leave_the_dimensions_of_a_score()
+function TestTorch.test_nested_sums_drop_unused_dimensions()
   local term, inner = "term = torch.arange(3.0).to(score)[:, None, None, None, None, None]", "sin(m * x.key)"
   local sums = "x.score + sum(8, function(n) return %s * sum(3, function(m) return %s end) end)"
   lu.assertEquals(score(sums:format("2", inner)).lines,
@@ -92,7 +92,7 @@ local function problem_of(more)
   return pytorch.problem(spec)
 end
 
-function TestPytorch.test_what_it_does_not_know_is_named()
+function TestPytorch.test_unknown_facets_are_named()
   lu.assertNil(problem_of(function() end))
   lu.assertEquals(problem_of(function(spec) spec.encoding.relative.kind = "spiral" end),
     'does not know encoding.relative.kind = "spiral"')
@@ -107,7 +107,7 @@ function TestPytorch.test_what_it_does_not_know_is_named()
 end
 
 -- Facets of one family; a facet that it lacks is false.
-function TestPytorch.test_what_it_does_not_know_of_a_family_is_named()
+function TestPytorch.test_unknown_facets_of_a_family_are_named()
   lu.assertNil(problem_of(function(spec) spec.encoding.cross = { mask = false, rotation = { kind = "rope" } } end))
   lu.assertEquals(problem_of(function(spec) spec.encoding.cross = { rotation = { kind = "spin" } } end),
     'does not know encoding.cross.rotation.kind = "spin"')
@@ -209,7 +209,7 @@ function TestPytorch.test_requests_have_every_draw()
   lu.assertNil(examples.request(plan({ limit = { tokens = 3 } }), { 1, 0 }, 2))
 end
 
-function TestPytorch.test_lengths_reach_past_training()
+function TestPytorch.test_lengths_exceed_those_of_training()
   lu.assertEquals(examples.lengths({ train = { lengths = { first = 1, last = 40, step = 1 } } }), { 1, 40, 80 })
   lu.assertEquals(examples.lengths({ train = { lengths = { list = { 3, 5 } } } }), { 3, 5, 10 })
   lu.assertEquals(examples.lengths({ train = { lengths = { first = 7, last = 7, step = 1 } } }), { 7, 14 })

@@ -26,7 +26,7 @@ local function model_of(fields, encoding)
     encoding or "", fields))
 end
 
-function TestNetworks.test_every_field_of_a_model_is_there()
+function TestNetworks.test_every_field_of_a_model_is_exported()
   local plain = model_of("")
   assert_has(plain, "return self.norm2(h + self.dropout(self.feedforward(h)))", "self.norm1 = nn.LayerNorm(WIDTH)",
     "self.query = nn.Linear(WIDTH, WIDTH, bias=False)", "self.up = nn.Linear(WIDTH, FEEDFORWARD)\n",
@@ -43,7 +43,7 @@ function TestNetworks.test_every_field_of_a_model_is_there()
   assert_has(model_of('activation = "silu"'), "F.silu(self.up(h))")
 end
 
-function TestNetworks.test_every_dropout_is_there()
+function TestNetworks.test_every_dropout_is_exported()
   local text = model_of('dropout = 0.1, attention_dropout = 0.2, hidden_dropout = 0.3, embedding_dropout = 0.4')
   assert_has(text, "        self.dropout = nn.Dropout(0.2)\n",
     "mixed = self.dropout(score.softmax(dim=-1)) @ value", "return self.down(self.dropout(F.relu(self.up(h))))",
@@ -121,7 +121,7 @@ local function pass_of(f)
   return facts.list[#facts.list].lines
 end
 
-function TestNetworks.test_what_is_read_twice_has_a_name()
+function TestNetworks.test_values_read_twice_have_a_name()
   lu.assertEquals(pass_of(function(b, h)
     local s = b:add(h, b:product("map", b:norm("first", h), 64))
     b:output(b:add(s, b:activation("bent", b:norm("second", s, "rms"), "gelu"), 0.1))
@@ -144,7 +144,7 @@ function TestNetworks.test_products_side_by_side()
     "return h + F.silu(bent[..., :WIDTH]) * bent[..., WIDTH:]" })
 end
 
-function TestNetworks.test_long_lines_are_cut()
+function TestNetworks.test_long_lines_are_split()
   local long = ("a"):rep(32)
   local lines = pass_of(function(b, h)
     local s = h
@@ -167,7 +167,7 @@ function TestNetworks.test_long_lines_are_cut()
 end
 
 -- A block that reads values outside of it, and a value that is read after the block as well.
-function TestNetworks.test_blocks_and_what_is_around_them()
+function TestNetworks.test_blocks_and_surrounding_values()
   local facts = described(function(net)
     local x = net:embed("embedding", net:stream("source"), { scale = 2, dropout = 0.2 })
     local b = net:block("half", 2, "A block.")
@@ -233,7 +233,7 @@ function TestNetworks.test_comments_of_blocks()
   assert_has(text, [[    """a 'block' of C:/new'"""]])
 end
 
-function TestNetworks.test_blocks_that_are_done_again()
+function TestNetworks.test_repeated_blocks()
   local function again(b, h)
     b:output(b:add(h, b:attention("self", h, h)))
   end
@@ -245,7 +245,7 @@ function TestNetworks.test_blocks_that_are_done_again()
 end
 
 -- Names that Python or PyTorch reserves, and modules in a folder of the same name.
-function TestNetworks.test_names_that_are_taken()
+function TestNetworks.test_reserved_names()
   local facts = described(in_block(function(b, h)
     local s = b:product("lambda", b:product("train", h, 64), 64)
     local think = b:product("think", b:add(s, b:activation("len", s, "relu")), 64)
@@ -412,7 +412,7 @@ function TestNetworks.test_pairs_of_two_streams()
 end
 
 -- A family's own facets may switch off those of the encoding.
-function TestNetworks.test_a_family_without_what_the_others_have()
+function TestNetworks.test_a_family_without_facets_of_the_others()
   local sizes = 'kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 1'
   local seen = "cross_attention_hidden(score)"
   assert_has(model_of(sizes, 'mask = { kind = "causal" }, cross = { mask = { kind = "causal" } }'), seen)
@@ -429,7 +429,7 @@ local function unknown_of(describe, ...)
   return problem
 end
 
-function TestNetworks.test_networks_that_python_cannot_say_are_named()
+function TestNetworks.test_unsupported_networks_are_named()
   ops.recur = ops.activation -- an operation that the export does not know
   local recurs = unknown_of(in_block(function(b, h)
     local y = b:activation("bent", h, "relu")

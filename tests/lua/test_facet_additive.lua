@@ -10,7 +10,7 @@ local encoding = encodings.encoding
 
 TestAdditive = {}
 
-function TestAdditive.test_each_kind_has_what_it_needs()
+function TestAdditive.test_each_kind_has_its_data()
   lu.assertEquals(additive.added(encoding("none", "rope", "index"), {}, {}).kind, "none")
   local rope = encoding("none", "rope", "index")
   lu.assertEquals(additive.added(rope, { embedding_dropout = 0.2 }, {}).embedding_rate, 0.2)

@@ -8,7 +8,7 @@ local plans = require("plans")
 
 TestNormaliser = {}
 
-function TestNormaliser.test_softmax_is_what_there_is_without()
+function TestNormaliser.test_softmax_is_the_default()
   lu.assertEquals(normaliser.plan({}, { heads = 8 }), { kind = "softmax", temperature = 1 })
   lu.assertEquals(normaliser.plan({ normaliser = { kind = "softmax", temperature = 0.01 } }, {}).temperature, 0.01)
 end

@@ -48,7 +48,7 @@ function TestPages.test_fields_are_documented_and_checked()
   lu.assertStrContains(d:text(), "encoding.spacing.heads: 9 heads\n")
 end
 
-function TestPages.test_it_is_planned_described_and_told_from_others()
+function TestPages.test_it_is_planned_described_and_distinguished()
   local without, off = plan_of(""), plan_of("spacing = { kind = 'all' }")
   lu.assertEquals(off.digest, without.digest)
   local plan, info = plan_of("spacing = { kind = 'even', heads = 8 }")
@@ -60,7 +60,7 @@ function TestPages.test_it_is_planned_described_and_told_from_others()
 end
 
 -- Facets that a spec gives for all attentions, and those of one attention.
-function TestPages.test_pictures_show_what_heads_see()
+function TestPages.test_pictures_show_visible_keys()
   local words = {}
   for h, rows in ipairs(mask_page.cells(plan_of("spacing = { kind = 'even', heads = 7 }").first, 2, 3)) do
     for i, row in ipairs(rows) do
@@ -72,7 +72,7 @@ function TestPages.test_pictures_show_what_heads_see()
     "head 7, query 1: xxx" })
 end
 
-function TestPages.test_families_take_it_over_as_it_says()
+function TestPages.test_families_inherit_it_as_declared()
   local plan = plan_of("spacing = { kind = 'even', heads = 2 }, cross = { spacing = { kind = 'even', heads = 1 } }",
     "encoder_decoder")
   local heads = {}
@@ -99,7 +99,7 @@ function TestPages.test_terms_that_exclude_one_another_are_refused()
   end
 end
 
-function TestPages.test_a_network_makes_what_a_facet_asks_for()
+function TestPages.test_a_network_makes_values_that_a_facet_requests()
   local plan = plan_of("gate = { kind = 'distance' }")
   local names = {}
   for _, tensor in ipairs(plan.tensors) do
@@ -110,7 +110,7 @@ function TestPages.test_a_network_makes_what_a_facet_asks_for()
   lu.assertEquals(plan.parameters, plan_of("").parameters + 5 * 64 * 8)
 end
 
-function TestPages.test_it_is_exported_once_for_attentions_that_are_alike()
+function TestPages.test_it_is_exported_once_for_equal_attentions()
   local text = exports.model_text(SPEC:format("decoder", "spacing = { kind = 'even', heads = 2 }"):gsub("^return ", ""))
   lu.assertStrContains(text, "def odd(score):\n")
   lu.assertStrContains(text, "    return torch.arange(queries, device=score.device)[:, None]")

@@ -63,7 +63,7 @@ function TestPositions.test_sites()
   end
 end
 
-function TestPositions.test_words_say_what_is_drawn()
+function TestPositions.test_text_describes_draws()
   local words = {}
   for _, case in ipairs(DRAWS) do
     words[positions.plan(encoding(case[1], case[2], "randomized", case[3]), encodings.BARE, {}).about] = true
@@ -106,7 +106,7 @@ function TestPositions.test_index_draws_nothing()
 end
 
 -- Positions without a use by an additive encoding or a rotation are not sampled.
-function TestPositions.test_nothing_reads_nothing_draws()
+function TestPositions.test_unused_positions_are_not_drawn()
   for _, draw in ipairs({ "pass", "layer" }) do
     lu.assertEquals(positions.plan(encoding("none", "none", "randomized", draw), encodings.BARE, {}), NOTHING, draw)
   end
@@ -172,7 +172,7 @@ end
 
 TestPurity = {}
 
-function TestPurity.test_facets_change_nothing_they_are_given()
+function TestPurity.test_facets_do_not_change_their_input()
   for _, case in ipairs(DRAWS) do
     local spec = encoding(case[1], case[2], "randomized", case[3])
     local planned = positions.plan(spec, encodings.BARE, {})

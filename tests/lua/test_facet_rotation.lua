@@ -62,7 +62,7 @@ local function scaled(scaling, kind)
   return rotation.plan(spec, family, { longest_training = 36 }).scaling
 end
 
-function TestRotation.test_scalings_say_what_they_do()
+function TestRotation.test_scalings_are_described()
   lu.assertEquals(scaled(nil), { kind = "none" })
   lu.assertEquals(scaled({ kind = "linear", factor = 2.5 }),
     { kind = "linear", factor = 2.5, factor_text = "2.5", about = "linear x 2.5" })
@@ -83,7 +83,7 @@ function TestRotation.test_training_ends_where_its_positions_do()
   lu.assertEquals(scaled(yarn(7), "randomized").original_length, 7)
 end
 
-function TestRotation.test_none_has_nothing()
+function TestRotation.test_kind_none_has_no_data()
   lu.assertEquals(rotation.plan(encoding("learned", "none", "index"), encodings.family({ kind = "index" }), {}),
     { kind = "none" })
 end

@@ -55,7 +55,7 @@ local function template(name)
   return name:find("^families") and support.read("tests/families/" .. name) or facets.template(name)
 end
 
-function TestFamilies.test_facets_of_a_family_stand_in_the_place_of_those_of_all()
+function TestFamilies.test_facets_of_a_family_replace_those_of_all()
   local plan = derive(two_families("{ rotation = { kind = 'rope', base = 100 }, mask = { kind = 'causal' } }", CROSS))
   local own, cross = plan.attentions[1], plan.attentions[2]
   lu.assertEquals({ own.rotation.base, own.mask.kind }, { 100.0, "causal" })
@@ -64,7 +64,7 @@ function TestFamilies.test_facets_of_a_family_stand_in_the_place_of_those_of_all
   lu.assertEquals(same.attentions[2].rotation.base, 100.0)
 end
 
-function TestFamilies.test_names_and_sites_are_of_a_family_where_there_are_several()
+function TestFamilies.test_names_and_sites_are_per_family_if_there_are_several()
   local only = plans.scored("{ rotation = { kind = 'rope' } }").attentions[1]
   lu.assertEquals({ only.prefix, only.PREFIX, only.first_site }, { "", "", 0 })
   local plan = two_families("{}")
@@ -132,7 +132,7 @@ local function compute_what_plain_loops_do(more, even)
   lu.assertTrue(good, text)
 end
 
-function TestFamilies.test_two_families_in_one_text_compute_what_plain_loops_do()
+function TestFamilies.test_two_families_in_one_text_match_plain_loops()
   compute_what_plain_loops_do("", 0)
 end
 

@@ -35,7 +35,7 @@ function TestFuzz.test_mutated_run_folders_end_in_pages_or_messages()
   lu.assertTrue(count < 100 or result.clean > count // 12 and result.damaged > count // 3, "the mix of cases")
 end
 
-function TestFuzz.test_cases_are_the_same_again()
+function TestFuzz.test_cases_are_reproducible()
   local first, first_sets = fuzz.case(7, 11)
   local again, again_sets = fuzz.case(7, 11)
   lu.assertEquals(again, first)

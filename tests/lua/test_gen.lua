@@ -46,7 +46,7 @@ end
 
 TestTargets = {}
 
-function TestTargets.test_the_cuda_half_comes_where_it_is_asked_for()
+function TestTargets.test_the_cuda_half_is_generated_on_request()
   lu.assertEquals((files(false)), { "spec.c", "step.c", "plan.lua" })
   local paths, file = files(true)
   lu.assertEquals(paths, { "spec.c", "step.c", "cuda.c", "device.cu", "plan.lua" })
@@ -54,7 +54,7 @@ function TestTargets.test_the_cuda_half_comes_where_it_is_asked_for()
     { nil, nil, true, true })
 end
 
-function TestTargets.test_device_code_and_the_map_of_what_is_spliced_in()
+function TestTargets.test_device_code_and_its_line_map()
   local _, file = files(true)
   lu.assertEquals(file["device.cu"].text, ("device %s\nx ${id}\n"):format(plan().id))
   lu.assertEquals(file["device.cu"].map[2], { { "cuda/x.cu", 1, "kernels" }, { "device.tpl", 2 } })
@@ -76,7 +76,7 @@ function TestTargets.test_digests()
 end
 
 -- Kernels and rendered files with an added comment and a renamed static function keep their digests.
-function TestTargets.test_words_are_in_no_digest()
+function TestTargets.test_comments_are_in_no_digest()
   local function digests(comment, helper)
     local function with_words(text)
       return ("/* %s */\nINLINE int %s(void) { return 1; }\n%s"):format(comment, helper, text)
@@ -92,7 +92,7 @@ function TestTargets.test_words_are_in_no_digest()
   lu.assertEquals(digests("What one is", "one_of"), digests("The number one.", "make_one"))
 end
 
-function TestTargets.test_a_mistake_in_either_half_is_one()
+function TestTargets.test_an_error_in_either_half_is_an_error()
   for _, name in ipairs({ "device.tpl", "host.tpl" }) do
     local list, err = gen.files(plan(), read({ [name] = "${nothing}\n" }), {}, true)
     lu.assertNil(list)

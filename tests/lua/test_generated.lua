@@ -98,7 +98,7 @@ end
 
 TestAbsent = {}
 
-function TestAbsent.test_fingerprints_of_what_is_off()
+function TestAbsent.test_features_that_are_off_leave_no_fingerprint()
   for _, case in ipairs(cases.all()) do
     for _, file in ipairs(case.files) do
       local text = cases.without_spec(file.path, file.text)
@@ -112,7 +112,7 @@ function TestAbsent.test_fingerprints_of_what_is_off()
 end
 
 -- A fingerprint that never appears would test nothing.
-function TestAbsent.test_fingerprints_of_what_is_on()
+function TestAbsent.test_every_fingerprint_occurs()
   local off, there = {}, {}
   for _, case in ipairs(cases.all()) do
     local absent = {}
@@ -142,7 +142,7 @@ function TestAbsent.test_fingerprints_of_what_is_on()
   end
 end
 
-function TestAbsent.test_identifiers_are_there_exactly_when_they_are_used()
+function TestAbsent.test_identifiers_occur_exactly_if_used()
   local on, off = {}, {}
   for _, case in ipairs(cases.all()) do
     local parts = {}

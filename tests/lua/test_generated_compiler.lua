@@ -96,7 +96,7 @@ function TestCompiler.test_no_warning_and_the_layout_of_the_plan()
 end
 
 -- The compilation above can fail: it finds an unused macro, static function and table.
-function TestCompiler.test_what_is_unused_is_found()
+function TestCompiler.test_unused_definitions_are_found()
   local level = level_flag()
   local folder = folder_of(cases.case_of("none none index 0 float32"), "unused",
     "#define NOBODY_USES 1\nstatic int nobody_calls(void) { return 1; }\nstatic const int nobody_reads[] = { 1 };\n")
@@ -138,7 +138,7 @@ local function compile_random(id, cxx)
   end)
 end
 
-function TestCompiler.test_names_that_are_drawn()
+function TestCompiler.test_sampled_names()
   level_flag()
   local cxx = os.getenv("CXX") or "g++"
   local _, found = support.shell(cxx .. " --version")

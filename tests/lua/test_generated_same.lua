@@ -47,7 +47,7 @@ function TestSame.test_place_locale_zone_and_user_do_not_matter()
   end
 end
 
-function TestSame.test_a_spec_of_one_s_own_appears_by_its_base_name()
+function TestSame.test_a_user_s_spec_appears_by_its_base_name()
   local path = support.write("mine/my_own_run.lua", support.read("spec/runs/even_pairs_none.lua"))
   local folder = path:match("^(.*)/")
   generate(lfs.currentdir(), "LC_ALL=C", "generator/main.lua", path, folder .. "/out")
@@ -64,7 +64,7 @@ function TestSame.test_rendering_twice_gives_the_same_bytes()
   end
 end
 
-function TestSame.test_the_showcase_is_what_would_be_written()
+function TestSame.test_the_showcase_is_up_to_date()
   local project = project_module.new(".")
   local ids = project:showcase()
   if #ids == 0 then

@@ -66,7 +66,7 @@ local function check_words(text, present, absent)
   end
 end
 
-function TestTasks.test_a_task_of_ours_has_no_source_and_no_data()
+function TestTasks.test_a_built_in_task_has_neither_source_nor_data()
   local text = rendered_task({})
   lu.assertNil(text["task.c"])
   check_words(text["spec.c"], { ".sample = lh_task_bucket_sort", ".labels = output_length" },
@@ -74,7 +74,7 @@ function TestTasks.test_a_task_of_ours_has_no_source_and_no_data()
   check_words(text["defaults.inc"], { "train.steps " }, { "train.epochs " })
 end
 
-function TestTasks.test_options_and_computation_tokens_are_absent_unless_asked_for()
+function TestTasks.test_options_and_computation_tokens_are_absent_unless_requested()
   for _, sets in ipairs({ {}, { OWN }, DATA }) do
     local text = rendered_task(sets, sets == DATA and "tests/golden/specs/bare.lua" or nil)
     for path, content in pairs(text) do
@@ -117,7 +117,7 @@ function TestTasks.test_options_reach_the_sampler_as_numbers()
     { "/* order = down, base = 16 */\nstatic const int task_options[] = {1, 16};" }, {})
 end
 
-function TestTasks.test_computation_tokens_stand_between_input_and_outputs()
+function TestTasks.test_computation_tokens_are_between_input_and_outputs()
   check_words(rendered_task({ "task.computation=1", "eval.lengths={ 1, 5 }" })["spec.c"], {
     "enum { COMPUTATION_TOKEN = 5, EMPTY_TOKEN = 6 };", "return 2 * input_length(n) + output_length(n);",
     "a computation token for each of its tokens",

@@ -108,7 +108,7 @@ end
 
 -- Three copies of an item are one fact: resampled together they keep the spread of the bases, resampled separately they
 -- reduce it by the root of 3.
-function TestBootstrap.test_what_belongs_together_is_drawn_together()
+function TestBootstrap.test_copies_of_one_item_are_resampled_together()
   local bases, apart = {}, {}
   for i = 1, 12 do
     bases[i] = { i, i, i }

@@ -47,7 +47,7 @@ function TestInherit.test_a_mask_of_one_side_is_the_decoder_s()
     "window none none none", "window none none none", "window none none none")
 end
 
-function TestInherit.test_what_goes_by_places_is_not_cross_attention_s()
+function TestInherit.test_cross_attention_does_not_inherit_scores_by_distance()
   check("{ kind = 'alibi' }", "none none none score", "causal none none score", "none none none none")
   check("{ kind = 'pair_table' }", "none none none score", "causal none none score", "none none none none")
   check("{ kind = 'relative' }", "none transformer_xl none none", "causal transformer_xl none none",
@@ -65,7 +65,7 @@ function TestInherit.test_what_goes_by_places_is_not_cross_attention_s()
 end
 
 -- An error of a score that occurs only in cross-attention is reported at the score's use there.
-function TestInherit.test_a_score_that_cross_attention_does_not_take_is_not_checked_there()
+function TestInherit.test_a_score_that_cross_attention_does_not_inherit_is_not_checked_there()
   local score = "score = function(x) return x.score + x.distance / (x.key_length - x.query_length + 1) end"
   check(("{ %s }"):format(score), "none none none score", "causal none none score", "none none none none")
   local spec, message = project:plan(support.write("inherit.lua", SPEC:format(("{ cross = { %s } }"):format(score), 1)))
@@ -73,7 +73,7 @@ function TestInherit.test_a_score_that_cross_attention_does_not_take_is_not_chec
   lu.assertStrContains(message, "encoding.cross.score")
 end
 
-function TestInherit.test_a_preset_says_what_it_is_made_for()
+function TestInherit.test_a_preset_declares_its_kind_of_model()
   for _, preset in ipairs({ "alibi_causal", "fire_causal" }) do
     check(("{ kind = '%s', rotation = { kind = 'rope' } }"):format(preset), "none none rope score",
       "causal none rope score", "none none rope none")
@@ -97,7 +97,7 @@ local function with_sets(encoding, sets)
 end
 
 -- A preset's made_for also holds for the presets that the encoding uses; changed fields keep it.
-function TestInherit.test_made_for_holds_for_what_is_used()
+function TestInherit.test_made_for_applies_to_used_presets()
   for _, spec in ipairs({ with_sets("{ kind = 'shaw' }", { "encoding.made_for=encoder" }),
     with_sets("{ kind = 'shaw', made_for = 'encoder' }"),
     with_sets("{ relative = { kind = 'shaw' } }", { "encoding.made_for=encoder" }) }) do
@@ -116,13 +116,13 @@ function TestInherit.test_made_for_holds_for_what_is_used()
 end
 
 -- A model with one attention has all facets.
-function TestInherit.test_an_encoder_has_what_is_made_for_a_decoder()
+function TestInherit.test_an_encoder_may_use_presets_for_decoders()
   local spec = assert(project:plan("even_pairs_none", { "encoding={ use = 'alibi_causal' }" }))
   lu.assertEquals({ spec.plan.first.mask.kind, spec.plan.first.score.kind }, { "causal", "expression" })
 end
 
 -- An encoding is the same model in any spelling; a facet that held for all families is in each of them.
-function TestInherit.test_digests_are_those_of_the_meaning()
+function TestInherit.test_digests_depend_on_meaning_not_spelling()
   lu.assertEquals(plan_of("{ kind = 'alibi' }").digest,
     plan_of("{ kind = 'alibi', cross = { score = { kind = 'none' } } }").digest)
   local full = "{ mask = { kind = 'full' } }"
@@ -134,7 +134,7 @@ function TestInherit.test_digests_are_those_of_the_meaning()
 end
 
 -- The resolved spec of a run still gives facets for all families, so that it gives the same plan.
-function TestInherit.test_a_run_s_spec_means_what_it_meant()
+function TestInherit.test_a_run_s_spec_keeps_its_meaning()
   for _, encoding in ipairs({ "{ kind = 'alibi_learned', cross = { use = 'alibi_learned' } }",
     "{ kind = 'alibi_causal', encoder = { use = 'alibi_causal' }, cross = { use = 'alibi_causal' } }",
     "{ kind = 'relative', cross = { use = 'relative' } }", "{ kind = 'alibi_causal' }", "{ kind = 'fire' }",
@@ -185,7 +185,7 @@ function TestInherit.test_every_encoding_comes_back_from_a_run_s_spec()
   end
 end
 
-function TestInherit.test_what_a_family_does_not_have_comes_back()
+function TestInherit.test_facets_that_a_family_lacks_are_read_back()
   local lines = "lines = { list = { { head = 0, direction = 1, line = 0, value = 1 } }, zero_corner = 'all' }"
   for _, encoding in ipairs({ ("{ made_for = 'decoder', %s }"):format(lines),
     ("{ %s, decoder = { lines = { kind = 'none' } }, cross = { lines = { columns = 'left' } } }"):format(lines),
@@ -210,7 +210,7 @@ function TestInherit.test_facets_without_kinds_can_be_left_out()
 end
 
 -- One value is read for several families, and an error in it is reported once.
-function TestInherit.test_a_mistake_is_told_once()
+function TestInherit.test_an_error_is_reported_once()
   local spec, message = project:plan(support.write("inherit.lua",
     SPEC:format("{ mask = { kind = 'causal' }, rotation = { kind = 'rope', base = 0.5 } }", 1)))
   lu.assertNil(spec)
@@ -218,7 +218,7 @@ function TestInherit.test_a_mistake_is_told_once()
   lu.assertStrContains(message, "1 error;")
 end
 
-function TestInherit.test_an_encoding_that_is_no_table_is_a_mistake()
+function TestInherit.test_an_encoding_must_be_a_table()
   for _, value in ipairs({ "'alibi'", "3" }) do
     local _, message = project:plan(support.write("inherit.lua", SPEC:format(value, 1)))
     lu.assertStrContains(message, "expected: a table with rotation, ")

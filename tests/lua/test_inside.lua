@@ -16,7 +16,7 @@ end
 
 TestInside = {}
 
-function TestInside.test_the_first_link_on_the_way()
+function TestInside.test_the_first_link_of_a_path()
   local out = folders("way")
   lu.assertNil(inside.link(out, out .. "/a/run"))
   lu.assertNil(inside.link(out, out .. "/a/none/deeper"))
@@ -45,7 +45,7 @@ function TestInside.test_nothing_goes_through_a_link()
   lu.assertNil((lfs.attributes(theirs .. "/new")))
 end
 
-function TestInside.test_a_link_at_the_end_goes_itself()
+function TestInside.test_a_link_at_the_end_is_removed_itself()
   local out, theirs = folders("ends")
   lu.assertTrue(inside.move(out, out .. "/link", out .. "/a/link"))
   lu.assertTrue(inside.remove(out, out .. "/a/link"))
@@ -54,7 +54,7 @@ function TestInside.test_a_link_at_the_end_goes_itself()
   lu.assertEquals(support.read(theirs .. "/run/file"), "precious")
 end
 
-function TestInside.test_what_is_no_file_goes_before_one_is_written()
+function TestInside.test_other_entries_are_removed_before_a_file_is_written()
   local out, theirs = folders("clear")
   assert(lfs.link(theirs .. "/run/file", out .. "/a/log.txt", true))
   lu.assertNotNil(inside.clear(out, out .. "/a/log.txt"))

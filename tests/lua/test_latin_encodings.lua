@@ -34,7 +34,7 @@ local function first_values(plan, name)
   end
 end
 
-function TestLatinEncodings.test_first_values_are_the_codes()
+function TestLatinEncodings.test_initial_values_are_the_code_s()
   local packed, linear = math.sqrt(6 / 640), 1 / math.sqrt(160)
   local function init(name, tensor)
     return first_values(plan_of(name), "layers.3." .. tensor)
@@ -122,7 +122,7 @@ local function assert_begins(row, from, values)
 end
 
 -- The published numbers: cell 6 is in row 1 and column 2.
-function TestLatinEncodings.test_fixed_tables_are_the_codes()
+function TestLatinEncodings.test_fixed_tables_are_the_code_s()
   local one, two = rows_of("1d"), rows_of("2d")
   assert_begins(one[7], 0, { -0.279415, 0.960170, -0.805002, 0.593271 })
   assert_begins(two[7], 0, { 0.909297, -0.416147, 0.999841, -0.017859 })

@@ -23,7 +23,7 @@ local function takes(kind, name)
   end)
 end
 
-function TestListing.test_encodings_once_with_the_models_that_take_them()
+function TestListing.test_encodings_once_with_their_models()
   local seen = {}
   for _, line in ipairs(listing.lines(project, "encodings")) do
     local name, about = line:match("^  ([%w_]+) +(.*)$")

@@ -88,7 +88,7 @@ function TestSandbox.test_a_budget_is_shared()
 end
 
 -- 40,000 unknown fields are counted, and only the reported ones get hints.
-function TestSandbox.test_many_mistakes_are_quick()
+function TestSandbox.test_many_errors_take_little_time()
   local parts = {}
   for i = 1, 40000 do
     parts[i] = ("a%x=1"):format(i)
@@ -123,7 +123,7 @@ function TestSandbox.test_strings_have_no_methods()
   lu.assertEquals(("x"):rep(2), "xx")
 end
 
-function TestSandbox.test_string_metatable_is_back_after_a_failure()
+function TestSandbox.test_string_metatable_is_restored_after_a_failure()
   sandbox.run("local function f() return 1 + f() end return f()")
   sandbox.run("while true do end")
   lu.assertEquals(("ab"):upper(), "AB")
@@ -203,7 +203,7 @@ function TestLoad.test_a_directory_is_no_spec()
   lu.assertStrContains(d:text(), "cannot read it")
 end
 
-function TestLoad.test_use_lays_fields_upon_a_preset()
+function TestLoad.test_use_merges_fields_into_a_preset()
   local loaded = load_text('return { model = { use = "ruoss_encoder", heads = 4 } }')
   lu.assertEquals(value(loaded, "model.heads"), 4)
   local layers, origin = value(loaded, "model.layers")
@@ -240,7 +240,7 @@ function TestLoad.test_another_kind_drops_the_preset()
 end
 
 -- A kind from the command line keeps fields that fit and reports dropped ones, for any source of the other kind.
-function TestLoad.test_a_kind_that_is_set_keeps_what_fits()
+function TestLoad.test_a_kind_from_the_command_line_keeps_fitting_fields()
   for _, model in ipairs({ 'kind = "encoder", layers = 3, spare_token = false', 'use = "small_encoder", layers = 3, '
     .. "spare_token = false" }) do
     local resolved, info = support.check_text(([[return {
@@ -254,7 +254,7 @@ function TestLoad.test_a_kind_that_is_set_keeps_what_fits()
 end
 
 -- Another task has the same effect on fields.
-function TestLoad.test_a_task_that_is_set_keeps_what_fits()
+function TestLoad.test_a_task_from_the_command_line_keeps_fitting_fields()
   support.tasks_folder = "runtime/data/tasks"
   local set = "--set task.kind=parity_check drops task."
   for _, text in ipairs({ support.read(support.write("base.lua", [[return { task = { kind = "odds_first",
@@ -278,7 +278,7 @@ function TestLoad.test_a_task_that_is_set_keeps_what_fits()
   support.tasks_folder = "tests/golden/tasks/good"
 end
 
-function TestLoad.test_a_preset_may_be_a_spec_of_ones_own()
+function TestLoad.test_a_preset_may_be_a_user_s_spec()
   support.write("mine/base.lua",
     'return { precision = "float64", model = { use = "small_encoder", heads = 4 }, train = { steps = 7 } }')
   local loaded = load_text('return { model = { use = "./mine/base.lua", layers = 1 } }')
@@ -289,7 +289,7 @@ function TestLoad.test_a_preset_may_be_a_spec_of_ones_own()
   lu.assertNil(value(loaded, "train.steps"))
 end
 
-function TestLoad.test_a_whole_spec_may_be_built_upon()
+function TestLoad.test_a_whole_spec_may_be_the_base()
   support.write("mine/grand.lua", 'return { train = { steps = 7, batch = 8 }, task = { kind = "bucket_sort" } }')
   support.write("mine/base.lua",
     'return { use = "./grand.lua", precision = "float64", train = { batch = 9 }, eval = { use = "quick" } }')
@@ -340,7 +340,7 @@ function TestLoad.test_paths_are_relative_to_their_spec()
   lu.assertEquals(read_source({ { path = "task.source", text = "y.c" } }), { "y.c", nil, "No such file or directory" })
 end
 
-function TestLoad.test_cycles_are_told_with_their_chain()
+function TestLoad.test_cycles_are_reported_with_their_chain()
   support.write("one.lua", 'return { use = "./two.lua" }')
   local two = support.write("two.lua", 'return { use = "./one.lua" }')
   local loaded, d = load_spec(two)
@@ -352,7 +352,7 @@ function TestLoad.test_cycles_are_told_with_their_chain()
 end
 
 -- The rest of the spec is still read, so that its errors are reported in the same run.
-function TestLoad.test_unknown_presets_list_what_there_is()
+function TestLoad.test_unknown_presets_list_existing_ones()
   local function assert_told(text, message)
     local loaded, d = load_text(text)
     lu.assertTrue(loaded ~= nil)
@@ -389,7 +389,7 @@ function TestSet.test_constants()
   lu.assertEquals(value(loaded, "precision"), "float64")
 end
 
-function TestSet.test_another_encoding_keeps_what_stands_beside_it()
+function TestSet.test_another_encoding_keeps_other_fields()
   local text = 'return { encoding = { kind = "sinusoid", positions = { kind = "randomized" } } }'
   for _, path in ipairs({ "encoding.kind", "encoding.use" }) do
     local loaded = load_text(text, { { path = path, text = "rope" } })
@@ -415,7 +415,7 @@ function TestSet.test_later_wins()
   lu.assertEquals(value(loaded, "train.steps"), 2)
 end
 
-function TestSet.test_wrong_ones_are_told()
+function TestSet.test_wrong_settings_are_reported()
   for _, case in ipairs({
     { "train..steps", "1", '"train..steps" is no field path' }, { "eval.lengths.list[1]", "1", "is no field path" },
     { "", "1", "is no field path" }, { "train.steps", " ", "has no value" }, { "train.lengths", "{ 1, ",

@@ -45,7 +45,7 @@ return {
   lu.assertEquals(at(text, "f.b"), "3:3")
 end
 
-function TestLocate.test_place_falls_back_to_the_table_around()
+function TestLocate.test_position_falls_back_to_the_surrounding_table()
   lu.assertEquals(at("return {\n  a = base,\n}", "a.b.c[2].d"), "2:3")
   lu.assertEquals(at("local t = {}\nreturn t", "a.b"), "2:1")
   lu.assertEquals(at("", "a"), "1:1")

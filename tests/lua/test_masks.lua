@@ -145,7 +145,7 @@ function TestMasks.test_lines_down_the_diagonal_are_a_clipped_table()
   end
 end
 
-function TestMasks.test_corners_columns_and_what_is_transparent()
+function TestMasks.test_corners_columns_and_transparent_rows()
   local two = "cross = { lines = { %s, " .. line(1, 0, 2.5) .. ", " .. line(0, 0, 1, 1) .. " } }"
   local function heads(choice)
     local family = family_of(plan_of(two:format(choice), 4), "cross")
@@ -181,7 +181,7 @@ end
 
 -- A decoder's lines are combined with its own mask before a query counts as one without a key; columns count from the
 -- left.
-function TestMasks.test_a_decoder_never_sees_what_is_behind()
+function TestMasks.test_a_decoder_never_sees_later_keys()
   local facets = "decoder = { lines = { " .. line(-1, 0, 2) .. ", " .. line(0, 3, 1) .. " } }"
   lu.assertEquals(gains(facets, "decoder", 5, 5),
     { "0 . . . .", "0 0 . . .", ". . 2 . .", ". 2 . 1 .", "2 . . 1 ." })

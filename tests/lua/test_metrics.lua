@@ -80,7 +80,7 @@ function TestMetrics.test_the_least_loss_is_the_best()
 end
 
 -- The share that generalises depends on the criterion, not on the metric of the scores.
-function TestMetrics.test_who_generalises()
+function TestMetrics.test_share_of_runs_that_generalise()
   local function good(scored)
     return reports.make_study("good", reports.SCORES, scored).cells[2].summary.good
   end

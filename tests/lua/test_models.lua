@@ -190,7 +190,7 @@ end
 
 -- With an encoder, tasks that mask keep the published loss, over all labels, and the digests from before the choice
 -- existed; with another model the loss is of the counted labels.
-function TestFields.test_masked_labels_leave_the_loss_of_all_models_but_encoders()
+function TestFields.test_masked_labels_are_only_in_the_loss_of_encoders()
   for kind, before in pairs({ stack_manipulation = { "7476004b4767c365", "9716c8736cd76207" },
     binary_addition = { "e3fe2c25f3ebceba", "77fedf96144a2480" },
     binary_multiplication = { "a47e0389bd8c8850", "40f5535cd5c49b7e" } }) do
@@ -254,7 +254,7 @@ function TestFields.test_buffers_of_an_encoder_decoder()
 end
 
 -- Parts of a program for decoding; an encoder has none, nor has a model with dropout in evaluation.
-function TestFields.test_decoders_are_decoded()
+function TestFields.test_decoders_have_code_for_decoding()
   local function decodes(id)
     local plan = assert(project:plan(id, {})).plan
     local words, file = {}, nil
@@ -322,7 +322,7 @@ function TestFields.test_facets_of_families()
 end
 
 -- Every field changes generated code.
-function TestFields.test_code_is_generated_for_each()
+function TestFields.test_every_field_changes_the_code()
   for _, set in ipairs({ "model.kind=decoder", "model.norm.place=pre", "model.norm.kind=rms", "model.activation=gelu",
     "model.bias=all", "model.init=torch", "model.source=../../tests/golden/networks/plain.lua" }) do
     local spec = assert(project:plan("even_pairs_none", { set }))

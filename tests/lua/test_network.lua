@@ -224,7 +224,7 @@ local CASES = {
   end),
 }
 
-function TestNetworks.test_cases_that_went_wrong()
+function TestNetworks.test_cases_that_once_failed()
   for name, describe in pairs(CASES) do
     check(name, describe)
   end
@@ -299,7 +299,7 @@ local PLANTED = {
   end,
 }
 
-function TestNetworks.test_what_is_planted_is_found()
+function TestNetworks.test_planted_errors_are_found()
   for name, plant in pairs(PLANTED) do
     lu.assertTrue(planted(plant), name)
   end
@@ -370,7 +370,7 @@ local LABELLED = {
   end },
 }
 
-function TestLabelledRows.test_what_is_left_out()
+function TestLabelledRows.test_unused_rows_are_left_out()
   for name, case in pairs(LABELLED) do
     local net = build(case[1])
     local executed = derive_lists(net)
@@ -460,7 +460,7 @@ local ALIKE = {
   end) },
 }
 
-function TestVocabularyRows.test_what_is_done_for_symbols()
+function TestVocabularyRows.test_operations_on_rows_of_symbols()
   for name, case in pairs(ALIKE) do
     local net = build(case[1])
     local executed = derive_lists(net)
@@ -503,7 +503,7 @@ b:output(b:add(h, b:attention("self", w, w)))]], 8, "attention self of wide, 32 
   { [[b:output(b:norm("norm1", b:input(x)))]], 4, "memory of the network is read by nothing", "a use of it" },
 }
 
-function TestMistakes.test_mistakes_with_two_streams_are_told_with_their_line()
+function TestMistakes.test_errors_with_two_streams_are_reported_with_their_line()
   for _, case in ipairs(MISTAKES) do
     local text, line, what, expected = with_streams(case[1]), table.unpack(case, 2)
     local all = families()

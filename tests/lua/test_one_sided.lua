@@ -76,7 +76,7 @@ function TestOneSided.test_unsorted_differences_have_both_sides()
   lu.assertEquals(plan_of("kind = 'shaw'" .. drawn:format("true")).resolved.encoding.relative.sides, "left")
 end
 
-function TestOneSided.test_tables_have_the_rows_that_are_seen()
+function TestOneSided.test_tables_have_rows_of_visible_keys()
   local table_of = "layers.0.attention.relative.table"
   lu.assertEquals(shape_of(plan_of("kind = 'shaw'"), table_of)[1], 17)
   lu.assertEquals(shape_of(plan_of("kind = 'shaw', relative = { sides = 'both' }"), table_of)[1], 33)
@@ -89,7 +89,7 @@ function TestOneSided.test_tables_have_the_rows_that_are_seen()
 end
 
 -- A list has indices as the spec gives them, or those that remain in a decoder.
-function TestOneSided.test_lists_of_distances_have_what_is_seen()
+function TestOneSided.test_lists_of_distances_have_visible_ones()
   local function values_of(list, per, kind)
     local spec = spec_of(("score = function(x) return x.score + lookup(x.bias, x.distance) end, parameters = { bias "
       .. "= { per = '%s', index = { -2, 2 }, by_distance = true, outside = 0, values = { %s } } }"):format(per, list),
@@ -115,7 +115,7 @@ function TestOneSided.test_a_run_keeps_the_sides_it_had()
   lu.assertEquals(project:plan(support.write("again.lua", text)).plan.digest, older.digest)
 end
 
-function TestOneSided.test_what_no_gradient_reaches_is_told()
+function TestOneSided.test_parameters_without_a_gradient_are_reported()
   local function warnings(encoding, kind)
     return table.concat(spec_of(encoding, kind).warnings, "\n")
   end
@@ -142,7 +142,7 @@ function TestOneSided.test_what_no_gradient_reaches_is_told()
 end
 
 -- A term of the score that is equal for all keys of a query does not change the weights.
-function TestOneSided.test_what_softmax_cancels_is_told()
+function TestOneSided.test_terms_that_softmax_cancels_are_reported()
   local function warnings(encoding, kind)
     return table.concat(spec_of(encoding, kind or "encoder").warnings, "\n")
   end
@@ -163,7 +163,7 @@ function TestOneSided.test_what_softmax_cancels_is_told()
   end
 end
 
-function TestOneSided.test_biases_of_keys_are_told()
+function TestOneSided.test_biases_of_keys_are_reported()
   local said = ": the biases of keys never get a gradient: all keys of a query get the same addition, which softmax "
     .. "cancels"
   local function warnings(encoding, kind)

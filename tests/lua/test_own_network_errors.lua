@@ -117,7 +117,7 @@ for i = 1, 600 do v = b:norm("n" .. i, v) end]], 6, "too many operations", "at m
     .. "nothing", "reads it", true },
 }
 
-function TestErrors.test_mistakes_are_told_with_their_line()
+function TestErrors.test_errors_are_reported_with_their_line()
   for _, case in ipairs(MISTAKES) do
     local text, line, what, expected, whole = table.unpack(case, 1, 5)
     local made, message = planned(whole and text or with_block(text))
@@ -129,7 +129,7 @@ function TestErrors.test_mistakes_are_told_with_their_line()
 end
 
 -- Unused options, and options of a network that is not a user's, are refused.
-function TestErrors.test_options_are_those_that_are_read()
+function TestErrors.test_unused_options_are_refused()
   local made, message = planned(PLAIN, { "model.options.hidden=3" })
   lu.assertTrue(made == nil)
   lu.assertStrContains(message, "--set model.options.hidden=3: error: model.options.hidden: is read by nothing")
@@ -141,7 +141,7 @@ function TestErrors.test_options_are_those_that_are_read()
 end
 
 -- Positions in a spec that the network does not use are reported.
-function TestErrors.test_an_encoding_that_nothing_reads()
+function TestErrors.test_unused_encodings_are_reported()
   local function refused(encoding, text, ...)
     local made, message = planned(text, nil, [[return { task = { kind = "bucket_sort" },
       model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 },
@@ -194,7 +194,7 @@ b:output(b:norm("n", b:add(s, b:feedforward(s, { hidden = 32, activation = "relu
 end
 
 -- A field that a description does not read is reported if it is set, and not printed otherwise.
-function TestErrors.test_fields_that_nothing_reads()
+function TestErrors.test_unused_fields_are_reported()
   for _, set in ipairs({ "tied=true", "activation=gelu", "branch_activation=relu", "bias=all", "norm.kind=rms",
     "norm.place=pre" }) do
     local name = set:match("^[^=]+")
@@ -209,7 +209,7 @@ function TestErrors.test_fields_that_nothing_reads()
 end
 
 -- Words of C, C++ and CUDA are refused as names; the name of a gradient avoids them.
-function TestErrors.test_names_that_compilers_have_words_for()
+function TestErrors.test_words_of_compilers_are_refused_as_names()
   for _, word in ipairs({ "asm", "bool", "true", "typeof", "linux", "unix", "new", "this", "class", "or", "not",
     "template", "operator", "private", "do", "static_assert" }) do
     for _, text in ipairs({ with_block(('b:output(b:add(h, b:product("%s", h, 16)))'):format(word)),

@@ -22,7 +22,7 @@ local ENCODINGS = { "", ", encoding = { kind = 'rope' }", ", encoding = { kind =
 local SMALL = "layers = 2, heads = 2, width = 16, feedforward = 32"
 
 -- A user's description of the encoder is the encoder: tensors, operations and the model digest.
-function TestOwn.test_the_encoder_again()
+function TestOwn.test_the_encoder_as_a_description()
   for _, encoding in ipairs(ENCODINGS) do
     local spec = 'return { task = { kind = "bucket_sort" }, model = { %s' .. SMALL .. " }" .. encoding .. " }"
     local plan = good(PLAIN, nil, spec:format('source = "net.lua", '))
@@ -54,7 +54,7 @@ function TestOwn.test_the_plan_s_digest_has_the_bytes()
 end
 
 -- A description's own state does not persist.
-function TestOwn.test_nothing_is_left_of_the_last_time()
+function TestOwn.test_state_of_a_description_does_not_persist()
   local text = "local calls = 0\n" .. PLAIN:gsub("local kind", [[calls = calls + 1
   assert(calls == 1, "again")
   %0]])
@@ -79,7 +79,7 @@ end
 end
 
 -- A block uses the random positions of its own attention, of which there are as many as it has layers.
-function TestOwn.test_drawn_places_are_those_of_the_block()
+function TestOwn.test_random_positions_are_those_of_the_block()
   local text = [[
 return function(net, model)
   local x = net:embed("embedding", net:stream("source"), { scale = 4 })
@@ -136,7 +136,7 @@ function TestOwn.test_loops()
 end
 
 -- Every loop caches attention's weights for the backward pass: as much memory as separate layers would take.
-function TestOwn.test_loops_keep_weights_each()
+function TestOwn.test_every_loop_caches_weights()
   local block = with_block([[b:output(b:norm("n", b:add(h, b:attention("self", h, h))))]])
   local function kept(layers, loops)
     local text = block:gsub('"layer", model.layers', ('"layer", %d, "A block.", { loops = %d }'):format(layers, loops))
@@ -147,7 +147,7 @@ function TestOwn.test_loops_keep_weights_each()
 end
 
 -- Several attentions of a model also cache weights each, among them those with dropout of weights.
-function TestOwn.test_attentions_keep_weights_together()
+function TestOwn.test_several_attentions_cache_weights()
   local function recomputed(rate)
     local text = with_block(([[local a = b:add(h, b:attention("self", h, h))
 b:output(b:norm("n", b:add(a, b:attention("self", a, a, { name = "again", dropout = %s }))))]]):format(rate))
@@ -163,14 +163,14 @@ b:output(b:norm("n", b:add(a, b:attention("self", a, a, { name = "again", dropou
 end
 
 -- A number of channels equal to the model's width is that width, from any source.
-function TestOwn.test_a_width_of_the_model_s()
+function TestOwn.test_a_number_of_channels_that_equals_the_width()
   good(with_block([[
   local wide = b:activation("wide", b:product("w", h, 64), "gelu")
   b:output(b:norm("n", b:add(h, b:product("back", wide, model.width))))]]))
 end
 
 -- The mask of a sum has the sum's channels, which may differ from the model's width.
-function TestOwn.test_masks_are_as_wide_as_what_they_drop()
+function TestOwn.test_masks_have_the_width_of_their_values()
   local plan = good(with_block([[
   local sum = b:add(b:product("one", h, 64), b:product("two", h, 64), 0.25)
   b:output(b:norm("n", b:add(h, b:product("back", b:activation("bent", sum, "gelu"), model.width), 0.1)))]]))
@@ -181,7 +181,7 @@ function TestOwn.test_masks_are_as_wide_as_what_they_drop()
   lu.assertEquals(widths, { "ONE_CHANNELS", "WIDTH" })
 end
 
-function TestOwn.test_a_decoder_of_ones_own()
+function TestOwn.test_a_user_s_decoder()
   local plan = good(with_block(FULL), { "model.kind=decoder" })
   lu.assertEquals({ plan.decoder.separator, plan.first.mask.kind }, { 10, "causal" })
 end

@@ -30,7 +30,7 @@ function TestPlan.test_a_plan_is_pure_data()
   walk(plan, "plan", {})
 end
 
-function TestPlan.test_building_changes_nothing_it_was_given()
+function TestPlan.test_building_does_not_change_its_input()
   local resolved, facts = everything(), task(5, 5, "n")
   local before = canonical.text({ resolved, facts })
   build(resolved, facts)

@@ -23,7 +23,7 @@ local function pruned(text)
   return table.concat(kept, "\n")
 end
 
-function TestPrune.test_what_is_called_stays_with_what_it_calls()
+function TestPrune.test_called_functions_are_kept_with_their_callees()
   lu.assertEquals(pruned([[
 INLINE int inner(void) { return 1; }
 
@@ -56,7 +56,7 @@ NOINLINE int outer(int a,
 void kernel(void) { outer(0, 0); }]])
 end
 
-function TestPrune.test_a_comment_stays_for_the_function_that_shares_it()
+function TestPrune.test_a_comment_is_kept_with_one_of_its_functions()
   local a, b = "INLINE int a(void) { return 1; }\n", "INLINE int b(void) { return 2; }\n"
   local text = "/* Both. */\n" .. a .. b .. "\nint x = %s();\n"
   lu.assertEquals(pruned(text:format("a")), "/* Both. */\n" .. a .. "\nint x = a();")
@@ -68,16 +68,16 @@ function TestPrune.test_a_name_in_a_comment_is_no_call()
     "/* helper is\n * helper */\n\nint x;")
 end
 
-function TestPrune.test_functions_that_call_each_other_alone_go()
+function TestPrune.test_functions_that_only_call_each_other_are_removed()
   lu.assertEquals(
     pruned("INLINE int a(int x) { return b(x); }\n\nINLINE int b(int x) { return a(x); }\n\nint x;\n"), "int x;")
 end
 
-function TestPrune.test_empty_lines_between_files_stay()
+function TestPrune.test_empty_lines_between_files_are_kept()
   lu.assertEquals(pruned("a: int x;\nb:\nc: int y;\n"), "int x;\n\nint y;")
 end
 
-function TestPrune.test_a_file_goes_when_nothing_but_comments_is_left()
+function TestPrune.test_a_file_with_only_comments_is_removed()
   lu.assertEquals(pruned("a: /* Head. */\na:\na: INLINE int f(void) { return 1; }\nb:\nb: int x;\n"), "int x;")
   lu.assertEquals(pruned("a: /* Head. */\na:\na: enum { ONE };\na: INLINE int f(void) { return 1; }\nb:\nb: int x;\n"),
     "/* Head. */\n\nenum { ONE };\n\nint x;")

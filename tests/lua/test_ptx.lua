@@ -105,14 +105,14 @@ local UNKNOWN = {
   { "\tst.param.b32 [param0+0], %r1;", "a parameter that is not known: st.param.b32 [param0+0], %r1" },
 }
 
-function TestPtx.test_text_what_is_not_known_is_an_error_with_line_and_text()
+function TestPtx.test_text_unknown_statements_are_errors_with_line_and_text()
   for _, case in ipairs(UNKNOWN) do
     local want = ("k.ptx:%d: %s"):format(FIRST + 1, case[2])
     lu.assertEquals(problem_of("\tmov.u32 %r1, 1;\n" .. case[1]):sub(1, #want), want)
   end
 end
 
-function TestPtx.test_text_outside_of_functions_is_known_or_an_error()
+function TestPtx.test_text_unknown_directives_are_errors()
   local done, problem = pcall(parse.module, "k.ptx", ".version 9.0\n.target sm_90\n.address_size 32\n")
   lu.assertFalse(done)
   lu.assertStrContains(problem.message, "k.ptx:3: a statement without end: .address_size 32")

@@ -164,7 +164,7 @@ function TestNames.test_a_block_of_another_name_has_the_attention()
   end
 end
 
-function TestNames.test_what_a_block_takes_is_called_as_a_value_inside_of_it()
+function TestNames.test_a_block_s_input_has_the_name_of_an_inner_value()
   local _, text = made(embedded(function(net, x)
     local b = net:block("layer", 2, "A block.")
     local sum = net:add(x, net:product("map", x, 16)) -- sum1 of the network
@@ -176,7 +176,7 @@ function TestNames.test_what_a_block_takes_is_called_as_a_value_inside_of_it()
   check_names(text, "names inside and outside")
 end
 
-function TestNames.test_names_that_kernels_and_other_functions_have()
+function TestNames.test_names_of_kernels_and_other_functions()
   local _, text = made(attending("layer", function(b, s)
     local y = b:product("layer_norm", b:product("gelu", s, 16), 16, { bias = true })
     local z = b:add(b:activation("tanh", y, "gelu"), b:product("residual_norm", b:norm("norm1", s), 16), 0.1)
@@ -213,7 +213,7 @@ function TestNames.test_dropouts_of_several_rates_and_one_name()
 end
 
 -- Each array has an address in shared memory.
-function TestNames.test_room_for_the_addresses_of_many_arrays()
+function TestNames.test_shared_memory_for_addresses_of_many_arrays()
   local few, many
   few = made(attending("layer", function(b, s)
     return b:norm("norm1", s)
@@ -229,7 +229,7 @@ function TestNames.test_room_for_the_addresses_of_many_arrays()
 end
 
 -- Factors of one and differences of zero are not printed.
-function TestNames.test_what_changes_nothing_is_not_said()
+function TestNames.test_operations_without_effect_are_not_printed()
   local plan, text = made(attending("layer", function(b, s)
     return b:norm("norm1", b:add(s, b:product("map", s, 16), 0.1))
   end), 'kind = "none", mask = { kind = "causal" }', 16, "dropout = true")

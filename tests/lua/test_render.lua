@@ -78,7 +78,7 @@ function TestText.test_include_arguments_may_span_lines()
   lu.assertEquals(text, "1\nend\n")
 end
 
-function TestText.test_what_the_whole_template_is_handed_comes_before_the_plan()
+function TestText.test_arguments_of_a_template_precede_the_plan()
   local text = render.render("t.tpl", PLAN, function(name)
     return name == "p" and "${name}\n" or '${name} ${half_text}\n% include("p")\n% include("p", { name = "inner" })\n'
   end, nil, { name = "family", half_text = "0.5" })
@@ -114,7 +114,7 @@ function TestText.test_slots()
 end
 
 -- The engine interprets nothing in a hand-written file, and the column of the splice has no effect.
-function TestText.test_splice_puts_a_kernel_in_as_it_is()
+function TestText.test_splice_inserts_a_kernel_unchanged()
   local text, map = run({
     ["t.tpl"] = "a\n% if flag then\n    % splice(\"cuda/x.cu\")\n% end\n% include(\"p\")\n",
     ["p"] = "  % splice(\"y.cu\")\n% splice(\"z.h\", \"elsewhere\")\n",
@@ -269,13 +269,13 @@ function TestFunctions.test_members_are_no_parameters()
     "static int f(s *b) {\n    return b->a + (*b).c;\n}\n")
 end
 
-function TestFunctions.test_what_a_call_dropped_is_mentioned_no_more()
+function TestFunctions.test_dropped_arguments_are_not_mentioned()
   check_c("static void f(int a, int b) {\n    use(b);\n}\nstatic void g(int a, int b) {\n    f(a, b);\n}\n"
     .. "int m = g(1, 2);\n",
     "static void f(int b) {\n    use(b);\n}\nstatic void g(int b) {\n    f(b);\n}\nint m = g(2);\n")
 end
 
-function TestFunctions.test_constants_that_nothing_mentions()
+function TestFunctions.test_unused_constants()
   check_c("static int f(const s *a) {\n    const int b = a->b, c = b + 1, d = c;\n    const s *e = a + c;\n"
     .. "    return b;\n}\n",
     "static int f(const s *a) {\n    const int b = a->b;\n    return b;\n}\n")
@@ -284,14 +284,14 @@ function TestFunctions.test_constants_that_nothing_mentions()
 end
 
 -- A function whose address is taken keeps the parameters of its type, and other text does not change.
-function TestFunctions.test_what_stays()
+function TestFunctions.test_text_that_is_not_changed()
   for _, text in ipairs({ "static int f(int a) {\n    return 1;\n}\nrun(f);\n", "static int f(int a);\n",
     "static const int f[2] = {g(1), 2};\n", "int f(int a) {\n    return 1;\n}\n" }) do
     check_c(text, text)
   end
 end
 
-function TestFunctions.test_a_head_is_as_long_as_what_stays()
+function TestFunctions.test_a_head_fits_its_remaining_parameters()
   local long = ("z"):rep(100)
   check_c('% define("static void f", "int ' .. long .. '", false, "int ' .. long .. 'a")\n    ' .. long .. 'a;\n}\n',
     "static void f(int " .. long .. "a) {\n    " .. long .. "a;\n}\n")
@@ -337,7 +337,7 @@ function TestWrap.test_code_is_broken_in_its_outermost_brackets()
     { "1: s->" .. LONG .. " =", "1:         take(a * " .. LONG .. ");" })
 end
 
-function TestWrap.test_a_rest_takes_in_what_continues_it()
+function TestWrap.test_the_rest_of_a_line_is_joined_with_its_continuation()
   check_wrapped({ "f(" .. LONG .. ", " .. LONG .. ",", "        a, b);" },
     { "1: f(" .. LONG .. ",", "1:         " .. LONG .. ", a, b);" })
   check_wrapped({ "f(" .. LONG .. ",", "        a, b);" }, { "1: f(" .. LONG .. ", a, b);" })
@@ -353,7 +353,7 @@ function TestWrap.test_heads_bodies_and_comments_have_lines_of_their_own()
     { "1:     /* about " .. LONG .. " */", "1:     int " .. LONG .. ";" })
 end
 
-function TestWrap.test_a_comment_hands_on_what_a_line_has_too_much()
+function TestWrap.test_a_long_comment_moves_words_to_the_next_line()
   check_wrapped({ "/* a " .. LONG .. " " .. ("y"):rep(52) .. " zzz", " * and so on. */" },
     { "1: /* a " .. LONG .. " " .. ("y"):rep(52), "2:  * zzz and so on. */" })
   check_wrapped({ "/* a " .. LONG .. " " .. ("y"):rep(50) .. " zz */" },
@@ -362,7 +362,7 @@ function TestWrap.test_a_comment_hands_on_what_a_line_has_too_much()
     { "1: /* a " .. LONG .. " " .. ("y"):rep(52), "1:  * zzz", "2:  *", "3:  * Next. */" })
 end
 
-function TestWrap.test_rows_directives_and_other_languages_stay()
+function TestWrap.test_rows_directives_and_other_languages_are_not_wrapped()
   local row = '    {"' .. LONG .. '", "' .. LONG .. '"},'
   local directive = "#define A(x) f(x, " .. LONG .. ", " .. LONG .. ")"
   local text = run({ ["t.tpl"] = "f(" .. LONG .. ", " .. LONG .. ");\n" })

@@ -84,7 +84,7 @@ function TestPage.test_report_of_a_folder()
 end
 
 -- Pictures of an analysis in its folder next to the runs are shown; a file with only the name of a picture is not.
-function TestPage.test_analyses_beside_the_runs()
+function TestPage.test_analyses_next_to_the_runs()
   local study = make_study("beside", SCORES)
   local root = study.cells[1].runs[1].dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
   support.write("beside/compare/compare.txt", "mean <b> & sd\n")
@@ -155,7 +155,7 @@ function TestPage.test_only_on_the_axis_that_is_joined_and_items_of_nothing()
 end
 
 -- If an initial checkpoint is missing, the report lacks only the runs that began with it; training requires it.
-function TestPage.test_a_checkpoint_that_is_gone()
+function TestPage.test_a_missing_checkpoint()
   local text, path = text_of_items("gone", '{ kind = "table", value = "max", rows = "m", columns = "w" }', "",
     'init = "no.safetensors"')
   lu.assertStrContains(text, "1 of 4 runs has a score (1 missing, 2 waiting)")
@@ -263,7 +263,7 @@ end
 
 TestSettings = {}
 
-function TestSettings.test_beside_the_papers()
+function TestSettings.test_next_to_the_paper_s()
   local list = settings.of(make_study("settings", SCORES), published.read(project, "ruoss_2023/setting"))
   local map = {}
   for _, item in ipairs(list) do
@@ -314,7 +314,7 @@ function TestSettings.test_other_axes_and_models()
 end
 
 -- Conditions that are finer than those of the first axis, and trained examples, have tables of their own.
-function TestSettings.test_what_is_held_out()
+function TestSettings.test_held_out_examples()
   local spec = spec_of("addition")
   spec.train.lengths, spec.eval.lengths, spec.task.options = nil, nil, { base = 10, width = 20, odd = "x" }
   spec.eval.novel = false

@@ -343,7 +343,7 @@ end
 TestPicture = {}
 
 -- Every colour of the table, and every shade, is visible on both backgrounds, and keeps its hue.
-function TestPicture.test_colours_are_seen_on_both_grounds()
+function TestPicture.test_colours_are_visible_on_both_backgrounds()
   local styles = { colours.of("my-own") }
   for _, name in ipairs(colours.names()) do
     styles[#styles + 1] = colours.of(name)

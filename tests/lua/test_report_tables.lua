@@ -217,7 +217,7 @@ function TestViews.test_further_axes_are_pages()
   lu.assertEquals(#shown, 16)
 end
 
-function TestViews.test_numbers_are_told_with_their_axis()
+function TestViews.test_numbers_are_labelled_with_their_axis()
   local study = study_of({ { name = "task", values = { "sort" } }, { name = "width", values = { "8", "16" } } },
     { 1, 2 })
   local model = score_tables.table(study, { kind = "table", value = "max", rows = "task", columns = "width" })

@@ -128,7 +128,7 @@ function TestRooms.test_every_module_is_in_a_room()
   end
 end
 
-function TestRooms.test_what_is_required_is_there()
+function TestRooms.test_required_modules_exist()
   local there = {}
   for _, module in ipairs(modules()) do
     there[module] = true
@@ -140,7 +140,7 @@ function TestRooms.test_what_is_required_is_there()
   end
 end
 
-function TestRooms.test_rooms_require_what_the_table_says_and_no_more()
+function TestRooms.test_rooms_require_only_listed_rooms()
   local from = arrows()
   for _, row in ipairs(ROOMS) do
     local room, may = row[1], {}
@@ -155,7 +155,7 @@ function TestRooms.test_rooms_require_what_the_table_says_and_no_more()
   end
 end
 
-function TestRooms.test_arrows_go_one_way()
+function TestRooms.test_dependencies_have_one_direction()
   for room, row in pairs(rows) do
     for _, other in ipairs(row.list) do
       lu.assertTrue(rows[other] and rows[other].at < row.at or false, ("%s requires %s"):format(room, other))
@@ -171,7 +171,7 @@ function TestRooms.test_the_lab_is_loaded_by_the_verbs_that_need_it()
 end
 
 -- Modules of a room do not require each other in a cycle.
-function TestRooms.test_no_module_requires_itself_by_way_of_others()
+function TestRooms.test_no_module_requires_itself_indirectly()
   local state = {}
   local function visit(module, chain)
     lu.assertNotEquals(state[module], "open", chain)
@@ -225,7 +225,7 @@ TestTemplates = {}
 
 local OF_RECORDS = "parts/call.tpl" -- the records of both targets name it (calls.lua)
 
-function TestTemplates.test_parts_is_for_what_two_folders_use()
+function TestTemplates.test_parts_has_only_templates_of_several_folders()
   local _, reached = templates()
   for path, folders in pairs(reached) do
     if path:find("^parts/") and path ~= OF_RECORDS then
@@ -260,7 +260,7 @@ function TestTemplates.test_skeletons_of_attentions_name_no_facet()
   end
 end
 
-function TestTemplates.test_folders_meet_in_parts_alone()
+function TestTemplates.test_folders_share_only_parts()
   for path, others in pairs((templates())) do
     for _, other in ipairs(others) do
       local folder = folder_of(other)

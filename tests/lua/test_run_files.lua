@@ -203,7 +203,7 @@ TestPlaces = {}
 TestPlaces.tearDown = TestDamage.tearDown
 
 -- A pipe without a writer would block a reader: `timeout` then ends the test.
-function TestPlaces.test_what_is_no_regular_file()
+function TestPlaces.test_entries_that_are_not_regular_files()
   for _, name in ipairs({ "run.json", "eval.jsonl", "metrics.jsonl" }) do
     local dir = write_run("fifo", "rr", 1, 0.1, { exit = 0, eval = scored(50), metrics = '{"step":1}\n' })
     os.remove(dir .. "/" .. name)
@@ -243,7 +243,7 @@ function TestPlaces.test_ids_and_digests_are_those_of_the_folders()
 end
 
 -- The folder's name of a run that was trained on a file contains the file's digest.
-function TestPlaces.test_names_say_which_file_a_run_was_trained_on()
+function TestPlaces.test_names_contain_the_digest_of_the_training_file()
   lu.assertEquals(run_files.named("lr0.1-seed3"), { rate = "0.1", seed = "3" })
   lu.assertEquals(run_files.named("lr1e-05-seed3-data0123abcd"), { rate = "1e-05", seed = "3", data = "0123abcd" })
   lu.assertEquals(run_files.named("lr1e-05-seed3-data0123abcd-overfit4").data, "0123abcd")
@@ -294,7 +294,7 @@ end
 local function say()
 end
 
-function TestVerbs.test_report_goes_on_and_says_so()
+function TestVerbs.test_report_continues_and_names_damaged_runs()
   local root, bad = make_root()
   local code, message = report.run({ project = reports.project, runs = root, say = say })
   lu.assertEquals(code, 1)
@@ -339,7 +339,7 @@ function TestVerbs.test_a_report_is_written_whole_or_not_at_all()
 end
 
 -- The folder of results is inside that of the runs: a link there could lead out.
-function TestVerbs.test_results_stay_where_they_belong()
+function TestVerbs.test_results_stay_in_their_folder()
   local root = make_root()
   local outside = support.write("outside/precious", "x"):match("^(.*)/")
   assert(lfs.link(outside, root .. "/report", true))
@@ -363,7 +363,7 @@ local function with_checkpoint(facts)
 end
 
 -- The folder may have been moved and renamed; its own facts lead to no other folder.
-function TestTrained.test_what_a_run_says_of_itself()
+function TestTrained.test_facts_in_a_run_s_own_files()
   local dir = with_checkpoint()
   local moved = dir:match("^(.*)/trained/") .. "/moved here"
   assert(os.rename(dir, moved))
@@ -396,7 +396,7 @@ function TestTrained.test_no_program_of_a_run_folder_is_started()
 end
 
 -- The trainer is built from the spec that the user names, if it is the run's.
-function TestTrained.test_a_trainer_of_the_spec_that_is_named()
+function TestTrained.test_a_trainer_of_the_named_spec()
   local path = support.write("named.lua", "return { task = { kind = 'even_pairs' } }")
   local run = assert(trained_run.open(with_checkpoint({ digest = assert(reports.project:plan(path, {})).plan.digest })))
   local trainer = trained_run.trainer(reports.project, run, nil, function(from)
@@ -406,7 +406,7 @@ function TestTrained.test_a_trainer_of_the_spec_that_is_named()
 end
 
 -- A run with --set: values in run.json that differ are set in the spec that names the files.
-function TestTrained.test_what_was_set_is_set_again()
+function TestTrained.test_settings_of_a_run_are_set_again()
   support.write("block.lua", support.read("examples/own_network/parallel_block.lua"))
   local path = support.write("own.lua", support.read("examples/own_network/own_network.lua")
     :gsub('"parallel_block.lua"', '"block.lua"'))

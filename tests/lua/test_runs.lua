@@ -26,7 +26,7 @@ function TestRuns.test_score_is_the_mean_beyond_training_at_the_last_step()
 end
 
 -- Lines in the runtime's form match a pattern; the JSON decoder reads all others.
-function TestRuns.test_both_ways_of_reading_agree()
+function TestRuns.test_pattern_and_decoder_agree()
   local fast, slow = {}, {}
   for i, accuracy in ipairs({ 0.5, 1, 0, 1e-05, 0.968585365853658536 }) do
     fast[i] = eval_line(100, "beyond", 20 + i, accuracy)
@@ -112,7 +112,7 @@ local function data_run(name, split, facts)
     .. eval_line(100, split, 5, 0.25) .. eval_line(100, split, 9, 0.5) .. eval_line(100, split, 12, 0.25) }))
 end
 
-function TestRuns.test_lengths_of_a_file_are_those_that_the_trainer_met()
+function TestRuns.test_lengths_of_a_file_are_those_that_the_trainer_recorded()
   local run = data_run("finite", "test", { train_lengths = { 3, 4, 5 }, data = { train = "t", eval = "e" } })
   local within, beyond = runs.evaluation(run, "in_distribution"), runs.evaluation(run, "beyond")
   lu.assertEquals({ within.lengths, within.split, within.accuracy }, { { 4, 5 }, "in_distribution", { 0.75, 0.25 } })
@@ -130,7 +130,7 @@ function TestRuns.test_a_file_without_longer_examples_is_scored_within()
   lu.assertEquals({ run.state, run.within, run.seen, runs.score(run) }, { "evaluated", true, true, 43.75 })
 end
 
-function TestRuns.test_lengths_that_are_none_are_damage()
+function TestRuns.test_invalid_lengths_are_damage()
   local run = data_run("no_lengths", "test", { train_lengths = { 3, "4" }, data = { train = "t", eval = "e" } })
   lu.assertEquals(run.notes, { 'run.json: train_lengths[2]: found "4"; expected an integer from 1 to 100000' })
   lu.assertEquals(runs.lengths(run, "train"), {})
@@ -150,7 +150,7 @@ end
 
 -- Means over the examples with one number on the first axis, for any other fields, and over all of them. There is no
 -- score without examples, nor of a metric that a line lacks.
-function TestRuns.test_percent_of_what_is_not_there()
+function TestRuns.test_percent_of_missing_values()
   lu.assertNil(runs.percent(nil))
   lu.assertNil(runs.percent({ lengths = {}, accuracy = {} }))
   lu.assertNil(runs.percent({ lengths = { 5, 6 }, accuracy = { 0.5, 1 }, exact_match = { "0.5", "" } }, "exact_match"))
@@ -158,7 +158,7 @@ function TestRuns.test_percent_of_what_is_not_there()
 end
 
 -- Lines have no set if evaluations during training have only one; seconds continue to the last step.
-function TestRuns.test_one_set_on_the_way_and_the_time_of_its_last_step()
+function TestRuns.test_one_set_during_training_and_seconds_of_the_last_step()
   local spec = spec_of("bucket_sort")
   spec.eval.during = { every = 50, splits = { "validation" } }
   local run = runs.read(write_run("alone", "rr", 1, 0.1, { exit = 0,
@@ -198,7 +198,7 @@ function TestRuns.test_several_axes_are_joined_on_the_first()
 end
 
 -- Frames other than the training frame are separate, for any digits; the score excludes them.
-function TestRuns.test_frames_stand_apart()
+function TestRuns.test_frames_are_separate()
   local facts = { data = { train = "addition", by = { "digits", "frame" } }, spec = reports.spec_of("addition") }
   local run = runs.read(write_run("frames", "rr", 1, 0.1, { exit = 0, facts = facts,
     eval = by_line(100, "test", '{"digits":1,"frame":0}', 0) .. by_line(100, "test", '{"digits":1}', 1)
@@ -210,7 +210,7 @@ function TestRuns.test_frames_stand_apart()
 end
 
 -- Noise levels are separate; a run's own evaluations are those with the least noise.
-function TestRuns.test_noise_stands_apart()
+function TestRuns.test_noise_levels_are_separate()
   local facts = { data = { train = "latin_square", by = { "vectors" } }, spec = reports.spec_of("latin_square") }
   facts.spec.eval.by = { noise = { list = { 0, 0.5 } }, vectors = true }
   local run = runs.read(write_run("noise", "rr", 1, 0.1, { exit = 0, facts = facts,
@@ -230,7 +230,7 @@ function TestRuns.test_noise_stands_apart()
 end
 
 -- Finer conditions have examples of their own if a number on the first axis is itself a condition.
-function TestRuns.test_finer_conditions_stand_beside()
+function TestRuns.test_finer_conditions_are_separate()
   local facts = { data = { train = "addition", by = { "digits", "carry" } }, spec = reports.spec_of("addition") }
   facts.spec.eval.novel = false
   local run = runs.read(write_run("finer", "rr", 1, 0.1, { exit = 0, facts = facts,
@@ -246,7 +246,7 @@ function TestRuns.test_finer_conditions_stand_beside()
 end
 
 -- Lines with trained examples, and without: the spec determines which count.
-function TestRuns.test_novel_lines_are_told_apart()
+function TestRuns.test_lines_of_new_examples_are_separate()
   for _, novel in ipairs({ false, true }) do
     local spec = reports.spec_of("addition")
     spec.eval.novel = novel
@@ -285,7 +285,7 @@ local function generative(eval)
 end
 
 -- Keys of the current form, by the pattern and by the JSON decoder.
-function TestRuns.test_lines_of_today()
+function TestRuns.test_lines_in_the_current_form()
   local lines = { new_line("in_distribution", 5, { ended_early = 0.25, not_ended = 0 }), new_line("between", 7),
     new_line("beyond", 20), new_line("validation", 5, { accuracy = 1 }) }
   local facts = { spec = generative() }
@@ -307,7 +307,7 @@ function TestRuns.test_lines_of_today()
 end
 
 -- Lines of encoders have their own pattern.
-function TestRuns.test_lines_of_encoders_today()
+function TestRuns.test_lines_of_encoders_in_the_current_form()
   local encoder = { decoding = false, accuracy_teacher_forced = false }
   local fast, slow = new_line("beyond", 20, encoder) .. new_line("beyond", 30, encoder), ""
   for line in fast:gmatch("[^\n]+") do
@@ -324,7 +324,7 @@ function TestRuns.test_lines_of_encoders_today()
 end
 
 -- In older lines of a generative model, accuracy is teacher-forced; lengths that training skips are between.
-function TestRuns.test_older_lines_have_the_names_of_today()
+function TestRuns.test_older_lines_get_current_names()
   local eval = eval_line(100, "train", 5, 0.5) .. eval_line(100, "test", 7, 0.25) .. eval_line(100, "test", 20, 0.75)
   local run = runs.read(write_run("older_lines", "rr", 1, 0.1, { exit = 0, facts = { spec = generative() },
     eval = eval_line(50, "during", 20, 0.5) .. eval, metrics = '{"step":10,"accuracy":0.5}\n' }))
@@ -349,7 +349,7 @@ function TestRuns.test_decodings_are_not_mixed()
 end
 
 -- A line without counted labels has no share, and does not enter a mean.
-function TestRuns.test_lines_of_nothing_that_counts()
+function TestRuns.test_lines_without_counted_labels()
   local nothing = { counted = 0, accuracy = false, accuracy_teacher_forced = false, exact_match = false,
     exact_match_low = false, exact_match_high = false }
   local run = runs.read(write_run("uncounted", "rr", 1, 0.1, { exit = 0, facts = { spec = generative() },
@@ -392,7 +392,7 @@ function TestRuns.test_scores_of_a_file_count_examples()
   lu.assertEquals({ runs.score(run), run.test.counts, run.test.totals }, { 10.0, { 50, 50 }, { 50, 450 } })
 end
 
-function TestRuns.test_a_torn_line_is_skipped_and_told()
+function TestRuns.test_a_torn_line_is_skipped_and_reported()
   local line = eval_line(100, "beyond", 20, 0.5)
   local run = runs.read(write_run("torn", "rr", 1, 0.1, { exit = 0, eval = line .. line:sub(1, 60) }))
   lu.assertEquals(run.test.accuracy, { 0.5 })

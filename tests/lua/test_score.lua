@@ -67,7 +67,7 @@ function TestPlain.test_small_arguments_keep_their_digits()
   lu.assertEquals(plain("tanh(-1000)"), -1)
 end
 
-function TestPlain.test_what_has_no_value_is_refused()
+function TestPlain.test_undefined_values_are_refused()
   for text, message in pairs({
     ["log(-1)"] = "log(-1) is not a finite number", ["log(0)"] = "log(0) is not", ["sqrt(-4)"] = "sqrt(-4) is not",
     ["exp(1000)"] = "exp(1000) is not", ["mod(3, 0)"] = "mod(3, 0) is not", ["abs(1 / 0)"] = "abs takes inf",
@@ -251,7 +251,7 @@ function TestTracing.test_limits_hold_while_tracing()
 end
 
 -- Any operation that crosses the limit reports it; the builder's own limit is never reached.
-function TestTracing.test_large_formulas_are_told_whatever_crosses_the_limit()
+function TestTracing.test_large_formulas_are_reported_at_any_operation()
   for _, step in ipairs({ "pow(s, 1.5 + i)", "select(less(s, i), s + i, s - 2 * i)", "s / (i + abs(s))",
     "s + lookup(x.bias, x.distance + i)" }) do
     refused("score = function(x) local s = x.score for i = 1, 2000 do s = " .. step .. " end return s end, " .. TABLE,
@@ -370,7 +370,7 @@ function TestEntries.test_three_of_a_name()
     "x.score + x.a + x.a_2 + x.a_3")
 end
 
-function TestEntries.test_entries_may_come_from_files_of_ones_own()
+function TestEntries.test_entries_may_come_from_a_user_s_files()
   support.write("mine/two.lua", "return { encoding = { score = { { use = 'alibi' }, { use = './one.lua', b = 5 } } } }")
   support.write("mine/one.lua", "return { encoding = { score = function(x) return x.score * x.b end, "
     .. "parameters = { b = 2 } } }")
@@ -381,7 +381,7 @@ function TestEntries.test_entries_may_come_from_files_of_ones_own()
     "uses itself: mine/cycle.lua -> mine/cycle.lua")
 end
 
-function TestEntries.test_a_mistake_in_a_preset_is_told_there()
+function TestEntries.test_an_error_in_a_preset_is_reported_there()
   support.write("mine/bad.lua", "return { encoding = {\n  score = function(x)\n    return x.score + x.slop\n  end } }")
   local text = refused("score = { { use = 'alibi' }, { use = './mine/bad.lua' } }", "unknown symbol x.slop")
   lu.assertStrContains(text, "mine/bad.lua:3:24: error: encoding.score[2]: ")
@@ -489,7 +489,7 @@ function TestGraphs.test_formulas_are_walked_as_graphs()
 end
 
 -- A chain that is too long for a line gets local names from its far end, in linear time.
-function TestGraphs.test_long_chains_become_python_at_once()
+function TestGraphs.test_long_chains_become_python_in_linear_time()
   local _, info = good("score = function(x) local s = x.score for i = 1, 500 do s = tanh(s) * x.a + i end "
     .. "return s end, parameters = { a = { init = 1 } }")
   local began = os.clock()
@@ -527,7 +527,7 @@ local function digests(encoding)
   return plan.digest, plan.model_digest
 end
 
-function TestScoreDigests.test_what_changes_them()
+function TestScoreDigests.test_changes_of_a_score_and_its_digest()
   local own = "score = function(x) return x.score - x.a * %s end, parameters = { a = { %s } }"
   local plan, model = digests(own:format("x.head", "per = 'head', init = 1"))
   for _, case in ipairs({

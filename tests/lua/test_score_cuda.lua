@@ -103,7 +103,7 @@ function TestText.test_form_and_words()
   end)
 end
 
-function TestText.test_what_is_off_is_absent()
+function TestText.test_features_that_are_off_are_absent()
   each_preset(function(name, cuda, layout, code)
     local trains = #cuda.gradients > 0
     lu.assertEquals(layout:find("score_gradients", 1, true) ~= nil, trains, name)

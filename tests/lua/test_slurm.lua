@@ -235,7 +235,7 @@ function TestScript.test_prologue()
   end
 end
 
-function TestScript.test_what_the_site_leaves_out_is_absent()
+function TestScript.test_fields_that_a_site_omits_are_absent()
   local text = script.text(assert(read_site('return { time = "1:00:00" }')), JOB, "")
   for _, word in ipairs({ "partition", "account", "qos", "gres", "mem", "TMPDIR", "module" }) do
     lu.assertNil(text:find(word, 1, true), word)
@@ -321,7 +321,7 @@ function TestQueue.test_one_sweep_at_a_time()
   lu.assertNil(records.take(out))
 end
 
-function TestQueue.test_what_attempts_left()
+function TestQueue.test_files_of_attempts()
   local out = submitted()
   local dir = "a/0123456789abcdef/lr0.001-seed2"
   local run = { dir = dir, state = "absent" }
@@ -340,7 +340,7 @@ end
 
 -- A trainer of level v3 that ends at step 50, and existing attempts: one further, of another level; one beyond its last
 -- step; and of a second run none that fits.
-function TestQueue.test_what_a_sweep_goes_on_with()
+function TestQueue.test_attempts_that_a_sweep_continues()
   local out, cell = submitted(), "a/0123456789abcdef"
   local function attempt(name, seed, step, level)
     local place = ("out/%s/.attempts/%s/%s/lr0.001-seed%d/"):format(cell, name, cell, seed)
@@ -379,7 +379,7 @@ function TestQueue.test_what_a_sweep_goes_on_with()
 end
 
 -- The message of a failure is in the log of the task, before the task's own line on the group.
-function TestQueue.test_why_a_run_of_a_task_failed()
+function TestQueue.test_reason_why_a_run_of_a_task_failed()
   local out = submitted()
   local run = { dir = "a/0123456789abcdef/lr0.001-seed2", learning_rate = 1e-3, seed = 2 }
   local dir = out .. "/a/0123456789abcdef/.attempts/12_2-1/" .. run.dir

@@ -18,7 +18,7 @@ function TestStatistics.test_known_numbers()
   lu.assertEquals(values, { 4, 1, 3, 2 })
 end
 
-function TestStatistics.test_too_few_give_nothing()
+function TestStatistics.test_too_few_numbers_give_nothing()
   lu.assertNil(statistics.mean({}))
   lu.assertNil(statistics.sd({ 7 }))
   lu.assertNil(statistics.max({}))

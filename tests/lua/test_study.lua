@@ -31,7 +31,7 @@ function TestGrid.test_cells_are_the_product()
   lu.assertEquals(study.cells[4].key, { task = "parity_check", encoding = "rand-rope" })
 end
 
-function TestGrid.test_fragments_lie_upon_each_other()
+function TestGrid.test_fragments_are_merged_in_order()
   local cells = expand(probe()).cells
   local tilted, rope = cells[1].spec, cells[2].spec
   lu.assertEquals(tilted.resolved.model.layers, 3)
@@ -54,7 +54,7 @@ function TestGrid.test_runs_have_the_folders_of_the_trainer()
 end
 
 -- A value may be combined with only some values of another axis; a scale without these leaves it without a cell.
-function TestGrid.test_values_may_stand_with_some_others_alone()
+function TestGrid.test_values_may_be_combined_with_some_others_only()
   local text = SMALL:gsub("train = { batch = 12 } }", "%0, with = { task = { 'parity_check' } }")
   local file, ids = support.write("with.lua", text), {}
   for i, cell in ipairs(expand(file).cells) do
@@ -84,7 +84,7 @@ function TestGrid.test_values_may_have_learning_rates()
 end
 
 -- An error in a range of seeds is reported once, with its position.
-function TestGrid.test_seeds_are_refused_once_and_by_what_they_are()
+function TestGrid.test_wrong_seeds_are_refused_once_with_their_position()
   for wrong, expected in pairs({ ["3"] = "seeds: is 3\n", ["{}"] = "seeds: is empty\n",
     ["{ 0, 1, 5 }"] = "seeds: is a list of length 3\n", ["{ 4, 2 }"] = "seeds: ends at 2, before it starts\n",
     ["{ 0, 4096 }"] = "seeds: are 4097 seeds\n", ["{ 0, 0.5 }"] = "seeds[2]: 0.5 is no seed\n",
@@ -130,7 +130,7 @@ function TestGrid.test_values_may_be_numbers()
 end
 
 -- A report names the scored set and, optionally, the set that chooses the learning rate.
-function TestGrid.test_what_a_report_scores()
+function TestGrid.test_scored_sets_of_a_report()
   local function scored(report)
     return grid.expand(project, support.write("scored.lua", (SMALL:gsub("report = %b{}", "report = " .. report))))
   end
@@ -173,7 +173,7 @@ function TestGrid.test_rates_in_names()
   end
 end
 
-function TestGrid.test_scales_lie_between_base_and_axes()
+function TestGrid.test_scales_apply_between_base_and_axes()
   local study = expand(probe(), { scale = "short" })
   lu.assertEquals({ #study.cells, study.scale, study.cells[2].learning_rates }, { 2, "short", { 1e-4, 5e-3 } })
   local resolved = study.cells[1].spec.resolved
@@ -182,13 +182,13 @@ function TestGrid.test_scales_lie_between_base_and_axes()
 end
 
 -- Options of a base without a task are those of the axis' tasks.
-function TestGrid.test_options_stay_where_an_axis_has_the_task()
+function TestGrid.test_options_are_kept_if_an_axis_has_the_task()
   local study = expand("abc_controls", { scale = "small" })
   local options = study.cells[1].spec.resolved.task.options
   lu.assertEquals({ options.width, options.numbers }, { 30, 4096 })
 end
 
-function TestGrid.test_set_lies_upon_all()
+function TestGrid.test_set_overrides_all_fragments()
   local cells = expand(probe(), { set = { "train.batch=20", "encoding.kind=alibi" } }).cells
   for _, cell in ipairs(cells) do
     lu.assertEquals(cell.spec.resolved.train.batch, 20)

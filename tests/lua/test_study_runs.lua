@@ -40,7 +40,7 @@ local function state(cell, files)
   return now, words, dir
 end
 
-function TestLedger.test_a_run_is_done_when_all_is_there()
+function TestLedger.test_a_run_is_done_if_nothing_is_missing()
   local cell = expand(probe()).cells[2]
   local all = ""
   for _, n in ipairs({ 3, 6, 9 }) do
@@ -111,7 +111,7 @@ function TestLedger.test_conditions()
 end
 
 -- The validation stream is evaluated first: it takes time, but a run is done without its lines, which older runs lack.
-function TestLedger.test_validation_costs_and_is_not_wanted()
+function TestLedger.test_validation_takes_time_but_is_not_required()
   local function wanted_with(examples)
     return ledger.wanted(expand(probe(), { set = { "eval.validation.examples=" .. examples } }).cells[2])
   end
@@ -140,7 +140,7 @@ end
 TestJobs = {}
 
 -- A name with a newline is one name, and no second command.
-function TestJobs.test_commands_are_whatever_names_they_hold()
+function TestJobs.test_commands_may_contain_any_names()
   local folder = support.write("jobs/x", ""):match("^(.*)/")
   local names, commands, codes = { "a\n: >b; exit", "c\\nd\\\\e", "f'g\\0101" }, {}, {}
   for i, name in ipairs(names) do
@@ -175,7 +175,7 @@ local function told(...)
   return failures.text(support.write("log.txt", table.concat({ ... })), 0, 8)
 end
 
-function TestFailures.test_runs_of_a_group_are_told_in_any_order_of_writing()
+function TestFailures.test_failures_of_a_group_are_reported_for_any_order_of_lines()
   local text = "    " .. FAILED[1]:gsub("\n", "\n    ")
     .. "learning rate 0.001, seed 10: error: step 2: the loss is nan\n"
     .. "    learning rate 1e+06, seed 0: error: step 2: the loss is nan"
@@ -191,11 +191,11 @@ function TestFailures.test_runs_of_another_part_are_left_out()
     "    learning rate 0.001, seed 10: error: step 2: the loss is nan")
 end
 
-function TestFailures.test_a_run_that_failed_early_is_told()
+function TestFailures.test_an_early_failure_is_reported()
   lu.assertStrContains(told(FAILED[1], PROGRESS:rep(1000)), "seed 9: error: step 2")
 end
 
-function TestFailures.test_other_failures_are_told_by_the_end_of_the_log()
+function TestFailures.test_other_failures_show_the_end_of_the_log()
   lu.assertEquals(told("compiles\n", "trainer: error: no space left\n  hint: room\n"),
     "    trainer: error: no space left\n      hint: room")
   lu.assertEquals(failures.text(support.write("log.txt", "before\na\nb\n" .. PROGRESS .. "c\n"), 7, 2), "    b\n    c")

@@ -79,7 +79,7 @@ function TestStages.test_a_cell_waits_for_the_run_of_its_teacher()
 end
 
 -- Its spec is the verb's, with the study's fragments laid over it: base and values have priority.
-function TestStages.test_what_the_verb_made_lies_under_the_cell()
+function TestStages.test_the_verb_s_spec_is_merged_with_the_cell_s()
   local path, out = staged()
   local source = by_id(expand(path, { out = out })).teacher_0_taken.source
   support.write("staged_runs/" .. source.file, [[
@@ -95,7 +95,7 @@ function TestStages.test_what_the_verb_made_lies_under_the_cell()
   lu.assertEquals(by_id(expand(path)).teacher_0_taken.spec, nil) -- the runs are in another folder
 end
 
-function TestStages.test_a_cell_that_waits_is_no_spec()
+function TestStages.test_a_waiting_cell_is_no_spec()
   local path = staged()
   local nothing, message = grid.cell(project, path .. ":teacher_1_taken", {})
   lu.assertNil(nothing)
@@ -103,7 +103,7 @@ function TestStages.test_a_cell_that_waits_is_no_spec()
   lu.assertEquals(grid.cell(project, path .. ":teacher_1_plain", {}).resolved.train.steps, 7)
 end
 
-function TestStages.test_what_a_verb_made_is_read_like_a_spec()
+function TestStages.test_a_verb_s_output_is_read_like_a_spec()
   local path, out = staged()
   local source = by_id(expand(path, { out = out })).teacher_0_taken.source
   support.write("staged_runs/" .. source.file, "return { encoding = { kind = 'alibbi' } }")

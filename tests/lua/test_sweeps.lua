@@ -62,7 +62,7 @@ function TestFlags.tearDown()
 end
 
 -- The grid equals that of a file with the same content.
-function TestFlags.test_make_the_study_that_a_file_would()
+function TestFlags.test_make_the_same_study_as_a_file()
   local study, _, options = settle({ axes = { "encoding=rope,none", "train.lengths={1,4}, {1, 8}" }, seeds = "2:3",
     rates = "1e-3,0.01" })
   local file = support.write("flags/runs/same.lua", [[
@@ -105,7 +105,7 @@ function TestFlags.test_names_of_axes()
 end
 
 -- Paths of files are relative to the spec, for any folder of runs.
-function TestFlags.test_files_are_those_beside_the_spec()
+function TestFlags.test_files_are_those_next_to_the_spec()
   local text = SPEC:gsub("kind = \"alibi\"", "kind = \"rope\"")
   support.write("flags/other.lua", text)
   local study, message, options = settle({ axes = { "encoding=./other.lua,none" }, set = { "init=a/b.safetensors" } })
@@ -139,7 +139,7 @@ function TestFlags.test_mistakes()
   refused({ axes = { "model.layers=1" }, study = "spec/studies/ruoss_table1.lua" }, "this is a study, a grid of specs")
 end
 
-function TestFlags.test_a_study_that_was_changed_is_left_alone()
+function TestFlags.test_a_changed_study_is_refused_and_kept()
   local _, _, options = settle({ axes = { "model.layers=1" } })
   assert(write.file(options.study, options.given.text .. "-- changed\n"))
   refused({ axes = { "model.layers=1" } }, "found a study that was changed")
@@ -265,7 +265,7 @@ function TestRunProgress.test_a_run_from_its_first_line_to_its_end()
 end
 
 -- A lock held by a process here shows that the run is alive; old file times show nothing.
-function TestRunProgress.test_signs_of_life_at_the_first_look()
+function TestRunProgress.test_a_held_lock_shows_a_live_run()
   local cell, run = probe_cell()
   local dir = support.write("run_progress/old/run.json", ENDED:format("null", "null")):match("^(.*)/")
   support.write("run_progress/old/metrics.jsonl", '{"step":35}\n')
@@ -369,7 +369,7 @@ function TestProgressText.test_unknown_work()
 end
 
 -- Words for ended runs: those that a sweep continues, and those that it leaves unchanged.
-function TestProgressText.test_words_of_runs_that_have_ended()
+function TestProgressText.test_words_for_ended_runs()
   local study = grid_of(1, 2, function(run, _, j, k)
     run.state = j == 1 and (k == 1 and "to train on" or "to evaluate") or k == 1 and "trained further" or "done"
   end)
@@ -390,7 +390,7 @@ end
 
 -- On a terminal the last axis is folded if there are too many lines; if one axis is too many, running cells are shown.
 -- A view fits with any names.
-function TestProgressText.test_a_terminal_is_never_left()
+function TestProgressText.test_lines_fit_the_terminal()
   local failed = {}
   for i = 1, 9 do
     failed[i] = { name = ("a_cell_with_a_long_name lr0.001-seed%d"):format(i), why = ("the loss is nan "):rep(9) }
@@ -453,7 +453,7 @@ function TestSetAside.tearDown()
 end
 
 -- Another sweep has already set the damaged run aside.
-function TestSetAside.test_leaves_a_run_that_is_damaged_no_more()
+function TestSetAside.test_keeps_a_run_that_is_no_longer_damaged()
   local out = support.write("aside/runs/log.txt", ""):gsub("/[^/]*$", "")
   local run = { path = out .. "/probe/0123456789abcdef/lr0.001-seed1", state = "damaged", words = "torn",
     damage = "torn" }

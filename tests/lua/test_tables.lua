@@ -41,7 +41,7 @@ function TestCorrelation.test_ranks_of_equal_numbers_are_shared()
   lu.assertAlmostEquals(correlation.spearman({ 10, 20, 20, 30 }, { 1, 8, 5, 9 }), 4.5 / math.sqrt(4.5 * 5), 1e-12)
 end
 
-function TestCorrelation.test_what_does_not_vary_has_none()
+function TestCorrelation.test_constant_numbers_have_no_correlation()
   lu.assertNil(correlation.pearson({ 0.1, 0.1, 0.1 }, { 1, 2, 3 }))
   lu.assertNil(correlation.spearman({ 1, 2, 3 }, { 5, 5, 5 }))
   lu.assertNil(correlation.pearson({ 1 }, { 2 }))
@@ -151,7 +151,7 @@ function TestProcrustes.test_untrained_tables_correlate_with_published_accuracie
 end
 
 -- A table that is rotated and mirrored is recovered, whichever of rows and columns is larger.
-function TestProcrustes.test_a_turned_table_is_turned_back()
+function TestProcrustes.test_a_rotated_table_is_rotated_back()
   if not has_lapack then return lu.skip("no LAPACK") end
   for _, shape in ipairs({ { rows = 3, columns = 5 }, { rows = 5, columns = 3 }, { rows = 2, columns = 2 } }) do
     local reference, turned = normal(shape.rows * shape.columns, 1), {}
@@ -174,7 +174,7 @@ function TestProcrustes.test_a_turned_table_is_turned_back()
   end
 end
 
-function TestProcrustes.test_the_turn_reaches_the_distance()
+function TestProcrustes.test_the_rotation_attains_the_distance()
   if not has_lapack then return lu.skip("no LAPACK") end
   local reference, own = position_tables.grid(16, 4, 160), normal(16 * 160, 0.3)
   local found, apart = measure({ rows = 16, columns = 160 }, reference, { own }, true)[1], 0
@@ -327,7 +327,7 @@ function TestVerb.test_mistakes()
   end
 end
 
-function TestVerb.test_names_from_elsewhere()
+function TestVerb.test_foreign_names()
   if not has_lapack then return lu.skip("no LAPACK") end
   local root = add_run(0.5, 1, 60, true)
   for _, text in ipairs(hostile.TEXTS) do

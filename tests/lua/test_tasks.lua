@@ -107,7 +107,7 @@ function TestTasks.test_formulas_and_alphabets_name_options()
   lu.assertEquals(#tasks.settle(probe, { width = 7, order = "up", size = 3 }).input_symbols, 3)
 end
 
-function TestTasks.test_formulas_that_fail_at_some_choice_are_told()
+function TestTasks.test_formulas_that_fail_for_some_choice_are_reported()
   for line, what in pairs({
     [" * input length: n - width + 4"] = "input length: n - 6 + 4 is -1 at n = 1",
     [" * input length: n + widht"] = 'input length: "w" does not belong in a formula',
@@ -249,7 +249,7 @@ function TestTasks.test_a_title_may_have_brackets()
   lu.assertEquals(all.probe.title, "Test")
 end
 
-function TestTasks.test_malformed_headers_are_told_with_their_line()
+function TestTasks.test_malformed_headers_are_reported_with_their_line()
   local cases = {
     { 1, "int x;", "probe.c:1:1: error: the file does not start with a comment" },
     { 3, " * input symbol:  a b", 'probe.c:3:4: error: there is no "input symbol"' },
@@ -336,7 +336,7 @@ function TestTasks.test_own_file_gives_facts_and_text()
 end
 
 -- Thousands of blanks take no more time than other text, and a line has a limit.
-function TestTasks.test_long_lines_are_told_at_once()
+function TestTasks.test_long_lines_are_refused_at_once()
   local began = os.clock()
   for _, line in ipairs({ " * chance:" .. (" "):rep(64000) .. "0.5", " * " .. ("a "):rep(32000),
     " * option a:" .. (" "):rep(64000) .. "x y" .. (" "):rep(64000) .. "doc" }) do
@@ -364,7 +364,7 @@ function TestTasks.test_no_task_has_a_name_of_the_headers()
   lu.assertStrContains(d:text(), 'there/sample.c:1:1: error: no task can be called "sample"')
 end
 
-function TestTasks.test_a_missing_folder_is_told()
+function TestTasks.test_a_missing_folder_is_reported()
   local d = diagnostics.new()
   lu.assertEquals(tasks.read("tests/golden/nowhere", d), { list = {} })
   lu.assertStrContains(d:text(), "there is no such folder")
@@ -385,7 +385,7 @@ function TestTasks.test_tokens_is_input_and_output()
 end
 
 -- Whether masked labels are in the loss, with an encoder and with any other model.
-function TestTasks.test_a_mask_line_says_which_labels_the_loss_is_of()
+function TestTasks.test_a_mask_line_selects_the_labels_in_the_loss()
   for line, wanted in pairs({ ["loss"] = { encoder = "counted", other = "counted" },
     ["accuracy"] = { encoder = "all", other = "all" },
     ["accuracy in encoders, else loss"] = { encoder = "all", other = "counted" } }) do

@@ -59,7 +59,7 @@ function TestTensors.test_sites_of_a_trace_in_the_order_of_the_file()
   lu.assertEquals(trace_sites(trace, 8, "attention"), {})
 end
 
-function TestTensors.test_what_is_written_is_read()
+function TestTensors.test_written_files_are_read_back()
   local values = {}
   for i = 1, 300 do
     values[i] = (i - 150) / 8

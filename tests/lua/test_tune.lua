@@ -126,7 +126,7 @@ end
 
 local CHOICES = { product_tile = "8x3", gradient_tile = "4x4", gradient_prefetch = "no", evaluation_tokens = "252" }
 
-function TestRemembered.test_what_is_written_is_taken_here_and_said_by_plan()
+function TestRemembered.test_stored_choices_are_used_and_printed_by_plan()
   in_folder(function()
     local plan = planned()
     local key = tuned.key(project, plan, "x86-64-v4")
@@ -145,7 +145,7 @@ function TestRemembered.test_what_is_written_is_taken_here_and_said_by_plan()
 end
 
 -- Other content is ignored, and reported with its field.
-function TestRemembered.test_strange_files_are_told_and_count_as_none()
+function TestRemembered.test_invalid_files_are_reported_and_ignored()
   in_folder(function()
     local plan = planned()
     local key = tuned.key(project, plan, "x86-64-v4")
@@ -291,14 +291,14 @@ end
 local function none() return 1 end
 
 -- About twelve candidates in 700 seconds, each of which takes longer to compile than its share.
-function TestTune.test_compiling_does_not_eat_a_candidates_share()
+function TestTune.test_compilation_does_not_shorten_a_candidate_s_share()
   in_folder(function()
     local _, _, compared = tuned_by(none, 80)
     lu.assertTrue(#compared >= 8, #compared)
   end)
 end
 
-function TestTune.test_what_is_better_is_written()
+function TestTune.test_better_choices_are_written()
   in_folder(function()
     local code, said = tuned_by(faster_without_prefetch, 1)
     lu.assertEquals({ code, read_back().values.gradient_prefetch }, { 0, "no" })
@@ -320,7 +320,7 @@ function TestTune.test_stopped_keeps_what_it_found()
   end)
 end
 
-function TestTune.test_slower_in_the_end_is_not_written()
+function TestTune.test_choices_that_are_slower_at_the_end_are_not_written()
   in_folder(function()
     -- Prefetching affects training alone: evaluation is compared only at the end.
     local _, said = tuned_by(function(from, to, modes)
@@ -342,7 +342,7 @@ function TestTune.test_nothing_found_keeps_what_an_earlier_search_found()
   end)
 end
 
-function TestTune.test_the_same_again_keeps_its_date()
+function TestTune.test_equal_choices_keep_their_date()
   in_folder(function()
     local path = remembered("2026-01-02", { gradient_prefetch = "no" })
     local before = support.read(path)
@@ -411,7 +411,7 @@ function TestRemembered.test_folder_that_cannot_be_read_is_a_warning()
   end)
 end
 
-function TestRemembered.test_strange_names_reach_no_terminal()
+function TestRemembered.test_control_characters_in_names_are_not_printed()
   in_folder(function()
     local path = remembered("2026-01-02", { product_tile = "4x3" })
     local text = support.read(path):gsub("product_tile", "\\u001b[31m")
@@ -423,7 +423,7 @@ function TestRemembered.test_strange_names_reach_no_terminal()
   end)
 end
 
-function TestRemembered.test_a_study_tells_each_strange_file_once()
+function TestRemembered.test_a_study_reports_each_invalid_file_once()
   local build, told = require("render.builds.build"), {}
   with_fields({ { tuned, "apply", function() return { "strange" } end },
     { build, "levels", function() return "x86-64" end }, { build, "fresh", function() return true end },
@@ -476,7 +476,7 @@ end
   lu.assertTrue(tonumber(tokens(64, 64)) > tonumber(tokens(64, 512)))
 end
 
-function TestModel.test_shape_has_what_choices_hang_on()
+function TestModel.test_shape_has_all_inputs_of_the_choices()
   local shape = tuning.shape(planned())
   lu.assertNotEquals(tuning.shape(planned("train.block_tokens=126")), shape)
   lu.assertNotEquals(tuning.shape(planned("model.activation=gelu")), shape)

@@ -419,7 +419,7 @@ function TestValidate.test_print_resolved_shows_every_value()
   lu.assertNotStrContains(text, "encoding.projections") -- a table that is left out does not mention its fields
 end
 
-function TestValidate.test_resolving_leaves_the_schema_alone()
+function TestValidate.test_resolving_does_not_change_the_schema()
   local first = good("return { " .. PLAIN .. "}")
   first.train.lengths.first = 99
   lu.assertEquals(good("return { " .. PLAIN .. "}").train.lengths.first, 1)

@@ -37,7 +37,7 @@ end
 
 -- Length 1 has two inputs and length 2 four. The expected share of inputs that another stream also has is that of
 -- uniform samples: 1 - (1 - 1 / inputs)^others.
-function TestValidation.test_what_coincides_is_counted()
+function TestValidation.test_coincidences_are_counted()
   local resolved, info = checked(2, "{ 1, 2 }")
   local shares = validation.coincide(resolved, info.task)
   local seen = 8 * 2 / 2
@@ -48,7 +48,7 @@ function TestValidation.test_what_coincides_is_counted()
   lu.assertTrue(few.training < 1e-9 and few.evaluation == 0) -- none of its lengths is evaluated
 end
 
-function TestValidation.test_the_trainer_is_told()
+function TestValidation.test_the_trainer_gets_its_arguments()
   local function text_of(more)
     local resolved, info = checked(10, "{ 1, 3 }", more)
     local plan = assert(plan_module.build(resolved, info))

@@ -172,7 +172,7 @@ function TestWarpProducts.test_have_bits_of_their_own_and_the_same_model()
   lu.assertEquals(warps.model_digest, tiles.model_digest)
 end
 
-function TestWarpProducts.test_the_plan_says_that_they_are_asked_for()
+function TestWarpProducts.test_the_plan_shows_the_request()
   local why = choice(planned("none", "warps"), "gpu product kernel").why
   lu.assertStrContains(why, ("a block has %d bytes of shared memory"):format(2 * 8 * 32 * 32 * 4 + 1024))
   lu.assertStrContains(why, "no GPU has timed it")
@@ -180,7 +180,7 @@ function TestWarpProducts.test_the_plan_says_that_they_are_asked_for()
 end
 
 -- A batch keeps 128 sequences of the longest length, in each layer inputs and gradients of outputs of four products.
-function TestWarpProducts.test_the_plan_says_where_gradients_of_weights_are_added()
+function TestWarpProducts.test_the_plan_shows_where_gradients_of_weights_are_added()
   local function with_lengths(longest)
     return plans.of_task("kind = 'bucket_sort'", ([[, precision = "tf32", device_products = "warps",
       train = { lengths = { 1, %d } }]]):format(longest))

@@ -45,7 +45,7 @@ function TestFiles.test_folders_are_made()
 end
 
 -- The second file's path is a folder: the first file must not appear, and existing files must not change.
-function TestFiles.test_a_failure_leaves_everything_as_it_was()
+function TestFiles.test_a_failure_changes_nothing()
   local dir = folder("failure")
   support.write("failure/a.c", "before\n")
   support.write(write.temporary("failure/b.c") .. "/in_the_way", "")
@@ -70,7 +70,7 @@ function TestFiles.test_a_late_failure_is_undone()
   lu.assertEquals(names(dir), { "a.c", "b.c", "mine.txt", "old.c" })
 end
 
-function TestFiles.test_folders_made_for_a_failure_go_again()
+function TestFiles.test_folders_made_before_a_failure_are_removed()
   local dir = folder("made")
   local changed = write.files(dir .. "/new/deep", { { path = "no/such/folder.c", text = "" } })
   lu.assertNil(changed)

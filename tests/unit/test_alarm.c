@@ -84,7 +84,7 @@ static void test_alarm_loss_for_200_steps(void **state) {
     assert_int_equal(alarm.kind, LH_ALARM_LOSS);
 }
 
-static void test_alarm_tell_names_tensors_and_checkpoint(void **state) {
+static void test_alarm_message_names_tensors_and_checkpoint(void **state) {
     (void)state;
     lh_error error;
     lh_alarm alarm;
@@ -121,7 +121,7 @@ int main(void) {
         cmocka_unit_test(test_alarm_gradient_below_clipping_silent),
         cmocka_unit_test(test_alarm_update_half_of_parameters),
         cmocka_unit_test(test_alarm_loss_for_200_steps),
-        cmocka_unit_test(test_alarm_tell_names_tensors_and_checkpoint),
+        cmocka_unit_test(test_alarm_message_names_tensors_and_checkpoint),
     };
     return cmocka_run_group_tests_name("alarm", tests, NULL, NULL);
 }

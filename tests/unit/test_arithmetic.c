@@ -101,7 +101,7 @@ static void check_cells(const lh_collected *s, int most, int per_digits) {
     assert_int_equal(s->c.apart[LH_SET_TRAIN], 0);
 }
 
-static void test_addition_and_multiplication_are_right(void **state) {
+static void test_sums_and_products_are_right(void **state) {
     (void)state;
     const int add[] = {10, 5, 0, 0, 256, 8}, times[] = {10, 4, 1, 0, 0, 256, 8}, hex[] = {16, 4, 0, 0, 256, 8};
     lh_collected s = lh_new_collected(add, 5, 3, true);
@@ -121,7 +121,7 @@ static void test_addition_and_multiplication_are_right(void **state) {
 }
 
 /* Chains of the successor are trailing nines; in base 2 some numbers of digits have no number with a given chain. */
-static void test_successor_goes_by_trailing_digits(void **state) {
+static void test_successor_has_chains_of_trailing_digits(void **state) {
     (void)state;
     const int ten[] = {10, 7, 2048, 8}, two[] = {2, 12, 64, 8};
     lh_collected s = lh_new_collected(ten, 5, 5, true);
@@ -229,7 +229,7 @@ static void test_stratified_operands_have_all_counts_of_digits(void **state) {
     free(s.item);
 }
 
-static void test_digits_are_tested_as_the_paper_does(void **state) {
+static void test_tested_digits_are_those_of_the_paper(void **state) {
     (void)state;
     const int options[] = {10, 61, 64, 8};
     int counts[8] = {0}, seen[100] = {0};
@@ -288,12 +288,12 @@ static void test_numbers_fill_the_widest_frame(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_worked_examples_of_the_paper),
-        cmocka_unit_test(test_addition_and_multiplication_are_right),
-        cmocka_unit_test(test_successor_goes_by_trailing_digits),
+        cmocka_unit_test(test_sums_and_products_are_right),
+        cmocka_unit_test(test_successor_has_chains_of_trailing_digits),
         cmocka_unit_test(test_permutation_is_split_seven_to_one),
         cmocka_unit_test(test_pairs_stay_within_their_part),
         cmocka_unit_test(test_stratified_operands_have_all_counts_of_digits),
-        cmocka_unit_test(test_digits_are_tested_as_the_paper_does),
+        cmocka_unit_test(test_tested_digits_are_those_of_the_paper),
         cmocka_unit_test(test_long_numbers_have_their_digits),
         cmocka_unit_test(test_numbers_fill_the_widest_frame),
     };

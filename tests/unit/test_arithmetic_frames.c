@@ -120,7 +120,7 @@ static void test_frames_have_chains_of_their_own(void **state) {
     free(s.item);
 }
 
-static void test_a_frame_too_narrow_is_told(void **state) {
+static void test_narrow_frame_is_refused(void **state) {
     (void)state;
     const int options[] = {10, 6, 0, 0, 1048576, 8}, six[] = {10, 7, 0, 1, 64, 8}, far[] = {10, 200, 64, 8};
     lh_error error;
@@ -140,7 +140,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_frames_hold_the_same_numbers),
         cmocka_unit_test(test_frames_have_chains_of_their_own),
-        cmocka_unit_test(test_a_frame_too_narrow_is_told),
+        cmocka_unit_test(test_narrow_frame_is_refused),
     };
     return cmocka_run_group_tests_name("arithmetic frames", tests, NULL, NULL);
 }

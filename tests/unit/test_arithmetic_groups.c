@@ -33,7 +33,7 @@ static void open_groups(fixture *f, lh_corpus *corpus) {
 }
 
 /* Numbers below 64: some of 2 digits are trained on; carries are separate; groups beyond training are marked. */
-static void test_groups_know_what_was_trained_on(void **state) {
+static void test_groups_record_the_share_of_trained_numbers(void **state) {
     (void)state;
     const int options[] = {10, 9, 64, 8};
     const lh_by digits = {1, {{DIGITS, false, {NULL, 0, 1, 3, 1}}}};
@@ -119,7 +119,7 @@ static void test_groups_have_carries_in_frames(void **state) {
 }
 
 /* Frames have shapes of their own, numbered after those of the split: the order of the split does not change. */
-static void test_frames_leave_the_order_of_the_split(void **state) {
+static void test_frames_do_not_change_the_order_of_the_split(void **state) {
     (void)state;
     const int options[] = {10, 9, 64, 8};
     const lh_by by = {2, {{DIGITS, false, {NULL, 0, 1, 2, 1}}, {FRAME, false, {NULL, 0, 4, 6, 1}}}};
@@ -148,9 +148,9 @@ static void test_frames_leave_the_order_of_the_split(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_groups_know_what_was_trained_on),
+        cmocka_unit_test(test_groups_record_the_share_of_trained_numbers),
         cmocka_unit_test(test_groups_have_carries_in_frames),
-        cmocka_unit_test(test_frames_leave_the_order_of_the_split),
+        cmocka_unit_test(test_frames_do_not_change_the_order_of_the_split),
     };
     return cmocka_run_group_tests_name("arithmetic groups", tests, NULL, NULL);
 }

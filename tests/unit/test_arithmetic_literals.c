@@ -77,7 +77,7 @@ static void test_literals_fill_the_widest_frame(void **state) {
     }
 }
 
-static void test_literals_that_are_none_are_told(void **state) {
+static void test_invalid_literals_are_refused(void **state) {
     (void)state;
     char most[LH_MOST_PLACES + 1];
     memset(most, '1', LH_MOST_PLACES);
@@ -127,7 +127,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_literals_are_padded_and_solved),
         cmocka_unit_test(test_literals_fill_the_widest_frame),
-        cmocka_unit_test(test_literals_that_are_none_are_told),
+        cmocka_unit_test(test_invalid_literals_are_refused),
     };
     return cmocka_run_group_tests_name("arithmetic literals", tests, NULL, NULL);
 }

@@ -196,7 +196,7 @@ INLINE void check_turned(const int D, const int C, int places) {
     free_all(weight, weights, queries, factors, rows, place, turned, products, back);
 }
 
-static void test_turned_queries_have_products_of_differences(void **state) {
+static void test_rotated_queries_have_products_of_differences(void **state) {
     (void)state;
     for (int places = 2 * ROTATED_KEYS; places <= MOST_PLACES; places += 3) { /* eight keys at a time, and seven */
         check_turned(2, 16, places);
@@ -249,7 +249,7 @@ static void test_dropout_keep_at_any_element_matches_reference(void **state) {
         assert_int_equal(keep[e - 3], (word[e / 2] >> 16 * (e % 2) & 0xffff) >= lround(65536 * 0.4) ? -1 : 0);
 }
 
-static void test_keep_columns_turns_rows_into_lanes(void **state) {
+static void test_keep_columns_converts_rows_to_lanes(void **state) {
     (void)state;
     enum { STRIDE = 11 };
     int8_t keep[LANES * STRIDE + REAL_BYTES];
@@ -294,7 +294,7 @@ static void check_rotation(int heads, int head_width) {
     free_all(x, row, want, kept);
 }
 
-static void test_rotate_row_turns_and_turns_back(void **state) {
+static void test_rotate_row_rotates_and_rotates_back(void **state) {
     (void)state;
     check_rotation(8, 8);
     check_rotation(16, 4);
@@ -307,12 +307,12 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_pairs_of_rows_exact),
     cmocka_unit_test(test_tiles_of_keys_and_values_exact),
     cmocka_unit_test(test_products_with_rows_any_head_width_exact),
-    cmocka_unit_test(test_turned_queries_have_products_of_differences),
+    cmocka_unit_test(test_rotated_queries_have_products_of_differences),
     cmocka_unit_test(test_dropout_keep_any_count_and_counter_match_reference),
     cmocka_unit_test(test_dropout_keep_at_any_element_matches_reference),
-    cmocka_unit_test(test_keep_columns_turns_rows_into_lanes),
+    cmocka_unit_test(test_keep_columns_converts_rows_to_lanes),
     cmocka_unit_test(test_dropout_apply_scales_kept_and_clears_dropped),
-    cmocka_unit_test(test_rotate_row_turns_and_turns_back),
+    cmocka_unit_test(test_rotate_row_rotates_and_rotates_back),
 };
 
 int main(void) {

@@ -39,7 +39,7 @@ static void sleep_in_parts(void *argument, int index, int count) {
 }
 
 /* Sleeps are never short and seldom much too long: 60 ms and 40 ms have this ratio within a factor of two. */
-static void test_timings_nested_parts_apart(void **state) {
+static void test_timings_nested_parts_are_separate(void **state) {
     (void)state;
     double ticks[LH_PARTS];
     booked_by(1, sleep_in_parts, ticks);
@@ -58,7 +58,7 @@ static void sleep_in_exponentials(void *argument, int index, int count) {
 }
 
 /* Exponentials are a separate part in a fine profile; otherwise they belong to attention. */
-static void test_timings_exponentials_only_where_fine(void **state) {
+static void test_timings_exponentials_only_in_fine_profile(void **state) {
     (void)state;
     double ticks[LH_PARTS];
     booked_by(1, sleep_in_exponentials, ticks);
@@ -77,7 +77,7 @@ static void one_sleeps_all_meet(void *argument, int index, int count) {
 }
 
 /* Thread 0 works, and the others wait for it as long as it sleeps. */
-static void test_timings_meeting_is_waiting(void **state) {
+static void test_timings_barrier_is_waiting(void **state) {
     (void)state;
     double ticks[LH_PARTS];
     booked_by(2, one_sleeps_all_meet, ticks);
@@ -217,10 +217,14 @@ static void test_replica_failure_reported(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_timings_nested_parts_apart),  cmocka_unit_test(test_timings_exponentials_only_where_fine),
-        cmocka_unit_test(test_timings_meeting_is_waiting),  cmocka_unit_test(test_bench_slow_shard_is_waiting),
-        cmocka_unit_test(test_bench_replicas_side_by_side), cmocka_unit_test(test_replicas_same_bits),
-        cmocka_unit_test(test_replica_failure_reported),    cmocka_unit_test(test_bench_skipped_work_is_not_executed),
+        cmocka_unit_test(test_timings_nested_parts_are_separate),
+        cmocka_unit_test(test_timings_exponentials_only_in_fine_profile),
+        cmocka_unit_test(test_timings_barrier_is_waiting),
+        cmocka_unit_test(test_bench_slow_shard_is_waiting),
+        cmocka_unit_test(test_bench_replicas_side_by_side),
+        cmocka_unit_test(test_replicas_same_bits),
+        cmocka_unit_test(test_replica_failure_reported),
+        cmocka_unit_test(test_bench_skipped_work_is_not_executed),
     };
     return cmocka_run_group_tests_name("bench", tests, NULL, NULL);
 }

@@ -43,7 +43,7 @@ static void assert_says(void **state, int code, const char *command, const char 
 }
 
 /* Wrong answers are written only without noise: if all conditions have noise, there would be none. */
-static void test_eval_wrong_answers_under_noise_alone_usage(void **state) {
+static void test_eval_wrong_answers_need_condition_without_noise(void **state) {
     static const double loud[] = {0.5, 9}, quiet[] = {0, 0.5};
     toy.eval.noise = (lh_noise){2, loud};
     assert_says(state, 2, "eval --checkpoint x --lengths 5 --wrong w",
@@ -263,7 +263,7 @@ int flock(int file, int operation) {
 }
 
 /* A process warns of missing locks once, for any number of files. */
-static void test_eval_where_there_are_no_locks_says_so_once(void **state) {
+static void test_eval_without_locks_warns_once(void **state) {
     char command[256];
     snprintf(command, sizeof command, "eval --checkpoint %s --lengths 3,5 --examples 4", train(state));
     assert_null(strstr(run_with(state, 0, command, NULL).err, "warning"));
@@ -525,7 +525,7 @@ static void test_progress_interrupted_line_is_ended(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WITH_TOY(test_main_bad_words_usage),
-        WITH_TOY(test_eval_wrong_answers_under_noise_alone_usage),
+        WITH_TOY(test_eval_wrong_answers_need_condition_without_noise),
         WITH_TOY(test_main_flags_of_other_programs_explained),
         cmocka_unit_test(test_options_values_parsed),
         cmocka_unit_test(test_shortest_reads_back),
@@ -534,7 +534,7 @@ int main(void) {
         WITH_TOY(test_info_json_complete),
         WITH_TOY(test_sample_json_and_text),
         WITH_TOY(test_predict_agrees_with_eval),
-        WITH_TOY(test_eval_where_there_are_no_locks_says_so_once),
+        WITH_TOY(test_eval_without_locks_warns_once),
         WITH_TOY(test_verbs_of_two_streams),
         WITH_TOY(test_predict_bad_lines_named),
         WITH_TOY(test_predict_bad_positions_named),

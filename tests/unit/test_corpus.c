@@ -144,7 +144,7 @@ static void test_corpus_takes_names_and_ids(void **state) {
     lh_corpus_close(&c);
 }
 
-static void test_corpus_says_what_is_wrong_and_where(void **state) {
+static void test_corpus_errors_name_file_line_and_cause(void **state) {
     static const struct {
         const char *text, *said;
     } cases[] = {
@@ -429,7 +429,7 @@ int main(void) {
         in_directory(test_corpus_groups_by_shape_in_order_of_the_file),
         in_directory(test_corpus_numbers_shapes_over_both_files),
         in_directory(test_corpus_takes_names_and_ids),
-        in_directory(test_corpus_says_what_is_wrong_and_where),
+        in_directory(test_corpus_errors_name_file_line_and_cause),
         in_directory(test_corpus_mutated_files_are_read_or_refused),
         in_directory(test_epoch_has_every_example_once_in_batches_of_one_shape),
         in_directory(test_epoch_follows_from_seed_and_step_alone),

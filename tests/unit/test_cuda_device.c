@@ -48,7 +48,7 @@ static void test_image_parse_kind_reads_names(void **state) {
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) assert_false(lh_cuda_parse_kind(wrong[i], &kind));
 }
 
-static void test_image_runs_as_the_rules_say(void **state) {
+static void test_image_runs_by_version_rules(void **state) {
     (void)state;
     static const struct {
         const char *image;
@@ -168,7 +168,7 @@ static void test_image_least_driver_by_kind(void **state) {
     assert_int_equal(lh_cuda_least_driver(&none, true), 0);
 }
 
-static void test_image_choose_source_stands_in(void **state) {
+static void test_image_choose_source_if_no_image_fits(void **state) {
     (void)state;
     const lh_cuda_program program = {.images = images_of("sm_90"), .toolkit = "13.0", .source = "text"};
     const lh_cuda_image *image;
@@ -330,7 +330,7 @@ static void test_device_open_no_image_refused(void **state) {
     refused(*state, &program, 0, "knows CUDA up to 12.8");
 }
 
-static void test_device_open_carves_out_no_block(void **state) {
+static void test_device_open_shared_memory_never_costs_a_block(void **state) {
     const lh_cuda_program program = program_of("sm_90");
     lh_cuda_device device;
     lh_error error;
@@ -341,7 +341,7 @@ static void test_device_open_carves_out_no_block(void **state) {
     lh_cuda_device_close(&device);
 }
 
-static void test_device_open_failing_calls_told(void **state) {
+static void test_device_open_failing_calls_named(void **state) {
     const lh_cuda_program program = program_of("sm_90");
     set("FAKE_CUDA_RETAIN", "2");
     refused(*state, &program, 0, "in cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY (2)");
@@ -396,11 +396,11 @@ static void test_device_open_source_compiled_for_the_device(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_image_parse_kind_reads_names),
-        cmocka_unit_test(test_image_runs_as_the_rules_say),
+        cmocka_unit_test(test_image_runs_by_version_rules),
         cmocka_unit_test(test_image_choose_best_that_fits),
         cmocka_unit_test(test_image_choose_none_fits_lists_images_and_device),
         cmocka_unit_test(test_image_choose_driver_too_old_names_both_versions),
-        cmocka_unit_test(test_image_choose_source_stands_in),
+        cmocka_unit_test(test_image_choose_source_if_no_image_fits),
         cmocka_unit_test(test_image_least_driver_by_kind),
         cmocka_unit_test(test_device_ordinal_reads_text),
         pristine(test_device_open_facts_of_the_device),
@@ -409,8 +409,8 @@ int main(void) {
         pristine(test_device_open_ordinal_beyond_count_refused),
         pristine(test_device_open_too_small_refused),
         pristine(test_device_open_no_image_refused),
-        pristine(test_device_open_carves_out_no_block),
-        pristine(test_device_open_failing_calls_told),
+        pristine(test_device_open_shared_memory_never_costs_a_block),
+        pristine(test_device_open_failing_calls_named),
         pristine(test_device_open_load_failure_has_the_driver_s_log),
         pristine(test_device_open_source_compiled_for_the_device),
     };

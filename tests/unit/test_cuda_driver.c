@@ -55,7 +55,7 @@ static lh_status look(lh_error *error) {
 
 static void look_for(const char *library) { assert_int_equal(setenv(LIBRARY, library, 1), 0); }
 
-static void test_driver_open_no_library_says_so(void **state) {
+static void test_driver_open_no_library_reported(void **state) {
     lh_error error;
     look_for(lh_test_path(*state, "none.so"));
     lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "no CUDA driver on this machine");
@@ -64,7 +64,7 @@ static void test_driver_open_no_library_says_so(void **state) {
 }
 
 /* Without the variable the driver's own name is used. An installed driver is found. */
-static void test_driver_open_named_as_the_system_does(void **state) {
+static void test_driver_open_default_name_is_the_system_s(void **state) {
     (void)state;
     static const char words[] = "libcuda.so.1: cannot open";
     lh_error error;
@@ -85,7 +85,7 @@ static void test_driver_open_function_missing_named(void **state) {
     lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "libm.so.6 has no function cuInit");
 }
 
-static void test_driver_open_stub_told_apart(void **state) {
+static void test_driver_open_stub_recognised(void **state) {
     lh_error error;
     look_for(lh_test_path(*state, "fake.so"));
     setenv("FAKE_CUDA_INIT", "34", 1);
@@ -95,7 +95,7 @@ static void test_driver_open_stub_told_apart(void **state) {
 }
 
 /* The toolkit's stub, if there is a toolkit, has all functions under the searched names, and is refused. */
-static void test_driver_open_stub_of_the_toolkit_told_apart(void **state) {
+static void test_driver_open_stub_of_the_toolkit_recognised(void **state) {
     (void)state;
     static const char stub[] = "/usr/local/cuda/lib64/stubs/libcuda.so";
     lh_error error;
@@ -104,7 +104,7 @@ static void test_driver_open_stub_of_the_toolkit_told_apart(void **state) {
     lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "stub library");
 }
 
-static void test_driver_open_no_device_says_so(void **state) {
+static void test_driver_open_no_device_reported(void **state) {
     lh_error error;
     look_for(lh_test_path(*state, "fake.so"));
     setenv("FAKE_CUDA_INIT", "100", 1);
@@ -115,7 +115,7 @@ static void test_driver_open_no_device_says_so(void **state) {
     lh_assert_error(look(&error), LH_ERR_ENVIRONMENT, &error, "(CUDA_VISIBLE_DEVICES=\"-1\" may hide them)");
 }
 
-static void test_driver_open_cannot_start_tells_the_driver_s_words(void **state) {
+static void test_driver_open_failure_has_the_driver_s_message(void **state) {
     lh_error error;
     look_for(lh_test_path(*state, "fake.so"));
     setenv("FAKE_CUDA_INIT", "2", 1);
@@ -180,13 +180,13 @@ static void test_driver_check_names_call_and_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        pristine(test_driver_open_no_library_says_so),
-        pristine(test_driver_open_named_as_the_system_does),
+        pristine(test_driver_open_no_library_reported),
+        pristine(test_driver_open_default_name_is_the_system_s),
         pristine(test_driver_open_function_missing_named),
-        pristine(test_driver_open_stub_told_apart),
-        pristine(test_driver_open_stub_of_the_toolkit_told_apart),
-        pristine(test_driver_open_no_device_says_so),
-        pristine(test_driver_open_cannot_start_tells_the_driver_s_words),
+        pristine(test_driver_open_stub_recognised),
+        pristine(test_driver_open_stub_of_the_toolkit_recognised),
+        pristine(test_driver_open_no_device_reported),
+        pristine(test_driver_open_failure_has_the_driver_s_message),
         pristine(test_driver_open_good_opens),
         pristine(test_driver_open_many_threads_one_start),
         pristine(test_driver_check_names_call_and_error),

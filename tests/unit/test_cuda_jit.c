@@ -85,7 +85,7 @@ static bool take(const char *source, lh_error *error, char *unkept) {
 
 /* ---- the search for NVRTC ---- */
 
-static void test_nvrtc_open_none_says_where_it_looked(void **state) {
+static void test_nvrtc_open_none_lists_searched_folders(void **state) {
     lh_nvrtc nvrtc;
     lh_error error;
     char words[600];
@@ -125,7 +125,7 @@ static void test_nvrtc_open_first_of_several(void **state) {
 }
 
 /* Machine code of a later toolkit than the driver's does not run: an earlier NVRTC is used, if there is one. */
-static void test_nvrtc_open_too_new_for_the_driver_passed_over(void **state) {
+static void test_nvrtc_open_too_new_for_the_driver_skipped(void **state) {
     lh_nvrtc nvrtc;
     lh_error error;
     set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "both"));
@@ -141,7 +141,7 @@ static void test_nvrtc_open_too_new_for_the_driver_passed_over(void **state) {
     assert_int_equal(unlink(second_name), 0);
 }
 
-static void test_nvrtc_open_target_the_best_for_the_device(void **state) {
+static void test_nvrtc_open_best_target_for_the_device(void **state) {
     lh_nvrtc nvrtc;
     lh_error error;
     lh_assert_ok(lh_nvrtc_open(87, 13000, &nvrtc, &error), &error);
@@ -154,7 +154,7 @@ static void test_nvrtc_open_target_the_best_for_the_device(void **state) {
     lh_assert_error(lh_nvrtc_open(120, 13000, &nvrtc, &error), LH_ERR_ENVIRONMENT, &error, "does not know sm_120");
 }
 
-static void test_nvrtc_open_useless_library_says_why(void **state) {
+static void test_nvrtc_open_useless_library_reported(void **state) {
     lh_nvrtc nvrtc;
     lh_error error;
     set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "old"));
@@ -170,7 +170,7 @@ static void test_nvrtc_open_useless_library_says_why(void **state) {
 
 /* ---- compilation and cache ---- */
 
-static void test_jit_compile_kept_for_the_next_start(void **state) {
+static void test_jit_compile_cached_for_the_next_start(void **state) {
     lh_error error;
     assert_false(take("source", &error, NULL));
     assert_true(take("source", &error, NULL));
@@ -180,7 +180,7 @@ static void test_jit_compile_kept_for_the_next_start(void **state) {
 }
 
 /* The file's name has the source's digest, its header another one: neither a stale digest nor an edit has an effect. */
-static void test_jit_compile_other_source_under_one_digest_compiled_again(void **state) {
+static void test_jit_compile_other_source_with_equal_digest_recompiled(void **state) {
     lh_error error;
     assert_false(take("source", &error, NULL));
     assert_false(take("another source", &error, NULL));
@@ -190,7 +190,7 @@ static void test_jit_compile_other_source_under_one_digest_compiled_again(void *
     assert_int_equal(lh_test_count_files(lh_test_path(*state, "cache")), 1);
 }
 
-static void test_jit_compile_other_device_or_compiler_kept_apart(void **state) {
+static void test_jit_compile_other_device_or_compiler_cached_separately(void **state) {
     lh_cuda_code code;
     lh_error error;
     assert_false(take("source", &error, NULL));
@@ -203,7 +203,7 @@ static void test_jit_compile_other_device_or_compiler_kept_apart(void **state) {
     assert_int_equal(lh_test_count_files(lh_test_path(*state, "cache")), 3);
 }
 
-static void test_jit_compile_mistake_has_the_log(void **state) {
+static void test_jit_compile_error_has_the_log(void **state) {
     lh_cuda_code code;
     lh_error error;
     lh_assert_error(lh_cuda_compile("a mistake", DIGEST, 90, 13000, &code, &error), LH_ERR_INPUT, &error,
@@ -243,7 +243,7 @@ static void test_jit_compile_damaged_file_replaced(void **state) {
     free(good);
 }
 
-static void test_jit_compile_folder_as_the_variables_say(void **state) {
+static void test_jit_compile_cache_folder_follows_variables(void **state) {
     lh_error error;
     char unkept[512], *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
     set("LONGHAND_CACHE", "");
@@ -277,7 +277,7 @@ static int compile_twice(void *unused, const char *directory) {
 }
 
 /* Machine code that cannot be cached is compiled at every start, and the reason is reported. */
-static void test_jit_compile_nowhere_to_keep_compiles_each_time(void **state) {
+static void test_jit_compile_without_cache_compiles_each_time(void **state) {
     char unkept[512];
     lh_error error;
     const char *directory = lh_test_path(*state, "disk");
@@ -398,7 +398,7 @@ static void test_jit_compile_real_machine_code_of_each_class(void **state) {
     free(text);
 }
 
-static void test_jit_compile_real_mistake_has_line_and_words(void **state) {
+static void test_jit_compile_real_error_has_line_and_text(void **state) {
     (void)state;
     without_fakes();
     char *text = device_text("x = nowhere;");
@@ -437,21 +437,21 @@ static void test_jit_compile_real_many_processes_at_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        fresh(test_nvrtc_open_none_says_where_it_looked),
+        fresh(test_nvrtc_open_none_lists_searched_folders),
         fresh(test_nvrtc_open_first_of_several),
-        fresh(test_nvrtc_open_too_new_for_the_driver_passed_over),
-        fresh(test_nvrtc_open_target_the_best_for_the_device),
-        fresh(test_nvrtc_open_useless_library_says_why),
-        fresh(test_jit_compile_kept_for_the_next_start),
-        fresh(test_jit_compile_other_source_under_one_digest_compiled_again),
-        fresh(test_jit_compile_other_device_or_compiler_kept_apart),
-        fresh(test_jit_compile_mistake_has_the_log),
+        fresh(test_nvrtc_open_too_new_for_the_driver_skipped),
+        fresh(test_nvrtc_open_best_target_for_the_device),
+        fresh(test_nvrtc_open_useless_library_reported),
+        fresh(test_jit_compile_cached_for_the_next_start),
+        fresh(test_jit_compile_other_source_with_equal_digest_recompiled),
+        fresh(test_jit_compile_other_device_or_compiler_cached_separately),
+        fresh(test_jit_compile_error_has_the_log),
         fresh(test_jit_compile_damaged_file_replaced),
-        fresh(test_jit_compile_folder_as_the_variables_say),
-        fresh(test_jit_compile_nowhere_to_keep_compiles_each_time),
+        fresh(test_jit_compile_cache_folder_follows_variables),
+        fresh(test_jit_compile_without_cache_compiles_each_time),
         fresh(test_jit_compile_many_processes_at_once),
         fresh(test_jit_compile_real_machine_code_of_each_class),
-        fresh(test_jit_compile_real_mistake_has_line_and_words),
+        fresh(test_jit_compile_real_error_has_line_and_text),
         fresh(test_jit_compile_real_many_processes_at_once),
     };
     return cmocka_run_group_tests_name("cuda_jit", tests, make_fakes, remove_fakes);

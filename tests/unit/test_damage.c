@@ -74,7 +74,7 @@ static void check_refused(const place *p, toy_state *got) {
     assert_true(got->values[0][0] == 0);
 }
 
-static void test_resume_cut_anywhere_in_header_falls_back(void **state) {
+static void test_resume_truncated_header_falls_back(void **state) {
     place p = make_place(*state);
     for (size_t length = p.header + 4; length-- > 0;) {
         assert_int_equal(truncate(p.current, (off_t)length), 0);
@@ -83,7 +83,7 @@ static void test_resume_cut_anywhere_in_header_falls_back(void **state) {
     free_place(&p);
 }
 
-static void test_resume_cut_anywhere_without_previous_refused(void **state) {
+static void test_resume_truncated_without_previous_refused(void **state) {
     place p = make_place(*state);
     toy_state *got = toy_state_new();
     unlink(p.previous);
@@ -219,8 +219,8 @@ static void test_resume_wrong_lengths_fall_back(void **state) {
 
 int main(void) {
     const struct CMUnitTest damage[] = {
-        in_directory(test_resume_cut_anywhere_in_header_falls_back),
-        in_directory(test_resume_cut_anywhere_without_previous_refused),
+        in_directory(test_resume_truncated_header_falls_back),
+        in_directory(test_resume_truncated_without_previous_refused),
         in_directory(test_resume_any_header_bit_flipped_refused),
         in_directory(test_parameters_bits_flipped_refused),
         in_directory(test_resume_bits_flipped_fall_back),

@@ -154,7 +154,7 @@ static void test_defaults_with_any_flipped_bit_are_refused(void **state) {
 }
 
 /* Valid digests of defaults that no generator of this version writes. */
-static void test_defaults_that_are_not_understood_are_refused(void **state) {
+static void test_unknown_defaults_are_refused(void **state) {
     (void)state;
     static const char *const wrong[] = {
         "train.stops 3",         "train.steps",           "train.steps ",        "train.steps -3",
@@ -180,7 +180,7 @@ static void test_defaults_that_are_not_understood_are_refused(void **state) {
 }
 
 /* The program that starts a trainer passes it the digest of the defaults that it was built with. */
-static void test_defaults_that_are_not_those_asked_for_are_stale(void **state) {
+static void test_defaults_other_than_the_requested_are_stale(void **state) {
     (void)state;
     char buffer[CAPACITY], digest[LH_SHA256_TEXT];
     lh_defaults d;
@@ -204,8 +204,8 @@ int main(void) {
         cmocka_unit_test(test_defaults_of_an_evaluation_by_axes),
         cmocka_unit_test(test_defaults_of_a_spec_without_a_text_are_its_own),
         cmocka_unit_test(test_defaults_with_any_flipped_bit_are_refused),
-        cmocka_unit_test(test_defaults_that_are_not_understood_are_refused),
-        cmocka_unit_test(test_defaults_that_are_not_those_asked_for_are_stale),
+        cmocka_unit_test(test_unknown_defaults_are_refused),
+        cmocka_unit_test(test_defaults_other_than_the_requested_are_stale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

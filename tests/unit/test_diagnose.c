@@ -35,7 +35,7 @@ static void test_vector_finite_largest_named(void **state) {
 }
 
 /* query, key and value share rows of memory: a NaN in one is not reported for the others. */
-static void test_vector_broken_tensors_kept_apart(void **state) {
+static void test_vector_nan_reported_for_its_own_tensor(void **state) {
     (void)state;
     vector[at(TOY_KEY, 0, 0)] = NAN;
     vector[at(TOY_KEY, 3, 3)] = INFINITY;
@@ -50,7 +50,7 @@ static void test_vector_broken_tensors_kept_apart(void **state) {
     assert_int_equal(facts.largest, TOY_VALUE);
 }
 
-static void test_vector_between_tensors_not_looked_at(void **state) {
+static void test_vector_gaps_between_tensors_ignored(void **state) {
     (void)state;
     vector8[at(TOY_TOKEN, 7, 0)] = NAN; /* after its last row */
     vector8[at(TOY_POSITION, 2, 2)] = NAN;
@@ -125,8 +125,8 @@ static void test_step_message_without_gradient(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_vector_finite_largest_named, clear),
-        cmocka_unit_test_setup(test_vector_broken_tensors_kept_apart, clear),
-        cmocka_unit_test_setup(test_vector_between_tensors_not_looked_at, clear),
+        cmocka_unit_test_setup(test_vector_nan_reported_for_its_own_tensor, clear),
+        cmocka_unit_test_setup(test_vector_gaps_between_tensors_ignored, clear),
         cmocka_unit_test_setup(test_vector_all_zero_names_none, clear),
         cmocka_unit_test_setup(test_chunk_tensors_named, clear),
         cmocka_unit_test_setup(test_step_message_names_tensors, clear),

@@ -282,7 +282,7 @@ static void test_draws_for_a_device_are_those_of_the_streams(void **state) {
 }
 
 /* A line of `predict` may give every number that all uses of the stream accept. */
-static void test_ranges_are_those_of_each_stream(void **state) {
+static void test_ranges_are_separate_for_each_stream(void **state) {
     (void)state;
     const lh_spec *layers = &longhand_spec_parity_float64_drawn_layers,
                   *pair = &longhand_spec_parity_float64_drawn_pair;
@@ -297,7 +297,7 @@ int main(void) {
         cmocka_unit_test(test_draws_of_layers_match_reference),
         cmocka_unit_test(test_draws_of_sequences_match_reference),
         cmocka_unit_test(test_draws_for_a_device_are_those_of_the_streams),
-        cmocka_unit_test(test_ranges_are_those_of_each_stream),
+        cmocka_unit_test(test_ranges_are_separate_for_each_stream),
     };
     return cmocka_run_group_tests_name("drawn_streams", tests, NULL, NULL);
 }

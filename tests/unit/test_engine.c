@@ -286,7 +286,7 @@ static size_t hopeless(const lh_shape *longest, lh_mode mode) {
     return (size_t)1 << 60;
 }
 
-static void test_open_without_memory_tells_bytes(void **state) {
+static void test_open_without_memory_reports_bytes(void **state) {
     (void)state;
     lh_error error;
     lh_engine *engine;
@@ -468,7 +468,7 @@ int main(void) {
         cmocka_unit_test(test_reserve_grows),
         cmocka_unit_test(test_reserve_beyond_limit_named),
         cmocka_unit_test(test_open_training_beyond_limit_named),
-        cmocka_unit_test(test_open_without_memory_tells_bytes),
+        cmocka_unit_test(test_open_without_memory_reports_bytes),
         cmocka_unit_test(test_engines_share_working_memory),
         cmocka_unit_test(test_step_distinct_repeats_examples),
         cmocka_unit_test(test_step_distinct_beyond_batch_all_seen),

@@ -143,7 +143,7 @@ static void test_evaluate_batches_mean_of_their_accuracies(void **state) {
 }
 
 /* Every condition is evaluated under every noise, the least first, with a line each; noise makes draws count. */
-static void test_evaluate_noise_times_conditions(void **state) {
+static void test_evaluate_every_condition_under_every_noise(void **state) {
     static const double deviation[] = {0, 0.5};
     lh_error error;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
@@ -228,7 +228,7 @@ static void test_evaluate_lines_of_another_batch_are_not_found(void **state) {
 
 /* Confidence bounds of exact match by the sequences of one draw, and the deviation over sequences, are in the lines;
  * they are read back, and a value that an older line lacks is NAN. */
-static void test_evaluate_says_how_sure_it_is(void **state) {
+static void test_evaluate_lines_have_confidence_bounds(void **state) {
     const char *path = lh_test_path(*state, "eval.jsonl");
     lh_error error;
     lh_spec spec = lh_toy_spec;
@@ -299,7 +299,7 @@ static void mask_length_6(lh_rng *rng, int n, lh_example *example) {
 }
 
 /* A condition without counted labels has neither accuracy nor exact match, and does not enter a mean. */
-static void test_evaluate_condition_without_a_label_that_counts(void **state) {
+static void test_evaluate_condition_without_counted_labels(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "eval.jsonl");
     lh_task task = *lh_toy_spec.task;
@@ -451,13 +451,13 @@ int main(void) {
         cmocka_unit_test(test_evaluate_dropout_every_draw),
         cmocka_unit_test(test_evaluate_nothing_drawn_one_draw),
         WITH_DIRECTORY(test_evaluate_batches_mean_of_their_accuracies),
-        WITH_DIRECTORY(test_evaluate_noise_times_conditions),
+        WITH_DIRECTORY(test_evaluate_every_condition_under_every_noise),
         cmocka_unit_test(test_evaluate_batches_without_draws_same_examples),
         cmocka_unit_test(test_evaluate_more_draws_than_sites_refused),
         WITH_DIRECTORY(test_evaluate_lines_of_another_batch_are_not_found),
-        WITH_DIRECTORY(test_evaluate_says_how_sure_it_is),
+        WITH_DIRECTORY(test_evaluate_lines_have_confidence_bounds),
         WITH_DIRECTORY(test_evaluate_lines_read_back),
-        WITH_DIRECTORY(test_evaluate_condition_without_a_label_that_counts),
+        WITH_DIRECTORY(test_evaluate_condition_without_counted_labels),
         cmocka_unit_test(test_evaluate_splits_name_gaps),
         WITH_DIRECTORY(test_evaluate_older_lines_are_found),
         WITH_DIRECTORY(test_evaluate_other_seed_is_not_found),

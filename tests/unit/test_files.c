@@ -278,7 +278,7 @@ static void check_appended(const char *path, const char *before, const char *aft
     check_content(path, after);
 }
 
-static void test_append_line_torn_line_cut_off(void **state) {
+static void test_append_line_torn_line_removed(void **state) {
     const char *path = lh_test_path(*state, "lines");
     check_appended(path, "{\"step\":1}\n{\"st", "{\"step\":1}\n{\"step\":2}\n");
     check_appended(path, "{\"step\":1", "{\"step\":2}\n");
@@ -292,7 +292,7 @@ static void test_append_line_torn_line_cut_off(void **state) {
 }
 
 /* The beginning of the torn line is searched over more than one piece. */
-static void test_append_line_long_torn_line_cut_off(void **state) {
+static void test_append_line_long_torn_line_removed(void **state) {
     char text[20000] = "{\"step\":1}\n{";
     const char *path = lh_test_path(*state, "lines");
     for (size_t from = strlen(text), end = from; end < sizeof text - 1; end += 997) {
@@ -312,7 +312,7 @@ static int append_to_full_disk(void *argument, const char *directory) {
     return strstr(error.text, "lines: wrote 2 of 9 bytes") ? 0 : 4;
 }
 
-static void test_append_line_full_disk_taken_back(void **state) {
+static void test_append_line_full_disk_undone(void **state) {
     assert_int_equal(lh_disk_limited(*state, 20, append_to_full_disk, NULL), 0);
     check_content(lh_test_path(*state, "lines"), "12345678\n12345678\n");
 }
@@ -385,7 +385,7 @@ int flock(int file, int operation) {
     return -1;
 }
 
-static void test_lock_directory_file_system_without_locks_taken_by_all(void **state) {
+static void test_lock_directory_without_lock_support_succeeds_for_all(void **state) {
     const int without[] = {ENOSYS, EOPNOTSUPP, ENOLCK};
     lh_error error;
     int first, second;
@@ -434,7 +434,7 @@ static pid_t dead_process(void) {
 }
 
 /* On a local file system the lock excludes all other processes; on others only those of this start of the machine. */
-static void test_lock_directory_temporaries_of_the_living_stay(void **state) {
+static void test_lock_directory_temporaries_of_live_processes_kept(void **state) {
     lh_error error;
     char boot[64] = "";
     int handle;
@@ -509,15 +509,15 @@ int main(void) {
         in_directory(test_open_file_pipe_or_link_refused_at_once),
         in_directory(test_read_file_missing_or_directory_refused),
         in_directory(test_append_line_new_file_lines_in_order),
-        in_directory(test_append_line_torn_line_cut_off),
-        in_directory(test_append_line_long_torn_line_cut_off),
-        in_directory(test_append_line_full_disk_taken_back),
+        in_directory(test_append_line_torn_line_removed),
+        in_directory(test_append_line_long_torn_line_removed),
+        in_directory(test_append_line_full_disk_undone),
         in_directory(test_truncate_lines_later_and_torn_dropped),
         in_directory(test_truncate_lines_nothing_to_drop_untouched),
         in_directory(test_truncate_lines_missing_file_fine),
         in_directory(test_lock_directory_held_refused_until_unlocked),
-        in_directory(test_lock_directory_file_system_without_locks_taken_by_all),
-        in_directory(test_lock_directory_temporaries_of_the_living_stay),
+        in_directory(test_lock_directory_without_lock_support_succeeds_for_all),
+        in_directory(test_lock_directory_temporaries_of_live_processes_kept),
         in_directory(test_lock_directory_holder_killed_free_again),
         in_directory(test_lock_directory_missing_named),
     };

@@ -62,7 +62,7 @@ static void test_row_matches_logarithms(void **state) {
     }
 }
 
-static void test_row_hopeless_logits_give_nothing(void **state) {
+static void test_row_very_low_logits_give_zero_weights(void **state) {
     (void)state;
     const double logit[] = {-1e4, -1e4, -1e4}, nothing[3] = {0};
     double weight[3];
@@ -156,7 +156,7 @@ int main(void) {
         cmocka_unit_test(test_row_four_keys_known_weights),
         cmocka_unit_test(test_row_equal_logits_halve_outwards),
         cmocka_unit_test(test_row_matches_logarithms),
-        cmocka_unit_test(test_row_hopeless_logits_give_nothing),
+        cmocka_unit_test(test_row_very_low_logits_give_zero_weights),
         cmocka_unit_test(test_attend_grad_matches_differences),
         cmocka_unit_test(test_attend_below_the_least_divisor_keeps_the_rest_small),
         cmocka_unit_test(test_attend_grad_at_the_least_divisor_matches_differences),

@@ -148,7 +148,7 @@ static void test_gradcheck_one_element_of_a_model_found(void **state) {
 
 /* Kinks on either side, on both, and nearer than any step. Two at the same distance would cancel in a two-sided
  * difference. The last one is out of reach: the gradient there is large. */
-static void test_gradcheck_kink_beside_the_point(void **state) {
+static void test_gradcheck_kinks_near_the_point(void **state) {
     static const double kinks[][4] = {{1e-7, -1}, {-1e-7, -1}, {1e-7, -3e-7, -1}, {1e-9, -1e-7, -1}, {4e-6, -3e-6, -1}};
     lh_spec spec = lh_toy_spec_with(toy_double_list);
     spec.precision = "float64";
@@ -173,7 +173,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradcheck_kinks_of_a_model_pass),
         cmocka_unit_test(test_gradcheck_one_element_of_a_model_found),
-        cmocka_unit_test(test_gradcheck_kink_beside_the_point),
+        cmocka_unit_test(test_gradcheck_kinks_near_the_point),
     };
     return cmocka_run_group_tests_name("gradcheck", tests, NULL, NULL);
 }

@@ -125,7 +125,7 @@ static void check(const greedy_case *c) {
     engine->ops->close(engine);
 }
 
-static void test_exact_match_is_what_greedy_decoding_gives(void **state) {
+static void test_exact_match_equals_greedy_decoding(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) check(&CASES[i]);
 }
@@ -199,7 +199,7 @@ static void check_errors(const lh_spec *spec) {
     engine->ops->close(engine);
 }
 
-static void test_own_answers_go_on_from_errors_at_any_place(void **state) {
+static void test_own_answers_continue_from_errors_anywhere(void **state) {
     (void)state;
     check_errors(&longhand_spec_parity_float64_decoder_alibi);
     check_errors(&longhand_spec_parity_float64_encoder_decoder);
@@ -208,8 +208,8 @@ static void test_own_answers_go_on_from_errors_at_any_place(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact_match_is_what_greedy_decoding_gives),
-        cmocka_unit_test(test_own_answers_go_on_from_errors_at_any_place),
+        cmocka_unit_test(test_exact_match_equals_greedy_decoding),
+        cmocka_unit_test(test_own_answers_continue_from_errors_anywhere),
     };
     return cmocka_run_group_tests_name("greedy", tests, NULL, NULL);
 }

@@ -141,7 +141,7 @@ static char *read_text(void **state, const char *name) {
 }
 
 /* Finished runs are not changed, a run held by another process is left out, and missing runs are trained. */
-static void test_missing_does_what_is_missing(void **state) {
+static void test_missing_trains_only_missing_runs(void **state) {
     lh_error error;
     int held;
     bool alone;
@@ -190,7 +190,7 @@ static void test_nothing_is_written_through_a_link(void **state) {
 }
 
 /* Names of folders are bytes; a finished run is recognised by its run.json. */
-static void test_missing_in_a_folder_that_is_no_text(void **state) {
+static void test_missing_in_a_folder_with_any_bytes_as_name(void **state) {
     run(state, 0, "train --out p\xff --steps 5 --no-eval");
     lh_run_result result = run(state, 0, "train --out p\xff --steps 5 --no-eval --missing");
     assert_non_null(strstr(result.err, "toy: 1 of 1 runs are finished, 0 to be done"));
@@ -205,7 +205,7 @@ int flock(int file, int operation) {
     return -1;
 }
 
-static void test_file_system_without_locks_is_told_once(void **state) {
+static void test_file_system_without_locks_warns_once(void **state) {
     lh_run_result result = run(state, 0, "train --out locked --steps 5 --seeds 3:4 --no-eval");
     assert_null(strstr(result.err, "warning"));
     without_locks = true;
@@ -249,7 +249,7 @@ static void nan_for_one_seed(const lh_cpu_step *step, const lh_cpu_block *block,
     if (step->step == 13 && memcmp(&step->key, &one, sizeof one) == 0) sums->loss = NAN;
 }
 
-static void test_replicas_one_diverges_others_go_on(void **state) {
+static void test_replicas_one_diverges_others_continue(void **state) {
     run(state, 0, "train --out alone --seed 2 --steps 30");
     lh_cpu_program program = toy_float;
     const lh_cpu_program *list[] = {&program, NULL};
@@ -273,7 +273,7 @@ static void test_replicas_overfit(void **state) {
 }
 
 /* One thread: a child of a process with an OpenMP team cannot have another. */
-static void test_replicas_sigterm_each_goes_on(void **state) {
+static void test_replicas_sigterm_each_resumes(void **state) {
     int status;
     fflush(NULL);
     pid_t child = fork();
@@ -311,14 +311,14 @@ int main(void) {
         cmocka_unit_test(test_group_jobs_take_turns),
         RUN_TEST(test_replicas_same_bits_as_alone_at_any_thread_count),
         RUN_TEST(test_nothing_is_written_through_a_link),
-        RUN_TEST(test_missing_does_what_is_missing),
-        RUN_TEST(test_missing_in_a_folder_that_is_no_text),
-        RUN_TEST(test_file_system_without_locks_is_told_once),
+        RUN_TEST(test_missing_trains_only_missing_runs),
+        RUN_TEST(test_missing_in_a_folder_with_any_bytes_as_name),
+        RUN_TEST(test_file_system_without_locks_warns_once),
         RUN_TEST(test_replicas_resume_each_from_its_own_step),
         RUN_TEST(test_replicas_existing_run_leaves_all_untouched),
-        RUN_TEST(test_replicas_one_diverges_others_go_on),
+        RUN_TEST(test_replicas_one_diverges_others_continue),
         RUN_TEST(test_replicas_overfit),
-        RUN_TEST(test_replicas_sigterm_each_goes_on),
+        RUN_TEST(test_replicas_sigterm_each_resumes),
     };
     return cmocka_run_group_tests_name("group", tests, NULL, NULL);
 }

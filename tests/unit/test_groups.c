@@ -79,7 +79,7 @@ static void open_groups(lh_groups *groups, const fixture *f, const lh_by *by, un
 }
 
 /* Groups are the occurring combinations, and examples without values; within a group examples are ordered by shape. */
-static void test_groups_are_the_combinations_there_are(void **state) {
+static void test_groups_are_the_occurring_combinations(void **state) {
     fixture f;
     lh_groups g;
     open_files(&f, *state, false, false);
@@ -159,7 +159,7 @@ static void test_groups_of_sets(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-static void test_axes_that_say_nothing_are_refused(void **state) {
+static void test_invalid_axes_are_refused(void **state) {
     static const struct {
         const char *line, *said;
     } cases[] = {
@@ -341,7 +341,7 @@ static void test_evaluation_lines_compare_with_training(void **state) {
 }
 
 /* The axis `length` of files is one of the axes on which a condition can be beyond training. */
-static void test_lengths_beyond_training_are_told(void **state) {
+static void test_lines_record_lengths_beyond_training(void **state) {
     static const char *const held_out = "{\"input\":[1,3],\"target\":[0]}\n"
                                         "{\"input\":[2,1,0],\"target\":[1]}\n";
     static const char *const ends[] = {"\"sd_over_draws\":0", "\"sd_over_draws\":0,\"beyond\":[\"length\"]"};
@@ -357,7 +357,7 @@ static void test_lengths_beyond_training_are_told(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-static void test_nothing_novel_is_told(void **state) {
+static void test_groups_without_new_examples_are_refused(void **state) {
     const lh_by few = {1, {{DIGITS, false, {NULL, 0, 1, 1, 1}}}};
     fixture f;
     lh_groups g;
@@ -373,15 +373,15 @@ static void test_nothing_novel_is_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        in_directory(test_groups_are_the_combinations_there_are),
+        in_directory(test_groups_are_the_occurring_combinations),
         in_directory(test_groups_of_a_range_leave_out_other_values),
         in_directory(test_groups_of_sets),
-        in_directory(test_axes_that_say_nothing_are_refused),
+        in_directory(test_invalid_axes_are_refused),
         in_directory(test_evaluation_by_axes_adds_up_to_that_by_length),
         in_directory(test_evaluation_by_axes_lines_read_back),
         in_directory(test_evaluation_lines_compare_with_training),
-        in_directory(test_lengths_beyond_training_are_told),
-        in_directory(test_nothing_novel_is_told),
+        in_directory(test_lines_record_lengths_beyond_training),
+        in_directory(test_groups_without_new_examples_are_refused),
     };
     return cmocka_run_group_tests_name("groups", tests, NULL, NULL);
 }

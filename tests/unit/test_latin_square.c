@@ -120,7 +120,7 @@ static void test_squares_are_all_of_order_four(void **state) {
 }
 
 /* Each number of vectors has equally many puzzles; strategy and answer follow the rules and all squares. */
-static void test_classifier_agrees_with_the_sheet_and_with_all_squares(void **state) {
+static void test_classifier_agrees_with_the_paper_and_with_all_squares(void **state) {
     (void)state;
     lh_rng rng = lh_rng_at(lh_key_of_seed(5), 0, 0, 0);
     int wanted = more_items(FEW) / LATIN_VECTORS, seen[LATIN_VECTORS + 1] = {0}, lax = 0;
@@ -169,7 +169,7 @@ static void test_classifier_takes_the_first_strategy(void **state) {
 }
 
 /* A rotation clockwise by 90 degrees moves cell (r, c) to (c, 3 - r); each symbol is replaced by the next. */
-static void test_turn_moves_cells_and_symbols(void **state) {
+static void test_rotation_moves_cells_and_symbols(void **state) {
     (void)state;
     latin_puzzle p = puzzle_of("12.."
                                "..4."
@@ -194,7 +194,7 @@ static void test_turn_moves_cells_and_symbols(void **state) {
 }
 
 /* The distance 1 - shared / all, over cells with their contents, must exceed 0.8. */
-static void test_near_is_a_distance_of_four_fifths_or_less(void **state) {
+static void test_similar_is_a_distance_of_at_most_four_fifths(void **state) {
     (void)state;
     latin_puzzle a = puzzle_of("1?......2.......");
     latin_puzzle quarter = puzzle_of("1...?..........."); /* 1 of 4 is shared */
@@ -354,7 +354,7 @@ static void hear(void *context, double share) {
     told++;
 }
 
-static void test_task_tells_how_far_it_is(void **state) {
+static void test_task_reports_progress(void **state) {
     (void)state;
     fixture f;
     lh_corpus c;
@@ -411,7 +411,7 @@ static void test_file_is_read_in_both_alphabets(void **state) {
     assert_string_equal(digest[0], digest[1]); /* the same puzzles keep the same distance */
 }
 
-static void test_file_that_is_wrong_is_told(void **state) {
+static void test_invalid_file_is_refused(void **state) {
     static const struct {
         const char *text, *said;
     } cases[] = {
@@ -475,7 +475,7 @@ static void test_file_with_a_byte_0_is_refused(void **state) {
 }
 
 /* The plan's digest covers the bytes of the file; a flag may give another path. */
-static void test_file_is_the_one_that_was_planned_with(void **state) {
+static void test_file_must_be_that_of_the_plan(void **state) {
     static const char text[] = NAMES ONE ONE ONE TWO TWO TWO THREE THREE THREE;
     char digest[LH_SHA256_TEXT];
     fixture f;
@@ -533,7 +533,7 @@ static void test_mutated_files_are_read_or_refused(void **state) {
 }
 
 /* Compares the published file, which is not part of the project, with the statements of its paper. */
-static void test_published_file_is_as_its_sheet_says(void **state) {
+static void test_published_file_matches_its_paper(void **state) {
     (void)state;
     const char *path = getenv("LONGHAND_LST_VALIDATION");
     if (path == NULL || path[0] == 0) {
@@ -570,21 +570,21 @@ int main(void) {
     latin_all_squares(squares);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_squares_are_all_of_order_four),
-        cmocka_unit_test(test_classifier_agrees_with_the_sheet_and_with_all_squares),
+        cmocka_unit_test(test_classifier_agrees_with_the_paper_and_with_all_squares),
         cmocka_unit_test(test_classifier_takes_the_first_strategy),
-        cmocka_unit_test(test_turn_moves_cells_and_symbols),
-        cmocka_unit_test(test_near_is_a_distance_of_four_fifths_or_less),
+        cmocka_unit_test(test_rotation_moves_cells_and_symbols),
+        cmocka_unit_test(test_similar_is_a_distance_of_at_most_four_fifths),
         cmocka_unit_test(test_task_splits_by_vectors_and_keeps_the_distance),
         cmocka_unit_test(test_task_has_a_validation_set_of_its_own),
         cmocka_unit_test(test_task_follows_from_its_seed),
-        cmocka_unit_test(test_task_tells_how_far_it_is),
+        cmocka_unit_test(test_task_reports_progress),
         WITH_DIRECTORY(test_file_is_read_in_both_alphabets),
-        WITH_DIRECTORY(test_file_that_is_wrong_is_told),
+        WITH_DIRECTORY(test_invalid_file_is_refused),
         WITH_DIRECTORY(test_file_with_a_puzzle_of_several_steps_is_refused),
-        WITH_DIRECTORY(test_file_is_the_one_that_was_planned_with),
+        WITH_DIRECTORY(test_file_must_be_that_of_the_plan),
         WITH_DIRECTORY(test_file_with_a_byte_0_is_refused),
         WITH_DIRECTORY(test_mutated_files_are_read_or_refused),
-        cmocka_unit_test(test_published_file_is_as_its_sheet_says),
+        cmocka_unit_test(test_published_file_matches_its_paper),
     };
     return cmocka_run_group_tests_name("latin_square", tests, NULL, NULL);
 }

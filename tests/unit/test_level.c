@@ -73,7 +73,7 @@ static void test_level_choose_named_pinned(void **state) {
     lh_assert_ok(lh_level_choose(programs, &chosen, &error), &error);
 }
 
-static void test_level_choose_named_unknown_lists_what_there_is(void **state) {
+static void test_level_choose_unknown_name_lists_levels(void **state) {
     (void)state;
     const lh_cpu_program *programs[] = {&plain, &v3, NULL}, *chosen;
     lh_error error;
@@ -110,12 +110,9 @@ static void test_level_choose_nothing_runs_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest level[] = {
-        cmocka_unit_test(test_level_runs_agrees_with_cpuinfo),
-        cmocka_unit_test(test_level_runs_unknown_or_foreign_no),
-        pristine(test_level_choose_widest_that_runs),
-        pristine(test_level_choose_named_pinned),
-        pristine(test_level_choose_named_unknown_lists_what_there_is),
-        pristine(test_level_choose_named_not_runnable_refused),
+        cmocka_unit_test(test_level_runs_agrees_with_cpuinfo), cmocka_unit_test(test_level_runs_unknown_or_foreign_no),
+        pristine(test_level_choose_widest_that_runs),          pristine(test_level_choose_named_pinned),
+        pristine(test_level_choose_unknown_name_lists_levels), pristine(test_level_choose_named_not_runnable_refused),
         pristine(test_level_choose_nothing_runs_refused),
     };
     return cmocka_run_group_tests(level, NULL, NULL);

@@ -213,7 +213,7 @@ static void check_scores(const library_entry *entry) {
 }
 
 /* Every preset with a score is tested twice, with indices and with random distances. */
-static void test_scores_every_preset_is_its_closed_form(void **state) {
+static void test_scores_every_preset_equals_its_closed_form(void **state) {
     (void)state;
     int count = 0;
     for (const library_entry *entry = library_entries; entry->name; entry++, count++) {
@@ -302,7 +302,7 @@ static void check_beginning(const library_entry *entry, const library_parameter 
     }
 }
 
-static void test_parameters_start_as_the_papers_do(void **state) {
+static void test_parameters_have_the_papers_initial_values(void **state) {
     (void)state;
     for (const library_entry *entry = library_entries; entry->name; entry++)
         for (const library_parameter *p = entry->parameters; p->name; p++) check_beginning(entry, p);
@@ -310,9 +310,9 @@ static void test_parameters_start_as_the_papers_do(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scores_every_preset_is_its_closed_form),
+        cmocka_unit_test(test_scores_every_preset_equals_its_closed_form),
         cmocka_unit_test(test_gradients_every_parameter_matches_differences),
-        cmocka_unit_test(test_parameters_start_as_the_papers_do),
+        cmocka_unit_test(test_parameters_have_the_papers_initial_values),
     };
     return cmocka_run_group_tests_name("library", tests, NULL, NULL);
 }

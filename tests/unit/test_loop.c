@@ -82,7 +82,7 @@ static void test_train_existing_run_refused(void **state) {
                  !lh_test_exists(lh_test_path(*state, FOLDER "/checkpoint-4.safetensors")));
 }
 
-static void test_train_keeps_named_steps(void **state) {
+static void test_train_keeps_checkpoints_of_named_steps(void **state) {
     toy.train.checkpoint_every = 1000;
     run_toy(state, 0, "train --out . --no-eval");
     run_toy(state, 0, "train --out four --no-eval --steps 4");
@@ -93,7 +93,7 @@ static void test_train_keeps_named_steps(void **state) {
     assert_true(lh_test_exists(lh_test_path(*state, "all/" FOLDER "/checkpoint-20.safetensors")));
 }
 
-static void test_train_evaluates_during(void **state) {
+static void test_train_evaluates_during_training(void **state) {
     toy.eval.during_every = 8;
     run_toy(state, 0, "train --out . --no-eval");
     char *text = read_text(state, FOLDER "/eval.jsonl");
@@ -110,7 +110,7 @@ static void nan_train_block(const lh_cpu_step *step, const lh_cpu_block *block, 
     ((float *)gradient)[lh_toy_spec.tensors[TOY_OUTPUT].offset] = NAN;
 }
 
-static void test_train_nan_tells_last_checkpoint(void **state) {
+static void test_train_nan_names_last_checkpoint(void **state) {
     lh_cpu_program program = toy_float;
     const lh_cpu_program *list[] = {&program, NULL};
     program.train_block = nan_train_block;
@@ -149,7 +149,7 @@ static void test_train_wild_gradient_warned_once(void **state) {
     assert_null(strstr(result.err, "warning"));
 }
 
-static void test_train_at_chance_said(void **state) {
+static void test_train_at_chance_reported(void **state) {
     lh_task task = *toy.task;
     task.chance = 0.97;
     toy.task = &task;
@@ -178,11 +178,11 @@ int main(void) {
         RUN_TEST(test_train_eval_lines_complete),
         RUN_TEST(test_train_run_json_complete),
         RUN_TEST(test_train_existing_run_refused),
-        RUN_TEST(test_train_keeps_named_steps),
-        RUN_TEST(test_train_evaluates_during),
-        RUN_TEST(test_train_nan_tells_last_checkpoint),
+        RUN_TEST(test_train_keeps_checkpoints_of_named_steps),
+        RUN_TEST(test_train_evaluates_during_training),
+        RUN_TEST(test_train_nan_names_last_checkpoint),
         RUN_TEST(test_train_wild_gradient_warned_once),
-        RUN_TEST(test_train_at_chance_said),
+        RUN_TEST(test_train_at_chance_reported),
         RUN_TEST(test_train_overfit),
     };
     return cmocka_run_group_tests_name("loop", tests, NULL, NULL);

@@ -31,7 +31,7 @@ static void test_train_init_starts_from_parameters(void **state) {
 }
 
 /* The file is read before the first run of a group begins, since that run may overwrite it. */
-static void test_train_begins_with_what_it_overwrites(void **state) {
+static void test_train_init_file_may_be_overwritten_by_its_run(void **state) {
     run_toy(state, 0, "train --out a --steps 10 --no-eval");
     run_toy(state, 0, "train --out b --steps 10 --no-eval");
     run_toy(state, 0, "train --out want --steps 5 --no-eval --seeds 1:1 --init a/" FOLDER "/checkpoint.safetensors");
@@ -72,7 +72,7 @@ static void read_checksum(void **state, const char *name, char sum[17]) {
 
 /* Without a flag, training starts from the file on which the plan depends, in any folder; another file is refused,
  * and no file is changed. */
-static void test_train_planned_init_is_begun_with_alone(void **state) {
+static void test_train_planned_init_refuses_other_files(void **state) {
     char sum[17];
     run_toy(state, 0, "train --out a --steps 10 --no-eval");
     run_toy(state, 0, "train --out other --steps 5 --no-eval");
@@ -100,9 +100,9 @@ static void test_train_planned_init_is_begun_with_alone(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         RUN_TEST(test_train_init_starts_from_parameters),
-        RUN_TEST(test_train_begins_with_what_it_overwrites),
+        RUN_TEST(test_train_init_file_may_be_overwritten_by_its_run),
         RUN_TEST(test_train_resume_without_checkpoint_needs_its_init),
-        RUN_TEST(test_train_planned_init_is_begun_with_alone),
+        RUN_TEST(test_train_planned_init_refuses_other_files),
     };
     return cmocka_run_group_tests_name("loop init", tests, NULL, NULL);
 }

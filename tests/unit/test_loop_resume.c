@@ -36,7 +36,7 @@ static double metric(void **state, const char *name, int number, const char *key
 }
 
 /* Step 13 lies inside a window of 5, step 20 at the end of one. */
-static void test_train_seconds_go_on_after_resume(void **state) {
+static void test_train_seconds_continue_after_resume(void **state) {
     const char *metrics = FOLDER "/metrics.jsonl";
     double before = 0;
     run_toy(state, 0, "train --out . --steps 13 --threads 1 --no-eval");
@@ -69,7 +69,7 @@ static void test_train_resume_drops_lines_beyond_checkpoint(void **state) {
 }
 
 /* A pipe without a writer replaces each file that a trainer reads; reading it would wait for ever. */
-static void test_pipes_in_place_of_files_named(void **state) {
+static void test_pipes_in_place_of_files_reported(void **state) {
     static const struct {
         const char *name, *command, *says;
         int code;
@@ -117,7 +117,7 @@ static void check_damaged_log(void **state, const char *name, const char *text, 
 }
 
 /* Metrics of steps 5 and 10, evaluations of two lengths at steps 6 and 12, a window at the checkpoint of step 13. */
-static void test_train_resume_tells_lost_lines(void **state) {
+static void test_train_resume_reports_lost_lines(void **state) {
     toy.eval.during_every = 6;
     toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1};
     toy.eval.during_examples = 4;
@@ -152,7 +152,7 @@ static char *resume_another_plan(void **state) {
     return said;
 }
 
-static void test_train_resume_after_edit_tells_what_differs(void **state) {
+static void test_train_resume_after_edit_lists_differences(void **state) {
     toy.resolved =
         "{\"id\":\"toy\",\"model\":{\"heads\":2,\"width\":8},\"source\":\"a\",\"train\":{\"rate\":0.1,\"x\":1}}";
     run_toy(state, 0, "train --out . --no-eval --steps 10");
@@ -181,7 +181,7 @@ static void test_train_resume_after_edit_tells_what_differs(void **state) {
 }
 
 /* Content of another run's run.json is read up to a limit and printed without control characters. */
-static void test_train_resume_beside_hostile_folder_goes_on(void **state) {
+static void test_train_resume_next_to_hostile_folder_continues(void **state) {
     enum { LONG = LH_MOST_FACTS + 1, DEEP = 100000 };
     char path[512], *text = malloc(LONG), *said;
     assert_non_null(text);
@@ -231,13 +231,13 @@ static void test_train_resume_evaluates_only_missing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         RUN_TEST(test_train_resumed_same_bits_and_lines),
-        RUN_TEST(test_train_seconds_go_on_after_resume),
+        RUN_TEST(test_train_seconds_continue_after_resume),
         RUN_TEST(test_train_resume_drops_lines_beyond_checkpoint),
-        RUN_TEST(test_pipes_in_place_of_files_named),
-        RUN_TEST(test_train_resume_tells_lost_lines),
+        RUN_TEST(test_pipes_in_place_of_files_reported),
+        RUN_TEST(test_train_resume_reports_lost_lines),
         RUN_TEST(test_train_resume_without_run_starts),
-        RUN_TEST(test_train_resume_after_edit_tells_what_differs),
-        RUN_TEST(test_train_resume_beside_hostile_folder_goes_on),
+        RUN_TEST(test_train_resume_after_edit_lists_differences),
+        RUN_TEST(test_train_resume_next_to_hostile_folder_continues),
         RUN_TEST(test_train_resume_evaluates_only_missing),
     };
     return cmocka_run_group_tests_name("loop resume", tests, NULL, NULL);

@@ -170,19 +170,19 @@ static void check_step(bool (*which)(uint32_t, uint32_t, int), int sequences) {
     close_masked(&m);
 }
 
-static void test_step_with_masks_has_the_gradient_of_the_labels_that_count(void **state) {
+static void test_step_with_masks_has_the_gradient_of_counted_labels(void **state) {
     (void)state;
     check_step(mask_here_and_there, SEQUENCES);
     assert_true(scaled > 0);
 }
 
-static void test_step_with_all_masks_in_one_shard_divides_by_those_of_the_batch(void **state) {
+static void test_step_with_all_masks_in_one_shard_divides_by_counted_labels_of_the_batch(void **state) {
     (void)state;
     check_step(mask_first_shard, SEQUENCES - FIRST_SHARD);
     assert_true(scaled > 0);
 }
 
-static void test_step_without_masks_is_scaled_by_nothing(void **state) {
+static void test_step_without_masks_is_not_scaled(void **state) {
     (void)state;
     check_step(mask_none, SEQUENCES);
     assert_int_equal(scaled, 0);
@@ -196,7 +196,7 @@ static lh_state state_of(masked *m) {
     return state;
 }
 
-static void test_step_of_masks_alone_changes_no_parameter_and_no_moment(void **state) {
+static void test_step_with_all_labels_masked_changes_nothing(void **state) {
     masked m;
     (void)state;
     open_masked(&m, mask_all_of_third_step);
@@ -221,7 +221,7 @@ static void test_step_of_masks_alone_changes_no_parameter_and_no_moment(void **s
 }
 
 /* A step without counted labels does not enter means over labels, but enters those of norms. */
-static void test_window_leaves_out_steps_of_masks_alone(void **state) {
+static void test_window_leaves_out_steps_without_counted_labels(void **state) {
     masked m;
     lh_window window = {0};
     double loss = 0, norms = 0;
@@ -258,11 +258,11 @@ static void test_gradcheck_of_a_masked_loss_passes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_step_with_masks_has_the_gradient_of_the_labels_that_count),
-        cmocka_unit_test(test_step_with_all_masks_in_one_shard_divides_by_those_of_the_batch),
-        cmocka_unit_test(test_step_without_masks_is_scaled_by_nothing),
-        cmocka_unit_test(test_step_of_masks_alone_changes_no_parameter_and_no_moment),
-        cmocka_unit_test(test_window_leaves_out_steps_of_masks_alone),
+        cmocka_unit_test(test_step_with_masks_has_the_gradient_of_counted_labels),
+        cmocka_unit_test(test_step_with_all_masks_in_one_shard_divides_by_counted_labels_of_the_batch),
+        cmocka_unit_test(test_step_without_masks_is_not_scaled),
+        cmocka_unit_test(test_step_with_all_labels_masked_changes_nothing),
+        cmocka_unit_test(test_window_leaves_out_steps_without_counted_labels),
         cmocka_unit_test(test_gradcheck_of_a_masked_loss_passes),
     };
     return cmocka_run_group_tests_name("masked", tests, NULL, NULL);

@@ -131,7 +131,7 @@ static void check_matmul_in_place(int rows, int K, int N, int fixed) {
     free_all(a, w, y, apart, other, panels, a_wide, w_wide, want);
 }
 
-static void test_matmul_in_place_adds_to_what_is_there(void **state) {
+static void test_matmul_in_place_adds_to_existing_values(void **state) {
     (void)state;
     static const int inner[] = {1, 5, 16}, vectors[] = {1, 3, 4, 6};
     for (int rows = 1; rows <= 2 * TILE_ROWS + 1; rows++) {
@@ -211,7 +211,7 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_matmul_odd_sizes_every_finish_match_reference),
     cmocka_unit_test(test_matmul_constant_sizes_match_reference),
     cmocka_unit_test(test_matmul_wide_every_finish_matches_reference),
-    cmocka_unit_test(test_matmul_in_place_adds_to_what_is_there),
+    cmocka_unit_test(test_matmul_in_place_adds_to_existing_values),
     cmocka_unit_test(test_weight_grad_any_rows_match_reference),
     cmocka_unit_test(test_weight_grad_wide_matches_reference),
     cmocka_unit_test(test_weight_grad_wide_has_the_bits_of_one_sum),

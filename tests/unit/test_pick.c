@@ -100,7 +100,7 @@ static int count_large(const fixture *f, int lines) {
 /* A choice of 500 has sums of three digits in proportion to the file; an earlier version took the shortest ones, nearly
  * all small.
  */
-static void test_a_cap_takes_examples_of_all_kinds(void **state) {
+static void test_limit_chooses_examples_of_all_kinds(void **state) {
     fixture f;
     bool taken[SUMS + 1];
     open_sums(&f, *state);
@@ -115,7 +115,7 @@ static void test_a_cap_takes_examples_of_all_kinds(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-static void test_choices_are_nested_and_follow_the_seed(void **state) {
+static void test_choices_are_nested_and_depend_on_the_seed(void **state) {
     fixture f;
     bool few[SUMS + 1], many[SUMS + 1], again[SUMS + 1], other[SUMS + 1];
     int common = 0;
@@ -133,7 +133,7 @@ static void test_choices_are_nested_and_follow_the_seed(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-static void test_the_order_of_the_file_takes_its_first_lines(void **state) {
+static void test_order_file_chooses_first_lines(void **state) {
     fixture f;
     bool taken[SUMS + 1];
     open_sums(&f, *state);
@@ -143,7 +143,7 @@ static void test_the_order_of_the_file_takes_its_first_lines(void **state) {
 }
 
 /* The preferred examples are a separate choice, not the shortest ones. */
-static void test_those_ahead_are_of_all_kinds(void **state) {
+static void test_preferred_examples_are_of_all_kinds(void **state) {
     static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
     fixture f;
     lh_groups groups;
@@ -196,7 +196,7 @@ static const char *evaluate(fixture *f, bool in_order, const char *path, bool *t
 
 /* Lines record the number of examples in the file and the choice; lines of an older version, which took the shortest
  * ones, of another order or of another file do not count. */
-static void test_lines_say_of_how_many(void **state) {
+static void test_lines_record_number_of_available_examples(void **state) {
     const char *path = lh_test_path(*state, "eval.jsonl");
     static const char *const older =
         "{\"step\":5,\"split\":\"train\",\"by\":{\"length\":4},\"examples\":100,\"draws\":1,\"accuracy\":1,"
@@ -227,11 +227,11 @@ static void test_lines_say_of_how_many(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        in_directory(test_a_cap_takes_examples_of_all_kinds),
-        in_directory(test_choices_are_nested_and_follow_the_seed),
-        in_directory(test_the_order_of_the_file_takes_its_first_lines),
-        in_directory(test_those_ahead_are_of_all_kinds),
-        in_directory(test_lines_say_of_how_many),
+        in_directory(test_limit_chooses_examples_of_all_kinds),
+        in_directory(test_choices_are_nested_and_depend_on_the_seed),
+        in_directory(test_order_file_chooses_first_lines),
+        in_directory(test_preferred_examples_are_of_all_kinds),
+        in_directory(test_lines_record_number_of_available_examples),
     };
     return cmocka_run_group_tests_name("pick", tests, NULL, NULL);
 }

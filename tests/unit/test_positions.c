@@ -65,7 +65,7 @@ static void test_draw_positions_same_counter_same_bits(void **state) {
 }
 
 /* The first distance is 0; the others are a sorted draw from 1 .. range - 1 at a site of their own. */
-static void test_draw_distances_ascend_from_zero_at_their_own_place(void **state) {
+static void test_draw_distances_ascend_from_zero_at_their_own_site(void **state) {
     (void)state;
     lh_draw draw = draw_of(3);
     int32_t out[41], positions[41], want[40], scratch[64];
@@ -216,7 +216,7 @@ int main(void) {
         cmocka_unit_test(test_draw_positions_whole_range_sorted_is_identity),
         cmocka_unit_test(test_draw_positions_same_counter_same_bits),
         cmocka_unit_test(test_draw_positions_counter_as_documented),
-        cmocka_unit_test(test_draw_distances_ascend_from_zero_at_their_own_place),
+        cmocka_unit_test(test_draw_distances_ascend_from_zero_at_their_own_site),
         cmocka_unit_test(test_draw_signed_distances_ascend_to_both_sides),
         cmocka_unit_test(test_draw_signed_distances_sides_are_independent),
         cmocka_unit_test(test_draw_sequence_counter_as_documented),

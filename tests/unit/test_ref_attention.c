@@ -55,7 +55,7 @@ static void test_unrotate_after_rotate_gives_input_back(void **state) {
     lh_assert_close(x, kept, 36, EXACT, EXACT);
 }
 
-static void test_turn_linear_is_a_quarter(void **state) {
+static void test_scaling_linear_divides_speeds_by_factor(void **state) {
     (void)state;
     const lh_ref_rope linear = {.base = 10000, .scaling = LH_REF_LINEAR, .factor = 4};
     const double want[] = {0.25, 0.025, 0.0025, 0.00025};
@@ -64,7 +64,7 @@ static void test_turn_linear_is_a_quarter(void **state) {
 
 /* The first pair keeps its speed, the last is four times slower, and the speeds between them form a geometric
  * sequence. */
-static void test_turn_ntk_slows_the_last_pair_by_factor(void **state) {
+static void test_scaling_ntk_slows_the_last_pair_by_factor(void **state) {
     (void)state;
     const lh_ref_rope ntk = {.base = 10000, .scaling = LH_REF_NTK, .factor = 4};
     const double want[] = {1, 0.1 * pow(4, -1.0 / 3), 0.01 * pow(4, -2.0 / 3), 0.001 / 4};
@@ -73,7 +73,7 @@ static void test_turn_ntk_slows_the_last_pair_by_factor(void **state) {
 
 /* Within 2 pi n positions, a pair of speed theta makes n theta rotations: 1000, 100, 10 and 1 for n = 1000; the
  * third lies at (10 - 1) / (32 - 1) between the bounds. */
-static void test_turn_yarn_keeps_the_fast_and_slows_the_slow(void **state) {
+static void test_scaling_yarn_slows_only_slow_pairs(void **state) {
     (void)state;
     lh_ref_rope yarn = YARN;
     yarn.original_length = 2000 * acos(-1.0);
@@ -81,7 +81,7 @@ static void test_turn_yarn_keeps_the_fast_and_slows_the_slow(void **state) {
     for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&yarn, 8, m) / want[m] - 1) < 1e-12);
 }
 
-static void test_turn_factor_one_is_no_scaling(void **state) {
+static void test_scaling_by_one_changes_nothing(void **state) {
     (void)state;
     for (int scaling = LH_REF_LINEAR; scaling <= LH_REF_YARN; scaling++) {
         lh_ref_rope rope = YARN;
@@ -272,10 +272,10 @@ int main(void) {
         cmocka_unit_test(test_sinusoid_width_64_published_values),
         cmocka_unit_test(test_rotate_head_of_8_published_values),
         cmocka_unit_test(test_unrotate_after_rotate_gives_input_back),
-        cmocka_unit_test(test_turn_linear_is_a_quarter),
-        cmocka_unit_test(test_turn_ntk_slows_the_last_pair_by_factor),
-        cmocka_unit_test(test_turn_yarn_keeps_the_fast_and_slows_the_slow),
-        cmocka_unit_test(test_turn_factor_one_is_no_scaling),
+        cmocka_unit_test(test_scaling_linear_divides_speeds_by_factor),
+        cmocka_unit_test(test_scaling_ntk_slows_the_last_pair_by_factor),
+        cmocka_unit_test(test_scaling_yarn_slows_only_slow_pairs),
+        cmocka_unit_test(test_scaling_by_one_changes_nothing),
         cmocka_unit_test(test_rotation_yarn_grows_by_attention_factor),
         cmocka_unit_test(test_attend_one_token_gives_value),
         cmocka_unit_test(test_attend_large_scores_pick_one_key),

@@ -158,7 +158,7 @@ static void test_resume_both_damaged_refused_naming_both(void **state) {
 }
 
 /* A checkpoint that may be valid is not skipped, since the next one would replace it. */
-static void test_resume_unreadable_current_is_the_machines(void **state) {
+static void test_resume_unreadable_current_is_an_environment_error(void **state) {
     lh_error error, note;
     lh_run_facts own = own_facts();
     struct rlimit before, none;
@@ -223,7 +223,7 @@ static void test_resume_parameters_alone_refused(void **state) {
 
 /* ---- rotating ---- */
 
-static void test_rotate_three_times_last_two_stay(void **state) {
+static void test_rotate_three_times_last_two_kept(void **state) {
     toy_state *v[3] = {toy_state_filled(0), toy_state_filled(1), toy_state_filled(2)};
     for (int i = 0; i < 3; i++) rotate(*state, v[i], i + 1);
     assert_int_equal(lh_test_count_files(*state), 2);
@@ -336,10 +336,10 @@ int main(void) {
         in_directory(test_resume_other_origin_refused_naming_both),
         in_directory(test_resume_damaged_current_falls_back),
         in_directory(test_resume_both_damaged_refused_naming_both),
-        in_directory(test_resume_unreadable_current_is_the_machines),
+        in_directory(test_resume_unreadable_current_is_an_environment_error),
         in_directory(test_resume_without_a_named_optimiser_is_adam),
         in_directory(test_resume_parameters_alone_refused),
-        in_directory(test_rotate_three_times_last_two_stay),
+        in_directory(test_rotate_three_times_last_two_kept),
         in_directory(test_rotate_damaged_current_previous_stays),
         in_directory(test_rotate_after_kill_at_each_call_resumes),
         in_directory(test_rotate_killed_any_time_resumes),

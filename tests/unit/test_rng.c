@@ -48,7 +48,7 @@ static void test_rng_word_blocks_in_order(void **state) {
     }
 }
 
-static void test_rng_copy_continues_alike(void **state) {
+static void test_rng_copy_continues_equally(void **state) {
     (void)state;
     lh_rng a = lh_rng_at(lh_key_of_seed(1), 2, 3, 4);
     for (int i = 0; i < 6; i++) lh_rng_word(&a);
@@ -81,7 +81,7 @@ int main(void) {
     const struct CMUnitTest rng[] = {
         cmocka_unit_test(test_philox_known_answers_match), cmocka_unit_test(test_key_of_seed_low_word_first),
         cmocka_unit_test(test_site_fields_do_not_overlap), cmocka_unit_test(test_rng_word_blocks_in_order),
-        cmocka_unit_test(test_rng_copy_continues_alike),   cmocka_unit_test(test_rng_below_every_value_equally_often),
+        cmocka_unit_test(test_rng_copy_continues_equally), cmocka_unit_test(test_rng_below_every_value_equally_often),
         cmocka_unit_test(test_rng_below_one_is_zero),
     };
     return cmocka_run_group_tests(rng, NULL, NULL);

@@ -231,7 +231,7 @@ NOINLINE void add_rows(const arrays *a, int drops, real *out) {
     else add_branch(ROWS, C, a->residual, a->branch, out);
 }
 
-static void test_add_branch_apart_and_in_place(void **state) {
+static void test_add_branch_separate_and_in_place(void **state) {
     (void)state;
     for (int drops = 0; drops < 2; drops++) {
         arrays a = new_arrays();
@@ -254,7 +254,7 @@ static void test_copy_rows_takes_all(void **state) {
     free_arrays(&a);
 }
 
-static void test_dropout_grad_apart_and_in_place(void **state) {
+static void test_dropout_grad_separate_and_in_place(void **state) {
     (void)state;
     arrays a = new_arrays();
     dropout_grad(ROWS, C, a.dy, a.keep, KEEP_SCALE, a.dbranch);
@@ -322,7 +322,7 @@ static void test_activations_forward_and_backward_match_reference(void **state) 
 }
 
 /* For large arguments activations are 0 and x, and slopes 0 and 1, even if a polynomial is infinite. */
-static void test_activations_far_out(void **state) {
+static void test_activations_of_large_arguments(void **state) {
     (void)state;
     static const real far[] = {-1000000, -100, -40, 40, 100, 1000000};
     for (int f = LH_REF_RELU; f <= LH_REF_SILU; f++) {
@@ -370,11 +370,11 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_norms_in_place_give_same_bits),
     cmocka_unit_test(test_norm_grad_added_to_the_streams),
     cmocka_unit_test(test_norms_of_small_rows),
-    cmocka_unit_test(test_add_branch_apart_and_in_place),
+    cmocka_unit_test(test_add_branch_separate_and_in_place),
     cmocka_unit_test(test_copy_rows_takes_all),
-    cmocka_unit_test(test_dropout_grad_apart_and_in_place),
+    cmocka_unit_test(test_dropout_grad_separate_and_in_place),
     cmocka_unit_test(test_activations_forward_and_backward_match_reference),
-    cmocka_unit_test(test_activations_far_out),
+    cmocka_unit_test(test_activations_of_large_arguments),
     cmocka_unit_test(test_gates_forward_and_backward_match_reference),
 };
 

@@ -92,7 +92,7 @@ static void test_write_layout_aligned_and_sorted(void **state) {
 }
 
 /* Rows with gaps, more than any buffer holds, give the same file and the same sum as dense ones. */
-static void test_write_rows_apart_as_dense(void **state) {
+static void test_write_rows_with_gaps_as_dense(void **state) {
     enum { ROWS = 5000, COLUMNS = 3, APART = 7 };
     static float apart[ROWS][APART], dense[ROWS][COLUMNS];
     for (int r = 0; r < ROWS; r++)
@@ -153,7 +153,7 @@ static void test_write_bad_tensor_refused(void **state) {
 
 /* ---- files of other programs ---- */
 
-static void test_read_order_of_header_free(void **state) {
+static void test_read_any_order_of_header(void **state) {
     static const float data[3] = {1, 2, 3};
     lh_error error;
     lh_st_file *file;
@@ -249,7 +249,7 @@ static void test_read_missing_file_refused(void **state) {
 
 /* ---- damage ---- */
 
-static void test_read_cut_anywhere_refused(void **state) {
+static void test_read_truncated_anywhere_refused(void **state) {
     lh_error error;
     lh_st_file *file;
     size_t bytes;
@@ -294,13 +294,13 @@ static void test_read_any_header_byte_changed_no_crash(void **state) {
 
 int main(void) {
     const struct CMUnitTest safetensors[] = {
-        in_directory(test_write_then_read_equal),          in_directory(test_write_layout_aligned_and_sorted),
-        in_directory(test_write_rows_apart_as_dense),      in_directory(test_write_nothing_read_as_empty),
-        in_directory(test_write_bad_tensor_refused),       in_directory(test_read_order_of_header_free),
-        in_directory(test_read_bad_offsets_refused),       in_directory(test_read_bad_shapes_and_types_refused),
-        in_directory(test_read_bad_json_refused),          in_directory(test_read_bad_metadata_refused),
-        in_directory(test_read_bad_header_length_refused), in_directory(test_read_missing_file_refused),
-        in_directory(test_read_cut_anywhere_refused),      in_directory(test_read_any_header_byte_changed_no_crash),
+        in_directory(test_write_then_read_equal),           in_directory(test_write_layout_aligned_and_sorted),
+        in_directory(test_write_rows_with_gaps_as_dense),   in_directory(test_write_nothing_read_as_empty),
+        in_directory(test_write_bad_tensor_refused),        in_directory(test_read_any_order_of_header),
+        in_directory(test_read_bad_offsets_refused),        in_directory(test_read_bad_shapes_and_types_refused),
+        in_directory(test_read_bad_json_refused),           in_directory(test_read_bad_metadata_refused),
+        in_directory(test_read_bad_header_length_refused),  in_directory(test_read_missing_file_refused),
+        in_directory(test_read_truncated_anywhere_refused), in_directory(test_read_any_header_byte_changed_no_crash),
     };
     return cmocka_run_group_tests(safetensors, NULL, NULL);
 }

@@ -50,7 +50,7 @@ static void test_rate_without_schedule_is_constant(void **state) {
     lh_assert_ok(lh_schedule_check(&train, 1000, NULL), &(lh_error){""});
 }
 
-static void test_rate_behind_the_last_step_stays(void **state) {
+static void test_rate_after_the_last_step_is_constant(void **state) {
     (void)state;
     const lh_train_defaults train = stored_schedule(LH_SCHEDULE_COSINE, 0);
     for (int64_t t = STEPS + 1; t < 2 * STEPS; t++) assert_true(lh_learning_rate_at(&train, 1, t) == 0.1);
@@ -87,7 +87,7 @@ static lh_run_result run(void **state, int code, const char *command) {
 }
 
 /* Runs are stopped during the warm-up, and while the rate falls. */
-static void test_train_goes_on_within_a_schedule_to_same_bits(void **state) {
+static void test_train_resumed_within_a_schedule_same_bits(void **state) {
     run(state, 0, "train --out whole --threads 1 --no-eval");
     lh_run_result first = run(state, 0, "train --out parts --threads 1 --no-eval --steps 4");
     assert_non_null(strstr(first.err, "stops at step 4, before the learning rate schedule ends at step 20"));
@@ -97,7 +97,7 @@ static void test_train_goes_on_within_a_schedule_to_same_bits(void **state) {
     lh_assert_same_lines(*state, "whole/" FOLDER "metrics.jsonl", "parts/" FOLDER "metrics.jsonl");
 }
 
-static void test_train_rates_are_told_and_taken(void **state) {
+static void test_train_rates_are_recorded_and_applied(void **state) {
     run(state, 0, "train --out . --threads 1 --no-eval");
     char *text = lh_test_read(lh_test_path(*state, FOLDER "metrics.jsonl"), &(size_t){0}), *line = text;
     for (int t = 5; t <= 20; t += 5) {
@@ -119,7 +119,7 @@ static void test_train_rates_are_told_and_taken(void **state) {
     free(b);
 }
 
-static void test_info_tells_the_schedule(void **state) {
+static void test_info_prints_the_schedule(void **state) {
     lh_run_result result = run(state, 0, "info");
     assert_non_null(strstr(result.out, "learning rate: cosine, to 0.1 of it, behind 6 steps of warm-up"));
     toy.train.schedule = (lh_schedule){0};
@@ -139,11 +139,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rates_are_those_of_pytorch),
         cmocka_unit_test(test_rate_without_schedule_is_constant),
-        cmocka_unit_test(test_rate_behind_the_last_step_stays),
+        cmocka_unit_test(test_rate_after_the_last_step_is_constant),
         cmocka_unit_test(test_steps_without_a_rate_refused),
-        IN_DIRECTORY(test_train_goes_on_within_a_schedule_to_same_bits),
-        IN_DIRECTORY(test_train_rates_are_told_and_taken),
-        IN_DIRECTORY(test_info_tells_the_schedule),
+        IN_DIRECTORY(test_train_resumed_within_a_schedule_same_bits),
+        IN_DIRECTORY(test_train_rates_are_recorded_and_applied),
+        IN_DIRECTORY(test_info_prints_the_schedule),
         IN_DIRECTORY(test_train_more_steps_than_the_schedule_refused),
     };
     return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);

@@ -80,7 +80,7 @@ static int lines_of(void **state, const char *name) {
 
 #define FOLDER "toy/0123456789abcdef/lr0.01-seed0"
 
-static void test_train_evaluation_goes_on_with_the_condition(void **state) {
+static void test_train_evaluation_resumes_at_the_condition(void **state) {
     run(state, "train --out whole --threads 2");
     run_until(state, PASSES + 5, LH_STOPPED, "train --out cut --threads 2");
     assert_int_equal(lines_of(state, "cut/" FOLDER "/eval.jsonl"), 1);
@@ -92,7 +92,7 @@ static void test_train_evaluation_goes_on_with_the_condition(void **state) {
 
 /* Evaluations during training, of two conditions each, after steps 6, 12 and 18: a process makes one and a half, and
  * the checkpoint that it writes then is of that step. */
-static void test_train_evaluation_on_the_way_goes_on(void **state) {
+static void test_evaluation_during_training_resumes(void **state) {
     int stops = 0;
     toy.eval.during_every = 6;
     toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1};
@@ -110,13 +110,13 @@ static void test_train_evaluation_on_the_way_goes_on(void **state) {
 }
 
 /* The result is unknown after a stop, so the exit code is not that of a failed --overfit. */
-static void test_overfit_is_no_failure(void **state) {
+static void test_stopped_overfit_is_no_failure(void **state) {
     run_until(state, PASSES + 5, LH_STOPPED, "train --out . --overfit 40 --steps 5 --log-every 5 --threads 2");
 }
 
 #define EVAL "eval --checkpoint " FOLDER "/checkpoint.safetensors --threads 2 "
 
-static void test_eval_keeps_conditions_that_are_through(void **state) {
+static void test_eval_keeps_finished_conditions(void **state) {
     run(state, "train --out . --no-eval");
     run(state, EVAL "--out whole --per-example whole.jsonl");
     lh_run_result stopped = run_until(state, PASSES + 5, LH_STOPPED, EVAL "--out cut --per-example cut.jsonl");
@@ -138,7 +138,7 @@ static void test_eval_keeps_conditions_that_are_through(void **state) {
     run_until(state, 0, LH_ERR_USAGE, EVAL "--out cut --resume --per-example cut.jsonl");
 }
 
-static void test_trace_writes_nothing(void **state) {
+static void test_stopped_trace_writes_nothing(void **state) {
     toy = lh_toy_pair_with(list);
     run(state, "train --out . --no-eval");
     lh_run_result result = run_until(state, 3, LH_STOPPED,
@@ -188,11 +188,11 @@ static void test_decode_ends_between_tokens(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_train_evaluation_goes_on_with_the_condition),
-        TEST(test_train_evaluation_on_the_way_goes_on),
-        TEST(test_overfit_is_no_failure),
-        TEST(test_eval_keeps_conditions_that_are_through),
-        TEST(test_trace_writes_nothing),
+        TEST(test_train_evaluation_resumes_at_the_condition),
+        TEST(test_evaluation_during_training_resumes),
+        TEST(test_stopped_overfit_is_no_failure),
+        TEST(test_eval_keeps_finished_conditions),
+        TEST(test_stopped_trace_writes_nothing),
         TEST(test_decode_ends_between_tokens),
     };
     return cmocka_run_group_tests_name("stop", tests, NULL, NULL);

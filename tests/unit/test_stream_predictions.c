@@ -109,7 +109,7 @@ static void test_decode_gives_the_answers_of_one_pass_over_them(void **state) {
     check_decode(&passes, false);
 }
 
-static void test_predict_takes_positions_of_the_stream_that_they_are_for(void **state) {
+static void test_predict_positions_belong_to_their_stream(void **state) {
     (void)state;
     static const int32_t plain[] = {0, 1, 2, 3, 4, 5, 6}, other[] = {9, 8, 7, 6, 5, 4, 3};
     static const uint16_t input[] = {4, 0, 2, 1};
@@ -170,7 +170,7 @@ static void test_input_lines_name_the_stream_of_a_list(void **state) {
 }
 
 /* A right answer must have the length of the outputs. */
-static void test_input_lines_say_their_right_answer(void **state) {
+static void test_input_lines_may_have_the_right_answer(void **state) {
     (void)state;
     static const char line[] = "{\"input\":[4,0,2,1],\"target\":[0,1,2,1],\"mask\":[1,0,1,1]}";
     static const char *const bad[][2] = {
@@ -208,7 +208,7 @@ static lh_status solve_copy(const lh_literal *literal, lh_example *example, lh_e
     return LH_OK;
 }
 
-static void test_literals_are_what_the_task_makes_of_them(void **state) {
+static void test_literals_are_solved_by_the_task(void **state) {
     (void)state;
     lh_spec spec = lh_toy_pair_with(NULL);
     lh_task task = *spec.task;
@@ -339,10 +339,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_predict_with_the_target_is_the_evaluation_of_the_example),
         cmocka_unit_test(test_decode_gives_the_answers_of_one_pass_over_them),
-        cmocka_unit_test(test_predict_takes_positions_of_the_stream_that_they_are_for),
+        cmocka_unit_test(test_predict_positions_belong_to_their_stream),
         cmocka_unit_test(test_input_lines_name_the_stream_of_a_list),
-        cmocka_unit_test(test_input_lines_say_their_right_answer),
-        cmocka_unit_test(test_literals_are_what_the_task_makes_of_them),
+        cmocka_unit_test(test_input_lines_may_have_the_right_answer),
+        cmocka_unit_test(test_literals_are_solved_by_the_task),
         cmocka_unit_test(test_trace_sites_are_as_long_as_their_streams),
         cmocka_unit_test(test_trace_of_an_input_decodes),
     };

@@ -184,7 +184,7 @@ static void test_steps_are_the_same_on_any_number_of_threads(void **state) {
 }
 
 /* Each example occurs once in an epoch, in two streams with lengths from the shape. */
-static void test_epochs_of_finite_data_in_two_streams(void **state) {
+static void test_epochs_of_files_in_two_streams(void **state) {
     enum { EXAMPLES = 10 };
     char text[EXAMPLES * 64] = "";
     lh_spec spec = lh_toy_pair_with(toy_float_list);
@@ -242,7 +242,7 @@ static void train_two_steps(const lh_spec *spec, lh_state *state, lh_step_metric
 
 /* A program may add to the gradient of such a tensor: here the query's, whose rows lie between those of keys and
  * values and which is not learned, the token's, the output's and the rows'. */
-static void test_tensor_that_is_not_learned_keeps_its_values_and_counts_in_no_norm(void **state) {
+static void test_constant_tensor_keeps_its_values_and_is_in_no_norm(void **state) {
     (void)state;
     static const int fixed[] = {TOY_TOKEN, TOY_OUTPUT, TOY_QUERY};
     static float start[TOY_STORAGE];
@@ -281,9 +281,9 @@ int main(void) {
         cmocka_unit_test(test_batch_with_more_labels_than_their_stream_has_tokens_is_refused),
         cmocka_unit_test(test_step_gives_the_gradient_of_both_streams),
         cmocka_unit_test(test_steps_are_the_same_on_any_number_of_threads),
-        in_directory(test_epochs_of_finite_data_in_two_streams),
+        in_directory(test_epochs_of_files_in_two_streams),
         cmocka_unit_test(test_limit_holds_for_every_stream),
-        cmocka_unit_test(test_tensor_that_is_not_learned_keeps_its_values_and_counts_in_no_norm),
+        cmocka_unit_test(test_constant_tensor_keeps_its_values_and_is_in_no_norm),
     };
     return cmocka_run_group_tests_name("streams", tests, NULL, NULL);
 }

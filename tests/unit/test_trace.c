@@ -420,7 +420,7 @@ static void check_shape(const lh_traced *t, int rank, const int64_t *shape) {
     for (int i = 0; i < rank; i++) assert_int_equal(t->file.shape[i], shape[i]);
 }
 
-static void test_traces_shapes_tell_draws_examples_heads_tokens(void **state) {
+static void test_traces_shapes_are_draws_examples_heads_tokens(void **state) {
     lh_engine *engine = open_engine(&CASES[6], widest(CASES[6].spec), 1, false);
     lh_trace_request request = request_all(4, 5);
     lh_traces traces = run_traces(engine, &request);
@@ -460,7 +460,7 @@ static void check_means(const lh_engine *engine, const lh_traced *kept, const lh
     }
 }
 
-static void test_traces_averages_are_means_of_what_is_kept(void **state) {
+static void test_traces_averages_are_means_of_stored_values(void **state) {
     (void)state;
     for (int i = 6; i <= 9; i += 3) { /* a float model and a double one, both with random positions */
         lh_engine *engine = open_engine(&CASES[i], widest(CASES[i].spec), 1, false);
@@ -537,7 +537,7 @@ static void test_traces_uniform_attention_has_entropy_of_log_length(void **state
 
 /* ---- refusals ---- */
 
-static void test_traces_open_refuses_what_does_not_fit(void **state) {
+static void test_traces_open_refuses_requests_that_do_not_fit(void **state) {
     lh_engine *engine = open_engine(&CASES[6], widest(CASES[6].spec), 1, false);
     int32_t twice[2] = {5, 5};
     lh_trace_request request = request_all(33, 33); /* 66 tokens, positions from 0 to 63 */
@@ -562,12 +562,12 @@ int main(void) {
         cmocka_unit_test(test_trace_stored_batches_match_reference_and_prediction),
         cmocka_unit_test(test_trace_block_of_two_sequences_is_each_alone),
         cmocka_unit_test(test_entropy_known_rows_give_known_numbers),
-        cmocka_unit_test(test_traces_shapes_tell_draws_examples_heads_tokens),
-        cmocka_unit_test(test_traces_averages_are_means_of_what_is_kept),
+        cmocka_unit_test(test_traces_shapes_are_draws_examples_heads_tokens),
+        cmocka_unit_test(test_traces_averages_are_means_of_stored_values),
         cmocka_unit_test(test_traces_threads_change_nothing),
         cmocka_unit_test(test_traces_inputs_are_grouped_by_length),
         cmocka_unit_test(test_traces_uniform_attention_has_entropy_of_log_length),
-        cmocka_unit_test(test_traces_open_refuses_what_does_not_fit),
+        cmocka_unit_test(test_traces_open_refuses_requests_that_do_not_fit),
     };
     return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }

@@ -124,7 +124,7 @@ static lh_status fill(const own *o, uint32_t domain, lh_batch *batch, lh_error *
     return lh_batch_fill(batch, &o->spec, &source, N, 0, 8, error);
 }
 
-static void test_batch_of_wrong_sampler_says_what_and_where(void **state) {
+static void test_batch_of_wrong_sampler_names_defect_and_example(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         own o;
@@ -137,7 +137,7 @@ static void test_batch_of_wrong_sampler_says_what_and_where(void **state) {
     }
 }
 
-static void test_batch_of_a_sampler_that_masks_as_its_header_says_is_taken(void **state) {
+static void test_batch_of_a_sampler_with_declared_masks_is_accepted(void **state) {
     static const lh_loss of[] = {LH_LOSS_ALL, LH_LOSS_COUNTED};
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -156,7 +156,7 @@ static void test_batch_of_a_sampler_that_masks_as_its_header_says_is_taken(void 
     }
 }
 
-static void test_batch_of_evaluation_says_so(void **state) {
+static void test_batch_of_evaluation_is_named_in_the_message(void **state) {
     (void)state;
     own o;
     lh_batch batch;
@@ -193,7 +193,7 @@ static void wrong_at_nine(lh_rng *rng, int n, lh_example *example) {
 
 static int none_at_four(int n) { return n == 4 ? 0 : n; }
 
-static void test_lengths_the_wrong_one_is_named(void **state) {
+static void test_wrong_length_is_named(void **state) {
     (void)state;
     own o;
     lh_error error;
@@ -211,11 +211,11 @@ static void test_lengths_the_wrong_one_is_named(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batch_of_wrong_sampler_says_what_and_where),
-        cmocka_unit_test(test_batch_of_a_sampler_that_masks_as_its_header_says_is_taken),
-        cmocka_unit_test(test_batch_of_evaluation_says_so),
+        cmocka_unit_test(test_batch_of_wrong_sampler_names_defect_and_example),
+        cmocka_unit_test(test_batch_of_a_sampler_with_declared_masks_is_accepted),
+        cmocka_unit_test(test_batch_of_evaluation_is_named_in_the_message),
         cmocka_unit_test(test_batch_of_right_sampler_same_as_without_trial),
-        cmocka_unit_test(test_lengths_the_wrong_one_is_named),
+        cmocka_unit_test(test_wrong_length_is_named),
     };
     return cmocka_run_group_tests_name("trial", tests, NULL, NULL);
 }

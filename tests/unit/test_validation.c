@@ -103,7 +103,7 @@ static int shared_by(uint32_t domain, uint32_t other, int n, bool inputs) {
 }
 
 /* The seed equals that of the evaluation during training: only the domain distinguishes the streams. */
-static void test_no_example_is_of_two_streams(void **state) {
+static void test_no_example_is_in_two_streams(void **state) {
     toy.eval.during_every = 10;
     run(state, 0, "train --out . --seed 1 --threads 2");
     int count = atomic_load(&example_count),
@@ -123,7 +123,7 @@ static void test_no_example_is_of_two_streams(void **state) {
 }
 
 /* The values that a pass samples depend on its draw: positions on domain and step, noise and dropout on the step. */
-static void test_no_draw_is_of_two_streams(void **state) {
+static void test_no_draw_is_in_two_streams(void **state) {
     toy.eval.during_every = 10;
     run(state, 0, "train --out . --seed 1 --threads 1");
     int count = atomic_load(&pass_count);
@@ -140,7 +140,7 @@ static void test_no_draw_is_of_two_streams(void **state) {
 }
 
 /* 200 draws of 20 positions below 2000 of both streams, in positions, distances and sequences: no draw occurs twice. */
-static void test_positions_of_their_own(void **state) {
+static void test_validation_has_its_own_positions(void **state) {
     (void)state;
     static int32_t drawn[200][20], scratch[2000];
     int count = 0;
@@ -196,7 +196,7 @@ static void test_train_validates_first(void **state) {
 }
 
 /* The progress line names the split of an evaluation during training. */
-static void test_progress_tells_splits_apart(void **state) {
+static void test_progress_names_the_split(void **state) {
     static const int32_t trained[] = {2, 4, 6};
     toy.train.lengths = (lh_lengths){.list = trained, .count = 3};
     toy.eval.during_every = 20;
@@ -216,7 +216,7 @@ static void test_progress_tells_splits_apart(void **state) {
 }
 
 /* A run of an older trainer has no validation: it counts as finished, and --resume adds the validation. */
-static void test_older_runs_are_finished_without(void **state) {
+static void test_older_runs_are_finished_without_validation(void **state) {
     toy.eval.validation_examples = 0;
     run(state, 0, "train --out . --seed 1");
     char *text = lines_of(state, FOLDER "/eval.jsonl");
@@ -238,9 +238,12 @@ static void test_older_runs_are_finished_without(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_no_example_is_of_two_streams),       TEST(test_no_draw_is_of_two_streams),
-        cmocka_unit_test(test_positions_of_their_own), TEST(test_train_validates_first),
-        TEST(test_progress_tells_splits_apart),        TEST(test_older_runs_are_finished_without),
+        TEST(test_no_example_is_in_two_streams),
+        TEST(test_no_draw_is_in_two_streams),
+        cmocka_unit_test(test_validation_has_its_own_positions),
+        TEST(test_train_validates_first),
+        TEST(test_progress_names_the_split),
+        TEST(test_older_runs_are_finished_without_validation),
     };
     return cmocka_run_group_tests_name("validation", tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static void test_window_epoch_is_the_mean_of_its_batches(void **state) {
 }
 
 /* Batches with all labels masked do not enter the mean of an epoch. */
-static void test_window_epoch_leaves_out_batches_of_masks_alone(void **state) {
+static void test_window_epoch_leaves_out_batches_without_counted_labels(void **state) {
     static const int64_t correct[] = {4, 0, 1}, counted[] = {4, 0, 2};
     lh_window window = {0};
     (void)state;
@@ -48,7 +48,7 @@ static void test_window_epoch_leaves_out_batches_of_masks_alone(void **state) {
 }
 
 /* A line of metrics.jsonl for steps without counted labels has neither loss nor accuracy. */
-static void test_window_log_without_a_label_that_counts(void **state) {
+static void test_window_log_without_counted_labels(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "metrics.jsonl");
     lh_window window = {.steps = 2, .masked = 2, .parameter_norm = 4, .seconds = 1};
@@ -88,8 +88,8 @@ static void test_window_save_load_same_sums(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_window_epoch_is_the_mean_of_its_batches),
-        cmocka_unit_test(test_window_epoch_leaves_out_batches_of_masks_alone),
-        IN_FOLDER(test_window_log_without_a_label_that_counts),
+        cmocka_unit_test(test_window_epoch_leaves_out_batches_without_counted_labels),
+        IN_FOLDER(test_window_log_without_counted_labels),
         IN_FOLDER(test_window_save_load_same_sums),
     };
     return cmocka_run_group_tests_name("window", tests, NULL, NULL);
