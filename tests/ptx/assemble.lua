@@ -1,24 +1,25 @@
--- Statements of PTX -> a program for machine.cpp, as lines of text (program.cpp reads them):
+-- Translates statements of PTX to a program for machine.cpp, as lines of text, which program.cpp reads:
 --
---     registers BYTES                of a warp: a row of 32 lanes for every register, at a place of its own
+--     registers BYTES                of a warp: a row of 32 lanes for every register, at its own offset
 --     locals BYTES                   of a lane: the local memory of all functions, one after the other
 --     data NAME ALIGN BYTES BYTE...  an array in global memory; the rest is 0
 --     constant PLACE BYTES HEX       a row whose lanes all hold this
 --     special PLACE NAME             a row of %tid.x and the like
 --     address PLACE NAME             a row of the address of an array
---     kernel NAME FIRST BYTES...     where it begins, and the bytes of its parameters
---     do LINE KIND GUARD OPERATION NUMBER...   an instruction; GUARD: 0 or a predicate's place + 1, negative: negated
+--     kernel NAME FIRST BYTES...     its first instruction, and the bytes of its parameters
+--     do LINE KIND GUARD OPERATION NUMBER...   an instruction; GUARD: 0 or a predicate's place + 1, negative if negated
 --
--- A function calls those before it only, so each has its registers to itself, and its parameters are registers, too.
+-- A function calls only earlier functions, so each function has its own registers, and its parameters are registers,
+-- too.
 
 local instructions = require("instructions")
 local parse = require("parse")
 
 local assemble = {}
 
--- Types that are stored in memory as others.
+-- Types that are stored in memory as other types.
 local STORED_AS = { b32 = "u32", f32 = "u32", b64 = "u64", f64 = "u64" }
--- PTX has no registers of a byte.
+-- PTX has no registers of one byte.
 local REGISTER_OF = { s8 = "b16", u8 = "b16" }
 -- The enum of spaces in machine.h.
 local SPACES = { generic = 0, global = 0, shared = 1, ["local"] = 2, param = 3 }
@@ -40,7 +41,7 @@ function Program:line(...)
   self.lines[#self.lines + 1] = table.concat({ ... }, " ")
 end
 
--- The bits of an immediate as a type's, or nil.
+-- The bits of an immediate value of this type, or nil.
 local function bits_of(text, type_name)
   local bytes = instructions.TYPES[type_name][2]
   local float, digits = text:match("^0([fd])(%x+)$")
@@ -61,7 +62,7 @@ local function bits_of(text, type_name)
   return bytes < 8 and value & ((1 << 8 * bytes) - 1) or value
 end
 
--- A row with the same content for every use; `declare` makes it for the first one.
+-- A row with constant content, which all uses share; `declare` makes it at the first use.
 function Program:shared_row(key, bytes, declare)
   if not self.rows[key] then
     self.rows[key] = self:row(bytes)
@@ -92,7 +93,7 @@ function Program:operand(item, text, type_name, wider)
   if self.data[text] and bytes == 8 then
     return self:shared_row(text, 8, function(place) self:line("address", place, text) end), 8
   end
-  if text == self.module.shared and bytes >= 4 then -- as an address in shared memory, which begins with it
+  if text == self.module.shared and bytes >= 4 then -- its address in shared memory, which begins with it
     return self:constant(0, bytes), bytes
   end
   if self.current.room and text == self.current.room.name and bytes == 8 then
@@ -179,7 +180,7 @@ function Program:memory(item, found)
     found.element, width), numbers)
 end
 
--- Parameters of functions are rows of 8 bytes: what a call hands on is moved there, what the function loads comes from
+-- Parameters of functions are rows of 8 bytes: a call moves its arguments there, and the function loads them from
 -- there.
 function Program:move_parameter(item)
   local name, offset = item.operands[item.form:match("^ld") and 2 or 1]:match("^%[([%w_$]+)%+?(%d*)%]$")
@@ -217,7 +218,7 @@ function Program:call(item)
   self:emit(item, "branch", "call", { callee })
 end
 
--- Instructions that change the flow, wait, or order memory, and addition in memory, whose address is generic.
+-- Instructions that change the flow, wait or order memory; and addition in memory, whose address is generic.
 local CONTROL = {}
 CONTROL["bra"] = function(program, item) program:emit(item, "branch", "bra", { item.operands[1] }) end
 CONTROL["bra.uni"] = CONTROL["bra"]

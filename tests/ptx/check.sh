@@ -5,9 +5,9 @@
 #     sh tests/ptx/check.sh [--all]
 #
 # Tests of the machine compare each of its instructions with plain Lua, and run small kernels with and without races.
-# Test specs of every precision, the showcase in float32, and one of it in tf32 and in bf16 are compiled to PTX by nvcc
-# or NVRTC; the machine runs this for the tests of tests/emulation/test_model.c and looks for races. Mutants of one text
-# must each be found by those tests.
+# Test specs of every precision, the showcase in float32, and one run of the showcase in tf32 and in bf16 are compiled
+# to PTX by nvcc or NVRTC; the machine runs the PTX in the tests of tests/emulation/test_model.c and looks for races.
+# These tests must also find every mutant of one text.
 # --all: every test spec of tests/emulation, the showcase in every precision with all tests, a mutant for every barrier.
 # Lines: "ok NAME", "not ok NAME: why", "skip NAME: why".
 SMALL="emulated_sinusoid emulated_float32 emulated_tf32 emulated_bf16 emulated_warps_tf32" # the float64 one comes first
@@ -46,7 +46,7 @@ lines_of() {
 }
 
 # Writes the sources of a run of the showcase in a precision, as spec ptx_<run>_<precision>. Layers are rounds of one
-# loop: two are enough if operands are rounded, and keep the compared values closer.
+# loop: two rounds are enough if operands are rounded, and keep the compared values closer.
 write_showcase() {
     id=ptx_$1_$2 layers=''
     mkdir -p $out/specs

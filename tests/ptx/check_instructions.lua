@@ -1,9 +1,10 @@
--- Every instruction of instructions.lua alone, against formulas.lua:
+-- Checks every instruction of instructions.lua against formulas.lua:
 --
 --     lua5.4 tests/ptx/check_instructions.lua RUN FOLDER
 --
--- Each becomes a kernel of its own (FOLDER/instructions.ptx): a lane loads its operands, does the instruction, and once
--- more where it is odd, and stores what both gave. RUN is the program of run.c. Prints "ok NAME", "not ok NAME: why".
+-- Each instruction becomes a kernel of FOLDER/instructions.ptx: every lane loads its operands, executes the
+-- instruction, and stores the result; odd lanes then execute it once more and store this result, too. RUN is the
+-- program of run.c. Prints "ok NAME", "not ok NAME: why".
 
 local root = arg[0]:match("^(.*)/check_instructions%.lua$") or "."
 package.path = ("%s/?.lua;%s"):format(root, package.path)
@@ -38,7 +39,7 @@ local function value_of(type_name, number)
   return is_float and value or formulas.wrap(value, type_name)
 end
 
--- The operand `at` of a case in a lane: all pairs come up over the lanes and rounds.
+-- The operand `at` of a case in a lane: all pairs of values occur over the lanes and rounds.
 local function operand_value(type_name, at, lane, round)
   return value_of(type_name, (lane + 32 * round) * ({ 1, 5, 11, 17, 23 })[at] + at * 7 + (lane // 7) * at)
 end
@@ -47,7 +48,7 @@ local function bytes_of(type_name)
   return instructions.TYPES[type_name][2]
 end
 
-local REGISTER = { pred = "%p", [2] = "%h", [4] = "%w", [8] = "%x" } -- by bytes; %r and %rd are the kernel's own
+local REGISTER = { pred = "%p", [2] = "%h", [4] = "%w", [8] = "%x" } -- by bytes; %r, %rd: the kernel's own
 
 local function register(type_name, number)
   return (REGISTER[type_name] or REGISTER[bytes_of(type_name)]) .. number
@@ -67,13 +68,13 @@ local function store(type_name, number, to)
   return ("st.global.%s [%s], %s;"):format(MOVED_AS[bytes_of(type_name)], to, register(type_name, number))
 end
 
--- How many operands an entry sets.
+-- The number of operands that an entry sets.
 local SETS = { ["shfl.sync.bfly.b32"] = 2, ["shfl.sync.idx.b32"] = 2, ["mov.b64 {xx}x"] = 2 }
 local function sets_of(entry, shape)
   return SETS[entry.form] or SETS[entry.form .. " " .. shape] or entry.form:match("^mma") and 4 or 1
 end
 
--- "{xx}x" with names in place of every x.
+-- "{xx}x" with a name in place of each x.
 local function with_operands(shape, names)
   local at = 0
   local text = shape:gsub("[{x|]", function(mark)
@@ -145,7 +146,7 @@ local function cases()
   return found
 end
 
--- ---- inputs and what they must give, as results[lane][i]; nil: anything ----
+-- ---- inputs and expected results, as results[lane][i]; nil: any result ----
 
 local function plain_case(case, round)
   local formula = formulas.by_form[case.form .. " " .. case.shape] or formulas.by_form[case.form]
@@ -268,7 +269,7 @@ local function request(case, inputs)
     to_hexadecimal(table.concat(parts)))
 end
 
--- Whether what a register holds is the value: any NaN is one, everything else bit for bit.
+-- Whether a register contains the expected value: any NaN equals a NaN, all else is compared bit for bit.
 local function agrees(type_name, bytes, value)
   local want = packed(type_name, value)
   if type_name:sub(1, 1) == "f" and value ~= value then

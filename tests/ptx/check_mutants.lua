@@ -1,21 +1,21 @@
--- Checks that a model's test finds faults in a text of PTX:
+-- Checks that a model's tests find faults in a text of PTX:
 --
 --     lua5.4 tests/ptx/check_mutants.lua TEST TEXT FOLDER [all]
 --
--- TEST is a test_model of tests/emulation for the model whose device code TEXT is, on tensor cores; a mutant has one
--- line changed. Barriers are left out one at a time: the first one of eight functions, or all, of which most must be
--- found. Prints "ok NAME", "not ok NAME".
+-- TEST is a test_model program of tests/emulation, TEXT the PTX of its model, with products on tensor cores; a mutant
+-- has one changed line. Barriers are left out one at a time: the first one of each of eight functions, or with `all`
+-- every one, of which most must be found. Prints "ok NAME", "not ok NAME".
 
 local root = arg[0]:match("^(.*)/check_mutants%.lua$") or "."
 local test, path, folder, barriers = arg[1], arg[2], arg[3], arg[4]
 
--- Least share of all barriers, left out one by one, that tests must find: of two in a row either is enough, and not
--- every line runs in a test.
+-- The least share of left-out barriers that tests must find. It is not 1, since one of two consecutive barriers is
+-- enough, and since not every line runs in a test.
 local MOST_BARRIERS = 0.75
 local barriers_left_out, barriers_found = 0, 0
 
 -- Tests that run one after the other until one finds the fault.
-local LONG = "test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu" -- many rows: in tiles of their own
+local LONG = "test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu" -- many rows, in separate tiles
 local VALUES = { "test_gradient_of_every_length_is_that_of_the_cpu", LONG }
 local ORDERS = { "test_step_in_any_order_and_team_has_the_same_bits", LONG }
 local EVERYTHING = { ORDERS[1], "test_evaluation_is_that_of_the_cpu", LONG }
@@ -55,7 +55,7 @@ local function replaced(text, place, pattern, by)
 end
 
 local text = read(path)
-local mutants = {} -- name, text, tests that look
+local mutants = {} -- name, text, tests that run
 
 local function add(name, place, pattern, by, tests)
   local changed = replaced(text, place, pattern, by)
@@ -64,7 +64,7 @@ local function add(name, place, pattern, by, tests)
     tests = tests }
 end
 
--- Some of a list, evenly spread.
+-- Evenly spread elements of a list.
 local function some(list, count)
   local chosen = {}
   for i = 1, math.min(count, #list) do

@@ -1,4 +1,4 @@
--- The kernels of races.ptx, and what is left when a line of one is taken out:
+-- Checks the kernels of races.ptx, whole and with one line removed:
 --
 --     lua5.4 tests/ptx/check_races.lua RUN FOLDER
 --
@@ -14,9 +14,8 @@ local function read(path)
   return text
 end
 
--- Kernel, blocks; what its output must begin with in every order, or a text that the failure must have; `without`: a
--- line to be taken out of that kernel, the one with this number among equal ones, and what stands there then, if
--- anything.
+-- Kernel and number of blocks; the beginning of its output in every order, or a text in the message of its failure;
+-- `without`: a line that is removed from the kernel, its number among equal lines, and its replacement, if any.
 local CASES = {
   { "neighbour", 1, gives = "0100000002000000" },
   { "neighbour", 1, without = { "bar.sync 0;", 1 }, fails = "race: " },
@@ -38,7 +37,7 @@ local CASES = {
   { "hand_on", 3, without = { "red.release.gpu.global.add.u32 [%rd1], 1;", 1 }, fails = "deadlock: " },
   -- Lane l has l * (l % 8 + 1) and gets that of lane l ~ 16.
   { "diverge", 1, gives = "10000000240000003c000000" },
-  -- Odd lane l: the 16 bits of -1 as a byte with its sign, 16, 256 and l.
+  -- Odd lane l: -1 as a signed byte extended to 16 bits, 16, 256 and l.
   { "calls", 1, gives = "000000001001010000000000120101000000000014010100" },
   { "together", 1, fails = "race: " },
   { "together", 3, fails = "race: " },
@@ -48,7 +47,7 @@ local CASES = {
 }
 local ORDERS = { 0, 1, 2, 3 }
 
--- The text with a line of a kernel taken out, or something in its place.
+-- The text without a line of a kernel, or with its replacement.
 local function without(text, kernel, line, number, instead)
   local first = assert(text:find("%.entry " .. kernel .. "%("))
   local at = first

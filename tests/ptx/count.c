@@ -1,11 +1,11 @@
-/* Counts what the compiled step of a model issues, by the program in LONGHAND_PTX:
+/* Counts the instructions of a model's compiled step, the program in LONGHAND_PTX:
  *
  *     count SEQUENCES SHARDS T LABELS MEETINGS
  *
- * A team of two blocks makes one step. Prints, a kind of instruction a line: what block 0 issues up to the team's
- * meeting of that number (1: the first) after its shards, divided by their number, and what both issue after it (the
- * gradient is folded, clipped and applied). Which
- * instructions those are depends on sizes alone; the tokens, which change a few sectors, are made up. */
+ * A team of two blocks makes one step. Prints a line for each kind of instruction: the number that block 0 issues after
+ * its shards up to the team's barrier of number MEETINGS (1: the first), divided by its shards, and the number that both
+ * blocks issue after it, where the gradient is folded, clipped and applied. Counts of instructions depend on sizes
+ * alone; the tokens, which change a few sectors, are arbitrary. */
 #include "support/lh_test.h"
 
 #include <stdio.h>

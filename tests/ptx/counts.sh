@@ -10,7 +10,7 @@ COUNT_TOLERANCE=2 # percent, of kinds that are at least 0.1% of all
 
 counted_toolkit() { echo "$toolkit" | cut -d ' ' -f 1,2; }
 
-# Tokens and label positions of parity_check at lengths 20 and 40, and of reverse_string at 40.
+# Numbers of tokens and of labels of parity_check at lengths 20 and 40, and of reverse_string at 40.
 COUNTED_LENGTHS='21 1
 41 1
 80 40'
@@ -36,8 +36,8 @@ count() {
         "$(case $1 in *_warps) echo 2 ;; *) echo 1 ;; esac)"
 }
 
-# Lines "precision part T kind number". The end of a step depends neither on T nor on the kind of products, except where
-# the team adds up gradients of weights over all tokens.
+# Lines "precision part T kind number". The end of a step depends neither on T nor on the kind of products, except that
+# with products cut by warp the team sums gradients of weights over all tokens there.
 count_ends() {
     for shards in 16 128; do
         count "count_$1" 128 "$shards" "$3" "$4" | awk -v k="$1 end_of_$shards $2" '$1 == "end" { print k, $2, $3 }'

@@ -1,4 +1,4 @@
--- Results of PTX instructions in plain Lua, computed by other ways than in tests/ptx/operations.cpp: bit by bit, or in
+-- Results of PTX instructions in plain Lua, computed differently than in tests/ptx/operations.cpp: bit by bit, or in
 -- exact arithmetic. A formula takes the values of the source operands and returns those of the destination operands.
 -- Integers are values of their type, floats are floats; a predicate that is true is 1.
 
@@ -292,15 +292,15 @@ by_form["cvt.rn.bf16x2.f32"] = function(a, b)
   return half(a) << 16 | half(b)
 end
 
--- ---- what a warp does together: of all lanes' operands, by lane from 0 ----
+-- ---- operations of a whole warp, from the operands of all lanes, numbered from 0 ----
 
--- The lane that each mode of shfl reads, of a lane, its b and the mask of its segment.
+-- The lane that each mode of shfl reads, by the reading lane, its b and the mask of its segment.
 formulas.SOURCES = {
   bfly = function(lane, b) return lane ~ (b & 31) end,
   idx = function(lane, b, segment) return (lane & segment) | (b & 31 & ~segment) end,
 }
 
--- operands[i][lane] of what shfl reads: a, b, c, membermask; gives d and p by lane.
+-- operands[i][lane]: a, b, c and membermask of shfl; returns d and p by lane.
 function formulas.shuffle(mode, a, b, c)
   local d, p = {}, {}
   for lane = 0, 31 do
@@ -313,7 +313,7 @@ function formulas.shuffle(mode, a, b, c)
   return d, p
 end
 
--- Row and column of element i of a lane's fragment, after the manual.
+-- Row and column of element i of a lane's fragment, from the manual.
 formulas.FRAGMENTS = {
   tf32 = {
     k = 8, a_elements = 4, b_elements = 2,

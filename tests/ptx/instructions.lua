@@ -1,16 +1,17 @@
--- The instructions of PTX that are known: everything else is an error. An entry says how one lane does the instruction,
--- as a statement of C++ (operations.lua makes a function of it, machine.cpp runs that for the lanes of a warp), after
--- "Parallel Thread Execution ISA" 9.0, chapter 9.
+-- The known instructions of PTX; any other one is an error. An entry defines an instruction for one lane as a C++
+-- statement, from "Parallel Thread Execution ISA" 9.0, chapter 9: operations.lua makes a function of it, and
+-- machine.cpp runs the function for the lanes of a warp.
 --
 --     form      the instruction with its modifiers and types
---     operands  their types, in order; { } groups them as braces do, | joins as in shfl
+--     operands  their types, in order, with { } and | as in PTX
 --     does      the statement; d is the first operand, a, b, c, e the next ones
 --     kind      its kind in counts
 --     whole     instead of `does`: a function of operations.cpp, called once with all lanes of the warp present
---     members   likewise, with the lanes present that the last operand names
+--     members   instead of `does`: called with the lanes in the mask of the last operand
 --
 -- Registers are typed by their size: an operand's register has the size of its type. Integers wrap. Loads and stores
--- are known by their parts, at the end; assemble.lua knows what branches, calls, waits or orders memory.
+-- are described by their parts at the end of this file; assemble.lua has the instructions that branch, call, wait or
+-- order memory.
 
 local instructions = {}
 
@@ -25,7 +26,7 @@ instructions.TYPES = {
 local known = {}
 instructions.known = known
 
--- "{ f32 f32 } b64" -> "{xx}x": what an entry's operands and those of a text must have in common.
+-- "{ f32 f32 } b64" -> "{xx}x": the shape in which the operands of an entry and of a text must agree.
 local function shape_of(operands)
   return (operands:gsub("[%l%d]+", "x"):gsub("%s+", ""))
 end
@@ -44,7 +45,7 @@ local function add(entry)
   variants[shape], known[entry.form] = entry, variants
 end
 
--- One entry for each of some types, which take the place of T in form and operands.
+-- An entry for each of these types, which replace T in form and operands.
 local function each(types, form, operands, does, kind)
   for name in types:gmatch("%S+") do
     local function filled(text)
@@ -69,7 +70,7 @@ each("u32", "mul.wide.T", "u64 T T", "d = (uint64_t)a * b")
 each("u16", "mul.wide.T", "u32 T T", "d = (uint32_t)a * b")
 each("u32", "mul.hi.T", "T T T", "d = (uint32_t)((uint64_t)a * b >> 32)")
 each("s32", "mul.hi.T", "T T T", "d = (int32_t)((int64_t)a * b >> 32)")
--- Division by 0 gives any result: a lane that does not use it may divide.
+-- Division by 0 gives an arbitrary result, since a lane may compute a quotient that it does not use.
 each("u32 u64", "div.T", "T T T", "d = b == 0 ? -1 : a / b")
 each("s32", "div.T", "T T T", "d = b == 0 ? -1 : (int32_t)((int64_t)a / b)")
 each("s32", "rem.T", "T T T", "d = b == 0 ? a : (int32_t)((int64_t)a % b)")
@@ -77,7 +78,7 @@ each("f32 f64", "div.rn.T", "T T T", "d = a / b", "division")
 each("f32 f64", "rcp.rn.T", "T T", "d = 1 / a", "division")
 each("f32", "sqrt.rn.T", "T T", "d = __builtin_sqrtf(a)", "division")
 each("f64", "sqrt.rn.T", "T T", "d = __builtin_sqrt(a)", "division")
--- A GPU's approximations, here rounded.
+-- Approximations of a GPU, here correctly rounded.
 add({ form = "ex2.approx.ftz.f32", operands = "f32 f32", kind = "exponential",
   does = "d = __builtin_exp2((double)a) < 0x1p-126 ? 0 : (float)__builtin_exp2((double)a)" })
 add({ form = "lg2.approx.ftz.f32", operands = "f32 f32", kind = "exponential",
@@ -159,8 +160,8 @@ add({ form = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", whole = "mult
 add({ form = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", whole = "multiply_bf16", kind = "matrix",
   operands = "{ f32 f32 f32 f32 } { b32 b32 b32 b32 } { b32 b32 } { f32 f32 f32 f32 }" })
 
--- Loads and stores: space, how many elements, of which type. "generic": an address without a space. A register may be
--- wider than what is loaded or stored.
+-- Loads and stores: space, number of elements and their type. "generic": an address without a space. A register may be
+-- wider than its element.
 instructions.ELEMENTS = {
   s8 = { "int8_t", 1 }, u8 = { "uint8_t", 1 }, u16 = { "uint16_t", 2 }, s32 = { "int32_t", 4 }, u32 = { "uint32_t", 4 },
   f32 = { "uint32_t", 4 }, u64 = { "uint64_t", 8 }, f64 = { "uint64_t", 8 }, b32 = { "uint32_t", 4 },

@@ -1,8 +1,8 @@
-/* Execution of a grid: the order of lanes, warps and blocks, and the fault that is reported when none can run.
+/* Execution of a grid: the order of lanes, warps and blocks, and the fault that is reported if none of them can run.
  *
- * In the orders "ascending" and "descending" (emulation.h) a warp runs in lockstep: lanes that stand at one instruction
- * are a group, and the group furthest behind runs first. In all other orders every lane runs for itself until it waits,
- * in a permutation, so that code that is right in lockstep only is found. */
+ * In the orders "ascending" and "descending" (emulation.h) a warp runs in lockstep: lanes at one instruction are a
+ * group, and the group that is furthest behind in the program runs first. In all other orders the lanes run one at a
+ * time, in a permutation, each until it waits: this finds code that is right only in lockstep. */
 #include "machine.h"
 
 #include <stdio.h>
@@ -20,9 +20,9 @@ int lh_ptx_lane_order[LANES];
 
 static struct {
     bool in_step, progress;                      /* progress: a block passed a barrier in this round */
-    std::vector<long long> issued[LH_PTX_PARTS]; /* of each instruction, by part */
+    std::vector<long long> issued[LH_PTX_PARTS]; /* number of executions of each instruction, by part */
     std::vector<unsigned char> parameters;
-    std::vector<std::unique_ptr<unsigned char, void (*)(void *)>> files; /* of registers, one a warp; kept */
+    std::vector<std::unique_ptr<unsigned char, void (*)(void *)>> files; /* registers of each warp, kept */
     const lh_ptx_program *owner;                                         /* of those */
 } machine;
 
@@ -30,7 +30,7 @@ static bool same_place(const lh_ptx_group &a, const lh_ptx_group &b) {
     return a.at == b.at && a.depth == b.depth && std::equal(a.returns, a.returns + a.depth, b.returns);
 }
 
-/* Whether group a lags behind group b, and so runs first. */
+/* Whether group a is behind group b in the program, and so runs first. */
 static bool is_behind(const lh_ptx_group &a, const lh_ptx_group &b) {
     return a.depth != b.depth ? a.depth > b.depth : a.at < b.at;
 }
@@ -70,7 +70,7 @@ static unsigned guarded(const lh_ptx_warp &w, const lh_ptx_step &s, unsigned mas
     return mask & (s.guard > 0 ? holds : ~holds);
 }
 
-/* Lanes of `mask` at a step whose fellow lanes in the collective operation are all in `mask`. */
+/* Lanes of `mask` whose partners in the step's collective operation are all in `mask`. */
 static unsigned complete(const lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
     if (s.flow == WHOLE || s.flow == BARRIER) return mask == w.live ? mask : 0;
     if (s.flow != MEMBERS) return mask;
@@ -84,8 +84,8 @@ static unsigned complete(const lh_ptx_warp &w, const lh_ptx_step &s, unsigned ma
     return lanes;
 }
 
-/* Whether a group continues unchanged; else those of its lanes wait whose other lanes are not among them, and are parted
- * from the rest, if any. */
+/* Whether a group continues unchanged. Otherwise the lanes whose partners are missing wait, in a group of their own
+ * unless all lanes of the group wait. */
 static bool all_go(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s) {
     const unsigned goes = complete(w, s, g.mask);
     if (goes == g.mask) return true;
@@ -100,7 +100,7 @@ static bool all_go(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s) {
     return false;
 }
 
-/* Does a step that changes the flow; true: the group continues by itself. */
+/* Executes a step that changes the flow; true: the group continues alone. */
 static bool change_flow(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s, unsigned mask) {
     if (s.flow == BRANCH) {
         if (mask != 0 && mask != g.mask) {
@@ -136,10 +136,10 @@ static bool change_flow(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s, u
     return true;
 }
 
-/* Runs group `index` until it waits, ends, parts, or stands where another of the warp's groups does. */
+/* Runs group `index` until it waits, ends, is divided, or reaches the instruction of another group of the warp. */
 static void run_group(lh_ptx_warp &w, size_t index) {
     lh_ptx_group *g = &w.groups[index];
-    int limit = INT32_MAX; /* the group that stands nearest ahead */
+    int limit = INT32_MAX; /* position of the nearest group ahead */
     const int depth = g->depth;
     bool alone = w.groups.size() == 1;
     for (const lh_ptx_group &other : w.groups)
@@ -174,7 +174,7 @@ static std::string describe(const lh_ptx_block &b) {
     return text;
 }
 
-/* The group that continues: in step the one furthest behind, else the first; or -1. */
+/* The group that continues, or -1: in lockstep the one furthest behind, otherwise the first. */
 static int next_group(const lh_ptx_warp &w) {
     int next = -1;
     for (size_t i = 0; i < w.groups.size(); i++) {
@@ -207,7 +207,7 @@ static void run_warp(lh_ptx_warp &w) {
     }
 }
 
-/* Lets the block's warps pass the barrier at which all of them stand; false: they do not. */
+/* Lets the block's warps pass a barrier; false: not all of them have reached it. */
 static bool pass_barrier(lh_ptx_block &b) {
     bool any = false;
     for (const lh_ptx_warp &w : b.warps) {
@@ -242,7 +242,7 @@ static bool run_block(lh_ptx_block &b, const std::vector<int> &warp_order) {
     return !live;
 }
 
-/* As in the emulation, only many idle rounds in a row show that no other thread will come. */
+/* As in the emulation, only many consecutive idle rounds show a deadlock. */
 static void run_rounds(std::vector<lh_ptx_block> &blocks, std::minstd_rand *random) {
     std::vector<int> block_order = lh_grid_order((int)blocks.size(), random);
     const std::vector<int> warp_order = lh_grid_order((int)blocks[0].warps.size(), random);
@@ -336,7 +336,7 @@ static void run_grid(const lh_ptx_kernel &kernel, int blocks, int threads, size_
     run_rounds(all, &random);
 }
 
-/* ---- what the emulation calls ---- */
+/* ---- functions that the emulation calls ---- */
 
 static lh_ptx_program program;
 static std::vector<std::unique_ptr<lh_emulated_kernel>> kernels;
@@ -355,7 +355,7 @@ static lh_status launch(const std::string &name, const std::vector<unsigned char
     }
 }
 
-/* Parameters lie 16 bytes apart, as assemble.lua has them. */
+/* Parameters are 16 bytes apart, as in assemble.lua. */
 static lh_emulated_kernel::grid bind(const std::string &name, void **arguments) {
     std::vector<unsigned char> parameters;
     size_t at = 0;

@@ -1,9 +1,9 @@
-/* A machine that runs PTX on the host: a program as tests/ptx/assemble.lua writes it, warp by warp, an instruction at a
- * time. A register is a row with an element for each of a warp's 32 lanes.
+/* A machine that runs PTX on the host: it executes a program of tests/ptx/assemble.lua warp by warp, one instruction at
+ * a time. A register is a row with an element for each of a warp's 32 lanes.
  *
- * Lanes that stand at the same instruction go on together, those furthest behind first, so that a warp whose lanes take
- * different ways comes together again; or one by one, where the order asks for it (machine.cpp). What a warp does
- * together (shuffles, products of fragments, barriers) waits until the lanes that it takes have come.
+ * Lanes at the same instruction continue together, those furthest behind first, so that lanes that branched differently
+ * meet again; in other orders lanes run one by one (machine.cpp). A collective operation of a warp (shuffle, product of
+ * fragments, barrier) waits until all of its lanes have reached it.
  */
 #ifndef LH_TESTS_PTX_MACHINE_H
 #define LH_TESTS_PTX_MACHINE_H
@@ -20,10 +20,10 @@ enum { LANES = 32, MOST_OPERANDS = 16, MOST_CALLS = 8, MEMBER_MASK = 5 /* operan
 struct lh_ptx_warp;
 struct lh_ptx_step;
 
-/* WHOLE: what all lanes of a warp do together; MEMBERS: what those of a mask do, its last operand. */
+/* WHOLE: an operation of all lanes of a warp; MEMBERS: of the lanes in a mask, the last operand. */
 enum lh_ptx_flow { PLAIN, MEMBERS, WHOLE, BRANCH, CALL, RETURN, BARRIER, SLEEP };
 
-/* Does an instruction for the lanes of mask. */
+/* Executes an instruction for the lanes of mask. */
 typedef void lh_ptx_function(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask);
 
 struct lh_ptx_operation {
@@ -33,20 +33,20 @@ struct lh_ptx_operation {
 };
 extern const lh_ptx_operation lh_ptx_operations[]; /* the last one has no name */
 
-/* One instruction. Operands are places of rows, in bytes; of a branch or call, the instruction that comes next; of what
- * goes to memory see lh_ptx_access. */
+/* One instruction. Its operands are offsets of rows in bytes; the operand of a branch or call is the next instruction;
+ * those of loads and stores are numbered by the enum below. */
 struct lh_ptx_step {
     lh_ptx_flow flow;
     lh_ptx_function *run;
     int line, kind;
-    int guard; /* place of a predicate + 1, or 0: none; negative: where it is false */
+    int guard; /* offset of a predicate + 1, negative for a negated one; 0: none */
     int operands[MOST_OPERANDS];
 };
 
 /* The operands of loads and stores. */
 enum { SPACE, BASE, BASE_BYTES, OFFSET, ORDERING, COUNT, FIRST_REGISTER };
-/* Values of ORDERING: WEAK accesses race; RELAXED ones, volatile ones and additions, do not, and order nothing without
- * fences; ORDERED: an addition that releases, a load that acquires. */
+/* Values of ORDERING: WEAK accesses race; RELAXED accesses (volatile ones and additions) do not race, and order nothing
+ * without fences; ORDERED: an addition that releases, or a load that acquires. */
 enum { WEAK, RELAXED, ORDERED };
 enum { GLOBAL = 0, SHARED = 1, LOCAL = 2, PARAMETER = 3 };
 
@@ -82,17 +82,17 @@ struct lh_ptx_fault {
 struct lh_ptx_group {
     unsigned mask;
     int at, depth, returns[MOST_CALLS];
-    bool waits, asleep; /* for the warp's other lanes; for another round */
+    bool waits, asleep; /* for other lanes of the warp; until the next round */
 };
 
 struct lh_ptx_block {
-    int index, interval, phase; /* barriers that were passed; atomic additions that were made */
+    int index, interval, phase; /* interval: number of passed barriers; phase: number of atomic additions */
     std::vector<unsigned char> shared;
     std::vector<lh_ptx_warp> warps;
 };
 
 struct lh_ptx_warp {
-    lh_ptx_block *block; /* its warps stay where they are */
+    lh_ptx_block *block; /* the addresses of its warps do not change */
     int index;
     unsigned live;
     bool at_barrier;
@@ -105,7 +105,7 @@ template <class T> inline T *row(lh_ptx_warp &w, const lh_ptx_step &s, int opera
     return reinterpret_cast<T *>(w.registers + s.operands[operand]);
 }
 
-/* Lanes do not depend on one another: rows are apart, or the same. */
+/* Lanes are independent: two rows are equal or do not overlap. */
 template <class Do> inline __attribute__((always_inline)) void for_lanes(unsigned mask, Do one) {
     if (mask == 0xffffffffu) {
 #pragma GCC ivdep
@@ -117,12 +117,12 @@ template <class Do> inline __attribute__((always_inline)) void for_lanes(unsigne
 
 [[noreturn]] void lh_ptx_fail(const lh_ptx_step &s, const std::string &what);
 
-/* Access of a warp to memory, for observers (observe.h). */
+/* An access of a warp to memory, for observers (observe.h). */
 struct lh_ptx_access {
     const lh_ptx_step *step;
     const lh_ptx_warp *warp;
     unsigned mask;
-    uint64_t addresses[LANES]; /* of the host; in shared memory from its start */
+    uint64_t addresses[LANES]; /* addresses of the host; for shared memory offsets */
     int space, bytes;
     bool stores;
 };

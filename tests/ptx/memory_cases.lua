@@ -1,6 +1,6 @@
--- Cases of check_instructions.lua for loads and stores: every space, type and number of elements, into registers as
--- wide as the element and wider. A lane's 16 bytes of input go through the space with stores of bytes and loads of a
--- form, or the other way round; those of another lane where the space is shared.
+-- Cases of check_instructions.lua for loads and stores: every space, type and number of elements, in registers as wide
+-- as the element and in wider ones. The 16 bytes of a lane's input are stored byte by byte and loaded by the tested
+-- form, or stored by the tested form and loaded byte by byte. In shared memory a lane loads the bytes of another lane.
 
 local instructions = require("instructions")
 
@@ -32,8 +32,8 @@ local HEAD = [[
 	shl.b32 %%r2, %%r1, 4;
 ]]
 
--- Addresses of a lane's memory in a space: for stores, and for loads (in shared memory the next lane's, after a
--- barrier); then the code that computes them.
+-- Addresses of a lane's memory in a space: the address of stores, that of loads (in shared memory the next lane's,
+-- after a barrier), and the code that computes both.
 local ROOM = {
   shared = { "[%r2+32]", "[%r4+32]", "\tadd.s32 %r3, %r1, 1;\n\tand.b32 %r3, %r3, 31;\n\tshl.b32 %r4, %r3, 4;\n" },
   global = { "[%rd1+0]", "[%rd1+0]", "" },
@@ -49,7 +49,7 @@ local function named(space)
   return space == "generic" and "" or "." .. space
 end
 
--- Loads: bytes into the space one by one, then the form; its registers are stored as they are.
+-- Tests a load: stores bytes to the space one by one, loads them by the form, and stores its registers to the output.
 local function load_kernel(name, form, space, count, width)
   local room, lines = ROOM[space], { (HEAD:format(name, name, name, name, name)), ROOM[space][3] }
   for i = 0, space ~= "global" and space ~= "generic" and 15 or -1 do
@@ -70,7 +70,7 @@ local function load_kernel(name, form, space, count, width)
   return table.concat(lines) .. "\tret;\n}\n"
 end
 
--- Stores: registers of the input by the form, then bytes one by one to the output.
+-- Tests a store: stores registers of the input by the form, and copies the bytes one by one to the output.
 local function store_kernel(name, form, space, count, width)
   local room, lines = ROOM[space], { (HEAD:format(name, name, name, name, name)), ROOM[space][3] }
   local registers = {}

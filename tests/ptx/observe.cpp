@@ -1,13 +1,13 @@
 /* Races, found by byte, and sectors of memory.
  *
- * Two accesses to a byte, one of them a store, race unless one comes before the other. Within a block it does where a
- * barrier of the block lies between them, or where one thread made both. Between blocks: a thread that makes a fence and
- * then an atomic addition to a word hands on what its block did before its last barrier, and what it did itself; a
- * thread that reads that word, by a volatile load or an addition, and then makes a fence, has it, and its block has it
- * from the next barrier on. An addition that releases is a fence and an addition, a load that acquires a load and a
- * fence. (PTX ISA, "Memory Consistency Model": fences on both sides of a word that both access.)
- * Those words themselves do not race. Not told apart: what a thread did itself before its fence, and after it up to the
- * next barrier.
+ * Two accesses to a byte, one of them a store, race unless one comes before the other. Within a block, one access comes
+ * before the other if a barrier of the block lies between them, or if one thread made both. Between blocks: a thread
+ * that makes a fence and then an atomic addition to a word publishes its own accesses and those of its block before the
+ * block's last barrier. A thread that reads this word, by a volatile load or an addition, and then makes a fence comes
+ * after the published accesses; the other threads of its block come after them from the next barrier on. An addition
+ * that releases counts as a fence and an addition, a load that acquires as a load and a fence. (PTX ISA, "Memory
+ * Consistency Model": fences on both sides of a word that both access.) Accesses to these words do not race. The
+ * accesses of a thread before its fence are not distinguished from those after it, up to the next barrier.
  */
 #include "observe.h"
 
@@ -21,7 +21,7 @@ long long lh_ptx_sectors_loaded[LH_PTX_PARTS], lh_ptx_sectors_stored[LH_PTX_PART
 
 namespace {
 
-/* Accesses of a block that are known: all before an interval, and those of one thread up to another interval. */
+/* Known accesses of a block: all of them before an interval, and those of one thread up to another interval. */
 struct reach {
     int before, thread, own;
 };

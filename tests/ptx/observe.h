@@ -12,12 +12,12 @@ extern bool lh_ptx_observes; /* whether races or sectors are observed */
 /* Starts the observation of a launch of `blocks` blocks: for races, for counts of sectors. */
 void lh_ptx_observe_begin(int blocks, bool races, bool sectors);
 
-/* Throws lh_ptx_fault at a race. */
+/* Throws lh_ptx_fault if the access races with an earlier one. */
 void lh_ptx_observe(const lh_ptx_access &access);
 void lh_ptx_observe_fence(const lh_ptx_warp &w, unsigned mask);
 void lh_ptx_observe_barrier(const lh_ptx_block &block);
 
-/* The part of counts.h to which a block's instructions count now. */
+/* The current part (counts.h) of a block's instructions. */
 inline int lh_ptx_part(const lh_ptx_block &b) {
     if (b.phase >= lh_ptx_meetings) return LH_PTX_REST;
     return b.index == 0 && b.phase == lh_ptx_meetings - 1 ? LH_PTX_FIRST : LH_PTX_OTHER;

@@ -7,9 +7,9 @@
 #include "machine.h"
 #include "observe.h"
 
-/* ---- what statements of instructions.lua call ---- */
+/* ---- functions that statements of instructions.lua call ---- */
 
-/* The other number where one is a NaN; 0 is above -0. */
+/* If one number is a NaN, the other one; 0 is greater than -0. */
 template <class T> static T larger(T a, T b) {
     if (a != a) return b;
     if (b != b) return a;
@@ -25,7 +25,8 @@ static uint32_t insert_bits(uint32_t a, uint32_t b, uint32_t position, uint32_t 
     return (b & ~mask) | (position > 31 ? 0 : a << position & mask);
 }
 
-/* Four of the eight bytes of b:a, each by four bits of the selector; with its highest bit set, the byte's sign. */
+/* Four of the eight bytes of b:a, each selected by four bits; if the highest of them is set, the byte is replaced by
+ * its sign. */
 static uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
     uint64_t bytes = (uint64_t)b << 32 | a;
     uint32_t result = 0;
@@ -37,7 +38,7 @@ static uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
     return result;
 }
 
-/* Rounds towards 0; what does not fit becomes the nearest value that does. */
+/* Rounds towards 0; a value out of range becomes the nearest one in range. */
 template <class To, class From> static To to_integer(From x, To of_nan) {
     const From limit = (From)((To)1 << (8 * sizeof(To) - 2)) * 2;
     if (x != x) return of_nan;
@@ -72,10 +73,10 @@ static uint32_t to_bf16(float x) {
 
 static uint32_t pack_bf16(float low, float high) { return to_bf16(high) << 16 | to_bf16(low); }
 
-/* ---- what a warp does together ---- */
+/* ---- operations of a whole warp ---- */
 
-/* d|p = what lane (own ^ b), or b of the own segment, brought, or the own value where that lane is beyond the end of the
- * segment. c: the end and, shifted by 8, which bits of a lane's number say its segment. */
+/* d|p: the value of lane (own ^ b), or of lane b of the own segment; the own value if that lane is beyond the end of
+ * the segment. c: the end and, shifted by 8, the bits of a lane's number that select its segment. */
 static int butterfly_source(int lane, int b, int) { return lane ^ b; }
 static int index_source(int lane, int b, int segment) { return (lane & segment) | (b & ~segment); }
 
@@ -98,8 +99,8 @@ static void shuffle(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
 }
 static const auto shuffle_butterfly = shuffle<butterfly_source>, shuffle_index = shuffle<index_source>;
 
-/* d = a b + c from fragments, as in "Matrix Fragments for mma.m16n8k8" and "m16n8k16": lane 4 g + t has of the results
- * rows g and g + 8, columns 2 t and 2 t + 1. Products are exact; the sum is rounded once. */
+/* d = a b + c from fragments, as in "Matrix Fragments for mma.m16n8k8" and "m16n8k16": lane 4 g + t has rows g and g +
+ * 8, columns 2 t and 2 t + 1, of the result. Products are exact; the sum is rounded once. */
 template <int K> static void multiply(lh_ptx_warp &w, const lh_ptx_step &s, const float (*a)[K], const float (*b)[8]) {
     for (int lane = 0; lane < LANES; lane++)
         for (int i = 0; i < 4; i++) {
@@ -114,7 +115,7 @@ static void need_warp(const lh_ptx_step &s, unsigned mask) {
     if (mask != 0xffffffffu) lh_ptx_fail(s, "a product of fragments needs all lanes of a warp");
 }
 
-/* An element in a register: the hardware looks at its upper 19 bits. */
+/* An element in a register: the hardware reads its upper 19 bits. */
 static void multiply_tf32(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
     float a[16][8], b[8][8];
     need_warp(s, mask);
@@ -131,7 +132,7 @@ static void multiply_tf32(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
     multiply<8>(w, s, a, b);
 }
 
-/* Two elements in a register, the one of the lower k below. */
+/* Two elements in a register: the lower half has the lower k. */
 static void multiply_bf16(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
     float a[16][16], b[16][8];
     need_warp(s, mask);
@@ -246,12 +247,12 @@ static void reduce_add(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
     add_in_memory(w, s, mask, row<uint32_t>(w, s, FIRST_REGISTER), NULL);
 }
 
-/* Only one thread runs at a time, so memory is in order; races are found by what fences order. */
+/* Only one thread runs at a time, so memory is consistent; races are found from the order that fences define. */
 static void fence(lh_ptx_warp &w, const lh_ptx_step &, unsigned mask) {
     if (lh_ptx_observes) lh_ptx_observe_fence(w, mask);
 }
 
-/* A function's parameter is a row of 8 bytes a lane. */
+/* A function's parameter is a row with 8 bytes for each lane. */
 template <class Register> static void hand_parameter(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
     uint64_t *to = row<uint64_t>(w, s, 0);
     const Register *from = row<Register>(w, s, 1);

@@ -1,4 +1,4 @@
--- A function of C++ for every entry of instructions.lua, and the list of all that a program may name:
+-- Writes a C++ function for every entry of instructions.lua, and the list of all operations that a program may name:
 --
 --     lua5.4 tests/ptx/operations.lua > operations.inc     (which operations.cpp includes)
 
@@ -20,7 +20,7 @@ end
 
 local NAMES = { "d", "a", "b", "c", "e" }
 
--- Operands that a statement sets.
+-- The operands that a statement sets.
 local function is_set(entry, name)
   return entry.does:find("%f[%w]" .. name .. " = ") ~= nil
 end

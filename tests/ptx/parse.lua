@@ -1,5 +1,5 @@
--- A text of PTX -> its statements, taken apart as far as grammar goes: functions with parameters, registers and
--- instructions. What an instruction means is not known here. Whatever is not expected is an error with line and text.
+-- Parses a text of PTX to functions with parameters, registers and instructions, without the meaning of instructions.
+-- Unexpected text is an error with line and text.
 
 local parse = {}
 
@@ -16,7 +16,7 @@ end
 local function statements_of(file, text)
   text = text:gsub("//[^\n]*", "")
   local found, at, line = {}, 1, 0
-  local start, depth = nil, 0 -- of the statement so far; braces open in it
+  local start, depth = nil, 0 -- of the current statement: its start, its open braces
   while true do
     local from, _, mark = text:find("([\n;{}:])", at)
     if not from then
@@ -131,7 +131,7 @@ local function instruction_of(where)
   return item
 end
 
--- Directives within a function; true: it was one.
+-- Reads a directive within a function; false: the statement is no directive.
 local function take_directive(where, current)
   local text = where.text
   if text:match('^%.pragma "nounroll"$') or text:match('^%.pragma "used_bytes_mask %d+"$') then
@@ -201,7 +201,7 @@ end
 
 -- { shared = name, data = { { name, bytes, align, values } },
 --   functions = { { name, kernel, parameters, registers, room, body } } }
--- where a body has instructions, { label = name } and { argument = name, type = name }.
+-- where a body is a list of instructions, { label = name } and { argument = name, type = name }.
 function parse.module(file, text)
   local module = { data = {}, functions = {} }
   local current, depth = nil, 0

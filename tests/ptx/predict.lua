@@ -1,16 +1,16 @@
--- Predictions of docs/performance.md for a GPU, from the counts of a step (tests/cuda/counts.txt) and the assumptions
--- below:
+-- Prints the predictions of docs/performance.md for a GPU, from the counts of a step (tests/cuda/counts.txt) and the
+-- assumptions below:
 --
 --     lua5.4 tests/ptx/predict.lua     prints the rows of its table; tests/lua/test_docs.lua compares them
 
 local MULTIPROCESSORS, CLOCK = 132, 1.8e9 -- of an H100 or H200; under load
 local L2 = 5.5e12 -- bytes per second
 local LENGTHS = { "21", "41", "80" }
-local BLOCKS, SHARDS = 128, 16 -- of one model, each with a sequence; of a replica, with eight
+local BLOCKS, SHARDS = 128, 16 -- of one model, with one sequence each; of a replica, with eight
 
 local predict = {}
 
--- counts["tf32 shard_of_1 all"] = { at T = 21, 41, 80 }; what does not depend on T has one.
+-- counts["tf32 shard_of_1 all"] = { at T = 21, 41, 80 }; a count that does not depend on T is one number.
 local function read(path)
   local counts = {}
   for line in io.lines(path) do
@@ -31,7 +31,7 @@ local function grouped(number)
   return (text:reverse():gsub("(%d%d%d)", "%1,"):reverse():gsub("^,", ""))
 end
 
--- Steps per second at two and at four instructions per cycle of a multiprocessor, and what L2 bounds.
+-- Steps per second at two and at four instructions per cycle of a multiprocessor, and the bound by the L2 cache.
 local function rates(instructions, sectors, multiprocessors)
   local function at(per_cycle)
     return grouped(multiprocessors * per_cycle * CLOCK / instructions)
@@ -43,7 +43,7 @@ end
 function predict.rows(path)
   local counts, rows = read(path), {}
   for _, precision in ipairs({ "float32", "tf32" }) do
-    local function of(part, kind, at) -- what ends a step is the same in all precisions
+    local function of(part, kind, at) -- the end of a step is the same in all precisions
       local name = part:match("^end") and "float32" or precision
       local list = counts[("%s %s %s"):format(name, part, kind)] or {}
       return list[at] or list[1] or 0

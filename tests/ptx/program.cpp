@@ -1,4 +1,4 @@
-/* Reads a program: the lines of tests/ptx/assemble.lua. */
+/* Reads a program, the lines that tests/ptx/assemble.lua writes. */
 #include <fstream>
 #include <sstream>
 

@@ -24,8 +24,8 @@ $(B)/tests/ptx/run: tests/ptx/run.c $(B)/emulation/emulated.so
 	@mkdir -p $(@D)
 	$(CC) $(RUNTIME_CFLAGS) -Itests -o $@ $< $(CURDIR)/$(B)/emulation/emulated.so
 
-# Texts and programs of the test specs and of build/ptx/specs, which check.sh writes: whole models, of which no source
-# is emulated.
+# Texts and programs of the test specs and of build/ptx/specs, which check.sh writes; the latter are whole models, whose
+# source is not emulated.
 PTX_ARCHITECTURE := compute_90
 PTX_OUT := build/ptx/$(firstword $(TOOLKIT))-$(word 2,$(TOOLKIT))
 PTX_MODELS := $(patsubst build/ptx/specs/%/spec.c,%,$(wildcard build/ptx/specs/*/spec.c))

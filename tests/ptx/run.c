@@ -1,9 +1,9 @@
-/* Runs kernels of the program in LONGHAND_PTX, each line of standard input one launch:
+/* Runs kernels of the program in LONGHAND_PTX, one launch for each line of standard input:
  *
  *     KERNEL ORDER BLOCKS THREADS SHARED_BYTES OUT_BYTES IN_AS_HEXADECIMAL
  *
- * The kernel gets the addresses of its input and of its output, which begins as zeros; what it leaves there is printed
- * the same way, or "failed: why". */
+ * The kernel gets the addresses of its input and of its output, which is zero at first. Afterwards the output is
+ * printed as hexadecimal digits, or "failed: why". */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
--- PTX as a program for the machine of tests/ptx:
+-- Translates PTX to a program for the machine of tests/ptx:
 --
 --     lua5.4 tests/ptx/translate.lua FILE.ptx FILE.program
 --
--- Exit status 1 and a message with the line where the text has an unknown statement.
+-- If the text has an unknown statement, prints its line and exits with status 1.
 
 local root = arg[0]:match("^(.*)/translate%.lua$") or "."
 package.path = ("%s/?.lua;%s"):format(root, package.path)

@@ -3,13 +3,13 @@
 --   lua5.4 tests/support/check_trace.lua tensors FILE              names, types, shapes; sorted
 --   lua5.4 tests/support/check_trace.lua meta FILE KEY             one entry of the metadata
 --   lua5.4 tests/support/check_trace.lua attention FILE            rows add up to 1 and are the softmax of the scores
---   lua5.4 tests/support/check_trace.lua mask FILE LEFT RIGHT   keys outside have no score and no weight, others have
+--   lua5.4 tests/support/check_trace.lua mask FILE LEFT RIGHT   hidden keys have neither score nor weight, others both
 --   lua5.4 tests/support/check_trace.lua geometric FILE            rows add up to 1 and are geometric in the scores
 --   lua5.4 tests/support/check_trace.lua mean FILE AVERAGED        AVERAGED has the means of FILE over its examples
 --   lua5.4 tests/support/check_trace.lua inputs FILE               the source of every example, as predict reads it
 --   lua5.4 tests/support/check_trace.lua exact FILE AVERAGED ANSWERS  AVERAGED has the means of FILE over the examples
 --                                                                  that ANSWERS, lines of predict, are right on
---   lua5.4 tests/support/check_trace.lua same FILE OTHER           OTHER has them all, bit for bit
+--   lua5.4 tests/support/check_trace.lua same FILE OTHER           OTHER has all tensors of FILE, bit for bit
 --
 -- Float32 files only. Exit status 1 and a line for an error.
 
@@ -76,7 +76,7 @@ function commands.meta(path, key)
   print(read(path).meta[key])
 end
 
--- The weights of query i of T from its scores, with keys tried outwards.
+-- The weights of query i of T from its scores; keys are tried outwards from the query.
 local function geometric_row(scores, first, T, i)
   local order, weights, left, total = {}, {}, 1, 0
   for distance = 1, T do

@@ -108,8 +108,8 @@ static void close_decoder(decoder *d) {
     free(d->want);
 }
 
-/* Decodes `count` tokens at a time. ends: after each call the first sequence ends, and the last one takes its place.
- * A token reads as 0 before its call. */
+/* Decodes `count` tokens at a time. ends: after each call the first sequence ends, and the last sequence takes its
+ * place. The token of a later call is 0 until then. */
 static void check_decoding(decoder *d, int count, bool ends) {
     const uint16_t *tokens = d->batch.tokens[d->stream];
     uint16_t *turned = calloc((size_t)(SEQUENCES * d->length), sizeof *turned);

@@ -1,6 +1,6 @@
 /* For tests of kernels/cpu, which are compiled like generated code, for some levels and element types: -march=... and
  * -DREAL_BYTES=4 or 8. Arrays have exactly the size that a kernel requires, and elements that it must not read are NaN,
- * so that the sanitizers and the comparisons detect every access outside.
+ * so that the sanitizers and the comparisons detect every access outside of them.
  */
 #ifndef LH_TESTS_KERNELS_H
 #define LH_TESTS_KERNELS_H

@@ -99,7 +99,8 @@ lh_parity_case lh_parity_random_case(const lh_spec *spec) {
     return (lh_parity_case){scored ? "alibi" : "none", spec};
 }
 
-/* Sets a limit: no key matches; matches far below, near and above the least divisor; the first key always matches. */
+/* Sets the offset to one limit: no key matches; matches far below, near or above the least divisor; or the first key
+ * always matches. */
 void lh_parity_set_limit(lh_ref_model *model, int limit) {
     static const double offsets[LH_PARITY_LIMITS] = {-1e6, -45, -30, -12, 1e6};
     int found = 0;
@@ -126,11 +127,11 @@ void lh_parity_stored_gradients(const lh_st_file *file, lh_ref_model *model) {
     }
 }
 
-/* A vector of gradients, with marks of compared elements. */
+/* A vector of gradients, and marks of the elements that were compared. */
 typedef struct compared {
     const void *gradient;
     int real_bytes;
-    double tolerance, least; /* errors are relative to a tensor's largest element, or to `least` if that is larger */
+    double tolerance, least; /* errors are relative to a tensor's largest element, or to `least` if `least` is larger */
     char *covered;
 } compared;
 

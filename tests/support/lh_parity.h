@@ -116,8 +116,8 @@ typedef struct lh_parity_batch {
     double score_gradient[LH_PARITY_HEADS * LH_PARITY_PAIRS];
 } lh_parity_batch;
 
-/* Makes random tokens and labels: the network does not know the task. Positions and distances ascend, with gaps if
- * the spec samples them, in one of two streams perhaps not. The batch has training's dropout and first example
+/* Makes random tokens and labels: the network does not know the task. Positions and distances ascend, with gaps if the
+ * spec samples them; of two streams, one may be without gaps. The batch has training's dropout and first example
  * first_example; backward is on. */
 void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t first_example, lh_parity_batch *out);
 

@@ -1,7 +1,7 @@
--- Specs whose network is a random description (tests/lua/networks.lua), for tests of generated code: the description
--- replaces that of the spec's kind in the generator.
+-- Specs whose network is a random description (tests/lua/networks.lua), for tests of generated code: in the generator,
+-- the description replaces that of the spec's kind of model.
 --
--- random_<number>: a narrow network; random_wide_<number>: one whose products a library computes in device code.
+-- random_<number>: a narrow network; random_wide_<number>: a network whose products a library computes in device code.
 
 local networks = require("networks")
 
@@ -17,8 +17,9 @@ end
 
 local M = {}
 
--- Encodings in a spec; combining each with every network would repeat the same code. places: in blocks; both: it
--- attends to both sides, so decoders cannot use it; heads: the tests' number of slopes (lh_parity.h).
+-- Encodings in a spec; combining each with every network would repeat the same code. places: vectors of positions are
+-- added in blocks; both: the encoding attends to both sides, so decoders cannot use it; heads: the number of slopes in
+-- lh_parity.h.
 local ENCODINGS = {
   { [[kind = "none"]] }, { [[kind = "rope"]] }, { [[kind = "alibi"]], heads = 2 }, { [[kind = "relative"]] },
   { [[kind = "sinusoid"]] },
@@ -33,7 +34,7 @@ local ENCODINGS = {
   { [[kind = "none", projections = { output = false }]] },
 }
 
--- Encodings of two streams, whose attentions differ; whole: no dropout of weights.
+-- Encodings of two streams, whose attentions differ; whole: weights are not dropped out.
 local PAIR_ENCODINGS = {
   { [[kind = "rope", encoder = { relative = { kind = "shaw", clip = 3 }, rotation = { kind = "none" } },
     decoder = { lines = { { head = 0, direction = 1, line = -1, value = 1 }, { head = 0, direction = -1, line = 2, value = 2 },
@@ -55,8 +56,8 @@ local PAIR_ENCODINGS = {
   { [[kind = "learned", additive = { rows = 40 }, encoder = { rotation = { kind = "rope" } }]] },
 }
 
--- Tasks with their training, evaluation and models. One in five has its one answer at the last token of the input, one
--- at the probe token, and two are encoder-decoders.
+-- Tasks with their training, evaluation and models. Of five, one has its only answer at the last token of the input,
+-- one at the probe token, and two are for encoder-decoders.
 local SAMPLED = { train = [[use = "ruoss", lengths = { 1, 18 }]], eval = "lengths = { 1, 18 }, " }
 local READINGS = {
   { task = "latin_square", of = { train = "epochs = 1", eval = "" },
@@ -68,7 +69,8 @@ local READINGS = {
 }
 
 local WIDTHS, WIDE = { 16, 32, 48 }, { 256, 272 }
--- Divisors of the width as channels of a head; in a wide model heads above 32 are spread over threads.
+-- Divisors of the width, as numbers of channels of a head; in a wide model heads with more than 32 channels are spread
+-- over threads.
 local HEAD_WIDTHS = { [16] = { 4, 8 }, [32] = { 8, 16 }, [48] = { 8, 12, 24 }, [256] = { 32, 64 }, [272] = { 16, 68 } }
 
 local SPEC = [[
@@ -82,7 +84,7 @@ return {
 }
 ]]
 
--- Kinds with layers, which the description ignores.
+-- Kinds of models with their layers, which the description ignores.
 local KINDS = {
   encoder = [[kind = "encoder", layers = 2]],
   decoder = [[kind = "decoder", layers = 2]],
@@ -105,8 +107,8 @@ local function description_of(number, wide, encoding, reading)
   return networks.random(number, options)
 end
 
--- The text of a random spec, and its description. In every other one attention's weights have dropout, regardless of
--- the description's own rates, except those of geometric attention.
+-- The text of a random spec, and its description. In every second spec attention's weights have dropout, for any rates
+-- in the description; those of geometric attention never have.
 function M.random(id)
   local number, wide = number_of(id)
   local reading = READINGS[number % #READINGS + 1]

@@ -1,5 +1,5 @@
--- A network as data for the tests' interpreter (kernels/ref/network.h), from the graph of its description: without
--- fusion, sharing or derivation.
+-- Converts a network to data for the tests' interpreter (kernels/ref/network.h), directly from the graph of its
+-- description: operations are not fused, buffers not shared, and nothing else is derived.
 --
 -- Input: a network (builder.lua). Output: classes, places; tensors { name, rows, columns }; families; scopes, the
 -- network itself first, as lh_ref_scope: values, operations, entry, last, repetitions, loops, first_tensor,

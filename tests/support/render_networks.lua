@@ -1,5 +1,6 @@
--- Writes networks as tables of the interpreter (kernels/ref/network.h): those of specs, of random specs (random_1), and
--- HOW_MANY random ones with features that generated code lacks: render_networks.lua FILE HOW_MANY SPEC...
+-- Writes networks as tables of the interpreter (kernels/ref/network.h): networks of specs and of random specs
+-- (random_1), and HOW_MANY random networks with features that generated code lacks: render_networks.lua FILE HOW_MANY
+-- SPEC...
 
 package.path = "generator/?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package.path
 

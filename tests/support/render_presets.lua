@@ -34,7 +34,7 @@ end
 
 local PAIR = 'kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2'
 local GRID = 'source = "mirrored.c"'
-local SHORT = { lst_learned = true, lst_random = true } -- tables with fewer rows than the sequences here have tokens
+local SHORT = { lst_learned = true, lst_random = true } -- tables with fewer rows than these sequences have tokens
 local DRAWN = 'positions = { kind = "randomized", max_position = 64'
 
 local sampler = assert(io.open("runtime/data/tasks/reverse_string.c", "rb")):read("a")

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the system tests, or a given command, several times next to two busy loops on the same two processors: a test
-# that waits for a time instead of a state fails.
+# Runs the system tests, or a given command, several times next to two busy loops on the same two processors. A test
+# that waits for a time instead of a state fails under this load.
 #
 #     sh tests/support/under_load.sh [TIMES [COMMAND ...]]
 #

@@ -48,7 +48,7 @@ static void test_worked_examples_of_the_paper(void **state) {
     assert_int_equal(lh_digit_token(10), 15);
 }
 
-/* ---- every example is correct, and has the values on its axes ---- */
+/* ---- examples are correct, and so are their values on the axes ---- */
 
 static uint64_t pair_of(uint64_t x, uint64_t y) { return x << 32 | y; }
 
@@ -120,7 +120,8 @@ static void test_sums_and_products_are_right(void **state) {
     free(s.item);
 }
 
-/* Chains of the successor are trailing nines; in base 2 some numbers of digits have no number with a given chain. */
+/* A chain of the successor is a run of trailing nines; in base 2 there is not for every chain a number of each count of
+ * digits. */
 static void test_successor_has_chains_of_trailing_digits(void **state) {
     (void)state;
     const int ten[] = {10, 7, 2048, 8}, two[] = {2, 12, 64, 8};
@@ -179,7 +180,7 @@ static void test_permutation_is_split_seven_to_one(void **state) {
     assert_int_not_equal(first[0], first[1]);
 }
 
-/* The operands of a validation pair come from another part of the order than those of a training pair. */
+/* The operands of a validation pair come from another part of the permuted numbers than those of a training pair. */
 static void test_pairs_stay_within_their_part(void **state) {
     (void)state;
     const int options[] = {10, 8, 0, 0, 4096, 4};
@@ -264,7 +265,7 @@ static void test_long_numbers_have_their_digits(void **state) {
     free(s.item);
 }
 
-/* The longest numbers of the widest frame, in the task's own frame, in the narrowest one, and in that width. */
+/* The longest numbers of the widest frame: in the task's own frame, without padding, and in the widest frame. */
 static void test_numbers_fill_the_widest_frame(void **state) {
     (void)state;
     const int next[] = {10, LH_MOST_PLACES, 64, 8};

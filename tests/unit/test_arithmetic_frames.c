@@ -27,7 +27,8 @@ static lh_text in_frame(const lh_text *own, int from, int width) {
     return out;
 }
 
-/* Every test number occurs again in each frame; without padding there is a place for the sum's last carry. */
+/* Every test number occurs again in each frame. A frame without padding has one place more than the number, for the
+ * last carry of a sum. */
 static void check_frames(lh_collected *s, lh_task_collect *task, int own_width) {
     int count = 0, at[2] = {0, 0};
     lh_collect_all(s, task);
@@ -63,7 +64,7 @@ static void test_frames_hold_the_same_numbers(void **state) {
     s.frame_axis = FRAME;
     memcpy(s.frame, (const int[]){0, 12}, sizeof s.frame);
     check_frames(&s, lh_task_addition, 7);
-    s = lh_new_collected(next, 5, 4, true); /* with numbers drawn by chain */
+    s = lh_new_collected(next, 5, 4, true); /* with numbers that are drawn by their chain */
     s.frame_axis = FRAME;
     memcpy(s.frame, (const int[]){4, 12}, sizeof s.frame); /* four digits do not fit in the first frame */
     check_frames(&s, lh_task_successor, 7);

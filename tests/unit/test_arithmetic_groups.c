@@ -32,7 +32,8 @@ static void open_groups(fixture *f, lh_corpus *corpus) {
     lh_assert_ok(lh_corpus_bind(corpus, &f->spec, &error), &error);
 }
 
-/* Numbers below 64: some of 2 digits are trained on; carries are separate; groups beyond training are marked. */
+/* Training has numbers below 64, so only some of 2 digits. Numbers drawn for carries have groups of their own, and
+ * groups beyond training are marked. */
 static void test_groups_record_the_share_of_trained_numbers(void **state) {
     (void)state;
     const int options[] = {10, 9, 64, 8};
@@ -78,8 +79,8 @@ static void test_groups_record_the_share_of_trained_numbers(void **state) {
     lh_corpus_close(&c);
 }
 
-/* Groups by digits, carries and frames together have every combination in the training frame and in the other one;
- * groups by two of these axes leave out examples of the third. */
+/* Groups by digits, carries and frames together have every combination in the training frame and in the other frame;
+ * groups by two of these axes leave out the examples of the third axis. */
 static void test_groups_have_carries_in_frames(void **state) {
     (void)state;
     static const int32_t wide[] = {12};
@@ -118,7 +119,8 @@ static void test_groups_have_carries_in_frames(void **state) {
     lh_corpus_close(&c);
 }
 
-/* Frames have shapes of their own, numbered after those of the split: the order of the split does not change. */
+/* Examples in frames have shapes of their own, whose numbers follow those of the training split, so the order of the
+ * split does not change. */
 static void test_frames_do_not_change_the_order_of_the_split(void **state) {
     (void)state;
     const int options[] = {10, 9, 64, 8};

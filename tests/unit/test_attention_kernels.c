@@ -152,7 +152,7 @@ static double sinusoid(int C, int position, int c) {
 
 enum { MOST_PLACES = 2 * ROTATED_KEYS + 3, PLACE_ROWS = 3 * ROTATED_KEYS, ANY_HEAD = 1 };
 
-/* Checks products of queries with the rows of differences, and gradients of those sums, pair by pair. */
+/* Checks the products of queries with the rows of differences, and the gradients of these sums, pair by pair. */
 INLINE void check_turned(const int D, const int C, int places) {
     int of_query[LANES], of_key[MOST_PLACES];
     real *weight = random_reals(1, C * C, C * C), *weights = random_reals(2, 0, C * C + LANES);

@@ -164,7 +164,8 @@ static void test_fill_domain_and_step_differ(void **state) {
 
 static int shrinking(int n) { return n % 2 ? n : n - 1; }
 
-/* A formula need not grow with n: buffers fit the largest example up to longest_n. The sanitizer checks the writes. */
+/* A formula of a length need not grow with n: buffers fit the largest example up to longest_n. The sanitizer checks the
+ * writes. */
 static void test_open_formula_not_monotone_all_fit(void **state) {
     (void)state;
     lh_task task = *lh_toy_spec.task;

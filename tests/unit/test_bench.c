@@ -136,7 +136,7 @@ static void test_bench_skipped_work_is_not_executed(void **state) {
 static atomic_int in_first_shard; /* number of replicas */
 static atomic_bool have_met;
 
-/* The first shard of a step waits, once, until another replica is in its first shard, for a minute at most. */
+/* Once, the first shard of a step waits until another replica is in its first shard, for at most a minute. */
 static void meeting_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                           lh_sums *sums) {
     if (block->first_example == 0) {
@@ -147,8 +147,8 @@ static void meeting_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
     slow_first_block(step, block, workspace, gradient, sums);
 }
 
-/* Replicas do not wait for each other, and the steps of all count: their time is sleep, so processors are not
- * limiting. */
+/* Replicas do not wait for each other, and the rate counts the steps of all replicas. A step only sleeps, so the number
+ * of processors does not matter. */
 static void test_bench_replicas_side_by_side(void **state) {
     (void)state;
     lh_cpu_program slow = toy_float, meeting = toy_float;

@@ -26,8 +26,8 @@ static const char *const VARIABLES[] = {"LONGHAND_CUDA_ROOT", "CUDA_HOME",      
 
 static char *given_roots[ROOTS]; /* their values before the tests, or NULL */
 
-/* *state: a directory; replacements in root13/lib64 (version 13.4, supports sm_75 to sm_120), root12/lib (12.4, to
- * sm_90), both/lib64 (both) and old/lib64 (lacks a function). */
+/* *state: a directory with replacements in root13/lib64 (version 13.4, which supports sm_75 to sm_120), root12/lib
+ * (12.4, to sm_90), both/lib64 (both versions) and old/lib64 (a version that lacks a function). */
 static int make_fakes(void **state) {
     if (lh_test_make_directory(state) != 0) return -1;
     const char *directory = *state;
@@ -262,8 +262,8 @@ static void test_jit_compile_cache_folder_follows_variables(void **state) {
     free(home);
 }
 
-/* Runs in its own process; returns 0 if neither start finds cached code, both have the code, and both report the
- * reason. */
+/* Compiles twice, in its own process; returns 0 if both calls return uncached code and report why it cannot be
+ * cached. */
 static int compile_twice(void *unused, const char *directory) {
     (void)unused;
     lh_cuda_code code;

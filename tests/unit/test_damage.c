@@ -119,7 +119,7 @@ static void test_resume_any_header_bit_flipped_refused(void **state) {
     free_place(&p);
 }
 
-/* Checks that parameters are read from it, or that a refused file changes nothing. */
+/* Checks that a reader of parameters accepts the file, or refuses it and changes no value. */
 static void check_parameters_refused(const place *p, toy_state *got) {
     lh_error error = {""};
     int64_t step;
@@ -129,8 +129,8 @@ static void check_parameters_refused(const place *p, toy_state *got) {
     assert_true(got->values[0][0] == 0);
 }
 
-/* One bit of every byte of the header, and of every third byte of the data, is flipped, also in parts that a reader
- * of parameters ignores. */
+/* Flips one bit of every byte of the header and of every third byte of the data, also in parts that a reader of
+ * parameters ignores. */
 static void test_parameters_bits_flipped_refused(void **state) {
     place p = make_place(*state);
     toy_state *got = toy_state_new();
@@ -175,7 +175,7 @@ static void check_changed(const place *p, const char *from, const char *to) {
     free(text);
 }
 
-/* Files that parse, but differ from the written ones. */
+/* Files that are valid, but differ from the written ones. */
 static void test_resume_valid_file_with_changes_falls_back(void **state) {
     place p = make_place(*state);
     check_changed(&p, "\"step\":\"20\"", "\"step\":\"21\"");

@@ -11,7 +11,7 @@
 
 enum { CAPACITY = 1024 };
 
-/* Makes a spec with this text; adds the first line. */
+/* Makes a spec with this text, to which it adds the first line. */
 static lh_spec holding(char buffer[CAPACITY], const char *body) {
     char digest[LH_SHA256_TEXT];
     lh_sha256(body, strlen(body), digest);

@@ -64,7 +64,8 @@ static void differences(int queries, int keys, const int32_t *query, const int32
         for (int j = 0; j < keys; j++) *out++ = key[j] - query[i];
 }
 
-/* Distances [query][key] that a stream samples: each side independently, or the left side mirrors the right. */
+/* Distances [query][key] that a stream samples: both sides independently, or the left side as the mirror image of the
+ * right. */
 static void distances_at(const made_batch *made, int stream, uint32_t site, int range, bool sides, int32_t *out) {
     int32_t room[2 * LONGEST], scratch[RANGE + 1], *middle = room + LONGEST;
     int T = made->length[stream];
@@ -85,8 +86,8 @@ static void alibi_of(int pairs, const int32_t *distances, double *out) {
         }
 }
 
-/* drawn_layers: sites of the source from 0 on, of the target from 3 on, each with the input's first and then one for
- * each layer; after those, sites of the source's positions in the decoder's layers. */
+/* drawn_layers: the source's sites begin at 0 and the target's at 3; in both, the input's site comes first, then one
+ * site for each layer. They are followed by the sites of the source's positions in the decoder's layers. */
 static void place_layers(made_batch *made) {
     enum { SOURCE_SITE = 0, TARGET_SITE = LAYERS + 1, CROSS_SITE = 2 * (LAYERS + 1) };
     int S = made->length[SOURCE], T = made->length[TARGET];
@@ -108,7 +109,7 @@ static void place_layers(made_batch *made) {
     for (int f = 0; f < FAMILIES; f++) made->places[f].layers = LAYERS;
 }
 
-/* drawn_pair, sequence s: its own positions for all attentions but the decoder's self-attention. */
+/* drawn_pair: sequence s has its own positions, for all attentions but the decoder's self-attention. */
 static void place_sequence(made_batch *made, int s) {
     enum { TARGET_SITE = 2 };
     int32_t scratch[RANGE], *own[STREAMS] = {made->placed[CROSS].key, made->placed[CROSS].query};
@@ -281,7 +282,7 @@ static void test_draws_for_a_device_are_those_of_the_streams(void **state) {
     check_draws_for_a_device(true);
 }
 
-/* A line of `predict` may give every number that all uses of the stream accept. */
+/* A line of `predict` may give any position that all uses of the stream accept. */
 static void test_ranges_are_separate_for_each_stream(void **state) {
     (void)state;
     const lh_spec *layers = &longhand_spec_parity_float64_drawn_layers,

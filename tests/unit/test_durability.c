@@ -1,5 +1,5 @@
-/* training/run_files.h, base/files.h: files on which a checkpoint relies are on disk before it is renamed. The test
- * replaces fsync and rename, and checks the folder at that moment. */
+/* training/run_files.h, base/files.h: files on which a checkpoint relies are on disk before the checkpoint is renamed.
+ * The test replaces fsync and rename, and checks the folder at each rename. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -18,7 +18,7 @@
 
 enum { MOST = 64, LOGS = 3 };
 
-/* A synced path with its bytes at that moment; for a folder also the number of logs in it. */
+/* A synced path with its bytes when it was synced; for a folder also the number of logs in it. */
 typedef struct synced {
     char path[PATH_MAX];
     off_t bytes;

@@ -1,8 +1,8 @@
 /* Generated encoder-decoders (tests/specs/parity_float64_{encoder_decoder,identity_encoder,masks,lines}.lua)
  * compared with kernels/ref: values and gradients of every parameter, sources and targets of different lengths, in
- * blocks of several sizes. These, with random positions for either stream, and the results of kernels/ref for the
- * encoder-decoders of tests/specs/networks/abc_*.lua, are compared with stored vectors of independent
- * implementations. */
+ * blocks of several sizes. The same encoder-decoders, with random positions for either stream, are also compared with
+ * stored vectors of independent implementations, and so are the results of kernels/ref for
+ * tests/specs/networks/abc_*.lua. */
 #include "support/lh_test.h"
 
 #include <stdio.h>
@@ -160,8 +160,8 @@ static double run_program(pass *p, const lh_ref_batch *batch) {
 
 static double run(pass *p, const lh_ref_batch *batch) { return (p->program ? run_program : run_reference)(p, batch); }
 
-/* Decodes token by token. Targets have shifted classes, or classes as they are: then labels end with the class that
- * ends a sequence. */
+/* Decodes token by token. Targets are shifted classes, or the classes themselves, whose labels then end with the class
+ * that ends a sequence. */
 static void check_greedy(pass *p) {
     const lh_pairs_case *stored = p->stored;
     int m = stored->batch.labels, classes = p->model->network->classes, shift = stored->target[1] - stored->label[0];

@@ -320,7 +320,7 @@ static void test_step_distinct_repeats_examples(void **state) {
 enum { SHARERS = 5 };
 
 static const void *workspaces[8];
-static int workspace_count, spoilt; /* workspaces with NaN in them */
+static int workspace_count, spoilt; /* number of workspaces, and of those that contain NaN */
 
 enum { BEHIND = 4096 }; /* an offset that begin_shard does not reach in a workspace */
 
@@ -337,7 +337,7 @@ static void counting_train_block(const lh_cpu_step *step, const lh_cpu_block *bl
     float *behind = (float *)((char *)workspace + BEHIND);
     spoilt += isnan(*behind);
     toy_float.train_block(step, block, workspace, gradient, sums);
-    if (isnan(sums->loss)) *behind = NAN; /* as activations after a shorter sequence would be */
+    if (isnan(sums->loss)) *behind = NAN; /* like old activations after a shorter sequence */
 }
 
 static void break_bias(lh_engine *engine) {
@@ -357,7 +357,7 @@ static lh_sums evaluate_at(lh_engine *engine, int n) {
     return sums;
 }
 
-/* Engines run in turn, some with longer sequences, one with a failure: the bits of single engines, in one workspace. */
+/* Engines share a workspace, some with longer sequences, one with a failure: each has the bits of a single engine. */
 static void test_engines_share_working_memory(void **state) {
     (void)state;
     lh_error error;

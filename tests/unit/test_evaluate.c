@@ -64,7 +64,7 @@ static void test_evaluate_drawn_distances_every_draw(void **state) {
     engine->ops->close(engine);
 }
 
-/* Dropout in an evaluation is random, too: each draw is evaluated. */
+/* Dropout makes an evaluation random, so each draw is evaluated. */
 static void test_evaluate_dropout_every_draw(void **state) {
     (void)state;
     lh_error error;
@@ -99,7 +99,7 @@ static void test_evaluate_nothing_drawn_one_draw(void **state) {
     engine->ops->close(engine);
 }
 
-/* 20 examples in batches of 8, 8 and 4, each with a draw of its own index. */
+/* 20 examples in batches of 8, 8 and 4; each batch has the draw of its own index. */
 static void test_evaluate_batches_mean_of_their_accuracies(void **state) {
     const char *path = lh_test_path(*state, "each.jsonl");
     lh_error error;
@@ -142,7 +142,7 @@ static void test_evaluate_batches_mean_of_their_accuracies(void **state) {
     engine->ops->close(engine);
 }
 
-/* Every condition is evaluated under every noise, the least first, with a line each; noise makes draws count. */
+/* Every condition has a line for every noise, the least noise first; with noise there are several draws. */
 static void test_evaluate_every_condition_under_every_noise(void **state) {
     static const double deviation[] = {0, 0.5};
     lh_error error;
@@ -177,7 +177,7 @@ static void test_evaluate_every_condition_under_every_noise(void **state) {
     engine->ops->close(engine);
 }
 
-/* Batches have the examples of one batch. */
+/* Several batches together have the examples of a single batch. */
 static void test_evaluate_batches_without_draws_same_examples(void **state) {
     (void)state;
     lh_error error;
@@ -187,7 +187,7 @@ static void test_evaluate_batches_without_draws_same_examples(void **state) {
     lh_assert_ok(lh_evaluate(engine, &request, &whole, &error), &error);
     request.batch = 5;
     lh_assert_ok(lh_evaluate(engine, &request, &cut, &error), &error);
-    lh_assert_close(&cut.accuracy, &whole.accuracy, 1, 1e-12, 0); /* four equal batches, every label counts */
+    lh_assert_close(&cut.accuracy, &whole.accuracy, 1, 1e-12, 0); /* four equal batches */
     lh_assert_close(&cut.loss, &whole.loss, 1, 1e-6, 0);
     assert_true(cut.exact_match == whole.exact_match);
     engine->ops->close(engine);

@@ -291,7 +291,7 @@ static void test_append_line_torn_line_removed(void **state) {
     check_content(path, "{\"step\":1}\n{\"step\":2}\n");
 }
 
-/* The beginning of the torn line is searched over more than one piece. */
+/* The search for the beginning of the torn line reads more than one piece of the file. */
 static void test_append_line_long_torn_line_removed(void **state) {
     char text[20000] = "{\"step\":1}\n{";
     const char *path = lh_test_path(*state, "lines");
@@ -425,7 +425,7 @@ static const char *temporary_of(const char *directory, const char *boot, pid_t p
     return lh_test_path(directory, name);
 }
 
-/* The number of an ended child, which no other process has yet. */
+/* The process number of an ended child, which no other process has yet. */
 static pid_t dead_process(void) {
     pid_t child = fork();
     if (child == 0) _exit(0);

@@ -1,5 +1,5 @@
-/* A disk fills up, one page later in each case: if any file of a trainer does not fit, the message names it and the
- * reason, the exit code is 4, lines are complete, and with space again the run ends in the same bits. */
+/* A disk fills up, one page later in each case. If a file of a trainer does not fit, the message names the file and the
+ * reason, the exit code is 4, all lines are complete, and with space again the run ends in the same bits. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -93,7 +93,7 @@ static int train_into(void *argument, const char *disk) {
             !are_same(lh_test_path(disk, "new/" FOLDER "/eval.jsonl"),
                       lh_test_path(parent, "whole/" FOLDER "/eval.jsonl")))
             return 4;
-        if (met == before) return pages > 5 ? 0 : 5; /* 10 files, some of which end in the same page */
+        if (met == before) return pages > 5 ? 0 : 5; /* there are 10 files, some of which end in the same page */
         snprintf(path, sizeof path, "rm -r '%s'", lh_test_path(disk, "new"));
         if (system(path) != 0) return 6;
     }

@@ -154,7 +154,7 @@ static void test_log1p_edges(void **state) {
 
 static long double sigmoidl(long double x) { return 1 / (1 + expl(-x)); }
 
-/* exp's ulp, half of one each for 1 + exp and the quotient; measured 2.33 at worst, where the result's ulp is small. */
+/* One ulp of exp, half an ulp each for 1 + exp and the quotient; the largest measured error is 2.33, at a small ulp. */
 static void test_sigmoid_whole_range_within_few_ulp(void **state) {
     (void)state;
     double most = REAL_BYTES == 8 ? 700 : 86;
@@ -188,7 +188,7 @@ static void test_tanh_odd_and_saturated(void **state) {
     for (real x = 0; x < 12; x += (real)0.003) assert_true(tanh_real(-x) == -tanh_real(x) && tanh_real(x) <= 1);
 }
 
-/* float: measured 1.32 at worst, without fused multiply-adds, just below 1. double: 2.5. */
+/* float: the largest measured error is 1.32, without fused multiply-adds, just below 1. double: 2.5. */
 static void test_erf_whole_range_within_few_ulp(void **state) {
     (void)state;
     const double allowed = REAL_BYTES == 8 ? 3 : 1.5;
@@ -410,7 +410,7 @@ static void test_counting_starts_and_steps(void **state) {
     for (int k = 0; k < LANES; k++) assert_true(up[k] == 5 + k && down[k] == -3 - 2 * k);
 }
 
-/* first + k step by lane, in memory: the compiler must not fold some uses and join others into a fused multiply-add. */
+/* first + k * step for lane k, in memory, so that the compiler neither folds uses nor makes fused multiply-adds. */
 static vector arguments(double first, double step) {
     volatile real x[LANES];
     for (int k = 0; k < LANES; k++) x[k] = (real)(first + k * step);

@@ -2,8 +2,7 @@
  *
  * LH_FUZZ_CASES and LH_FUZZ_SEED select the number of cases and the seed (10000 of seed 1). Case N of a seed has the
  * same bytes on every machine. The cases run in a child process; if it ends early, the current case is named and stored
- * as fuzz-<target>-<seed>-<case> in the working directory.
- * kept as fuzz-<target>-<seed>-<case> in the working directory. */
+ * as fuzz-<target>-<seed>-<case> in the working directory. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 

@@ -1,4 +1,5 @@
-/* kernels/ref/geometric.c: known weights, the same computed by logarithms, gradients against central differences. */
+/* kernels/ref/geometric.c: known weights, weights computed by logarithms, and gradients compared with central
+ * differences. */
 #include "lh_test.h"
 
 #include <math.h>
@@ -22,8 +23,8 @@ static void test_row_four_keys_known_weights(void **state) {
     lh_assert_close(weight, shares, 4, 0, SIX_DIGITS);
 }
 
-/* With P = 1/2 everywhere, weights halve in the order right before left, nearer before farther; beyond one end the
- * other side continues. */
+/* With P = 1/2 everywhere, weights halve in the order of the keys: nearer before farther, and right before left. Beyond
+ * one end of the sequence the other side continues. */
 static void test_row_equal_logits_halve_outwards(void **state) {
     (void)state;
     static const double want[5][5] = {{0, 1. / 2, 1. / 4, 1. / 8, 1. / 16},
@@ -120,7 +121,7 @@ static void test_attend_grad_matches_differences(void **state) {
         for (int which = 0; which < 4; which++) check_gradients(tokens[i], which & 1, which & 2, -0.4);
 }
 
-/* Sums of weights near 1e-12: those above are divided to 1, those below have the constant divisor. */
+/* Sums of weights near 1e-12: a sum above it is divided to 1, a sum below it has the constant divisor. */
 static void test_attend_below_the_least_divisor_keeps_the_rest_small(void **state) {
     (void)state;
     double q[MOST * C], k[MOST * C], v[MOST * C], out[MOST * C], weights[H * MOST * MOST], content_bias[C] = {0};

@@ -1,5 +1,6 @@
 /* bench/gradcheck.h: right gradients pass, also near kinks, and one element that is slightly off is found. Tests use a
- * generated model, whose ReLUs have kinks at arbitrary points, and the toy, with kinks near every point. */
+ * generated model, whose ReLUs have kinks at arbitrary points, and the toy, to which they add kinks near every
+ * point. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -146,8 +147,8 @@ static void test_gradcheck_one_element_of_a_model_found(void **state) {
     close_check(results);
 }
 
-/* Kinks on either side, on both, and nearer than any step. Two at the same distance would cancel in a two-sided
- * difference. The last one is out of reach: the gradient there is large. */
+/* Kinks on either side, on both sides, and nearer than any step. Two kinks at the same distance would cancel in a
+ * two-sided difference. The gradient is large at the last kink, which is farther than any step. */
 static void test_gradcheck_kinks_near_the_point(void **state) {
     static const double kinks[][4] = {{1e-7, -1}, {-1e-7, -1}, {1e-7, -3e-7, -1}, {1e-9, -1e-7, -1}, {4e-6, -3e-6, -1}};
     lh_spec spec = lh_toy_spec_with(toy_double_list);

@@ -71,7 +71,8 @@ static bool decodes_to_target(const decoded *d, int example) {
                   (size_t)counted * sizeof *d->answers) == 0;
 }
 
-/* All sequences together have the bits of single sequences with a pass per token; each ends at its own end. */
+/* Decoding all sequences together gives the bits of single sequences with one pass per token; each sequence ends at its
+ * own end. */
 static void check_against_passes(lh_engine *engine, const lh_condition *condition, const decoded *kept) {
     static decoded passes;
     passes = *kept;
@@ -134,7 +135,8 @@ enum { LONG = 40, LONG_TOKENS = 200 };
 
 static void (*real_score)(const lh_cpu_step *step, const lh_cpu_block *block, lh_sums *sums);
 
-/* The index of an example's first error in the pass, as defined by this test: spread over all answers. */
+/* The index of an example's first error in the pass, which this test chooses so that errors are spread over all
+ * answers. */
 static int error_of(int example, int labels) { return example * 7 % labels; }
 
 /* Writes answers of a pass with first errors at error_of. */
@@ -151,7 +153,8 @@ static void score_with_errors(const lh_cpu_step *step, const lh_cpu_block *block
     write_errors(block->labels, (int)block->first_example, block->sequences, step->shape.labels, block->answers);
 }
 
-/* Blocks of an evaluation decode from errors at distant positions; their answers equal those decoded by passes. */
+/* Decoding in blocks of an evaluation starts at first errors in distant positions; the answers equal those decoded by
+ * passes. */
 static void check_errors(const lh_spec *spec) {
     static uint16_t input[EXAMPLES * LONG_TOKENS], target[EXAMPLES * LONG_TOKENS], got[EXAMPLES * LONG_TOKENS],
         want[EXAMPLES * LONG_TOKENS];

@@ -42,7 +42,7 @@ typedef struct piecework {
     int pieces, done;
     atomic_int holders; /* threads inside the job */
     bool shared;        /* more than one thread was inside */
-    int *order, *at;    /* advanced jobs, in order; with one thread only */
+    int *order, *at;    /* numbers of the advanced jobs, in order; NULL for several threads */
     int name;
 } piecework;
 
@@ -272,7 +272,7 @@ static void test_replicas_overfit(void **state) {
     run(state, 0, "train --out . --overfit 1 --seeds 0:1 --steps 20000 --learning-rate 0.02 --log-every 100");
 }
 
-/* One thread: a child of a process with an OpenMP team cannot have another. */
+/* One thread: a child of a process with an OpenMP team cannot have another team. */
 static void test_replicas_sigterm_each_resumes(void **state) {
     int status;
     fflush(NULL);

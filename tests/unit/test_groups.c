@@ -78,7 +78,8 @@ static void open_groups(lh_groups *groups, const fixture *f, const lh_by *by, un
     lh_assert_ok(lh_groups_open(groups, &f->corpus, &f->spec, by, sets, &error), &error);
 }
 
-/* Groups are the occurring combinations, and examples without values; within a group examples are ordered by shape. */
+/* The groups are the occurring combinations of values, and one of the examples without values; within a group examples
+ * are ordered by shape. */
 static void test_groups_are_the_occurring_combinations(void **state) {
     fixture f;
     lh_groups g;
@@ -211,7 +212,7 @@ static double weighted(const lh_eval_result *results, int count, bool loss) {
     return sum;
 }
 
-/* Examples divided by any axes are the same examples in total. */
+/* The groups along any axes have the same examples in total. */
 static void test_evaluation_by_axes_adds_up_to_that_by_length(void **state) {
     fixture f;
     lh_groups both;
@@ -329,7 +330,7 @@ static void test_evaluation_lines_compare_with_training(void **state) {
     assert_int_equal(evaluate(&f, &g, path, results), 3);
     check_lines(path, novel, 3);
     lh_groups_close(&g);
-    f.spec.eval.with_trained = true; /* lines without trained examples do not count for lines with them */
+    f.spec.eval.with_trained = true; /* lines of new examples alone do not replace lines of all examples */
     open_groups(&g, &f, &digits, 0);
     f.corpus.eval.apart = 1u << CARRY;
     lh_groups_close(&g);

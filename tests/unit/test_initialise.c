@@ -77,7 +77,7 @@ static void test_initialise_truncated_normal_distribution(void **state) {
     assert_true(worst < 1.95 / sqrt(COUNT));
 }
 
-/* On [-b, b): the deviation is b / sqrt(3), the kurtosis 1.8, and both ends are reached. */
+/* Uniform values on [-b, b): the deviation is b / sqrt(3), the kurtosis 1.8, and values reach both ends. */
 static void test_initialise_uniform_moments(void **state) {
     (void)state;
     double got[3], want[3] = {0, 0.3 / sqrt(3), 1.8}, least = 1, largest = -1;
@@ -92,7 +92,8 @@ static void test_initialise_uniform_moments(void **state) {
     assert_true(least >= -0.3 && least < -0.2999 && largest < 0.3 && largest > 0.2999);
 }
 
-/* A value is 2 k / 2^24 - 1 of the bound, k the 24 highest bits of the word; as a float it is below the bound. */
+/* A value is (2 k / 2^24 - 1) times the bound, where k is the 24 highest bits of the word; as a float it is below the
+ * bound. */
 static void test_initialise_uniform_bits(void **state) {
     (void)state;
     enum { FEW = 4096 };

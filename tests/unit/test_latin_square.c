@@ -57,7 +57,7 @@ static bool all_cross(const char *grid, bool row, int at, char symbol) {
     return true;
 }
 
-/* The only symbol that neither of these lines has; 0: there are others. */
+/* The only symbol that is in neither of these lines; 0: there are several. */
 static int missing(const char *grid, int row, int column) {
     int symbol = 0, count = 0;
     for (char s = '1'; s <= '4'; s++)
@@ -88,7 +88,7 @@ static latin_answer by_the_sheet(const char *grid) {
     return answer.vectors > 0 ? answer : crossed(grid, false, column);
 }
 
-/* Whether a step of two vectors that the published classifier lacks applies: the other blank lacks the answer. */
+/* Whether a two-vector step that the published classifier lacks applies: the other blank lacks the answer. */
 static bool is_lax(const char *grid) {
     int probe = (int)(strchr(grid, '?') - grid);
     for (int line = 0; line < 2; line++) {
@@ -301,7 +301,7 @@ static void test_task_splits_by_vectors_and_keeps_the_distance(void **state) {
     }
 }
 
-/* 12 puzzles of each number of vectors in order, each with its two rotated copies, numbered from 1. */
+/* 12 puzzles of each number of vectors, in order and numbered from 1; each has two rotated copies. */
 static void test_task_has_a_validation_set_of_its_own(void **state) {
     (void)state;
     fixture f;
@@ -408,7 +408,7 @@ static void test_file_is_read_in_both_alphabets(void **state) {
         memcpy(digest[i], c.train.digest, sizeof digest[i]);
         lh_corpus_close(&c);
     }
-    assert_string_equal(digest[0], digest[1]); /* the same puzzles keep the same distance */
+    assert_string_equal(digest[0], digest[1]); /* both files exclude the same puzzles */
 }
 
 static void test_invalid_file_is_refused(void **state) {
@@ -443,7 +443,7 @@ static void test_invalid_file_is_refused(void **state) {
     }
 }
 
-/* The puzzle has one answer, but only after filling other cells: its number of vectors is 0. */
+/* The puzzle's only answer follows only after other cells are filled, so its number of vectors is 0. */
 static void test_file_with_a_puzzle_of_several_steps_is_refused(void **state) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(9), 0, 0, 0);
     char grid[LATIN_CELLS + 1], text[128];

@@ -51,7 +51,7 @@ static workplace *open_workplace(const library_entry *entry) {
     randomise(&rng, PAIRS, w->logits);
     randomise(&rng, PAIRS, w->weights);
     randomise(&rng, values_of(entry), w->values);
-    if (strncmp(entry->name, "fire", 4) == 0) { /* times 512: within the lengths of this test, and beyond */
+    if (strncmp(entry->name, "fire", 4) == 0) { /* thresholds within and beyond these lengths */
         double *threshold = w->values + (find(w, "threshold", 0) - w->values);
         for (int l = 0; l < LAYERS; l++) threshold[l] *= 0.3;
     }
@@ -120,8 +120,8 @@ static double fire_of(const place *at, int farthest, int sign) {
     return lh_ref_fire((lh_ref_pair){head, HEADS, farthest, farthest - abs(at->distance)}, &p);
 }
 
-/* The share of a key to the right is negative, equivalent to negated input weights; the normaliser is the farthest
- * token on either side. */
+/* The share of a key to the right is negative, which is equivalent to negated input weights. The normaliser is the
+ * distance of the farthest token on either side. */
 static double fire(const place *at) {
     int query = at->indices.query;
     return fire_of(at, query > TOKENS - 1 - query ? query : TOKENS - 1 - query, at->distance > 0 ? -1 : 1);
@@ -230,7 +230,7 @@ static double objective(workplace *w) {
     return sum;
 }
 
-/* Checks the slope along a random direction of one parameter's values, in all layers at once. */
+/* Compares the slope along a random direction of one parameter's values, in all layers at once, with a difference. */
 static void check_direction(workplace *w, const library_parameter *p, int first) {
     static double direction[MOST_VALUES], before[MOST_VALUES];
     const double step = 1e-6;

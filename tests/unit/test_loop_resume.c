@@ -100,7 +100,8 @@ static void test_pipes_in_place_of_files_reported(void **state) {
     alarm(0);
 }
 
-/* Checks that a resume warns with `says` and continues to the same bits if this file has `text` (NULL: is missing). */
+/* Checks that a resume warns with `says` and continues to the same bits if this file has this text. text NULL: the file
+ * is missing. */
 static void check_damaged_log(void **state, const char *name, const char *text, const char *says) {
     char path[512];
     snprintf(path, sizeof path, "%s/cut/" FOLDER "/%s", (char *)*state, name);
@@ -116,7 +117,8 @@ static void check_damaged_log(void **state, const char *name, const char *text, 
     assert_null(strstr(result.err, "warning: "));
 }
 
-/* Metrics of steps 5 and 10, evaluations of two lengths at steps 6 and 12, a window at the checkpoint of step 13. */
+/* The run has metrics of steps 5 and 10, evaluations of two lengths at steps 6 and 12, and a window at the checkpoint
+ * of step 13. */
 static void test_train_resume_reports_lost_lines(void **state) {
     toy.eval.during_every = 6;
     toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1};

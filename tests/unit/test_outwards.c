@@ -14,7 +14,7 @@ static double sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 
 
 /* ---- one pair ---- */
 
-/* float: the tolerance includes the effect of an error of about half an ulp in the logit. */
+/* For float, the tolerance includes the effect of an error of about half an ulp in the logit. */
 static void check_chance(vector got, int lane, double logit, double want) {
     const double value = got[lane], allowed = REAL_BYTES == 8 ? 8e-16 : 3e-7 + 8e-8 * fabs(logit);
     if (!(fabs(value - want) <= allowed * want)) lh_assert_close(&value, &want, 1, allowed, 0);
@@ -131,7 +131,7 @@ static void check_group(int T, int first, double spread) {
     free_all(logits, dweights, weights, kept, dlogits, along, across);
 }
 
-/* Logits range from near 0 to those for which the nearest key has all weight. */
+/* Logits range from values near 0 to values for which the nearest key has all weight. */
 static void test_group_any_length_matches_reference(void **state) {
     (void)state;
     static const double spreads[] = {0.1, 3, 12, 50};

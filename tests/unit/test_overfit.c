@@ -120,7 +120,7 @@ static void test_read_metrics_quarters(void **state) {
 static lh_task task;
 static lh_tensor tensors[TOY_TENSORS];
 
-/* Measures a toy after `steps` steps. init: as in lh_overfit_run. */
+/* Measures a toy after this number of steps. init: as in lh_overfit_run. */
 static lh_overfit_facts measure_from(void **state, int steps, const char *init) {
     lh_error error;
     lh_overfit_facts facts;
@@ -216,7 +216,8 @@ static void test_measure_positions_indistinguishable(void **state) {
     assert_true(f.start_attainable < 0.8 && f.end_attainable == f.start_attainable);
 }
 
-/* A run that began with a checkpoint is compared with that, not with the values of its seed: a table of zeros. */
+/* A run that began with a checkpoint is compared with this checkpoint, here a table of zeros, not with the initial
+ * values of its seed. */
 static void test_measure_begins_with_checkpoint(void **state) {
     lh_error error;
     lh_engine *engine;

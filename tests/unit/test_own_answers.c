@@ -11,7 +11,7 @@
 
 enum { N = 7, EXAMPLES = 30, END = 3, DRAWS = 3, STEPS = 400 };
 
-/* Samples inputs of one symbol; most inputs determine the place of the end symbol, which padding follows; sometimes
+/* Samples inputs of one symbol; most inputs determine the place of the end symbol, and padding follows it; sometimes
  * one label before the end is masked. */
 static void sample(lh_rng *rng, int n, lh_example *example) {
     int symbol = (int)lh_rng_below(rng, 2), end = 1 + (int)lh_rng_below(rng, (uint32_t)n - 1);
@@ -103,7 +103,7 @@ static lh_eval_result evaluate(lh_engine *engine, bool teacher_forced, int greed
     return result;
 }
 
-/* drawn: positions are random, so the model hardly learns the end of a target. */
+/* drawn: whether positions are random; then the model hardly learns the end of a target. */
 static void check(const lh_cpu_program *program, bool drawn, bool dropout) {
     const lh_cpu_program *const list[] = {program, NULL};
     static const uint16_t end = END;
@@ -156,7 +156,7 @@ static void test_own_answers_by_passes(void **state) {
     check(&drawn, true, false);
 }
 
-/* Dropout depends on an example's index in its batch, so each pass has all examples. */
+/* Dropout depends on an example's index in its batch, so every pass of this test has all examples. */
 static void test_own_answers_under_dropout(void **state) {
     (void)state;
     lh_cpu_program drops = toy_drawn;

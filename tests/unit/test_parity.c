@@ -89,7 +89,7 @@ static void check_gradients(const lh_trainer *t, const lh_ref_model *model) {
     lh_parity_check_gradients(t->spec, t->program->real_bytes, t->gradient, model, tolerance_of(t->program)->gradient);
 }
 
-/* Checks counts by the logits and the mask. */
+/* Compares counts with those from the logits and the mask. */
 static void check_counts(const lh_sums *sums, const lh_ref_batch *batch, const lh_spec *spec, const double *logits,
                          const uint8_t *mask) {
     lh_parity_counts want = lh_parity_count(batch, spec, logits, mask);
@@ -213,7 +213,7 @@ static void test_cases_cover_every_stored_network(void **state) {
     }
 }
 
-/* Table 1 of Ruoss et al. 2023, as a user would write each encoding, in float32. */
+/* The encodings of table 1 of Ruoss et al. 2023, as a user would write them, in float32. */
 static void test_cases_cover_the_eleven_encodings_of_the_paper(void **state) {
     (void)state;
     static const char *const paper[] = {"none",      "sincos",        "learned",     "rope",

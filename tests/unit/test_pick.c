@@ -142,7 +142,7 @@ static void test_order_file_chooses_first_lines(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-/* The preferred examples are a separate choice, not the shortest ones. */
+/* Preferred examples are chosen among themselves, and not by their length. */
 static void test_preferred_examples_are_of_all_kinds(void **state) {
     static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
     fixture f;
@@ -162,7 +162,7 @@ static void test_preferred_examples_are_of_all_kinds(void **state) {
         assert_true(i == 0 || i == 128 || groups.place[i] > groups.place[i - 1]);
         large += i < 128 && f.large[line];
     }
-    assert_in_range(large, 60, 98); /* in proportion 79 of 128 */
+    assert_in_range(large, 60, 98); /* a proportional choice has 79 of 128 */
     lh_groups_close(&groups);
     lh_corpus_close(&f.corpus);
 }
@@ -194,8 +194,8 @@ static const char *evaluate(fixture *f, bool in_order, const char *path, bool *t
     return line;
 }
 
-/* Lines record the number of examples in the file and the choice; lines of an older version, which took the shortest
- * ones, of another order or of another file do not count. */
+/* Lines record the number of examples in the file and how they were chosen. Lines with another order, of another file,
+ * or of an older version, which took the shortest examples, do not count. */
 static void test_lines_record_number_of_available_examples(void **state) {
     const char *path = lh_test_path(*state, "eval.jsonl");
     static const char *const older =

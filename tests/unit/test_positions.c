@@ -86,7 +86,7 @@ static void test_draw_distances_ascend_from_zero_at_their_own_site(void **state)
     assert_int_equal(want[1], 1 + (int)lh_rng_below(&rng, 63));
 }
 
-/* A place of the site separates an evaluation's draw from its examples. */
+/* One field of the site separates the draws of an evaluation from its examples. */
 static void test_draw_positions_counter_as_documented(void **state) {
     (void)state;
     lh_draw draw = {lh_key_of_seed(5), 6, 7, LH_DOMAIN_EVAL, 0};
@@ -100,7 +100,7 @@ static void test_draw_positions_counter_as_documented(void **state) {
     assert_int_equal(out, 100 + (int)lh_rng_below(&rng, 1000));
 }
 
-/* The right side is that of a mirrored draw; the left has its own site. */
+/* The right side equals that of a mirrored draw; the left side has its own site. */
 static void test_draw_signed_distances_ascend_to_both_sides(void **state) {
     (void)state;
     lh_draw draw = draw_of(3);

@@ -71,8 +71,8 @@ static void test_scaling_ntk_slows_the_last_pair_by_factor(void **state) {
     for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&ntk, 8, m) / want[m] - 1) < EXACT);
 }
 
-/* Within 2 pi n positions, a pair of speed theta makes n theta rotations: 1000, 100, 10 and 1 for n = 1000; the
- * third lies at (10 - 1) / (32 - 1) between the bounds. */
+/* Within 2 pi n positions, a pair of speed theta makes n theta rotations: 1000, 100, 10 and 1 for n = 1000. The third
+ * number is at the fraction (10 - 1) / (32 - 1) between the bounds. */
 static void test_scaling_yarn_slows_only_slow_pairs(void **state) {
     (void)state;
     lh_ref_rope yarn = YARN;
@@ -91,7 +91,7 @@ static void test_scaling_by_one_changes_nothing(void **state) {
     }
 }
 
-/* Logits are divided by the temperature t, sqrt(1 / t) = attention_factor: both vectors are multiplied by it. */
+/* Logits are divided by the temperature t: both vectors are multiplied by attention_factor = sqrt(1 / t). */
 static void test_rotation_yarn_grows_by_attention_factor(void **state) {
     (void)state;
     const int32_t position = 77;
@@ -233,8 +233,8 @@ static void test_attend_relative_known_logits(void **state) {
     lh_assert_close(c.weights, &want, 1, EXACT, EXACT);
 }
 
-/* Four tokens, with indices and with distances 3, 10, 63: minus the distance, half a step less to the left, times
- * the slope. */
+/* Four tokens, with indices and with distances 3, 10, 63: the slope times minus the distance, which is half a step less
+ * to the left. */
 static void test_alibi_known_values(void **state) {
     (void)state;
     const int32_t index[] = {0, 1, 2, 3}, drawn[] = {0, 3, 10, 63};

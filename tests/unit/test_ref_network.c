@@ -62,8 +62,8 @@ static double difference_along(lh_ref_model *model, const lh_ref_batch *batch, c
 }
 
 /* Checks the slope of the objective along the direction, by gradients and by differences. They would differ at a
- * ReLU's corner within the step: values are fixed, and no corner is near. There are two steps, because the error of
- * one is proportional to its square, and a network without norms may be steep: the error of Richardson's mean has
+ * ReLU's corner within the step: values are fixed, and no corner is near. The error of a difference is proportional to
+ * the square of its step, and a network without norms may be steep. Richardson's mean of two steps reduces the error to
  * the fourth power. */
 static void check_direction(lh_ref_model *model, const lh_ref_batch *batch, lh_ref_tensor *tensors, int count) {
     const double step = 1e-6;
@@ -184,8 +184,8 @@ static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *m
     }
 }
 
-/* Checks that the files' distances, computed by an index shift and a clamp, equal those of vectors.c, computed case
- * by case. */
+/* Checks that the distances in the files, computed by an index shift and a clamp, equal those that vectors.c computes
+ * case by case. */
 static void check_stored_distances(const lh_vectors_facts *facts, const lh_vectors_case *stored) {
     int tokens = stored->batch.tokens;
     if (!stored->distances) return;

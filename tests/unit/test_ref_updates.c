@@ -92,7 +92,8 @@ static void update_of(const char *name, int step, double rate, const double *gra
     else lh_ref_momentum_update(&sgd, 0.9, 0, STORED_SIZE, gradient, p, first);
 }
 
-/* Compares after the first and the last step, with the stored rates or a constant one; stored: name of the tensors. */
+/* Compares the states after the first and the last step, at the stored rates or at a constant rate; stored: name of the
+ * stored tensors. */
 static void check_updates(const char *optimizer, const char *rates, const char *stored) {
     char name[64];
     stored_updates s = open_updates();

@@ -157,7 +157,7 @@ static void test_resume_both_damaged_refused_naming_both(void **state) {
     free(v);
 }
 
-/* A checkpoint that may be valid is not skipped, since the next one would replace it. */
+/* A checkpoint that cannot be read, but may be valid, is not skipped, since the next checkpoint would replace it. */
 static void test_resume_unreadable_current_is_an_environment_error(void **state) {
     lh_error error, note;
     lh_run_facts own = own_facts();
@@ -233,7 +233,7 @@ static void test_rotate_three_times_last_two_kept(void **state) {
     for (int i = 0; i < 3; i++) free(v[i]);
 }
 
-/* A damaged current checkpoint is not kept, but the good previous one is. */
+/* The next rotation does not keep a damaged current checkpoint, but the good previous one. */
 static void test_rotate_damaged_current_previous_stays(void **state) {
     toy_state *v[3] = {toy_state_filled(0), toy_state_filled(1), toy_state_filled(2)};
     rotate(*state, v[0], 1);
@@ -298,7 +298,7 @@ static void test_rotate_killed_any_time_resumes(void **state) {
     free(got);
 }
 
-/* The old pair is kept if the new checkpoint does not fit. */
+/* Both old checkpoints are kept if the new one does not fit. */
 static int rotate_on_full_disk(void *argument, const char *directory) {
     toy_state *v = argument;
     lh_run_facts now = toy_facts;

@@ -20,7 +20,7 @@ typedef struct variant {
 
 typedef struct arrays {
     real *residual, *branch, *scale, *offset, *dy;
-    real *sum, *xhat, *rstd, *y, *dz, *dbranch, *dscale, *doffset; /* dz already has a gradient */
+    real *sum, *xhat, *rstd, *y, *dz, *dbranch, *dscale, *doffset; /* dz begins with a gradient */
     int8_t *keep;
 } arrays;
 
@@ -144,7 +144,7 @@ static void check_norm(const variant *v) {
     free_arrays(&a);
 }
 
-/* Calls check for every function; a norm without a sum has no dropout. */
+/* Calls `check` for every function; a norm without a sum has no dropout. */
 static void for_every_norm(void (*check)(const variant *)) {
     for (int i = 0; i < 4 * FORMS; i++) {
         const variant v = {i / 2 % 2, i % 2, (enum form)(i / 4)};
@@ -159,7 +159,8 @@ static void test_norms_forward_and_backward_match_reference(void **state) {
 
 static void assert_same(const real *x, const real *y) { assert_memory_equal(x, y, COUNT * sizeof(real)); }
 
-/* Checks functions in place, if the header allows it: sums overwrite the residual, outputs the branch, gradients dy. */
+/* Checks functions in place, where the header allows this: sums overwrite the residual, outputs overwrite the branch,
+ * and gradients overwrite dy. */
 static void check_in_place(const variant *v) {
     arrays a = new_arrays(), b = new_arrays(), at = b;
     forward(v, &a);

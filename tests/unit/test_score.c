@@ -49,8 +49,8 @@ static void test_alibi_slope_other_heads_take_every_other_of_twice_as_many(void 
     for (int head = 0; head < 6; head++) check_value(lh_ref_alibi_slope(head, 6), six[head]);
 }
 
-/* With 16 buckets per side and 8 exact ones the edges are at 8 sqrt(2)^k, found without a logarithm: the bucket is 8 + k
- * for the largest k with n^2 >= 64 2^k. */
+/* With 16 buckets per side, 8 of them exact, the edges are at 8 sqrt(2)^k. The test finds the bucket without a
+ * logarithm: it is 8 + k for the largest k with n^2 >= 64 2^k. */
 static int bucket_of_distance(int n) {
     if (n < 8) return n;
     int k = 0;

@@ -145,7 +145,7 @@ static real *padded_columns(uint64_t seed, int rows) {
     return w;
 }
 
-/* The columns of w for classes, as dense doubles. */
+/* The columns of w that belong to classes, as dense doubles. */
 static double *unpadded(const real *w, int rows) {
     double *out = malloc((size_t)(rows * CE_CLASSES) * sizeof *out);
     assert_non_null(out);

@@ -1,5 +1,5 @@
-/* A signal during an evaluation, decoding or a trace: the verb ends soon, with exit code 75, keeps finished results and
- * no part of others, and the next call has the bits of an uninterrupted one. */
+/* A signal during an evaluation, decoding or a trace: the verb ends soon with exit code 75, keeps finished results and
+ * no part of unfinished ones, and the next call gives the bits of an uninterrupted call. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -13,7 +13,7 @@
 #include "lh_run.h"
 #include "toy_program.h"
 
-enum { EXAMPLES = 40, PASSES = EXAMPLES / 2 /* of a condition: a pass has two sequences */, THREADS = 2 };
+enum { EXAMPLES = 40, PASSES = EXAMPLES / 2 /* of a condition, since a pass has two sequences */, THREADS = 2 };
 
 static lh_spec toy;
 static lh_cpu_program program;
@@ -90,8 +90,8 @@ static void test_train_evaluation_resumes_at_the_condition(void **state) {
     lh_assert_same_file(*state, "whole/" FOLDER "/checkpoint.safetensors", "cut/" FOLDER "/checkpoint.safetensors");
 }
 
-/* Evaluations during training, of two conditions each, after steps 6, 12 and 18: a process makes one and a half, and
- * the checkpoint that it writes then is of that step. */
+/* Evaluations during training, of two conditions each, after steps 6, 12 and 18: a process completes one and a half of
+ * them, and then writes a checkpoint of the current step. */
 static void test_evaluation_during_training_resumes(void **state) {
     int stops = 0;
     toy.eval.during_every = 6;
@@ -155,7 +155,7 @@ static void on_signal(int number) {
     stop = 1;
 }
 
-/* Decoding stops between tokens, and by passes between passes. */
+/* Decoding with a cache stops between two tokens, decoding by passes between two passes. */
 static void test_decode_ends_between_tokens(void **state) {
     static const uint16_t input[EXAMPLES * 7];
     uint16_t answers[EXAMPLES * 7];

@@ -39,7 +39,7 @@ static double loss_of(const double *logits, const uint16_t *labels) {
     return loss;
 }
 
-/* Teacher forcing: a prediction of an example's input and target is the evaluation's pass. */
+/* Teacher forcing: the prediction for an example's input and target equals the pass of the evaluation. */
 static void test_predict_with_the_target_is_the_evaluation_of_the_example(void **state) {
     (void)state;
     enum { EXAMPLES = 9 };
@@ -73,7 +73,8 @@ static void test_predict_with_the_target_is_the_evaluation_of_the_example(void *
     engine->ops->close(engine);
 }
 
-/* By induction: in a pass with the answers as its target, each answer has the greatest logit, bit for bit. */
+/* In a pass with the decoded answers as its target, the logits have the same bits, and each answer has the greatest
+ * logit: by induction the answers are the greedy ones. */
 static void check_decode(const lh_cpu_program *program, bool decodes) {
     static const uint16_t input[] = {4, 0, 2, 1};
     lh_spec spec = lh_toy_pair_with(toy_float_list);
@@ -196,7 +197,7 @@ static void test_input_lines_may_have_the_right_answer(void **state) {
     }
 }
 
-/* A user's task that solves inputs: the second half of an input is computed from the first. */
+/* A user's task that solves literals: it computes the second half of an input from the first half. */
 static lh_status solve_copy(const lh_literal *literal, lh_example *example, lh_error *error) {
     if (literal->count != 2) return lh_fail(error, LH_ERR_INPUT, "symbol %d is too much", literal->count);
     example->input_length = example->output_length = N;
@@ -271,7 +272,7 @@ static void test_trace_sites_are_as_long_as_their_streams(void **state) {
         assert_true(lh_traced_at(scores, i) == i / N % T - i % N);
     double entropy = lh_traced_at(tensor_of(&traces, "n4.cross.entropy"), 1);
     assert_true(fabs(entropy - log(N)) < 1e-12);
-    /* The examples are the evaluation's, and the target stream holds the target. */
+    /* The trace has the evaluation's examples, and its target stream holds the target. */
     const lh_traced *tokens = tensor_of(&traces, "n4.tokens.target"), *vectors = tensor_of(&traces, "n4.target");
     lh_condition condition = lh_condition_at(N, EXAMPLES, 1, 0);
     lh_assert_ok(lh_batch_open(&batch, &spec, N, EXAMPLES, &error), &error);

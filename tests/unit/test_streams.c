@@ -211,7 +211,7 @@ static void test_epochs_of_files_in_two_streams(void **state) {
     lh_shape shape = lh_shape_at(&spec, 2, 1);
     assert_int_equal(shape.length[0] * 100 + shape.length[1] * 10 + shape.labels, 341);
     lh_engine *engine = open_engine(&spec, &toy_float, 2);
-    lh_assert_ok(engine->ops->step(engine, 4, metrics, &done, &error), &error); /* batches of 4, 1, 4, 1 */
+    lh_assert_ok(engine->ops->step(engine, 4, metrics, &done, &error), &error); /* batches of 4, 1, 4 and 1 examples */
     for (int i = 0; i < 4; i++) positions += (int)metrics[i].sums.positions;
     assert_int_equal(positions, EXAMPLES / 2 * 2 + EXAMPLES / 2);
     engine->ops->close(engine);
@@ -240,8 +240,8 @@ static void train_two_steps(const lh_spec *spec, lh_state *state, lh_step_metric
     engine->ops->close(engine);
 }
 
-/* A program may add to the gradient of such a tensor: here the query's, whose rows lie between those of keys and
- * values and which is not learned, the token's, the output's and the rows'. */
+/* A program may write the gradient of a constant tensor. Constant are here the query, whose rows are next to those of
+ * keys and values, the token, the output and the position rows. */
 static void test_constant_tensor_keeps_its_values_and_is_in_no_norm(void **state) {
     (void)state;
     static const int fixed[] = {TOY_TOKEN, TOY_OUTPUT, TOY_QUERY};

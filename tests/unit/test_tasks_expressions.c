@@ -1,5 +1,5 @@
 /* The samplers of runtime/data/tasks modulo 5: simple arithmetic, brackets, equations. The test parses expressions
- * again, and so finds malformed ones; distributions; scores of analytic predictors. */
+ * itself, so it finds malformed ones. It also checks distributions, and the scores of analytic predictors. */
 #include "lh_tasks.h"
 #include "lh_test.h"
 
@@ -70,7 +70,7 @@ static int read_expression(text *t) {
     return left;
 }
 
-/* The value of an expression; -1 if the tokens are none. */
+/* The value of an expression; -1 if the tokens are not an expression. */
 static int value_of(const uint16_t *tokens, int count, int operators, int unknown) {
     text t = {tokens, tokens + count, operators, unknown, true};
     int value = read_expression(&t);

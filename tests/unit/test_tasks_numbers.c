@@ -1,6 +1,6 @@
 /* The samplers of runtime/data/tasks with binary numbers: addition, multiplication, square root. The test computes
- * results again in limbs of 32 bits, and checks roots by their definition; distributions; scores of analytic
- * predictors. */
+ * results in limbs of 32 bits and checks roots by their definition. It also checks distributions, and the scores of
+ * analytic predictors. */
 #include "lh_tasks.h"
 #include "lh_test.h"
 

@@ -59,8 +59,8 @@ enum {
     LONGEST = 37
 };
 
-/* The tolerance relative to the largest element of a tensor, as in test_parity.c; also that of a weight computed
- * from its row of scores by another exp. */
+/* The tolerance, relative to the largest element of a tensor as in test_parity.c; a weight may come from another
+ * exp. */
 static double tolerance_of(const lh_engine *engine) { return engine->real_bytes == 8 ? 4e-14 : 4e-6; }
 static double rounding_of(const lh_engine *engine) { return engine->real_bytes == 8 ? 4e-15 : 1e-6; }
 
@@ -344,7 +344,7 @@ static void trace_tokens(bare *b, const uint16_t *tokens, int sequences, const l
     b->program->trace_block(&b->step, &block, b->workspace, to, &sums);
 }
 
-/* Compares layer 1's attention of two sequences in one block with that of each alone, without other requests. */
+/* Compares layer 1's attention of two sequences in one block with that of each alone; nothing else is traced. */
 static void check_block(lh_engine *engine, const lh_cpu_program *program, int T) {
     bare b;
     uint16_t tokens[2 * LONGEST];
@@ -437,7 +437,7 @@ static void test_traces_shapes_are_draws_examples_heads_tokens(void **state) {
     engine->ops->close(engine);
 }
 
-/* Checks that the averaged trace is the mean of the stored attention, and the entropy that of the stored attention. */
+/* Checks that the averaged trace is the mean of the stored attention, and the entropy that of this attention. */
 static void check_means(const lh_engine *engine, const lh_traced *kept, const lh_traced *mean,
                         const lh_traced *entropy) {
     int64_t passes = EXAMPLES * DRAWS, pairs = kept->each / HEADS;

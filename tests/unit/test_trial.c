@@ -1,5 +1,5 @@
-/* data/trial.h: samplers that violate the interface in one way each, and the messages; a valid sampler gives the
- * same examples with and without a trial. */
+/* data/trial.h: samplers that each violate the interface in one way, and their messages. A valid sampler gives the same
+ * examples with and without a trial. */
 #include "lh_test.h"
 
 #include <string.h>

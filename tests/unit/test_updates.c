@@ -99,7 +99,7 @@ static updated new_updated(void) {
     return u;
 }
 
-/* Elements of the part without decay: a single one, and some across the border of a vector. */
+/* Elements that do not decay: a single one, two across the border of a vector, and one after the part. */
 static const element_range SPARED[] = {{FIRST + 1, FIRST + 1}, {FIRST + LANES - 1, FIRST + LANES}, {COUNT - 1, COUNT}};
 
 static bool is_spared(int e) {
@@ -126,7 +126,7 @@ static void update_both(rule how, int step, const updated *u, lh_update_sums *su
     free(g);
 }
 
-/* Checks one step and many: parameters near 1 are rounded once in each step, and so are sums and moments. */
+/* Checks every one of many steps: in each step, parameters near 1 are rounded once, and so are sums and moments. */
 static void check_updates(rule how, int states) {
     updated u = new_updated();
     for (int step = 1; step <= MANY; step++) {

@@ -1,5 +1,5 @@
 /* The validation stream of sampled tasks: its examples and draws differ from those of training and of the final
- * evaluation; and its use by a trainer. */
+ * evaluation, and a trainer evaluates it. */
 #include "lh_test.h"
 
 #include <stdatomic.h>
@@ -172,7 +172,7 @@ static char *lines_of(void **state, const char *name) {
 static void test_train_validates_first(void **state) {
     lh_run_result result = run(state, 0, "train --out . --seed 1 --threads 2");
     assert_non_null(strstr(result.out, "all validation      1..6               6 "));
-    assert_null(strstr(result.out, "\nvalidation ")); /* its rows are not in the table of the evaluation */
+    assert_null(strstr(result.out, "\nvalidation ")); /* validation has no row in the table of the evaluation */
     char *text = lines_of(state, FOLDER "/eval.jsonl");
     assert_ptr_equal(text, strstr(text, "{\"step\":20,\"split\":\"validation\",\"by\":{\"length\":1},\"examples\":4,"));
     assert_int_equal(count_text(text, "\"split\":\"validation\""), 6);

@@ -2,7 +2,7 @@
  * that runtime/cuda/driver.c looks up, and computes nothing. Environment variables, read at every call, choose its
  * results; its variables fake_..., read with dlsym, record the calls.
  *
- * FAKE_CUDA_INIT         result of cuInit; FAKE_CUDA_RETAIN, _LOAD, _FUNCTION, _ATTRIBUTE: of those calls
+ * FAKE_CUDA_INIT         result of cuInit; FAKE_CUDA_RETAIN, _LOAD, _FUNCTION, _ATTRIBUTE: of the calls of these names
  * FAKE_CUDA_VERSION      of cuDriverGetVersion, 13000 unless given
  * FAKE_CUDA_COUNT        devices, 1 unless given
  * FAKE_CUDA_ARCHITECTURE of all of them, 90 unless given
