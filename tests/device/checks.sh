@@ -5,9 +5,9 @@
 # bounds PRECISION: sets the bounds of parameters after 5 steps, of losses and norms of these steps, of losses of 50
 # steps, of losses and accuracies of evaluations, and of logits. float32: two instruction-set levels of the CPU, which
 # differ in rounding alone, gave 4e-4, 6e-6, 7e-5, 2e-3, 5e-7, 0 and 1e-6: Adam turns the sign of a gradient near zero
-# into a step of full size, and 50 steps amplify it about a thousandfold. tf32 and bf16: products that were rounded so
-# by hand gave 0.15 and 0.4 after 5 steps, and losses within 3e-4 and 1e-3. float64: the values of float32 divided by
-# 1e9, with a margin.
+# into a step of full size, and 50 steps amplify it about a thousandfold. tf32 and bf16: a CPU trainer with products
+# rounded to these formats gave 0.15 and 0.4 after 5 steps, and losses within 3e-4 and 1e-3. float64: the values of
+# float32 divided by 1e9, with a margin.
 bounds() {
     case $1 in
         float64) echo 1e-8 1e-11 1e-10 1e-6 1e-12 0.001 1e-12 ;;
@@ -128,7 +128,7 @@ again() {
     compare bits "$(run_of bits.first 2)" "$(run_of bits.second 2)"
 }
 
-# Trains eight runs side by side, two as a pair, and one with the same variant: all have the same bits.
+# Trains eight runs side by side, two runs as a pair, and single runs with the same variant: all have the same bits.
 side_by_side() {
     train "$1" bits.eight cuda 60 --seeds 0:7 --log-every 7 --overwrite &&
         train "$1" bits.two cuda 60 --seeds 2:3 --log-every 7 --overwrite &&

@@ -2,7 +2,7 @@
 
 # --- rates, peaks, profile ----------------------------------------------------------------------------------------
 
-# bench_one NAME ENCODING PRECISION LENGTHS REPLICAS: appends lines to rates.jsonl, also those before a failure.
+# bench_one NAME ENCODING PRECISION LENGTHS REPLICAS: appends lines to rates.jsonl, also the lines before a failure.
 bench_one() {
     models=$([ "$5" -eq 1 ] || echo "--replicas $5")
     # shellcheck disable=SC2086
@@ -126,9 +126,9 @@ part_sanitize() {
 
 # --- peers --------------------------------------------------------------------------------------------------------
 
-# time_peer NAME SCRIPT SECONDS: adds a framework's lines to the cache. The script is started again if it requests that
-# (5), since the GPU accepts no more work of a process after a failure; the failed case is then in the cache and is left
-# out. One case may compile for a third of the time, so that others are timed.
+# time_peer NAME SCRIPT SECONDS: adds a framework's lines to the cache. The script is started again if it exits with
+# status 5, since the GPU accepts no more work of a process after a failure; the failed case is then in the cache and is
+# left out. One case may compile for a third of the time, so that others are timed.
 time_peer() {
     until=$(($(date +%s) + $3)) status=5
     : >"$work/$1.log"

@@ -8,13 +8,13 @@
 # The machine with the GPU needs a copy of the repository and build/device.tar.gz. Run there:
 #     tar xzf build/device.tar.gz && sh tests/device/run.sh
 #
-#     build/device/manifest         what is there, a line each: showcase NAME, double NAME, sanitize NAME, wide NAME
+#     build/device/manifest         the content, one line each: showcase NAME, double NAME, sanitize NAME, wide NAME
 #                                   ENCODING PRECISION, rates NAME ENCODING PRECISION LENGTHS
-#     build/device/trainers/NAME    trainer with both halves, and src: built again where the trainer does not run;
-#                                   resources.jsonl: what the assembler says of its kernels
+#     build/device/trainers/NAME    trainer with both halves, and src: built again if the trainer does not run;
+#                                   resources.jsonl: the assembler's report on its kernels
 #     build/device/peers            a checkpoint for each encoding, inputs, and the logits of a trainer for them
-#     build/device/commit           what it was made from
-#     build/device/lib              jansson, for builds on a machine without it
+#     build/device/commit           the commit from which it was made
+#     build/device/lib              jansson, for builds on a machine that lacks it
 #
 # Trainers are compiled for x86-64-v3 alone and stripped: 2 MB each. Exit status 1 if a part could not be made.
 # Variables of the environment select another folder (PREPARED) and fewer or smaller models; see the head of the script.
@@ -75,7 +75,7 @@ complain() {
     failed=1
 }
 
-# compile NAME: compiles a trainer from its sources there, as tests/device/run.sh does.
+# compile NAME: compiles the trainer of that name from its sources, as tests/device/run.sh does.
 compile() {
     make -s trainer ID="$1" SOURCES="$target/src" OUT="$target" TARGETS=cpu,cuda ARCH="$arch" LEVELS=$level || return
     sh tests/device/resources.sh "$1" "$target" >"$target/resources.jsonl"

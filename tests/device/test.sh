@@ -1,9 +1,9 @@
 # Tests tests/device without a GPU: run.sh with replacements for nvidia-smi and for trainers, and the tables of
 # table.py.
 #
-# A replacement trainer uses the CPU in place of the GPU; one that is wrong on purpose uses another seed there. The
-# tests check that run.sh accepts right results, reports wrong ones, and keeps its measurements, and the parts of the
-# peers on the processor (tests/peers/cpu.py) that need no framework.
+# A replacement trainer uses the CPU in place of the GPU; a deliberately wrong one uses another seed on the replaced
+# GPU. The tests check that run.sh accepts right results, reports wrong ones, and keeps its measurements, and the parts
+# of the peers on the processor (tests/peers/cpu.py) that need no framework.
 
 . tests/system/common.sh
 
@@ -143,7 +143,8 @@ prepare_needs_jansson() {
         sh tests/device/prepare.sh && [ ! -e "$work/unprepared" ]
 }
 
-# One of two cases does not become ready: it is left out of the next process, and tried again with a longer limit.
+# One of two cases does not become ready in time: the next process leaves it out, and with a longer limit it is tried
+# again.
 peer_has_a_limit_per_case() {
     cat >"$work/limit.py" <<'END'
 import sys, time
@@ -231,7 +232,7 @@ runs_join() {
         "$PYTHON" tests/device/table.py join "$work/one.json" "$work/other.json"
 }
 
-# Ours makes 100, 120, 90 steps per second, eager 20, 20, 30, JAX 50, 30, 30; torch.compile failed.
+# Longhand makes 100, 120, 90 steps per second, eager PyTorch 20, 20, 30, JAX 50, 30, 30; torch.compile failed.
 cpu_peers_table() {
     cat >"$work/peers.json" <<'END'
 {"date": "2026-01-02", "command": "--minutes 3", "note": "Quiet.", "versions": ["PyTorch 9"],

@@ -2,8 +2,9 @@
 #ifndef LH_TESTS_COLLECTIVE_H
 #define LH_TESTS_COLLECTIVE_H
 
-/* Runs on the host's stack once all live threads of the mask have arrived. Takes their arguments by lane, and the
- * set of these lanes; writes results into the arguments. Returns a description of the error, or NULL. */
+/* An operation that runs on the host's stack once all live threads of the mask have arrived. It gets their arguments by
+ * lane, and the set of these lanes, and writes results into the arguments. Returns a description of the error, or
+ * NULL. */
 typedef const char *lh_collective(void *const *arguments, unsigned lanes);
 
 struct lh_note {

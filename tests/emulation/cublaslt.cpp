@@ -62,7 +62,7 @@ struct handle {
     CUcontext context;
 };
 
-const unsigned long long MARK = 0x6c6f6e6768616e64ull; /* mark of a device's only algorithm, followed by the shape */
+const unsigned long long MARK = 0x6c6f6e6768616e64ull; /* marks the only algorithm of a device; the shape follows */
 
 struct matrix {
     const char *memory;
@@ -97,7 +97,7 @@ algorithm choice_for(const layout *a, const layout *b, const layout *c, unsigned
              c->columns, (unsigned long long)c->type + 256 * bias_alignment}};
 }
 
-/* The alignment of an address, which is checked before a product. */
+/* The alignment of an address; a product checks it. */
 unsigned long long alignment_of(const operation *o) {
     unsigned long long address = reinterpret_cast<size_t>(o->bias);
     return o->epilogue & BIAS ? address & -address : 0;

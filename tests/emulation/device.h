@@ -66,7 +66,7 @@ extern lh_device_state lh_device;
 extern std::recursive_mutex lh_device_mutex;
 extern thread_local CUcontext lh_device_context; /* context of the calling thread */
 
-/* The checks at the beginning of every call, and the lock that it holds. */
+/* The checks at the beginning of every call of the driver, and the lock that the call holds. */
 enum lh_need { NOTHING, INITIALISED, CONTEXT };
 struct lh_device_call {
     std::lock_guard<std::recursive_mutex> hold;
@@ -79,7 +79,7 @@ struct lh_device_call {
         if (lh_device.calls_before_failure-- <= 0) failure = lh_emulated.failing_result;
     }
 
-    /* Whether a call that releases something does nothing; after a failed kernel it still works. */
+    /* Whether a call that releases an object does nothing; after a failed kernel such calls still work. */
     bool refused() const { return failure && failure != lh_device.broken; }
 };
 
@@ -92,13 +92,13 @@ void lh_device_explain(CUresult error, const std::string &reason);
 /* Makes every later call fail with this error, for this reason. */
 void lh_device_break(CUresult error, const std::string &reason);
 
-/* Breaks the device if memory was written out of bounds; after: the last operation. */
+/* Breaks the device if memory was written out of bounds; after: name of the last operation. */
 void lh_device_check_memory(const char *after);
 
 /* Whether these bytes lie in one piece of the device's memory. */
 bool lh_device_holds(const void *first, size_t bytes);
 
-/* Runs the operations that wait in a stream; in all streams. */
+/* Run the operations that wait in one stream, and in all streams. */
 void lh_device_run_stream(CUstream stream);
 void lh_device_run_everything(void);
 

@@ -5,14 +5,14 @@
 
 #include "support/lh_test.h"
 
-/* The inputs of a question in the kernels' form. */
+/* The inputs of a step or an evaluation in the kernels' form. */
 typedef struct inputs {
     lh_cuda_step step;
     void *tables;
     int *draws;
 } inputs;
 
-/* rate: the learning rate, or in an evaluation the deviation of noise. */
+/* rate: the learning rate of a step, or the deviation of an evaluation's noise. */
 static inputs open_inputs(const lh_device_model *m, const lh_device_question *q, double rate) {
     const lh_ref_batch *batch = &q->batch;
     const lh_shape shape = {batch->sequences, {batch->tokens, batch->target_tokens}, batch->labels};

@@ -3,8 +3,8 @@
  *
  * A thread is a fibre that runs until it waits. All blocks of a grid are alive together, and one thread runs at a time.
  * The caller chooses the order of threads: correct code gives the same bits in every order. A launch fails, with a
- * message, if threads are deadlocked or memory was written out of bounds. Not detected: the order of writes between
- * processors, speed, the memory of a real GPU.
+ * message, if threads are deadlocked or memory was written out of bounds. The emulation shows neither the order of
+ * writes between processors nor the speed or the memory of a real GPU.
  */
 #ifndef LH_TESTS_EMULATION_H
 #define LH_TESTS_EMULATION_H
@@ -26,7 +26,7 @@ typedef struct lh_emulation {
     int watchdog;        /* whether the device reports a watchdog */
     int plain_products;  /* 1: the library has no epilogues; LH_EMULATION_SAYS_SO: it also returns an error for them */
     size_t block_memory; /* largest shared memory of a block, bytes */
-    size_t memory;       /* of the device, bytes */
+    size_t memory;       /* memory of the device, bytes */
     unsigned order;      /* order of blocks, of warps in a block, of threads in a warp; of streams */
     int patience;        /* most checks of a spinning thread before it counts as deadlocked */
 
@@ -35,12 +35,12 @@ typedef struct lh_emulation {
     CUresult failing_result;
 } lh_emulation;
 
-/* Resets the emulated device, including its memory, to this configuration. NULL: one device, sm_90, 4 multiprocessors
- * with one block each, ascending. Fields that are 0 have these values, too; devices < 0: no device.
+/* Resets the emulated device, including its memory, to this configuration. NULL, and any field that is 0: one device,
+ * sm_90, 4 multiprocessors with one block each, ascending order. devices < 0: no device.
  *
- * In a shared library these files are a driver for a program that knows nothing of them (it finds them by
- * LONGHAND_CUDA_DRIVER). There, LONGHAND_EMULATION="order=3,multiprocessors=2" does what this function does; further
- * names: architecture, blocks_per_multiprocessor, driver_version, plain_products. cuInit refuses a text that it does not understand.
+ * As a shared library, these files are a driver for any program, which finds it by LONGHAND_CUDA_DRIVER. There,
+ * LONGHAND_EMULATION="order=3,multiprocessors=2" does what this function does; further names: architecture,
+ * blocks_per_multiprocessor, driver_version, plain_products. cuInit refuses a text that it does not understand.
  *
  * If LONGHAND_PTX names a program of tests/ptx, kernels are only those in it. */
 void lh_emulation_set(const lh_emulation *emulation);

@@ -6,9 +6,10 @@ ifeq ($(origin CXX),default)
 CXX := $(if $(IS_CLANG),clang++,g++)
 endif
 EMULATED_SPECS := $(basename $(notdir $(wildcard tests/specs/emulated_*.lua tests/facets/specs/*.lua))) $(MORE_EMULATED)
-# Specs whose device code test_reference.c compares with kernels/ref, by the names in it; they are one library.
+# Specs whose device code test_reference.c compares with kernels/ref, found by the names in its text; they are linked
+# into one library.
 REFERENCE_SPECS := $(sort $(shell sed -n 's/.*&longhand_spec_\(parity_[a-z0-9_]*\)}.*/\1/p' tests/emulation/test_reference.c))
-# Random networks that have device code; they are one library, too.
+# Random networks that have device code; they are linked into one library, too.
 RANDOM_EMULATED := $(filter $(RANDOM_WRITTEN),$(patsubst build/tests/specs/%/cuda.c,%,$(wildcard build/tests/specs/random_*/cuda.c)))
 DEVICE_SPECS := $(sort $(EMULATED_SPECS) $(REFERENCE_SPECS) $(RANDOM_EMULATED))
 EMULATION_PROGRAMS := kernels toy toy_double $(patsubst tests/emulation/%.cpp,%,$(wildcard \
@@ -30,8 +31,8 @@ EMULATION_CXXFLAGS := -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -Wall -Wextra -
 	-Wno-unknown-pragmas -Wno-psabi $(march.$(call runs,x86-64-v3)) $(INCLUDES) -Itests/emulation
 # A GPU refuses unaligned addresses, which a host accepts.
 ALIGNED := -fsanitize=alignment $(if $(IS_CLANG),-fsanitize-trap,-fno-sanitize-recover)=alignment
-# Chosen by the larger of compile time and run time: wide models compute most, those of test_reference.c little. Bits do
-# not depend on it, since no products are contracted.
+# The level of optimisation balances compile time and run time: wide models compute most, those of test_reference.c
+# little. Bits do not depend on this level, since no products are contracted.
 emulation_O = $(if $(findstring wide,$(1)),-O1,$(if $(filter $(1),$(EMULATED_SPECS)),-Og,-O0))
 WITHOUT_ASSEMBLY := tests/emulation/without_assembly.awk
 EMULATION_DEPENDS := Makefile tests/emulation/emulation.mk $(B)/compiler
@@ -104,7 +105,7 @@ $(EMULATION_REFERENCE): $(B)/tests/emulation/test_%: tests/emulation/test_%.c $(
 	$(call link_emulated)
 
 $(B)/expressions/device_library.o: DEVICE_O := -O1 -g0
-# Loops of device_formula.tpl name everything that a formula may read.
+# Loops of device_formula.tpl define all variables that a formula may read, so some are unused.
 $(DEVICE_FORMULAS): $(B)/%.o: build/tests/%.cpp $(EMULATION_DEPENDS)
 	@mkdir -p $(@D)
 	$(CXX) $(EMULATION_CXXFLAGS) -Wno-unused-variable -Wno-unused-parameter $(or $(DEVICE_O),-O0 -g0) $(TEST_INCLUDES) $(CHECKS) -MMD -MP -c -o $@ $<

@@ -24,7 +24,7 @@ static bool map_stack(lh_fibre *fibre, size_t index) {
     if (memory == MAP_FAILED) return false;
     mprotect(memory, page, PROT_NONE);
     fibre->stack = static_cast<char *>(memory) + page;
-    /* Stacks with equal tops modulo a page would share a few cache lines. */
+    /* Stacks whose tops are equal modulo a page would compete for a few cache lines. */
     fibre->bytes = STACK_BYTES - index % 16 * 256;
     return true;
 }

@@ -1,9 +1,9 @@
 /* Fibres: separate stacks that run in turn on one thread of the system. The host enters a fibre; the fibre leaves and
  * is entered again at the same point. The address sanitizer is informed of them.
  *
- * On x86-64 a switch takes a few instructions, elsewhere ucontext with a system call. The processor predicts a return
- * by the preceding call, so every return on another stack would be mispredicted: a switch jumps, and is inlined where
- * threads wait.
+ * On x86-64 a switch takes a few instructions; elsewhere it uses ucontext, with a system call. The processor predicts a
+ * return from the preceding call, so every return on another stack would be mispredicted. Therefore a switch jumps, and
+ * is inlined where threads wait.
  */
 #ifndef LH_TESTS_FIBRE_H
 #define LH_TESTS_FIBRE_H

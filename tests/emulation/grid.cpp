@@ -214,7 +214,7 @@ static void run_block(block *b) {
 }
 
 /* A spinning thread waits for threads of other blocks, so only many consecutive idle rounds show a deadlock. A block
- * that spins through barriers is never idle, and does not end. */
+ * that spins through barriers is never idle: this deadlock is not found. */
 static void run_rounds(std::vector<block> &blocks, long threads) {
     long idle = 0, unended = 0;
     std::minstd_rand random(lh_emulated.order);

@@ -1,5 +1,5 @@
 /* Memory with guard zones before and after, which show writes out of bounds, and NaN bytes at first. With the address
- * sanitizer it has that one's zones instead, which also detect reads.
+ * sanitizer the memory has the sanitizer's zones instead, which also detect reads.
  */
 #ifndef LH_TESTS_GUARDED_H
 #define LH_TESTS_GUARDED_H

@@ -17,8 +17,9 @@ extern "C" __global__ void sum_kernel(const float *in, float *out) {
     if (t == 0) out[blockIdx.x] = sum;
 }
 
-/* Every block writes, all meet, every block reads all values, `rounds` times. cells [2][blocks]: the rows alternate,
- * since a block may write again while others still read. The last sums are written in the row of the next round. */
+/* `rounds` times, every block writes, all blocks synchronise, and every block reads all values. cells [2][blocks]:
+ * rounds alternate between the rows, since a block may write again while others still read. The last sums are written
+ * in the row of the next round. */
 extern "C" __global__ void meet_kernel(unsigned int *cells, unsigned int *arrivals, int rounds) {
     unsigned int blocks = gridDim.x, due = 0, sum = blockIdx.x;
     for (int round = 0; round < rounds; round++) {

@@ -85,7 +85,7 @@ static void multiply(const lh_cuda_product *p, int real_bytes, bool plain) {
     free(sums);
 }
 
-/* A step of a wide model, or the evaluation of the sequences `shape` from `first` on. */
+/* A step of a wide model, or the evaluation of the sequences of `shape`, which begin at `first`. */
 typedef struct model_pass {
     lh_shape shape;
     lh_mode mode;

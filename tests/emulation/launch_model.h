@@ -9,8 +9,8 @@
 /* Allocates zeroed memory on a cache line; for free(). */
 void *lh_model_reserve(size_t bytes);
 
-/* The position tables and the random numbers of a shape, or NULL if the model has none; for free(). positions,
- * distances of the first stream replace random ones; NULL: random ones. */
+/* The position tables and the random numbers of a shape, or NULL if the model has none; for free(). positions and
+ * distances replace random ones of the first stream unless they are NULL. */
 void *lh_model_tables(const lh_spec *spec, const lh_shape *shape);
 int *lh_model_draws(const lh_spec *spec, const lh_draw *draw, const lh_shape *shape, const int32_t *positions,
                     const int32_t *distances);
@@ -40,8 +40,8 @@ lh_model_step lh_model_train_behind(const lh_spec *spec, const void *parameters,
                                     const lh_cuda_step *step, lh_model_cut cut, const lh_cuda_result *before);
 void lh_model_step_free(lh_model_step *step);
 
-/* Evaluates step's examples, `group` sequences at a time. answers [sequences], logits [sequences][labels][classes] real
- * are written. */
+/* Evaluates the examples of `step`, `group` sequences at a time; writes answers [sequences] and real logits
+ * [sequences][labels][classes]. */
 void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
                        int blocks, int group, unsigned order, lh_cuda_answer *answers, void *logits);
 

@@ -42,7 +42,7 @@ static const precision PRECISIONS[] = {
     {"bf16", 4, 0x1p-24, to_bf16},       {"float64_warps", 8, 0x1p-53, whole}, {"tf32_warps", 4, 0x1p-24, to_tf32},
     {"bf16_warps", 4, 0x1p-24, to_bf16},
 };
-/* The first precisions do not round operands of products; the norms of another hold rows in quads. */
+/* The first EXACT_PRECISIONS do not round operands of products; the norms of precision IN_QUADS hold rows in quads. */
 enum { PRECISION_COUNT = sizeof PRECISIONS / sizeof *PRECISIONS, EXACT_PRECISIONS = 2, IN_QUADS = 4 };
 
 static inline void *reserve(size_t bytes) {
@@ -85,7 +85,7 @@ static inline void free_all(void *const *arrays, int count) {
 }
 #define FREE(...) free_all((void *const[]){__VA_ARGS__}, (int)(sizeof((void *const[]){__VA_ARGS__}) / sizeof(void *)))
 
-/* Arguments as for cuLaunchKernel; every launch takes the next order of threads. */
+/* Launches an operation with arguments as for cuLaunchKernel; every launch has another order of threads. */
 static inline void launch(const precision *p, const char *operation, int blocks, void **arguments) {
     static unsigned order;
     char kernel[32];

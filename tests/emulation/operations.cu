@@ -44,12 +44,12 @@ static __global__ void squares_kernel(int pieces, const real *x, double *squares
     }
 }
 
-/* total [256]: the sum of count numbers, by each thread. */
+/* total [256]: the sum of count numbers, computed by each thread. */
 static __global__ void total_kernel(int count, int stride, const double *x, double *total) {
     total[threadIdx.x] = total_of(x, count, stride);
 }
 
-/* Updates one piece; sums: squares of the parameters and of their change, by the last thread. */
+/* Updates one piece; the last thread writes sums: squares of the parameters and of their change. */
 static __global__ void adam_kernel(double clip, double rate, double correct2, const real *gradient, real *moment1,
                                    real *moment2, real *parameter, double *sums) {
     const adam a = {(real)clip, (real)rate, (real)correct2};
@@ -80,7 +80,7 @@ static __global__ void momentum_kernel(double clip, double rate, const real *gra
     momentum_piece(a, gradient, running, parameter, &sums[0], &sums[1]);
 }
 
-/* base^n of each thread's number. */
+/* base^n, where n is the number of the thread. */
 static __global__ void power_kernel(double base, double *out) { out[threadIdx.x] = whole_power(base, threadIdx.x); }
 
 #define OPERATION(name, precision) \

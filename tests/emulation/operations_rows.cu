@@ -1,4 +1,4 @@
-/* Norms and activations, each as a kernel of its own; rows are held as the file before this one says. */
+/* Norms and activations, each as a kernel of its own; an include before this one chooses how warps hold rows. */
 #include "kernels/cuda/layernorm.cu"
 #include "kernels/cuda/norm.cu"
 #include "kernels/cuda/rms_norm.cu"

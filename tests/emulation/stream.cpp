@@ -1,6 +1,6 @@
-/* The driver's API over host memory: streams and their operations. Each runs as late as the API allows, when the
- * host waits for it, so that a host that reads or reuses a buffer too early is detected. In any order but the
- * ascending one the operations of other streams run first, since none of them waits for this one. */
+/* The driver's API over host memory: streams and their operations. An operation runs as late as the API allows, when
+ * the host waits for it, so that a host that reads or reuses a buffer too early is detected. In all orders but the
+ * ascending one, operations of other streams run first, since they do not wait for this stream. */
 #include "device.h"
 
 void lh_device_run_stream(CUstream stream) {
@@ -109,7 +109,8 @@ CUresult cuStreamSynchronize(CUstream stream) {
     return lh_device.broken;
 }
 
-/* Puts a launch into a stream: CALL is counted and may fail. Blocks of a grid that are not resident at once also
+/* Puts a launch into a stream; CALL, the name of the driver's function, is counted and may fail. Blocks of a grid that
+ * are not resident at once also
  * run. */
 static CUresult launch(const char *call, bool resident, CUfunction function, unsigned grid, unsigned block,
                        unsigned block_memory, CUstream stream, void **arguments) {

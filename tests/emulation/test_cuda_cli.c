@@ -111,7 +111,7 @@ static void test_train_rate_is_that_of_the_steps(void **state) {
         snprintf(path, sizeof path, PLAN "lr0.01-seed%d/metrics.jsonl", seed);
         char *text = lh_test_read(lh_test_path(*state, path), &bytes);
         double rate = atof(strstr(text, "\"steps_per_second\":") + strlen("\"steps_per_second\":"));
-        assert_true(rate > 0 && rate < 1e6); /* not the rate of distributing results that were computed earlier */
+        assert_true(rate > 0 && rate < 1e6); /* not the rate at which precomputed results are handed out */
         free(text);
     }
 }
@@ -130,7 +130,7 @@ static void test_checkpoint_resumes_only_on_its_own_device(void **state) {
     run(state, 0, "train --device cuda --out . --steps 20 --no-eval --seeds 2:2 --resume");
 }
 
-/* The mean accuracy of a split, which follows its lengths and their number. */
+/* The mean accuracy of a split, which the output prints after the split's lengths and their number. */
 static double accuracy_of(void **state, const char *command, const char *split) {
     lh_run_result result = run(state, 0, command);
     const char *line = strstr(result.out, split);
@@ -259,7 +259,7 @@ static void test_fleet_one_run_fails_the_others_continue(void **state) {
     assert_same_run(state, "alone", "fleet", "lr0.01-seed4");
 }
 
-/* Replicas may have any number of steps ahead when the signal comes: each checkpoint is of its recorded step. */
+/* When the signal comes, replicas may be any number of steps ahead; each checkpoint is of the recorded step. */
 static void test_fleet_stopped_by_a_signal_resumes(void **state) {
     fatal_step = -1;
     run(state, 0, "train --device cuda --out whole --steps 40 --seeds 3:5");

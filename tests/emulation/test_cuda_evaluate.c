@@ -186,7 +186,7 @@ static void draw_each(const lh_draw *from, const lh_shape *shape, const int32_t 
         toy_cuda.draw(from, shape, positions, distances, scratch, out);
 }
 
-/* A query of one example of a batch has the random positions and the dropout of that example in the batch. */
+/* A query for one example of a batch has the random positions and the dropout of this example in the batch. */
 static void check_query_of(lh_engine *cuda, uint32_t example) {
     uint16_t input[9] = {1, 0, 4, 2, 2}, target[9] = {0};
     double logits[9 * TOY_CLASSES];
@@ -286,8 +286,8 @@ static int launches_of(lh_engine *engine, int examples) {
     return lh_emulation_launches() - before;
 }
 
-/* The first replica's passes serve all replicas, on fewer blocks than replicas and on more; each has the bits of a
- * single one. */
+/* The first replica's passes serve all replicas, on fewer blocks than replicas and on more; each replica has the bits
+ * of a single one. */
 static void test_evaluate_replicas_of_a_step_share_passes(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();
@@ -338,13 +338,13 @@ static void test_evaluate_unused_sums_are_dropped(void **state) {
         step_both(engines);
         answers alone = ask_alone(engines[1]);
         int before = lh_emulation_launches();
-        answers got = ask(engines[1], EXAMPLES); /* for both replicas again */
+        answers got = ask(engines[1], EXAMPLES); /* computes for both replicas again */
         assert_int_equal(lh_emulation_launches() - before, 2);
         assert_memory_equal(&got, &alone, sizeof alone);
         assert_int_equal(launches_of(engines[0], EXAMPLES), 0);
     }
     assert_int_equal(launches_of(engines[0], EXAMPLES), 2);
-    assert_int_equal(fleet->early_bytes, 0); /* none for engines[1] any more */
+    assert_int_equal(fleet->early_bytes, 0); /* nothing is computed for engines[1] any more */
     assert_int_equal(launches_of(engines[1], EXAMPLES), 2);
     assert_int_equal(launches_of(engines[0], EXAMPLES - 1), 2); /* other conditions than those stored for engines[1] */
     engines[1]->ops->close(engines[1]);
@@ -431,7 +431,7 @@ static void test_predict_logits_are_those_of_the_cpu(void **state) {
     check_predictions(&spec, 0);
 }
 
-/* A model's own answers: on the device a pass for each, over all sequences together; on the CPU with a cache. */
+/* A model's own answers: the device makes one pass for each, over all sequences together; the CPU uses a cache. */
 static void check_own_answers(const lh_spec *spec) {
     lh_error error;
     lh_engine *engines[2];

@@ -127,7 +127,7 @@ static void test_chip_same_bits_on_any_number_of_blocks(void **state) {
     free_alone(&want);
 }
 
-/* Results do not depend on the number of steps in a launch, or of prepared batches. */
+/* Results depend neither on the number of steps in a launch nor on the number of prepared batches. */
 static void test_fleet_same_bits_for_any_requested_steps(void **state) {
     (void)state;
     static const int asked[] = {1, 2, 7, 64, 150};
@@ -307,7 +307,8 @@ static void test_fleet_one_replica_not_finite_the_others_continue(void **state) 
     lh_toy_end_device();
 }
 
-/* The batch of a later step of one replica cannot be made: it makes all earlier steps, and the others all of theirs. */
+/* The batch of a later step of one replica cannot be made: this replica makes all earlier steps, and the other replicas
+ * make all of theirs. */
 static void test_fleet_failing_batch_ends_its_replica(void **state) {
     (void)state;
     static const int asked[] = {1, 3, 8, 30};

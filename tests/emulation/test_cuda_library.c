@@ -119,15 +119,15 @@ static void test_products_of_every_form_and_precision(void **state) {
     }
 }
 
-/* Products alone, with a bias, and rectified alternate: shapes are equal, and a bias may have another address, which
- * a method does not store. */
+/* Products without a bias, with a bias and with a rectifier alternate in equal shapes. A bias may have another address,
+ * since a method does not store the address. */
 static void check_biases(const char *precision, int plain_products) {
     open_device((lh_emulation){.multiprocessors = 2, .plain_products = plain_products}, precision);
     lh_cuda_library *library = open_library();
     for (int form = 0; form < 12; form++) {
         lh_cuda_product p = {.rows = 5, .columns = 8, .inner = 3, .bias = form % 3 > 0 ? &device : NULL};
         p.rectified = form % 3 == 2;
-        at_bias = form < 6 ? 8 : 4; /* alignment of 16 bytes at least, less than at the method's first use */
+        at_bias = form < 6 ? 8 : 4; /* an alignment of at least 16 bytes, less than at the first use */
         check_product(library, p, p.bias == NULL || plain_products == 0);
     }
     at_bias = 0;

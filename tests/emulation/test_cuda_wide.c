@@ -88,7 +88,7 @@ typedef struct outcome {
 
 static lh_cuda_fleet *fleet_of(lh_engine *engine) { return ((lh_cuda_engine *)engine)->fleet; }
 
-/* Makes time no reason, on a slow machine, to start fewer steps together than requested. */
+/* Makes steps seem short, so that all requested steps are started together, also on a slow machine. */
 static lh_status ask(lh_engine *engine, int steps, lh_step_metrics *metrics, int *done, lh_error *error) {
     fleet_of(engine)->step_seconds = 1e-6;
     return engine->ops->step(engine, steps, metrics, done, error);
@@ -175,7 +175,7 @@ static void test_fleet_has_the_bits_of_the_ordinary_toy(void **state) {
     close_outcomes(plain);
 }
 
-/* As many steps as have launches that fit in the stream without blocking the host, but at least one. */
+/* Steps are started together if their launches fit in the stream without blocking the host, but at least one. */
 static void test_steps_started_together_fit_their_launches(void **state) {
     (void)state;
     static const struct {
@@ -241,7 +241,7 @@ static void run_failing(int most, failing *got) {
     lh_toy_end_device();
 }
 
-/* Later steps are already in the stream: they update nothing, and the reported gradient is that of the failed step. */
+/* Later steps that are already in the stream update nothing, and the reported gradient is that of the failed step. */
 static void test_step_that_is_not_finite_ends_later_started_steps(void **state) {
     (void)state;
     static failing alone, together;

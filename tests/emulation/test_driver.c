@@ -128,7 +128,8 @@ static void test_grid_that_is_not_resident_is_refused(void **state) {
     assert_int_equal(launch(&f, "divergent_kernel", 7, 0, NULL, NULL), TOO_LARGE);
     assert_int_equal(launch(&f, "divergent_kernel", 0, 0, NULL, NULL), INVALID_VALUE);
 
-    /* More shared memory than a kernel's default, and so much that one block fills a multiprocessor. */
+    /* Blocks with more shared memory than a kernel's default, and with so much that one block fills a
+     * multiprocessor. */
     assert_int_equal(launch(&f, "divergent_kernel", 1, (48 << 10) + 1, NULL, NULL), INVALID_VALUE);
     assert_int_equal(f.driver->cuFuncSetAttribute(function, LH_CUDA_FUNCTION_BLOCK_MEMORY, 100 << 10), INVALID_VALUE);
     assert_int_equal(f.driver->cuFuncSetAttribute(function, LH_CUDA_FUNCTION_BLOCK_MEMORY, 90 << 10), 0);

@@ -157,7 +157,7 @@ static void test_write_outside_of_shared_memory_is_reported(void **state) {
     assert_int_not_equal(lh_found(write_shared, -1), LH_OK);
 }
 
-/* Numbers with 1 + bits significant bits, for which a product of rounded operands is known exactly. */
+/* Numbers with 1 + bits significant bits: their product is exact even if operands are rounded. */
 static float number(int i, int bits) { return ldexpf((float)(i * 7919 % (2 << bits) - (1 << bits)), -bits); }
 
 static void check_product(const char *kernel, int k, int bits) {

@@ -78,7 +78,7 @@ static void check_norm(const precision *p, lh_norm n, bool in_place) {
     void *sum = in_place ? residual : new_sum, *y = in_place ? branch : new_y, *dz = in_place && !adds ? dy : stream;
     void *dbranch = in_place && (adds || !normed) ? dy : new_dbranch;
     lh_norm forward = n;
-    if (n.form == LH_ALONE_ADDED) forward.form = LH_ALONE; /* only the backward pass differs */
+    if (n.form == LH_ALONE_ADDED) forward.form = LH_ALONE; /* the form differs only in the backward pass */
     launch(p, "norm", 1, (void *[]){&forward, &residual, &branch, &keep, &scale, &offset, &sum, &xhat, &rstd, &y});
     launch(p, "norm_grad", 1, (void *[]){&n, &dy, &xhat, &rstd, &scale, &keep, &dz, &dbranch, &dscale, &doffset});
     double unit = p->unit; /* numbers, also xhat, are at most about 4; RMS norm's sums may be small */
@@ -178,7 +178,7 @@ static void check_masks(const precision *p, const lh_ref_dropout *site, uint32_t
     }
 }
 
-/* Rates of all sizes, then those at which an element is barely kept: the eight of a block. */
+/* Rates of all sizes, then the eight rates at which one element of a block is barely kept. */
 static void test_masks_are_those_of_the_reference(void **state) {
     (void)state;
     static const double rates[] = {0, 0.1, 0.5, 0.999};

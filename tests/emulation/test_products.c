@@ -13,8 +13,8 @@ static void *operand(const precision *p, int K, int M, const double *x, int alon
     return out;
 }
 
-/* The reference product: a [K][rows], b [K][columns], out [rows][columns]; returns the size that errors are relative
- * to. */
+/* The reference product: a [K][rows], b [K][columns], out [rows][columns]; returns the size to which errors are
+ * relative. */
 static double expected(const precision *p, const lh_product *c, const double *a, const double *b, double *out) {
     double *x = doubles(c->rows * c->K), *w = doubles(c->K * c->columns), most = 1;
     for (int sign = 0; sign < 2; sign++) {
@@ -30,7 +30,7 @@ static double expected(const precision *p, const lh_product *c, const double *a,
     return most;
 }
 
-/* extra: [columns], or rows like the result. */
+/* extra: a bias [columns], or rows like the result. */
 static double finished(const lh_product *c, double x, int row, int column, const double *extra) {
     double at = c->how == LH_ADD || c->how == LH_RELU_GRAD ? extra[row * c->stride + column] : extra[column];
     if (c->how == LH_BIAS || c->how == LH_ADD) return x + at;

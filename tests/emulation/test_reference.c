@@ -49,7 +49,7 @@ static const lh_parity_case CASES[] = {
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 
-/* Cases with two streams. */
+/* Cases whose networks have two streams. */
 static const lh_parity_case PAIRS[] = {
     {"encoder_decoder", &longhand_spec_parity_float64_encoder_decoder},
 };

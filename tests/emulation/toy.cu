@@ -1,5 +1,5 @@
 /* Device code of the toy model (support/toy_program.h), hand-written: the numbers of its CPU program, bit for bit,
- * for any number of blocks and shards. One thread of a block computes, since the engine is what is tested. The team
+ * for any number of blocks and shards. One thread of a block computes, since these tests are about the engine. The team
  * shares the position rows; the means of a shard's sequences are in the block's workspace. */
 enum { CHUNK = 4096, STORAGE = 2 * CHUNK, CHUNKS = 2, PIECES = STORAGE / LH_CUDA_PIECE };
 enum { TOKEN = 0, POSITION = 32, SCALE = 352, OUTPUT = 4080, BIAS = 4112, WIDTH = 4, CLASSES = 5 };
@@ -224,7 +224,7 @@ static __device__ void train_steps(const lh_cuda_train &a) {
 
 extern "C" __global__ void toy_train_kernel(const lh_cuda_train a) { train_steps(a); }
 
-/* As a wide model: the whole step is in its last phase. */
+/* The toy as a wide model: the whole step is in the last phase. */
 extern "C" __global__ void toy_wide_train_kernel(const lh_cuda_train a, const lh_cuda_place at) {
     if (at.before && at.before->state != LH_CUDA_DONE) return;
     if (at.phase == LH_CUDA_END) train_steps(a);

@@ -1,5 +1,5 @@
-# Prints device text without functions of a GPU's compiler or in its instructions, which cuda_emulation.h defines. Their
-# lines are empty, so that line numbers do not change.
+# Prints device text without the functions that cuda_emulation.h defines: those of a GPU's compiler, and those that
+# consist of its instructions. Their lines become empty, so that line numbers do not change.
 !inside && /^(NO)?INLINE / { inside = 1; speaks = 0; function_text = ""; lines = "" }
 !inside { print; next }
 {

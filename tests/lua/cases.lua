@@ -1,10 +1,11 @@
--- Generated files of every combination of facets, and of features that only one facet has; rendered on first use.
+-- Cases of generated files: every combination of facets, and features that only one facet has. They are rendered on
+-- first use.
 --
 -- tests/lua/cases/<facet>.lua, one for each facet and for the model and training, has
 --   cases        { name, "field=value", ..., spec = path of another spec than SPEC, compile = "whole" or "checked" }:
---                cases that the combinations lack; compile: test_generated_compiler.lua compiles it
---   identifiers  { word, function of a case }: the word is in its files if and only if the function is true; finer
---                than the fingerprints of fields
+--                cases that the combinations lack; compile: for test_generated_compiler.lua
+--   identifiers  { word, function of a case }: the word is in the case's files if and only if the function is true;
+-- finer than the fingerprints of fields
 --   sections     { name, case, file, functions and types }: pieces to read, tests/golden/sections/<name>.txt
 -- A case is { name, resolved, plan, family, files, text by path }; family: of the self-attention.
 
@@ -127,8 +128,8 @@ end
 
 local distinct_files, distinct_lines
 
--- Collects files and lines that differ, since most cases share most of theirs. Each has the first case and place where
--- it occurs.
+-- Collects different files and lines, since most cases share most of their lines. Each has the first case and place
+-- where it occurs.
 local function collect()
   if distinct_files then
     return

@@ -47,7 +47,7 @@ function code.choice(plan, what)
   end
 end
 
--- A spec with a network of its own with this branch in its block.
+-- The description of a network with this branch in its block, which is applied `repeated` times.
 function code.own_text(branch, repeated)
   return ([[
 return function(net, model)

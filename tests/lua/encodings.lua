@@ -7,7 +7,7 @@ local M = {}
 M.LAYERS = 3
 M.BARE = { layers = M.LAYERS } -- a family before its facets are planned
 
--- The plan of positions.lua without random positions and without uses of distances.
+-- The positions of a plan, as facets/positions.lua makes them, without random positions and without uses of distances.
 M.NOTHING = { kind = "index", distance = { kind = "none" } }
 
 -- A family of two heads with its positions, as other facets receive it.

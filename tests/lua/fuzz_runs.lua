@@ -1,5 +1,5 @@
 -- Mutated run folders in the reader, report, compare, the ledger of sweeps and respec: each must give valid pages or
--- messages, and no file outside its folder.
+-- messages, and must write no file outside of its folder.
 --
 -- As a program, from the root (default: 2000 cases of seed 1; --case N runs and prints that one alone):
 --
@@ -8,8 +8,8 @@
 -- Case N of seed S is the same folder on every machine. Two runs are changed in bytes, in values, in structure, in
 -- their lines and in their paths; the second run is unchanged in one case of two. A failure is a Lua error, a case that
 -- takes more than WORK instructions, an undocumented exit code, a page that fails its check (hostile.lua), a damaged
--- run whose message lacks file, found or expected, a respecified spec with more than sections, or a file that is
--- written elsewhere.
+-- run whose message lacks file, found or expected, a spec made of run.json with other content than sections, or a file
+-- that is written outside of the folder.
 -- test_fuzz.lua runs a few hundred cases.
 
 local support = dofile("tests/lua/support.lua")
@@ -97,7 +97,7 @@ local function mutate_value(rng, text)
   return splice(text, from, to, some_value(rng))
 end
 
--- Adds, duplicates or replaces a name.
+-- Adds a name, or duplicates or replaces one.
 local function mutate_name(rng, text)
   local places = {}
   for at in text:gmatch("(){") do
@@ -255,7 +255,7 @@ local function check_message(code, message, said)
   assert(code == 0 or (message or ""):find("%w"), "no message")
 end
 
--- Checks that a respecified spec has sections, and no file in them, if it can be run.
+-- Checks that a spec made of run.json has only sections, which name no file, if it can be run.
 local function check_spec(text)
   local spec = text and sandbox.run(text)
   for name in next, type(spec) == "table" and spec or {} do

@@ -29,9 +29,9 @@ local M = {}
 
 local SECONDS = 2           -- most processor time of one case
 local WORK = 100000000      -- instructions of the generator for one case, so that a hang ends
-local RENDERED = 25         -- one of so many plans is also rendered, which costs as much as fifty cases
+local RENDERED = 25         -- one of this many plans is also rendered, which takes as long as fifty cases
 
--- Small limits are enough to test them; doubling a string up to 256 MB takes seconds on a busy machine.
+-- Smaller limits than the real ones: doubling a string up to 256 MB would take seconds on a busy machine.
 sandbox.INSTRUCTIONS, sandbox.MEMORY = 20000, 16 * 1024
 
 -- ---- material of mutations ----
@@ -240,7 +240,7 @@ end
 
 local MUTATIONS = { mutate_byte, mutate_token, mutate_value, mutate_value, mutate_structure }
 
--- Text and overrides of one case.
+-- The text and the overrides of one case.
 function M.case(seed, number)
   local rng = random(seed * 0x632be59bd9b4e019 + number)
   local text, sets = rng:pick(corpus), nil

@@ -39,7 +39,7 @@ local function read_arguments(name, cases, arguments)
   return options
 end
 
--- Runs a fuzzer; returns whether nothing failed. fuzzer: { name, run, show_case(seed, number), words(result), cases };
+-- Runs a fuzzer; returns true if no case failed. fuzzer: { name, run, show_case(seed, number), words(result), cases };
 -- cases: the default number.
 function M.main(fuzzer, arguments)
   local options = read_arguments(fuzzer.name, fuzzer.cases, arguments)

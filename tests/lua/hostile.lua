@@ -160,7 +160,7 @@ function M.problem_of_latex(text)
   return depth > 0 and "a brace left open" or special and "a special character: " .. special or M.problem_of_text(text)
 end
 
--- The check of a file by its name; in CSV only lines and quotes are special.
+-- The check for a file, by its name; in CSV only ends of lines and quotes are special.
 local CHECKS = { gnuplot = M.problem_of_gnuplot, html = M.problem_of_xml, tex = M.problem_of_latex,
   txt = M.problem_of_text, csv = M.problem_of_text }
 

@@ -1,9 +1,9 @@
--- Runs a network's forward and backward lists on numbers, with the named buffers of generated code: saved buffers for
--- each repetition, all others once, in place as the lists say.
+-- Runs a network's forward and backward lists on numbers, with the named buffers of generated code: a saved buffer
+-- exists once for each repetition, any other buffer once, and operations are in place if the lists say so.
 --
--- Input: a network (network/graph/builder.lua). A buffer contains the last written values, of any writer; it is full of
--- NaN until then, and has the width of its first owner. An operation that a real machine cannot do in place (a product
--- into its own input) is an error here.
+-- Input: a network (network/graph/builder.lua). A buffer contains the values that any operation wrote last, and NaN
+-- before the first one; it has the width of its first owner. An operation that a real machine cannot do in place (a
+-- product into its own input) is an error here.
 
 local back = require("machine_backward")
 local buffers = require("network.lists.buffers")
@@ -91,7 +91,7 @@ end
 
 -- --- parameters ---------------------------------------------------------------------------------------------------
 
--- The numbers of a scope's parameters by member; the lists do not contain parameters of facets.
+-- The numbers of a scope's parameters, by member; the lists have no parameters of facets.
 local function numbers_of(scope, make)
   local set = {}
   for _, p in ipairs(scope.parameters) do
@@ -110,7 +110,7 @@ local function numbers_of(scope, make)
   return set
 end
 
--- Parameters by scope and repetition; those of a loop once.
+-- Parameters by scope and repetition; the repetitions of a loop share one set.
 function Machine:parameters(make)
   local all = { [self.net] = { [0] = numbers_of(self.net, make) } }
   for _, block in ipairs(self.net.scopes) do
@@ -193,7 +193,7 @@ local function zeros(count)
   return list
 end
 
--- The sum of objective times logits, from empty buffers.
+-- The sum of objective times logits; buffers are empty at first.
 function Machine:loss()
   self.workspace, self.weights = {}, {}
   for _, block in ipairs(self.net.scopes) do

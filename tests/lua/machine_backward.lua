@@ -92,7 +92,7 @@ function back.gate_grad(m, b, _, at)
   end
 end
 
--- A row's sums are computed before the row is written, since dy and the result may share a buffer.
+-- The sums of a row are computed before the row is written, since dy and the result may share a buffer.
 function back.norm_grad(m, b, use)
   local op, dy, to = b.op, m:gradient(b.dy), m:gradient(b.to)
   local p, g, C = m:p(op, use), m:g(op, use), dy.width

@@ -1,13 +1,13 @@
 -- Random descriptions of networks, for tests of everything that is derived from a description.
 --
 -- Input: a number that selects the network (the same on every machine), and its possible contents:
---   streams    { the stream of the output, the stream whose values its blocks read }; nil: there is one
+--   streams    { the stream of the output, the stream whose values the output's blocks read }; nil: one stream
 --   families   names of available attentions; "cross" is used if there are two streams
---   of_memory  attentions of the other stream's own blocks; nil: that stream is only embedded
+--   of_memory  attentions of the other stream's own blocks; nil: the other stream is only embedded
 --   widths     possible widths of the model
 --   tied       false: the output has its own weight
 --   places     vectors of positions are added in blocks, not to the vectors of tokens
---   printed    as the generator prints networks: attentions are in blocks alone, and there is one
+--   printed    as the generator prints networks: at least one attention, and all of them in blocks
 --   model      the model's section: a linear embedding is not tied
 --   whole      names of families whose weights have no dropout
 -- Output: { text, width, tied }: text is a Lua chunk that returns the description; tied: the output layer's weight is
@@ -53,7 +53,7 @@ function Writer:value(format, ...)
   return name
 end
 
--- The sampled word for one of this file's words: different words stay different.
+-- The sampled word that replaces one of this file's words; different words have different replacements.
 function Writer:drawn(word)
   local known = self.words[word]
   while not known do
@@ -147,7 +147,7 @@ function branches.chain(w, y)
   return w.random:chance(3) and w:value("%s:activation(%q, %s, \"gelu_tanh\")", w.scope, w:name("late"), down) or down
 end
 
--- A value that is read by two products and by their sum.
+-- A value that two products and their sum read.
 function branches.twice(w, y)
   local both = w:value("%s:product(%q, %s, %d)", w.scope, w:sized("both", w.width), y, w.width)
   local one = w:value("%s:product(%q, %s, %d)", w.scope, w:sized("one", w.width), both, w.width)
@@ -239,7 +239,7 @@ local function sublayers(w, h, least, most)
   return h
 end
 
--- The content of a block, from its input on. attends: it must contain an attention.
+-- The content of a block, from its input on. attends: the block must contain an attention.
 local function inside(inner, h, attends)
   if attends then
     h = sublayer(inner, sublayers(inner, h, 0, 1), branches.attention)

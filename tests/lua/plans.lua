@@ -9,7 +9,7 @@ local M = {}
 local ENCODER = "return { task = { kind = 'bucket_sort' }, model = { use = 'ruoss_encoder' },"
   .. " eval = { lengths = { 41, 100 } } }"
 
--- A task that need not exist: its numbers of symbols, and lengths as formulas.
+-- A task, which need not exist: its numbers of symbols, and its lengths as formulas.
 function M.task(inputs, outputs, output_length)
   local function symbols(count)
     local list = {}
@@ -52,7 +52,7 @@ function M.scored(encoding, facts, precision)
   return plan_module.build(resolved, { task = facts or M.task(5, 5, "n"), score = info.score }), info.score
 end
 
--- The plan of a task, the fields of its table as text, and the rest of the spec.
+-- The plan of a task, from the text of its table's fields and of the rest of the spec.
 function M.of_task(fields, rest)
   local resolved, info, d = support.check_text("return { task = { " .. fields .. " }" .. (rest or "") .. " }")
   assert(resolved, d:text())
@@ -72,7 +72,7 @@ function M.small(extra)
   return sets
 end
 
--- A spec in which every field applies, except those that exclude all others.
+-- A spec in which every field applies, except fields that exclude all others.
 function M.everything()
   return M.resolve(M.small({
     ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "1100", ["encoding.rotation.kind"] = "rope",

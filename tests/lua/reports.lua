@@ -59,8 +59,9 @@ function M.scored(percent)
     .. M.eval_line(100, "beyond", 20, percent / 100 + 0.01) .. M.eval_line(100, "beyond", 30, percent / 100 - 0.01)
 end
 
--- A study of two tasks and two encodings, two rates, three seeds; `scores[task .. " " .. encoding][rate][seed]`: a
--- score, "failed", or nil for a missing run. scored: as in a study; seeds: default three; metric: replaces the study's.
+-- A study of two tasks and two encodings, two rates, three seeds; `scores[task .. " " .. encoding][rate][seed]` is a
+-- score, "failed", or nil for a missing run. scored: as in a study; seeds: three by default; metric: replaces that of
+-- the study.
 function M.make_study(root, scores, scored, seeds, metric)
   local study = { name = "s", title = "Study", path = "s.lua", cells = {}, scored = scored,
     axes = { { name = "task", values = { "even_pairs", "bucket_sort" } },

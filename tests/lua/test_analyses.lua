@@ -98,7 +98,8 @@ end
 
 TestDecoding = {}
 
--- A trace of 3 + 4 with the target "7" and end, for which the model answers "07" and no end: two heads, one layer.
+-- A trace of 3 + 4 in two heads of one layer. The target is "7" and the end symbol; the model answers "07" without an
+-- end symbol.
 local TRACE = {
   path = "/dev/null", metadata = { input_symbols = '["0","1","3","4","+"]', output_symbols = '["0","7","&"]' },
   names = { "n3.answers", "n3.targets" },
@@ -170,7 +171,7 @@ function TestDecoding.test_missing_layers_are_reported()
   lu.assertStrContains(files["decoding.gnuplot"], "$t1a1h1")
 end
 
--- The bias is computed from the spec that a user names, which must be that of the run.
+-- The bias is computed from the spec that a user names, which must be the spec of the run.
 function TestDecoding.test_a_spec_may_be_given()
   local asked
   function project.find(_, path)
@@ -219,7 +220,7 @@ function TestRespec.tearDown()
   support.clean()
 end
 
--- The resolved form of a spec, written as a spec, resolves to itself.
+-- The resolved form of a spec, written as a spec, resolves to the same form.
 local function assert_survives(text)
   local resolved = assert(support.check_text(text))
   local again, _, d = support.check_text(assert(respec.text(resolved)))

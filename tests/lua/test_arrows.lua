@@ -1,15 +1,16 @@
--- The rooms of C: the includes that each may have, and that dependencies have one direction. No files, of C or of the
--- Python package, depend on each other in a cycle, and no folder of any language has too many files.
+-- The rooms of C, that is, its folders and modules by ARCHITECTURE.md: each includes only the rooms listed here, so
+-- dependencies have one direction. No files, of C or of the Python package, depend on each other in a cycle, and no
+-- folder of any language has too many files.
 
 local support = dofile("tests/lua/support.lua")
 
 local lfs = require("lfs")
 local lu = require("luaunit")
 
--- { room, the rooms that C in it may include in addition to itself and PUBLIC }, those of the runtime by names within
--- it. A room is a folder, or one file of it without its ending; a folder without a row belongs to the surrounding one.
--- A room is listed below all that it includes. ARCHITECTURE.md describes the rooms. Kernels and the runtime do not
--- include each other, only the headers of PUBLIC.
+-- { room, the rooms that its C files may include in addition to itself and PUBLIC }; rooms of the runtime are named by
+-- their paths in runtime. A room is a folder, or one file without its ending; a folder without a row belongs to the
+-- surrounding room. A room is listed below all rooms that it includes. ARCHITECTURE.md describes the rooms. Kernels and
+-- the runtime do not include each other, only the headers of PUBLIC.
 local PUBLIC = "include/longhand"
 local ROOMS = {
   { PUBLIC, "" },
@@ -167,7 +168,7 @@ local function defined()
   return texts, home
 end
 
--- Rooms with one file for each thing of a kind: a task, a kernel.
+-- Rooms with one file for each task or kernel.
 local UNIFORM = { ["runtime/data/tasks"] = true, ["kernels/cuda"] = true }
 local MOST_FILES = 24
 

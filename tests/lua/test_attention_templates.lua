@@ -1,5 +1,5 @@
--- Skeletons of attentions and the text of their terms: conditions of skeletons name no facet, no template has many
--- conditionals, and every section has a slot that uses it.
+-- The skeletons of attentions and the templates of their terms: conditions in skeletons name no facet, no template has
+-- many conditionals, and every section has a slot that uses it.
 
 local support = dofile("tests/lua/support.lua")
 

@@ -123,7 +123,7 @@ end
 
 TestStamps = {}
 
--- A change of the device code does not affect the CPU half, and vice versa.
+-- A change of the device code does not change the stamp of the CPU half, and vice versa.
 function TestStamps.test_each_half_has_its_own()
   local project = { runtime_digest = function() return "r" end }
   local function stamps(step, device)
@@ -138,7 +138,8 @@ function TestStamps.test_each_half_has_its_own()
   lu.assertEquals({ stamps("a") }, { cpu })
 end
 
--- Text that changes no code, and the study in a cell's banner, are in neither stamp; loose text counts by its bytes.
+-- Text that changes no code, and the study in a cell's banner, are in neither stamp; the bytes of loose text have a
+-- stamp of their own.
 function TestStamps.test_loose_text_has_its_own_stamp()
   local project = { runtime_digest = function() return "r" end }
   local function stamps(steps, banner)
@@ -160,7 +161,7 @@ function TestStamps.test_hand_written_files_have_the_same_digest_either_way()
   lu.assertEquals(project:digests_of({ "Makefile", "no such file" })[1], want)
 end
 
--- A folder that is not in the digest would not cause a rebuild.
+-- A change in a folder that is not in the digest would not cause a rebuild.
 function TestStamps.test_every_folder_of_hand_written_code_counts()
   local project, counted = require("project").new(lfs.currentdir()), {}
   function project.digests_of(_, names)

@@ -13,7 +13,7 @@ local lines = require("lab.study.calibrate.found_lines")
 local lu = require("luaunit")
 local student = require("lab.study.calibrate.student_spec")
 
--- Choices of the examples: k = 1, all rows, all lines, nothing merged, above, relative; and further settings.
+-- The choices of the worked examples: k = 1, all rows, all lines, nothing merged, above, relative; `more` changes them.
 local function of_examples(...)
   local words = { "rows=all", "over=all", "threshold.self=1", "threshold.cross=1", "spread=0", "corner=none",
     "directions.self=1,-1,0", "directions.cross=1,-1,0", ... }
@@ -103,7 +103,7 @@ function TestExamples.test_square_matrix_by_means_of_lines_of_half_the_rows()
   check(SQUARE, 1, chosen, "-1:0.125 0:0.316667 1:0.1", "0.180556 0.096785 0.27734", "0:0")
 end
 
--- Both statistics of the anti-diagonal also agree with the published raw values.
+-- Both statistics of the anti-diagonal also agree with the raw values in the paper.
 function TestExamples.test_raw_values_stay()
   local found = lines.direction(SQUARE, -1, of_examples("value=raw").self)
   lu.assertEquals(select(3, told(found)), "0:2.4")
@@ -145,7 +145,7 @@ function TestExamples.test_wide_matrix()
   end
 end
 
--- Equal values count once: the result of the released code for both vertical examples.
+-- Equal values count once, which gives the result of the released code for both vertical examples.
 function TestExamples.test_equal_values_merged()
   local chosen = of_examples("equal=merged", "precision=float32").self
   local found = lines.direction(SQUARE, 0, chosen)
@@ -224,7 +224,7 @@ function TestLines.test_rows_beyond_training_do_not_count()
   lu.assertStrContains(problem, "rows = 6: found a matrix of 4 rows")
 end
 
--- One marked line among K has the z-score sqrt(K - 1), and r of them sqrt((K - r) / r): K > r (k^2 + 1).
+-- If r of K lines are marked, their z-score is sqrt((K - r) / r): they are selected if K > r (k^2 + 1).
 function TestLines.test_too_few_lines_for_the_threshold()
   lu.assertTrue(lines.out_of_reach(17, 4))
   lu.assertFalse(lines.out_of_reach(18, 4))
@@ -271,7 +271,7 @@ end
 
 TestBias = {}
 
--- A bias by distance alone is a table, limited to the distances of the matrix and closed beyond them.
+-- A bias by distance alone is a table of the distances in the matrix; keys beyond them are hidden.
 function TestBias.test_diagonals_are_a_clipped_table()
   local rows, columns, table_of = 5, 7, {}
   local head = filled(rows, columns, function(row, column) return .1 + noise(0, column - row + 20) end)
@@ -314,7 +314,7 @@ function TestBias.test_a_causal_bias_has_no_later_keys()
   lu.assertEquals(picture(lines.extend({ kept[1] }, 2, 2, of, true)), "0 -\n0 0")
 end
 
--- The bias of one head's lines by the facet of specs, cell by cell, as in facets/lines.lua.
+-- The bias of one head's lines by the facet of a spec, computed cell by cell as in facets/lines.lua.
 local function of_facet(mask, rows, columns)
   local bias = { rows = rows, columns = columns, values = {} }
   for row = 0, rows - 1 do
@@ -451,7 +451,7 @@ function TestStudent.test_lines_replace_masks()
   lu.assertFalse(student.replaces_masks({ cross = lines_of_cross }, { decoder = { mask = window } }))
 end
 
--- Initial parameters of a student: not named, a file, or none although its teacher had one.
+-- Initial parameters of a student: not given, a file, or none although its teacher has a file.
 function TestStudent.test_initial_parameters()
   for init, line in pairs({ ["../t/checkpoint.safetensors"] = '\n  init = "../t/checkpoint.safetensors",\n  encoding',
     [false] = "\n  init = false,\n  encoding" }) do
@@ -546,7 +546,7 @@ end
 
 TestChoices = {}
 
--- The released code: six rows, the last seven columns, its own thresholds and directions, raw values.
+-- The choices of the released code: six rows, the last seven columns, its own thresholds and directions, raw values.
 function TestChoices.test_the_released_code_throughout()
   local of = assert(choices.read("code", {}))
   lu.assertEquals(of.scores, "weights")

@@ -50,7 +50,7 @@ function TestCells.test_runs_that_should_be_equal_are_flagged()
   lu.assertEquals(again.cells[3].summary.differences, { "compiler: clang 14; gcc 12" })
 end
 
--- Runs on files of examples, { id, name of the task }, as a study of their folder.
+-- Runs on files of examples, { id, name of the task }, as the cells of their folder.
 local function of_files(root, list)
   local dir
   for i, item in ipairs(list) do
@@ -74,7 +74,7 @@ function TestCells.test_tasks_on_files_have_names()
   lu.assertEquals({ study.title, study.axes[2].values }, { "Runs of scan", { "first", "second" } })
 end
 
--- Encodings stay separate if the id does not distinguish them, or others have encodings.
+-- Encodings are separate even if the id does not distinguish them, and next to runs with named encodings.
 function TestCells.test_tasks_on_files_next_to_others()
   local study = of_files("digests", { { "scan_rope" }, { "scan_rope", nil, "abcdef0123456789" } })
   lu.assertEquals({ study.axes[1].values, study.axes[2].values }, { { "scan_rope" }, { "scan_rope (012345)",

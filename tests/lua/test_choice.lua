@@ -61,7 +61,8 @@ end
 
 TestChoice = {}
 
--- Makes two rates, one better in distribution, the other beyond training, so the choice depends on the choosing set.
+-- Makes two rates, one better in distribution, the other better beyond training, so the choice depends on the choosing
+-- set.
 local function two_rates(extra_a, extra_b, in_a, in_b)
   return { [0.1] = { (in_a and eval_line(100, "in_distribution", 5, in_a) or "") .. eval_line(100, "beyond", 20, 0.25)
     .. (extra_a or "") }, [0.2] = { (in_b and eval_line(100, "in_distribution", 5, in_b) or "")
@@ -95,7 +96,7 @@ function TestChoice.test_a_choice_beyond_training_is_marked()
   lu.assertEquals(captions.chosen_set(cell), "beyond (scored)")
 end
 
--- A study may name the choosing set; then cells have no mark.
+-- A study may name the choosing set; then no cell has a mark.
 function TestChoice.test_a_study_may_name_the_set()
   local cell, study = cell_of("named", two_rates(nil, nil, 0.9, 0.5), nil, { split = "test", select = "test" })
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set, cell.summary.choice.named }, { 0.2, "test", true })
@@ -113,7 +114,7 @@ function TestChoice.test_loss_decides_between_equal_scores()
   lu.assertEquals(cell.summary.best.rate, 0.2)
 end
 
--- Without a validation set, the in_distribution part of a file's test set chooses.
+-- Without a validation set, the in_distribution part of a file's test set chooses the rate.
 function TestChoice.test_files()
   local spec = spec_of("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
@@ -194,7 +195,8 @@ function TestCaptions.test_every_set_and_metric()
   lu.assertStrContains(captions.details(study, true), "Greedy answers, ended by the model. One learning rate")
 end
 
--- The band of a single seed is that of its samples, of several seeds that of the seeds, and the caption says which.
+-- The band of a single seed is the spread over its samples, the band of several seeds the spread over seeds; the
+-- caption names it.
 function TestCaptions.test_bands()
   local lines = answered("beyond", 20, { 0.25, 0.75, 0.5 })
   local item = { kind = "curves", lines = "encoding" }

@@ -9,7 +9,7 @@ local write = require("base.write")
 
 local NOBODY = 999999999 -- above the kernel's largest process number
 
--- An identity like this process's own, with changed parts; and a folder for claims.
+-- The identity of this process with changed parts, and a folder for claims.
 local function like_ours(changes)
   local dir = support.write("claims/here", ""):match("^(.*)/")
   local one = assert(claim.take(dir .. "/probe"))
@@ -19,7 +19,7 @@ local function like_ours(changes)
     changes.namespace or namespace), dir
 end
 
--- A path held by a process of which only the identity and its files are left.
+-- A path that is held by an ended process, of which only the identity and its files are left.
 local function held_by(changes)
   local identity, dir = like_ours(changes)
   local path = dir .. "/held"
@@ -126,8 +126,8 @@ local function in_the_middle(step, outer, inner)
   return calls >= step
 end
 
--- For every step of a process that takes or gives back, another one takes: prepare() makes the folder, first(path) is
--- interrupted, and check(path, result of the first, result of the second) follows.
+-- At every system call of a process that takes or gives back a claim, another process takes it: prepare() makes the
+-- folder, first(path) is interrupted, and check(path, result of the first, result of the second) follows.
 local function at_every_step(prepare, first, check)
   local step, reached = 0, true
   while reached do
@@ -182,8 +182,9 @@ function TestClaim.test_one_takes_while_another_gives_back()
   end)
 end
 
--- Many processes at once, in every round after one that was killed, and then one after another: never two have the
--- folder. A process that is done waits for the others, since an ended process may be succeeded.
+-- Many processes request the folder, in every round after a process that was killed while it held it: two processes
+-- never hold the folder together. A process that is done waits for the others, since its claim would pass on if it
+-- ended.
 local RACE = [[
   package.path = "generator/?.lua;" .. package.path
   local claim, lfs = require("base.claim"), require("lfs")

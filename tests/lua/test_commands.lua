@@ -25,7 +25,7 @@ local function is_file(path)
   return lfs.attributes(path, "mode") == "file"
 end
 
--- Words as a shell splits them; a quoted one may hold blanks.
+-- Words as a shell splits them; a quoted word may contain blanks.
 local function words_of(text)
   local words, word, quote = {}, nil, nil
   for c in text:gmatch(".") do
@@ -59,7 +59,7 @@ local function command_of(text)
   end
 end
 
--- The row of an outline's verb that the words begin with, and the words behind the verbs.
+-- The row of the outline for the verb with which the words begin, and the words after the verb.
 local function verb_of(words)
   local verb, i = outline, 1
   while words[i] and #verb.verbs > 0 and not words[i]:find("^%-") do
@@ -187,7 +187,7 @@ local function script_problem(words)
   return words[1] and words[1]:find("/.*%.sh$") and not is_file(words[1]) and "no script " .. words[1] or nil
 end
 
--- The problem with a command as a page has it, or nil; false for a text that is no command.
+-- The problem of a command on a page, or nil; false for a text that is not a command.
 local function problem_of(text, is_span)
   local name, words, is_usage = command_of(text)
   if name == "longhand" then
@@ -200,7 +200,7 @@ local function problem_of(text, is_span)
   return name == "sh" and script_problem(words)
 end
 
--- The parts of an indented line that are commands: up to a comment or three blanks, cut at pipes and &&.
+-- The commands of an indented line: its text up to a comment or three blanks, split at pipes and &&.
 local function parts_of(line)
   local text = line:gsub("%s+#.*$", ""):gsub("%S%s%s%s+.*$", function(tail) return tail:sub(1, 1) end)
   text = text:gsub("%s+[<>]%s*%S+", ""):gsub("%s*&&%s*", "\n"):gsub("%s+|%s+", "\n"):gsub(";%s", "\n")
@@ -228,7 +228,7 @@ local function commands_of(page)
   return list
 end
 
--- Problems of a page, a line each; and how many commands it has.
+-- The problems of a page, one line each, and its number of commands.
 local function problems_of(page, name)
   local problems, count = {}, 0
   for _, command in ipairs(commands_of(page)) do

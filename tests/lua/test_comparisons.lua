@@ -37,7 +37,7 @@ function TestComparisons.test_cells_are_compared_along_the_last_axis()
   lu.assertEquals(result.axis, "encoding")
   lu.assertEquals({ result.sets[1].name, result.sets[2].name }, { "even_pairs", "bucket_sort" })
   local rope, rand = table.unpack(result.sets[1].groups)
-  -- The rate has the highest mean, as in reports, and all its seeds.
+  -- The chosen rate has the highest mean, as in reports, and all its seeds are compared.
   lu.assertEquals({ rope.name, rope.rate, rand.name, rand.rate }, { "rope", 0.1, "rand-rope", 0.1 })
   lu.assertAlmostEquals(rope.mean, 52, 1e-9)
   lu.assertAlmostEquals(rope.error, 2 / math.sqrt(3), 1e-9)
@@ -89,7 +89,7 @@ function TestComparisons.test_verdicts()
   end
 end
 
--- The pair of two cells, for which a seed generalises above 90% accuracy.
+-- The comparison of two cells; a seed generalises above 90% accuracy.
 local function clumps(name, rope, rand_rope, more)
   return assert(comparisons.compare(reports.make_study(name, scores_of(rope, rand_rope), { generalises =
     { metric = "accuracy", above = 90 } }), options(more))).pairs[1]
@@ -111,7 +111,7 @@ function TestComparisons.test_cells_whose_seeds_are_in_two_clumps()
   lu.assertNotNil(pair.test.p, "Welch's test is there, and does not decide")
 end
 
--- Seeds on both sides of the criterion are one clump if they are close or evenly spread.
+-- Seeds on both sides of the criterion form one clump if they are close or evenly spread.
 function TestComparisons.test_one_clump_is_tested_by_welch()
   for _, scores in ipairs({ { 91, 88, 90 }, { 20, 60, 95 }, { 89, 91, 89.5 } }) do
     local pair = clumps("one_clump", scores, { 98, 97, 96 })
@@ -151,7 +151,7 @@ function TestComparisons.test_another_metric()
     .. "another of shares" })
 end
 
--- Two pairs: the smaller p is doubled, the larger is kept, and at least the former.
+-- Correction of two pairs: the smaller p is doubled; the larger is kept, or raised to the doubled one.
 function TestComparisons.test_all_pairs_are_one_family()
   local scores = scores_of({ 50, 52, 54 }, { 95, 99, 97 })
   scores["bucket_sort rope"], scores["bucket_sort rand-rope"] = { [0.1] = { 10, 20, 30 } }, { [0.1] = { 31, 29, 35 } }

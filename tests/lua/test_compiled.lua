@@ -54,7 +54,7 @@ function TestText.test_changes_with_effect()
   end
 end
 
--- Functions and tables that no other file can see, in their defining file and in later ones.
+-- Functions and tables that are static, in their defining file and in later files of the same unit.
 function TestText.test_names_of_statics_have_no_effect()
   local function texts(f, g, t, global)
     local names, list = {}, {}

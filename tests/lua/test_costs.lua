@@ -64,7 +64,7 @@ function TestCosts.test_operations_sum_to_the_step()
   lu.assertEquals(sum, plan.flops_per_step)
 end
 
--- Formulas of the sizes, without a graph: Ruoss et al.'s encoder with every facet that has products.
+-- Formulas of the sizes alone, without a graph, for Ruoss et al.'s encoder with every facet that has products.
 function TestCosts.test_flops_are_those_of_the_formulas()
   local function check(sets, weights, pair_factor, relative)
     local plan = plan_of(sets, task(2, 3))
@@ -155,7 +155,7 @@ local function taken(bytes)
   return (bytes + 63) // 64 * 64
 end
 
--- Weights of five layers and their transposes, and the output's, whose columns are padded.
+-- Weights of five layers and their transposes, and those of the output, whose columns are padded.
 local PANELS = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
 
 -- Packed weights, random positions and tables of positions; the process has whole large pages: four vectors of
@@ -202,8 +202,9 @@ function TestCosts.test_workspace()
   lu.assertEquals(dropped.workspace_bytes, plan.workspace_bytes - SYMBOLS + 102 * 64 + 64)
 end
 
--- A block has as many sequences as its length allows, at most those of a shard: of 3 in two shards the larger one has
--- 2, of 1 it has 1; the largest block then has the longest sequences. The same holds if all sequences have one length.
+-- A block has as many sequences as its length allows, at most those of a shard: with 3 sequences in two shards the
+-- larger shard has 2, with 1 sequence it has 1. The largest block then has the longest sequences. The same holds if all
+-- sequences have one length.
 function TestCosts.test_workspace_ends_at_the_shard()
   local function check(sets, sequences, tokens, queries, keys)
     local plan = plan_of(sets, task(2, 2))

@@ -125,7 +125,7 @@ function TestNetwork.test_missing_device_code_is_reported_if_requested()
   end
 end
 
--- Operations between products are one phase each, with the same names on both sides.
+-- The operations between two products are one phase, with the same name in host code and device code.
 -- The texts of device.cu and cuda.c of a network whose block is applied twice.
 local function looped(width, encoding)
   local plan = assert(own('block:output(block:norm("n", block:add(h, ' .. ATTENDS .. ')))', width, encoding,
@@ -209,7 +209,7 @@ function TestHeads.test_wide_heads_are_spread_over_threads()
   end
 end
 
--- In no variant of attention does a thread have all channels of such a head.
+-- In no variant of attention does one thread have all channels of a wide head.
 function TestHeads.test_no_variant_holds_a_wide_head_in_one_thread()
   for _, encoding in ipairs({ "alibi_learned", "geometric", "relative", "shaw" }) do
     for width, heads in pairs({ [80] = 2, [256] = 4 }) do
@@ -251,7 +251,7 @@ function TestShards.test_one_round_with_the_fewest_sequences_in_a_block()
   end
 end
 
--- The plan's advice: numbers of shards with the GPUs that they suit.
+-- The plan's advice: numbers of shards, each with the GPUs for which it is best.
 local function advised(train, precision)
   local list = {}
   for _, one in ipairs(plan_page.json(planned("none", NARROW, precision, train)).choices) do
@@ -275,7 +275,7 @@ end
 
 TestForm = {}
 
--- The form of templates' text; another formatter checks the files of kernels/.
+-- The form of text from templates; clang-format checks the files of kernels/.
 function TestForm.test_lines_fit_and_end_well()
   for _, encoding in ipairs(ENCODINGS) do
     local plan, device, host = made(encoding, WIDE)

@@ -51,7 +51,7 @@ function TestFamilies.test_uneven_heads_call_existing_functions()
   end
 end
 
--- Calls for positions that the whole pass shares have no layer as argument, and others have one.
+-- Calls for positions that the whole pass shares have no argument for the layer; other calls have one.
 function TestFamilies.test_calls_for_drawn_positions_have_the_arguments_of_the_function()
   local draws = 'positions = { kind = "randomized", max_position = 2048, draw = %q }'
   local models = { 'kind = "encoder", width = 32', PAIR:format(32) }
@@ -93,7 +93,7 @@ function TestFamilies.test_queries_of_one_stream_attend_to_keys_of_another()
   lu.assertEquals(select(2, device:gsub("g%->token%[e%] %+= sum", "")), 1) -- the first gradient is stored
 end
 
--- Names with several families are long.
+-- With several families names are long.
 function TestFamilies.test_lines_are_no_longer_than_120_columns()
   for _, width in ipairs({ 32, 256 }) do
     local texts = { generated('encoder = { use = "geometric" }, decoder = { use = "relative", '
@@ -114,7 +114,7 @@ function TestFamilies.test_shared_text_of_both_blocks_occurs_once()
   lu.assertEquals(select(2, device:gsub("reals: where they lie is known", "")), 1)
 end
 
--- Equal numbers for two places are not one rate.
+-- Two places with equal numbers still have two rates.
 function TestFamilies.test_rates_by_place_are_chosen_in_every_block()
   local device = generated('additive = { kind = "sinusoid", at = "block", dropout = 0.2 }', PAIR:format(32))
   lu.assertEquals(select(2, device:gsub("below = place == 0 %?", "")), 2)

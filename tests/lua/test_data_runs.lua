@@ -1,4 +1,4 @@
--- Runs on files of examples: their folders, those that count as done, and messages of a sweep on the others.
+-- Runs on files of examples: their folders, the runs that count as done, and messages of a sweep on the other runs.
 
 local support = dofile("tests/lua/support.lua")
 

@@ -57,7 +57,7 @@ local OUTSIDE = { "train.steps=7", "train.learning_rate=0.5", "train.log_every=3
   "eval.lengths={ list = { 3, 9 } }", "eval.examples=3", "eval.batch=2", "eval.draws=3", "eval.during={ every = 2 }",
   "eval.during={ every = 2, lengths = { 3, 4 }, examples = 3 }" }
 
--- All files except the loose ones are equal for them, with both halves.
+-- Values outside of the digest change only the loose files, in both halves.
 function TestFiles.test_values_outside_the_digest_are_in_loose_files_alone()
   local function files(sets)
     local list = gen.files(plan_with(sets), cases.template, {}, true)
@@ -103,7 +103,7 @@ function TestWrite.test_another_text_in_the_same_space()
   lu.assertEquals(support.read(from), "\127ELF" .. padded(old) .. "\0\1behind")
 end
 
--- The trainer is compiled if it is not certain that this is the text and its whole buffer.
+-- The text is not replaced, so the trainer is compiled, if the text and its whole buffer are not found with certainty.
 function TestWrite.test_ambiguous_places_are_not_written()
   local block = padded(old)
   for name, bytes in pairs({ none = "no text", twice = block .. block, cut = block:sub(1, -2),

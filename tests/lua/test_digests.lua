@@ -11,7 +11,7 @@ local build, everything, resolve, small, task = plans.build, plans.everything, p
 
 TestDigests = {}
 
--- For every field of a spec: another value, and whether it changes the digests of plan and model.
+-- For every field of a spec: another value, and whether this value changes the digests of plan and model.
 local LINES = { ["encoding.lines"] = "{ { head = 0, direction = 1, line = 0, value = 1 } }" }
 
 local FIELDS = {
@@ -347,7 +347,7 @@ end
 
 function TestDigests.test_every_field_is_in_the_table_above()
   local seen = { id = true, source = true, init = true, ["train.epochs"] = true, ["train.cadence"] = true,
-    device_products = true, ["train.block_tokens"] = true, -- left out by default: test_warp_products.lua, test_tune.lua
+    device_products = true, ["train.block_tokens"] = true, -- absent by default: test_warp_products.lua, test_tune.lua
     ["train.keep_probabilities"] = true, -- see above
     ["model.source"] = true, ["model.options"] = true,
     ["model.encoder_layers"] = true, ["model.decoder_layers"] = true, -- of another kind of model: see below
@@ -356,7 +356,7 @@ function TestDigests.test_every_field_is_in_the_table_above()
     ["eval.decoding"] = true, -- for decoders: test_eval_decoding.lua
     ["encoding.made_for"] = true } -- for encoder-decoders: test_inherit.lua
   for _, field in ipairs(schema.children.task) do
-    seen[field.path] = true -- ways to choose a task: see below
+    seen[field.path] = true -- fields that choose a task: see below
   end
   for _, entry in ipairs(FIELDS) do
     seen[entry[1]] = true

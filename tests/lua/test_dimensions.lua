@@ -23,7 +23,7 @@ function TestDimensions.test_tokens_of_the_model_follow_the_input_s()
   lu.assertEquals(tokens("false", 3), { 9, 8, 7 })
 end
 
--- Without empty tokens none has a vector; a linear embedding has no row for blanks.
+-- If no token is empty, there is no vector for it; a linear embedding has no row for blanks.
 function TestDimensions.test_tokens_of_an_input_with_a_readout()
   local function tokens(sets, blank)
     sets["task.kind"] = "even_pairs"

@@ -175,7 +175,7 @@ function TestSwitches.test_every_field_that_is_named_exists()
   end
 end
 
--- Other readings are valid values of their fields.
+-- The other readings on the page are valid values of their fields.
 function TestSwitches.test_every_choice_is_legal()
   for row in switches:gmatch("\n(| S%d+ |[^\n]*)") do
     local field = schema.at[row:match("`([%l_]+%.?[%l_%.]*)[ `]") or ""]
@@ -329,7 +329,7 @@ end
 
 TestArithmetic = {}
 
--- Frames are requested individually, 0 to 4096, and a wider one holds more digits than that of training.
+-- Frames are requested one by one, from 0 to 4096, and a wider frame than that of training holds more digits.
 function TestArithmetic.test_frames()
   local function problem(...)
     local spec, message = project_module.new("."):plan("abc_addition_vanilla", { ... })

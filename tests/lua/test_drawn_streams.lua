@@ -40,7 +40,7 @@ local function drawn(facets, more)
   return "{ " .. facets .. ", " .. DRAWN:format(more or "") .. " }"
 end
 
--- The default reading is not possible for two sequences; cross-attention uses differences.
+-- The default reading is impossible for two sequences, so cross-attention uses differences.
 function TestDrawnStreams.test_cross_attention_defaults_to_differences()
   for _, preset in ipairs({ "relative", "shaw", "alibi", "t5" }) do
     local facets = ("kind = '%s', cross = { use = '%s' }"):format(preset, preset)
@@ -91,7 +91,7 @@ local function sites(each, member)
   end
 end
 
--- A draw per pass is that of the stream in all families; one per layer is the block's, and cross-attention's queries
+-- All families of a stream share a draw per pass. A draw per layer belongs to the block: the queries of cross-attention
 -- use the draw of the decoder's self-attention.
 function TestDrawnStreams.test_sites_are_of_a_stream()
   local pass = plan_of(drawn("kind = 'rope'", ", draw = 'pass'"))

@@ -57,7 +57,7 @@ local function sweep(study, root, percent, facts)
   end
 end
 
--- Formats each cell as "id: scores; anew".
+-- Formats each cell as "id: scores; anew", where anew marks a cell that would be trained again.
 local function shown(study)
   local list = {}
   for i, cell in ipairs(study.cells) do

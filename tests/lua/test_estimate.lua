@@ -78,7 +78,7 @@ function TestEstimate.test_work_of_a_run()
   lu.assertEquals(work.steps, 3 * (751 + 501)) -- batches of 4: 3,003 and 2,002 examples
   lu.assertAlmostEquals(work.train, 9 * (3003 * costs.forward(plan, { 2 }) + 2002 * costs.forward(plan, { 4 })), 1)
   lu.assertAlmostEquals(work.eval, 2 * costs.forward(plan, { 2 }) + 2 * costs.forward(plan, { 4 }), 1)
-  lu.assertTrue(plan.flops_per_step * work.steps > 100 * work.train) -- the work that task.longest would give
+  lu.assertTrue(plan.flops_per_step * work.steps > 100 * work.train) -- less than the work that task.longest would give
   _, cell = expand("epochs = 3", 'examples = "all", by = { digits = true }, splits = { "test", "train" }')
   lu.assertAlmostEquals(data_work.of(cell).eval, 1002 * (3 * costs.forward(plan, { 2 }) + 2
     * costs.forward(plan, { 4 })), 1)

@@ -1,5 +1,5 @@
 -- Output of `export pytorch`: formulas as Python, the facets of attention, the constants of a model, the examples for
--- comparison. Networks: test_export_network.lua.
+-- comparison. test_export_network.lua tests networks.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -106,7 +106,7 @@ function TestPytorch.test_unknown_facets_are_named()
   lu.assertStrContains(problem_of(function(_, plan) plan.eval_dropout = true end), "eval.dropout = true")
 end
 
--- Facets of one family; a facet that it lacks is false.
+-- The facets of one family; a facet that the family lacks is false.
 function TestPytorch.test_unknown_facets_of_a_family_are_named()
   lu.assertNil(problem_of(function(spec) spec.encoding.cross = { mask = false, rotation = { kind = "rope" } } end))
   lu.assertEquals(problem_of(function(spec) spec.encoding.cross = { rotation = { kind = "spin" } } end),

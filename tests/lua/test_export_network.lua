@@ -207,7 +207,7 @@ function TestNetworks.test_a_block_that_reads_its_first_input()
     "    second_output = second(second_output, h)", "return self.output(second_output)" })
 end
 
--- Another value is processed by a block that reads the stream's: each repetition needs the original stream.
+-- A block processes another value and reads the stream: each repetition needs the original stream.
 function TestNetworks.test_a_block_that_reads_another_stream()
   local facts = described(function(net)
     local before = net:block("before", 1, "A block.")

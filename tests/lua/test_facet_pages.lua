@@ -1,4 +1,4 @@
--- A facet is a page: one that is not part of the generator is read, checked, planned, described and distinguished from
+-- A facet is a page: a facet outside of the generator is read, checked, planned, described and distinguished from
 -- others.
 
 local support = dofile("tests/lua/support.lua")
@@ -59,7 +59,7 @@ function TestPages.test_it_is_planned_described_and_distinguished()
   lu.assertEquals({ terms_of(plan.first), plan.first.terms.hides }, { "draws rotation even exponential", true })
 end
 
--- Facets that a spec gives for all attentions, and those of one attention.
+-- Facets that a spec gives for all attentions, and facets of one attention.
 function TestPages.test_pictures_show_visible_keys()
   local words = {}
   for h, rows in ipairs(mask_page.cells(plan_of("spacing = { kind = 'even', heads = 7 }").first, 2, 3)) do
@@ -82,7 +82,7 @@ function TestPages.test_families_inherit_it_as_declared()
   lu.assertEquals(heads, { encoder = 0, decoder = 2, cross = 1 })
 end
 
--- The engine refuses terms that exclude one another, since no page knows all others.
+-- The engine of facets refuses terms that exclude one another, since a page does not know all other pages.
 function TestPages.test_terms_that_exclude_one_another_are_refused()
   local even, gate = "spacing = { kind = 'even', heads = 2 }", "gate = { kind = 'distance' }"
   local geometric = ", rotation = { kind = 'none' }, normaliser = { kind = 'geometric' }"

@@ -1,5 +1,6 @@
--- Families of attentions: facets of all and of one, names with several families, and two families that differ in
--- everything in one text (tests/families), one with a foreign facet, compiled and compared with simple loops.
+-- Families of attentions: facets of all families and of one, and names with several families. Two families that differ
+-- in everything, one of them with a foreign facet, are compiled in one text (tests/families) and compared with simple
+-- loops.
 
 local support = dofile("tests/lua/support.lua")
 local facets = require("tests.facets.enter") -- loaded before modules that read all pages
@@ -23,7 +24,7 @@ local SOURCE, TARGET = { stream = 0, at = "source." }, { stream = 1, at = "targe
 
 local CROSS = { rotation = { kind = "rope", base = 500.0 }, mask = false, score = false, spacing = false }
 
--- A plan with self-attention and an attention from a source to a target; cross: the latter's own facets.
+-- A plan with self-attention and an attention from a source to a target; cross: the facets of the second attention.
 local function two_families(self_facets, cross)
   local plan, score = plans.scored(self_facets, nil, "float64")
   plan.resolved.encoding.cross = cross

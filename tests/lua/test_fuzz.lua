@@ -1,4 +1,4 @@
--- Ten thousand cases of fuzz_specs.lua, the second half of them in another process, and one fiftieth as many of
+-- Runs ten thousand cases of fuzz_specs.lua, half of them in another process, and one fiftieth as many of
 -- fuzz_runs.lua, which write and read folders.
 --
 -- LH_FUZZ_SEED and LH_FUZZ_CASES select other seeds and numbers; a failure names the seed and the case.

@@ -1,5 +1,5 @@
--- Generated files of every case: their list, lines and banners; features that are off leave no trace, and settled
--- options leave no condition.
+-- Generated files of every case: their list, lines and banners. Features that are off leave no trace, and options that
+-- the plan decides leave no condition.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -25,7 +25,7 @@ function TestForm.test_the_files_are_the_documented_ones()
   end
 end
 
--- A row of a table is on one line, and so is the banner's command, which ends with the spec's path.
+-- Longer lines are only rows of tables and the banner's command, which ends with the spec's path.
 function TestForm.test_lines_are_no_longer_than_120_columns()
   local found = {}
   for _, line in cases.lines() do
@@ -50,7 +50,7 @@ function TestForm.test_blanks_and_ends_of_lines()
   end
 end
 
--- Traces of the generator, of the clock and of the folder.
+-- Traces of the generator, of the clock and of the folder, which no file may have.
 local LEAKS = { "%f[%w_]nil%f[^%w_]", "table: 0x", "function: 0x", "%${", "%d%d%d%d%-%d%d%-%d%d", "__DATE__",
   "__TIME__", "__FILE__", "[%s\"'(=]/%w[%w_.]*/", "%f[%w_]inf%f[^%w_]", "%f[%w_]nan%f[^%w_]" }
 
@@ -111,7 +111,7 @@ function TestAbsent.test_features_that_are_off_leave_no_fingerprint()
   end
 end
 
--- A fingerprint that never appears would test nothing.
+-- A fingerprint that occurs in no file would test nothing.
 function TestAbsent.test_every_fingerprint_occurs()
   local off, there = {}, {}
   for _, case in ipairs(cases.all()) do
@@ -188,8 +188,8 @@ function TestDecided.test_the_preprocessor_decides_no_option()
   end
 end
 
--- Every condition depends on a variable: a condition of constants would be an option that the plan settles. The level
--- settles whether a head is PAIRED.
+-- Every condition depends on a variable: a condition of constants would be an option that the plan decides. PAIRED is
+-- an exception, which the level decides.
 function TestDecided.test_no_condition_is_constant()
   for _, file in cases.files() do
     if file.path ~= "plan.lua" then

@@ -95,7 +95,7 @@ function TestCompiler.test_no_warning_and_the_layout_of_the_plan()
   end
 end
 
--- The compilation above can fail: it finds an unused macro, static function and table.
+-- The compilation above can fail: it reports an unused macro, static function or table.
 function TestCompiler.test_unused_definitions_are_found()
   local level = level_flag()
   local folder = folder_of(cases.case_of("none none index 0 float32"), "unused",
@@ -148,7 +148,7 @@ function TestCompiler.test_sampled_names()
   end
 end
 
--- A value that disagrees with the struct must not compile: the assertion above can fail.
+-- A wrong offset does not compile, so the assertions above can fail.
 function TestCompiler.test_a_wrong_layout_is_found()
   level_flag()
   local case = cases.case_of("none none index 0 float32")

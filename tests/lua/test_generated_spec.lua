@@ -85,8 +85,7 @@ function TestTasks.test_options_and_computation_tokens_are_absent_unless_request
   end
 end
 
--- The code of a task without masks has no masks in the loss; if the loss is of all labels, it allows for sequences
--- without a counted one.
+-- The loss of a task without masks has no masks. A loss of all labels allows for sequences without a counted label.
 function TestTasks.test_masks_are_in_the_loss_of_tasks_that_mask()
   local function found(sets, spec)
     local text, words = rendered_task(sets, spec), {}
@@ -133,8 +132,8 @@ function TestTasks.test_without_the_spare_token_the_empty_one_follows_the_input_
   check_words(rendered_task({ "model.spare_token=false" })["spec.c"], { "EMPTY_TOKEN = 5 }" }, {})
 end
 
--- A decoder also reads the target except its last token, which are as many tokens as an encoder's empty ones; the
--- runtime knows this by teacher_forced. The code of the layers is not affected.
+-- A decoder also reads the target except its last token; these are as many tokens as an encoder's empty ones.
+-- teacher_forced tells the runtime so. The code of the layers is not affected.
 function TestTasks.test_a_decoder_reads_the_target()
   local encoder = { "EMPTY_TOKEN" }
   local own = rendered_task({ "model.kind=decoder" })["spec.c"]

@@ -1,7 +1,7 @@
--- Run folders, studies and specs with hostile texts in every place: all output stays valid.
+-- Run folders, studies and specs have hostile texts in every place: all output must be valid.
 --
 -- Each leaf of run.json gets every eighth of hostile.TEXTS, and the next leaf another eighth; then folders, studies,
--- scripts and banners. A field shows the text, or a message that it is invalid: both are in every page.
+-- scripts and banners. A page shows the text or a message that the field is invalid.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -188,7 +188,7 @@ function TestHostile.test_scripts_of_gnuplot()
   end
 end
 
--- The generated files of a spec below a folder of that name, which replaces the root; and the path of its data.
+-- The generated files of a spec below a folder with this name, which replaces the root, and the path of its data.
 local function generated(name, text)
   local path = support.write(("root/%s/probe.lua"):format(name), text)
   local d = diagnostics.new()

@@ -59,7 +59,7 @@ function TestPeople.test_tables_that_do_not_match()
     "tests: found a directory; expected a file")
 end
 
--- Two participants, one of whom lacks puzzle 6, and one puzzle twice; item 7 is not a puzzle of these.
+-- Two participants: one lacks puzzle 6, and one saw a puzzle twice. Item 7 is not one of the puzzles.
 local TRIALS = "subject,LST_id,accuracy\na,1,1\na,2,1\na,3,0\na,4,0\na,4,1\na,5,1\na,7,999\nb,1,1\nb,2,0\nb,3,1\n"
   .. "b,4,0\nb,5,0\nb,6,1\n"
 
@@ -173,7 +173,7 @@ function TestVerb.test_trials_give_a_ceiling()
   local root = runs()
   local code, message, said = run(root, "--trials", support.write("trials.csv", TRIALS))
   lu.assertTrue(code == 0 or without_gnuplot(code, message), message)
-  -- Two participants: every split compares one with the other, on the puzzles that both have seen.
+  -- With two participants every split compares one with the other, on the puzzles that both have seen.
   local a, b = { 1, 1, 0, 0.5, 1 }, { 1, 0, 1, 0, 0 }
   lu.assertStrContains(support.read(root .. "/human/human.csv"), ('"people, half against half",2,%.9g,%.9g,%.9g,')
     :format(correlation.cosine(a, b), correlation.cosine(a, b), correlation.cosine(a, b)))

@@ -96,7 +96,7 @@ local function with_sets(encoding, sets)
   return (assert(project:plan(support.write("inherit.lua", SPEC:format(encoding, 1)), sets)))
 end
 
--- A preset's made_for also holds for the presets that the encoding uses; changed fields keep it.
+-- The made_for of a preset also applies to an encoding that uses the preset, even with changed fields.
 function TestInherit.test_made_for_applies_to_used_presets()
   for _, spec in ipairs({ with_sets("{ kind = 'shaw' }", { "encoding.made_for=encoder" }),
     with_sets("{ kind = 'shaw', made_for = 'encoder' }"),
@@ -121,7 +121,7 @@ function TestInherit.test_an_encoder_may_use_presets_for_decoders()
   lu.assertEquals({ spec.plan.first.mask.kind, spec.plan.first.score.kind }, { "causal", "expression" })
 end
 
--- An encoding is the same model in any spelling; a facet that held for all families is in each of them.
+-- An encoding gives the same model in any spelling: a facet for all families equals the same facet in each of them.
 function TestInherit.test_digests_depend_on_meaning_not_spelling()
   lu.assertEquals(plan_of("{ kind = 'alibi' }").digest,
     plan_of("{ kind = 'alibi', cross = { score = { kind = 'none' } } }").digest)
@@ -170,7 +170,7 @@ end
 local PAIRS = { "kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 1",
   "kind = 'encoder_decoder', encoder_layers = 0, decoder_layers = 1" }
 
--- Presets for other tasks or kinds of models: the number of specs that they fit.
+-- For presets of other tasks or kinds of models, the number of specs that they fit.
 local FITS = { abc_b = 2, abc_c = 2, abc_d = 2, geometric = 3, lst_2d = 0, lst_2d_clean = 0, lst_learned = 0,
   lst_random = 0 }
 

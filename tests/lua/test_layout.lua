@@ -44,7 +44,7 @@ function TestParameters.test_counts_are_the_paper_s()
   end
 end
 
--- Published counts: embeddings for all tokens and the empty one, then without it; base and relative.
+-- Published counts of parameters, base and relative: first with an embedding of the empty token, then without it.
 local SHEET = {
   { 249026, 270146, 248962, 270082, "even_pairs", "parity_check", "reverse_string", "duplicate_string", "odds_first",
     "compute_sqrt" },
@@ -298,7 +298,8 @@ function TestLayout.test_queries_keys_and_values_share_rows()
   lu.assertEquals(plan_of({}, task(2, 17)).class_columns, 32)
 end
 
--- A bias per head, numbers that fill a vector, and a map to two directions for every head.
+-- Parameters of geometric attention: a bias per head, padded to a whole vector, and a map to two directions for every
+-- head.
 function TestLayout.test_geometric_attention()
   local none = plan_of({})
   local plan = plan_of({ ["encoding.normaliser.kind"] = "geometric" })

@@ -29,7 +29,7 @@ local function family_of(plan, name)
   end
 end
 
--- Rows of a head, 1 for a visible key.
+-- Rows of a head as text, with 1 for a visible key.
 local function ones(facets, name, T, S)
   local rows = mask_page.cells(family_of(plan_of(facets), name), T, S)[1]
   local words = {}
@@ -68,7 +68,7 @@ function TestMasks.test_reference_masks()
     "100000 110000 011000 001100 000110 000011")
 end
 
--- No cell reappears on the other side, and a query beyond the source sees all of it.
+-- No cell reappears on the other side, and a query beyond the source sees the whole source.
 function TestMasks.test_queries_beyond_the_source_see_all()
   lu.assertEquals(ones(antidiagonal(", left_only = true"), "cross", 6, 4), "0011 0110 1100 1000 1111 1111")
   lu.assertEquals(ones(antidiagonal(), "cross", 6, 4), "0011 0111 1110 1100 1000 1111")
@@ -169,7 +169,8 @@ function TestMasks.test_corners_columns_and_transparent_rows()
     { "2.5 . . . 2.5 .", ". . 1 . . 1", "0 0 0 0 0 0", "0 0 0 0 0 0" })
 end
 
--- Scores that a device counts as masked, or that overflow: the value after the temperature matters.
+-- Scores are refused if a device would count them as masked, or if they overflow; their value after the temperature
+-- matters.
 function TestMasks.test_gains_that_are_too_large()
   local facets = "cross = { normaliser = { temperature = %s }, lines = { " .. line(1, 0, "-1e20") .. " } }"
   lu.assertEquals(family_of(plan_of(facets:format("1")), "cross").mask.flat[1].value, -1e20)
@@ -179,7 +180,7 @@ function TestMasks.test_gains_that_are_too_large()
   lu.assertEquals(problem.expected, "at most 1e+20")
 end
 
--- A decoder's lines are combined with its own mask before a query counts as one without a key; columns count from the
+-- A decoder's lines are combined with its own mask before queries without a key are determined; columns count from the
 -- left.
 function TestMasks.test_a_decoder_never_sees_later_keys()
   local facets = "decoder = { lines = { " .. line(-1, 0, 2) .. ", " .. line(0, 3, 1) .. " } }"

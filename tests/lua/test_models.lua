@@ -79,8 +79,8 @@ local function specs()
   return list
 end
 
--- Specs of other networks than the first one (long_models.sh checks their results) are planned, and a run's resolved
--- spec gives the same plan.
+-- The specs of tests/specs/networks are planned, and the resolved spec of a run gives the same plan. long_models.sh
+-- checks their results.
 function TestFields.test_specs_and_their_runs()
   local seen = {}
   for _, path in ipairs(specs()) do
@@ -150,7 +150,7 @@ function TestFields.test_a_linear_embedding_of_every_kind_of_model()
   end
 end
 
--- Reasons why a token of the input cannot answer.
+-- Messages on the reasons why a token of the input cannot answer.
 function TestFields.test_readouts_that_are_refused()
   local function refused(spec, expected, ...)
     local made, message = project:plan(spec, { ... })
@@ -188,8 +188,8 @@ function TestFields.test_a_decoder_learns_every_task()
   end)
 end
 
--- With an encoder, tasks that mask keep the published loss, over all labels, and the digests from before the choice
--- existed; with another model the loss is of the counted labels.
+-- With an encoder, tasks that mask have the published loss over all labels, and the digests from before the choice
+-- existed. With other models the loss is over the counted labels.
 function TestFields.test_masked_labels_are_only_in_the_loss_of_encoders()
   for kind, before in pairs({ stack_manipulation = { "7476004b4767c365", "9716c8736cd76207" },
     binary_addition = { "e3fe2c25f3ebceba", "77fedf96144a2480" },
@@ -209,7 +209,7 @@ function TestFields.test_masked_labels_are_only_in_the_loss_of_encoders()
   lu.assertStrContains(message, "bucket_sort masks no label")
 end
 
--- An encoder-decoder can learn them, too, and has the tensors of Duan and Shi 2024.
+-- An encoder-decoder can learn every task, too.
 function TestFields.test_an_encoder_decoder_learns_every_task()
   of_every_task("encoder_decoder", function(spec, tokens, facts)
     lu.assertEquals(spec.plan.tokens, tokens, facts.kind)

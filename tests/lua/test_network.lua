@@ -14,7 +14,7 @@ local vocabulary_rows = require("network.lists.vocabulary_rows")
 
 local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 100
 local STEP, TOLERANCE = 1e-6, 1e-6
-local TRIES = 8 -- a difference across the corner of a ReLU is wrong, but rarely repeatedly
+local TRIES = 8 -- a difference across the corner of a ReLU is wrong, but rarely in several tries
 
 -- Attentions with heads of 8 channels.
 local function families()
@@ -251,7 +251,7 @@ function TestNetworks.test_evaluation_gives_the_logits_of_training()
   end
 end
 
--- A block with a place for every kind of error: dropout, a sum that is read twice, a rectified product.
+-- A block in which every kind of error can be planted: dropout, a sum that is read twice, a rectified product.
 local function planted(plant)
   local m = machine_of(in_block(2, function(b, h)
     local a = b:norm("norm1", b:add(h, b:attention("self", h, h), 0.3))
@@ -406,7 +406,7 @@ local function marked_once(found, executed)
   return table.concat(words, " ")
 end
 
--- A block on vectors of tokens, embedded with these options; besides: other readers of these vectors.
+-- A block on vectors of tokens, which are embedded with these options; besides: text with other readers of the vectors.
 local function on_tokens(options, block, besides)
   return function(net)
     options.table, options.scale = net:table("token"), 2

@@ -88,7 +88,7 @@ function TestOneSided.test_tables_have_rows_of_visible_keys()
   lu.assertEquals({ rows, pair.attentions[3].relative.kind }, { { 33, 17 }, "none" })
 end
 
--- A list has indices as the spec gives them, or those that remain in a decoder.
+-- A list is indexed as in the spec, or in a decoder by the remaining entries.
 function TestOneSided.test_lists_of_distances_have_visible_ones()
   local function values_of(list, per, kind)
     local spec = spec_of(("score = function(x) return x.score + lookup(x.bias, x.distance) end, parameters = { bias "

@@ -21,7 +21,7 @@ local ENCODINGS = { "", ", encoding = { kind = 'rope' }", ", encoding = { kind =
 
 local SMALL = "layers = 2, heads = 2, width = 16, feedforward = 32"
 
--- A user's description of the encoder is the encoder: tensors, operations and the model digest.
+-- A user's description of the encoder gives the encoder's tensors, operations and model digest.
 function TestOwn.test_the_encoder_as_a_description()
   for _, encoding in ipairs(ENCODINGS) do
     local spec = 'return { task = { kind = "bucket_sort" }, model = { %s' .. SMALL .. " }" .. encoding .. " }"
@@ -78,7 +78,7 @@ end
     .. "seconds.1 seconds.1.output seconds.2 seconds.2.output")
 end
 
--- A block uses the random positions of its own attention, of which there are as many as it has layers.
+-- A block uses the random positions of its own attention, which has as many draws as the block has layers.
 function TestOwn.test_random_positions_are_those_of_the_block()
   local text = [[
 return function(net, model)
@@ -135,7 +135,8 @@ function TestOwn.test_loops()
   end
 end
 
--- Every loop caches attention's weights for the backward pass: as much memory as separate layers would take.
+-- Every repetition of a loop caches attention's weights for the backward pass, which takes as much memory as separate
+-- layers.
 function TestOwn.test_every_loop_caches_weights()
   local block = with_block([[b:output(b:norm("n", b:add(h, b:attention("self", h, h))))]])
   local function kept(layers, loops)
@@ -146,7 +147,7 @@ function TestOwn.test_every_loop_caches_weights()
   lu.assertEquals(kept(4, 1), 2 * kept(4, 2))
 end
 
--- Several attentions of a model also cache weights each, among them those with dropout of weights.
+-- Every attention of a model caches its weights, also one with dropout of weights.
 function TestOwn.test_several_attentions_cache_weights()
   local function recomputed(rate)
     local text = with_block(([[local a = b:add(h, b:attention("self", h, h))

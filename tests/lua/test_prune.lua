@@ -7,7 +7,7 @@ local prune = require("render.templates.prune")
 
 TestPrune = {}
 
--- The pruned text; lines alternate between files, as "FILE: line", or without a file if there is one.
+-- The pruned text. Lines of several files are "FILE: line"; those of a single file have no name.
 local function pruned(text)
   local lines, map = {}, {}
   for line in text:gmatch("([^\n]*)\n") do

@@ -20,7 +20,7 @@ local function files_of(plan)
   return text
 end
 
--- A description in place of the encoder's, in a spec with these fields: its plan, and its files by name.
+-- The plan, and the files by name, of a spec with these fields whose encoder this description replaces.
 local function made(describe, encoding, width, eval)
   local plan
   random_specs.describe(describe, function()
@@ -149,7 +149,7 @@ local function attending(name, follow)
   end)
 end
 
--- The layers of a block are counted under its own name, for all parameters of layers.
+-- The number of layers has the name of the block, for all parameters of layers.
 function TestNames.test_a_block_of_another_name_has_the_attention()
   for _, encoding in ipairs({ 'kind = "relative"', 'relative = { kind = "shaw", clip = 4 }', 'kind = "alibi_learned"',
     'kind = "geometric"' }) do

@@ -113,7 +113,7 @@ function TestText.test_slots()
   check('% slot("members")\n', "templates/t.tpl:1: no such page of a term: templates/terms/c.tpl")
 end
 
--- The engine interprets nothing in a hand-written file, and the column of the splice has no effect.
+-- The engine interprets nothing in a spliced hand-written file, and the column of the splice has no effect.
 function TestText.test_splice_inserts_a_kernel_unchanged()
   local text, map = run({
     ["t.tpl"] = "a\n% if flag then\n    % splice(\"cuda/x.cu\")\n% end\n% include(\"p\")\n",
@@ -283,7 +283,8 @@ function TestFunctions.test_unused_constants()
   check_c(text, text)
 end
 
--- A function whose address is taken keeps the parameters of its type, and other text does not change.
+-- A function whose address is taken keeps the parameters of its type; declarations, tables and external functions do
+-- not change.
 function TestFunctions.test_text_that_is_not_changed()
   for _, text in ipairs({ "static int f(int a) {\n    return 1;\n}\nrun(f);\n", "static int f(int a);\n",
     "static const int f[2] = {g(1), 2};\n", "int f(int a) {\n    return 1;\n}\n" }) do

@@ -14,7 +14,7 @@ local settings = require("lab.study.report.settings")
 
 local spec_of, make_study, SCORES, project = reports.spec_of, reports.make_study, reports.SCORES, reports.project
 
--- Anchors that are defined twice or not at all.
+-- Anchors of a page that are defined twice or not at all.
 local function problem_of_anchors(page)
   local anchors = {}
   for id in page:gmatch(' id=["\']([^"\']+)') do
@@ -134,7 +134,7 @@ local function text_of_items(name, items, value, spec)
   return said[1], path
 end
 
--- A page without a score describes its numbers, as other pages do.
+-- A page without a score still describes its axis, as other pages do.
 function TestPage.test_a_page_of_nothing_has_the_axis_of_the_study()
   local text = text_of_items("paged", '{ kind = "numbers", rows = "m", at = { 1, 2 }, pages = "w" }')
   lu.assertStrContains(text, "15.0")
@@ -234,7 +234,7 @@ function TestReadings.test_absent_fields_count_as_defaults()
   lu.assertEquals(answers_of(nil), {})
 end
 
--- Runs record the labels in their loss; runs on files only if a label was masked.
+-- Runs record which labels are in their loss; runs on files do so only if a label was masked.
 function TestReadings.test_labels_in_the_loss()
   local function answer(loss, data)
     for _, item in ipairs(readings.of({ facts = { spec = spec_of("bucket_sort"), loss = loss, data = data } })) do

@@ -41,8 +41,8 @@ local function overwrite(path, text, mode)
   assert(file:close())
 end
 
--- Pictures are not tested here, and gnuplot takes long; the user's cache is a folder of the test. All cases wait for
--- the age of their files at the same time.
+-- gnuplot is not called, since it takes long and pictures are not tested here. The user's cache is a folder of the
+-- test. All cases wait together until their files are old enough.
 local function prepare()
   root = support.write("here", ""):match("^(.*)/") .. "/remembered"
   open_study.study = function(...)
@@ -116,7 +116,7 @@ function TestRemembered.testSameSizeInTheSameSecond()
   local path = last_run("same_size") .. "/eval.jsonl"
   overwrite(path, reports.scored(70))
   assert_made_anew("same_size", csv, ",evaluated,100,accuracy,beyond,70,")
-  overwrite(path, reports.scored(60)) -- directly after the reading: size, inode and second are equal
+  overwrite(path, reports.scored(60)) -- directly after the reading: size, inode and second do not change
   assert_made_anew("same_size", csv, ",evaluated,100,accuracy,beyond,60,")
 end
 

@@ -86,7 +86,7 @@ function TestFigures.test_accuracy_while_training()
   lu.assertEquals(figure.panels[3].curves[3].points, { { 2, 22 } })
   lu.assertStrContains(curves.script({ name = "progress1", title = figure.title, panels = figure.panels,
     legend = figure.legend }), "set xlabel 'epochs'")
-  -- The axis has steps, and the windows' accuracy, if runs do not record epochs.
+  -- If runs do not record epochs, the axis has steps, and the accuracy is that of windows.
   figure = figures.by_epoch(while_training("steps"), { kind = "progress", lines = "encoding", splits = { "epoch" } })
   lu.assertEquals({ #figure.panels, figure.panels[1].xlabel }, { 1, "steps" })
   lu.assertEquals(figure.panels[1].curves[1].points, { { 5, 12.5 }, { 15, 12.5 }, { 20, 12.5 }, { 25, 12.5 } })
@@ -194,7 +194,7 @@ function TestFigures.test_long_curves_are_thinned()
   lu.assertEquals(select(2, curves.thin({ { 1, 1 } })), 1)
 end
 
--- Two encodings, three seeds; accuracy exceeds 90% at known seconds.
+-- A study of two encodings and three seeds, in which accuracy exceeds 90% at known seconds.
 local function timed_study()
   local study = { name = "t", title = "T", path = "t.lua", cells = {},
     axes = { { name = "encoding", values = { "relative", "rand-relative" } } } }

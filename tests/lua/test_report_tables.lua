@@ -179,7 +179,7 @@ function TestViews.test_sets_side_by_side()
   lu.assertEquals(model.rows[1].cells[2].texts, { "81.0 ± 1.4", "1.0", "", "" })
   lu.assertEquals(model.rows[1].cells[3].texts, { "63.0 ± 4.2", "3.0", "61.0 ± 4.0", "+2.0" })
   lu.assertEquals(model.rows[2].cells[3].texts[1], "missing")
-  -- Next to the share of right training examples, the batches' mean in the last epoch; the paper has one number.
+  -- The batches' mean in the last epoch is next to the share of right training examples; the paper has one number.
   local both = score_tables.splits(study, { kind = "splits", rows = "encoding", splits = { "epoch", "train" } }, paper)
   lu.assertEquals(both.rows[1].cells[1].texts, { "91.5 ± 0.7", "0.5", "99.0 ± 0.0", "-7.5" })
   lu.assertEquals(both.rows[1].cells[2].texts, model.rows[1].cells[1].texts)
@@ -358,7 +358,7 @@ function TestItems.test_a_scale_may_leave_values_out()
   lu.assertEquals({ list[1].of, list[1].against }, { { "rand-rope" }, { "none" } })
 end
 
--- An item for some values: the values of a page, too; in a scale the values that it has.
+-- An item may be for some values of an axis, also of the axis of pages; a scale may lack some of them.
 function TestItems.test_only_some_values()
   local study = study_of({ { name = "width", values = { "8", "16", "32" } }, { name = "task", values = { "a", "b" } } },
     { 1, 2, 3, 4, 5, 6 })

@@ -1,5 +1,6 @@
--- The rooms of generator/ and lab/: their list, the modules that each may require, and that dependencies have one
--- direction; and the folders of templates/, which share only parts/. test_arrows.lua has the rooms of C.
+-- The rooms of generator/ and lab/, that is, their folders by ARCHITECTURE.md: each requires only the rooms listed
+-- here, so dependencies have one direction. The folders of templates/ share only parts/. test_arrows.lua has the rooms
+-- of C.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -7,8 +8,8 @@ local lfs = require("lfs")
 local lu = require("luaunit")
 
 -- { room, the rooms that it may require in addition to itself }, in the order of the pipeline: a room is listed below
--- all that it requires. A folder without a row belongs to the surrounding room. ARCHITECTURE.md describes the rooms.
--- Only main requires the lab.
+-- all rooms that it requires. A folder without a row belongs to the surrounding room. ARCHITECTURE.md describes the
+-- rooms. Only main requires the lab.
 local ROOMS = {
   { "base" },
   { "expression", "base" },

@@ -471,7 +471,7 @@ local function planned(body)
   return plan_module.build(resolved, { task = facts, score = info.score })
 end
 
--- Formulas that are small as graphs, but too large as trees.
+-- Formulas that are small as graphs, but would be too large as trees.
 function TestGraphs.test_formulas_are_walked_as_graphs()
   for _, body in ipairs({
     "local s = x.score for i = 1, 100 do s = s * s end return s + x.a",
@@ -563,7 +563,7 @@ function TestPresets.test_every_preset_is_valid_on_its_own_and_where_distances_a
   local count = 0
   for entry in lfs.dir("spec/encodings") do
     local name = entry:match("^(.*)%.lua$")
-    if name and not OF_CELLS[name] and not name:find("^abc_") then -- those are for encoder-decoders: test_masks.lua
+    if name and not OF_CELLS[name] and not name:find("^abc_") then -- presets for encoder-decoders: test_masks.lua
       local resolved = good(("use = %q"):format(name))
       good(("use = %q, positions = { kind = 'randomized' }"):format(name))
       lu.assertEquals(resolved.encoding.score, FORMULAS[name] or resolved.encoding.score)

@@ -19,7 +19,7 @@ local function template(name, folder)
   return support.read((folder or "templates") .. "/" .. name)
 end
 
--- The plan of a score from the text of a spec's encoding, the layout that host code shares, and the device code; nil
+-- The plan of a score from the text of a spec's encoding, its layout for host and device, and the device code; nil
 -- without a score.
 local function device(encoding, reading)
   local positions = (reading or "index") == "index" and ""
@@ -65,7 +65,7 @@ end
 
 TestText = {}
 
--- Functions that device code may call: kernels/cuda, the view of a step, and its own.
+-- Functions that the device code of a score may call: those of kernels/cuda, of the view of a step, and its own.
 local CALLED = {}
 for name in ([[ bucket_real add_block_sums add_listed sum_heads sum_keys sum_queries sum_diagonal sum_antidiagonal
   __syncthreads positions_of distances_of drawn_distance take if for sizeof lay_out_score_work ]]):gmatch("%S+") do
@@ -216,7 +216,7 @@ function TestGathers.test_targets_and_members()
   lu.assertStrContains(code, "sum_heads(d->by_query + i, d->tokens)")
 end
 
--- Entries write lists if lookups differ between entries, and owners of the parameter's elements read them.
+-- If lookups differ between entries, the entries write lists, which the owners of the parameter's elements read.
 function TestGathers.test_lists()
   local _, layout, code = device('use = "t5"')
   lu.assertStrContains(layout, "int *bias_indices;")

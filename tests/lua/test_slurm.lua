@@ -338,8 +338,8 @@ function TestQueue.test_files_of_attempts()
   lu.assertEquals(attempts.state(out, run), "stopped")
 end
 
--- A trainer of level v3 that ends at step 50, and existing attempts: one further, of another level; one beyond its last
--- step; and of a second run none that fits.
+-- A trainer of level v3 that ends at step 50. Existing attempts of a run: one of another level with more steps, and one
+-- beyond the last step; a second run has no attempt that fits.
 function TestQueue.test_attempts_that_a_sweep_continues()
   local out, cell = submitted(), "a/0123456789abcdef"
   local function attempt(name, seed, step, level)

@@ -115,7 +115,7 @@ function TestGrid.test_scale_of_a_study_without_scales()
   lu.assertStrContains(message, "has no scale small\n  expected: no --scale, since this study has no scales\n")
 end
 
--- In the order of the file; an id cannot begin with a digit, so the axis' name precedes it.
+-- Values are in the order of the file. An id cannot begin with a digit, so the name of the axis precedes a number.
 function TestGrid.test_values_may_be_numbers()
   local study = expand(support.write("widths.lua", WIDTHS))
   lu.assertEquals(study.axes[1].values, { "32", "16", "64" })
@@ -299,7 +299,7 @@ function TestStudies.test_teachers_train_as_long_as_the_scale_says()
   for _, name in ipairs({ "abc_controls", "abc_ablations", "duan_table1" }) do
     local taught = 0
     for _, cell in ipairs(expand(name, { scale = "small" }).cells) do
-      local epochs = cell.spec and cell.spec.resolved.train.epochs -- otherwise it waits for its stage
+      local epochs = cell.spec and cell.spec.resolved.train.epochs -- a cell without a spec waits for its stage
       lu.assertTrue(not epochs or epochs <= 16, cell.id)
       taught = taught + (epochs == 9 and 1 or 0)
     end

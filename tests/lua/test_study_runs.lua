@@ -21,7 +21,8 @@ TestLedger = {}
 local LINE = '{"step":%d,"split":"%s","by":{"length":%d},"examples":8,"draws":%d,"accuracy":0.5,"exact_match":0,'
   .. '"loss":1,"sd_over_draws":0%s}\n'
 
--- Writes run.json of the cell's first run: its end, or none while it runs; kind: of its model.
+-- The text of run.json of the cell's first run, at this step and with this exit code, nil while it runs; kind: kind of
+-- model.
 local function ended(cell, step, code, kind)
   local run, spec = cell.runs[1], reports.spec_of("bucket_sort")
   spec.model.kind = kind

@@ -11,7 +11,7 @@ local stages = require("lab.study.grid.stages")
 
 local expand = probes.expand
 
--- Two teachers; three students of each build upon its run, one of them upon another student's.
+-- Two teachers with three students each; two students begin with the teacher's run, the third with another student's.
 local STAGED = [[
 return {
   title = "staged",
@@ -78,7 +78,7 @@ function TestStages.test_a_cell_waits_for_the_run_of_its_teacher()
   lu.assertEquals(cells.teacher_0_plain.runs[1].state, "absent")
 end
 
--- Its spec is the verb's, with the study's fragments laid over it: base and values have priority.
+-- The cell's spec is the verb's, into which the study's fragments are merged: base and values have priority.
 function TestStages.test_the_verb_s_spec_is_merged_with_the_cell_s()
   local path, out = staged()
   local source = by_id(expand(path, { out = out })).teacher_0_taken.source

@@ -35,7 +35,7 @@ local function options_of(more)
   return options
 end
 
--- The study that these arguments request; or nil and the message.
+-- The study that these arguments request, or nil and the message.
 local function settle(more)
   local options = options_of(more)
   local message = requested_study.settle(options)
@@ -277,7 +277,7 @@ function TestRunProgress.test_a_held_lock_shows_a_live_run()
   lu.assertEquals(run.state, "running")
 end
 
--- Only the trainer knows the conditions of examples that a task makes; the decoding is known.
+-- Only the trainer knows the conditions of examples that a task makes; the sweep knows the decoding.
 function TestRunProgress.test_a_decoder_without_lengths()
   local cell, run = probe_cell({ conditions = {}, lengths = {}, decoding = "greedy" })
   local spec = reports.spec_of("successor")

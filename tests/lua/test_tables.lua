@@ -203,8 +203,8 @@ function TestVerb.tearDown()
   support.clean()
 end
 
--- A run of a learned table in each of two blocks: normal numbers at the start, trained to the same plus a share of the
--- 2-D sinusoid. sigma nil: the fixed 1-D sinusoid.
+-- A run with a learned table in each of two blocks: normal numbers at the start, to which training adds a share of the
+-- 2-D sinusoid. sigma nil: the table is the fixed 1-D sinusoid.
 local function add_run(sigma, seed, percent, start)
   local spec = reports.spec_of("latin_square")
   spec.model.width = 16
@@ -279,7 +279,7 @@ function TestVerb.test_files()
   lu.assertStrContains(read("similarity.csv"), "learn_1,learn_5,trained,4,")
   lu.assertStrContains(read("similarity.csv"), "line,line,start,0,,\n")
   lu.assertStrContains(read("tables.gnuplot"), "$rotated4 << EOD")
-  -- The line after the tables names the picture, if gnuplot drew one.
+  -- The line after the tables names the picture if gnuplot has drawn it.
   lu.assertEquals(read("tables.txt"), (code == 0 and said:match("^(.*)\n[^\n]*$") or said) .. "\n")
 end
 

@@ -142,7 +142,7 @@ function TestTasks.test_choices_that_formulas_do_not_allow()
   lu.assertEquals(tasks.settle(probe, { width = 10 }).chance, 1.0)
 end
 
--- One alphabet for inputs and outputs, with a symbol that may begin a decoder's target.
+-- Inputs and outputs share an alphabet, in which one symbol may begin a decoder's target.
 function TestTasks.test_a_shared_alphabet()
   local function shared(...)
     local lines = table.move(HEADER, 1, #HEADER, 1, {})
@@ -188,7 +188,7 @@ function TestTasks.test_axes_may_name_options()
   end
 end
 
--- A header of finite data: lengths are numbers, and lines are added.
+-- A header of finite data, in which lengths are numbers, with additional lines.
 local function read_finite(...)
   local lines = table.move(HEADER, 1, #HEADER, 1, {})
   lines[5], lines[6], lines[8] = " * input length: 16", " * output length: 1", table.concat({ ... }, "\n")
@@ -346,7 +346,7 @@ function TestTasks.test_long_lines_are_refused_at_once()
     lu.assertStrContains(d:text(), "expected: at most 500")
   end
   local all = read(8, " * chance: 0.5" .. (" "):rep(64000))
-  lu.assertNil(all.probe) -- chance is given twice
+  lu.assertNil(all.probe) -- its chance is given twice
   lu.assertTrue(os.clock() - began < 5, "patterns that go over blanks again and again")
 end
 

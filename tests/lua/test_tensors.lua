@@ -42,7 +42,7 @@ function TestTensors.test_a_file_of_another_program()
   lu.assertEquals(some, { logits[5], logits[6], logits[7] })
 end
 
--- Names are not in alphabetical order; n70 is another length.
+-- Tensors in the file are not in alphabetical order, and n70 is a second length.
 function TestTensors.test_sites_of_a_trace_in_the_order_of_the_file()
   local list = {}
   for i, name in ipairs({ "n7.tokens.source", "n7.tokens.target", "n7.memory", "n7.encoder.0.attention",

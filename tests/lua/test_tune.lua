@@ -1,4 +1,5 @@
--- Choices for a machine: the model, the stored choices and their reader, the search; no digest contains them.
+-- Choices for a machine: the performance model, the stored choices and their reader, and the search. No digest contains
+-- a choice.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -26,7 +27,7 @@ end
 
 TestModel = {}
 
--- Hand-made choices from before the model, which agreed with measurements; see docs/tuning.md.
+-- Choices that were made by hand before the performance model existed, from measurements; see docs/tuning.md.
 function TestModel.test_of_the_base_model()
   local plan = planned()
   lu.assertEquals(value_at(plan, 1, "product_tile"), "6x4")
@@ -230,7 +231,7 @@ local measure = require("lab.tune.measure")
 local shell = require("base.shell")
 local tune = require("lab.tune.tune")
 
--- Runs with other functions in fields of modules.
+-- Calls a function while fields of modules have other functions.
 local function with_fields(changes, run)
   local before = {}
   for i, change in ipairs(changes) do
@@ -451,7 +452,7 @@ function TestModel.test_evaluation_takes_whole_blocks()
   end
 end
 
--- The block with the most memory per token counts, at any place.
+-- The block with the most memory per token counts, wherever the network has it.
 function TestModel.test_evaluation_looks_at_all_blocks()
   local function tokens(first, second)
     support.write("net.lua", ([[

@@ -369,7 +369,7 @@ function TestValidate.test_warnings()
   end
 end
 
--- A value that is left out of the resolved spec gives the same spec, whether given or not.
+-- A default that the resolved spec leaves out gives the same resolved spec, whether a spec gives it or not.
 function TestValidate.test_defaults_that_are_left_out()
   local plain = good("return { " .. PLAIN .. 'encoding = { kind = "shaw", positions = { kind = "randomized" } } }')
   local written = good("return { " .. PLAIN .. [[encoding = { kind = "shaw", positions = { kind = "randomized",
@@ -380,7 +380,7 @@ function TestValidate.test_defaults_that_are_left_out()
   lu.assertNil(plain.eval.dropout)
 end
 
--- The embedding has one rate, for all vectors added to it.
+-- The embedding has one rate of dropout, for all vectors that are added to it.
 function TestValidate.test_the_rate_of_the_embedding()
   local function rate(additive, model)
     local resolved = good(("return { %s encoding = { additive = { %s } }, model = { %s } }"):format(PLAIN, additive,

@@ -45,7 +45,7 @@ function TestValidation.test_coincidences_are_counted()
   lu.assertAlmostEquals(shares.evaluation, (2 - 0.5 ^ 16 - 0.75 ^ 16) / 2, 1e-12)
   local far, of_far = checked(10, "{ 40, 41 }")
   local few = validation.coincide(far, of_far.task)
-  lu.assertTrue(few.training < 1e-9 and few.evaluation == 0) -- none of its lengths is evaluated
+  lu.assertTrue(few.training < 1e-9 and few.evaluation == 0) -- none of the stream's lengths is evaluated
 end
 
 function TestValidation.test_the_trainer_gets_its_arguments()

@@ -179,7 +179,7 @@ function TestWarpProducts.test_the_plan_shows_the_request()
   lu.assertNil(choice(planned("none", "tiles"), "gpu product kernel"))
 end
 
--- A batch keeps 128 sequences of the longest length, in each layer inputs and gradients of outputs of four products.
+-- A batch keeps 128 sequences of the longest length: in each layer the inputs and output gradients of four products.
 function TestWarpProducts.test_the_plan_shows_where_gradients_of_weights_are_added()
   local function with_lengths(longest)
     return plans.of_task("kind = 'bucket_sort'", ([[, precision = "tf32", device_products = "warps",

@@ -6,7 +6,7 @@ work=$(mktemp -d) || exit 4
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 failures=0
-LONGHAND_CACHE=$root/build/tests/cache # tests ignore the user's results of tuning
+LONGHAND_CACHE=$root/build/tests/cache # tests ignore the user's tuned choices
 export LONGHAND_CACHE
 PYTHON=${LONGHAND_PYTHON:-python3}
 export PYTHONDONTWRITEBYTECODE=1
@@ -45,8 +45,8 @@ ends_with() {
     fi
 }
 
-# Polls until the command succeeds: tests wait for states, not times, so slow machines pass. Ten minutes are the limit
-# for a test that hangs.
+# Polls until the command succeeds: tests wait for states, not times, so they also pass on slow machines. After ten
+# minutes the test counts as hanging.
 until_true() {
     for _ in $(seq 6000); do
         "$@" >/dev/null 2>&1 && return
@@ -55,7 +55,7 @@ until_true() {
     return 1
 }
 
-# Halts processes. A process that has been sent a signal before all its threads are halted may handle that first.
+# Halts processes. A process may first handle a signal that it received before all its threads were halted.
 halt() { [ $# -gt 0 ] && kill -STOP "$@" && until_true are_halted "$@"; }
 are_halted() {
     for halted in "$@"; do

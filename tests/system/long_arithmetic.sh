@@ -51,8 +51,8 @@ has() {
     return 1
 }
 
-# 6 counts of digits, and for each every length of a carry chain; all numbers of few digits are in training or
-# validation.
+# There are 6 counts of digits, and for each count every length of a carry chain; all numbers of few digits are in
+# training or validation.
 lines() {
     run=$(folder whole)
     has 6 '"split":"test","by":{"digits":[1-6]},' "$run" &&
@@ -64,7 +64,7 @@ lines() {
         grep -q '0% of 5 to 6' "$work/report/report.txt"
 }
 
-# Only defaults differ, and the remaining examples were not trained on.
+# Only defaults differ from the first trainer, and the evaluated examples are those that were not trained on.
 novel() {
     sed -i 's/novel = false/novel = true/' "$work/arithmetic.lua" &&
         ./longhand build "$work/arithmetic.lua" --levels best --out "$work/out" &&
@@ -93,8 +93,8 @@ traced() {
     cmp "$work/plain.entropy" "$work/framed.entropy"
 }
 
-# A model trained in one frame is tested in other frames and without padding: its parameters do not depend on the tests.
-# Lengths for which the encoding has no rows are refused before anything is trained.
+# A model trained in one frame is tested in other frames and without padding; its parameters do not depend on these
+# tests. Frames for which the encoding has too few rows are refused before anything is trained.
 frames() {
     spec arithmetic addition 'width = 8' 'by = { digits = { 1, 6 } }' &&
         ./longhand build "$work/arithmetic.lua" --levels best --out "$work/plain" &&

@@ -2,8 +2,8 @@
 #
 # For every spec of spec/runs and tests/specs, at every level of this machine: all parameters after 20 steps, an
 # evaluation, and a device step in the emulation (tests/bits/list.sh, which is copied to BASE if it has none). Results
-# of BASE are kept in build/bits, by commit and compiler. Without BASE, or LONGHAND_BITS_BASE in the environment, the
-# test is skipped: a change that should not change bits names the commit before it.
+# of BASE are kept in build/bits, by commit and compiler. BASE is the commit before a change that should not change
+# bits; LONGHAND_BITS_BASE in the environment may name it instead. Without it the test is skipped.
 
 . tests/system/common.sh
 

@@ -1,6 +1,6 @@
-# tests/device over the emulation: prepare.sh makes real trainers of small models, run.sh checks and measures them with
-# --device cuda, each over an emulated driver with its kernels. Then run.sh builds from the archive of prepare.sh in a
-# copy of the repository without Lua and git.
+# tests/device over the emulation: prepare.sh makes real trainers of small models, and run.sh checks and measures them
+# with --device cuda, each over an emulated driver that has the trainer's kernels. Then run.sh builds from the archive
+# of prepare.sh in a copy of the repository without Lua and git.
 
 . tests/system/common.sh
 

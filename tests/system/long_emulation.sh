@@ -20,7 +20,7 @@ for name in $SCHEMES; do
     # test_model.c samples examples of any length, which dataset files lack.
     case $name in sums_*) ;; *) programs="$programs build/release/tests/emulation/test_model.$id" ;; esac
 done
-# Some tensors between others are not learned: no other spec has such tensors.
+# Some tensors between others are constant; no other spec has constant tensors.
 for kind in float32 wide_float32 adamw; do
     id=${family}_fixed_$kind
     cp "tests/specs/emulated_$kind.lua" "$work/$id.lua"

@@ -1,7 +1,7 @@
 # Exports every encoding and every form of a network to PyTorch after a few steps, and compares its logits with those of
-# the trainer; and LH_RANDOM=200 random networks, without a trainer, with an interpreter of their graphs. Needs PyTorch
-# (LONGHAND_PYTHON names another Python than python3). LH_EXPORT selects cases by a shell pattern. Before that, without
-# a trainer: models of every encoding on the meta device, in bfloat16, float16 and float64, by torch.export over
+# the trainer; and compares LH_RANDOM=200 random networks, without a trainer, with an interpreter of their graphs. Needs
+# PyTorch (LONGHAND_PYTHON names another Python than python3). LH_EXPORT selects cases by a shell pattern. Before that,
+# without a trainer: models of every encoding on the meta device, in bfloat16, float16 and float64, by torch.export over
 # lengths, traced, and, if onnxscript and onnxruntime are installed, in ONNX.
 
 . tests/system/common.sh
@@ -61,7 +61,7 @@ case_of() {
 
 for file in spec/encodings/*.lua; do
     name=$(basename "$file" .lua)
-    case $name in lst_2d* | abc_*) continue ;; esac # for grids and encoder-decoders, see below
+    case $name in lst_2d* | abc_*) continue ;; esac # presets for grids and encoder-decoders: see below
     case_of "$name" "" "kind = \"$name\""
 done
 

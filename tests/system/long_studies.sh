@@ -1,5 +1,5 @@
-# Every study of spec/studies in its small scale: it is swept, a second sweep has nothing to do, and its report has a
-# score for every run; and a study of puzzles passes through all analyses to its page.
+# Every study of spec/studies in its small scale is swept, a second sweep has nothing to do, and the report has a score
+# for every run. A study of puzzles passes through all analyses to its page.
 
 . tests/system/common.sh
 

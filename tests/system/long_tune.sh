@@ -9,11 +9,11 @@ expect tuned_encoder_has_equal_bits same_over 5 parity_dropout_relative --set mo
     model.feedforward=96 --set model.heads=4
 expect tuned_pair_has_equal_bits same_over 5 parity_float64_encoder_decoder
 
-# The whole verb runs on a small model: the next build uses and reports the choices that it found, if any.
+# Runs the whole verb on a small model: the next build uses and reports the choices that the search found, if any.
 searches() {
     export LONGHAND_CACHE="$work/cache"
     ./longhand tune tests/specs/parity_none.lua --seconds 90 --level x86-64 >"$work/told" || return
-    grep -q 'nothing is written' "$work/told" && { ! [ -e "$LONGHAND_CACHE" ]; return; } # the model's are best
+    grep -q 'nothing is written' "$work/told" && { ! [ -e "$LONGHAND_CACHE" ]; return; } # no better choice was found
     ./longhand build tests/specs/parity_none.lua --levels x86-64 --out "$work/tuned" &&
         "$work/tuned/trainer" info | grep -q "tuned $(date +%Y)" &&
         ./longhand plan tests/specs/parity_none.lua | grep -q 'tuned here on'

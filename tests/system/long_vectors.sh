@@ -1,5 +1,5 @@
 # Compares generated code of every encoder-decoder of tests/reference with its stored vectors, at every level; the suite
-# itself compares some, and kernels/ref for all.
+# itself compares some of them, and compares kernels/ref with all vectors.
 
 . tests/system/common.sh
 

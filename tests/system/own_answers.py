@@ -1,4 +1,4 @@
-"""Counts answers by hand: own_answers.py TRAINER CHECKPOINT LENGTH EXAMPLES [END], for what an evaluation counts itself.
+"""Counts a model's own answers independently of an evaluation: own_answers.py TRAINER CHECKPOINT LENGTH EXAMPLES [END].
 
 Examples as `sample` prints them, answers as `predict` gives them, which knows no targets. Prints one line: accuracy,
 exact_match, ended_early, not_ended."""

@@ -1,4 +1,4 @@
-# Compares a model's own answers in an evaluation with those of predict; sourced after common.sh.
+# Compares a model's own answers in an evaluation with its answers in predict; sourced after common.sh.
 
 # Prints a number from the last line of a file.
 number_of() {

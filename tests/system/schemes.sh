@@ -1,5 +1,5 @@
 # Small specs in float64 for every encoding, by name, with every dropout; sourced. family: prefix of their ids. SCHEMES:
-# those of the suite; MORE_SCHEMES: those of the long suite. Together they have every scheme, every score of the library
+# names of the suite; MORE_SCHEMES: names of the long suite. Together they have every scheme, every score of the library
 # and every reading.
 
 SCHEMES="none learned rand_rope relative rand_shaw rand_alibi_learned fire_softcap geometric"

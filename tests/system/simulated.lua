@@ -1,9 +1,10 @@
--- The verb `sweep` with --slurm, whose trainers are stand-ins: nothing is compiled or trained, all else is as it is.
+-- The verb `sweep` with --slurm and simulated trainers: nothing is compiled or trained, and all other code is the real
+-- one.
 --
 --     lua5.4 tests/system/simulated.lua ACTION STUDY SITE OUT TRAINERS
 --
--- ACTION: run, resubmit or status; sweep: without --slurm. Below TRAINERS lies a trainer for each cell then:
--- simulated_trainer.sh behind what it has to know of the cell.
+-- ACTION: run, resubmit or status; sweep: without --slurm. Writes a trainer for each cell to TRAINERS:
+-- simulated_trainer.sh, preceded by the facts of the cell.
 
 package.path = "generator/?.lua;?.lua;" .. package.path
 
@@ -45,7 +46,7 @@ local function copy(_, item, path)
 end
 
 package.loaded["lab.study.run.trainers"] = { list = list, build = function() return "done" end, copy = copy }
-package.loaded["lab.study.run.estimate"] = { timer = function() end } -- nothing is to be measured
+package.loaded["lab.study.run.estimate"] = { timer = function() end } -- no duration is measured
 
 local slurm = require("lab.study.slurm.slurm")
 local options = { action = action, project = require("project").new("."), study = study,
@@ -60,7 +61,7 @@ local function run()
 end
 
 local done, code = pcall(run)
-if not done and type(code) == "table" and code.code then -- as main.lua ends such commands
+if not done and type(code) == "table" and code.code then -- main.lua ends such commands in the same way
   io.stderr:write(code.text, "\n")
   os.exit(code.code)
 end

@@ -1,5 +1,5 @@
 # A simulated cluster: the commands of Slurm that sweeps call, and a function that runs the tasks of their jobs, several
-# at a time and some of them twice. Sourced after common.sh; trainers are those of simulated.lua.
+# at a time and some of them twice. Sourced after common.sh; simulated.lua makes their trainers.
 
 SIMULATED=$work/simulated
 export SIMULATED
@@ -89,7 +89,7 @@ complete() {
     done
     attempts=$(cat "$work/$1"/.slurm/*/logs/* | grep -c ': done$')
     echo "$2 runs done, $rounds submissions, $(cat "$work/$1"/.slurm/*/logs/* | grep -c Killed) killed" >&2
-    [ "$attempts" -eq "$2" ] # each was moved to its place once
+    [ "$attempts" -eq "$2" ] # each run was moved to its place once
 }
 
 # Prints checksums of the files of all runs; fails if a file of an attempt is left: OUT.

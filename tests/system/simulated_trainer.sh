@@ -1,7 +1,7 @@
-# A simulated trainer, after lines that set id, digest, steps, examples, lengths and spec: it writes the files of a
-# trainer at once, and may die. Of a hundred processes SIMULATED_FAILING die, chosen by the name of the attempt. It
-# reports its level, SIMULATED_LEVEL, unless SIMULATED_SILENT is set. SIMULATED_FATE is the event at the quarter
-# SIMULATED_AT of its first run, whatever its name.
+# A simulated trainer; lines before this file set id, digest, steps, examples, lengths and spec. It writes all files of
+# a trainer at once, and may die. Of a hundred processes SIMULATED_FAILING die, chosen by the name of the attempt. It
+# reports its level, SIMULATED_LEVEL, unless SIMULATED_SILENT is set. SIMULATED_FATE, if given, is the event at the
+# quarter SIMULATED_AT of its first run, for any name of the attempt.
 
 level=${SIMULATED_LEVEL:-x86-64-v3}
 if [ "$1" = info ]; then
@@ -35,7 +35,7 @@ record() { # EXIT STEP
         "$id" "$digest" "$spec" "$seed" "$rate" "$2" "$1" >run.json.partial && mv run.json.partial run.json
 }
 
-# Ends the process in the middle of training: it dies, with its task or alone, is stopped, fails, or tears a line.
+# Ends the process in the middle of training: it dies with its task or alone, is stopped, fails, or leaves a torn line.
 meet() {
     case $how in
         0) kill -9 $$ ;;

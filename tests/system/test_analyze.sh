@@ -1,4 +1,4 @@
-# Analyses of trained runs; the Python package with their files and trainers; their export to PyTorch.
+# Analyses of trained runs, the Python package with the files and trainers of these runs, and their export to PyTorch.
 
 . tests/system/common.sh
 
@@ -52,7 +52,7 @@ analyze() {
 pca() {
     analyze pca --sequences 5 --out "$work/pca" >"$work/said" && cat "$work/said" &&
         grep -q '^drawn: accuracy [01].[0-9]* at length 4, [01].[0-9]* at length 8' "$work/said" || return
-    # 3 sites x 5 sequences x (4 + 8) input tokens; the fitted cloud has drift 1 and its centre at 0.
+    # There are 3 sites x 5 sequences x (4 + 8) input tokens; the fitted points have drift 1 and their centre at 0.
     [ "$(wc -l <"$work/pca/pca.csv")" -eq $((1 + 3 * 5 * 12)) ] &&
         [ "$(wc -l <"$work/pca/summary.csv")" -eq 7 ] &&
         awk -F, 'NR > 1 && $3 == 4 && ($7 < 0.9999 || $7 > 1.0001 || $9 != 1) { bad = 1 } END { exit bad }' \
@@ -90,7 +90,8 @@ side_by_side() {
         grep -q '^plain,3,1,5,5,' "$plain/attention/attention.csv"
 }
 
-# Two cells of a folder, one of them masked, after training and before the first step, a state that no run has stored.
+# Compares two cells of a folder, one of them masked, after training and before the first step; no run has stored its
+# initial state.
 similarity() {
     ends_with 0 'plain *' ./longhand analyze similarity "$work/runs" --split test --length 4 --examples 2 \
         --reference drawn --out "$work/similarity" && pictures "$work/similarity/similarity" || return
@@ -112,7 +113,7 @@ similarity() {
         ends_with 1 'did you mean drawn?' ./longhand analyze similarity "$work/runs" --split test --reference drwn
 }
 
-# Runs that were trained without noise are evaluated with it; at 0 the result is that of the run's own evaluation.
+# Runs that were trained without noise are evaluated with noise; at 0 the result equals the run's own evaluation.
 noise() {
     ends_with 0 'Accuracy in percent by noise on embeddings' ./longhand analyze noise "$work/runs" --split test \
         --length 4 --examples 8 --noise 0,0.5,40 --draws 2 --relative --out "$work/noise" &&
@@ -210,7 +211,7 @@ render() {
         'precision="float64"' "$@"
 }
 
-# Models that no run here has, with the weights of tests/reference.
+# Models of which this test has no run, with the weights of tests/reference.
 torch_agrees_with_jax() {
     mkdir "$work/reference" && render parity_float64_geometric geometric && render parity_geometric_raw geometric_raw &&
         render parity_geometric_plain geometric_plain && render parity_none none.computation task.computation=2 &&

@@ -1,5 +1,5 @@
-# Files of its runs that other tasks have left, and their use by a task: trainers are simulated, and the test runs tasks
-# itself.
+# A task finds files of its runs that other tasks have left, and uses or deletes them. Trainers are simulated, and the
+# test runs the tasks itself.
 
 . tests/system/common.sh
 . tests/system/simulated.sh
@@ -19,7 +19,7 @@ END
 echo 'return { time = "1:00:00", replicas = 2, max_tasks = 1 }' >"$work/site.lua"
 first=lr0.001-seed0 second=lr0.001-seed1
 
-# Submits an array of its own for the study, whose task waits in the queue: OUT. Sets script, cell, place.
+# Submits a separate array for the study, whose task waits in the queue: OUT. Sets script, cell and place.
 submit() {
     rm -f "$SIMULATED"/queue/* "$SIMULATED"/waits "$SIMULATED"/go
     simulate run "$1" && echo "PENDING x" >"$SIMULATED/queue/1_1" || return
@@ -49,7 +49,7 @@ whole() { # both runs have all of their lines, and no other file exists
     [ ! -e "$cell/.attempts" ]
 }
 
-# A task that is requeued on a node of another level begins anew, and the other level's attempt is not in its way.
+# A task that is requeued on a node of another level begins anew, although an attempt of the first level exists.
 other_level() {
     submit level && SIMULATED_LEVEL=x86-64-v4 stopped_at 3 && task 1 0 && whole &&
         [ "$(level_of $first)" = x86-64-v3 ] && ! grep 'does not go on' "$work/said"
@@ -80,8 +80,8 @@ older() {
         [ "$(attempts_at $first)" -eq 1 ] && stopped_at 4 && [ "$(attempts_at $first)" -eq 2 ] && task 1 0 && whole
 }
 
-# Two arrays have a run: one finishes it while the other trains it; that trainer ends, and its task continues with the
-# rest.
+# Two arrays have the same run: one finishes the run while the other trains it. The second trainer ends, and its task
+# continues with the remaining runs.
 overlapping() { # new | again
     submit "overlapping_$1" || return
     sed -i "s/^1 new /1 $1 /" "$script/runs.txt"
@@ -138,7 +138,7 @@ foreign() {
 }
 untouched() { [ "$(cat "$theirs/$first/metrics.jsonl")" = keep ] && [ "$(ls -A "$theirs/$first" | wc -l)" -eq 2 ]; }
 
-# A link among the attempts leads to other runs: no file is deleted or taken there.
+# A link among the attempts leads to other runs: no file of these runs is deleted or moved.
 linked_attempt() {
     submit linked && foreign linked && mkdir -p "$cell/.attempts" && ln -s "$work/linked_theirs" "$cell/.attempts/e" &&
         task 1 0 && untouched && grep -q '"exit":0}$' "$cell/$first/run.json"

@@ -1,5 +1,5 @@
-# Bits do not depend on threads, replicas or kills: at every instruction-set level of this machine, a run alone on one
-# to three threads and the same run in a group that was killed and resumed write equal files.
+# Bits do not depend on threads, replicas or kills: at every instruction-set level of this machine, a run alone, on one
+# to three threads, and the same run in a group that was killed and resumed write equal files.
 
 . tests/system/common.sh
 
@@ -48,7 +48,7 @@ one_level() {
     for seed in 0 1 2; do same_results "alone.$1" "group.$1" $seed || return; done
 }
 
-# Two levels may differ in their bits, and checkpoints record their level.
+# Two levels may have different bits, so checkpoints record their level.
 other_level_refused() {
     one=$1 two=$2
     LONGHAND_ISA=$two ends_with 1 "$one" "$trainer" train --out "$work/alone.$one" --steps $((STEPS + 1)) --resume

@@ -1,5 +1,6 @@
-# A study as an archive: it trains where nothing is installed, several cells at a time, resumes after interruptions, and
-# has the report and the bits of a sweep. Then torn archives, full disks, parts of a study, licences.
+# A study as an archive: it trains on a machine where nothing is installed, several cells at a time, resumes after
+# interruptions, and gives the report and the bits of a sweep. Further tests: torn archives, full disks, parts of a
+# study, licences.
 
 . tests/system/common.sh
 
@@ -67,8 +68,8 @@ holds_what_it_says() {
         ends_with 2 'usage: ' run_in . --jobs
 }
 
-# Starts a bundle, and halts its trainers once both cells train, two threads each, so that they do not end before the
-# signal.
+# Starts a bundle, and halts its trainers once both cells train with two threads each, so that no trainer ends before
+# the signal.
 begin() {
     env -i PATH="$work/bin" sh "$there/run.sh" --threads 4 >"$work/said" 2>&1 &
     until_true both_train && halt $(trainers) || { cat "$work/said" && return 1; }
@@ -150,7 +151,7 @@ can_mount() {
     mkdir -p "$work/disk" && mount -t tmpfs -o size=64m none "$work/disk" 2>/dev/null
 }
 
-# The disk has space for the folder and no checkpoint; then for all.
+# The disk has space for the folder but for no checkpoint, and later for all files.
 full_disk_there() {
     unpack "$work/disk" && mount -o remount,size=$(($(du -sk "$work/disk" | cut -f 1) + 16))k "$work/disk" || return
     ends_with 4 "this machine prevents it" run_in "$work/disk/packed" parity &&
@@ -196,7 +197,7 @@ END
 # A machine whose package manager knows none of the archives, and one whose packages come from rpm.
 licences() {
     mkdir "$work/managers" || return
-    # Other commands build the trainer with other defaults, before the bundle and at the same time.
+    # Other commands build the trainer with other defaults, before the bundle is made and at the same time.
     other="./longhand build $work/packed.lua:parity --levels $level --set"
     printf '#!/bin/sh\n[ -d "%s" ] || { mkdir "%s" && %s train.steps=8; } >/dev/null\nexit 1\n' "$work/called" "$work/called" \
         "$other" >"$work/managers/dpkg-query" && $other train.steps=7 || return
@@ -238,7 +239,7 @@ expect bundle_that_does_not_start_says_why does_not_start
 if can_mount; then
     expect bundle_full_disk_there full_disk_there
     expect bundle_full_disk_here full_disk_here
-    until_true umount "$work/disk" # a sleep of the runner may end a second after it
+    until_true umount "$work/disk" # a `sleep` of the runner may end a second after the runner
 else
     echo "skip bundle_full_disk_there: no right to mount"
     echo "skip bundle_full_disk_here: no right to mount"

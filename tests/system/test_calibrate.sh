@@ -25,7 +25,7 @@ trace() {
     "$work/counts/trainer" trace --checkpoint "$run/checkpoint.safetensors" "$@"
 }
 
-# Decodes numbers of up to 15 digits, after training on 4: the correct ones are those of greedy decoding.
+# Decodes numbers of up to 15 digits after training on 4: `calibrate` uses the numbers that greedy decoding solves.
 exact() {
     trace --split test --shuffle --seed 5 --examples 60 --out "$work/kept" &&
         trace --split test --shuffle --seed 5 --examples 60 --average --exact --json --out "$work/mean" >"$work/said" &&
@@ -60,7 +60,7 @@ trace_refuses() {
         ends_with 1 'a frame of at least 17' trace --text 1000000000000000 --out "$work/x" && [ ! -e "$work/x" ]
 }
 
-# Given numbers are written in the frame of training, or in another one; the answer begins as that of predict, and is
+# Given numbers are written in the frame of training or in another frame; the answer begins like that of predict, and is
 # compared with the task's own answer.
 literals() {
     far=123456789999999
@@ -74,7 +74,7 @@ literals() {
             "$work/said"
 }
 
-# Answers are reported for every kind of trace, and the file of means has each of them.
+# Answers are reported for every kind of trace, and the file of means has all answers.
 answers_without_maps() {
     trace --text 1999 --what entropy >"$work/said" && cat "$work/said" &&
         grep -q '^answer  0002000000000000&  right$' "$work/said" &&
@@ -227,10 +227,10 @@ no_teacher() {
         ends_with 1 'expected: a run of model.kind = "encoder_decoder"' ./longhand calibrate "$work/torn"
 }
 
-# Whether no process is left that names the student to be written or the trainer of its teacher.
+# Whether no process is left whose command names the student's file or the trainer of its teacher.
 nobody_works() { ! grep -qs -e "$work/[l]ate/student" -e "$work/[s]low" -e "$work/[c]ounts/trainer" /proc/[0-9]*/cmdline; }
 
-# A signal to the launcher ends its processes: no student is written later, when the trainer ends.
+# A signal to the launcher ends its processes, so no student is written when the trainer ends.
 ends_with_a_signal() {
     cat >"$work/slow" <<END
 #!/bin/sh

@@ -47,7 +47,8 @@ more_epochs_train_on() {
         grep -q '"step":8,' "$(run 0)/metrics.jsonl" && [ "$(ls "$runs"/none | wc -l)" -eq 1 ]
 }
 
-# Runs that were trained for more epochs are reported and kept, and do not fail, also if others of the cell are trained.
+# Runs that were already trained for more epochs are reported and kept; they are no failures, also if other runs of the
+# cell are trained.
 fewer_epochs_leave_what_is_there() {
     checkpoints >"$work/before"
     study 2 && ends_with 0 '0 of 2 runs done, 2 trained further' sweep &&

@@ -67,7 +67,7 @@ swept_anew() {
         tr -s '\n ' '  ' <"$work/.got" | grep -qF 'Left out: 2 runs of an earlier version of none'
 }
 
-# With a rate that falls until the last step, more steps make another run.
+# If the learning rate falls until the last step, another number of steps makes another run.
 schedule() {
     runs=$work/falls
     study 16 20 'schedule = { kind = "linear" }' && ends_with 0 '4 of 4 runs done' sweep &&

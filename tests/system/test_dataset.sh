@@ -91,7 +91,7 @@ names_and_ids() {
         ends_with 1 'the standard input cannot be read: ' "$trainer" predict --checkpoint "$file" </
 }
 
-# An evaluation has as many examples of a length as requested, or all that the file has; the split names the file.
+# An evaluation has as many examples of a length as requested, or all examples of the file; the split names the file.
 evaluates() {
     file=$(folder whole)/checkpoint.safetensors
     ends_with 0 'all test   3..7' "$trainer" eval --checkpoint "$file" --out "$work/eval" || return
@@ -174,8 +174,8 @@ older_folder_goes_on() {
         [ "$(ls "${mine%/*}")" = lr0.001-seed0 ]
 }
 
-# Another file for evaluation makes another evaluation, and no training; lines of the previous evaluation name their
-# file.
+# With another file for evaluation, the run is evaluated again but not trained; lines of the previous evaluation name
+# their file.
 new_evaluation_data() {
     mine=$(echo "$work"/older/*/*/lr*-seed0) && sed -i 's/,"data":"[0-9a-f]*"//' "$mine/eval.jsonl" &&
         head -50 examples/dataset/test.jsonl >"$work/fewer.jsonl" && cksum "$mine/checkpoint.safetensors" >"$work/sum" &&
@@ -190,8 +190,8 @@ new_evaluation_data() {
         [ "$(grep -c "\"eval_sha256\":\"$(sum_of examples/dataset/test.jsonl)\"" "$mine/run.json")" -eq 1 ]
 }
 
-# A limit chooses examples by a hash of their line, equally in sample and eval; --seed chooses others, --order file the
-# first ones.
+# A limit chooses examples by a hash of their line, the same in sample and eval. --seed chooses other examples, --order
+# file the first ones.
 caps() {
     file=$(folder whole)/checkpoint.safetensors
     for flags in '--seed 1' '--seed 2' '--order file' '--examples all'; do
@@ -336,7 +336,7 @@ traces() {
             "$trainer" trace --checkpoint "$file" --length 40 --out "$work/none"
 }
 
-# Prints lines of the file for evaluation: INPUT,OUTPUT tokens.
+# Prints the lines of the file for evaluation with these numbers of tokens: INPUT,OUTPUT.
 shape_lines() {
     awk -F'[][]' -v shape="$1" 'split($2, a, ",") "," split($4, b, ",") == shape' examples/dataset/test.jsonl
 }

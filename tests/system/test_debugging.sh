@@ -86,7 +86,7 @@ no_positions() {
     fails_with 'cannot tell apart positions' 'where a token stands' overfit blind
 }
 
-# A training warns if the first update destroys the model, and stops if the gradient overflows; the preceding checkpoint
+# A training warns if the first update destroys the model, and stops if the gradient overflows; the checkpoint before it
 # is usable.
 infinite_gradient() {
     fails_with "the gradient's norm is inf; no update was made" 'task length ' train sorts --learning-rate 1e4 \

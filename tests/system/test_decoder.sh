@@ -15,7 +15,7 @@ return {
 }
 END
 
-# The model learns the task: accuracy 1 at five seeds; guessing gives one half.
+# The model learns the task: accuracy 1 for each of five seeds; guessing gives one half.
 learns() {
     "$work/trainer/trainer" train --out "$work/runs" --threads 2 >/dev/null || return
     run=$(echo "$work"/runs/reverse_decoder/*/lr0.003-seed0)
@@ -23,7 +23,7 @@ learns() {
     echo "accuracy $accuracy" && awk -v a="$accuracy" 'BEGIN { exit !(a > 0.9) }'
 }
 
-# A decoder that has learnt from given targets also decodes right answers: 16 of 16 at five seeds.
+# A decoder that learnt from given targets also decodes right answers: 16 of 16 for each of five seeds.
 predicts() {
     run=$(echo "$work"/runs/reverse_decoder/*/lr0.003-seed0)
     right=0
@@ -62,7 +62,7 @@ benches() {
         ! grep -q "^decode" "$work/rates"
 }
 
-# The export has the answers next to the logits of their choice.
+# The export has the answers, and the logits from which each was chosen.
 exports() {
     run=$(echo "$work"/runs/reverse_decoder/*/lr0.003-seed0)
     ./longhand export pytorch "$run" --spec "$work/reverse_decoder.lua" --trainer "$work/trainer/trainer" \

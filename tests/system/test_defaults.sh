@@ -15,7 +15,7 @@ exec cc "\$@"
 EOF
 chmod +x "$work/cc"
 
-# Sets fields of a spec in the existing trainer.
+# Builds the spec with other fields, in the existing trainer.
 renew() {
     for field in "$@"; do
         set -- "$@" --set "$field"
@@ -50,7 +50,8 @@ copies_keep_their_own() {
         ends_with 0 'up to date' build --set train.steps=8
 }
 
-# Programs kill the generator, which waits for them: when half of the copy is written, and before it is moved.
+# Programs kill the generator, which waits for them: when half of the trainer's copy is written, and before the copy is
+# moved.
 kills_leave_it_whole() {
     cp "$out/trainer" "$work/before" && mkdir "$work/bin" || return
     for program in cp sync; do
@@ -81,7 +82,8 @@ damaged_is_refused() {
     cp "$work/damaged" "$out/trainer" && renew train.steps=9 && ends_with 0 ' 9 steps of' "$out/trainer" info
 }
 
-# Another build changes the trainer after train has built it and before it runs: env, which starts it, does this.
+# Another build changes the trainer after `train` has built it and before it runs; env, which starts the trainer, makes
+# this change.
 other_build_in_between() {
     place=build/trainers/$TINY-$("$out/trainer" info | sed -n 's/^plan *//p')
     rm -rf "$place" "$work/bin"/* && cp -a "$out" "$place" || return

@@ -1,5 +1,5 @@
-# A disk that fills up, also during a build, or becomes read-only during a training: the exit code is 4, the file is
-# named, the last checkpoint is good, and with space again the resumed run has the same bits.
+# A disk that fills up, also during a build, or becomes read-only during a training: the exit code is 4, the message
+# names the file, the last checkpoint is good, and with space again the resumed run has the same bits.
 
 . tests/system/common.sh
 

@@ -68,8 +68,8 @@ given() {
     ends_with 1 'positions[0] is no integer from 1 to 64' "$trainer" predict --checkpoint "$file" <"$work/low.jsonl"
 }
 
-# Each input has its own number, as examples have: two equal inputs have different positions. A file ends with the
-# scores of the last layer, 2 heads and 6 tokens, and with the tokens and 3 answers.
+# Each input has a number, as examples have, so two equal inputs have different positions. A file ends with the scores
+# of the last layer, 2 heads and 6 tokens, and with the tokens and 3 answers.
 traces() {
     file=$(folder one 1)/checkpoint.safetensors
     echo '{"input":[1,0,4]}' >"$work/once.jsonl"

@@ -35,7 +35,7 @@ learns_by_a_causal_preset() {
     echo "exact match $exact" && [ "$exact" = 1 ]
 }
 
-# The loss falls, and exact matches show that the target's tokens are learnt; guessing matches one in sixteen.
+# The loss falls, and exact matches show that the model learns the target's tokens; guessing matches one of sixteen.
 learns() {
     "$work/trainer/trainer" train --out "$work/runs" --threads 2 >/dev/null || return
     run=$(echo "$work"/runs/reverse_pair/*/lr0.003-seed0)

@@ -1,6 +1,6 @@
-# Facets of tests/facets, which are not part of the generator: a trainer with each has the right gradients, its traces
-# show what a query attends to, and it is exported to PyTorch. The emulation tests their device code with the test
-# specs.
+# Facets of tests/facets, which are not part of the generator: a trainer with each facet has the right gradients, its
+# traces show the keys that a query sees, and it is exported to PyTorch. The emulation tests their device code with the
+# test specs.
 
 . tests/system/common.sh
 

@@ -35,8 +35,8 @@ exit_codes() {
         ends_with 4 'cannot make the directory' ./longhand gen $SPEC --out "$root/Makefile/x"
 }
 
-# Graphviz draws the network if PATH has it; here a replacement receives the graph; otherwise it is text. An existing
-# file is replaced, a link is not followed, and no file is written if one cannot be.
+# Graphviz draws the network if PATH has it (here a replacement receives the graph); otherwise the graph is text.
+# Existing files are replaced, links are not followed, and if one file cannot be written, none is.
 draws_the_network() {
     mkdir "$work/with" "$work/without" && for tool in sh lua5.4 env cat sed grep dirname readlink uname mktemp rm; do
         path=$(command -v $tool) && ln -s "$path" "$work/without/$tool"

@@ -1,6 +1,6 @@
-# Analytic against numeric gradients in float64, dropout on: the verb a user would run. No right gradient may be called
-# wrong, whatever the seed: `many` are checked with `seeds` of them, the others with the first. long_gradcheck.sh sets
-# LONG_SEEDS.
+# The verb gradcheck, as a user would run it: analytic and numeric gradients in float64, with dropout. It must accept
+# right gradients for any seed: the schemes of `many` are checked with `seeds` seeds, the others with the first.
+# long_gradcheck.sh sets LONG_SEEDS.
 
 . tests/system/common.sh
 

@@ -58,7 +58,7 @@ user_builds() {
         as_user "$trainer" train --steps 2 --no-eval --out "$work/home/runs"
 }
 
-# The user names another folder, then builds the same trainer again: nothing is compiled twice.
+# The user names another folder for the output, then builds the same trainer again: nothing is compiled twice.
 user_says_where() {
     cd "$work/home" && as_user cp -R "$(echo "$work"/home/.cache/longhand/build-*)" mine &&
         as_user env LONGHAND_BUILD=mine "$work/root/usr/bin/longhand" build parity_check_sinusoid --levels best \

@@ -56,9 +56,9 @@ victim() {
     ! ls -A "$work/$name"/*/*/* 2>/dev/null | grep -q '\.new\.safetensors\|\.tmp$' || writing=$((writing + 1))
 }
 
-# Kills runs of these flags at the random moments, lets one end at a step that no killed run reached, and compares it
-# with one that was never killed: name, flags. On a machine so slow that no step was done before the kills, three more
-# kills come later and later.
+# Kills a run with these flags at the random moments, lets it end at a step that it did not reach before, and compares
+# it with a run that was never killed: name, flags. On a machine so slow that no step was done before the kills, three
+# more kills come later and later.
 kills() {
     name=$1 writing=0
     shift
@@ -89,8 +89,8 @@ group() {
     kills group $FLAGS --seeds 0:2
 }
 
-# Sends SIGTERM to a verb that takes minutes, half a second after a file exists (-e PATH) or is not empty (-s PATH); it
-# must exit long before the verb would end: condition, words of the verb.
+# Sends SIGTERM to a verb that takes minutes, half a second after a file exists (-e PATH) or is not empty (-s PATH); the
+# process must exit long before the verb would end: condition, words of the verb.
 ends_soon() {
     condition=$1
     shift

@@ -80,7 +80,8 @@ flags() {
         ends_with 2 'expected: train, test, validation' "$trainer" sample --length 16 --split validations
 }
 
-# The set that the task made is read from a file: the same training puzzles give the same numbers.
+# The validation set that the task made is written to a file and read again: the same training puzzles give the same
+# numbers.
 validation_file() {
     "$trainer" sample --length 16 --count 200 --split validation --order file --text |
         awk 'BEGIN { print "puzzles,solutions" } { print $1 "," $3 }' >"$work/items.csv" || return
@@ -111,8 +112,8 @@ lines_of_any_length() {
     "$trainer" predict --checkpoint "$file" <"$work/lines" >"$work/together" && cmp "$work/apart" "$work/together"
 }
 
-# The model of Ito et al. 2024, small: its gradients; the probed cell of an input with one; its checkpoint does not fit
-# a model that answers at other tokens.
+# The model of Ito et al. 2024, small: its gradients, the probed cell of an input that names one, and its checkpoint,
+# which does not fit a model that answers at other tokens.
 probe() {
     cat >"$work/latin_probe.lua" <<'END'
 return { use = "./latin_small.lua", encoding = { kind = "none" }, eval = { by = { vectors = true } },

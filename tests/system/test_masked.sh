@@ -7,8 +7,9 @@ LUA=${LUA:-lua5.4}
 counted=$work/counted/trainer
 all=$work/all/trainer
 
-# Writes copies of three to six digits. masked.jsonl masks every second label, other.jsonl has other targets there;
-# plain.jsonl has the same without masks, and ones.jsonl with masks of ones. test.jsonl masks all labels at length 4.
+# Writes copies of three to six digits. masked.jsonl masks every second label, and other.jsonl has other targets at
+# these places; plain.jsonl has the same examples without masks, and ones.jsonl with masks of ones. test.jsonl masks all
+# labels at length 4.
 write_files() {
     (cd "$work" && "$LUA" - <<'END')
 local state = 1

@@ -1,4 +1,4 @@
-# examples/own_bias, by the steps of its README: checked, planned, built, trained and evaluated; and from
+# examples/own_bias is checked, planned, built, trained and evaluated by the steps of its README, and from
 # examples/notebook.
 
 . tests/system/common.sh
@@ -18,7 +18,7 @@ trains() {
         cp "$work"/runs/own_bias/*/lr0.001-seed0/checkpoint.safetensors "$work/checkpoint.safetensors"
 }
 
-# The lengths exceed all sequences of training.
+# The evaluated lengths exceed those of training.
 evaluates() {
     "$trainer" eval --checkpoint "$work/checkpoint.safetensors" --lengths 40:80:40 --examples 4 --out "$work/eval" &&
         [ "$(grep -c '"accuracy":' "$work/eval/eval.jsonl")" -eq 2 ]

@@ -55,7 +55,7 @@ mistakes_write_nothing() {
         refused 'while true do end' 'still running'
 }
 
-# Two layers that are applied twice, with two attentions each: gradients, two steps, and the attention of all four
+# Two layers are applied twice and have two attentions each: checks gradients, two steps, and the attention of all four
 # passes.
 loops_train() {
     for seed in 0 1; do

@@ -63,7 +63,7 @@ another_task_takes_it_away() {
         [ ! -e "$work/turns/task.c" ] && ! grep -q task_first_repeat "$work/turns/spec.c"
 }
 
-# Appends a line to the sampler, and puts a line that it may need at the beginning: FILE LINE [FIRST].
+# Appends a line to the sampler, and inserts a line that the appended one may need at the beginning: FILE LINE [FIRST].
 spoil() {
     sed -e "s|^    example->target\[0\] = .*|&\n    $2|" -e "s|^    int answer.*|&${3:+\n    $3}|" \
         examples/own_task/first_repeat.c >"$1"

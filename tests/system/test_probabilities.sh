@@ -33,8 +33,8 @@ trained() {
     cat "$work"/runs/*/*/*/metrics.jsonl >&2
 }
 
-# Trains with probabilities that are always cached, and by the plan, which never caches the longer length: ENCODING
-# MODEL.
+# Trains with probabilities that are always cached, and as the plan decides, which does not cache them at the longer
+# length: ENCODING MODEL.
 same_bits() {
     spec "$1" "$2" >"$work/spec.lua"
     ./longhand plan "$work/spec.lua" | grep -q 'attention  *kept up to 362 tokens' || return

@@ -1,5 +1,6 @@
-# A learned score from one line, its preset: ALiBi with learned slopes. The written-out score gives the same program;
-# training changes the slopes, and runs are reproducible: with any number of threads, resumed, side by side.
+# A learned score, ALiBi with learned slopes, from one line that names its preset. The written-out score gives the same
+# program, training changes the slopes, and runs have the same bits with any number of threads, resumed, and side by
+# side.
 
 . tests/system/common.sh
 

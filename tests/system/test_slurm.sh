@@ -122,7 +122,8 @@ idle() { tasks=$(squeue -h) && [ -z "$tasks" ]; }
 # Prints the process numbers of commands that contain a path, without the searching process: ABSOLUTE_PATH.
 processes() { grep -lzs -e "[/]${1#/}" /proc/[0-9]*/cmdline | cut -d / -f 3; }
 
-# Prints the process numbers of training processes: trainers also start to describe themselves. A zombie has no command.
+# Prints the process numbers of training processes; other trainer processes only print their description. A zombie has
+# no command.
 trainers() {
     for one in $(processes "$work/$1/.slurm/trainers/"); do
         ! grep -qzxs -e --missing "/proc/$one/cmdline" || echo "$one"
@@ -178,8 +179,8 @@ task_is_told() {
     are_told $own
 }
 
-# One task (the one with the number of the array) reaches its time limit, another is preempted; then the trainer of one
-# is killed, and a whole other task.
+# One task (the one with the number of the array) reaches its time limit and another is preempted; then the trainer of
+# one task and all processes of another task are killed.
 strikes() {
     until_true all_are_halted && script=$(processes "$work/etc/d/job00001/") && kill -TERM $script &&
         until_true task_is_told "$script" && kill -CONT $own && until_true goes_back_by_itself &&
@@ -222,8 +223,8 @@ nothing_is_left() {
     [ -z "$(find "$work/cluster" -path '*/.attempts/*' -name '*.safetensors')" ] && [ -z "$(trainers cluster)" ]
 }
 
-# Another build gives a trainer other defaults after it was built and before it is copied next to the runs: cp, which
-# copies it, does this once. Tasks get theirs.
+# Another build gives a trainer other defaults after it was built and before it is copied next to the runs; cp, which
+# copies it, does this once. Tasks get their own defaults.
 other_build_in_between() {
     sed 's/"parity"/"between"/' "$work/grid.lua" >"$work/between.lua" # no other test has trainers of this name
     ./longhand train "$work/between.lua:between" -- --steps 7 --no-eval --out "$work/short" || return
@@ -311,7 +312,7 @@ twice_at_once() {
         ! grep -vxF -f "$work/want" "$work/got" && [ "$(cat "$work/first" "$work/second" | grep -c ': done$')" -eq 2 ]
 }
 
-# The controller accepts a job, but its answer comes too late.
+# The controller accepts a job, but answers too late.
 late_answer() {
     mkdir -p "$work/late"
     printf '#!/bin/sh\n%s "$@" >/dev/null\necho "sbatch: error: Socket timed out" >&2\nexit 1\n' \

@@ -1,4 +1,4 @@
-# A study with stages: a student waits for its teacher's run, one command does both, and failures are reported.
+# A study with stages: a student waits for its teacher's run, one command trains both, and failures are reported.
 
 . tests/system/common.sh
 
@@ -70,7 +70,7 @@ student_is_a_spec() {
         [ -s "${made%/*}/tables/lines.csv" ] && ./longhand plan "$made" | grep -q 'lines' && [ -s "${made%/*}/log.txt" ]
 }
 
-# A second sweep trains and builds nothing that is done, and tries failed runs once more.
+# A second sweep neither builds nor trains finished runs again, and tries failed runs once more.
 second_call() {
     find "$work/runs" -name '*.safetensors' -o -path '*/calibrate_*/*.lua' | sort | xargs cksum >"$work/before"
     ends_with 1 '3 done, 2 to do' sweep && ! grep -q 'building\|taught: calibrate' "$work/.got" &&

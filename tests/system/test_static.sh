@@ -45,7 +45,7 @@ says_which_glibc_it_needs() {
     ends_with 0 "linked: dynamic, needs glibc ${least#GLIBC_} or later" "$work/dynamic/trainer" info
 }
 
-# OpenMP must have read the settings that the trainer made before.
+# OpenMP must have read the settings that the trainer made before OpenMP started.
 threads_wait_passively() {
     for how in static dynamic; do
         env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT OMP_DISPLAY_ENV=verbose "$work/$how/trainer" info >"$work/shown" 2>&1

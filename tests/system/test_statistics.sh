@@ -1,5 +1,6 @@
-# Short trainings with a known result: one must learn and generalise beyond its lengths, one must not. The bounds hold
-# on every machine: the means given below are of 15 runs, `train --seed 0` to 4 at x86-64, x86-64-v3 and x86-64-v4.
+# Short trainings with a known result: one model must learn and generalise beyond its lengths, another must not. The
+# bounds hold on every machine: the means given below are of 15 runs, `train --seed 0` to 4 at x86-64, x86-64-v3 and
+# x86-64-v4.
 
 . tests/system/common.sh
 

@@ -160,7 +160,7 @@ return {
 EOF
 }
 
-# No run begins after the time limit, two seconds: of 256 runs as many train at a time as there are processors. On a
+# No run begins after the time limit of two seconds: of 256 runs, as many train at a time as there are processors. On a
 # terminal lines are redrawn.
 budget() {
     flags_spec

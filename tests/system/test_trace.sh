@@ -105,8 +105,8 @@ too_large() {
         (ulimit -v 300000 && trace --length 32 --examples 20 --average --out "$work/small")
 }
 
-# Dropout in an evaluation depends on the number of the line, equally in predict and in trace; a repeated line has other
-# masks.
+# Dropout in an evaluation depends on the number of the line, in the same way in predict and in trace; a repeated line
+# has other masks.
 masks_are_those_of_lines() {
     cat >"$work/dropped.lua" <<'SPEC'
 return {

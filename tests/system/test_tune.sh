@@ -1,5 +1,5 @@
-# Choices of tuned.h: trainers that differ in them alone have the same bits, in training and in evaluation, and report
-# their choices; long_tune.sh has all values, at all levels.
+# Choices of tuned.h: trainers that differ only in their choices have the same bits, in training and in evaluation, and
+# report their choices; long_tune.sh has all values, at all levels.
 
 . tests/system/common.sh
 . tests/system/tuned.sh

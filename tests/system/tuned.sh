@@ -29,7 +29,7 @@ same_over() {
         ${LUA:-lua5.4} tests/support/write_tuned.lua "$work/$spec" "$n" "tests/specs/$spec.lua" $sets &&
             make -s -j2 trainer LEVELS="$LEVELS" ID="$spec" SOURCES="$work/$spec" OUT="$work/out" &&
             bits >"$work/bits.$n" && [ -s "$work/bits.$n" ] && cmp "$work/bits.1" "$work/bits.$n" || return
-        cmp -s "$work/$spec/tuned.h" "$work/tuned.h" && return 1 # equal to the one before: nothing would be compared
+        cmp -s "$work/$spec/tuned.h" "$work/tuned.h" && return 1 # equals the previous one: nothing to compare
         cp "$work/$spec/tuned.h" "$work/tuned.h"
     done
 }
