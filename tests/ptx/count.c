@@ -2,10 +2,10 @@
  *
  *     count SEQUENCES SHARDS T LABELS MEETINGS
  *
- * A team of two blocks makes one step. Prints a line for each kind of instruction: the number that block 0 issues after
- * its shards up to the team's barrier of number MEETINGS (1: the first), divided by its shards, and the number that both
- * blocks issue after it, where the gradient is folded, clipped and applied. Counts of instructions depend on sizes
- * alone; the tokens, which change a few sectors, are arbitrary. */
+ * A team of two blocks makes one step. Prints a line for each kind of instruction: the number that block 0 issues
+ * between the last two of MEETINGS barriers of the team (1: from the start to the first barrier), divided by its shards,
+ * and the number that both blocks issue after these barriers, where the gradient is folded, clipped and applied. Counts
+ * of instructions depend on sizes alone; the tokens, which change a few sectors, are arbitrary. */
 #include "support/lh_test.h"
 
 #include <stdio.h>
