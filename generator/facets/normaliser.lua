@@ -37,7 +37,7 @@ local KIND = "encoding.normaliser.kind"
 local function check_alone(encoding, say)
   local function refuse(path, there, what)
     if there then
-      say.refuse(path, KIND, '"geometric"', { what = what .. " does not go with geometric attention",
+      say.refuse(path, KIND, '"geometric"', { what = what .. " cannot be used with geometric attention",
         expected = "no mask, lines, vectors of distances or score; additive and rotation are allowed",
         hint = "use one of the two: geometric attention knows positions by the order in which it tries keys" })
     end
@@ -53,7 +53,7 @@ end
 local function check_side(seen, say)
   local kind = seen.resolved.model.kind
   if kind == "decoder" then
-    say.refuse(KIND, "model.kind", '"decoder"', { what = "geometric attention does not go with a decoder",
+    say.refuse(KIND, "model.kind", '"decoder"', { what = "geometric attention cannot be used with a decoder",
       expected = '"softmax"; geometric attention tries keys on both sides, and a decoder sees only earlier keys',
       hint = 'model.kind = "encoder" has geometric attention' })
   elseif kind == "encoder_decoder" and (seen.holds_for[#seen.holds_for] or "encoder") ~= "encoder" then

@@ -152,12 +152,12 @@ local function check_draws(seen, say)
   local positions, relative = encoding.positions, encoding.relative
   if positions.reading == "clamped" and positions.range == "one_based" then
     say.refuse("encoding.positions.range", "encoding.positions.reading", '"clamped"', {
-      what = '"one_based" does not go with clamped distances',
+      what = '"one_based" cannot be used with clamped distances',
       expected = '"zero_based"; the released code, which clamped stands for, samples distances from 1 to L - 1' })
   end
   if positions.draw == "sequence" and relative.kind and placement.distances_are_read(seen.resolved) then
     local reader = relative.kind ~= "none" and "encoding.relative.kind" or "encoding.score"
-    say.add({ "encoding.positions.draw" }, { what = '"sequence" does not go with distances between tokens',
+    say.add({ "encoding.positions.draw" }, { what = '"sequence" cannot be used with distances between tokens',
       expected = '"pass" or "layer"; distances of relative and of scores are computed once for the whole batch',
       hint = "additive and rotation can have positions of their own in every sequence",
       notes = { say.note(reader, relative.kind ~= "none" and ('"%s"'):format(relative.kind) or encoding.score) } })

@@ -46,7 +46,7 @@ local function refuse_strangers(context, section, given, there, beside)
   for _, field in ipairs(there and schema.children[section] or {}) do
     local node = field.with and given.fields[field.name]
     if node and not there[field.with] then
-      add(context, node, field.path, "does not go with " .. beside, ("%s.%s"):format(section, field.with))
+      add(context, node, field.path, "cannot be used with " .. beside, ("%s.%s"):format(section, field.with))
     end
   end
 end

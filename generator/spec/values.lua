@@ -33,7 +33,7 @@ end
 -- Whether a value of a task that --set has replaced is dropped, since it does not fit the new task; reports the drop.
 function M.drops(context, node, path)
   if type(node.unstated) == "string" then
-    context.dropped[#context.dropped + 1] = ("%s drops %s, which does not go with it"):format(node.unstated, path)
+    context.dropped[#context.dropped + 1] = ("%s drops %s, which cannot be used with it"):format(node.unstated, path)
   end
   return node.unstated ~= nil
 end
@@ -209,7 +209,7 @@ function readers.lengths(context, field, node)
   local good, legal = true, #node.items > 0 and "step" or "list"
   for name, inner in tree.strangers(node, { legal }) do
     add(context, inner, path .. "." .. name, (name == "step" or name == "list")
-      and ("%s does not go with this form"):format(name) or "no such field", expected)
+      and ("%s cannot be used with this form"):format(name) or "no such field", expected)
     good = false
   end
   if #node.items == 0 and not node.fields.list then

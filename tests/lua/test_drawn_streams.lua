@@ -70,7 +70,7 @@ function TestDrawnStreams.test_a_reading_of_cross_attention_can_be_written()
   local plan, message = planned("{ kind = 'alibi', " .. DRAWN:format("")
     .. ", cross = { use = 'alibi', positions = { reading = 'clamped' } } }")
   lu.assertNil(plan)
-  lu.assertStrContains(message, 'encoding.cross.positions.reading: "clamped" does not go with cross-attention')
+  lu.assertStrContains(message, 'encoding.cross.positions.reading: "clamped" cannot be used with cross-attention')
 end
 
 -- The resolved spec of a run can be planned again.

@@ -136,7 +136,7 @@ function TestErrors.test_unused_options_are_refused()
   lu.assertStrContains(message, "an option that the network reads: kind, ratio")
   made, message = planned(PLAIN, nil, [[return { task = { kind = "bucket_sort" }, model = { options = { a = 1 } } }]])
   lu.assertTrue(made == nil)
-  lu.assertStrContains(message, "model.options: does not go with a network of Longhand's")
+  lu.assertStrContains(message, "model.options: cannot be used with a network of Longhand's")
   lu.assertStrContains(message, "expected: model.source")
 end
 

@@ -88,7 +88,7 @@ local function cross_reading(context, say)
   local wanted = context.read_otherwise
   if wanted then
     say.refuse(wanted.path, "model.kind", '"encoder_decoder"', {
-      what = ('"%s" does not go with cross-attention: its queries and keys are of two sequences'):format(wanted.value),
+      what = ('"%s" cannot be used with cross-attention: its queries and keys are of two sequences'):format(wanted.value),
       expected = '"difference", of the positions of both; or no reading: then it is that for cross-attention alone',
       hint = wanted.path == "encoding.positions.reading"
         and 'encoding.cross = { positions = { reading = "difference" } } sets it for cross-attention alone' or nil })
@@ -141,7 +141,7 @@ local function readout(context, say)
   local what, expected, field = no_readout(context, model.readout)
   if what then
     say.refuse("model.readout", field, tostring(lists.at(context.resolved, field)), {
-      what = ("%q does not go with this task: %s"):format(model.readout, what),
+      what = ("%q cannot be used with this task: %s"):format(model.readout, what),
       expected = ('"outputs", or %s'):format(expected) })
   end
 end

@@ -74,7 +74,7 @@ function M.check(context, say)
   elseif facts.data and (given.lengths or given.examples ~= 0) then
     local task = facts.data.made and "kind" or "data"
     return say.add({ "eval.validation", "eval.validation.lengths", "eval.validation.examples" }, {
-      what = "does not go with a fixed set of examples",
+      what = "cannot be used with a fixed set of examples",
       notes = { say.note("task." .. task, ("%q"):format(resolved.task[task])) },
       expected = "no such field; eval.splits and eval.during.splits name the validation set of this task" })
   end

@@ -146,7 +146,7 @@ local function check_examples(eval, say)
   for path, value in next, { ["eval.examples"] = eval.examples, ["eval.during.examples"] = (eval.during or {}).examples,
     ["eval.order"] = eval.order } do
     if type(value) == "string" and say.place(path) then
-      say.add({ path }, { what = ("%s does not go with a sampler"):format(diagnostics.show(value)),
+      say.add({ path }, { what = ("%s cannot be used with a sampler"):format(diagnostics.show(value)),
         expected = path == "eval.order" and "a fixed set of examples, which has an order"
           or "a number; only a fixed set of examples has an end" })
     end
@@ -167,7 +167,7 @@ function M.check(context, say)
   for _, path in ipairs({ "eval", "eval.during" }) do
     local section = path == "eval" and eval or eval.during or {}
     local function refuse(name, more)
-      say.add({ path .. name }, { what = "does not go with a sampler",
+      say.add({ path .. name }, { what = "cannot be used with a sampler",
         expected = path .. ".lengths; only a fixed set of examples has other axes and sets" .. more })
     end
     if not facts.data and names_axes(section.by) then

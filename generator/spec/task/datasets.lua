@@ -21,7 +21,7 @@ local function drop_lengths(context, what)
   for _, path in ipairs({ "train", "eval", "eval.during" }) do
     local section, origin = lists.at(context.resolved, path), context.origins[path .. ".lengths"]
     if section and origin and not origin.default then
-      context.diagnostics:add({ at = origin, field = path .. ".lengths", what = "does not go with " .. what,
+      context.diagnostics:add({ at = origin, field = path .. ".lengths", what = "cannot be used with " .. what,
         expected = "no lengths; the examples have their own",
         hint = origin.path and origin.path ~= context.loaded.source and "give the preset's other fields here" or nil })
     elseif section then
@@ -84,7 +84,7 @@ function M.refuse(context, given, what, fields)
     if node and values.drops(context, node, "task." .. name) then
       context.resolved.task[name], context.files[name] = nil, nil
     elseif node then
-      values.add(context, node, "task." .. name, "does not go with " .. what, expected)
+      values.add(context, node, "task." .. name, "cannot be used with " .. what, expected)
     end
   end
 end
@@ -94,13 +94,13 @@ function M.settle_steps(context, facts)
   local section, train = context.root.fields.train, context.resolved.train
   local given, sampled = tree.is_table(section) and section.fields or {}, facts and not facts.data
   if given.cadence and train.cadence == "epochs" and sampled then
-    values.add(context, given.cadence, "train.cadence", '"epochs" does not go with a sampler',
+    values.add(context, given.cadence, "train.cadence", '"epochs" cannot be used with a sampler',
       '"steps"; only a fixed set of examples has epochs')
   end
   if given.epochs and given.steps then
     values.add(context, given.epochs, "train.epochs", "conflicts with train.steps", "one of the two")
   elseif given.epochs and sampled then
-    values.add(context, given.epochs, "train.epochs", "does not go with a sampler",
+    values.add(context, given.epochs, "train.epochs", "cannot be used with a sampler",
       "train.steps; only a fixed set of examples has epochs")
   end
   train.steps = not given.epochs and train.steps or nil
