@@ -56,7 +56,7 @@ local function percent(text)
 end
 
 local function add_decoding(analyze)
-  options.add(add_analysis(analyze, "decoding", "attention of every head while the model answers a given input"), {
+  options.add(add_analysis(analyze, "decoding", "show the attention of all heads while the model answers an input"), {
     { "--text SYMBOLS", "the input, such as 078114514+0241919810; repeat the option for several inputs", count = "+" },
     { "--frame N", "number of places to which its numbers are padded; 0: no padding; default: as in the task",
       convert = count },
@@ -83,7 +83,7 @@ local function add_study_analysis(analyze, name, summary, split, splits)
 end
 
 local function add_comparison(analyze)
-  options.add(add_study_analysis(analyze, "compare", "statistical tests between the cells of a study, or of any runs, "
+  options.add(add_study_analysis(analyze, "compare", "compare the cells of a study, or any runs, by statistical tests "
     .. "over their seeds", "test", SPLITS), {
     { "--axis NAME", "the study's axis along which cells are compared; default: the last axis with several values" },
     { "--reference VALUE", "a value of the axis; all other values are compared with this value alone" },
@@ -102,7 +102,7 @@ local function add_comparison(analyze)
 end
 
 local function add_similarity(analyze)
-  options.add(add_study_analysis(analyze, "similarity", "similarity of the attention of all models, cell by cell",
+  options.add(add_study_analysis(analyze, "similarity", "measure the similarity of attention between models, by cell",
     "validation"), {
     { "--length N", "task length of the examples", default = "16", convert = positive },
     { "--examples K", "number of examples: the first K of the length; of a finite set, the first K of the split, or "
@@ -115,7 +115,7 @@ local function add_similarity(analyze)
 end
 
 local function add_human(analyze)
-  options.add(add_study_analysis(analyze, "human", "accuracy of models and humans for each puzzle", "validation"), {
+  options.add(add_study_analysis(analyze, "human", "compare models and humans puzzle by puzzle", "validation"), {
     { "--human FILE", "CSV file with a row for each puzzle" },
     { "--column NAME", "column of --human with the share of people who answered correctly; default: the last column" },
     { "--trials FILE", "CSV file of participants' trials, with the columns subject, LST_id, accuracy" },
@@ -139,8 +139,8 @@ local function grid(text)
 end
 
 local function add_tables(analyze)
-  options.add(add_study_analysis(analyze, "tables", "position tables: their distance from a fixed table, and their "
-    .. "similarity", "validation"), {
+  options.add(add_study_analysis(analyze, "tables", "compare position tables with each other and with a fixed "
+    .. "table", "validation"), {
     { "--grid RxC", "grid whose cells, row by row, are the positions; the first R times C rows of a table are used",
       default = "4x4", convert = grid },
     { "--reference", "the fixed table: grid: sinusoids of a cell's column and row; line: sinusoids of its "
@@ -158,7 +158,7 @@ local function deviation(word, list)
 end
 
 local function add_noise(analyze)
-  options.add(add_study_analysis(analyze, "noise", "accuracy under noise on the embeddings", "validation"), {
+  options.add(add_study_analysis(analyze, "noise", "measure accuracy under noise on the embeddings", "validation"), {
     { "--noise A,B", "standard deviations of the noise", default = "0,0.25,0.5,0.75,1,1.25,1.5,1.75,2,2.25,2.5,2.75,3",
       convert = converters.list("--noise", "ascending standard deviations from 0 on, such as 0,0.5,1", deviation) },
     { "--relative", "multiply the standard deviations by the root mean square of each token's embedding" },
@@ -175,12 +175,12 @@ end
 function M.add(parser)
   local analyze = parser:command("analyze"):summary("analyze trained models: pca, attention, decoding, similarity, "
     .. "tables, human, noise, compare"):command_target("what")
-  options.add(add_analysis(analyze, "pca", "principal components of activations, fitted on the first length", 2), {
+  options.add(add_analysis(analyze, "pca", "find principal components of activations at the first length", 2), {
     { "--sequences N", "number of sequences of each length", default = "30", convert = positive },
     { "--part", "tokens to show: those of the input, or those at the outputs", choices = { "input", "output" },
       default = "input" },
   })
-  options.add(add_analysis(analyze, "attention", "attention of one sequence, the maximum over a layer's heads", 1), {
+  options.add(add_analysis(analyze, "attention", "show attention of one sequence, the maximum over the heads", 1), {
     { "--sequence I", "number of the sequence, from 1", default = "1", convert = positive },
     { "--crop N", "show only the first N queries and keys", convert = positive },
   })

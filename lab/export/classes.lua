@@ -1,17 +1,17 @@
--- The classes of a network: one for each block, one for each composite of the description with a folder of its own (a
--- feed-forward network, an attention), one for the network.
+-- The Python classes of a network: one for each block, one for each composite with its own folder of tensors (a
+-- feed-forward network, an attention), and one for the network itself.
 --
--- Input: a network (builder.lua), unfused; facets: the needs of every attention (facets.lua). Output, M.derive:
--- { list, network, renamed, made }: classes in the order in which Python needs them, the network's class apart; made:
--- the variables of positions and of distances that the network's pass reads, stream -> name. A class:
+-- Input: an unfused network (builder.lua); facets: the needs of every attention (facets.lua). Output of M.derive:
+-- { list, network, renamed, made }: list, classes in the order in which Python defines them; network, the network's
+-- class; made, the variables of positions and distances that its forward pass reads, stream -> name. A class:
 --   template        the template that writes it
 --   name, about     about: its docstring's text, or false
---   layer           whether its constructor takes the number of its layer
+--   layer           whether its constructor takes the index of its layer
 --   modules         { name, text }, or { name, type, entries { name, text } }: attributes
 --   arguments       text of its forward pass's arguments
 --   lines           its forward pass
---   attention       of an attention: the facts for its template; such a class has no modules and lines
--- An error { unknown = words } if Python here cannot express a part of the network.
+--   attention       of an attention: the facts for its template; the class then has no modules and lines
+-- M.derive raises an error { unknown = words } for a part of the network that has no Python form here.
 
 local canonical = require("base.canonical")
 local forward = require("lab.export.forward")
@@ -35,14 +35,14 @@ end
 
 -- ---- modules ----
 
--- Adds an attribute and returns its expression; made by text or with entries. word: its name in files, or its own name.
+-- Adds an attribute (module: its text or entries) and returns its expression. word: its name in files or its own name.
 function Class:add(word, module)
   module.name = self.state.names:attribute(self.attributes, word)
   self.modules[#self.modules + 1] = module
   return "self." .. module.name
 end
 
--- A module of a path in files, such as "up"; "embed.token" is in a dictionary. Each key is made once.
+-- Returns the module at a path in files, such as "up"; "embed.token" is in a dictionary. Each key is added once.
 function Class:module(key, path, text)
   if self.known[key] then
     return self.known[key]
@@ -67,7 +67,7 @@ local function bias_of(p)
   return p.bias and "" or ", bias=False"
 end
 
--- The linear modules of a product; those of a composite belong to its class, without the folder's name.
+-- Returns the linear modules of a product. Modules of a composite belong to its class, without the folder's name.
 function Class:linears(p)
   return lists.map(p.tensors, function(path)
     return self:module(path, self.folder and path:sub(#self.folder + 2) or path, ("nn.Linear(%s, %s%s)"):format(
@@ -86,7 +86,7 @@ function Class:table(p)
   return self:module(p, (p.tensor:gsub("%.weight$", "")), ("nn.Embedding(%s, %s)"):format(rows, p.columns.text))
 end
 
--- A linear map of one-hot tokens.
+-- Returns a linear map of one-hot tokens.
 function Class:linear(p)
   return self:module(p, p.path, ("nn.Linear(%d, %s)"):format(p.rows.count, p.columns.text))
 end
@@ -105,7 +105,7 @@ function Class:dropout(d)
   return self.known[d.rate]
 end
 
--- The argument of the network's pass with a stream's tokens, and their positions.
+-- Returns the argument of the network's forward pass that has a stream's tokens.
 function Class:tokens(stream)
   return self.state.net.streams[2] and stream.name or "tokens"
 end
@@ -116,7 +116,7 @@ local function made_for(state, what, stream)
   return name
 end
 
--- The positions of a place: an argument of a block, a result of the network. like: a value of the vectors' type.
+-- Returns the expression of a stream's encoded positions. like: a value that has the type of the result.
 function Class:position(encoding, rows, stream, like)
   self.needs.positions = self.is_block or nil
   local place = self.is_block and "positions" or made_for(self.state, "place", stream)
@@ -128,8 +128,8 @@ end
 
 -- ---- classes ----
 
--- Finishes a class. A block has its own class; composites with equal texts share one. The name is the first of the
--- words that no other class has.
+-- Finishes a class. Each block has its own class; composites with equal texts share a class. The class gets the first
+-- of the words that is not the name of another class.
 local function finish(state, class, ...)
   local key = canonical.text({ class.modules, class.lines or {}, class.attention or {}, class.arguments })
   if not class.is_block and state.same[key] then
@@ -144,14 +144,14 @@ local function finish(state, class, ...)
   return class
 end
 
--- The number of rates in a class; inner: operations of its composites, which do not count.
+-- Sets the number of dropout rates in a class; inner: operations of its composites, which do not count.
 local function rates_of(class, ops, inner)
   class.rates = #lists.distinct(lists.map(ops, function(op)
     return op.dropout and not inner[op] and op.dropout.rate or nil
   end))
 end
 
--- The class of a composite of products, such as a feed-forward network.
+-- Makes the class of a composite of products, such as a feed-forward network.
 local function composite_class(state, group, scope_name)
   local class = new_class(state)
   class.folder = group.path
@@ -163,14 +163,14 @@ local function composite_class(state, group, scope_name)
   return finish(state, class, group.path, scope_name .. "_" .. group.path)
 end
 
--- Possible arguments of a block's pass for attentions, in addition to values.
+-- Possible arguments of a block's forward pass that only attentions need.
 local NEEDS = { "positions", "memory_positions", "distance", "memory_distance", "shared", "memory_shared" }
 
 local function needed(class)
   return lists.map(NEEDS, function(need) return class.needs[need] and need or nil end)
 end
 
--- Variables of the network's pass that are passed as these arguments to a block of one stream.
+-- Variables of the network's forward pass that are passed as these arguments to a block of one stream.
 local function made(state, class, stream)
   local list = needed(class)
   for i, need in ipairs(list) do
@@ -195,8 +195,8 @@ local function add_terms(terms, texts)
   lists.append(terms, lists.map(texts, function(text) return { page = text } end))
 end
 
--- Names the terms of an attention that the file does not have yet, each once. The first terms have their own names,
--- others that of the attention before them.
+-- Names the terms of an attention that the file does not contain yet, each once. The first terms keep their own names;
+-- later terms get the name of the attention as a prefix.
 local function name_parts(state, class)
   local attention = class.attention
   attention.terms, attention.new_terms, attention.part = {}, {}, {}
@@ -216,7 +216,7 @@ local function name_parts(state, class)
   add_terms(attention.terms, attention.dropout and { "dropped" } or {})
 end
 
--- The class of an attention, which the template writes.
+-- Makes the class of an attention; its text comes from the template.
 local function attention_class(state, group)
   local op, class = group.attention, new_class(state)
   local facts = state.facets[op]
@@ -237,13 +237,13 @@ local function attention_class(state, group)
   return found
 end
 
--- The call of a composite's module.
+-- Returns the item that calls a composite's module.
 local function group_item(state, class, group, scope)
   local part, outside = group.attention and attention_class(state, group), scope == state.net
   part = part or composite_class(state, group, scope.name)
   add_needs(class, part)
   if outside and part.layer then
-    error({ unknown = ("the layer that attention %s counts, outside of a block"):format(group.attention.family.name) },
+    error({ unknown = ("the layer index of attention %s outside of a block"):format(group.attention.family.name) },
       0)
   end
   local module = class:add(group.path, { text = ("%s(%s)"):format(part.name, part.layer and "layer" or "") })
@@ -256,12 +256,12 @@ end
 
 local block_class
 
--- A block's repetitions, one after another.
+-- Returns the item of a block's repetitions, which run one after another.
 local function loop_item(state, class, op)
   local block, inner = op.block, block_class(state, op.block)
   local lines = inner.attends and state.in_layers or {}
-  if block.loops > 1 and #lines > 0 then -- a draw is of a layer, in every loop
-    error({ unknown = ("draws for each layer in %s, which is done %d times over"):format(block.title, block.loops) }, 0)
+  if block.loops > 1 and #lines > 0 then -- each layer samples once for all loops
+    error({ unknown = ("samples for each layer in %s, which runs %d times"):format(block.title, block.loops) }, 0)
   end
   add_needs(class, inner)
   class.layer = false
@@ -303,7 +303,7 @@ block_class = function(state, block)
   return finish(state, class, block.name)
 end
 
--- Numbers that all layers of a score share: dictionaries, by their folders in files.
+-- Adds the numbers that all layers of a score share, as dictionaries by their folders in files.
 local function share_numbers(state, class)
   for _, shared in ipairs(state.given_shared) do
     local entries = lists.map(shared.entries, function(entry) return ('"%s": %s'):format(entry.name, entry.text) end)

@@ -1,16 +1,16 @@
--- Composites of a description, recovered from its operations: groups that become modules of their own.
+-- Composites of a network: groups of its operations that become PyTorch modules of their own.
 --
 -- Input: a scope of a network (builder.lua). Output, M.of: operation -> its group:
 --   path      the folder of its tensors in files, which is the module's name
 --   reads     values from outside; out: its result; last: the operation that gives the result
---   attention of an attention: its operation
---   list      of any other: its operations in order, all of one value, `entry`
+--   attention the operation of an attention; nil for other groups
+--   list      of other groups: their operations in order, which all start from one value, `entry`
 
 local lists = require("base.lists")
 
 local M = {}
 
--- value -> the operations that read it, in order; `scope` for values that are passed on.
+-- value -> the operations that read it, in order; `scope` stands for a reader outside the scope.
 local function readers_of(scope)
   local readers = {}
   local function add(value, op)
@@ -33,7 +33,7 @@ local function readers_of(scope)
   return readers
 end
 
--- The operations of an attention: products, the attention, the product of its output, if there is one.
+-- Returns the group of an attention: its products, the attention itself, and its output product if it has one.
 local function attention_group(op, readers)
   local group = { path = op.path:gsub("%.$", ""), attention = op, ops = { [op] = true, [op.q.op] = true,
     [op.kv.op] = true }, out = op.out, last = op, reads = { op.q.op.x } }
@@ -50,7 +50,7 @@ local function attention_group(op, readers)
   return group
 end
 
--- The folder that all tensors of a product lie in, or nil.
+-- Returns the folder that contains all tensors of a product, or nil.
 local function folder_of(op)
   local folders = lists.map(op.kind == "product" and op.p.tensors or {}, function(path)
     return path:match("^(.*)%.") or false
@@ -60,7 +60,7 @@ end
 
 local BETWEEN = { product = true, activation = true, gate = true }
 
--- Operations from..to of a scope as one module, if they read one value and only the last is read after them.
+-- Returns operations from..to of a scope as one group, if they read one value and only the last result is read later.
 local function closed_group(scope, path, from, to, readers)
   local group = { path = path, ops = {}, list = {}, out = scope.ops[to].out, last = scope.ops[to] }
   local made = {}

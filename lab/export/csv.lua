@@ -1,5 +1,5 @@
--- Exports runs and their evaluations as two flat CSV files: runs.csv, a line per run, as a report has it; and
--- evaluations.csv, a line per run and evaluated condition, with a column for each axis that any of them went by.
+-- Exports runs and their evaluations as two flat CSV files: runs.csv with a line per run, equal to that of a report;
+-- and evaluations.csv with a line per run and condition, and a column for each axis of any evaluation.
 --
 -- Input: { project, runs, study, scale, out, say }. Output: an exit code and, where it is not 0, a message. Writes only
 -- below `out`, both files or none.
@@ -22,7 +22,7 @@ local VALUES = { "examples", "of", "order", "draws", "decoding", "counted", "acc
   "exact_match", "exact_match_low", "exact_match_high", "ended_early", "not_ended", "loss", "sd_over_draws",
   "sd_over_sequences", "beyond", "trained", "novel", "data", "seed" }
 
--- Calls take(row) for every line of an undamaged run; for a generative model only for lines of its decoding.
+-- Calls take(row) for every evaluation of an undamaged run; for a generative model only those of its decoding.
 local function each_line(run, take)
   if run.id and not run.damaged then
     run_files.evaluations(run.dir, {}, function(row)
@@ -33,7 +33,7 @@ local function each_line(run, take)
   end
 end
 
--- Names of all axes of all conditions, sorted, length in front.
+-- Returns the names of all axes of all conditions, sorted, with length first.
 local function axes_of(study)
   local axes = {}
   for _, run in lists.nested(study.cells, "runs") do
@@ -60,7 +60,7 @@ local function field(value)
   return value == nil and "" or escape.csv(tostring(value))
 end
 
--- The lines of a run as one text. If a condition was evaluated twice at the same step, the last line counts.
+-- Returns the lines of a run as one text. If a condition was evaluated twice at the same step, the last line counts.
 local function lines_of(study, axes, cell, run)
   local lines, places = {}, {}
   each_line(run, function(row)

@@ -4,7 +4,7 @@
 
 local M = {}
 
--- Positions in ascending order over the whole range from first on. Distances are spread in the same way, the first 0.
+-- Returns ascending positions over the whole range from `first` on. Distances are spread in the same way, from 0 on.
 local function spread_positions(count, first, range)
   local list = {}
   for t = 0, count - 1 do
@@ -21,7 +21,7 @@ local function spread_distances(count, range)
   return list
 end
 
--- Task lengths to compare at: the ends of training, and twice the longest.
+-- Task lengths for the comparison: the shortest and the longest of training, and twice the longest.
 function M.lengths(resolved)
   local lengths = resolved.train.lengths
   local first = lengths.list and lengths.list[1] or lengths.first
@@ -33,8 +33,8 @@ function M.lengths(resolved)
   return wanted
 end
 
--- An example as a line for `trainer predict`, with sampled positions and distances; nil where the sequence is too long
--- for the model.
+-- Returns an example as a line for `trainer predict`, with sampled positions and distances; nil if the sequence is too
+-- long for the model.
 function M.request(plan, input, outputs)
   local count = #input * (plan.computation and plan.computation.all or 1) + (plan.readout == "outputs" and outputs or 0)
   if plan.limit and count > plan.limit.tokens then
@@ -50,8 +50,8 @@ function M.request(plan, input, outputs)
   }
 end
 
--- Inputs for a task of dataset files, where any tokens are an input; a probe must be there exactly once:
--- { input, outputs }.
+-- Inputs for a task of dataset files, { input, outputs }: any tokens are a valid input, in which a probe occurs exactly
+-- once.
 function M.data_inputs(plan)
   local asked = plan.readout == "probe" and plan.task.probe
   local list = {}

@@ -1,8 +1,8 @@
 -- Exports a trained run: the steps from its folder to files for another tool.
 --
--- Input: { project, run, spec, trainer, out, say, provide }: a run's folder or a checkpoint in one; optionally its spec
--- and its trainer. Output: an exit code and, if it is not 0, a message. The folder `out` is written whole or not at
--- all.
+-- Input: { project, run, spec, trainer, out, say, provide }: run is the folder of a run, or a checkpoint in it; spec
+-- and trainer are optional. Output: an exit code and, if it is not 0, a message. Either all files of the folder `out`
+-- are written or none.
 
 local examples = require("lab.export.examples")
 local input = require("base.input")
@@ -18,7 +18,7 @@ local write = require("base.write")
 
 local M = {}
 
--- Lines that a trainer prints, decoded; or nil, an exit code and a message. given: text for its standard input.
+-- Returns the decoded lines that a trainer prints; or nil, an exit code and a message. given: text for its stdin.
 local function ask(trainer, words, given)
   local folder, message = shell.temporary()
   local made
@@ -65,7 +65,7 @@ local function inputs_of(spec, trainer)
   return list
 end
 
--- A decoder's answer, as read for its logits; after its end the trainer repeats the end symbol.
+-- A decoder's answer, padded to its full length: the trainer repeats the end symbol after the answer's end.
 local function whole_answer(answer, outputs)
   for i = #answer + 1, outputs do
     answer[i] = answer[#answer]
@@ -73,8 +73,8 @@ local function whole_answer(answer, outputs)
   return answer
 end
 
--- The lines of stored.jsonl: inputs, sampled positions and distances, and the trainer's logits for them; for a decoder
--- also its answer.
+-- The lines of stored.jsonl: inputs, sampled positions and distances, the trainer's logits and, for a decoder, its
+-- answer.
 local function stored_lines(spec, run, trainer)
   local inputs, code, message = inputs_of(spec, trainer)
   if not inputs then
@@ -101,7 +101,7 @@ local function stored_lines(spec, run, trainer)
   end))
 end
 
--- sets: changes to the spec at `path`, as words of --set.
+-- Exports a run. sets: changes to the spec at `path`, in the form of the flag --set.
 local function export(options, run, spec, path, sets)
   local opened, message = safetensors.open(run.checkpoint)
   if not opened then
@@ -159,7 +159,7 @@ function M.run(options)
     return export(options, run, spec, path, sets)
   end)
   if not code then
-    return 1, ("%s: its spec cannot be read again: %s\n  expected: --spec SPEC, the spec that it was made from"):format(
+    return 1, ("%s: its spec cannot be read: %s\n  expected: --spec SPEC, the spec of the run"):format(
       run.dir, message)
   end
   return code, message

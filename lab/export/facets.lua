@@ -1,11 +1,11 @@
--- The facets of attentions in the form of templates/attention/python, page by page.
+-- The facets of attentions as facts for templates/attention/python.
 --
--- Input: attentions of a network, with families of a plan; the formula of the score. Output: M.collect(op, formula):
--- { needs, calls, layer, text }: needs: by name, true or the folder of numbers that all layers share: positions,
--- distance, shared, and memory_... if queries and keys are of two streams; calls: true for functions of the file that
--- its text calls; layer: whether it counts layers; text: names of the template, among them `pages`, the pages of
--- templates/attention/python/terms by part of a facet (facets/pages.lua).
--- M.unknown: words for the settings of a resolved encoding that no page exports, or nil.
+-- Input: attentions of a network, with families of a plan; the formula of the score. Output: M.collect(op, formula)
+-- gives { needs, calls, layer, text }. needs[name], with the names positions, distance, shared, and memory_... if
+-- queries and keys are of two streams: true, or the folder of numbers that all layers share. calls[name]: true for each
+-- function of the file that the text calls. layer: whether the class needs its layer index. text: variables of the
+-- template, among them `pages`, files of templates/attention/python/terms by part of a facet (facets/pages.lua).
+-- M.unknown gives words for the settings of a resolved encoding that cannot be exported, or nil.
 
 local canonical = require("base.canonical")
 local families = require("spec.families")
@@ -34,7 +34,7 @@ for _, name in ipairs(families.NAMES) do
   EXPORTED[name] = true
 end
 
--- Whether a field has a value that its kinds or choices in the schema do not list.
+-- Whether a field has a value that is not among its kinds or choices in the schema.
 local function is_strange(field, value)
   local names = field.kinds and lists.names(field.kinds) or field.choices
   return names and not lists.has(names, value)

@@ -1,21 +1,21 @@
--- A forward pass as lines of Python, from expressions in order.
+-- A forward pass as lines of Python, from a list of expressions.
 --
 -- Input: items { out, reads, text, rank } (operations.lua) and loops over blocks { out, reads, loop } (classes.lua).
--- Output: lines. A value that is read once is written out at its reader, unless the line becomes too long. A value with
--- a name has the name of the description. The stream's value is `h`; its successor is `h` as well if nothing reads the
--- value any more. External values of blocks keep their names.
+-- Output: lines. A value with one reader is written inside the reader's expression, unless the line becomes too long.
+-- Other values are variables, named as in the network's description. The stream's value is `h`; the next value of the
+-- stream reuses `h` if nothing reads the old value later. External values of blocks keep their names.
 
 local lists = require("base.lists")
 local names = require("lab.export.python_names")
 
 local M = {}
 
-local LINE = 112 -- characters of a line at most, without the class's indentation
+local LINE = 112 -- most characters of a line, without the class's indentation
 
 local Pass = {}
 Pass.__index = Pass
 
--- The expression of an item at this point: values without a name are written out.
+-- Returns the expression of an item; values without a variable are written inside it.
 function Pass:text(item)
   return item.text(function(i, rank)
     local value = item.reads[i]
@@ -28,7 +28,7 @@ function Pass:text(item)
   end)
 end
 
--- Values of items that one expression reads, once: they are written out at their reader.
+-- Returns the set of values that are read exactly once: they are written inside their reader's expression.
 local function read_once(items, result)
   local reads, named, inner = { [result] = 1 }, { [result] = true }, {}
   for item, value in lists.nested(items, "reads") do
@@ -41,7 +41,7 @@ local function read_once(items, result)
   return inner
 end
 
--- The longest part of an expression that has no name yet.
+-- Returns the value with the longest expression among the parts of an item that have no variable yet.
 function Pass:longest_part(item)
   local longest, most = nil, 0
   for _, value in ipairs(item.reads) do
@@ -53,7 +53,7 @@ function Pass:longest_part(item)
   return longest
 end
 
--- Records that an item at a place reads named values, also through values that are written out.
+-- Records that statement number `place` reads an item's variables, also through values written inside it.
 function Pass:note_reads(item, place)
   for _, value in ipairs(item.reads) do
     if self.inner[value] then
@@ -64,7 +64,7 @@ function Pass:note_reads(item, place)
   end
 end
 
--- The name of a value: `h` where the current `h` is not read after statement i; else `word`.
+-- Returns the variable of a value: `h` if the current `h` is not read after statement i, otherwise `word`.
 function Pass:name(value, i, word)
   local free = not self.stream or (self.last[self.stream] or 0) <= i
   if free and value.width.count == self.width and not value.is_external then
@@ -74,7 +74,7 @@ function Pass:name(value, i, word)
   return names.variable(self.variables, word)
 end
 
--- Lines that are too long are wrapped after a comma within parentheses.
+-- Adds a text to the lines, wrapped after commas within parentheses if it is too long.
 local function wrapped(lines, text)
   local inside, indent = 0, text:match("^ *") .. "    "
   while #text > LINE do
@@ -93,7 +93,7 @@ local function wrapped(lines, text)
   lines[#lines + 1] = text
 end
 
--- A loop reuses the variable of its input, unless that is read elsewhere: after the loop, or by every repetition.
+-- Adds a loop. Its result has the variable of its input, unless that is read after the loop or by every repetition.
 function Pass:loop(item, i, lines)
   local x, loop = item.reads[1], item.loop
   local others = { table.unpack(item.reads, 2) }
@@ -101,7 +101,7 @@ function Pass:loop(item, i, lines)
   if stays then
     local word = loop.name .. "_output"
     local own = self.stream == x and names.variable(self.variables, word)
-      or self:name(item.out, i - 1, word) -- a repetition may read `h` after another one has written its own
+      or self:name(item.out, i - 1, word) -- a repetition may read `h` after an earlier repetition has changed it
     lines[#lines + 1] = ("%s = %s"):format(own, name)
     name = own
   elseif self.stream == x then
@@ -122,7 +122,7 @@ function Pass:loop(item, i, lines)
   wrapped(lines, ("%s%s = %s(%s)"):format(indent, name, variable, table.concat(arguments, ", ")))
 end
 
--- The statements, with the last reader of each value.
+-- Returns the statements, after finding the last reader of each value.
 function Pass:statements(items)
   local list = lists.filter(items, function(item) return not self.inner[item.out] end)
   for i, item in ipairs(list) do
@@ -131,7 +131,7 @@ function Pass:statements(items)
   return list
 end
 
--- The lines; or nil and the value of a part that needs a name, since its line is too long.
+-- Returns the lines; or nil and a value that needs a variable, since its line is too long.
 function Pass:write(items, result)
   local lines = {}
   for i, item in ipairs(self:statements(items)) do

@@ -1,10 +1,10 @@
--- Operations of a network as Python: the module that each operation calls, and its expression.
+-- Operations of a network in Python: the module that each operation calls, and its expression.
 --
--- Input: an operation of the graph (builder.lua) and its class (classes.lua), which gives the modules with its
--- parameters. Output, M.item: { out, reads, text, rank }: text(of) is the expression, and of(i, rank) the expression of
--- reads[i], in parentheses if it binds less than rank.
--- An operation without an equivalent in PyTorch here, or with a field that is not listed below, ends as an error
--- { unknown = words }.
+-- Input: an operation of the graph (builder.lua) and the class that contains it (classes.lua), which provides modules.
+-- Output of M.item: { out, reads, text, rank }. text(of) returns the expression; the caller's of(i, rank) returns the
+-- expression of reads[i], in parentheses if its own rank is lower. A rank is the precedence of an expression's
+-- outermost operator. An operation without an equivalent in PyTorch here, or with a field that is not listed below,
+-- raises the error { unknown = words }.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -12,7 +12,7 @@ local number = require("expression.text").number
 
 local M = {}
 
-local SUM, PRODUCT, PRIMARY = 1, 2, 3 -- how tightly an expression binds
+local SUM, PRODUCT, PRIMARY = 1, 2, 3 -- ranks, ascending
 
 M.PRIMARY = PRIMARY
 
@@ -28,7 +28,7 @@ local KNOWN = {
   classify = "x readout tied",
 }
 
--- Fields that any operation may have: its names and its place.
+-- Fields that any operation may have: names, and facts that do not change the computation.
 local WORDS = "kind out about scope line role weight name others keep place"
 
 local FUNCTIONS = {
@@ -65,12 +65,12 @@ end
 
 local items = {}
 
--- An expression, with dropout by a module, if there is one.
+-- Returns an expression, passed through a dropout module if the operation has one.
 local function dropped(module, text)
   return module and ("%s(%s)"):format(module, text) or text
 end
 
--- One-hot tokens through a linear map; blank tokens, which come first, are zero.
+-- Returns the expression of one-hot tokens through a linear map; blank tokens, which have the first numbers, are zero.
 local function mapped(op, class, module)
   local blanks = class.state.net.tokens.count - op.p.rows.count
   return ("%s(F.one_hot(%s, SYMBOLS)%s.to(%s.weight))"):format(module, class:tokens(op.stream),
@@ -118,7 +118,7 @@ function items.activation(op, class)
   end }
 end
 
--- Whether an operation is a gate of two products that nothing else reads; its expression then contains the products.
+-- Whether an operation is a gate over two products without another reader; its expression then contains the products.
 local function is_gated(op)
   local product = op.kind == "gate" and op.x.op
   return product and product.kind == "product" and #product.p.tensors == 2 and op.x.reads == 1
@@ -169,7 +169,7 @@ function items.classify(op, class)
   end }
 end
 
--- Operations of a list that have their own item: a product within a gate's expression has none.
+-- Returns the operations of a list that have their own item: a product within a gate's expression has none.
 function M.own_items(list)
   local gated = lists.set(lists.map(list, function(op) return is_gated(op) and op.x or nil end))
   return lists.filter(list, function(op) return not gated[op.out] end)

@@ -1,13 +1,13 @@
--- Sources of positions and distances in templates/python.
+-- Lines of Python that compute positions and distances, for templates/python.
 --
--- Input: the facet `positions` of a family, the needs of attentions (facets.lua); or the streams of a network. Output:
--- the places where sources are computed, and texts about sampled positions.
+-- Input: the facet `positions` of a family and the needs of attentions (facets.lua); or the streams of a network.
+-- Output: the lines by their place in the file, and facts about sampled positions.
 
 local lists = require("base.lists")
 
 local M = {}
 
--- Words and text of sampled positions: their range, from 0 or 1 on, and their order.
+-- Adds the facts about sampled positions: their range, whether they start at 1, and their order.
 local function add_draws(facts, positions)
   local distance = positions.distance
   local drawn = facts.draws_positions and positions or facts.draws_distances and distance
@@ -23,13 +23,13 @@ local function add_draws(facts, positions)
   facts.clamped, facts.independent = distance.kind == "clamped", distance.independent or false
 end
 
--- Numbers of tokens from 0 on.
+-- Returns the line that numbers tokens from 0 on.
 local function count_of(place, tokens)
   return ("%s = torch.arange(%s.shape[1], device=%s.device)"):format(place, tokens, tokens)
 end
 
--- Sources of positions and distances: before_layers, and again in_layers; whether they are sampled. positions: the
--- facet; needs: of all attentions; additive: whether the input gets positions.
+-- Lines for positions and distances: before_layers runs once, in_layers before each layer; and whether they are
+-- sampled. positions: the facet; needs: those of all attentions; additive: whether the input gets positions.
 function M.sources(positions, needs, additive)
   local distance, lines, inner = positions.distance, {}, {}
   local drawn = distance.kind == "drawn" or distance.kind == "clamped"
@@ -56,8 +56,8 @@ function M.sources(positions, needs, additive)
   return facts
 end
 
--- Sources of positions and distances in a network of two streams, which counts tokens. made: variables that the
--- network's pass reads (classes.lua).
+-- Lines for positions and distances in a network of two streams, whose positions are token numbers. made: variables
+-- that the network's forward pass reads (classes.lua).
 function M.of_streams(streams, made)
   local lines, distances = {}, {}
   for i, stream in ipairs(streams) do

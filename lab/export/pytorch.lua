@@ -15,7 +15,7 @@ local wording = require("base.wording")
 
 local M = {}
 
--- Fields of a task that the templates can write; others are refused by name. operations.lua decides about the network.
+-- Fields of a task that the templates can write; any other field is an error. operations.lua checks the network.
 local TASK = { kind = true, source = true, data = true, eval = true, validation = true, input_symbols = true,
   output_symbols = true, longest = true, axes = true, seed = true, options = true, computation = true, loss = true }
 
@@ -27,7 +27,7 @@ local function unknown_of_task(task)
   end
 end
 
--- The reason why a spec cannot be exported, whatever its network; or nil.
+-- Returns the reason why a spec cannot be exported, apart from its network; or nil.
 function M.problem(spec)
   local unknown = facets.unknown(spec.resolved.encoding, "encoding") or unknown_of_task(spec.resolved.task)
   if unknown then
@@ -45,7 +45,7 @@ local function places_input(net)
   end)
 end
 
--- The encoding that is added in blocks, or nil.
+-- Returns the encoding that blocks add to their input, or nil.
 local function places_in_blocks(net)
   for _, op in lists.nested(net.scopes, "ops") do
     if op.kind == "place" then
@@ -54,7 +54,7 @@ local function places_in_blocks(net)
   end
 end
 
--- The attentions of a network: operations, in order.
+-- Returns the attention operations of a network, in order.
 local function attentions_of(net)
   local list = {}
   for _, op in lists.nested({ net, table.unpack(net.scopes) }, "ops") do
@@ -67,7 +67,7 @@ local function draws(family)
   return family.positions.kind ~= "index" or family.positions.distance.range ~= nil
 end
 
--- Checks that attentions agree in the parts that the file has once.
+-- Raises an error unless attentions agree in the parts that the file contains once.
 local function check_alike(attentions)
   for _, op in ipairs(attentions) do
     local first, own = attentions[1].family, op.family
@@ -79,7 +79,7 @@ local function check_alike(attentions)
   end
 end
 
--- Facets of every attention (facets.lua), by its operation.
+-- Returns the facets of every attention (facets.lua), by operation.
 local function facets_of(formula, attentions)
   local of = {}
   for _, op in ipairs(attentions) do
@@ -89,7 +89,7 @@ local function facets_of(formula, attentions)
   return of
 end
 
--- Adds the numbers that scores read: constants, which the file has once by name, and numbers that layers share.
+-- Adds the numbers that scores read: constants, which the file contains once by name, and numbers that layers share.
 local function add_numbers(facts, attentions, of)
   local known, paths = {}, {}
   facts.constants, facts.shared = {}, {}
@@ -98,7 +98,7 @@ local function add_numbers(facts, attentions, of)
     for _, constant in ipairs(score and score.constants or {}) do
       local text = canonical.text(constant)
       if known[constant.name] and known[constant.name] ~= text then
-        error({ unknown = ("%s of the score of attention %s, which another has, too"):format(constant.name,
+        error({ unknown = ("%s of the score of attention %s: another attention has it, too"):format(constant.name,
           op.family.name) }, 0)
       elseif not known[constant.name] then
         known[constant.name] = text
@@ -113,7 +113,7 @@ local function add_numbers(facts, attentions, of)
   end
 end
 
--- Sources of positions and distances in a network of one stream, before the classes are known.
+-- Returns the lines for positions and distances in a network of one stream, before the classes are known.
 local function places_of(positions, attentions, of, additive, in_blocks)
   local needs = { positions = in_blocks and true or nil }
   for _, op in ipairs(attentions) do
@@ -124,9 +124,9 @@ local function places_of(positions, attentions, of, additive, in_blocks)
   return places.sources(positions, needs, additive)
 end
 
-local LINE = 70 -- characters of names on a line of sizes
+local LINE = 70 -- most characters of names on a line of sizes
 
--- Lines of sizes with names: "LAYERS, WIDTH = 5, 64".
+-- Returns lines that define sizes: "LAYERS, WIDTH = 5, 64".
 local function sizes_of(net, attentions)
   local lines, words, values = {}, {}, {}
   local function add(word, value)
@@ -151,7 +151,7 @@ local function sizes_of(net, attentions)
   return lines
 end
 
--- The classes of the network's norms, as Python has them; or false.
+-- Returns PyTorch's classes of the network's norms, as an expression; or false.
 local function norms_of(net)
   local has = {}
   for _, op in lists.nested({ net, table.unpack(net.scopes) }, "ops") do
@@ -169,7 +169,7 @@ end
 
 -- ---- the file ----
 
--- Adds arguments of a forward pass for sampled positions and distances, and the comparison's arguments.
+-- Adds the arguments for sampled positions and distances, of the forward pass and of the comparison.
 local function add_calls(facts)
   local words = lists.filter({ "positions", "distances" }, function(name) return facts["draws_" .. name] end)
   local function of_each(form)
@@ -177,7 +177,7 @@ local function add_calls(facts)
   end
   facts.forward_arguments, facts.pass_arguments = of_each(", NAME=None"), of_each(", NAME")
   facts.check_arguments = of_each(', NAME=example["NAME"]')
-  facts.forward_words = #words > 0 and (" %s [T] where given, else drawn."):format(table.concat(words, ", ")) or ""
+  facts.forward_words = #words > 0 and (" %s [T] if given, otherwise sampled."):format(table.concat(words, ", ")) or ""
 end
 
 local function about(spec, run)
@@ -207,7 +207,7 @@ local function add_all(facts, more)
   end
 end
 
--- Adds the classes, and the lines before the network's pass.
+-- Adds the classes, and the lines that precede the network's forward pass.
 local function add_network(facts, spec, net, attentions, of)
   local additive, in_blocks, two = places_input(net), places_in_blocks(net), net.streams[2] ~= nil
   local family = attentions[1] and attentions[1].family or spec.plan.first
@@ -237,7 +237,7 @@ end
 local function derive(spec, run, net)
   local attentions, facts = attentions_of(net), file_facts(spec, run)
   if net.streams[2] and spec.plan.any_draws then
-    error({ unknown = "drawn positions of two streams" }, 0)
+    error({ unknown = "sampled positions of two streams" }, 0)
   end
   check_alike(attentions)
   local of = facets_of(spec.score, attentions)
@@ -257,8 +257,8 @@ local function derive(spec, run, net)
   return facts
 end
 
--- Facts for the template; or nil and the part that cannot be exported. run: { info, metadata } of run.json and the
--- checkpoint.
+-- Returns the facts for the template; or nil and the part that cannot be exported. run: { info, metadata }, the content
+-- of run.json and the metadata of the checkpoint.
 function M.facts(spec, run, net)
   local problem = M.problem(spec)
   if problem then

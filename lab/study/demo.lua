@@ -1,7 +1,7 @@
 -- The demo: two small encoders learn to sort on short sequences and are tested on long ones.
 --
 -- Input: { project, say, provide, steps }: say prints a line, provide builds a run and returns its folder. Output: an
--- exit code; the runs, a table and a plot are under runs/demo. Everything is reproducible: fixed seed, fixed bits.
+-- exit code; the runs, a table and a plot are in runs/demo. The seed is fixed, so that results are bit-identical.
 
 local bench_rows = require("lab.study.run.bench_rows")
 local colours = require("lab.study.report.figures.colours")
@@ -25,10 +25,10 @@ local RUNS = {
   { id = "bucket_sort_rand_sinusoid", title = "randomized sinusoid", encoding = "rand-sincos" },
 }
 local BUDGET_SECONDS = 300
-local FEWEST_STEPS = 300 -- fewer show little
-local LEARNED = 0.1 -- a model this far above the majority baseline has learned something of the order
+local FEWEST_STEPS = 300 -- with fewer steps the models learn too little
+local LEARNED = 0.1 -- least distance above the majority baseline that shows learning of the order
 
--- Accuracy and loss of a trained run by length, for the table.
+-- Returns accuracy and loss of a trained run by length, for the table.
 local function accuracy_of(run)
   local accuracy = { by_length = {}, loss = {}, lengths = {} }
   for _, point in ipairs(figures.points(run, nil, 1, "accuracy", "loss")) do
@@ -39,14 +39,14 @@ local function accuracy_of(run)
   return accuracy
 end
 
--- The mean of values[length] over the evaluated lengths of a range.
+-- Returns the mean of values[length] over the evaluated lengths of a range.
 local function mean(accuracy, values, from, to)
   return statistics.mean(lists.map(accuracy.lengths, function(length)
     return length >= from and length <= to and values[length] or nil
   end))
 end
 
--- Steps per second at the average training length.
+-- Measures steps per second at the average training length.
 local function measure(trainer)
   local rows, code = bench_rows.rows(trainer, { "--seconds", "1", "--lengths", "20" })
   if not rows then
@@ -56,8 +56,8 @@ local function measure(trainer)
   return row and row.steps_per_second, 1
 end
 
--- The number of steps that fits, and the expected time; longer sequences cost more than in proportion, and evaluation
--- is added.
+-- Returns the number of steps that fits the time, and the expected time, with evaluation included; sequences longer
+-- than average cost more than in proportion.
 local function decide_steps(options, rate, wanted)
   local seconds = #RUNS * wanted / rate * 1.15 + 10
   if options.steps or seconds <= BUDGET_SECONDS then
@@ -67,7 +67,7 @@ local function decide_steps(options, rate, wanted)
   return math.tointeger(steps), #RUNS * steps / rate * 1.15 + 10
 end
 
--- The folder of a trained run, below runs/demo/<id>/<digest>; its name holds the rate and the seed.
+-- Returns the folder of a trained run, below runs/demo/<id>/<digest>; its name contains the rate and the seed.
 local function run_folder(run)
   local parent = ("%s/%s/%s"):format(OUT, run.id, run.plan.digest)
   for name in lfs.dir(parent) do
@@ -167,14 +167,14 @@ local function announce(options)
   return steps
 end
 
--- The failure of the first run beyond the training lengths, in words; loss and accuracy are means over these lengths.
+-- Describes the failure of the first run beyond the training lengths; loss and accuracy are means over these lengths.
 local function failure_text(loss, accuracy, task, classes)
-  local text = ("Beyond %d tokens, plain sinusoids give the model positions that it never met in training."):format(
+  local text = ("Beyond %d tokens, plain sinusoids give the model positions that never occurred in training."):format(
     TRAINED_TO)
   local even = math.log(classes)
   if loss > even then
-    text = ("%s It is overconfident there:\nits loss is %.2f nats per token, where giving all %d symbols the same "
-      .. "probability would cost ln %d = %.2f."):format(text, loss, classes, classes, even)
+    text = ("%s It is overconfident there:\nits loss is %.2f nats per token, although equal probabilities of all %d "
+      .. "symbols would give ln %d = %.2f."):format(text, loss, classes, classes, even)
   end
   if accuracy < task.chance then
     text = ("%s Its accuracy, %.1f%%, is below chance (%.0f%%)."):format(text, 100 * accuracy, 100 * task.chance)
@@ -182,20 +182,20 @@ local function failure_text(loss, accuracy, task, classes)
   return text
 end
 
--- The conclusion from the table, as text. trained: the runs with their accuracies; the first has plain sinusoids.
+-- Returns the conclusion from the table, as text. trained: the runs with accuracies; the first run has plain sinusoids.
 function M.conclusion(trained, task, classes, steps)
   local plain, random = trained[1], trained[2]
   local learned = mean(plain.accuracy, plain.accuracy.by_length, 1, TRAINED_TO)
   local nothing = task.baseline or task.chance
   if learned < nothing + LEARNED then
-    return ("After %s the plain model gets %.1f%% of the tokens right at training lengths, the majority baseline "
-      .. "%.1f%%:\nit has not learned to sort yet, so that longer sequences say nothing. More steps would show "
+    return ("After %s the plain model predicts %.1f%% of the tokens correctly at training lengths, the majority "
+      .. "baseline %.1f%%:\nit has not learned to sort yet, so longer sequences show nothing. More steps would show "
       .. "more."):format(wording.count(steps, "step"), 100 * learned, 100 * nothing)
   end
   local beyond, last = TRAINED_TO + 1, math.huge
   return failure_text(mean(plain.accuracy, plain.accuracy.loss, beyond, last),
     mean(plain.accuracy, plain.accuracy.by_length, beyond, last), task, classes)
-    .. ("\nRandom positions in training covered 0 to %d, in order: a longer sequence brings nothing new."):format(
+    .. ("\nRandom positions in training covered 0 to %d, in order: a longer sequence has no new positions."):format(
       random.plan.attentions[1].positions.max_position - 1)
 end
 
@@ -250,7 +250,7 @@ end
 function M.run(options)
   options.say(("Two encoders learn to sort sequences of 1 to %d tokens and are then given longer ones."):format(
     TRAINED_TO))
-  options.say("One adds plain sinusoids to its input; the other, at random positions (Ruoss et al. 2023).\n")
+  options.say("One adds plain sinusoids to its input, the other sinusoids of random positions (Ruoss et al. 2023).\n")
   local code = build_all(options)
   if code ~= 0 then
     return code

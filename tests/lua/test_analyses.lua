@@ -149,7 +149,7 @@ end
 function TestDecoding.test_symbols_and_errors_are_on_the_axes()
   local said, files = decode({ 0, 1, -1 }, true, { 0 })
   lu.assertEquals(said[1], "sums: 3+4 -> 07  2 of 3 wrong")
-  lu.assertStrContains(said[2], "sums: its bias is not drawn: ")
+  lu.assertStrContains(said[2], "sums: the picture omits its bias: ")
   lu.assertEquals(files["decoding.csv"],
     "run,text,place,answer,right,wrong\nsums,3+4,0,0,7,1\nsums,3+4,1,7,&,1\n")
   local script = files["decoding.gnuplot"]
@@ -166,8 +166,8 @@ end
 
 function TestDecoding.test_missing_layers_are_reported()
   local said, files = decode({ 0, 1, -1 }, true, { 1, 9, 4 })
-  lu.assertEquals({ said[3], said[4], said[5] }, { "sums: no attention of layer 4, which --layers asks for",
-    "sums: no attention of layer 9, which --layers asks for" })
+  lu.assertEquals({ said[3], said[4], said[5] }, { "sums: layer 4 of --layers has no attention",
+    "sums: layer 9 of --layers has no attention" })
   lu.assertStrContains(files["decoding.gnuplot"], "$t1a1h1")
 end
 
@@ -195,11 +195,11 @@ end
 -- Right answers, and answers without a known target, have no mark.
 function TestDecoding.test_right_answers_have_no_marks()
   local said, files = decode({ 1, 2, -1 }, true)
-  lu.assertEquals(said[1], "sums: 3+4 -> 7&  right")
+  lu.assertEquals(said[1], "sums: 3+4 -> 7&  correct")
   lu.assertNil(files["decoding.gnuplot"]:find("\u{D7}", 1, true))
   lu.assertStrContains(files["decoding.gnuplot"], "$t1a3h1")
   said, files = decode({ 0, 1, -1 }, false)
-  lu.assertEquals(said[1], "sums: 3+4 -> 07  right answer not known")
+  lu.assertEquals(said[1], "sums: 3+4 -> 07  correct answer unknown")
   lu.assertNil(files["decoding.gnuplot"]:find("\u{D7}", 1, true))
   lu.assertStrContains(files["decoding.csv"], 'sums,3+4,0,0,,\n')
 end

@@ -534,14 +534,14 @@ function TestFindings.test_reasons_for_no_selected_line()
     return table.concat(findings.text({ part }), "\n")
   end
   local few = filled(6, 14, function(row, column) return column == 12 - row and 1.0 or .001 * noise(row, column) end)
-  lu.assertStrContains(told_of(few, {}), "anti-diagonal  none: 18 lines are too few: z is at most 4.12; needed are "
-    .. "K > r (k^2 + 1) = 21.25 r lines for r strong ones")
+  lu.assertStrContains(told_of(few, {}), "anti-diagonal  none: 18 lines are too few: z is at most 4.12; r strong lines "
+    .. "need K > r (k^2 + 1) = 21.25 r lines")
   local weak = filled(6, 60, noise)
   lu.assertStrContains(told_of(weak, {}), "anti-diagonal  none: of 64 lines the greatest is")
   local alone = filled(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
   lu.assertStrContains(told_of(alone, {}), "none: all lines that are not 0 have one value")
   local dark = filled(6, 30, function() return 0.0 end)
-  lu.assertStrContains(told_of(dark, {}), "none: all lines are 0")
+  lu.assertStrContains(told_of(dark, {}), "none: all lines have the value 0")
 end
 
 TestChoices = {}

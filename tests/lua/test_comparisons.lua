@@ -52,11 +52,11 @@ function TestComparisons.test_cells_are_compared_along_the_last_axis()
   lu.assertTrue(pair.low >= 50 - 99 - 1e-9 and pair.low < pair.high and pair.high <= 54 - 95 + 1e-9)
   local notes = table.concat(result.notes, "\n")
   lu.assertStrContains(notes, "bucket_sort, rope: 1 of 3 seeds have a score")
-  lu.assertStrContains(notes, "learning rate: of 2 cells it is the one of several with the best mean over these seeds "
+  lu.assertStrContains(notes, "learning rate: 2 cells have the rate with the best mean over these seeds "
     .. "at training lengths (in_distribution)")
   lu.assertNotStrContains(notes, "too good")
   notes = table.concat(assert(compare("chosen", reports.SCORES, { split = "in_distribution" })).notes, "\n")
-  lu.assertStrContains(notes, "on the very examples that are compared, so that their means are somewhat too good")
+  lu.assertStrContains(notes, "on the compared examples themselves, which makes their means somewhat too good")
 end
 
 function TestComparisons.test_another_axis_and_a_reference()
@@ -147,8 +147,8 @@ function TestComparisons.test_another_metric()
   lu.assertEquals({ result.criterion, result.pairs[1].a.generalise }, { { metric = "accuracy", above = 53 }, 1 })
   lu.assertEquals(assert(result_of("loss")).pairs[1].a.scores, { 0.5, 0.5, 0.5 })
   local nothing, message = result_of("loss", 53)
-  lu.assertEquals({ nothing, message }, { nil, "--above 53: a loss is no share\n  expected: --metric exact_match, or "
-    .. "another of shares" })
+  lu.assertEquals({ nothing, message }, { nil, "--above 53: loss is no share\n  expected: --metric exact_match, or "
+    .. "another share" })
 end
 
 -- Correction of two pairs: the smaller p is doubled; the larger is kept, or raised to the doubled one.
@@ -175,7 +175,8 @@ end
 function TestComparisons.test_mistakes()
   local scores = scores_of({ 50, 52, 54 }, { 95, 99, 97 })
   for i, case in ipairs({
-    { scores, { axis = "encodings" }, "--axis encodings: cells differ along no such axis\n  expected: task, encoding" },
+    { scores, { axis = "encodings" },
+      "--axis encodings: no such axis with several values\n  expected: task, encoding" },
     { scores, { reference = "ropes" }, "--reference ropes: there is no such cell\n  expected: rope, rand-rope\n  "
       .. "hint: did you mean rope?" },
     { scores_of({ 50 }, { 95, 99 }), {}, "found: even_pairs, rope: 1; even_pairs, rand-rope: 2; " },
@@ -234,7 +235,7 @@ function TestVerb.test_files()
   lu.assertStrContains(support.read(root .. "/compare/groups.csv"), ",rope,0.1,2,2,52,2.82842712,2,50,54,"
     .. "accuracy,exact_match,99,2,0,0,0.841886117\n")
   lu.assertStrContains(row, ",accuracy,Welch,")
-  lu.assertStrContains(said, "Fisher's exact test is of the two shares")
+  lu.assertStrContains(said, "Fisher's exact test compares the shares")
   lu.assertStrContains(support.read(root .. "/compare/compare.tex"), "\\label{tab:shares}")
   lu.assertStrContains(support.read(root .. "/compare/compare.tex"), "\\label{tab:comparisons}")
   local script = support.read(root .. "/compare/compare.gnuplot")
@@ -248,7 +249,7 @@ function TestVerb.test_two_clumps_are_reported()
   lu.assertNotStrContains(said, "clumps")
   reports.write_run("verb", "bucket_sort_rope", 3, 0.1, { exit = 0, eval = reports.scored(97) })
   _, _, said = run((folder()), { above = 90 })
-  lu.assertStrContains(said, "* rope: two clumps of seeds, of which 1 of 3 generalise; the mean describes neither")
+  lu.assertStrContains(said, "* rope: two clumps of seeds; 1 of 3 seeds generalise; the mean describes neither")
 end
 
 -- Cells without spread that differ: the least p is reported.
@@ -260,7 +261,7 @@ function TestVerb.test_too_few_seeds_are_reported()
     root = dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
   end
   local _, _, said = run(root)
-  lu.assertStrContains(said, "* 3 against 3 seeds: however far apart they are, p is at least 0.1\n")
+  lu.assertStrContains(said, "* 3 against 3 seeds: whatever their scores, p is at least 0.1\n")
   lu.assertStrContains(support.read(root .. "/compare/compare.csv"),
     ",too few seeds,accuracy,permutation,,0.1,20,0.1,0.1,0,3,0,3,1,1\n")
   _, _, said = run(root, { metric = "exact_match" })
@@ -298,7 +299,7 @@ function TestVerb.test_another_grid_is_reported()
     reports.write_run("verb", "bucket_sort_alibi", i, 0.1, { exit = 0, eval = lines })
   end
   local _, _, said = run(root)
-  lu.assertStrContains(said, "* alibi: its scores are of another grid than the others, length 20")
+  lu.assertStrContains(said, "* alibi: its scores have another grid than most, length 20")
 end
 
 function TestVerb.test_damaged_runs_are_reported()

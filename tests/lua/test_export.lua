@@ -127,7 +127,7 @@ function TestPytorch.test_an_encoder_decoder()
     local spec = exports.planned(("{ task = { kind = 'reverse_string' }, encoding = { kind = %q, %s }%s }"):format(kind,
       "positions = { kind = 'randomized' }", sizes))
     local facts, problem = pytorch.facts(spec, exports.RUN, exports.project:network(spec))
-    lu.assertEquals({ facts, problem }, { nil, "does not know drawn positions of two streams" })
+    lu.assertEquals({ facts, problem }, { nil, "does not know sampled positions of two streams" })
   end
 end
 

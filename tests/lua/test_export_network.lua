@@ -241,7 +241,7 @@ function TestNetworks.test_repeated_blocks()
     'h = self.embed["token"](tokens) * 2', "for _ in range(3):", "    for half in self.halfs:",
     "        h = half(h, place)", "return self.output(h)" })
   local _, problem = described(in_block(again, { loops = 3 }), 'kind = "rope", ' .. RANDOM:format('draw = "layer"'))
-  lu.assertEquals(problem, "does not know draws for each layer in block half, which is done 3 times over")
+  lu.assertEquals(problem, "does not know samples for each layer in block half, which runs 3 times")
 end
 
 -- Names that Python or PyTorch reserves, and modules in a folder of the same name.
@@ -392,7 +392,7 @@ function TestNetworks.test_constants_of_several_families()
   end
   lu.assertNotNil(with(2))
   local _, problem = with(3)
-  lu.assertEquals(problem, "does not know a of the score of attention other, which another has, too")
+  lu.assertEquals(problem, "does not know a of the score of attention other: another attention has it, too")
 end
 
 -- Values of pairs of tokens, with queries and keys from two streams.
@@ -446,7 +446,7 @@ function TestNetworks.test_unsupported_networks_are_named()
   lu.assertEquals(unknown_of(looks_across, nil, with_cross),
     "does not know the stream target of the network in addition to source")
   lu.assertEquals(unknown_of(looks_across, 'kind = "rope", ' .. RANDOM:format('draw = "pass"'), with_cross, DECODER),
-    "does not know drawn positions of two streams")
+    "does not know sampled positions of two streams")
   lu.assertEquals(unknown_of(looks_across, nil, function(own)
     local families = with_cross(own)
     families.cross.normaliser = { kind = "geometric", fill = 14 }

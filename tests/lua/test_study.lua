@@ -126,7 +126,7 @@ function TestGrid.test_values_may_be_numbers()
   lu.assertEquals(expand(support.write("rates.lua", rates)).ids, { "width_0_5", "width_16", "width_0_001" })
   local nothing, message = grid.expand(project, support.write("twice.lua", (WIDTHS:gsub("= 64,", "= 32,"))))
   lu.assertNil(nothing)
-  lu.assertStrContains(message, '"32" is there twice')
+  lu.assertStrContains(message, '"32" occurs twice')
 end
 
 -- A report names the scored set and, optionally, the set that chooses the learning rate.

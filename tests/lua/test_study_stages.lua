@@ -121,7 +121,7 @@ function TestStages.test_mistakes()
     [ [[cells = { bias = { "plain" } } },]] ] = { [[cells = { bias = { "plain", "loose" } } },]],
       "several cells of teach, or none, on the axis bias" },
     [ [[{ name = "plain", spec = {} }, ]] ] = { [[{ name = "plain", spec = {}, with = { teacher = { 0 } } }, ]],
-      "several cells of teach, or none", "expected: values that stand with each other" },
+      "several cells of teach, or none", "expected: values that occur together in a cell" },
     [ [[seeds = { 4, 4 } },]] ] = { [[seeds = { 4, 5 } },]], "the cell teacher_0_taken has 2 runs" },
     [ [[verb = "probe", options]] ] = { [[verb = "prone", options]], '"prone" is no verb of a stage' },
     [ "few_lines = 3" ] = { "few_line = 3", 'stages[2].options.few_line: no such field' },

@@ -127,9 +127,9 @@ function TestFlags.test_mistakes()
   refused({ axes = { "train.lengths={1,4},{1" } }, "not closed")
   refused({ axes = { "train.lengths={1} --" } }, "--axis train.lengths={1} --: error")
   refused({ axes = { "model.layers=3:1" } }, "3:1 ends before it starts")
-  refused({ axes = { "model.layers=1:2,2" } }, "2 is there twice")
+  refused({ axes = { "model.layers=1:2,2" } }, "2 occurs twice")
   refused({ axes = { "model.layers=1", "model.layers=2" } }, "a second axis model.layers")
-  refused({ axes = { "model.layers=1", "model=small_encoder" } }, "model behind model.layers")
+  refused({ axes = { "model.layers=1", "model=small_encoder" } }, "model replaces model.layers")
   refused({ axes = { "model.layers=1" }, set = { "model.use=small_encoder" } }, "model.layers is an axis")
   refused({ axes = { "model.layers=1" }, seeds = "4:0" }, "--seeds 4:0: error: ends before it starts")
   refused({ axes = { "model.layers=1" }, seeds = "all" }, "--seeds all: error: is no range of seeds")
@@ -207,7 +207,7 @@ function TestChoice.test_mistakes()
     ["48 is no value of the axis width"] = { { "" }, { "width=48" } },
     ["expected: 16, 32"] = { { "" }, { "width=48" } }, ["found no axis and value"] = { { "" }, { "width" } },
     ["found a second study"] = { { ":rope_16", ":small:none_16" } },
-    ["no cell that is chosen by all"] = { { ":rope_16" }, { "width=32" } } }) do
+    ["no cell that all of these select"] = { { ":rope_16" }, { "width=32" } } }) do
     local ids, message = chosen(case[1], case[2])
     lu.assertNil(ids)
     lu.assertStrContains(message, expected)

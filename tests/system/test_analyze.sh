@@ -123,7 +123,7 @@ noise() {
     accuracy=$(sed 's/.*"accuracy":\([^,]*\),.*/\1/' "$work"/quiet/eval.jsonl)
     grep -q "^,plain,0,[^,]*,relative,0,1,$accuracy,0\$" "$work/noise/noise.csv" &&
         ends_with 2 'expected ascending standard deviations' ./longhand analyze noise "$work/runs" --noise 0,1,1 &&
-        ends_with 1 'cells differ along no such axis' ./longhand analyze noise "$work/runs" --split test --axis none
+        ends_with 1 'no such axis with several values' ./longhand analyze noise "$work/runs" --split test --axis none
 }
 
 # Prints a column of a CSV file, by its name, from the line that begins with these words.

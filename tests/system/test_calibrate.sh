@@ -143,7 +143,7 @@ student() { calibrate --set threshold.cross=2 --trainer "$work/counts/trainer" -
 # The last digits of training lie on an anti-diagonal of the cross-attention, which some head shows.
 finds_lines() {
     student >"$work/said" && cat "$work/said" && cat "$work/out/reads_lines.lua" &&
-        grep -q '^counts: 6[0-4] of 64 training examples came out right; attention of decoder layer 1' "$work/said" &&
+        grep -q '^counts: 6[0-4] of 64 training examples answered correctly; attention of decoder layer 1' "$work/said" &&
         grep -q 'cross-attention, 17 queries and 18 keys; in the first 4 rows lines of k = 2' "$work/said" &&
         grep -q 'anti-diagonal  1 ([0-9.]*, z [0-9.]*)' "$work/said" &&
         grep -q '{ head = [01], direction = -1, line = 1, value = 0 },' "$work/out/reads_lines.lua" &&
@@ -162,12 +162,12 @@ tells_all_lines() {
 # One command gives the same bytes each time; existing files are not overwritten.
 leaves_what_is_there() {
     cp "$work/out/reads_lines.lua" "$work/before" && echo '-- mine' >>"$work/out/reads_lines.lua" &&
-        ends_with 1 'is there already, and stays' student && grep -q mine "$work/out/reads_lines.lua" &&
+        ends_with 1 'exists already' student && grep -q mine "$work/out/reads_lines.lua" &&
         student --force && cmp "$work/before" "$work/out/reads_lines.lua" || return
     # The teacher's own spec next to the student is used unchanged; another spec of that name is not overwritten.
     echo '-- mine, too' >>"$work/out/counts.lua" && student --force && grep -q 'mine, too' "$work/out/counts.lua" &&
         sed -i 's/batch = 64/batch = 32/' "$work/out/counts.lua" &&
-        ends_with 1 'counts.lua: is there, and is not the spec of the run' student --force &&
+        ends_with 1 'counts.lua: exists, but is not the spec of the run' student --force &&
         grep -q 'batch = 32' "$work/out/counts.lua" && rm "$work/out/counts.lua"
 }
 
@@ -194,7 +194,7 @@ goes_on() {
         ./longhand check "$made" && [ "$(digest "$made")" != "$(digest "$made" --set init=false)" ] &&
         ends_with 1 'embed.token.weight has shape [15, 32] (it is of counts)' ./longhand check "$made" \
             --set model.width=64 &&
-        ends_with 2 'parameters were learnt with its positions' calibrate --init --positions none
+        ends_with 2 'the parameters were trained with' calibrate --init --positions none
 }
 
 # The reason why no line passes is printed: 21 lines are too few for 4.5 deviations; no spec is written.
@@ -202,7 +202,7 @@ nothing_passes() {
     ends_with 1 'no line of any head passes' calibrate --trainer "$work/counts/trainer" --out "$work/none/empty.lua" \
         --set threshold.self=3 --tables "$work/none" && [ ! -e "$work/none/empty.lua" ] &&
         [ -s "$work/none/lines.csv" ] &&
-        grep -qF '21 lines are too few: z is at most 4.47; needed are K > r (k^2 + 1) = 21.25 r lines' "$work/.got"
+        grep -qF '21 lines are too few: z is at most 4.47; r strong lines need K > r (k^2 + 1) = 21.25 r lines' "$work/.got"
 }
 
 refuses() {

@@ -1,9 +1,9 @@
--- Analyses of trained runs: numbers, tables and pictures from traces of their trainers, or from their evaluations.
+-- The verb `analyze`: numbers, tables and pictures from traces or evaluations of trained runs.
 --
 -- Input: { project, what, runs, out, seed, say } and the options of the analysis: see cli.lua; say prints a line. runs
--- is a folder of runs, or for traces a list of runs. For traces also { lengths, trainer, spec, provide }: provide
--- builds a spec and returns its folder. Output: an exit code and, if it is not 0, a message; the files are in `out`.
--- Temporary files are removed.
+-- is a folder of runs, or, for analyses of traces, a list of runs. These analyses also take { lengths, trainer, spec,
+-- provide }: provide builds a spec and returns its folder. Output: an exit code and, if it is not 0, a message; the
+-- files are in `out`. Temporary files are removed.
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local draw = require("lab.study.report.figures.draw")
@@ -21,8 +21,8 @@ local stop = source.stop
 local traces = { attention = require("lab.study.analyze.analyze_attention"),
   decoding = require("lab.study.analyze.analyze_decoding"), pca = require("lab.study.analyze.analyze_pca") }
 
--- run(study, options) gives files and, in `tables`, models and texts to show; or nil, a message and the exit code if it
--- is not 1. The options then also have `folder`, for temporary files, and `study`.
+-- run(study, options) returns files and, in `tables`, tables and texts to show; or nil, a message and an exit code (nil
+-- is 1). Its options also have `folder`, for temporary files, and `study`.
 local studies = {
   compare = require("lab.study.analyze.analyze_compare"), human = require("lab.study.analyze.analyze_human"),
   noise = require("lab.study.analyze.analyze_noise"),
@@ -39,7 +39,7 @@ local function open_all(options, folder)
   end)
 end
 
--- Writes the files of an analysis with its picture, and reports them. damage: a message on omitted files, or nil.
+-- Writes and reports the files of an analysis and its picture. damage: a message on damaged runs, or nil.
 local function finish(options, out, files, damage)
   local names = lists.map(files, function(file) return file.path end)
   local problem = draw.add(files, { options.what })

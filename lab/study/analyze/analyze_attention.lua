@@ -13,8 +13,8 @@ local wording = require("base.wording")
 
 local M = {}
 
--- The element-wise maximum of `heads` matrices of `queries` rows and `keys` columns: its first `crop` rows and columns,
--- row-major, and their number.
+-- Returns the first `crop` rows and columns of the element-wise maximum of `heads` matrices with `queries` rows and
+-- `keys` columns, row-major; and the numbers of these rows and columns.
 function M.maximum(values, heads, queries, keys, crop)
   local out, rows, columns = {}, math.min(crop or queries, queries), math.min(crop or keys, keys)
   for query = 0, rows - 1 do
@@ -69,7 +69,7 @@ local function matrices(rows)
   end)
 end
 
--- Draws one matrix out of attention.safetensors: its floats from byte `at` on.
+-- Draws one matrix of attention.safetensors, whose floats start at byte `at`.
 local function panel(layer, l, at)
   return { title = ("layer %d, to %.2g"):format(l, layer.peak), lines = {
     ("set xrange [-0.5:%g]\nset yrange [%g:-0.5]\nset cbrange [0:%.9g]"):format(layer.columns - 0.5, layer.rows - 0.5,

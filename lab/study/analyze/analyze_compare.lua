@@ -1,4 +1,4 @@
--- Comparisons over seeds: tests between the cells of a study, or of any runs (docs/analyses.md).
+-- Statistical tests over seeds between the cells of a study, or of any runs (docs/analyses.md).
 --
 -- Input: a study with its cells read, and { axis, reference, split, margin, above, resamples, seed }. Output: as in
 -- analyze.lua, with the files compare.csv (a pair per line), groups.csv, seeds.csv, compare.tex, compare.gnuplot.
@@ -22,9 +22,9 @@ local M = {}
 local number = sheets.number
 
 local MOST_NAMED = 12 -- cells in a message
-local APART = 0.05    -- share of a metric's full scale: the least gap between two clumps of seeds
+local APART = 0.05    -- least gap between two clumps of seeds, as a share of the metric's full scale
 
--- Whether a group's seeds form two clumps: some generalise, some do not, and the gap between both is wider than each.
+-- Whether a group's seeds form two clumps: those that generalise and the others, with a gap wider than each clump.
 local function is_clumped(group, passed, metric)
   local ends = { [true] = { math.huge, -math.huge }, [false] = { math.huge, -math.huge } }
   for i, score in ipairs(group.scores) do
@@ -53,8 +53,8 @@ local function judge_seeds(group, split, metric, criterion)
   end
 end
 
--- Adds the facts on each group's mean. Resampled means of a group are stored: those of a pair's difference are their
--- differences, since the groups are resampled independently.
+-- Adds statistics of each group. Resampled means are stored by group: groups are resampled independently, so that the
+-- differences of these means are the resampled differences of a pair.
 local function describe(sets, metric, criterion, options)
   local drawing = inference.random(options.seed)
   for _, group in lists.nested(sets, "groups") do
@@ -74,8 +74,8 @@ local function pair_of(set, a, b)
   return pair
 end
 
--- Adds the tests that assume nothing about the distribution of scores, and the name of the deciding test: Welch's if
--- the seeds of both groups are spread and in one clump. The permutation test has its own random sequence.
+-- Adds the tests without an assumption on the distribution of scores, and the name of the deciding test: Welch's test
+-- if the scores of both groups vary and form one clump. The permutation test has its own random sequence.
 local function test_exactly(pair, options)
   local a, b = pair.a, pair.b
   pair.permutation, pair.splits, pair.least = exact.permutation(a.scores, b.scores, options.resamples,
@@ -87,7 +87,7 @@ local function test_exactly(pair, options)
   pair.raw = smooth and pair.test.p or not all_equal and pair.permutation or nil
 end
 
--- All pairs of a set's groups; with a reference, each other group with the reference.
+-- Returns all pairs of groups within each set; with a reference, only the pairs that contain it.
 local function pairs_of(sets, reference)
   local list = {}
   for _, set in ipairs(sets) do
@@ -103,7 +103,7 @@ local function pairs_of(sets, reference)
   return list
 end
 
--- Sets `key` of the pairs to the corrected p(pair), if p gives one.
+-- Sets `key` of each pair to the corrected p(pair), if p returns a number for the pair.
 local function correct(list, key, p)
   local tested = lists.map(list, function(pair) return p(pair) and pair or nil end)
   for i, corrected in ipairs(inference.holm(lists.map(tested, p))) do
@@ -111,8 +111,8 @@ local function correct(list, key, p)
   end
 end
 
--- The verdict on a pair. A test without a finding shows nothing: only the test of equivalence can show that two means
--- are equal, or nearly so.
+-- Returns the verdict on a pair. A test that is not significant shows nothing: only the test of equivalence can show
+-- that two means are nearly equal.
 local function verdict(pair)
   if not pair.raw then
     return "no spread"
@@ -132,7 +132,7 @@ local function judge(list, options)
   for key, of in pairs({ p = "raw", fisher_p = "fisher", equivalence = "p_equivalence" }) do
     correct(list, key, function(pair) return pair[of] end)
   end
-  -- `reachable` is the corrected p if all raw p were as small as these numbers of seeds allow; 0 for tests other than
+  -- `reachable` is the corrected p if every raw p were as small as its numbers of seeds allow; 0 for tests other than
   -- permutation tests.
   correct(list, "reachable", function(pair)
     return pair.raw and (pair.method == "permutation" and pair.least or 0.0)
@@ -153,19 +153,18 @@ local function nothing_to_compare(sets, split)
     .. "cells, trained to the end"):format(split, more > 0 and ("%s; and %d more"):format(found, more) or found)
 end
 
--- { axis, metric, criterion, sets, pairs, grid, answers, notes }, or nil and a message: grid describes the conditions
--- of most scores (grids.lua), answers the way in which models answered (captions.lua).
---   sets and groups are those of cell_groups.lua; each group also has { mean, sd, error, low, high, generalise, judged,
--- share_low, share_high, clumped }: the bootstrap's interval of the mean; the number of its seeds that generalise by
--- the criterion (metrics.lua), and of how many, with the exact interval of that share; whether its seeds form two
--- clumps.
---   pair = { set, a, b, test, method, raw, p, low, high, least, reachable, permutation, splits, fisher, fisher_p,
--- p_equivalence, equivalence, verdict }: two groups of a set; the test of a - b (inference.welch); the deciding method,
--- "Welch" or "permutation", its p and the p corrected by Holm's method, nil if all seeds of both have one score; the
--- bootstrap's interval; the least p of a permutation test of these numbers of seeds, and the least p after correction;
--- p of the permutation test and its number of splits; Fisher's p of the two shares, raw and corrected; with a margin,
--- the p of equivalence, raw and corrected. The family of a correction is all pairs.
--- Invariants: groups with fewer than two scores are in no pair; scores are in the unit of the metric.
+-- Returns { axis, metric, criterion, sets, pairs, grid, answers, notes }, or nil and a message. grid describes the
+-- conditions of most scores (grids.lua), answers the decoding (captions.lua).
+--   sets and groups are those of cell_groups.lua. Each group also has mean, sd, error (of the mean); low, high: the
+-- bootstrap's interval of the mean; judged: the number of seeds that have a score of the criterion (metrics.lua);
+-- generalise: how many of them generalise; share_low, share_high: the exact interval of their share; clumped: whether
+-- the seeds form two clumps.
+--   A pair has set, a, b (groups); test: that of a - b (inference.welch); method: the deciding test, "Welch" or
+-- "permutation"; raw, p: its p before and after Holm's correction, nil if all seeds of both groups have one score; low,
+-- high: the bootstrap's interval of a - b; least: the least p of a permutation test with these numbers of seeds;
+-- reachable: that p after correction; permutation, splits: p and number of splits of the permutation test; fisher,
+-- fisher_p: Fisher's p before and after correction; p_equivalence, equivalence: with a margin, the p of equivalence
+-- before and after correction; verdict. A correction is over all pairs. Groups without two scores are in no pair.
 function M.compare(study, options)
   local axis, message = cell_groups.axis(study, options.axis)
   if not axis then
@@ -178,7 +177,7 @@ function M.compare(study, options)
   end
   local metric, criterion = study.scored.metric, study.scored.generalises
   if options.above and metrics.of[metric].unit ~= "percent" then
-    return nil, ("--above %g: a %s is no share\n  expected: --metric exact_match, or another of shares"):format(
+    return nil, ("--above %g: %s is no share\n  expected: --metric exact_match, or another share"):format(
       options.above, metrics.of[metric].title)
   elseif options.above then
     criterion = { metric = metric, above = options.above }
@@ -208,7 +207,7 @@ local function pair_title(pair)
   return titled(pair.set, ("%s - %s"):format(pair.a.name, pair.b.name))
 end
 
--- The results of take(set, group) for all groups.
+-- Returns the results of take(set, group) for all groups.
 local function of_groups(result, take)
   local list = {}
   for set, group in lists.nested(result.sets, "groups") do
@@ -217,8 +216,7 @@ local function of_groups(result, take)
   return list
 end
 
--- The heading of a table of scores: "Exact match in percent, mean over 9 lengths 60..500, beyond training"; the sources
--- of all runs' examples are few texts.
+-- Returns the heading of a table of scores: "Exact match in percent, mean over 9 lengths 60..500, beyond training".
 local function scored_text(result, options)
   local of, places = metrics.of[result.metric], {}
   of_groups(result, function(_, group)
@@ -242,10 +240,10 @@ local function percent(share)
   return share and 100 * share
 end
 
--- Notes on cells whose seeds form two clumps, and on all groups.
+-- Returns notes on cells whose seeds form two clumps, and the notes on all groups.
 local function notes_of(result)
   return lists.append(of_groups(result, function(set, group)
-    return group.clumped and ("%s: two clumps of seeds, of which %s generalise; the mean describes neither"):format(
+    return group.clumped and ("%s: two clumps of seeds; %s seeds generalise; the mean describes neither clump"):format(
       cell_groups.title(set, group), share_text(group)) or nil
   end), result.notes)
 end
@@ -254,8 +252,8 @@ local function groups_table(result, options)
   local form = metrics.of[result.metric].factor == 100 and "%.2f" or "%.4f"
   return sheets.table({ name = "groups", title = scored_text(result, options) .. ", at the last step",
     about = (result.answers and result.answers .. "; " or "") .. ("over seeds; sd has n - 1 in its denominator; "
-    .. "intervals of the mean hold 95%% of the bootstrap's means; a seed generalises with %s, and the exact interval "
-    .. "(of Clopper and Pearson) holds the share of all seeds that would"):format(
+    .. "intervals of the mean contain 95%% of the bootstrap's means; a seed generalises with %s; the exact interval "
+    .. "(Clopper and Pearson) is that of the share of seeds that generalise"):format(
     metrics.criterion_text(result.criterion)), heads = { result.axis, "seeds", "mean", "sd", "std. error", "interval",
     "generalise", "exact interval", "learning rate" }, rows = of_groups(result, function(set, group)
       return { titled(set, group.name), ("%d of %d"):format(#group.scores, group.asked), number(form, group.mean),
@@ -267,11 +265,11 @@ end
 
 local function pairs_table(result, options)
   local margin = options.margin and ("the margin of equivalence is %g %s"):format(options.margin, unit_text(result))
-    or "no margin is given, so that nothing can be called equivalent"
+    or "without a margin nothing is called equivalent"
   return sheets.table({ name = "comparisons", title = ("Differences between the means of seeds, in %s: %s"):format(
-    unit_text(result), wording.count(#result.pairs, "pair")), about = "the verdict is by Welch's t test, two-sided, "
-    .. "where the seeds of both cells are spread and in one clump, and by the permutation test where they are not; "
-    .. "equivalence by two one-sided t tests; each p corrected by Holm's method over all pairs; " .. margin,
+    unit_text(result), wording.count(#result.pairs, "pair")), about = "the verdict is that of Welch's two-sided t test "
+    .. "if the seeds of both cells vary and form one clump, otherwise that of the permutation test; "
+    .. "equivalence is by two one-sided t tests; each p is corrected by Holm's method over all pairs; " .. margin,
     heads = { result.axis, "difference", "verdict", "by", "p", "p equivalence", "95% (Welch)", "95% (bootstrap)", "t",
     "df" }, rows = lists.map(result.pairs, function(pair)
       local test = pair.test
@@ -282,19 +280,19 @@ local function pairs_table(result, options)
     end) })
 end
 
--- The least p of cells whose sizes cannot show anything, in words.
+-- Returns notes on pairs whose numbers of seeds are too small for any finding, with their least p.
 local function notes_on_seeds(result)
   local correction = #result.pairs > 1 and (", before it is corrected for %d pairs"):format(#result.pairs) or ""
   return lists.distinct(lists.map(result.pairs, function(pair)
-    return pair.verdict == "too few seeds" and ("%d against %d seeds: however far apart they are, p is at least %.3g%s")
+    return pair.verdict == "too few seeds" and ("%d against %d seeds: whatever their scores, p is at least %.3g%s")
       :format(#pair.a.scores, #pair.b.scores, pair.least, correction) or nil
   end))
 end
 
 local function shares_table(result)
-  return sheets.table({ name = "shares", title = "Seeds that generalise, and tests that suppose nothing of how scores "
-    .. "are spread", about = ("a seed generalises with %s; Fisher's exact test is of the two shares, the permutation "
-    .. "test of the two means, both two-sided; least p: the smallest that this number of seeds allows"):format(
+  return sheets.table({ name = "shares", title = "Seeds that generalise, and tests without an assumption on the "
+    .. "distribution", about = ("a seed generalises with %s; Fisher's exact test compares the shares, the permutation "
+    .. "test the means; both are two-sided; least p: the smallest p that these numbers of seeds allow"):format(
     metrics.criterion_text(result.criterion)), heads = { result.axis, "first", "second", "p Fisher (Holm)", "p Fisher",
     "p permutation", "least p" }, rows = lists.map(result.pairs, function(pair)
       return { pair_title(pair), share_text(pair.a), share_text(pair.b), p_text(pair.fisher_p), p_text(pair.fisher),
@@ -349,7 +347,7 @@ function M.run(study, options)
   return { pairs_csv(result, options), groups_csv(result), seeds_csv(result, options), { path = "compare.tex",
     text = table.concat(lists.map(models, table_latex.render), "\n") }, { path = "compare.gnuplot",
     text = strips.script({ name = "compare", title = ("Every seed, by %s"):format(result.axis),
-      xlabel = ("%s; points: seeds; bars: means and 95%% of the bootstrap's"):format(scored_text(result, options)),
+      xlabel = ("%s; points: seeds; bars: means and 95%% intervals"):format(scored_text(result, options)),
       sets = result.sets }) }, tables = models }
 end
 

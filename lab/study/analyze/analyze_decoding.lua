@@ -1,9 +1,9 @@
--- Attention weights of every head while a model answers a given input, symbol by symbol, and the bias that its encoding
--- adds (heat maps as in Duan and Shi 2024; docs/analyses.md).
+-- Attention weights of every head while a model answers a given input, and the bias that its encoding adds to scores
+-- (heat maps as in Duan and Shi 2024; docs/analyses.md).
 --
--- Input: runs as analyze.lua opens them, and texts, frame, layers (numbers of layers; nil: all), spec (that of the
--- runs; nil: run.json's). Output: the files decoding.csv (a line for each symbol of an answer), trace-N.safetensors
--- (the trainer's trace, text after text and run after run), decoding.gnuplot.
+-- Input: runs as analyze.lua opens them, and texts, frame, layers (layer indices; nil: all), spec (the runs' spec; nil:
+-- the spec in run.json). Output: the files decoding.csv (a line for each symbol of an answer), trace-N.safetensors (the
+-- trainer's trace, numbered through the texts of each run in turn), decoding.gnuplot.
 
 local heat = require("lab.study.analyze.pictures.heat")
 local input = require("base.input")
@@ -16,18 +16,18 @@ local write = require("base.write")
 
 local M = {}
 
-local CELL, LEAST, MOST = 9, 150, 640 -- pixels: of a cell, and of a panel
-local NONE = { text = "" }            -- a token without a symbol
+local CELL, LEAST, MOST = 9, 150, 640 -- pixels: a cell; least and most of a panel
+local NONE = { text = "" }            -- for a token without a symbol
 
 -- ---- symbols ----
 
--- The symbols of a list of tokens; nil where the list has none (-1).
+-- Returns the symbols of a list of tokens; false for a missing token (-1).
 local function symbols_of(tokens, names)
   return lists.map(tokens, function(token) return names[token + 1] or false end)
 end
 
--- The answer: { symbols { text, wrong, right } ..., known, wrong, count }: its symbols, and the number of wrong or
--- missing ones out of `count` possible ones. targets: nil if none is known.
+-- Returns an answer: a list of symbols { text, wrong, right } with the fields known (whether the targets are known) and
+-- wrong (how many of `count` symbols are wrong or missing). targets: nil if unknown.
 local function answer_of(answers, targets, names)
   local made, wanted = symbols_of(answers, names), targets and symbols_of(targets, names) or {}
   local answer = { known = targets ~= nil, wrong = 0, count = #made }
@@ -41,8 +41,8 @@ local function answer_of(answers, targets, names)
   return answer
 end
 
--- Tokens that a stream reads, and tokens that its queries write: lists of symbols, up to the end of the answer. first:
--- the token, from 1 on, whose query writes the answer's first symbol; nil: there is none.
+-- Returns a stream { reads, writes }: lists of the symbols that it reads and that its queries write, up to the end of
+-- the answer. first: the token, from 1 on, whose query writes the answer's first symbol, or nil.
 local function stream_of(tokens, names, first, answer, forced)
   local reads, writes = {}, {}
   for i, text in ipairs(symbols_of(tokens, names)) do
@@ -58,7 +58,7 @@ end
 
 -- ---- one text ----
 
--- The streams { reads, writes, tokens } of a trace, tokens being their total number; and the answer.
+-- Returns the streams { reads, writes, tokens } of a trace, where tokens is their number; and the answer.
 local function look(source, trace, front)
   local function ints(name)
     return trace.entries[front .. name] and source:read(trace, front .. name)
@@ -76,7 +76,7 @@ local function look(source, trace, front)
   return { stream_of(single, inputs, first, answer, model.kind == "decoder") }, answer
 end
 
--- The streams of an attention's queries and keys: by its site, unless their lengths differ from the attention's.
+-- Returns the streams of an attention's queries and keys by its site, if their lengths agree with its shape.
 local function sides(site, streams, shape)
   local source, target = streams[1], streams[2]
   local function so_long(stream, count)
@@ -86,7 +86,7 @@ local function sides(site, streams, shape)
   return queries, so_long(site:find("%.cross$") and source or queries, shape[4])
 end
 
--- The first rows and columns of head `head` (from 0) of a matrix: { values, peak }.
+-- Returns the first rows and columns of the matrix of a head (from 0): { values, peak }.
 local function cut(values, head, shape, rows, columns)
   local out, peak = {}, 0.0
   for i = 0, rows - 1 do
@@ -98,7 +98,7 @@ local function cut(values, head, shape, rows, columns)
   return { values = out, peak = peak }
 end
 
--- The attentions of a trace: { site, layer, reads, writes, heads = { { values, peak } ... } }.
+-- Returns the attentions of a trace: { site, layer, reads, writes, heads = { { values, peak } ... } }.
 local function attentions(source, trace, front, streams, layers)
   local list = {}
   for _, site in ipairs(source:sites(trace, tonumber(front:match("^n(%d+)")), "attention")) do
@@ -118,7 +118,7 @@ local function attentions(source, trace, front, streams, layers)
     :format(source.run.dir))
 end
 
--- Requested layers without an attention, in order.
+-- Returns the requested layers that have no attention, in order.
 local function absent(list, layers)
   local there = lists.map(list, function(attention) return attention.layer end)
   local numbers = lists.map(layers or {}, function(number) return not lists.has(there, number) and number or nil end)
@@ -128,7 +128,7 @@ end
 
 local function words_of(answer)
   local text = table.concat(lists.map(answer, function(symbol) return symbol.text end))
-  return text, not answer.known and "right answer not known" or answer.wrong == 0 and "right"
+  return text, not answer.known and "correct answer unknown" or answer.wrong == 0 and "correct"
     or ("%d of %d wrong"):format(answer.wrong, answer.count)
 end
 
@@ -148,8 +148,8 @@ end
 
 -- ---- the bias ----
 
--- Masks of lines, windows and antidiagonals as attentions of a picture: the open cells, or the bias that the encoding
--- adds to them.
+-- Returns masks of lines, windows and anti-diagonals in the form of attentions: the open cells, with the bias that the
+-- encoding adds to them.
 local function biases(one, project, given)
   local list = {}
   local spec, message = trained_run.with_spec(project, one.source.run, given, function(spec)
@@ -170,7 +170,7 @@ local function biases(one, project, given)
   return list, not spec and message or nil
 end
 
--- The first columns, row-major; -inf marks closed cells.
+-- Returns the first columns of rows, row-major; -inf marks closed cells.
 local function flat(rows, columns)
   local values = {}
   for _, row in ipairs(rows) do
@@ -193,7 +193,7 @@ local function attention_row(data, name, one, attention, font)
 end
 
 local function bias_row(data, name, one, bias, font)
-  local row = { label = ("%s: bias of %s, in every layer"):format(one.source.label, bias.site) }
+  local row = { label = ("%s: bias of %s, equal in all layers"):format(one.source.label, bias.site) }
   for h, head in ipairs(bias.heads) do
     row[h] = heat.letter(heat.open_cells(data, name .. "h" .. h, #bias.heads > 1 and ("head %d"):format(h - 1)
       or "all heads", flat(head, #bias.reads)), bias, font)
@@ -219,7 +219,7 @@ local function picture(list)
     end))
   end
   return panels.script({ name = "decoding", title = "Attention of every head while decoding",
-    note = "down: what is written; right: what is read; a cross: wrong; white: closed",
+    note = "rows: written symbols; columns: read symbols; a cross: a wrong symbol; white: a closed cell",
     panel = size, settings = heat.SETTINGS, data = data, rows = rows })
 end
 
@@ -244,10 +244,10 @@ function M.run(sources, options)
       local message
       one.biases, message = biases(one, options.project, options.spec)
       if message and t == 1 then
-        options.say(("%s: its bias is not drawn: %s"):format(source.label, message))
+        options.say(("%s: the picture omits its bias: %s"):format(source.label, message))
       end
       for _, number in ipairs(t == 1 and absent(one.attentions, options.layers) or {}) do
-        options.say(("%s: no attention of layer %d, which --layers asks for"):format(source.label, number))
+        options.say(("%s: layer %d of --layers has no attention"):format(source.label, number))
       end
       list[#list + 1] = one
       files[#list] = { path = ("trace-%d.safetensors"):format(#list), text = one.bytes }

@@ -1,4 +1,4 @@
--- Models against people, puzzle by puzzle (docs/analyses.md).
+-- Accuracies of models compared with those of humans, puzzle by puzzle (docs/analyses.md).
 --
 -- Input: a study with its cells read, whose runs were evaluated by puzzle, and { split, human, column, trials, without,
 -- copies, resamples, seed }. Output: as in analyze.lua, with the files human.csv (a cell per line), puzzles.csv,
@@ -20,8 +20,8 @@ local M = {}
 local number = sheets.number
 
 local PEOPLE, PERFECT = "people", "always right"
-local ACROSS = 5 -- panels of a row of the picture
-local SHARES = { -0.05, 1.05, 0.25 } -- an axis of shares: its ends and its step
+local ACROSS = 5 -- panels in a row of the picture
+local SHARES = { -0.05, 1.05, 0.25 } -- an axis of shares: both ends, and the step of its tics
 local SETTINGS = { "unset key", "unset colorbox", "set border 3 lc rgb '#444444'",
   "set tics nomirror scale 0.4 font ',8' textcolor rgb '#444444'", "set xtics offset 0,0.4", "set ytics offset 0.6,0" }
 
@@ -29,7 +29,7 @@ local SETTINGS = { "unset key", "unset colorbox", "set border 3 lc rgb '#444444'
 
 local MEASURES = { "cosine", "spearman", "composite" }
 
--- A run's share of right answers for every puzzle, and the puzzles' vectors; nil if it was not evaluated by puzzle.
+-- Returns a run's share of correct answers and number of vectors by puzzle; nil if it was not evaluated by puzzle.
 local function by_puzzle(run, split)
   local accuracy, vectors, count = {}, {}, 0
   for _, condition in ipairs(run[split] and run[split].conditions or {}) do
@@ -42,7 +42,7 @@ local function by_puzzle(run, split)
   return count > 0 and count == #accuracy and accuracy or nil, vectors
 end
 
--- The puzzles of all runs, which must be the same; or nil and a message. Groups get `runs` with `accuracy` each.
+-- Returns the puzzles of all runs, which must agree; or nil and a message. Sets group.by_run, the shares of its runs.
 local function puzzles_of(groups, split)
   local puzzles
   for _, group in ipairs(groups) do
@@ -63,7 +63,7 @@ local function puzzles_of(groups, split)
   return puzzles or nil, "no run has a score on " .. split
 end
 
--- The numbers of the included puzzles, by base; `without` has ids, which count from 0. Or nil and a message.
+-- Returns lists of the included puzzles' numbers, one for each base; or nil and a message. `without` holds ids, from 0.
 local function bases_of(puzzles, options)
   local out, bases = {}, {}
   for _, id in ipairs(options.without or {}) do
@@ -84,7 +84,7 @@ local function bases_of(puzzles, options)
   return bases
 end
 
--- The three measures of two lists by puzzle, over these puzzles.
+-- Returns the three measures of two lists of shares, over the given puzzles.
 local function compare(a, b, puzzles)
   local both = lists.filter(puzzles, function(puzzle) return a[puzzle] and b[puzzle] end)
   local x = lists.map(both, function(puzzle) return a[puzzle] end)
@@ -97,7 +97,7 @@ local function numbers_in(bases)
   return lists.flat(bases, function(base) return base end)
 end
 
--- A similarity: each measure's value, from `point` or as the mean of the resampled comparisons, and its interval.
+-- Returns a similarity: each measure's value, from `point` or as the mean of the samples, and its interval.
 local function similarity_of(drawn, point)
   local result = {}
   for _, measure in ipairs(MEASURES) do
@@ -111,14 +111,14 @@ local function similarity_of(drawn, point)
   return result
 end
 
--- The similarity of a model's accuracies to the human ones, with intervals from bases resampled with replacement.
+-- Returns the similarity of a model's accuracies to human accuracies. Intervals: bases resampled with replacement.
 local function similarity(human, accuracy, bases, options)
   return similarity_of(inference.resample(bases, function(list)
     return compare(human, accuracy, numbers_in(list))
   end, options.resamples, inference.random(options.seed)), compare(human, accuracy, numbers_in(bases)))
 end
 
--- Similarity between two random halves of the participants: means over the splits, with intervals from their quantiles.
+-- Returns the similarity between random halves of the participants: means and quantiles over the random splits.
 local function halves(participants, puzzles, options)
   local drawing, list = inference.random(options.seed), {}
   for split = 1, options.resamples do
@@ -134,12 +134,12 @@ local function halves(participants, puzzles, options)
   return similarity_of(list)
 end
 
--- The vectors of a puzzle; 0 for all puzzles if runs were not evaluated by vectors.
+-- Returns the number of vectors of a puzzle; 0 for all puzzles if runs were not evaluated by vectors.
 local function vectors_of(puzzles, puzzle)
   return puzzles.vectors[puzzle] or 0
 end
 
--- The mean over the included puzzles with some number of vectors.
+-- Returns the mean accuracy over the included puzzles with this number of vectors.
 local function mean_of(accuracy, puzzles, vectors)
   return statistics.mean(lists.map(puzzles.kept, function(puzzle)
     return vectors_of(puzzles, puzzle) == vectors and accuracy[puzzle] or nil
@@ -152,7 +152,7 @@ local function all_vectors(puzzles)
   return list
 end
 
--- Human accuracy by puzzle, from the table or from the trials, and the participants of the trials.
+-- Returns human accuracy by puzzle, from the table or the trials, and the participants of the trials.
 local function humans(options, puzzles)
   local participants, accuracy, message
   if options.trials then
@@ -166,11 +166,11 @@ local function humans(options, puzzles)
   return accuracy, message or participants
 end
 
--- The comparison by puzzle: { puzzles, human, groups, perfect, halves, vectors }, or nil and a message. puzzles = {
--- count, vectors, run, kept }, kept being the included numbers; human[puzzle] a share; groups with { accuracy = shares
--- by puzzle, means over seeds; similarity }, a similarity being { cosine, spearman, composite }, each { value, low,
--- high }; perfect: the similarity of a model that is always right; halves: the similarity of halves of the
--- participants, or nil; vectors: the occurring numbers of vectors. Copies of a base puzzle are resampled together.
+-- Returns the comparison { puzzles, human, groups, perfect, halves, vectors }, or nil and a message. puzzles: { count,
+-- vectors, run, kept }, where kept lists the included puzzles. human[puzzle]: a share. Each group has accuracy, shares
+-- by puzzle as means over seeds, and similarity: { cosine, spearman, composite }, each { value, low, high }. perfect:
+-- the similarity of a model that is always right. halves: the similarity of halves of the participants, or nil.
+-- vectors: the occurring numbers of vectors. Copies of a base puzzle are resampled together.
 local function set_against(groups, options)
   local puzzles, message = puzzles_of(groups, options.split)
   if not puzzles then
@@ -201,7 +201,7 @@ end
 
 -- ---- output ----
 
--- { name, count, similarity }: people among themselves, a model that is always right, the cells.
+-- Returns a list of { name, count, similarity }: humans with each other, a model that is always right, the cells.
 local function compared(result)
   local list = {}
   if result.halves then
@@ -222,21 +222,21 @@ local function similarity_table(result, options)
     end
     return row
   end)
-  return sheets.table({ name = "human", title = ("Accuracy by puzzle, people and models: %d puzzles of %s"):format(
+  return sheets.table({ name = "human", title = ("Accuracy of humans and models by puzzle: %d puzzles of %s"):format(
     #result.puzzles.kept, wording.count(result.bases, "base")), about = ("split %s, means over seeds; composite: mean "
-    .. "of cosine and rank correlation (Spearman's, equal numbers share their ranks); intervals: 95%% of %d draws of "
-    .. "bases, copies together"):format(options.split, options.resamples), heads = { "cell", "seeds", "cosine",
+    .. "of cosine and rank correlation (Spearman's, equal numbers share their ranks); intervals: 95%% of %d resamples "
+    .. "of bases, copies together"):format(options.split, options.resamples), heads = { "cell", "seeds", "cosine",
     "interval", "Spearman", "interval", "composite", "interval" }, rows = rows, notes = { ("The cosine says little: it "
-    .. "is %s for a model that is always right, and close to that for all that have learned the task. Look at the "
-    .. "ranks."):format(number("%.4f", result.perfect.cosine.value)) } })
+    .. "is %s for a model that is always right, and similar for all models that have learned the task. Compare the "
+    .. "rank correlations."):format(number("%.4f", result.perfect.cosine.value)) } })
 end
 
--- Accuracies for a number of vectors: over participants, if there are any, or over seeds.
+-- Returns the accuracies for a number of vectors: one for each participant or seed.
 local function of_vectors(item, result, vectors)
   return lists.map(item.lists, function(accuracy) return mean_of(accuracy, result.puzzles, vectors) end)
 end
 
--- { name, lists }: humans and the cells, a list by puzzle for each participant or seed.
+-- Returns { name, lists } of the humans and of each cell: lists has the shares of each participant or seed by puzzle.
 local function everybody(result)
   local shares = lists.map(result.participants or {}, function(one) return one.share end)
   return lists.append({ { name = PEOPLE, lists = shares[1] and shares or { result.human } } }, lists.map(
@@ -245,7 +245,7 @@ end
 
 local function vectors_table(result)
   return sheets.table({ name = "vectors", title = "Accuracy by vectors", about = "mean ± sd (n - 1) over participants "
-    .. "and seeds; of people without their trials, the mean alone", heads = lists.join({ "", "people or seeds" },
+    .. "or seeds; for humans without trials, only the mean", heads = lists.join({ "", "humans or seeds" },
     lists.map(result.vectors, function(vectors) return vectors > 0 and wording.count(vectors, "vector") or "all" end)),
     rows = lists.map(everybody(result), function(item)
       return lists.join({ item.name, ("%d"):format(#item.lists) }, lists.map(result.vectors, function(vectors)
@@ -287,7 +287,7 @@ local function vectors_csv(result)
   end)
 end
 
--- A cell's panel of puzzles; each number of vectors is a group of points.
+-- Makes a cell's panel of puzzles; each number of vectors is a group of points.
 local function puzzles_panel(data, result, group, name)
   local sets = lists.map(result.vectors, function(vectors)
     local shown = lists.map(result.puzzles.kept, function(puzzle)
@@ -317,10 +317,10 @@ local function picture(result)
   local by_vectors = lists.map(everybody(result), function(item, i)
     return vectors_panel(data, result, item, ("vectors%d"):format(i))
   end)
-  local rows = lists.append(panels.rows(of_puzzles, ACROSS, "Each puzzle: share of people that got it right, to the "
-    .. "right; of seeds, upwards; the more vectors the lighter"), panels.rows(by_vectors, ACROSS,
+  local rows = lists.append(panels.rows(of_puzzles, ACROSS, "Each puzzle: right: share of humans with the correct "
+    .. "answer; up: share of seeds; lighter: more vectors"), panels.rows(by_vectors, ACROSS,
     "Accuracy by vectors"))
-  return panels.script({ name = "human", title = "People and models, puzzle by puzzle",
+  return panels.script({ name = "human", title = "Humans and models, puzzle by puzzle",
     note = ("%d puzzles"):format(#result.puzzles.kept), panel = 190, settings = SETTINGS, data = data, rows = rows })
 end
 

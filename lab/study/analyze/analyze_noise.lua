@@ -1,8 +1,8 @@
--- How accuracy falls as the embeddings of a study's models get noise (docs/analyses.md).
+-- Accuracy of a study's models with noise on their embeddings (docs/analyses.md).
 --
 -- Input: a study with its cells read, and { project, provide, folder, study, split, length, examples, draws, seed,
--- noise, relative, axis, say }: noise is a list of deviations. Output: as in analyze.lua, with the files noise.csv (a
--- run and a deviation per line), noise.gnuplot. Errors of trainers end the analysis: see source.lua.
+-- noise, relative, axis, say }: noise is a list of standard deviations. Output: as in analyze.lua, with the files
+-- noise.csv (a run and a deviation per line) and noise.gnuplot. Errors of trainers end the analysis: see source.lua.
 
 local colours = require("lab.study.report.figures.colours")
 local curves = require("lab.study.report.figures.curves")
@@ -17,8 +17,8 @@ local write = require("base.write")
 
 local M = {}
 
--- The sets along the requested axis, or along the first with several values; a single cell gives one set. Or nil and a
--- message.
+-- Returns the sets along the requested axis, or along the first axis with several values; a single cell is one set. Or
+-- nil and a message.
 local function sets_of(study, options)
   local first = lists.find(study.axes, function(axis) return #axis.values > 1 end)
   if not first and not options.axis then
@@ -28,14 +28,14 @@ local function sets_of(study, options)
   return axis and cell_groups.sets(study, axis, options.split), message
 end
 
--- Settings of a spec that give its trainer this noise.
+-- Returns settings of a spec, as for --set, that give its trainer this noise.
 local function noise_of(options)
   local words = lists.map(options.noise, function(deviation) return ("%.17g"):format(deviation) end)
   return { ("eval.by.noise={ list = { %s } }"):format(table.concat(words, ", ")),
     ("eval.noise=%s"):format(options.relative and "relative" or "absolute") }
 end
 
--- One model's accuracy at every deviation.
+-- Evaluates one model and returns its accuracy at every deviation.
 local function evaluate(from, options)
   local out = options.folder .. "/noise"
   write.remove_tree(out)
@@ -52,9 +52,9 @@ local function evaluate(from, options)
   end)
 end
 
--- Evaluates the runs of groups and sets by_run[i] = { { accuracy, sd }, ... } for each deviation, shares and their
--- standard deviation over draws; and `drops`, if evaluation applies dropout. Runs need no noise in their spec: a
--- trainer of the same model with noise evaluates their checkpoints.
+-- Evaluates the runs of groups. Sets group.by_run[i] = { { accuracy, sd }, ... }: for each deviation the share and its
+-- standard deviation over samples; and group.drops if evaluation applies dropout. The spec of a run needs no noise: a
+-- trainer of the same model with noise evaluates its checkpoint.
 local function evaluate_groups(groups, options)
   for _, group in ipairs(groups) do
     local from = source.of_group(group, options, noise_of(options))
@@ -67,7 +67,7 @@ local function evaluate_groups(groups, options)
   end
 end
 
--- Percents of all runs of a group at a deviation.
+-- Returns the accuracies of a group's runs at a deviation, in percent.
 local function percents(group, i)
   return lists.map(group.by_run, function(list) return 100 * list[i].accuracy end)
 end
@@ -78,7 +78,7 @@ end
 
 local function accuracy_table(set, options, notes)
   local rows = lists.map(set.groups, function(group)
-    notes[#notes + 1] = group.drops and ("%s: evaluation drops out, too, as its spec says"):format(group.name) or nil
+    notes[#notes + 1] = group.drops and ("%s: evaluation applies dropout, as set in its spec"):format(group.name) or nil
     return lists.join({ group.name, ("%d"):format(#group.runs) }, lists.map(options.noise, function(_, i)
       return sheets.mean_and_sd("%.1f", percents(group, i))
     end))
@@ -105,7 +105,7 @@ local function noise_csv(sets, options)
   end)
 end
 
--- Adds a group's mean as a bold curve, and its seeds as faint ones.
+-- Adds a group's mean as a bold curve, and its seeds as faint curves.
 local function add_curves(panel, group, style, options)
   local function add(title, value_at)
     table.insert(panel.curves, { style = style, title = title, faint = not title, points = lists.map(options.noise,

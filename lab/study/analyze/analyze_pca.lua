@@ -1,8 +1,8 @@
 -- Principal components of activations at two lengths (figure 5 of Ruoss et al. 2023; docs/analyses.md).
 --
--- Input: runs as analyze.lua opens them, and lengths (the first is the one to fit on), sequences, part. Output: the
--- files pca.csv (a point per line), summary.csv, pca.gnuplot. The mean and two components are fitted per run and site
--- on the first length and applied to the others, not whitened.
+-- Input: runs as analyze.lua opens them, and lengths, sequences, part. Output: the files pca.csv (a point per line),
+-- summary.csv, pca.gnuplot. The mean and two components of each run and site are fitted at the first length and applied
+-- at the other lengths, not whitened.
 
 local lists = require("base.lists")
 local panels = require("lab.study.analyze.pictures.panels")
@@ -14,11 +14,11 @@ local stop = require("lab.study.analyze.source").stop
 
 local M = {}
 
-local FAINT, COLOURED = 600, 1500 -- points that a panel shows at most; the file has all
-local FLAT = 1e-9                 -- share of all variance: less is rounding
-local INSIDE = 0.99               -- share of the fitted points within the radius of `outside`
+local FAINT, COLOURED = 600, 1500 -- most grey and coloured points of a panel; the file has all points
+local FLAT = 1e-9                 -- a smaller share of all variance is rounding
+local INSIDE = 0.99               -- share of the fitted points within the radius that defines `outside`
 
--- Activations of the chosen part of every sequence: a flat list, and the number of its places in a sequence.
+-- Returns the activations of a part of every sequence: a flat list, and the number of channels.
 local function points_of(source, file, site, length, part)
   local name = ("n%d.%s"):format(length, site)
   local sequences, tokens, width = table.unpack(file.entries[name].shape)
@@ -30,14 +30,14 @@ local function points_of(source, file, site, length, part)
   return out, width
 end
 
--- First place and number of places of the part of a length's sequences.
+-- Returns the first position of a part in sequences of a length, and its number of positions.
 local function part_of(source, file, length, options)
   local tokens = source:shape(file, length, "tokens", options.sequences)[2]
   local inputs, outputs = source:parts(length, tokens)
   return options.part == "input" and { first = 0, count = inputs } or { first = tokens - outputs, count = outputs }
 end
 
--- The components that vary; points are set to 0 along the others, since their values are rounding.
+-- Returns the components that vary; sets points to 0 along other components, where their values are rounding.
 local function varying(projected, fitted)
   local list = {}
   for k, variance in ipairs(fitted.variance) do
@@ -52,8 +52,8 @@ local function varying(projected, fitted)
   return list
 end
 
--- Squared distance from the fitted mean in the plane, each component in its own standard deviations, averaged over the
--- components that vary: its mean over the fitted points is 1.
+-- Returns each point's squared distance from the fitted mean in the plane: the mean of the squared coordinates, in
+-- standard deviations, over the components that vary. Its mean over the fitted points is 1.
 local function radii(projected, fitted)
   local components = varying(projected, fitted)
   return lists.map(projected[1], function(_, i)
@@ -72,7 +72,7 @@ local function check_finite(source, site, length, points)
   end
 end
 
--- One site of one run: fitted on the first length, measured at all.
+-- Analyzes one site of one run: fits at the first length, measures at all lengths.
 local function site_of(source, file, site, options, parts)
   local result = { site = site, lengths = {} }
   for i, length in ipairs(options.lengths) do
@@ -101,7 +101,7 @@ local function analyze(source, options)
   return { label = source.label, sites = sites, accuracy = source:accuracy(options.lengths, options.sequences) }
 end
 
--- Numbers with six digits, as the files have them.
+-- Formats numbers with six digits, as in the files.
 local function six_digits(...)
   return table.unpack(lists.map({ ... }, function(value) return ("%.6g"):format(value) end))
 end
@@ -119,7 +119,7 @@ local function points_csv(results)
   end)
 end
 
--- Shares of the variance that the two components explain.
+-- Returns the shares of the variance that the two components explain.
 local function explained(site)
   local total = site.fitted.total
   return total > 0 and site.fitted.variance[1] / total or 0, total > 0 and site.fitted.variance[2] / total or 0
@@ -154,11 +154,11 @@ local function say_results(results, options)
       end
     end
   end
-  options.say(("drift: mean squared distance from the cloud's centre in the plane, 1 at length %d; outside: share "
-    .. "beyond %.0f%% of that cloud; spread: as drift, over all channels"):format(options.lengths[1], 100 * INSIDE))
+  options.say(("drift: mean squared distance from the fitted mean in the plane, 1 at length %d; outside: share beyond "
+    .. "%.0f%% of the fitted points; spread: as drift, over all channels"):format(options.lengths[1], 100 * INSIDE))
 end
 
--- Adds a block of every k-th point, at most `most` points: "x y position".
+-- Adds a block of data, "x y position": every k-th point, at most `most` points.
 local function add_points(data, name, at, most)
   local lines = {}
   local step = math.max(1, (#at.x + most - 1) // most)
@@ -175,7 +175,7 @@ local SETTINGS = {
   "set offsets graph 0.03, graph 0.03, graph 0.03, graph 0.03",
 }
 
--- One axis for these lists of numbers; flat: they are all 0.
+-- Returns the gnuplot lines of an axis for lists of numbers; flat: they are all 0.
 local function axis(letter, flat, numbers)
   if flat then
     return ("set %srange [-1:1]\nset %stics 1"):format(letter, letter)
@@ -216,7 +216,7 @@ local function picture(results, options)
   end
   local title = ("Activations of the %s tokens: principal components of length %d"):format(options.part,
     options.lengths[1])
-  return panels.script({ name = "pca", title = title, note = "grey: what they were fitted on; colours: other "
+  return panels.script({ name = "pca", title = title, note = "grey: points of the fit; colours: other "
     .. "sequences, by token", panel = 190, settings = SETTINGS, data = data, rows = rows })
 end
 

@@ -1,4 +1,4 @@
--- Similarity of the attention of all models of a study (docs/analyses.md).
+-- Similarity of attention between all models of a study (docs/analyses.md).
 --
 -- Input: a study with its cells read, and { project, provide, folder, study, split, length, examples, seed, say,
 -- trained_only, reference }. Output: as in analyze.lua, with the files similarity.csv (a pair of cells and a layer per
@@ -24,16 +24,16 @@ local number, mean = sheets.number, statistics.mean
 
 local ALL = -1
 local STEP = { start = "step 0", trained = "trained" }
-local LARGEST = math.log(2) -- largest divergence
-local CELL, LEAST = 18, 220 -- pixels of a group in the picture; the least pixels of a panel
+local LARGEST = math.log(2) -- largest possible Jensen-Shannon divergence
+local CELL, LEAST = 18, 220 -- pixels: a group in the picture, the smallest panel
 local LETTER = 6            -- pixels of a letter next to the picture
 
 -- ---- the comparison ----
 
 local WIDTHS = { F32 = { 4, "f" }, F64 = { 8, "d" } }
 
--- The mask of a spec's attention: its name, and a predicate of a query's and a key's place; with all keys open, nil and
--- a predicate that is always true.
+-- Returns the mask of a spec's attention: its name, and a predicate of the positions of a query and a key; without a
+-- mask nil, and a predicate that is always true.
 local function mask_of(spec)
   local mask = spec.encoding and spec.encoding.mask or {}
   if mask.kind == "window" then
@@ -51,13 +51,13 @@ local function mask_of(spec)
   end
 end
 
--- A source (source.lua) that runs and traces the models of a group.
+-- Opens a source (source.lua) that evaluates and traces the models of a group.
 local function source_of(group, options)
   group.without_dropout = source.run(group.runs[1].dir).info.spec.eval.dropout == true
   return source.of_group(group, options, { group.without_dropout and "eval.dropout=false" or nil })
 end
 
--- The maps in a trace as { path, offsets, heads, examples, queries, keys, kind }.
+-- Returns the attention maps in a trace as { path, offsets, heads, examples, queries, keys, kind }.
 local function maps_of(from, file, length)
   local maps = { path = file.path, offsets = {} }
   for i, site in ipairs(from:sites(file, length, "attention")) do
@@ -68,7 +68,7 @@ local function maps_of(from, file, length)
     for k, name in ipairs({ "examples", "heads", "queries", "keys" }) do
       maps[name] = maps[name] or shape[k]
       if maps[name] ~= shape[k] then
-        source.stop(1, ("%s: its attentions differ in shape: %s has %d %s, and others %d"):format(from.run.dir, site,
+        source.stop(1, ("%s: its attentions differ in shape: %s has %d %s, another %d"):format(from.run.dir, site,
           shape[k], name, maps[name]))
       end
     end
@@ -81,7 +81,7 @@ local function shape_text(maps)
     maps.queries, maps.keys)
 end
 
--- Traces all runs of a group; place: the index of the first one among all models.
+-- Traces all runs of a group. place: the index of its first run among all models.
 local function trace(group, from, step, options, models)
   for i, run in ipairs(group.runs) do
     from.run = source.run(run.dir)
@@ -98,7 +98,7 @@ local function trace(group, from, step, options, models)
   end
 end
 
--- A file with uniform attention under a mask, in one layer; its maps.
+-- Writes a file with uniform attention under a mask, in one layer; returns its maps.
 local function uniform(like, allowed, place, folder)
   local width, rows = WIDTHS[like.kind], {}
   for query = 0, like.queries - 1 do
@@ -117,7 +117,7 @@ local function uniform(like, allowed, place, folder)
     or source.stop(4, message)
 end
 
--- Adds a model of uniform attention for each mask of the groups; returns their indices, by mask.
+-- Adds a model of uniform attention for each mask of the groups; returns the indices of these models by mask.
 local function add_floors(groups, models, folder)
   local places = {}
   for _, group in ipairs(groups) do
@@ -142,7 +142,7 @@ local function write_list(models, path)
   return written or source.stop(4, message)
 end
 
--- The table at a path of keys; missing tables are made.
+-- Returns the table at a path of keys; creates missing tables.
 local function within(place, key, ...)
   place[key] = place[key] or {}
   return ... == nil and place[key] or within(place[key], ...)
@@ -153,7 +153,7 @@ local function put(by_layer, layer, cosine, divergence)
   table.insert(within(by_layer, layer, "divergence"), divergence)
 end
 
--- Stores a line of the program's output. Models are in the order of their groups, uniform ones after them.
+-- Stores a line of the program's output. Models are in the order of their groups; uniform models are last.
 local function take(result, models, floors, first, second, layer, cosine, divergence)
   local a, b = models[first + 1], models[second + 1]
   if a.group and b.group then
@@ -176,7 +176,7 @@ local function compare(groups, models, options)
   local floors, list = add_floors(groups, models, options.folder), options.folder .. "/list"
   write_list(models, list)
   local result, pipe = { pairs = {}, floors = {}, of_run = {} }, shell.open({ program, list })
-  for _, a in ipairs(groups) do -- a pair, or a floor, may have no line
+  for _, a in ipairs(groups) do -- the output may lack a pair or a floor
     within(result.floors, a)
     for _, b in ipairs(groups) do
       within(result.pairs, a, b)
@@ -202,11 +202,11 @@ local function averaged(result)
   return result
 end
 
--- A list of steps, each { step, layers, pairs, floors, of_run }: pairs[a][b][layer] = { cosine, divergence }, lists
--- over all pairs of a run of group a with a run of group b (a group with itself: different runs), for a <= b; layer -1
--- is all layers together; floors[a][layer] in the same form, of runs with uniform attention under their mask;
--- of_run[a][i][b] the mean cosine of run i of group a with the runs of b, all layers. Groups get `mask` (text; nil: all
--- pairs of tokens) and `without_dropout`, if evaluation has dropout.
+-- Returns a list of steps { step, layers, pairs, floors, of_run }. pairs[a][b][layer] = { cosine, divergence }, for
+-- a <= b: lists over all pairs of a run of group a and a run of group b, or of two runs if a = b; layer -1 stands for
+-- all layers together. floors[a][layer]: the same for runs of a with uniform attention under their mask.
+-- of_run[a][i][b]: the mean cosine of run i of group a with the runs of b, over all layers. Groups get `mask`, a text
+-- (nil: all pairs of tokens), and `without_dropout` if their evaluation applies dropout.
 local function steps_of(groups, options)
   local sources, steps = lists.map(groups, function(group) return source_of(group, options) end), {}
   for _, step in ipairs(options.trained_only and { "trained" } or { "trained", "start" }) do
@@ -231,15 +231,15 @@ end
 
 local NONE = { cosine = {}, divergence = {} }
 
--- The lists of two groups in either order.
+-- Returns the lists of two groups, whatever their order.
 local function between(step, a, b, layer)
   return step.pairs[a][b][layer] or step.pairs[b][a][layer] or NONE
 end
 
 local function matrix_table(groups, step, measure, title)
   return sheets.table({ name = measure, title = ("%s of attention, %s"):format(title, STEP[step.step]), about =
-    step.shape .. " each, all layers; mean over all pairs of seeds, on the diagonal of different ones; * attention is "
-    .. "masked", heads = lists.join({ "cell" }, lists.map(groups, shown_name)), rows = lists.map(groups, function(a)
+    step.shape .. " each, all layers; mean over all pairs of seeds, on the diagonal of different seeds; *: masked "
+    .. "attention", heads = lists.join({ "cell" }, lists.map(groups, shown_name)), rows = lists.map(groups, function(a)
       return lists.join({ shown_name(a) }, lists.map(groups, function(b)
         return number("%.3f", mean(between(step, a, b, ALL)[measure]))
       end))
@@ -254,9 +254,9 @@ local function levels_table(groups, step, notes)
     end)
     return { shown_name(group), group.mask or "full", ("%d"):format(#group.runs), table.unpack(levels) }
   end)
-  return sheets.table({ name = "levels", title = ("What the numbers lie between, %s"):format(STEP[step.step]), about =
-    "ceiling: the same cell, other seeds; floor: attention that is uniform under the same mask; mean ± sd (n - 1) "
-    .. "over pairs or seeds; divergences in nats, 0 is alike and ln 2 = 0.693 as far apart as can be", heads = { "cell",
+  return sheets.table({ name = "levels", title = ("Reference values, %s"):format(STEP[step.step]), about =
+    "ceiling: other seeds of the same cell; floor: uniform attention under the same mask; mean ± sd (n - 1) over pairs "
+    .. "or seeds; divergences in nats, from 0 (equal) to ln 2 = 0.693 (the maximum)", heads = { "cell",
     "mask", "seeds", "cosine, ceiling", "cosine, floor", "divergence, ceiling", "divergence, floor" }, rows = rows,
     notes = notes })
 end
@@ -296,7 +296,7 @@ local function levels_csv(groups, steps)
     end)
 end
 
--- sign: the sign of the values in the picture; minus for measures that are smaller for more similar models.
+-- sign: factor of the values in the picture, -1 for measures that are smaller for more similar models.
 local function panel(data, groups, step, measure, sign, title, range)
   local values = lists.flat(groups, function(a)
     return lists.map(groups, function(b) return sign * (mean(between(step, a, b, ALL)[measure]) or 0 / 0) end)
@@ -311,13 +311,13 @@ local function picture(groups, steps)
       panel(data, groups, step, "divergence", -1, "divergence, from ln 2 to 0", { -LARGEST, 0 }) }
   end)
   local beside = 24 + LETTER * longest
-  return panels.script({ name = "similarity", title = "Attention: how alike the maps of two models are", note =
-    "means over pairs of seeds; light is alike; divergence: Jensen and Shannon's; *: masked",
+  return panels.script({ name = "similarity", title = "Similarity of the attention maps of two models", note =
+    "means over pairs of seeds; light: similar; divergence: Jensen-Shannon; *: masked attention",
     panel = math.max(LEAST, CELL * #groups), settings = heat.SETTINGS, data = data, rows = rows, left = beside,
     across = beside, down = 60 + beside })
 end
 
--- Correlations of accuracy with the cosine to a reference, as lines.
+-- Returns the correlations of accuracy with the cosine to a reference, as lines of text.
 local function reference_text(groups, step, reference)
   local all, scores, means, mean_scores = {}, {}, {}, {}
   for _, group in ipairs(groups) do
@@ -349,7 +349,7 @@ function M.run(study, options)
   local reference = lists.find(groups, function(group) return group.name == options.reference end)
   local steps, tables = steps_of(groups, options), {}
   lists.append(notes, lists.map(groups, function(group)
-    return group.without_dropout and ("%s: dropout is off here, though its spec evaluates with it"):format(group.name)
+    return group.without_dropout and ("%s: dropout is off here, although its spec evaluates with it"):format(group.name)
       or nil
   end))
   for _, step in ipairs(steps) do

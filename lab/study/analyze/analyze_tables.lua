@@ -1,4 +1,4 @@
--- Position tables: their distance from a fixed one, and their similarity (docs/analyses.md).
+-- Position tables: their distance from a fixed table, and their similarity (docs/analyses.md).
 --
 -- Input: a study with its cells read, and { project, folder, grid, reference, split }. Output: as in analyze.lua, with
 -- the files tables.csv (a table per line), correlations.csv, similarity.csv, tables.gnuplot.
@@ -28,7 +28,7 @@ end)
 
 local FILES = { start = "checkpoint-0.safetensors", trained = "checkpoint.safetensors" }
 
--- The tables of a run at both steps; or nil and a message. Tables that are not trained are read at the last step.
+-- Returns the tables of a run at both steps; or nil and a message. Untrained tables are read at the last step only.
 local function record_of(run, accuracy, options)
   local record, spec = { run = run, accuracy = accuracy }, run.facts.spec
   for _, step in ipairs(STEPS) do
@@ -62,7 +62,7 @@ local function read(groups, options, notes)
     end
     list[#list + 1] = #group.records > 0 and group or nil
     if #group.records == 0 and #group.runs > 0 then
-      notes[#notes + 1] = ("%s: adds no table"):format(group.name)
+      notes[#notes + 1] = ("%s: has no position table"):format(group.name)
     elseif without > 0 then
       notes[#notes + 1] = ("%s: %d of %d runs have no checkpoint of step 0; train.checkpoint.keep = { 0 } keeps one")
         :format(group.name, without, #group.records)
@@ -84,14 +84,14 @@ local function each(groups)
   end)
 end
 
--- All tables in one list; nil and a message where their widths differ.
+-- Returns all tables in one list; or nil and a message if their widths differ.
 local function flat(groups)
   local list = {}
   for tables, _, record in each(groups) do
     for _, one in ipairs(tables) do
       list[#list + 1] = one
       if one.columns ~= list[1].columns then
-        return nil, ("%s: its tables are %d wide; expected %d, as others here are"):format(record.run.dir, one.columns,
+        return nil, ("%s: its tables have %d columns; expected %d as in other runs"):format(record.run.dir, one.columns,
           list[1].columns)
       end
     end
@@ -99,7 +99,7 @@ local function flat(groups)
   return list, list[1].columns
 end
 
--- Means of the measures over the blocks.
+-- Computes the means of the measures over the blocks.
 local function average(groups)
   for tables in each(groups) do
     tables.mean = {}
@@ -109,23 +109,23 @@ local function average(groups)
   end
 end
 
--- { groups, reference, width, notes } of groups (cell_groups.lua); group.records = { run, accuracy, start, trained }
--- with lists of tables (position_tables.lua), each with `measures` (procrustes.lua) and each list with `mean`, the
--- measures' means over the blocks; start is nil without a checkpoint of step 0. group.learned: training changes its
--- tables. Or nil, an exit code and a message.
+-- Returns { groups, reference, width, notes }; or nil, an exit code and a message. Sets in each group `learned`,
+-- whether training changes its tables, and `records`, a list of { run, accuracy, start, trained }: start (nil without a
+-- checkpoint of step 0) and trained are lists of tables (position_tables.lua). Each table has `measures`
+-- (procrustes.lua); each list has `mean`, the means of the measures over the blocks.
 local function measured(groups, options)
   local notes = {}
   local list, message = read(groups, options, notes)
   if not list then
     return nil, 1, message
   elseif #list == 0 then
-    return nil, 1, "no run with a score adds a table to its tokens\n  expected: additive encodings, such as learned"
+    return nil, 1, "no run with a score has a position table\n  expected: additive encodings, such as learned"
   end
   local tables, width = flat(list)
   if not tables then
     return nil, 1, width
   elseif width % 4 ~= 0 then
-    return nil, 1, ("the tables are %d wide; expected a multiple of 4, which a sinusoid of a grid takes"):format(width)
+    return nil, 1, ("the tables have %d columns; expected a multiple of 4, for the sinusoids of a grid"):format(width)
   end
   local reference = options.reference == "line" and position_tables.line(options.rows, width)
     or position_tables.grid(options.rows, options.across, width)
@@ -142,7 +142,7 @@ local function measured(groups, options)
   return { groups = list, reference = reference, width = width, notes = notes }
 end
 
--- Values of a measure at a step over the runs of a group, and their accuracies; in a block, or means over all blocks.
+-- Returns a group's values of a measure at a step, and its accuracies, by run; of a block, or as means over all blocks.
 local function values_of(group, step, measure, block)
   local values, scores = {}, {}
   for _, record in ipairs(group.records) do
@@ -160,7 +160,7 @@ local function correlate(over, at, values, scores)
     pearson = correlation.pearson(values, scores), spearman = correlation.spearman(values, scores) }
 end
 
--- Adds the correlations of a measure at a step in a block: { step, measure, block }.
+-- Adds the correlations for at = { step, measure, block }.
 local function add_correlations(list, groups, at)
   local all, all_scores, means, mean_scores, within = {}, {}, {}, {}, {}
   for _, group in ipairs(groups) do
@@ -170,7 +170,7 @@ local function add_correlations(list, groups, at)
       lists.append(all_scores, scores)
       means[#means + 1], mean_scores[#mean_scores + 1] = statistics.mean(values), statistics.mean(scores)
     end
-    if group.learned and #values_of(group, at.step, "norm", at.block) > 0 then -- tables of zeros may have no value
+    if group.learned and #values_of(group, at.step, "norm", at.block) > 0 then -- a table of zeros lacks some measures
       within[#within + 1] = correlate(group.name, at, values, scores)
     end
   end
@@ -179,11 +179,11 @@ local function add_correlations(list, groups, at)
   lists.append(list, within)
 end
 
--- Correlations of a measure with accuracy over the learned tables of all runs, over the means of groups, and over the
--- seeds within each group: a list of { over, step, block, measure, count, pearson, spearman }; block nil is the mean
--- over all, which comes first.
+-- Returns correlations of measures with accuracy over learned tables: over all runs, over the means of groups, and over
+-- the seeds within each group; a list of { over, step, block, measure, count, pearson, spearman }, where block is nil,
+-- at first, for the mean over all blocks.
 local function correlations_of(result)
-  local list, blocks = {}, 0 -- blocks with their own tables, at most
+  local list, blocks = {}, 0 -- blocks: the largest number of tables of a run
   for tables in each(result.groups) do
     blocks = math.max(blocks, #tables)
   end
@@ -195,7 +195,7 @@ local function correlations_of(result)
   return list
 end
 
--- The mean over blocks of the cosine of two runs' tables; a single table is compared with each block of the other run.
+-- Returns the mean over blocks of the cosine between two runs' tables; a single table is compared with all blocks.
 local function similarity(a, b)
   local values = {}
   for i = 1, math.max(#a, #b) do
@@ -206,8 +206,8 @@ local function similarity(a, b)
   return statistics.mean(values)
 end
 
--- Cosines of the tables themselves, for each pair of groups over all pairs of their seeds, a group with itself over
--- different seeds: a list of { a, b, step, count, mean, sd }.
+-- Returns the cosines between tables of each pair of groups, over all pairs of their seeds; within a group, over pairs
+-- of different seeds: a list of { a, b, step, count, mean, sd }.
 local function similarities_of(result)
   local list = {}
   for _, step in ipairs(STEPS) do
@@ -227,7 +227,7 @@ end
 local REFERENCE = { grid = "2-D sinusoid", line = "1-D sinusoid" }
 local STEP = { start = "step 0", trained = "trained" }
 local MEASURE = { norm = "norm", distance = "distance", unit = "distance at unit norm" }
-local ACROSS = 6 -- panels of a row of the picture
+local ACROSS = 6 -- panels in a row of the picture
 
 local function distances_table(result, options)
   local heads = lists.join({ "cell", "seeds", "accuracy" }, lists.map(COLUMNS, function(column)
@@ -259,11 +259,11 @@ local function correlations_table(list)
     return row
   end)
   return sheets.table({ name = "correlations", title = "Correlation with accuracy: Pearson, and Spearman (ranks)",
-    about = "of learned tables; the accuracy is that of the trained model, also in the row of step 0", heads = heads,
+    about = "of learned tables; the accuracy is that of the trained model, also in rows of step 0", heads = heads,
     rows = rows })
 end
 
--- Pearson's of all runs, by step and measure.
+-- Returns Pearson's correlations over all runs, by step and measure.
 local function of_all(list)
   local found = {}
   for _, item in ipairs(list) do
@@ -274,13 +274,13 @@ local function of_all(list)
   return found
 end
 
--- A caution for readers of the correlations, since distances depend on the initial norm.
+-- Returns a warning about the correlations: distances depend on the initial norm.
 local function warning_of(found)
-  local text = found.startdistance and ("Before any training the distance correlates with the later accuracy at %.2f, "
-    .. "and the norm alone at %s: the distance follows the norm, which the initial values set. What training added "
-    .. "must show at unit norm (%s at step 0, %s trained), or within a cell over seeds."):format(found.startdistance,
-    number("%.2f", found.startnorm), number("%.2f", found.startunit), number("%.2f", found.trainedunit))
-  return table_text.wrap(text or "There are no checkpoints of step 0 to compare with.", sheets.WIDTH) .. "\n"
+  local text = found.startdistance and ("Before training, the distance correlates with the final accuracy at %.2f, "
+    .. "and the norm alone at %s: the distance depends on the norm, which the initial values set. An effect "
+    .. "of training must appear at unit norm (%s at step 0, %s trained), or over the seeds of a cell."):format(found
+    .startdistance, number("%.2f", found.startnorm), number("%.2f", found.startunit), number("%.2f", found.trainedunit))
+  return table_text.wrap(text or "No run has a checkpoint of step 0 for comparison.", sheets.WIDTH) .. "\n"
 end
 
 local function similarity_table(result, list, step)
@@ -290,8 +290,8 @@ local function similarity_table(result, list, step)
     end)
     return number("%.4f", pair and pair.mean)
   end
-  return sheets.table({ name = "similarity", title = ("Cosine of the tables themselves, %s"):format(STEP[step]),
-    about = "of flattened tables, mean over blocks, then over all pairs of seeds; on the diagonal, of different seeds",
+  return sheets.table({ name = "similarity", title = ("Cosine between tables, %s"):format(STEP[step]),
+    about = "of flattened tables, mean over blocks, then over all pairs of seeds; on the diagonal of different seeds",
     heads = lists.join({ "cell" }, lists.names(result.groups)), rows = lists.map(result.groups, function(a)
       return lists.join({ a.name }, lists.map(result.groups, function(b) return mean_of(a, b) end))
     end) })
@@ -326,8 +326,8 @@ local function similarity_csv(list)
   end)
 end
 
--- The first seed's table of the first block of each group, trained and rotated towards the reference; or nil, a code
--- and a message.
+-- Returns the trained table of each group's first seed and first block, rotated towards the reference; or nil, an exit
+-- code and a message.
 local function rotate(result, options)
   return procrustes.measure(options.project, options.folder, { rows = options.rows, columns = result.width },
     result.reference, lists.map(result.groups, function(group) return group.records[1].trained[1].values end), true)
@@ -339,10 +339,10 @@ local function picture(result, rotated, correlations, options)
   lists.append(shown, lists.map(result.groups, function(group, i)
     return heat.panel(data, ("rotated%d"):format(i), rotated[i].rotated, options.rows, group.name)
   end))
-  local rows = panels.rows(shown, ACROSS, "Trained tables (first seed, first block), turned towards the first panel: "
+  local rows = panels.rows(shown, ACROSS, "Trained tables (first seed, first block), rotated towards the first panel: "
     .. "positions down, channels across")
   for _, step in ipairs(STEPS) do
-    local row = { label = ("Accuracy in percent against what stands above each panel, %s: points are runs")
+    local row = { label = ("Accuracy in percent against the measure above each panel, %s: points are runs")
       :format(STEP[step]) }
     for _, measure in ipairs(MEASURES) do
       local points = lists.map(result.groups, function(group)
@@ -355,7 +355,7 @@ local function picture(result, rotated, correlations, options)
     rows[#rows + 1] = row
   end
   return panels.script({ name = "tables", title = ("Position tables and the %s"):format(REFERENCE[options.reference]),
-    note = "colours of tables from minus to plus the panel's largest; points: cells in that order, from dark to light; "
+    note = "colours of tables: from minus to plus the panel's largest; points: cells in the same order, dark to light; "
       .. "r: Pearson's, of learned tables", panel = 190, settings = heat.SETTINGS, data = data, rows = rows })
 end
 

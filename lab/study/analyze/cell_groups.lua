@@ -1,9 +1,9 @@
 -- The cells of a study as groups for comparisons.
 --
--- Input: a study with its cells read (cells.lua). Output: sets, in the order of the cells: cells that differ along one
--- axis alone are the groups of a set. set = { name, groups }, its name being its values on the other axes; group =
--- { value, name, cell, asked, rate, rates, runs, scores }: the cell's value on the axis and its name; its runs with a
--- score, by seed, at the learning rate of the best mean, as reports show it; and the number of rates with a score.
+-- Input: a study with its cells read (cells.lua). Output: sets { name, groups }. The groups of a set are cells that
+-- differ along one axis alone; the set's name is their values on the other axes. group = { value, name, cell, asked,
+-- rate, rates, runs, scores }: the cell's value on the axis, and its label; the cell; its number of requested runs; its
+-- learning rate, chosen as in reports; the number of rates with a score; the runs with a score at that rate, by seed.
 
 local captions = require("lab.study.report.tables.captions")
 local lists = require("base.lists")
@@ -16,19 +16,19 @@ local wording = require("base.wording")
 
 local M = {}
 
--- The axis of this name; without a name, the last with several values. nil and a message if there is none.
+-- Returns the axis of this name; without a name, the last axis with several values. Or nil and a message.
 function M.axis(study, wanted)
   local names = lists.map(study.axes, function(axis) return #axis.values > 1 and axis.name or nil end)
   if #names == 0 then
-    return nil, "there is a single cell; expected several to compare"
+    return nil, "found a single cell; expected several cells to compare"
   end
   if lists.has(names, wanted or names[#names]) then
     return wanted or names[#names]
   end
-  return nil, ("--axis %s: cells differ along no such axis\n  expected: %s"):format(wanted, table.concat(names, ", "))
+  return nil, ("--axis %s: no such axis with several values\n  expected: %s"):format(wanted, table.concat(names, ", "))
 end
 
--- A set's name: the labels of a cell on the other axes.
+-- Returns the name of a cell's set: the labels of the cell on the other axes.
 local function set_name(study, cell, along)
   return table.concat(lists.map(study.axes, function(axis)
     return axis.name ~= along and #axis.values > 1 and score_tables.label(axis.name, cell.key[axis.name]) or nil
@@ -45,7 +45,7 @@ local function group_of(cell, axis, split, metric)
   return group
 end
 
--- The sets with the scores of this split in the study's metric.
+-- Returns the sets, with scores of this split in the study's metric.
 function M.sets(study, axis, split)
   local by_name = lists.group(study.cells, function(cell) return set_name(study, cell, axis) end)
   return lists.map(by_name, function(cells)
@@ -55,7 +55,7 @@ function M.sets(study, axis, split)
   end)
 end
 
--- All cells as one list of groups, each named by the values that distinguish it; scores are token accuracies.
+-- Returns all cells as one list of groups, named by the values that distinguish them; scores are token accuracies.
 function M.all(study, split)
   return lists.map(study.cells, function(cell)
     local group, name = group_of(cell, study.axes[#study.axes].name, split, "accuracy"), set_name(study, cell)
@@ -64,8 +64,8 @@ function M.all(study, split)
   end)
 end
 
--- The sets without groups that have no run, and without sets of a single group; and notes on groups in which some seeds
--- have no score. Or nil and a message: no group has a run.
+-- Returns the sets without groups that have no scored run, and without empty sets; and notes on groups in which some
+-- seeds have no score. Or nil and a message if no run has a score.
 function M.with_runs(sets, split)
   local notes = {}
   local full = lists.map(sets, function(set)
@@ -90,8 +90,8 @@ function M.each_pair(list, visit)
   end
 end
 
--- Values of measure(one, other) for all pairs of records of two groups, without nil and false. For a group and itself,
--- each pair of different records counts once.
+-- Returns the values of measure(one, other) for all pairs of records of two groups, without nil and false. Within one
+-- group, each pair of different records counts once.
 function M.over_pairs(a, b, measure)
   local values = {}
   for i, one in ipairs(a.records) do
@@ -103,18 +103,18 @@ function M.over_pairs(a, b, measure)
   return values
 end
 
--- The title of a group, whatever its set.
+-- Returns the full title of a group, with the name of its set.
 function M.title(set, group)
   return (set.name ~= "" and set.name .. ", " or "") .. group.name
 end
 
--- A note on a group in which some seeds have no score; nil for others.
+-- Returns a note on a group in which some seeds have no score; nil for other groups.
 function M.seeds_note(set, group)
   return #group.runs < group.asked and ("%s: %d of %d seeds have a score"):format(M.title(set, group), #group.runs,
     group.asked) or nil
 end
 
--- An error message if no group of the sets has the reference as its `key`; or nil.
+-- Returns an error message if no group of the sets has the reference as its `key`; or nil.
 function M.reference_problem(sets, reference, key)
   local values = {}
   for _, group in lists.nested(sets, "groups") do
@@ -128,7 +128,7 @@ function M.reference_problem(sets, reference, key)
   end
 end
 
--- The grid of scores that most runs of all groups have (grids.lua).
+-- Returns the grid of scores (grids.lua) that most runs of all groups have.
 function M.grid(sets, split)
   local list = {}
   for _, group in lists.nested(sets, "groups") do
@@ -137,14 +137,14 @@ function M.grid(sets, split)
   return grids.usual(list, split)
 end
 
--- A note on a group whose scores are means over other lengths than most; nil for others.
+-- Returns a note on a group whose scores have another grid than most; nil for other groups.
 local function grid_note(set, group, usual, split)
   local grid = grids.usual(group.runs, split)
-  return grid and grid.key ~= usual.key and ("%s: its scores are of another grid than the others, %s"):format(
+  return grid and grid.key ~= usual.key and ("%s: its scores have another grid than most, %s"):format(
     M.title(set, group), grid.text) or nil
 end
 
--- Words for the choice of a group's rate among several; second whether the compared examples decided it.
+-- Returns words for the choice of a group's rate among several rates; and whether the compared examples decided it.
 local function choice_of(group, split)
   local choice, run = group.cell.summary.choice, group.cell.summary.top
   local evaluation = group.rates > 1 and run and runs.evaluation(run, choice.set)
@@ -154,7 +154,7 @@ local function choice_of(group, split)
   return captions.place(run, evaluation), evaluation == runs.evaluation(run, split)
 end
 
--- Notes on rates: the number of cells for each set that chose their rates.
+-- Returns notes on rates: for each set of examples that chose rates, the number of cells.
 local function rate_notes(sets, split)
   local counts, order, biased = {}, {}, {}
   for _, group in lists.nested(sets, "groups") do
@@ -165,13 +165,13 @@ local function rate_notes(sets, split)
     end
   end
   return lists.map(order, function(place)
-    return ("learning rate: of %s it is the one of several with the best mean over these seeds %s%s"):format(
-      wording.count(counts[place], "cell"), place, biased[place] and ", on the very examples that are compared, so "
-      .. "that their means are somewhat too good" or "")
+    return ("learning rate: %s have the rate with the best mean over these seeds %s%s"):format(
+      wording.count(counts[place], "cell"), place, biased[place] and ", on the compared examples themselves, which "
+      .. "makes their means somewhat too good" or "")
   end)
 end
 
--- Cautions about the groups, for readers of the tests.
+-- Returns cautions about the groups, for readers of the tests.
 function M.notes(study, sets, split)
   local notes, within, usual = {}, 0, M.grid(sets, split)
   for set, group in lists.nested(sets, "groups") do
@@ -187,7 +187,7 @@ function M.notes(study, sets, split)
       score_tables.key_text(study, cell), cell.anew) or nil
   end
   if within > 0 then
-    notes[#notes + 1] = ("%s evaluated on nothing but training lengths (in distribution)"):format(within == 1
+    notes[#notes + 1] = ("%s evaluated at training lengths only (in distribution)"):format(within == 1
       and "1 run was" or wording.count(within, "run") .. " were")
   end
   return lists.append(notes, rate_notes(sets, split))

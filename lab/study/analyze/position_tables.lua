@@ -1,16 +1,16 @@
--- Tables that a run adds to its tokens for their positions.
+-- Position tables: the vectors that a model adds to its tokens for their positions.
 --
--- Input: a run's folder and run.json, the step. Output: a list of { block, values, rows, columns }, row-major, one for
--- each place that adds a table: "input", "block" if all blocks add the same one, or "layers.0" and so on. Learned and
--- frozen tables are read from checkpoints, sinusoids are computed from the spec.
+-- Input: the path of a checkpoint, the spec of its run. Output: a list of { block, values, rows, columns }, row-major,
+-- one for each place that adds a table: "input", "block" if all blocks add the same table, or "layers.0" and so on.
+-- Learned and frozen tables are read from checkpoints; sinusoids are computed from the spec.
 
 local lists = require("base.lists")
 local safetensors = require("base.safetensors")
 
 local M = {}
 
--- Waves of a position over `width` channels: sines in the even ones and cosines in the odd ones; with `halves`, sines
--- in the first half.
+-- Stores the waves of a position in `width` channels: sines in even channels and cosines in odd channels; with
+-- `halves`, sines in the first half and cosines in the second.
 local function put_wave(values, first, width, position, halves)
   for k = 0, width // 2 - 1 do
     local angle = position * 10000.0 ^ (-2.0 * k / width)
@@ -19,7 +19,7 @@ local function put_wave(values, first, width, position, halves)
   end
 end
 
--- The sinusoid of positions 0 to rows - 1.
+-- Returns the sinusoids of positions 0 to rows - 1.
 function M.line(rows, width, halves)
   local values = {}
   for position = 0, rows - 1 do
@@ -28,8 +28,8 @@ function M.line(rows, width, halves)
   return values
 end
 
--- Cells of a grid by rows of `across` cells: the sinusoid of its column in the first half of the channels, the sinusoid
--- of its row in the second.
+-- Returns the vectors of a grid's cells, row by row, with `across` cells in a row: the sinusoid of a cell's column in
+-- the first half of the channels, the sinusoid of its row in the second half.
 function M.grid(rows, across, width, halves)
   local values, half = {}, width // 2
   for cell = 0, rows - 1 do
@@ -39,7 +39,7 @@ function M.grid(rows, across, width, halves)
   return values
 end
 
--- The names of tables in a checkpoint, as { name, block }, in the order of the blocks.
+-- Returns the tables in a checkpoint as { name, block }, in the order of the blocks.
 local function names_in(file)
   local list = lists.map(file.names, function(name)
     local place = not name:find("^optimizer%.") and name:match("^(.+)%.position%.weight$")
@@ -50,7 +50,7 @@ local function names_in(file)
   return list
 end
 
--- The first `rows` rows of the tables in a checkpoint; an empty list if it has none; or nil and a message.
+-- Reads the first `rows` rows of the tables in a checkpoint; an empty list if it has no table; or nil and a message.
 local function stored(path, rows)
   local file, message = safetensors.open(path)
   if not file then
@@ -75,7 +75,7 @@ local function stored(path, rows)
   return list
 end
 
--- The table that depends on a run's spec alone, or nothing.
+-- Computes the table that depends on a run's spec alone; an empty list if there is none.
 local function made(spec, rows, across)
   local encoding, width = spec.encoding or {}, spec.model.width
   local positions, additive = encoding.positions or {}, encoding.additive or {}
@@ -88,8 +88,8 @@ local function made(spec, rows, across)
   return { { block = additive.at or "input", values = values, rows = rows, columns = width } }
 end
 
--- The position tables of a run. path: of the checkpoint; across: cells in a row of the grid, if positions are cells. Or
--- nil and a message.
+-- Returns the position tables of a run; or nil and a message. path: that of the checkpoint; across: the cells in a row
+-- of the grid, if positions are cells.
 function M.of(path, spec, rows, across)
   local list, message = stored(path, rows)
   if not list then

@@ -1,10 +1,10 @@
--- Distances of tables from a reference, also under free rotation and reflection (orthogonal Procrustes).
+-- Distances of tables from a reference, also after the best rotation and reflection (orthogonal Procrustes).
 --
--- Input: a table is a flat list, row-major; all have the same rows and columns. Output of M.measure: for each { norm,
--- own, nuclear, plain, distance, unit, cosine, rotated }: its norm; the reference's norm; the nuclear norm of A^T B; |A
--- - B|; the least |A Q - B| over orthogonal Q, and the same at unit norm; the cosine of the two without rotation; on
--- request, A Q. unit and cosine are nil for a table of zeros. The algebra is LAPACK's: runtime/tools/procrustes.c is
--- compiled here on the first call.
+-- Input: tables as flat lists, row-major, all with the same rows and columns. Output of M.measure: for each table A and
+-- the reference B { norm, own, nuclear, plain, distance, unit, cosine, rotated }: the norms of A and of B; the nuclear
+-- norm of A^T B; |A - B|; the least |A Q - B| over orthogonal Q; the same with A and B at unit norm; the cosine of A
+-- and B; on request, A Q. unit and cosine are nil for a table of zeros. LAPACK does the algebra, in
+-- runtime/tools/procrustes.c, which is compiled at the first call.
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local lists = require("base.lists")
@@ -28,7 +28,7 @@ local function unpacked(bytes, from, count)
   return out
 end
 
--- The path of the helper program; or nil, an exit code and a message.
+-- Returns the path of the helper program; or nil, an exit code and a message.
 function M.helper(project, folder)
   return source.tool(project, folder, "procrustes", { what = "A program with LAPACK", expected = "liblapack-dev on "
     .. "Debian, lapack-devel on Fedora, lapack elsewhere; or make build/tools/procrustes LAPACK=-l..." })

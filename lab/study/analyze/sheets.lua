@@ -17,26 +17,26 @@ local MOST_DAMAGED = 5
 
 M.MISSING = "-"
 
--- A table with one text in each cell. model: { name, title, about, notes, heads, rows }; heads, and each row, are lists
--- of texts, the first of them on the left.
+-- Makes a table with one text in each cell. model: { name, title, about, notes, heads, rows }; heads and each row are
+-- lists of texts, whose first text belongs to the left column.
 function M.table(model)
   local rows = lists.map(model.rows, function(row) return entries.row(row[1], { table.unpack(row, 2) }) end)
   return { name = model.name, title = model.title, about = model.about, notes = model.notes or {}, subs = { "" },
     corner = model.heads[1], columns = entries.columns({ table.unpack(model.heads, 2) }), rows = rows }
 end
 
--- Numbers formatted by `form`, or MISSING without any number.
+-- Formats numbers by `form`; returns MISSING without numbers.
 function M.number(form, ...)
   return ... and form:format(...) or M.MISSING
 end
 
--- The mean of numbers, with their standard deviation if there are several.
+-- Formats the mean of numbers, with their standard deviation if there are several.
 function M.mean_and_sd(form, values)
   local sd = statistics.sd(values)
   return M.number(form, statistics.mean(values)) .. (sd and (" ± " .. form):format(sd) or "")
 end
 
--- A table as text for the screen: its first rows.
+-- Returns the first rows of a table as text for the screen.
 function M.shown(model)
   local short = setmetatable({ rows = table.move(model.rows, 1, math.min(MOST_ROWS, #model.rows), 1, {}) },
     { __index = model })
@@ -44,8 +44,8 @@ function M.shown(model)
   return table_text.render(short, M.WIDTH, MOST_NOTES) .. (more > 0 and ("  and %d more\n"):format(more) or "")
 end
 
--- A CSV file: `heads` is its first line, fill(add) gives the others. add takes the fields of a line: texts, integers,
--- and numbers, which get nine digits; nil is an empty field.
+-- Makes a CSV file: `heads` is its first line; fill(add) calls add(...) with the fields of each further line: texts,
+-- integers, floats, which get nine digits, or nil, an empty field.
 function M.csv(path, heads, fill)
   local lines = { heads }
   fill(function(...)
@@ -60,7 +60,7 @@ function M.csv(path, heads, fill)
   return { path = path, text = table.concat(lines, "\n") .. "\n" }
 end
 
--- A message on runs that were left out because their files are damaged, or nil.
+-- Returns a message on runs that were left out because their files are damaged, or nil.
 function M.damage(study)
   local _, damaged = open_study.problems(study)
   return #damaged > 0 and ("damaged and left out:%s%s"):format(open_study.listed(damaged, MOST_DAMAGED),

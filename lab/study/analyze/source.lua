@@ -1,10 +1,10 @@
 -- A trained run for analyses: its trainer, its traces, its evaluations.
 --
--- Input of M.open: a run from trained_run.open, { project, trainer, provide, seed, folder, label, sets }: a trainer
--- that the user names, or nil; a function that builds one; the seed of examples and samples; a folder for temporary
--- files; fields of the spec to set in the trainer, or nil; `spec`, the run's spec if the user names it; and `cell`, a
--- cell of a study that provides the run's spec. Output: see each method. Invariant: an error ends the analysis: error
--- with { code, text }, which analyze.lua turns into an exit code.
+-- Input of M.open: a run from trained_run.open, and { project, trainer, provide, seed, folder, label, sets, spec, cell
+-- }: trainer, the trainer that the user names, or nil; provide, a function that builds one; seed, that of examples and
+-- samples; folder, for temporary files; sets, settings of the spec for the trainer, or nil; spec, the run's spec if the
+-- user names it; cell, a cell of a study that provides the run's spec. Output: see each method. Invariant: an error
+-- ends the analysis by error({ code, text }), which analyze.lua turns into an exit code.
 
 local input = require("base.input")
 local lfs = require("lfs")
@@ -38,7 +38,7 @@ function Source:call(verb, words)
   return write.read(log)
 end
 
--- Tokens of an example's input and output. For dataset files a length is that of the input.
+-- Returns the numbers of input and output tokens of an example; for dataset files, `length` is that of the input.
 function Source:parts(length, tokens)
   if self.run.info.data then
     return length, tokens - length
@@ -47,8 +47,8 @@ function Source:parts(length, tokens)
   return #example.input, #example.target
 end
 
--- Traces the first `count` examples of each length and returns the open file, which also has their tokens. more: {
--- checkpoint, path, split }, if they differ from the usual ones, and further flags of `trainer trace`.
+-- Traces the first `count` examples of each length and returns the open file, which also has their tokens. more:
+-- { checkpoint, path, split, flags }, optional: values other than the usual, and further flags of `trainer trace`.
 function Source:trace(kinds, lengths, count, more)
   more = more or {}
   local path = more.path or self.folder .. "/trace.safetensors"
@@ -56,7 +56,7 @@ function Source:trace(kinds, lengths, count, more)
     table.concat(lengths, ","), "--examples", count, more.split and "--split", more.split }, more.flags or {}))
 end
 
--- Traces a text that the model answers, in a frame of `frame` places, or without a frame (nil); returns the open file.
+-- Traces a model's answer to a text, in a frame of `frame` places or without a frame (nil); returns the open file.
 function Source:trace_text(kinds, text, frame)
   return self:traced(self.run.checkpoint, kinds, self.folder .. "/trace.safetensors",
     { "--text=" .. text, frame and "--frame=" .. frame })
@@ -69,24 +69,24 @@ function Source:traced(checkpoint, kinds, path, words)
   return file or stop(1, message)
 end
 
--- Elements of a traced tensor; first and count as in safetensors.read.
+-- Reads elements of a traced tensor; first and count as in safetensors.read.
 function Source.read(_, file, name, first, count)
   local values, message = safetensors.read(file, name, first, count)
   return values or stop(1, message)
 end
 
 local function differ(source, length)
-  stop(1, ("%s: the examples of length %d differ in their outputs, and cannot stand side by side"):format(
+  stop(1, ("%s: examples of length %d have outputs of different lengths; expected equal lengths"):format(
     source.run.dir, length))
 end
 
--- Names of the traced sites of a length, from trace_sites.
+-- Returns the names of the traced sites of a length (trace_sites.lua).
 function Source:sites(file, length, kind)
   local list = trace_sites(file, length, kind)
   return #list > 0 and list or differ(self, length)
 end
 
--- The shape of the traced tensor whose name has this ending, of this length, with `count` examples.
+-- Returns the shape of the traced tensor with this length and ending in its name; it has `count` examples.
 function Source:shape(file, length, ending, count)
   local entry = file.entries[("n%d.%s"):format(length, ending)]
   if not entry then
@@ -98,7 +98,7 @@ function Source:shape(file, length, ending, count)
   return entry.shape
 end
 
--- Token accuracy on the first `count` examples of each length, with the same sample of positions as in their trace.
+-- Returns the token accuracy on the first `count` examples of each length, with the sampled positions of their trace.
 function Source:accuracy(lengths, count)
   local out = self.folder .. "/eval"
   write.remove_tree(out)
@@ -111,7 +111,7 @@ function Source:accuracy(lengths, count)
   return damage and stop(1, damage) or accuracy
 end
 
--- The checkpoint of the run before its first step: the stored one, or the same recomputed from its seed.
+-- Returns the checkpoint of the run before its first step: the stored checkpoint, or an equal one made from its seed.
 function Source:untrained()
   local kept = self.run.dir .. "/checkpoint-0.safetensors"
   if lfs.attributes(kept, "mode") == "file" then
@@ -120,7 +120,7 @@ function Source:untrained()
   local out, info = self.folder .. "/untrained", self.run.info
   for _, flag in ipairs(info.flags) do
     if flag:find("^%-%-init") then
-      stop(1, ("%s: it began with another model's parameters (--init)\n  expected: checkpoint-0.safetensors, which "
+      stop(1, ("%s: it started from another model's parameters (--init)\n  expected: checkpoint-0.safetensors, which "
         .. "train.checkpoint.keep = { 0 } keeps; or --trained-only"):format(self.run.dir))
     end
   end
@@ -130,7 +130,7 @@ function Source:untrained()
   return (run_files.find(out)[1] or out) .. "/checkpoint.safetensors"
 end
 
--- The trainer of a study's cell, and the flags of its files.
+-- Returns the trainer of a study's cell, and the flags for its files.
 local function of_cell(run, options)
   local dir, code, files = options.provide(options.cell, options.sets)
   if not dir then
@@ -139,7 +139,7 @@ local function of_cell(run, options)
   return trained_run.program(dir), files
 end
 
--- An opened run of a path.
+-- Opens the run at a path.
 function M.run(path)
   local run, message = trained_run.open(path)
   return run or stop(1, message)
@@ -160,8 +160,8 @@ function M.open(run, options)
     folder = options.folder, seed = options.seed }, Source)
 end
 
--- A source for the models of a group (cell_groups.lua), opened on its first run. sets: settings in addition to the
--- study's.
+-- Opens a source for the models of a group (cell_groups.lua), on its first run. sets: settings in addition to those of
+-- the study.
 function M.of_group(group, options, sets)
   local study = options.study
   local cell = not study.found and ("%s:%s%s"):format(study.path, study.scale and study.scale .. ":" or "",
@@ -171,14 +171,14 @@ function M.of_group(group, options, sets)
     folder = options.folder, cell = cell, sets = #sets > 0 and sets or nil, seed = options.seed })
 end
 
--- A program of runtime/tools for computations that take too long in Lua: its path, compiled if it is missing or old; or
--- nil, an exit code and a message. need: { what, expected } for the message of a failure.
+-- Returns the path of a program of runtime/tools, which computes what takes too long in Lua, after compiling it if it
+-- is missing or old; or nil, an exit code and a message. need: { what, expected } for the message of a failure.
 function M.tool(project, folder, name, need)
   local log, path = folder .. "/make.log", project:build_path("tools/" .. name)
   local code = shell.run(shell.make(project.root, project:build_setting(), project:build_goal("tools/" .. name)),
     { output = log, errors_too = true })
   if code ~= 0 then
-    return nil, 4, ("%s, which this analysis needs, cannot be made:\n%s  expected: %s"):format(need.what,
+    return nil, 4, ("%s, which this analysis needs, cannot be built:\n%s  expected: %s"):format(need.what,
       write.read(log) or "", need.expected)
   end
   return path

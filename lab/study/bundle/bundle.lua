@@ -1,11 +1,11 @@
 -- A study as one archive for a machine that has nothing but a shell: trainers, their data files, a script that trains
--- the missing runs, and the note by which a report at home recognises the study.
+-- the missing runs, and the note from which a later report reads the study.
 --
--- Input: the options of the verb, as requested_study.lua settles them: project, study, scale, set, choice, given, out
--- (the folder of runs here), levels, device, target, arch, cuda_root, archive. Output: an exit code. The archive is
--- written under another name and renamed; the folder of builds keeps its trainers as well. Trainers for processors are
--- linked statically. Trainers for GPUs load the driver's library, which prevents that; they need no other libraries
--- than libc's.
+-- Input: the options of the verb, completed by requested_study.lua: project, study, scale, set, choice, given, out (the
+-- folder of runs here), levels, device, target, arch, cuda_root, archive. Output: an exit code. The archive is written
+-- under another name and renamed; its trainers also stay in the folder of builds. Trainers for processors are linked
+-- statically. Trainers for GPUs cannot be, since they load the driver's library; they need no other libraries than
+-- those of libc.
 
 local grid = require("lab.study.grid.grid")
 local hand_over = require("lab.study.run.hand_over")
@@ -29,22 +29,22 @@ local write = require("base.write")
 local M = {}
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
-local SIDE_BY_SIDE = 4096 -- runs of a cell in one process; its threads limit how many train at a time
+local SIDE_BY_SIDE = 4096 -- most runs of a cell in one process, whose threads limit how many train at a time
 local LIBC = { "^libc%.", "^libm%.", "^libdl%.", "^libpthread%.", "^librt%.", "^ld[%-%.]" } -- libraries of libc
 local say = overview.say
 
--- How runs train on that machine, by device.
+-- Texts on how runs train on the other machine, by device.
 local TRAINING = {
   cpu = [[
-Runs of a cell train side by side, one thread each; where they are fewer than the processors, several cells train at a
+Runs of a cell train side by side, one thread each; if there are fewer runs than processors, several cells train at a
 time.]],
   cuda = [[
-Cells train one after another on the first GPU, the runs of each side by side. With several GPUs, start one for each,
-with cells of its own: CUDA_VISIBLE_DEVICES=1 sh run.sh CELL...]],
+Cells train one after another on the first GPU, the runs of a cell side by side. With several GPUs, start run.sh once
+for each GPU, with different cells: CUDA_VISIBLE_DEVICES=1 sh run.sh CELL...]],
 }
 
--- Flags of a cell's trainer, with the names of its data files in the bundle; adds these files to `files`, by their
--- paths on this machine.
+-- Returns the flags of a cell's trainer, with the names of data files in the bundle; adds the data files to `files`, by
+-- their paths on this machine.
 local function flags_of(cell, files)
   local words = trainer_flags.of_training(cell.spec.data_files)
   for i, word in ipairs(words) do
@@ -63,7 +63,7 @@ local function line_of(options, group, files)
   return table.concat(lists.append(words, flags_of(group.cell, files)), " ")
 end
 
--- Cells that are completely known, in the form that packing takes; the number of cells that wait for runs of others.
+-- Returns the cells that have a spec, in the form that packing takes; and the number of cells that wait for runs.
 local function ready(study)
   local cells = lists.map(study.cells, function(cell)
     return cell.spec and setmetatable({ missing = cell.runs }, { __index = cell }) or nil
@@ -81,8 +81,8 @@ local function one_line(command)
   return (shell.capture({ "sh", "-c", command }):gsub("%s+$", ""))
 end
 
--- Requirements on the machine that runs the trainers, as words; nil and a message if they need more than libc and a
--- driver. All trainers are linked in the same way.
+-- Returns the requirements on the machine that runs the trainers, as words; or nil and a message if they need more than
+-- libc and a driver. All trainers are linked in the same way.
 local function needs_of(items)
   local trainer, strange = paths.absolute(items[1].dir) .. "/trainer", {}
   local info = json.decode((shell.capture({ trainer, "info", "--json" })))
@@ -103,15 +103,15 @@ local function needs_of(items)
   if info.cuda and lists.find(items, function(item) return item.cell.spec.plan.cuda.products == "library" end) then
     words[#words + 1] = "cuBLASLt of CUDA 11 or later (LONGHAND_CUDA_ROOT names its toolkit)"
   end
-  return not strange[1] and table.concat(words, ", ") or nil, ("%s needs %s of this machine\n  expected: libc alone; "
-    .. "what else it needs linked from static archives"):format(trainer, table.concat(strange, ", "))
+  return not strange[1] and table.concat(words, ", ") or nil, ("%s needs %s of this machine\n  expected: libc alone, "
+    .. "with other libraries linked statically"):format(trainer, table.concat(strange, ", "))
 end
 
 local function count_cells(study, cells)
   return overview.count_cells({ cells = cells, ids = study.ids })
 end
 
--- The text files that describe a bundle and run it; bundle: { name (of its folder), needs }.
+-- Returns the text files that describe a bundle and run it. bundle: { name (of its folder), needs }.
 local function texts(options, study, items, cells, groups, files, bundle)
   local project, lines, runs = options.project, {}, 0
   local digests = lists.map(cells, function(cell) return ("%-48s plan %s"):format(cell.id, cell.spec.plan.digest) end)
@@ -135,7 +135,7 @@ local function texts(options, study, items, cells, groups, files, bundle)
   }, runs
 end
 
--- Copies a trainer under its cell's name, without symbols; nil and a message.
+-- Copies a trainer to its cell's name, without symbols; nil and a message after an error.
 local function carry_trainer(options, folder, item)
   local copy = "trainers/" .. item.cell.id
   local done, message = must(folder, "mkdir -p trainers")
@@ -148,7 +148,7 @@ local function carry_trainer(options, folder, item)
   return must(folder, 'strip -s "$1"', copy)
 end
 
--- Fills a folder below `staging` and packs it; an error { message } ends it. parts: the argument of pack.
+-- Fills a folder below `staging` and packs it; raises an error { message }. parts: the argument of pack.
 local function fill(options, study, staging, bundle, parts)
   local folder = staging .. "/" .. bundle.name
   local function step(done, message)
@@ -172,8 +172,8 @@ local function fill(options, study, staging, bundle, parts)
     .. '&& mv -f archive.tar.gz "$2"', bundle.name, bundle.out))
 end
 
--- Writes the archive from a temporary folder next to it, which is always deleted; nil and a message. parts: { own (text
--- files), items, files, archives }; sets parts.unlicensed, the archives without a known licence.
+-- Writes the archive from a temporary folder next to it, which is always deleted; nil and a message after an error.
+-- parts: { own (text files), items, files, archives }; sets parts.unlicensed, the archives without a known licence.
 local function pack(options, study, bundle, parts)
   local staging = write.temporary(bundle.out)
   write.remove_tree(staging)
@@ -202,14 +202,14 @@ local function lost_file(cells)
     for _, word in ipairs(trainer_flags.of_training(cell.spec.data_files)) do
       local path = word:match("=(.*)$")
       if not lfs.attributes(path, "mode") then
-        return ("%s: found no file %s; expected what its trainer reads"):format(cell.id, escape.plain(path))
+        return ("%s: found no file %s, which its trainer reads"):format(cell.id, escape.plain(path))
       end
     end
   end
 end
 
--- The study, and the cells that can be trained by themselves, some of them from finished runs here; nil if making their
--- specs was stopped.
+-- Returns the study, and the cells with a spec, some of them made from finished runs here; nil if making these specs
+-- was stopped.
 local function find(options)
   local study, worst = overview.must(INPUT, hand_over.expand(options))
   if worst == AGAIN then
@@ -220,10 +220,10 @@ local function find(options)
   end
   local cells, waiting = ready(study)
   if waiting > 0 then
-    overview.warn(("left out: %s made of other cells' runs, which are not done in %s"):format(wording.count(waiting,
+    overview.warn(("left out: %s made from other cells' runs, which are not done in %s"):format(wording.count(waiting,
       "cell"), escape.plain(options.out)))
   end
-  local problem = #cells == 0 and ("%s: no cell that can be trained by itself; nothing was bundled"):format(
+  local problem = #cells == 0 and ("%s: all cells wait for other cells' runs; nothing was bundled"):format(
     overview.title(study)) or lost_file(cells)
   overview.must(INPUT, not problem, problem)
   return study, cells
@@ -243,7 +243,7 @@ local function finish(options, study, cells, items, linking)
   end
   overview.must(ENVIRONMENT, done, "nothing was bundled: " .. (problem or ""))
   for _, path in ipairs(parts.unlicensed) do
-    overview.warn(("no text of the licence of %s was found; NOTICE tells what to add before the archive goes to others")
+    overview.warn(("found no text of the licence of %s; NOTICE states what to add before passing the archive to others")
       :format(path))
   end
   io.stdout:write(("%s: %s, %s, %.1f MB; there: tar xzf %s && cd %s && sh run.sh\n"):format(paths.normalise(archive),

@@ -1,7 +1,7 @@
--- The notice of a bundle: the sources of the code that its trainers contain in addition to ours, and their licences.
+-- The notice of a bundle: origins and licences of the foreign code that its trainers contain.
 --
--- Input: a project, the linked archives, a folder. Output: the text of NOTICE, and the licences in its folder
--- `licences`, from the machine's packages; missing ones are named in the text, and returned.
+-- Input: a project, the linked archives, a folder. Output: the text of NOTICE, and the licences in the folder's
+-- `licences`, from the machine's packages; the text names missing licences, and their archives are returned.
 
 local shell = require("base.shell")
 
@@ -21,8 +21,8 @@ The trainers here hold code of
 %s
 %s
 Their sources are those of the distribution that the trainers were built on: %s.
-Longhand's own licence is LICENSE. The sources of each trainer are made anew by `longhand gen` from the cells of the
-study, of which README.txt has the digests.
+Longhand's own licence is LICENSE. `longhand gen` generates the sources of each trainer again from the cells of the
+study, whose digests are in README.txt.
 ]]
 
 local COMPLETE = [[
@@ -30,12 +30,12 @@ The texts of these licences, as the distribution has them, are in licences.
 ]]
 
 local MISSING = [[
-NOT COMPLETE: on the machine that packed this there was no text of the licence of
+NOT COMPLETE: the machine that packed this had no text of the licence of
 %s
 Licences that ask for their text to go with the code are not kept before it is added to the folder licences.
 ]]
 
--- The software that an archive is part of, as NOTICE names it. package: its name, or "-".
+-- Returns the software that an archive is part of, as NOTICE names it. package: name of the archive's package, or "-".
 local function part_of(name, package)
   if name == "libc.a" then
     return package:find("^musl") and MUSL or GLIBC
@@ -43,7 +43,7 @@ local function part_of(name, package)
   return PARTS[name] or name
 end
 
--- Fills folder/licences. Returns the text of NOTICE, and the paths of archives without a known licence; nil and a
+-- Fills folder/licences. Returns the text of NOTICE, and the paths of archives without a known licence; or nil and a
 -- message.
 function M.make(project, archives, folder)
   local script = project:path("lab/study/bundle/licences.sh")

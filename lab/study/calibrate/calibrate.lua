@@ -1,5 +1,5 @@
 -- Attention bias calibration (Duan and Shi 2024): from a trained encoder-decoder to the spec of a student whose scores
--- get a bias along the lines of the teacher's attention (docs/calibration.md).
+-- get a bias along lines of the teacher's attention matrices (docs/calibration.md).
 --
 -- Input: { project, run, spec, trainer, samples, seed, length, reading, set, positions, init, control, out, tables,
 -- force }, see calibration.lua, { say, provide }: say prints a line, provide builds a spec and returns its folder.
@@ -30,7 +30,7 @@ local M = {}
 local INPUT, ENVIRONMENT = 1, 4
 local stop = source_module.stop
 
--- Families of a decoder: each one's site in a trace, after the layer's name.
+-- Attention families of a decoder: the site of each family in a trace, after the layer's name.
 local FAMILIES = {
   { name = "decoder", choices = "self", ending = "", words = "self-attention" },
   { name = "cross", choices = "cross", ending = ".cross", words = "cross-attention" },
@@ -43,7 +43,7 @@ local function longest(lengths)
   return math.max(lengths.last or 0, table.unpack(lengths.list or lengths))
 end
 
--- An open trace of training examples that were answered correctly.
+-- Opens a trace of training examples that the model answers correctly.
 local function collect(job)
   local more = { path = job.source.folder .. "/attention.safetensors", flags = { "--average", "--exact" } }
   if job.run.info.data then
@@ -53,7 +53,7 @@ local function collect(job)
   return job.source:trace(job.kind, { job.length }, job.options.samples, more)
 end
 
--- A head's matrix in the trace, times `scale`.
+-- Returns a head's matrix in the trace, multiplied by `scale`.
 local function matrix_of(source, trace, name, head, scale)
   local shape = trace.entries[name].shape
   local size = shape[2] * shape[3]
@@ -62,13 +62,13 @@ local function matrix_of(source, trace, name, head, scale)
     values = lists.map(values, function(value) return value * scale end) }
 end
 
--- The findings on one family, as findings.lua takes them.
+-- Returns the findings on one attention family, in the form that findings.lua takes.
 local function part_of(job, trace, family)
   local model, choices = job.resolved.model, job.choices
   local name = ("n%d.decoder.layers.%d%s.%s"):format(job.length, model.decoder_layers - 1, family.ending, job.kind)
   local entry = trace.entries[name]
   if not entry or #entry.shape ~= 3 then
-    stop(INPUT, ("%s: training examples of length %d differ in their outputs, and cannot stand side by side"):format(
+    stop(INPUT, ("%s: training examples of length %d have outputs of different lengths; expected equal lengths"):format(
       job.run.dir, job.length))
   end
   local scale = choices.scores == "raw" and math.sqrt(model.width / model.heads) or 1
@@ -95,40 +95,40 @@ local function lines_of(part)
   return { list = list, choices = part.choices }
 end
 
--- Whether a file has the spec of the run; a file with another spec is never overwritten.
+-- Whether the file `path` exists with the spec of the run; a file with another spec is an error.
 local function is_teacher(run, options, path)
   local mode = lfs.symlinkattributes(path, "mode")
   local spec = mode and options.project:plan(path, {})
   if mode and not (spec and spec.plan.digest == run.info.digest) then
-    stop(INPUT, ("%s: is there, and is not the spec of the run, which the student refers to by this name\n  expected: "
-      .. "--spec SPEC, the run's, or --out FILE in another folder"):format(path))
+    stop(INPUT, ("%s: exists, but is not the spec of the run; the student refers to the run's spec by this name\n  "
+      .. "expected: --spec SPEC, the spec of the run, or --out FILE in another folder"):format(path))
   end
   return mode ~= nil
 end
 
--- Paths of the specs: { out, base, teacher }: the student's file, the teacher's name in it, and the path and text of
--- the teacher's file if it must be written. path: the teacher's spec; at_hand: it is a file of the user's.
+-- Paths of the specs: { out, base, teacher }: the student's file, the teacher's name in that file, and the path and
+-- text of the teacher's file if it must be written. path: the teacher's spec; at_hand: it is a file of the user's.
 local function places(run, options, path, at_hand)
   local id = run.info.id
   local folder = at_hand and paths.folder(path) or run.dir
   local out = options.out or ("%s/%s_calibrated.lua"):format(folder, id)
   local name = out:match("([^/]*)%.lua$")
   if not name or not load_module.is_id(name) then
-    stop(INPUT, ("--out %s: no name of a spec\n  expected: NAME.lua, NAME being %s"):format(out, load_module.ID_TEXT))
+    stop(INPUT, ("--out %s: no name of a spec\n  expected: NAME.lua with NAME = %s"):format(out, load_module.ID_TEXT))
   end
   local teachers = at_hand and path or ("%s/%s.lua"):format(paths.folder(out), id)
   if paths.absolute(out) == paths.absolute(teachers) then
     stop(INPUT, ("--out %s: is the teacher's spec\n  expected: another file"):format(out))
   end
   if lfs.symlinkattributes(out, "mode") and not options.force then
-    stop(INPUT, out .. ": is there already, and stays as it is\n  expected: --out FILE, another one; or --force")
+    stop(INPUT, out .. ": exists already\n  expected: --out FILE with another name, or --force to overwrite it")
   end
   local base = paths.relative(paths.absolute(teachers), paths.absolute(paths.folder(out)))
   local there = at_hand or is_teacher(run, options, teachers)
   return { out = out, base = base, teacher = not there and { path = teachers, text = write.read(path) } or nil }
 end
 
--- Options of this calibration, for the comment of a spec.
+-- Returns the options of this calibration as text, for the comment in the student's spec.
 local function settings(options)
   local words = { "--reading " .. options.reading, "--samples " .. options.samples, "--seed " .. options.seed }
   lists.append(words, lists.map(options.set, function(word) return "--set " .. word end))
@@ -140,9 +140,9 @@ end
 local function comment(job, trace)
   local info = job.run.info
   return {
-    ("The student of %s, seed %d, at step %s: what its last decoder layer attends to along lines,"):format(info.id,
-      info.seed, trace.metadata.step or "?"),
-    ("on %s training examples that came out right. Made by: longhand calibrate"):format(trace.metadata.exact or "?"),
+    ("The student of %s, seed %d, at step %s: lines of the attention of its last decoder layer, averaged"):format(
+      info.id, info.seed, trace.metadata.step or "?"),
+    ("over %s correctly answered training examples. Written by longhand calibrate"):format(trace.metadata.exact or "?"),
     settings(job.options),
   }
 end
@@ -155,7 +155,7 @@ local function write_one(path, text, options)
   options.say(path)
 end
 
--- The checkpoint that a student begins with; false if its teacher began with one, and the student does not.
+-- The initial checkpoint of the student, or nil; false if only the teacher's spec names an initial checkpoint.
 local function init_of(job, place)
   if not job.options.init then
     return job.resolved.init and false
@@ -169,8 +169,8 @@ local function write_specs(job, trace, parts, place)
     of[part.family] = controls.make(job.options.control, lines_of(part), part, part.family, #part.heads, drawing)
   end
   if job.options.init and student.replaces_masks(of, job.resolved.encoding) then
-    stop(INPUT, ("%s: --init: lines take the place of a mask that its model has, which is then another\n  expected: a "
-      .. "teacher without a mask; or a student that begins anew, without --init"):format(job.run.dir))
+    stop(INPUT, ("%s: --init: lines replace a mask of the teacher, so that the student has another model\n  expected: "
+      .. "a teacher without a mask, or no --init"):format(job.run.dir))
   end
   local text = student.text({ base = place.base, init = init_of(job, place), lines = of, comment = comment(job, trace),
     encoding = job.options.positions == "none" and job.resolved.encoding or nil, masks = job.resolved.encoding })
@@ -180,7 +180,7 @@ local function write_specs(job, trace, parts, place)
   write_one(place.out, text, job.options)
 end
 
--- The gnuplot script of each head's average attention, and of the bias from its lines.
+-- Returns the gnuplot script of each head's mean attention and of the bias from the head's lines.
 local function picture(parts, title)
   local data, rows = {}, {}
   for _, part in ipairs(parts) do
@@ -198,7 +198,7 @@ local function picture(parts, title)
     panel = 160, settings = heat.SETTINGS, data = data, rows = rows })
 end
 
--- Writes tables and pictures; returns the reason why there are no pictures, or nil.
+-- Writes tables and pictures; returns the reason why no pictures were drawn, or nil.
 local function write_tables(job, trace, parts)
   local out, message = write.below(job.run.dir, "calibration", job.options.tables)
   if not out then
@@ -224,25 +224,25 @@ end
 
 local function check(run, model)
   if model.kind ~= "encoder_decoder" then
-    stop(INPUT, ("%s: its model is %s\n  expected: a run of model.kind = \"encoder_decoder\": lines are read off the "
-      .. "attention of a decoder, to itself and to its source"):format(run.dir, model.source
+    stop(INPUT, ("%s: its model is %s\n  expected: a run of model.kind = \"encoder_decoder\": lines come from the "
+      .. "self-attention and cross-attention of a decoder"):format(run.dir, model.source
       and "a network of the user's own" or ('of the kind "%s"'):format(escape.plain(model.kind))))
   end
 end
 
--- Reports the number of examples that count; a teacher with few of them is refused.
+-- Reports the number of correctly answered examples; too few of them are an error.
 local function tell_samples(job, trace)
   local say, model = job.options.say, job.resolved.model
   local right, all = (trace.metadata.exact or ""):match("^(%d+)/(%d+)$")
   if not right then
-    stop(INPUT, ("%s: its trainer does not say how many examples came out right"):format(job.run.dir))
+    stop(INPUT, ("%s: its trainer does not report how many examples it answered correctly"):format(job.run.dir))
   end
   right, all = tonumber(right), tonumber(all)
-  say(("%s: %d of %s came out right; attention of decoder layer %d of %d, %s"):format(job.run.info.id, right,
+  say(("%s: %d of %s answered correctly; attention of decoder layer %d of %d, %s"):format(job.run.info.id, right,
     wording.count(all, "training example"), model.decoder_layers, model.decoder_layers,
     wording.count(model.heads, "head")))
   if right < all / 2 then
-    say("warning: fewer than half; a teacher is to be right on what it was trained on")
+    say("warning: fewer than half; a teacher should answer its training examples correctly")
   end
 end
 
@@ -273,8 +273,8 @@ local function calibrate(run, spec, options, folder)
   end
   local problem = write_tables(job, trace, parts)
   if kept == 0 then
-    stop(INPUT, ("%s: no line of any head passes; there is no student to write\n  hint: above is why, head by head; "
-      .. "--reading and --set FIELD=VALUE choose otherwise"):format(run.dir))
+    stop(INPUT, ("%s: no line of any head passes; no student is written\n  hint: see the reasons for each head above; "
+      .. "--reading and --set FIELD=VALUE change the criteria"):format(run.dir))
   end
   write_specs(job, trace, parts, place)
   return problem and stop(ENVIRONMENT, problem) or 0
@@ -287,7 +287,7 @@ local function with_run(options, folder)
     return calibrate(run, spec, options, folder)
   end)
   if not code then
-    stop(INPUT, ("%s: its spec cannot be read again: %s\n  expected: --spec SPEC, the spec that it was made from")
+    stop(INPUT, ("%s: its spec cannot be read: %s\n  expected: --spec SPEC, the spec of the run")
       :format(run.dir, message))
   end
 end
@@ -298,8 +298,8 @@ function M.run(options)
   if not options.choices then
     return 2, message
   elseif options.init and options.positions == "none" then
-    return 2, "--init --positions none: the teacher's parameters were learnt with its positions\n  expected: "
-      .. "--positions keep, which goes without saying"
+    return 2, "--positions none cannot be used with --init: the parameters were trained with the teacher's positions\n"
+      .. "  expected: --positions keep, the default with --init"
   end
   options.positions = options.positions or options.init and "keep" or "none"
   return source_module.in_folder(with_run, options)

@@ -1,14 +1,14 @@
--- Control biases for a calibrated one: they show how much of its effect remains when one property of it is wrong.
+-- Controls for a calibrated bias: each bias here has one wrong property, to show how much of the effect remains.
 --
 -- Input: the lines of a family, { list = { { head, direction, line, value } }, choices }, the teacher's matrix { rows,
 -- columns }, the family's name, `drawing` of inference.lua. Output: the lines of the control, in the same form; the
 -- input lists are not changed.
---   values    the lines, all with the value 0: the mask alone
+--   values    the same lines with the value 0: only the mask remains
 --   heads     each head's lines at another head, shifted by the same number of heads. Heads of one attention are
 --             equivalent before training, so a difference from the calibrated bias is chance; a single head keeps
---             its own
---   shifted   every line one key to the left; the last key is counted first with columns aligned right, and in
---             anti-diagonals
+--             its own lines
+--   shifted   every line one key to the left; where columns are counted from the right, and in anti-diagonals, the
+--             last key is number 0
 --   random    the same number of lines in every head and direction, with the same values, sampled from all lines of the
 --             matrix
 
@@ -16,7 +16,7 @@ local lists = require("base.lists")
 
 local M = {}
 
--- The list with each line changed; lines that become equal are merged, with the larger value.
+-- Returns the list with `change` applied to each line; lines that become equal are merged, with the larger value.
 local function each(list, change)
   local changed, at = {}, {}
   for _, line in ipairs(list) do
@@ -31,7 +31,7 @@ local function each(list, change)
   return changed
 end
 
--- First and last line of a direction with a cell that the family may open: self-attention sees nothing after the query.
+-- First and last line of a direction that has allowed cells: self-attention does not see keys after the query.
 local function range_of(direction, matrix, family)
   if direction == 0 then
     return 0, matrix.columns - 1
@@ -39,7 +39,7 @@ local function range_of(direction, matrix, family)
   return 1 - matrix.rows, direction == 1 and family == "decoder" and 0 or matrix.columns - 1
 end
 
--- Moves each line in turn to a random place that no other line of its head and direction has.
+-- Moves each line in turn to a random number that no other line of its head and direction has.
 local function drawn(list, matrix, family, drawing)
   local taken = {}
   return each(list, function(line)

@@ -1,5 +1,5 @@
--- Choices of a calibration: fields with names, defaults and two readings, for points on which the paper's equations,
--- its released code and good practice differ (docs/calibration.md).
+-- Choices of a calibration: named fields for points on which the paper's equations, its released code and good
+-- practice differ. Each field has a default and the values of two readings (docs/calibration.md).
 --
 -- Input: the words of --set, FIELD=VALUE, and of --reading. Output: M.read gives { self, cross, scores }, the choices
 -- of each family in the form of found_lines.lua; or nil and what is wrong.
@@ -17,7 +17,7 @@ local function one_of(...)
   end }
 end
 
--- A count from 1 on, or words.
+-- The type of a field that is a count from 1 on, or the word `word`, which stands for `meaning`.
 local function count_or(word, meaning)
   return { expected = ("an integer from 1 on, or %s"):format(word), read = function(text)
     local number = math.tointeger(tonumber(text))
@@ -49,35 +49,35 @@ local DIRECTIONS = {
 
 local ALL = {} -- stands for a number: no limit
 
--- { name, type, default, the released code's, the equations', doc }. A name that ends in .self or .cross is of one
--- family. A choice on which all three agree has no field.
+-- { name, type, default, value in the released code, value in the equations, doc }. A name that ends in .self or .cross
+-- concerns one attention family. A choice on which all three values agree has no field.
 M.FIELDS = {
   { "scores", one_of("weights", "logits", "raw"), "weights", "weights", "raw",
-    "what is averaged: weights of attention; what the softmax sees; that times the square root of the head's width" },
-  { "rows", count_or("all", ALL), "6", "6", "all", "first rows alone that lines are read in: digits trained on" },
-  { "columns", count_or("all", ALL), "all", "6", "all", "columns before the last that stand in for lines going down" },
-  { "line", one_of("sum", "mean"), "sum", "sum", "mean", "what a line is worth, of its cells" },
+    "averaged numbers: attention weights; inputs of the softmax; those inputs times the square root of head_dim" },
+  { "rows", count_or("all", ALL), "6", "6", "all", "only the first rows that lines are read in: digits trained on" },
+  { "columns", count_or("all", ALL), "all", "6", "all", "columns before the last that are used for lines going down" },
+  { "line", one_of("sum", "mean"), "sum", "sum", "mean", "value of a line: the sum or the mean of its cells" },
   { "shortest", count_or("half", "half"), nil, "1", "1",
     "cells of the shortest line that counts; half of the rows; default: 1 for sums, half for means" },
-  { "precision", one_of("float64", "float32"), "float64", "float32", "float64", "in which sums are made" },
-  { "over", one_of("nonzero", "all"), "nonzero", "nonzero", "all", "lines that enter mean and deviation" },
+  { "precision", one_of("float64", "float32"), "float64", "float32", "float64", "precision of sums" },
+  { "over", one_of("nonzero", "all"), "nonzero", "nonzero", "all", "lines over which mean and deviation are computed" },
   { "equal", one_of("each", "merged"), "each", "merged", "each", "lines of equal value count each, or once" },
   { "threshold.self", number_within(0, 1e6), "0.87", "0.87", "4", "deviations above the mean, in self-attention" },
   { "threshold.cross", number_within(0, 1e6), "4.5", "4.5", "4", "the same for cross-attention" },
-  { "keep", one_of("above", "at_least"), "above", "at_least", "above", "lines above the threshold, or at it, too" },
+  { "keep", one_of("above", "at_least"), "above", "at_least", "above", "whether a line at the threshold is also kept" },
   { "spread", number_within(0, 1), "1e-6", "0", "0",
     "a deviation less than this share of the largest value is noise: nothing is found" },
   { "value", one_of("relative", "raw"), "relative", "raw", "relative",
-    "what a kept line adds to scores: its value less the largest of head and direction, or its value" },
-  { "directions.self", DIRECTIONS, "1", "1", "1,-1,0", "that lines are looked for in" },
-  { "directions.cross", DIRECTIONS, "-1", "-1", "1,-1,0", "likewise" },
-  { "align.self", one_of("left", "right"), "left", "right", "left", "which column of another width is the same" },
-  { "align.cross", one_of("left", "right"), "right", "right", "left", "likewise" },
+    "bias of a kept line: its value minus the largest value of its head and direction, or its value" },
+  { "directions.self", DIRECTIONS, "1", "1", "1,-1,0", "directions of searched lines" },
+  { "directions.cross", DIRECTIONS, "-1", "-1", "1,-1,0", "directions of searched lines" },
+  { "align.self", one_of("left", "right"), "left", "right", "left", "side that columns are counted from" },
+  { "align.cross", one_of("left", "right"), "right", "right", "left", "side that columns are counted from" },
   { "corner", one_of("lines", "all", "none"), "lines", "all", "none",
     "heads of cross-attention in which the first query sees the last key: those that keep a line, all, or none" },
 }
 
--- "FIELD=VALUE" into texts.
+-- Stores the value of a word "FIELD=VALUE" in `texts`; returns an error message, or nil.
 local function take(texts, word)
   local name, value = word:match("^([%w_.]+)=(.*)$")
   local field = lists.find(M.FIELDS, function(one) return one[1] == name end)
@@ -93,7 +93,7 @@ local function take(texts, word)
   texts[name] = value
 end
 
--- The choices as texts by name: those of the reading, with the values of --set.
+-- Returns the choices as texts by name: the values of the reading, replaced by the values of --set.
 local function texts_of(reading, words)
   local texts, column = {}, reading == "code" and 4 or reading == "equations" and 5 or 3
   for _, field in ipairs(M.FIELDS) do
@@ -109,7 +109,7 @@ local function texts_of(reading, words)
   return texts
 end
 
--- Choices of one family, as found_lines.lua takes them.
+-- Returns the choices of one attention family, in the form that found_lines.lua takes.
 local function of_family(texts, family)
   local made = {}
   for _, field in ipairs(M.FIELDS) do

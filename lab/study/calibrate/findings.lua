@@ -1,4 +1,4 @@
--- Findings of a calibration, as text and as a table.
+-- The results of a calibration, as text and as a table.
 --
 -- Input: parts, one for each family: { family, words, rows, columns, choices, heads }, heads from lines.find. Output:
 -- M.text gives lines of text, M.csv the file lines.csv with every line of every direction.
@@ -32,11 +32,11 @@ end
 local function reason(found, choices)
   local best = greatest(found)
   if found.count == 0 then
-    return #found.lines == 0 and "there are no lines" or "all lines are 0"
+    return #found.lines == 0 and "no line has enough cells" or "all lines have the value 0"
   elseif found.alike then
     return ("all lines%s have one value"):format(choices.over == "nonzero" and " that are not 0" or "")
   elseif lines.out_of_reach(found.count, choices.threshold) then
-    return ("%s are too few: z is at most %.2f; needed are K > r (k^2 + 1) = %.4g r lines for r strong ones"):format(
+    return ("%s are too few: z is at most %.2f; r strong lines need K > r (k^2 + 1) = %.4g r lines"):format(
       wording.count(found.count, "line"), math.sqrt(found.count - 1), choices.threshold ^ 2 + 1)
   end
   return ("of %s the greatest is %d (%s, %s)"):format(wording.count(found.count, "line"), best.line,
@@ -53,7 +53,7 @@ local function direction_text(found, choices)
   local name = NAMES[found.direction]
   if not found.searched then
     local best = greatest(found)
-    return best and ("%-14s not looked for; the greatest is %d (%s, %s)"):format(name, best.line, number(best.value),
+    return best and ("%-14s not searched; the greatest is %d (%s, %s)"):format(name, best.line, number(best.value),
       z_of(best)) or nil
   elseif #found.kept == 0 then
     return ("%-14s none: %s"):format(name, reason(found, choices))

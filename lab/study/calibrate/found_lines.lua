@@ -1,5 +1,5 @@
--- Lines of attention: the diagonals of a mean attention matrix that stand out, and the bias from them (Duan and Shi
--- 2024, attention bias calibration; docs/calibration.md).
+-- Lines of attention: diagonals of a mean attention matrix with large values, and the bias that they give (Duan and
+-- Shi 2024, attention bias calibration; docs/calibration.md).
 --
 -- Input: a matrix { rows, columns, values }, values row-major, queries by keys; a cell that is not finite is masked and
 -- belongs to no line. Choices: { rows, columns, line, shortest, precision, over, equal, threshold, keep, spread, value,
@@ -17,12 +17,12 @@ local M = {}
 
 local DIRECTIONS = { 1, -1, 0 }
 
--- The nearest number in 32 bits.
+-- Rounds a number to 32 bits.
 local function single(value)
   return (string.unpack("f", string.pack("f", value)))
 end
 
--- The line of a cell.
+-- Returns the number of the line through a cell.
 local function line_of(direction, row, column, columns, align)
   if direction == 1 then
     return column - row
@@ -36,7 +36,7 @@ local function is_finite(value)
   return value == value and value > -math.huge and value < math.huge
 end
 
--- Sums and cells of all lines of a direction: { line, sum, cells }, by line; rows from the top down.
+-- Sums and cell counts of all lines of a direction: { line, sum, cells }, by line. Rows are added from the top down.
 local function sums(matrix, direction, choices)
   local at, list = {}, {}
   local round = choices.precision == "float32" and single or function(value) return value end
@@ -59,7 +59,7 @@ local function sums(matrix, direction, choices)
   return list
 end
 
--- Lines with their values: { line, value, cells }; short lines are left out.
+-- Returns the lines with their values, { line, value, cells }, without lines that are too short.
 function M.lines(matrix, direction, choices)
   local shortest = choices.shortest == "half" and (choices.rows or matrix.rows) / 2 or choices.shortest
   return lists.map(sums(matrix, direction, choices), function(entry)
@@ -68,7 +68,7 @@ function M.lines(matrix, direction, choices)
   end)
 end
 
--- Values that enter mean and deviation.
+-- Returns the values over which mean and deviation are computed.
 local function counted(lines, choices)
   local values = lists.map(lines, function(line)
     return (choices.over == "all" or line.value ~= 0) and line.value or nil
@@ -131,9 +131,9 @@ function M.find(matrix, choices)
   return head
 end
 
--- The bias of a matrix with these rows and columns from its lines: row-major, -inf where no line runs, the larger value
--- where two lines meet. A matrix, or a row, without an open cell is transparent: all 0. causal: keys after a query are
--- always closed.
+-- Returns the bias of a matrix with these rows and columns from the kept lines: row-major, -inf where no line runs, the
+-- larger value where two lines meet. If a matrix or a row has no open cell, all of it is 0. causal: keys after a query
+-- are always closed.
 function M.extend(kept, rows, columns, choices, causal)
   local at, values = { [1] = {}, [-1] = {}, [0] = {} }, {}
   local corner = choices.corner == "all" or choices.corner == "lines" and #kept > 0

@@ -1,11 +1,11 @@
--- The spec of a student: its teacher's, with the lines that were found and without positions.
+-- The spec of a student: that of its teacher with the found lines and, by default, without an encoding of positions.
 --
--- Input: { base, init, lines, encoding, masks, comment }: base, the teacher's spec file relative to the student's
--- ("./name.lua"); init, the checkpoint that the student begins with, in the same form, nil, or false if its teacher's
--- spec has one and it has none; lines, for the families "decoder" and "cross" { list, choices }, list being { head,
--- direction, line, value }; encoding, the teacher's resolved encoding, whose facets of positions the student leaves
--- out, or nil to keep all facets; masks, that encoding, for the masks that lines replace; comment, lines of text.
--- Output: the text of a spec file.
+-- Input: { base, init, lines, encoding, masks, comment }. base: path of the teacher's spec file, relative to the
+-- student's ("./name.lua"). init: path of the student's initial checkpoint, in the same form; nil without one; false to
+-- override the teacher's. lines: for the families "decoder" and "cross" { list, choices }, where list has { head,
+-- direction, line, value }. encoding: the teacher's resolved encoding, whose facets of positions the student leaves
+-- out; nil to keep all facets. masks: that encoding, for the masks that lines replace. comment: lines of text. Output:
+-- the text of a spec file.
 
 local lists = require("base.lists")
 
@@ -13,12 +13,12 @@ local M = {}
 
 local SIDES = { decoder = "left", cross = "right" } -- the side that columns are counted from
 
--- Facets that encode positions, each with the kind that switches it off.
+-- Facets that encode positions, each with the kind that disables the facet.
 local PLACES = {
   { "positions", "index" }, { "additive", "none" }, { "rotation", "none" }, { "relative", "none" }, { "score", "none" },
 }
 
--- Switches off these facets of an encoding, or of one of its families.
+-- Disables these facets of an encoding, or of one of its families.
 local function leave_out(encoding, out, front)
   for _, place in ipairs(PLACES) do
     local facet = encoding[place[1]]
@@ -28,7 +28,7 @@ local function leave_out(encoding, out, front)
   end
 end
 
--- Fields of `lines` in addition to its list, if they differ from the defaults.
+-- Returns the fields of `lines`, apart from its list, that differ from their defaults.
 local function settings(name, part)
   local out, columns = {}, lists.find(part.list, function(line) return line.direction == 0 end)
   if name == "cross" and part.choices.corner ~= "lines" then
@@ -40,7 +40,7 @@ local function settings(name, part)
   return out
 end
 
--- Whether a family has lines, or a corner without lines.
+-- Whether the spec needs `lines` for a family: it has lines, or an allowed corner without lines.
 local function opens(name, part)
   return part ~= nil and (#part.list > 0 or name == "cross" and part.choices.corner == "all")
 end
@@ -59,7 +59,7 @@ local function lines_text(out, name, part)
   out[#out + 1] = "      },"
 end
 
--- Whether a family has lines instead of a mask that its teacher had.
+-- Whether the lines of a family replace a mask of the teacher.
 local function replaces_mask(name, part, masks)
   local mask = masks[name] and masks[name].mask or masks.mask
   return opens(name, part) and mask ~= nil and mask.kind ~= "full"

@@ -1,7 +1,7 @@
 -- Selection of cells of a study: STUDY:CELL,CELL and --only AXIS=VALUE.
 --
--- Input: words of the command line; the axes of a study as study.lua reads them. Output: { cells = ids or nil, only =
--- { { axis, names, word } } }, a choice; or nil and a message. Pure.
+-- Input: words of the command line; the axes of a study as study.lua reads them. Output: a choice, { cells = ids or
+-- nil, only = { { axis, names, word } } }; or nil and a message. Pure.
 
 local lists = require("base.lists")
 local nearest = require("base.nearest")
@@ -20,8 +20,8 @@ local function items_of(text)
   return lists.matches(text .. ",", "([^,]*),")
 end
 
--- Words that name cells of one study as { study, scale, cells }; nil and a message. is_file(path): a path may contain a
--- colon.
+-- Reads words that name cells of one study: { study, scale, cells }; or nil and a message. A word with is_file(word) is
+-- a path, which may contain a colon.
 function M.words(words, is_file)
   local whole
   for _, word in ipairs(words) do
@@ -58,7 +58,7 @@ local function unknown(d, one, name, kind, legal)
     expected = table.concat(legal, ", "), hint = nearest.hint(name, legal, "%s") })
 end
 
--- The selected values of each axis: { <axis> = { <value> = true } }. Several choices on one axis add up.
+-- Returns the selected values of each axis: { <axis> = { <value> = true } }. Several choices on one axis add up.
 local function left_of(only, axes, d)
   local by_name, left = {}, {}
   for _, axis in ipairs(axes) do
@@ -82,7 +82,7 @@ local function left_of(only, axes, d)
   return left
 end
 
--- A predicate of a point of the grid and the id of its cell: whether they are selected.
+-- Returns a predicate of a point of the grid and the id of its cell: whether the cell is selected.
 function M.filter(choice, axes, d)
   local left = left_of(choice.only or {}, axes, d)
   return function(point, id)
@@ -90,14 +90,14 @@ function M.filter(choice, axes, d)
   end
 end
 
--- The words that select these cells of a study: the study's, and flags.
+-- Returns the words of a command line that select these cells of a study.
 function M.command(choice, study)
   return lists.append({ study .. (choice.cells and ":" .. table.concat(choice.cells, ",") or "") },
     lists.flat(choice.only or {}, function(one) return { "--only", one.word } end))
 end
 
--- Reports cells that do not exist, and an empty selection. ids: of all cells; scales: the names of the study's; count:
--- of selected cells.
+-- Reports cells that do not exist, and an empty selection. ids: those of all cells; scales: the names of the study's
+-- scales; count: the number of selected cells.
 function M.check(choice, study, ids, count, d)
   for _, id in ipairs(choice.cells or {}) do
     if not lists.has(ids, id) then
@@ -107,8 +107,8 @@ function M.check(choice, study, ids, count, d)
     end
   end
   if count == 0 and next(choice) and d:count() == 0 then
-    d:add({ what = ("%s has no cell that is chosen by all of these"):format(study.path),
-      expected = "values that stand with each other" })
+    d:add({ what = ("%s has no cell that all of these select"):format(study.path),
+      expected = "values that occur together in a cell" })
   end
 end
 

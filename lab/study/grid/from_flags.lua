@@ -1,9 +1,9 @@
 -- A grid from flags, --axis FIELD=VALUES over a spec, as the text of a study.
 --
--- Input: a project, { spec, axes, seeds, rates, set, out }: words of the command line, the folder of all runs. Output:
--- { path, text, origin, set }: the study's file in that folder, its text, the flag that a value of it comes from, and
--- --set relative to that folder; or nil and the errors as text. The same flags give the same text, and its digest is
--- part of the name. Reads files, writes none: overview.lua writes the text into the folder.
+-- Input: a project, { spec, axes, seeds, rates, set, out }: words of the command line; out is the folder of all runs.
+-- Output: { path, text, origin, set }: path, the study's file in that folder; text, its content; origin(path), the flag
+-- that gave a value of the study; set, the settings with paths relative to that folder. Or nil and the errors as text.
+-- Equal flags give equal texts; the text's digest is part of the name. Writes no files: overview.lua writes the text.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -24,7 +24,7 @@ local LONGEST_NAME = 120
 local FILES = { source = true, network = true, file = true, checkpoint = true }
 local VALUES = "values such as 64,128 or alibi,rope, a range 1:4 (both included), or tables: {1,40},{1,80}"
 
--- The texts between commas, except commas within brackets and quotes; nil if a bracket or quote is not closed.
+-- Splits a text at commas, except within brackets and quotes; returns nil if a bracket or a quote is not closed.
 local function split(text)
   local parts, from, depth, quote = {}, 1, 0, nil
   for at, c in text:gmatch("()(.)") do
@@ -45,8 +45,8 @@ local function split(text)
   return depth == 0 and not quote and parts or nil
 end
 
--- The integers of "1:4" or "1:9:2", both ends included; an empty list for a text that is no range; nil and a message
--- for an invalid range.
+-- Returns the integers of "1:4" or "1:9:2", both ends included; an empty list for a text that is no range; nil and a
+-- message for an invalid range.
 local function range_of(text)
   local first, last, step = text:match("^%s*(%-?%d+):(%-?%d+):?(%d*)%s*$")
   local list = {}
@@ -64,7 +64,7 @@ local function range_of(text)
   return list
 end
 
--- The name of a value in the study: that of a preset or of its file, a number, or the letters and digits of the text.
+-- Returns the name of a value in the study: a preset's or file's name, a number, or the letters and digits of the text.
 local function name_of(value, text)
   if type(value) == "number" then
     return value
@@ -73,7 +73,7 @@ local function name_of(value, text)
   return (word:lower():gsub("[^a-z0-9_.]+", "-"):gsub("^[-_.]+", ""):gsub("%-+$", ""))
 end
 
--- A file that a spec names, relative to the folder of runs; other values unchanged.
+-- Makes the path of a file that a spec names relative to the folder of runs; other values stay unchanged.
 local function moved(work, field, value)
   local entry = schema.at[field]
   if type(value) == "string" and entry and FILES[entry.type] and value:sub(1, 1) ~= "/" then
@@ -82,7 +82,7 @@ local function moved(work, field, value)
   return value
 end
 
--- Lua for the fragment of a spec with this value at the field. A word for a whole section is the preset of that name.
+-- Returns Lua text for a fragment of a spec with this value at the field. For a section, a word names a preset.
 local function fragment(work, field, value, text)
   if load_module.FOLDERS[field] and type(value) == "string" then
     local file = value:find("^%.%.?/") and paths.normalise(work.spec_folder .. "/" .. value)
@@ -107,10 +107,10 @@ local function value_line(work, axis, text)
   if whole then
     work.refuse(axis.flag, ("%s: %s"):format(diagnostics.show(text), whole), VALUES)
   elseif name == "" or type(name) == "string" and #name > load_module.ID_LONGEST then
-    work.refuse(axis.flag, ("%s: no name for this value can be made of its letters and digits"):format(
-      diagnostics.show(text)), "a shorter value, or a study file, where values are named")
+    work.refuse(axis.flag, ("%s: its letters and digits give no valid name for this value"):format(
+      diagnostics.show(text)), "a shorter value, or a study file, which names its values")
   elseif axis.names[name] then
-    work.refuse(axis.flag, ("%s is there twice"):format(diagnostics.show(name)),
+    work.refuse(axis.flag, ("%s occurs twice"):format(diagnostics.show(name)),
       "values that differ in their letters and digits")
   else
     axis.names[name] = true
@@ -151,10 +151,10 @@ local function read_axis(work, text)
   end
   for _, other in ipairs(work.axes) do
     if other.field == field then
-      return work.refuse(flag, ("a second axis %s"):format(field), "all of its values in one: A,B,C")
+      return work.refuse(flag, ("a second axis %s"):format(field), "one axis with all values: A,B,C")
     elseif is_within(other.field, field) then
-      return work.refuse(flag, ("%s behind %s, whose place it takes"):format(field, other.field),
-        ("--axis %s before it"):format(field))
+      return work.refuse(flag, ("%s replaces %s, an earlier axis within it"):format(field, other.field),
+        ("--axis %s first"):format(field))
     end
   end
   local axis = { field = field, flag = flag, names = {}, lines = {} }
@@ -162,13 +162,13 @@ local function read_axis(work, text)
   return axis
 end
 
--- --set relative to the folder of runs; it must not set the axes, since it would override them.
+-- Makes paths of --set relative to the folder of runs. --set must not set an axis, since it would override the axis.
 local function read_set(work, text)
   local field, value = text:match("^%s*([%w_.]+)%s*=(.*)$")
   local covers = field and field:gsub("%.use$", ""):gsub("%.kind$", "")
   for _, axis in ipairs(field and work.axes or {}) do
     if axis.field == field or is_within(axis.field, covers) or axis.field == covers then
-      work.refuse("--set " .. text, ("%s is an axis, and --set would make all of its values one"):format(axis.field),
+      work.refuse("--set " .. text, ("%s is an axis, and --set would override all of its values"):format(axis.field),
         "one of the two")
     end
   end
@@ -201,7 +201,7 @@ local function read_seeds(work, text)
   return ("  seeds = { %s, %s },"):format(first, last or first)
 end
 
--- Names axes after the last part of their fields, as width; after the whole field if two have the same last part.
+-- Names axes after the last part of their fields, such as width; after the whole field if two last parts are equal.
 local function name_axes(axes)
   for _, same in ipairs(lists.group(axes, function(axis) return axis.field:match("[^.]*$") end)) do
     for _, axis in ipairs(same) do
@@ -213,8 +213,8 @@ end
 
 local function text_of(work, flags, id, spec)
   local names, fields = name_axes(work.axes), lists.map(work.axes, function(axis) return axis.field end)
-  local lines = { "-- A grid from flags: ./longhand sweep SPEC --axis FIELD=VALUES. To change it, copy it: this name",
-    "-- stands for these flags.", "return {",
+  local lines = { "-- A grid from flags: ./longhand sweep SPEC --axis FIELD=VALUES. To change it, copy it to another",
+    "-- file: this file's name belongs to these flags.", "return {",
     ("  title = %q,"):format(("%s: %s"):format(id, table.concat(fields, ", "))),
     ("  base = { use = %q },"):format(paths.relative(spec, work.folder)), "  axes = {" }
   for _, axis in ipairs(work.axes) do
@@ -229,7 +229,7 @@ local function text_of(work, flags, id, spec)
   return table.concat(lines, "\n"), names
 end
 
--- The flag that gave the value at a path of the study.
+-- Returns a function of a path in the study: the flag that gave the value there.
 local function origin_of(work, spec)
   return function(path)
     local axis = work.axes[tonumber(path:match("^axes%[(%d+)%]"))]

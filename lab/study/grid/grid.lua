@@ -171,8 +171,8 @@ local function source_of(work, stage, point, id)
   if not there then
     d:add({ at = stage.origin, field = stage.path .. ".from",
       what = ("several cells of %s, or none%s"):format(stage.from.name, axis and ", on the axis " .. axis or ""),
-      expected = axis and "one value of it in the cells of " .. stage.from.name
-        or "values that stand with each other" })
+      expected = axis and "one value of the axis in the cells of " .. stage.from.name
+        or "values that occur together in a cell" })
     return nil
   elseif #cell.runs ~= 1 then
     d:add({ at = stage.origin, field = stage.path .. ".from", what = ("the cell %s has %d runs"):format(cell.id,

@@ -123,7 +123,7 @@ local function read_value(context, source, node, path, names)
   local rates = optional(context, node, path, "learning_rates", read_rates)
   local seeds = optional(context, node, path, "seeds", nodes.seeds)
   if name and names[name] then
-    nodes.add(context, node.fields.name, locate.join(path, "name"), ('"%s" is there twice'):format(name),
+    nodes.add(context, node.fields.name, locate.join(path, "name"), ('"%s" occurs twice'):format(name),
       "names that differ")
   elseif name and fragment then
     names[name] = true

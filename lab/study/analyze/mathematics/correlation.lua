@@ -1,14 +1,14 @@
 -- Correlation and cosine of two lists of numbers.
 --
--- Input: two lists of the same length. Output: a number, or nil if it is not defined: fewer than two numbers, or a list
--- that does not vary (for the cosine: a list of zeros).
+-- Input: two lists of the same length. Output: a number, or nil if it is undefined: if the lists have fewer than two
+-- numbers, or one list does not vary (for the cosine: has only zeros).
 
 local lists = require("base.lists")
 local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-local FLAT = 1e-12 -- share of the largest number: less variation is rounding
+local FLAT = 1e-12 -- variation below this share of the largest number is rounding
 
 function M.dot(a, b)
   local sum = 0.0
@@ -27,7 +27,7 @@ function M.cosine(a, b)
   return both > 0 and M.dot(a, b) / both or nil
 end
 
--- The list minus its mean; nil if it does not vary.
+-- Returns the list minus its mean; nil if the list does not vary.
 local function centred(values)
   local mean, out, largest = statistics.mean(values), {}, 0.0
   for i, value in ipairs(values) do
@@ -42,7 +42,7 @@ function M.pearson(a, b)
   return x and y and M.cosine(x, y) or nil
 end
 
--- The places of a list's numbers in ascending order; equal numbers by place.
+-- Returns the indices of a list's numbers in ascending order of the numbers; equal numbers by index.
 function M.order(values)
   local order = lists.map(values, function(_, i) return i end)
   table.sort(order, function(i, j) return values[i] < values[j] or values[i] == values[j] and i < j end)

@@ -1,5 +1,5 @@
--- Tests that assume nothing about the spread of scores, for few seeds and for cells in which some seeds learn and
--- others do not: an exact interval of a share, Fisher's test of two shares, a permutation test of two means.
+-- Tests without an assumption on the distribution of scores, for few seeds and for cells in which only some seeds
+-- learn: an exact interval of a share, Fisher's test of two shares, a permutation test of two means.
 --
 -- Input: counts, or lists of numbers, which are not changed. Output: see each function; all p are two-sided.
 -- Sources: Clopper and Pearson, Biometrika 26 (1934) 404; Fisher, The Design of Experiments (1935), sections 11 and 21.
@@ -9,13 +9,13 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-local MOST_SPLITS = 50000 -- splits that a permutation test enumerates: 9 against 9 seeds are 48,620
+local MOST_SPLITS = 50000 -- most splits that are enumerated: 9 against 9 seeds have 48,620
 
 local HALVINGS = 60   -- steps of the bisection for a bound of a share
-local SLACK = 1 + 1e-7 -- probabilities this close are equal: they are sums of logarithms
-local ROUNDING = 1e-9 -- share of the largest score: differences of means this close are equal
+local SLACK = 1 + 1e-7 -- probabilities within this factor are equal: they have rounding errors of logarithms
+local ROUNDING = 1e-9 -- differences of means are equal within this share of the largest score
 
--- The logarithm of n!, from a table that grows.
+-- Logarithms of n!; the table grows on demand.
 local factorials = { [0] = 0.0 }
 
 local function log_factorial(n)
@@ -38,7 +38,7 @@ local function choose(n, k)
   return ways
 end
 
--- The probability of at least `count` successes of n at this share, which lies between 0 and 1.
+-- Returns the probability of at least `count` successes in n trials with success probability `share`, between 0 and 1.
 local function at_least(count, n, share)
   local sum = 0.0
   for i = count, n do
@@ -47,7 +47,7 @@ local function at_least(count, n, share)
   return sum
 end
 
--- The share at which at least `count` of n have this probability.
+-- Returns the success probability at which at least `count` successes in n trials have this probability.
 local function share_of(count, n, probability)
   local low, high = 0.0, 1.0
   for _ = 1, HALVINGS do
@@ -61,16 +61,16 @@ local function share_of(count, n, probability)
   return (low + high) / 2
 end
 
--- The interval of Clopper and Pearson from `count` successes of n, which holds the true share in all but `error` of
--- samples: low, high.
+-- Returns low and high of Clopper and Pearson's interval for `count` successes in n trials: it contains the true share
+-- in all but a share `error` of samples.
 function M.interval(count, n, error)
   local low = count == 0 and 0.0 or share_of(count, n, error / 2)
   local high = count == n and 1.0 or share_of(count + 1, n, 1 - error / 2)
   return low, high
 end
 
--- Fisher's exact test of two shares, a of n_a and b of n_b: the probability of all tables with these margins that are
--- no more likely than this one.
+-- Returns p of Fisher's exact test of two shares, a of n_a and b of n_b: the probability of all tables with these
+-- margins that are at most as likely as the observed table.
 function M.fisher(a, n_a, b, n_b)
   local successes, all = a + b, log_choose(n_a + n_b, a + b)
   local function probability(i)
@@ -84,8 +84,8 @@ function M.fisher(a, n_a, b, n_b)
   return math.min(1.0, sum)
 end
 
--- The least p that a permutation test or Fisher's test can have with these numbers of seeds, however far apart the
--- groups are: one split of all, and for groups of one size its mirror image.
+-- Returns the least possible p of a permutation test or Fisher's test with these numbers of seeds: that of a single
+-- split, which for groups of equal size counts twice because of its mirror image.
 function M.least(n_a, n_b)
   return (n_a == n_b and 2 or 1) / choose(n_a + n_b, n_a)
 end
@@ -104,7 +104,7 @@ local function each_choice(values, count, visit)
   go_on(1, count, 0.0)
 end
 
--- The sum of `count` values that are sampled without replacement; the list's order changes.
+-- Returns the sum of `count` values sampled without replacement; changes the order of the list.
 local function drawn_sum(values, count, drawing)
   local sum = 0.0
   for i = 1, count do
@@ -115,9 +115,10 @@ local function drawn_sum(values, count, drawing)
   return sum
 end
 
--- The permutation test of two means: p, the share of all splits of the scores into groups of these sizes whose means
--- are at least as far apart as here; the number of splits; the least possible p. With more than MOST_SPLITS splits, p
--- is the share among `samples` random splits and the observed one. drawing(n): a random integer from 1 to n.
+-- Returns results of the permutation test of two means: p, the share of all splits of the scores into groups of these
+-- sizes whose means differ at least as much as those of a and b; the number of splits; the least possible p. With more
+-- than MOST_SPLITS splits, p is the share among `samples` random splits and the observed split. drawing(n) returns a
+-- random integer from 1 to n.
 function M.permutation(a, b, samples, drawing)
   local values, total, largest = lists.join(a, b), 0.0, 0.0
   for _, value in ipairs(values) do

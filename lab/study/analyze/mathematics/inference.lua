@@ -1,7 +1,7 @@
 -- Statistical inference from two samples: Welch's test, its confidence interval, the test of equivalence, Holm's
 -- correction, the bootstrap.
 --
--- Input: lists of numbers, at least two in each, in any order; they are not changed. Output: see each function.
+-- Input: lists of at least two numbers each, in any order, which are not changed. Output: see each function.
 -- Sources: Welch, Biometrika 34 (1947) 28; Schuirmann, J. Pharmacokinet. Biopharm. 15 (1987) 657 (two one-sided tests);
 -- Holm, Scand. J. Stat. 6 (1979) 65; Efron, Ann. Stat. 7 (1979) 1, intervals by percentiles.
 
@@ -11,18 +11,18 @@ local student = require("lab.study.analyze.mathematics.t_distribution")
 
 local M = {}
 
-local FLAT = 1e-12 -- share of the means: a standard error below is rounding of equal numbers
+local FLAT = 1e-12 -- a standard error below this share of the means is the rounding of equal numbers
 
 M.ERROR = 0.05 -- type I error: the level of all tests, and the probability outside an interval
 
--- Whether numbers differ by more than rounding.
+-- Whether the numbers of a list differ by more than rounding.
 function M.varies(values)
   return statistics.sd(values) > FLAT * math.abs(statistics.mean(values))
 end
 
--- The difference of the means, a - b: { difference, error, freedom, t, p, low, high }: its standard error, Welch's
--- degrees of freedom, the two-sided test against 0 and the interval. If neither sample varies, there is no test:
--- difference and error alone.
+-- Returns Welch's test of the difference of means, a - b: { difference, error (standard error), freedom (degrees of
+-- freedom), t, p (two-sided, against 0), low, high (the interval) }. If neither sample varies, there is no test: the
+-- result is { difference, error }.
 function M.welch(a, b)
   local of_a, of_b = statistics.sd(a) ^ 2 / #a, statistics.sd(b) ^ 2 / #b
   local mean_a, mean_b = statistics.mean(a), statistics.mean(b)
@@ -38,8 +38,8 @@ function M.welch(a, b)
   return result
 end
 
--- The test of equivalence: p of the claim that the means are less than `margin` apart, which is the larger p of two
--- one-sided tests. test: the result of M.welch; nil if it has no test.
+-- Returns p of the claim that the means differ by less than `margin`: the larger p of two one-sided tests. test: the
+-- result of M.welch. Returns nil if that result contains no test.
 function M.equivalence(test, margin)
   if not test.freedom then
     return nil
@@ -49,7 +49,7 @@ function M.equivalence(test, margin)
   return math.max(above_low, below_high)
 end
 
--- The p values of a family of tests corrected by Holm's method, in the order given.
+-- Returns the p values of a family of tests, corrected by Holm's method, in the same order.
 function M.holm(values)
   local corrected, largest = {}, 0.0
   for rank, i in ipairs(correlation.order(values)) do
@@ -59,8 +59,8 @@ function M.holm(values)
   return corrected
 end
 
--- A separate sequence of random numbers: drawing(n) is an integer from 1 to n. It uses Lua's one generator: only one
--- sequence can be in use at a time.
+-- Returns a function drawing(n) that returns a random integer from 1 to n. It seeds Lua's only generator, so that only
+-- the latest of these functions can be used.
 function M.random(seed)
   math.randomseed(seed)
   return function(n)
@@ -68,9 +68,9 @@ function M.random(seed)
   end
 end
 
--- `count` values of statistic(list), each of a list of as many items, sampled from `items` with replacement. Values
--- that belong together form one item: with puzzles that are variants of a base, an item is the list of a base's
--- variants. All calls get the same table.
+-- Returns `count` values of statistic(list), where each list has #items items that are sampled from `items` with
+-- replacement. Values that belong together form one item, such as the list of the puzzles of one base. All calls of
+-- `statistic` get the same table.
 function M.resample(items, statistic, count, drawing)
   local values, list = {}, {}
   for i = 1, count do
@@ -82,7 +82,7 @@ function M.resample(items, statistic, count, drawing)
   return values
 end
 
--- The interval that all but ERROR of the resampled values lie in.
+-- Returns the interval between the quantiles ERROR / 2 and 1 - ERROR / 2 of the resampled values.
 function M.interval(values)
   return statistics.quantile(values, M.ERROR / 2), statistics.quantile(values, 1 - M.ERROR / 2)
 end

@@ -1,9 +1,9 @@
 -- Principal components: fitted on one set of points, applied to others.
 --
--- Input: points as a flat list, row-major, and the number of their channels. Output: M.fit gives { mean, components,
--- variance, total }: components[k] is a unit vector, variance[k] the variance of the points along it (divided by their
--- number), total the sum over all channels; not whitened. The sign of a component, which is free, is fixed: its entry
--- of the largest size, the first of equals, is positive.
+-- Input: points as a flat list, row-major, and the number of channels. Output: M.fit returns { mean, components,
+-- variance, total }: components[k] is a unit vector, variance[k] the variance of the points along it (the denominator
+-- is the number of points), total the variance summed over all channels; not whitened. A component's arbitrary sign is
+-- chosen so that its entry of the largest size (the first if several are equal) is positive.
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local lists = require("base.lists")
@@ -11,7 +11,7 @@ local lists = require("base.lists")
 local M = {}
 
 local SWEEPS = 60
-local SMALL = 1e-22 -- share of the sum of squares: a remainder below it counts as nothing
+local SMALL = 1e-22 -- a remainder below this share of the sum of squares counts as 0
 
 local function mean_of(points, width)
   local mean, count = {}, #points // width
@@ -25,7 +25,7 @@ local function mean_of(points, width)
   return mean
 end
 
--- A matrix with one number on its diagonal and zeros elsewhere: a list of rows.
+-- Returns a matrix, a list of rows, with the same number on its whole diagonal and zeros elsewhere.
 local function square(size, diagonal)
   local matrix = {}
   for i = 1, size do
@@ -37,7 +37,7 @@ local function square(size, diagonal)
   return matrix
 end
 
--- Covariance of points, divided by their number: a list of rows.
+-- Returns the covariance of points, with their number as denominator: a list of rows.
 local function covariance(points, width, mean)
   local matrix, count, row = square(width, 0.0), #points // width, {}
   for at = 0, #points - width, width do
@@ -60,7 +60,7 @@ local function covariance(points, width, mean)
   return matrix
 end
 
--- Sums of squares off the diagonal and of everything.
+-- Returns the sums of squares of the elements off the diagonal and of all elements.
 local function sizes(matrix)
   local rest, all = 0.0, 0.0
   for i, row in ipairs(matrix) do
@@ -100,7 +100,7 @@ local function orient(vector)
   return largest < 0 and lists.map(vector, function(value) return -value end) or vector
 end
 
--- Eigenvalues, descending, and their unit vectors, of a symmetric matrix, which is overwritten.
+-- Returns the eigenvalues, descending, and the unit eigenvectors of a symmetric matrix, which is overwritten.
 function M.eigen(matrix)
   local n, vectors = #matrix, square(#matrix, 1.0)
   for _ = 1, SWEEPS do
@@ -130,7 +130,7 @@ function M.fit(points, width, count)
     variance = { table.unpack(values, 1, count) }, total = lists.sum(values, function(value) return value end) }
 end
 
--- Coordinates of points along the components, relative to the fitted mean: one list per component.
+-- Returns the coordinates of points along the components, relative to the fitted mean: one list per component.
 function M.project(fitted, points)
   local width, out = #fitted.mean, {}
   for k, component in ipairs(fitted.components) do
@@ -150,7 +150,7 @@ function M.project(fitted, points)
   return out
 end
 
--- Mean over points of the squared distance from the fitted mean, over all channels.
+-- Returns the mean squared distance of points from the fitted mean, over all channels.
 function M.spread(fitted, points)
   local width, sum = #fitted.mean, 0.0
   for at = 0, #points - width, width do

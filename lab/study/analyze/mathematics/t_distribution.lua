@@ -9,9 +9,9 @@
 
 local M = {}
 
-local TINY = 1e-300       -- stands for a denominator of 0
-local ROUNDING = 2.3e-16  -- a factor so close to 1 changes nothing
-local MOST_TERMS = 10000  -- far more than it takes: about the root of the larger parameter
+local TINY = 1e-300       -- replaces a denominator of 0
+local ROUNDING = 2.3e-16  -- the fraction ends at a factor this close to 1
+local MOST_TERMS = 10000  -- far more than necessary: about the root of the larger parameter
 
 -- B_2k / (2k (2k - 1)), k from 1, with the Bernoulli numbers B.
 local STIRLING = { 1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156 }
@@ -69,7 +69,7 @@ local function beta(x, rest, a, b)
   return math.exp(front) / a * fraction(a, b, x)
 end
 
--- The probability of a value farther from 0 than t, on either side.
+-- Returns the probability of a value farther from 0 than t, on either side.
 function M.two_sided(t, freedom)
   local square = t * t
   if square == math.huge then
@@ -79,13 +79,13 @@ function M.two_sided(t, freedom)
   return beta(freedom / whole, square / whole, freedom / 2, 0.5)
 end
 
--- The probability of a value above t.
+-- Returns the probability of a value above t.
 function M.above(t, freedom)
   local tail = M.two_sided(t, freedom) / 2
   return t > 0 and tail or 1 - tail
 end
 
--- The t above which a share of all values lies; 0 < share < 0.5.
+-- Returns the t that a value exceeds with probability `share`, 0 < share < 0.5.
 function M.critical(share, freedom)
   local low, high = 0.0, 1.0
   while M.above(high, freedom) > share do

@@ -1,7 +1,7 @@
 -- Panels (panels.lua) that show a matrix by colours.
 --
--- Input: lines of data to add a block to, its name (letters and digits), the matrix as a flat list, row-major, NaN for
--- gaps, and its number of rows. Output: a panel; nothing is run here.
+-- Input: lines of data, to which a block is added; the name of the block (letters and digits); the matrix as a flat
+-- list, row-major, NaN for gaps, and its number of rows. Output: a panel; gnuplot is not run here.
 
 local lists = require("base.lists")
 local panels = require("lab.study.analyze.pictures.panels")
@@ -15,7 +15,7 @@ M.SETTINGS = {
   "set ytics autofreq offset 0.6,0",
 }
 
--- A matrix without gaps is an image.
+-- Draws a matrix without gaps as an image.
 local function image(data, name, values, rows, columns)
   local lines, words = {}, lists.map(values, function(value) return ("%.5g"):format(value) end)
   for row = 1, rows do
@@ -37,21 +37,21 @@ local function boxes(data, name, values, columns)
   return ("plot $%s using 1:2:(0.5):(0.5):3 with boxxyerror fillstyle solid noborder lc palette"):format(name)
 end
 
--- Names as consecutive tics from `first` on; the label of a tic is a format.
+-- Returns names as consecutive tics from `first` on; gnuplot reads the label of a tic as a format.
 function M.tics(names, first)
   return table.concat(lists.map(names, function(name, i)
     return ("%s %d"):format(escape.gnuplot((name:gsub("%%", "%%%%"))), first + i - 1)
   end), ", ")
 end
 
--- Tics with names on both axes.
+-- Returns the lines that set tics with names on both axes.
 local function named(names)
   local list = M.tics(names, 0)
   return ("set xtics rotate by 90 right (%s)\nset ytics (%s)"):format(list, list)
 end
 
--- range: { from, to } of the colours; nil: from minus to plus the largest value, which the title states. names: of the
--- rows, which equal those of the columns, or nil.
+-- range: { from, to } of the colours; nil: from minus to plus the largest value, which the title states. names: the
+-- common names of rows and columns, or nil.
 function M.panel(data, name, values, rows, title, range, names)
   local columns, peak, whole = #values // rows, 1e-9, true
   for _, value in ipairs(values) do
@@ -67,8 +67,8 @@ end
 
 local NAN = 0 / 0
 
--- A panel of a matrix { rows, columns, values } with closed cells, -inf, which stay white; the title states the least
--- and the largest of the open ones.
+-- Returns a panel of a matrix { rows, columns, values }. Closed cells, which are -inf, stay white; the title states the
+-- least and the largest value of open cells.
 function M.open_cells(data, name, title, matrix)
   local values, least, largest = {}, math.huge, -math.huge
   for i, value in ipairs(matrix.values) do
@@ -89,14 +89,14 @@ local function label(text, place, offset, font, colour)
     place, offset, font, colour)
 end
 
--- A symbol next to a row or below a column; farther out, the cross of a wrong symbol.
+-- Adds a symbol next to a row or below a column and, farther out, a cross if the symbol is wrong.
 local function add_symbol(lines, symbol, place, offsets, font)
   lines[#lines + 1] = label(symbol.text, place, offsets[1], font, symbol.wrong and WRONG or PLAIN)
   lines[#lines + 1] = symbol.wrong and label(CROSS, place, offsets[2], font, WRONG) or nil
 end
 
--- The panel with symbols on its axes in place of numbers: sides = { writes, reads }, lists of { text, wrong } of rows
--- and of columns. A wrong symbol is red and has a cross.
+-- Replaces the numbers on a panel's axes by symbols: sides = { writes, reads }, lists of { text, wrong } for rows and
+-- for columns. A wrong symbol is red and has a cross.
 function M.letter(panel, sides, font)
   local lines = { "unset xtics\nunset ytics" }
   for i, symbol in ipairs(sides.writes) do

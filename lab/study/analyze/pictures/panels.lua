@@ -1,6 +1,6 @@
 -- Pictures of many panels, as gnuplot scripts that draw an SVG and a PNG.
 --
--- Input: see M.script. Output: text; nothing is run here. The palette is viridis: equal steps look equal, also in grey.
+-- Input: see M.script. Output: text; gnuplot is not run here. Equal steps of the palette, viridis, look equal.
 
 local lists = require("base.lists")
 local escape = require("base.escape")
@@ -16,8 +16,8 @@ local PALETTE = [[
 set palette defined (0 '#440154', 1 '#472d7b', 2 '#3b528b', 3 '#2c728e', 4 '#21918c', 5 '#28ae80', 6 '#5ec962', \
   7 '#addc30', 8 '#fde725')]]
 
-local LEFT, RIGHT, TOP, BOTTOM = 52, 84, 100, 36 -- pixels around all panels
-local ACROSS, DOWN = 42, 74                       -- between panels
+local LEFT, RIGHT, TOP, BOTTOM = 52, 84, 100, 36 -- margins around all panels in pixels
+local ACROSS, DOWN = 42, 74                       -- space between panels in pixels
 
 -- The left and the upper edge of a panel in pixels.
 local function corner(picture, row, column)
@@ -49,8 +49,8 @@ local function draw(picture, lines)
   end
 end
 
--- The script that writes a drawing, lines of gnuplot, into <name>.svg and <name>.png. picture = { name, width, height,
--- data }: the size in pixels of the SVG; lines before both.
+-- Returns the script that writes a drawing, lines of gnuplot, to <name>.svg and <name>.png. picture = { name, width,
+-- height, data }: the size of the SVG in pixels, and lines that precede both drawings.
 function M.twice(picture, drawing)
   local lines = { "set encoding utf8" }
   lists.append(lines, picture.data or {})
@@ -69,7 +69,7 @@ function M.add_block(data, name, lines)
   data[#data + 1] = ("$%s << EOD\n%s\nEOD"):format(name, table.concat(lines, "\n"))
 end
 
--- Panels in rows of `across`; the first row has a heading.
+-- Arranges panels in rows of `across` panels; the first row has a heading.
 function M.rows(list, across, heading)
   local rows = {}
   for i, panel in ipairs(list) do
@@ -81,9 +81,10 @@ function M.rows(list, across, heading)
   return rows
 end
 
--- picture = { name, title, note, panel, settings, data, rows, left, across, down }: the files' name; two lines above
--- the panels; their size in pixels; lines of the script; rows = { { label, panel ... } ... }, a panel being { title,
--- lines }; where names of tics are long, the pixels left of, between and below panels.
+-- picture = { name, title, note, panel, settings, data, rows, left, across, down }: name of the files; title and note
+-- above the panels; size of a panel in pixels; settings and data, lines of the script; rows = { { label, panel ... }
+-- ... } with panel = { title, lines }; left, across, down: pixels left of, between and below panels, for long names of
+-- tics.
 function M.script(picture)
   local columns = math.max(1, lists.most(picture.rows, function(row) return #row end))
   picture.left, picture.across, picture.down = picture.left or LEFT, picture.across or ACROSS, picture.down or DOWN

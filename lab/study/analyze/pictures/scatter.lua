@@ -1,8 +1,8 @@
--- Panels (panels.lua) of points in groups, each group with a colour of the palette, in their order.
+-- Panels (panels.lua) of points in groups; the groups have colours of the palette in their order.
 --
--- Input: lines of data to add a block to, its name (letters and digits), groups = { { name, x, y } ... } with lists of
--- numbers; more = { style, x, y }: gnuplot's style, points unless given; { from, to, step } of an axis, which otherwise
--- fits the numbers. Output: a panel; nothing is run here.
+-- Input: lines of data, to which a block is added; the name of the block (letters and digits); groups = { { name, x, y
+-- } ... }, where x and y are lists of numbers; more = { style, x, y }: gnuplot's style, by default points; x and y as {
+-- from, to, step } of an axis, which by default fits the numbers. Output: a panel; gnuplot is not run here.
 
 local lists = require("base.lists")
 local panels = require("lab.study.analyze.pictures.panels")
@@ -10,7 +10,7 @@ local scales = require("lab.study.report.figures.scales")
 
 local M = {}
 
-local MARGIN = 0.06 -- share of the range on either side
+local MARGIN = 0.06 -- margin on either side of an axis, as a share of its range
 
 -- The given axis, or one that fits all numbers.
 local function axis(letter, groups, given)

@@ -1,7 +1,7 @@
--- A picture of groups of numbers: every number a point, their mean and its interval a bar below them.
+-- A picture of groups of numbers: each number is a point; a bar below the points shows their mean and its interval.
 --
--- Input: { name, title, xlabel, sets }: set = { name, groups }; group = { name, scores, mean, low, high }, the last
--- three absent with too few scores. Output: a gnuplot script; nothing is run here.
+-- Input: { name, title, xlabel, sets }: set = { name, groups }; group = { name, scores, mean, low, high }, where too
+-- few scores have no mean, low and high. Output: a gnuplot script, which is not run here.
 
 local colours = require("lab.study.report.figures.colours")
 local heat = require("lab.study.analyze.pictures.heat")
@@ -12,10 +12,10 @@ local escape = require("base.escape")
 
 local M = {}
 
-local WIDTH, ROW, FRAME = 760, 24, 104 -- pixels: across; a group; around the groups of a set
-local HEAD = 40                        -- above all
--- Offsets in a group's row, with its middle at 0 and its lower end at 0.5: of the first and the last point, and of the
--- bar.
+local WIDTH, ROW, FRAME = 760, 24, 104 -- pixels: width; height of a group; height around the groups of a set
+local HEAD = 40                        -- pixels above all sets
+-- Vertical offsets of the first point, the last point and the bar in a group's row, whose middle is at 0 and whose
+-- lower end is at 0.5.
 local FIRST, LAST, BAR = -0.35, 0.1, 0.28
 
 local SETTINGS = {
