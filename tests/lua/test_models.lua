@@ -158,7 +158,8 @@ function TestFields.test_readouts_that_are_refused()
     lu.assertStrContains(message, expected)
   end
   refused("bucket_sort_none", '"last" cannot be used with this task: bucket_sort has n outputs', "model.readout=last")
-  refused("even_pairs_none", '"probe" cannot be used with this task: even_pairs declares no probe', "model.readout=probe")
+  refused("even_pairs_none", '"probe" cannot be used with this task: even_pairs declares no probe',
+    "model.readout=probe")
   refused("even_pairs_none", "computation tokens stand behind the input", "model.readout=last", "task.computation=1")
   refused("latin_square_learned", 'kind "encoder" has it', "model.kind=decoder", "model.readout=last")
   refused("latin_square_learned", "logits by the rows of a linear embedding", "model.kind=decoder", "model.tied=true",

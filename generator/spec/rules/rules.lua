@@ -88,7 +88,8 @@ local function cross_reading(context, say)
   local wanted = context.read_otherwise
   if wanted then
     say.refuse(wanted.path, "model.kind", '"encoder_decoder"', {
-      what = ('"%s" cannot be used with cross-attention: its queries and keys are of two sequences'):format(wanted.value),
+      what = ('"%s" cannot be used with cross-attention: its queries and keys are of two sequences')
+        :format(wanted.value),
       expected = '"difference", of the positions of both; or no reading: then it is that for cross-attention alone',
       hint = wanted.path == "encoding.positions.reading"
         and 'encoding.cross = { positions = { reading = "difference" } } sets it for cross-attention alone' or nil })

@@ -120,7 +120,7 @@ class Encoder(nn.Module):
         self.output = nn.Linear(WIDTH, CLASSES)
 
     def forward(self, tokens, distances=None):
-        """Logits [B][T][CLASSES] of tokens [B][T]. distances [T] where given, else drawn."""
+        """Logits [B][T][CLASSES] of tokens [B][T]. distances [T] if given, otherwise sampled."""
         h = self.embed["token"](tokens) * math.sqrt(WIDTH)
         for layer in self.layers:
             distance = pair_distances(draw_distances(tokens, distances))
