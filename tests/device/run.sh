@@ -14,8 +14,8 @@
 #   peaks     a large matrix product and a copy, by PyTorch
 #   profile   Nsight Compute on one step, where it is installed
 #   sanitize  Compute Sanitizer on a few steps of small models, where it is installed and takes the GPU
-#   peers     JAX and PyTorch; cases in build/peers/<driver>-<device>.jsonl, also failed ones, are only timed again with
-# --fresh
+#   peers     JAX and PyTorch; cases in build/peers/<driver>-<device>.jsonl, also failed ones, are only timed
+#             again with --fresh
 # --limit: no part begins after this time (480 seconds). --build: builds here even if prepared trainers run.
 # --peers: a list of jax, torch. --peer-flags: flags of their scripts, as one word: --peer-flags "--variants=scan
 # --windows=3".

@@ -88,8 +88,8 @@ void lh_device_check_training(const lh_device_model *m, const lh_device_question
     close_inputs(&in);
 }
 
-/* The number of counted labels: a step's gradient is that of the mean over them, although shards use another
- * divisor. */
+/* The number of counted labels: a step gives the gradient of the mean over the counted labels, although its shards use
+ * another divisor. */
 static int64_t counted_labels(const lh_parity_batch *made) {
     int64_t counted = 0;
     for (int i = 0; i < made->batch.sequences * made->batch.labels; i++) counted += made->mask[i];

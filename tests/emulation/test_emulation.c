@@ -71,7 +71,8 @@ static void test_shuffles_and_votes(void **state) {
     }
 }
 
-/* The set of orders, one bit each, in which every thread reads its neighbour's number; otherwise it reads a NaN. */
+/* The set of orders, one bit each, in which every thread reads its neighbour's number; in the other orders a thread
+ * reads a NaN. */
 static unsigned right_orders(const char *kernel, int threads, int side) {
     float out[256], *op = out;
     lh_error error;

@@ -168,7 +168,7 @@ static void test_step_keeps_constant_tensors(void **state) {
     close_problem(&p);
 }
 
-/* The state of an update of the size of d's vectors. */
+/* An update with vectors of the size of d's. */
 static lh_update new_update(const problem *p, const lh_model_step *d, const lh_cuda_step *step) {
     lh_update update = {
         .parameters = p->parameters,

@@ -5,7 +5,7 @@
 --   cases        { name, "field=value", ..., spec = path of another spec than SPEC, compile = "whole" or "checked" }:
 --                cases that the combinations lack; compile: for test_generated_compiler.lua
 --   identifiers  { word, function of a case }: the word is in the case's files if and only if the function is true;
--- finer than the fingerprints of fields
+--                finer than the fingerprints of fields
 --   sections     { name, case, file, functions and types }: pieces to read, tests/golden/sections/<name>.txt
 -- A case is { name, resolved, plan, family, files, text by path }; family: of the self-attention.
 

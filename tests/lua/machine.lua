@@ -46,7 +46,7 @@ function Machine:reads_back(scope, value)
   return self.places.scopes[scope].read[value] or false
 end
 
--- The input of a repetition of a block; after the last one, its result.
+-- The buffer of a repetition's input; after the last repetition, the buffer of the block's result.
 function Machine:home(block, use)
   local kept = self.training and self:reads_back(block, block.entry)
   if use == block.count * block.loops then

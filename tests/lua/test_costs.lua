@@ -41,7 +41,7 @@ function TestCosts.test_flops_are_a_mean_over_the_training_lengths()
   end
 end
 
--- With computation tokens, all but one token of a file's longest sequence are input.
+-- With computation tokens, the longest sequence of a file consists of input but for one token.
 function TestCosts.test_computation_tokens_lengthen_sequences()
   local planned = plans.of_task
   lu.assertEquals(planned("kind = 'reverse_string'").longest_training, 80)

@@ -120,7 +120,8 @@ function TestWords.test_text()
   lu.assertStrContains(text, "position draws per pass  3 ")
 end
 
--- Steps times mean tokens, here 21.5, over the range; with positions by sequence, each sequence counts.
+-- The number of visits of a position in training: steps times mean tokens, here 21.5, divided by the range; with
+-- positions by sequence every sequence counts.
 function TestWords.test_visits_of_a_position()
   local function words(draw, steps)
     local sets = { ["encoding.additive.kind"] = "learned", ["train.steps"] = steps, ["train.batch"] = "128",

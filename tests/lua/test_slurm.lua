@@ -218,7 +218,8 @@ BODY
 ]])
 end
 
--- A failing line ends the task and is named; after the prologue, or in a condition, no line ends it.
+-- A failing line of the prologue ends the task and is named; a failing line in a condition or after the prologue does
+-- not end it.
 function TestScript.test_prologue()
   local function run(line)
     local site = assert(read_site(('return { time = "1:00:00", prologue = { %q } }'):format(line)))

@@ -279,7 +279,7 @@ function TestStudies.test_that_share_a_cell_have_its_source_digest()
   lu.assertEquals(cuda[1], cuda[2])
 end
 
--- A report joins the runs of two cells that differ in their seed alone.
+-- A report joins the runs of two cells that differ only in their seed.
 function TestStudies.test_cells_of_other_names_have_one_source_digest()
   local digests, cuda = {}, {}
   for seed = 0, 1 do

@@ -61,7 +61,7 @@ function TestModel.test_every_default_is_legal()
   end
 end
 
--- Registers: sums, a row of weights and their factors. Sizes are multiples of 16.
+-- Registers hold sums, a row of weights and their factors. Sizes are multiples of 16.
 function TestModel.test_tiles_fit_their_registers_and_rows_divide_sizes()
   for _, level in ipairs(levels) do
     local values = tuning.values(planned(), level)

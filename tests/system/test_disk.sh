@@ -24,7 +24,7 @@ checkpoint_of() {
     echo "$1"/*/*/*/checkpoint.safetensors
 }
 
-# Checks that the checkpoint is good, and that the resumed run on the disk has the bits of the uninterrupted one.
+# Checks that the checkpoint is good, and that the resumed run on the disk has the bits of the uninterrupted run.
 goes_on() {
     "$trainer" eval --checkpoint "$(checkpoint_of "$disk")" --lengths 5 --examples 4 --draws 1 --out "$work/eval" &&
         train "$disk" --steps $STEPS --resume && cmp "$(checkpoint_of "$disk")" "$(checkpoint_of "$work/whole")"

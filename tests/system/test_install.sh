@@ -86,7 +86,7 @@ builds_meet() {
         [ "$(ar t "$work/met/lib/liblonghand.a")" = "$(ar t build/lib/liblonghand.a)" ]
 }
 
-# Objects of other sources are compiled again, although their files are newer than the sources.
+# Objects of other sources are compiled again, although the objects' files are newer than these sources.
 other_sources() {
     echo 'another compiler, another release' >"$work/met/release/compiler" || return
     make -n library "LONGHAND_BUILD=$work/met" | grep -q 'runtime/cli/[a-z_]*\.c'

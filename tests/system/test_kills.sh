@@ -84,7 +84,7 @@ one_run() {
     kills one $FLAGS
 }
 
-# A kill ends all runs of a group at once, at different steps.
+# One kill ends all runs of a group, which are at different steps.
 group() {
     kills group $FLAGS --seeds 0:2
 }

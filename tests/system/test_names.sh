@@ -35,7 +35,7 @@ compile() {
     done
 }
 
-# Links all of them with all of the runtime.
+# Links the specs of all names with the whole runtime.
 link_together() {
     {
         echo '#include <stdio.h>'

@@ -17,7 +17,7 @@ static_builds() {
     [ $status -eq 0 ] && ! grep -q warning "$work/said" && [ -x "$work/static/trainer" ]
 }
 
-# The trainer is built again only if other options are requested.
+# The trainer is built again only if a build requests other options.
 static_is_kept() {
     ends_with 0 'up to date' ./longhand build tests/specs/$TINY.lua --static --levels "$best" --out "$work/static"
 }

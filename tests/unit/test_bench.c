@@ -104,7 +104,7 @@ static lh_bench_result bench_toy(const lh_cpu_program *program, int threads, int
     return result;
 }
 
-/* All other shards wait for the slow first one: of two threads one waits, a single thread does not. */
+/* The slow first shard delays a step: of two threads one waits for it; a single thread never waits. */
 static void test_bench_slow_shard_is_waiting(void **state) {
     (void)state;
     lh_cpu_program slow = toy_float;

@@ -75,7 +75,7 @@ static void test_read_parameters_both_types_read(void **state) {
     free(v);
 }
 
-/* Parameters fit regardless of the optimiser that trained them, and state is written as far as it exists. */
+/* Parameters fit for any optimiser that trained them, and a checkpoint has only the state that exists. */
 static void test_read_parameters_of_another_optimiser_read(void **state) {
     lh_error error;
     int64_t step;

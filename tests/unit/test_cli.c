@@ -42,7 +42,7 @@ static void assert_says(void **state, int code, const char *command, const char 
     assert_non_null(strstr(text, part));
 }
 
-/* Wrong answers are written only without noise: if all conditions have noise, there would be none. */
+/* Wrong answers are written only for conditions without noise, so --wrong is refused if all conditions have noise. */
 static void test_eval_wrong_answers_need_condition_without_noise(void **state) {
     static const double loud[] = {0.5, 9}, quiet[] = {0, 0.5};
     toy.eval.noise = (lh_noise){2, loud};

@@ -80,7 +80,7 @@ static void test_corpus_groups_by_shape_in_order_of_the_file(void **state) {
     lh_dataset_copy(&c.train, 1, 0, &example);
     assert_int_equal(mask[0] * 2 + mask[1], 2);
     assert_int_equal(c.train.masked, 1);
-    assert_int_equal(lh_corpus_shape_of(&c, 3), 2); /* the more frequent of both */
+    assert_int_equal(lh_corpus_shape_of(&c, 3), 2); /* the more frequent of the two shapes */
     assert_int_equal(lh_corpus_shape_of(&c, 2), 0);
     assert_int_equal(c.length_count, 2);
     lh_corpus_close(&c);

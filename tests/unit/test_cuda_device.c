@@ -252,7 +252,7 @@ static void test_device_open_facts_of_the_device(void **state) {
     assert_int_equal(device.train_blocks, 4 * 2);
     assert_int_equal(device.evaluate_blocks, 4 * 3);
     assert_int_equal(*(int *)fake_variable(*state, "fake_block_memory"), 65536);
-    assert_int_equal(*(int *)fake_variable(*state, "fake_carve_out"), 86); /* 3 of 65 KiB in 228 */
+    assert_int_equal(*(int *)fake_variable(*state, "fake_carve_out"), 86); /* 3 blocks of 65 KiB fit in 228 KiB */
     assert_int_equal(*(int *)fake_variable(*state, "fake_contexts"), 1);
     assert_ptr_equal(*(void **)fake_variable(*state, "fake_current"), device.context);
     lh_cuda_device_close(&device);

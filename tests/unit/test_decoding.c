@@ -1,6 +1,6 @@
 /* Decoding of generated decoders and encoder-decoders, token by token with cached keys and values, has the bits of a
  * pass over the whole sequence, at every instruction-set level of this machine.
- * LH_DECODED_SPECS: X(id) for each of them.
+ * LH_DECODED_SPECS: X(id) for each of these specs.
  */
 #include "support/lh_test.h"
 

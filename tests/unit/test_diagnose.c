@@ -67,7 +67,7 @@ static void test_vector_all_zero_names_none(void **state) {
     assert_int_equal(facts.largest, -1);
 }
 
-/* Two rows of the output lie in the first chunk, two in the second. */
+/* Two rows of the output tensor are in the first chunk, two in the second. */
 static void test_chunk_tensors_named(void **state) {
     (void)state;
     char text[200];

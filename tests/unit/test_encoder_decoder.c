@@ -78,7 +78,7 @@ typedef struct stored_case {
     const lh_spec *spec; /* NULL: its generated code is not linked */
 } stored_case;
 
-/* LH_MORE_PAIRS: X(name) for those of tests/specs/networks with linked code (long_vectors.sh). */
+/* LH_MORE_PAIRS: X(name) for each spec of tests/specs/networks whose code is linked (long_vectors.sh). */
 #if defined(LH_MORE_PAIRS)
 #define X(name) extern const lh_spec longhand_spec_##name;
 LH_MORE_PAIRS

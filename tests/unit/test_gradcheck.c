@@ -83,7 +83,7 @@ static int kinks_of(const lh_spec *spec, const lh_gradcheck_result *results) {
     return kinks;
 }
 
-/* Asserts that every tensor passes except this one; -1: all pass. */
+/* Asserts that every tensor passes except this one; -1: that all tensors pass. */
 static void assert_wrong(const lh_spec *spec, const lh_gradcheck_result *results, int wrong) {
     for (int t = 0; t < spec->tensor_count; t++) {
         if (results[t].checks == 0 || results[t].passed == (t != wrong)) continue;

@@ -47,7 +47,7 @@ static void test_initialise_normal_moments(void **state) {
     lh_assert_close(got + 2, want + 2, 1, 0, 0.1);
 }
 
-/* Cut at 2 sd and not rescaled: the deviation is 0.8796 of sd, and the kurtosis 2.37. */
+/* Normal values truncated at 2 sd and not rescaled: the deviation is 0.8796 of sd, and the kurtosis 2.37. */
 static void test_initialise_truncated_normal_moments(void **state) {
     (void)state;
     double got[3], want[3] = {0, 0.5 * 0.87962566, 2.3654};

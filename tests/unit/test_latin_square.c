@@ -34,7 +34,7 @@ static void grid_of(const latin_puzzle *p, char grid[LATIN_CELLS + 1]) {
 
 /* ---- the paper's rules, cell by cell ---- */
 
-/* Cell i of a line: of row `at`, or of column `at`. */
+/* Cell i of row `at`, or of column `at`. */
 static int cell_of(bool row, int at, int i) { return row ? 4 * at + i : 4 * i + at; }
 
 static bool has(const char *grid, bool row, int at, char symbol) {

@@ -33,8 +33,8 @@ static void test_dropout_share_kept_is_near_rate(void **state) {
     assert_true(fabs(kept / (double)count - 0.9) < 5 * sqrt(0.09 / count)); /* five standard deviations */
 }
 
-/* Element (h * T + i) * S + j of attention's weights: elements of neighbouring heads, queries and keys are
- * independent, and so are those of another sequence, step, layer and site. */
+/* Element (h * T + i) * S + j of attention's weights: elements of neighbouring heads, queries and keys are independent,
+ * and so are elements of another sequence, step, layer or site. */
 static void test_dropout_of_weights_is_independent_over_heads_queries_and_keys(void **state) {
     (void)state;
     enum { HEADS = 8, QUERIES = 40, KEYS = 56, COUNT = HEADS * QUERIES * KEYS };

@@ -184,7 +184,7 @@ static void test_stack_manipulation_heights_bits_and_actions_uniform(void **stat
 
 /* ---- analytic predictors ---- */
 
-/* 52.78 over lengths 41 to 500; exactly 56.27 at 41 and 51.78 at 500. */
+/* The score is 52.78 over lengths 41 to 500; exactly 56.27 at 41 and 51.78 at 500. */
 static void test_majority_bit_scores_as_derived(void **state) {
     (void)state;
     lh_check_score(&reverse_string, lh_guess_most_frequent, 1, 52.78, 0.005);

@@ -79,7 +79,7 @@ static void test_barrier_more_threads_than_processors_no_thread_early(void **sta
     assert_int_equal(p.wrong, 0);
 }
 
-/* One thread is late at each barrier: the others sleep and are woken. */
+/* One thread is late at each barrier: the other threads sleep and are woken. */
 static void lag(void *argument, int index, int count) {
     atomic_int *passed = argument;
     for (int phase = 0; phase < 5; phase++) {
