@@ -19,7 +19,7 @@ spec_of() {
     done
 }
 
-# Prints the flag for lengths, which differs for finite data: TRAINER LENGTHS.
+# Prints the flag for lengths, which differs for dataset files: TRAINER LENGTHS.
 lengths_of() {
     "$1" info | grep -q '^data ' || echo "--lengths $2"
 }

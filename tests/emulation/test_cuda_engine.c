@@ -158,7 +158,7 @@ static void test_open_failing_calls_release_everything(void **state) {
     assert_true(failures > 30);
 }
 
-/* --- finite data ------------------------------------------------------------------------------------------------ */
+/* --- dataset files ---------------------------------------------------------------------------------------------- */
 
 static void shape_of(int input, int output, lh_shape *shape) {
     shape->length[0] = input + output;
@@ -179,7 +179,7 @@ static const char *write_lines(const char *directory) {
 }
 
 /* Compares epochs, batches of one shape, and short batches with the CPU. */
-static void check_finite_data(lh_spec spec, const lh_format *format, const char *path) {
+static void check_dataset_files(lh_spec spec, const lh_format *format, const char *path) {
     lh_task task = *spec.task;
     lh_data data = {.train = path, .longest = 6};
     lh_corpus corpus;
@@ -202,11 +202,11 @@ static void test_step_on_files_is_that_of_the_cpu(void **state) {
     format.labels = NULL;
     format.stream[0].length = NULL;
     format.shape = shape_of;
-    check_finite_data(spec, &format, write_lines(*state));
+    check_dataset_files(spec, &format, write_lines(*state));
 }
 
 static void test_step_on_files_in_two_streams_is_that_of_the_cpu(void **state) {
-    check_finite_data(lh_toy_fleet_pair(), &lh_toy_pair_data_format, write_lines(*state));
+    check_dataset_files(lh_toy_fleet_pair(), &lh_toy_pair_data_format, write_lines(*state));
 }
 
 int main(void) {

@@ -231,8 +231,8 @@ local function task_digests(fields, rest)
   return plan.digest, plan.model_digest
 end
 
--- Finite data: its alphabets are in the plan's digest; the trainer compares the bytes of the files, in any folder.
-function TestDigests.test_finite_data_by_its_alphabets()
+-- Dataset files: their alphabets are in the plan's digest; the trainer compares the bytes of the files, in any folder.
+function TestDigests.test_dataset_files_by_their_alphabets()
   local base, model = task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2")
   local same = { base, model }
   lu.assertEquals({ task_digests("data = 'b/a.jsonl', eval = 'c.jsonl', input_symbols = 3, output_symbols = 2") }, same)
@@ -314,7 +314,7 @@ function TestDigests.test_another_loss_than_before_is_in_the_digest()
 end
 
 -- YaRN's ramp depends on the longest training sequence, of which only task.longest is known.
-function TestDigests.test_finite_data_by_choices_that_depend_on_longest()
+function TestDigests.test_dataset_files_by_choices_that_depend_on_longest()
   local function planned(longest)
     return plans.of_task("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = " .. longest,
       ", encoding = { kind = 'rope_yarn' }")

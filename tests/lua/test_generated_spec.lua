@@ -44,7 +44,7 @@ TestTasks = {}
 local OWN = "task.source=../tasks/own/first_repeat.c"
 local DATA = { "task.data=x.jsonl", "task.input_symbols=300", "task.output_symbols=2", "train.epochs=3" }
 
--- Renders plain.lua or, for finite data, the spec without lengths.
+-- Renders plain.lua or, for dataset files, the spec without lengths.
 local function rendered_task(sets, spec)
   local resolved, info, d = support.check(spec or SPEC, support.sets(sets))
   assert(resolved, d:text())
@@ -190,7 +190,7 @@ function TestTasks.test_a_task_that_solves_has_its_function()
   check_words(rendered_task({})["spec.c"], {}, { "solve", "literal" })
 end
 
-function TestTasks.test_finite_data_has_no_sampler_and_no_lengths()
+function TestTasks.test_dataset_files_have_no_sampler_and_no_lengths()
   local text = rendered_task(DATA, "tests/golden/specs/bare.lua")
   lu.assertNil(text["task.c"])
   check_words(text["spec.c"], { '.train = "tests/golden/specs/x.jsonl"', ".longest = 512", ".shape = shape_of",

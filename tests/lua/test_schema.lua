@@ -193,7 +193,7 @@ local function check_with(case, text)
   local sets = support.sets(case[5] or {})
   sets[#sets + 1] = { path = case[1], text = text }
   local finite = case[5] and case[5][1] == DATA[1] or case[1] == "task.seed"
-  local spec = finite and "bare" or "plain" -- with finite data the file determines the lengths
+  local spec = finite and "bare" or "plain" -- dataset files determine the lengths
   return support.check(("tests/golden/specs/%s.lua"):format(spec), sets)
 end
 

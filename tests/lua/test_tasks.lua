@@ -188,7 +188,7 @@ function TestTasks.test_axes_may_name_options()
   end
 end
 
--- A header of finite data, in which lengths are numbers, with additional lines.
+-- A header of dataset files, in which lengths are numbers, with additional lines.
 local function read_finite(...)
   local lines = table.move(HEADER, 1, #HEADER, 1, {})
   lines[5], lines[6], lines[8] = " * input length: 16", " * output length: 1", table.concat({ ... }, "\n")
@@ -197,7 +197,7 @@ local function read_finite(...)
   return tasks.read(folder, d).probe, d:text()
 end
 
-function TestTasks.test_finite_data_has_sets_and_axes()
+function TestTasks.test_dataset_files_have_sets_and_axes()
   local probe, text = read_finite(" * sets: train validation", " * axis carry: 0 to 50; longest chain")
   lu.assertEquals(text, "")
   lu.assertEquals({ probe.sets, probe.axes }, { { "train", "validation" },

@@ -1,4 +1,4 @@
--- Masks by lines and anti-diagonals beside vectors of distances and learned scores, periodic positions: device code in
+-- Masks by lines and anti-diagonals with vectors of distances and learned scores, periodic positions: device code in
 -- the emulation compared with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "duplicate_string" },

@@ -1,4 +1,4 @@
--- Lines beside scores and vectors of distances, columns of both sides, corners of all heads and of none; an anti-diagonal
+-- Lines with scores and vectors of distances, columns of both sides, corners of all heads and of none; an anti-diagonal
 -- of two keys a query.
 return {
   task     = { kind = "bucket_sort" },

@@ -1,4 +1,4 @@
-# Epochs of finite data on a device, over the emulated driver: the order, the short batches and the numbers of the CPU;
+# Epochs of dataset files on a device, over the emulated driver: order, short batches and numbers are those of the CPU;
 # equal bits for any other replicas, any multiprocessors of the device, and after a stop within an epoch and within a
 # schedule. SGD with momentum, whose state is one vector.
 

@@ -1,5 +1,5 @@
-# Computation tokens with finite data: training, resume, evaluation; predictions and traces have the whole sequence, and
-# an example of a file keeps its size.
+# Computation tokens with dataset files: training, resume, evaluation. Predictions and traces have the whole sequence,
+# and an example of a file keeps its size.
 
 . tests/system/common.sh
 

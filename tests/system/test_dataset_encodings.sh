@@ -1,5 +1,5 @@
-# Finite data with encodings that sum more than a gradient over a shard, or sample distances: batches that leave shards
-# empty, on any number of threads; traces under draws.
+# Dataset files with encodings that sum more than a gradient over a shard, or that sample distances: batches that leave
+# shards empty, on any number of threads, and traces under several draws.
 
 . tests/system/common.sh
 

@@ -1,4 +1,4 @@
--- A user's network with sampled positions of its blocks' inputs beside several attentions: device code in the emulation
+-- A user's network with sampled positions of its blocks' inputs and several attentions: device code in the emulation
 -- compared with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },

@@ -1,4 +1,4 @@
--- ALiBi beside sinusoids: the paper's own in the decoder, to both sides between the streams.
+-- ALiBi together with sinusoids: the paper's own in the decoder, to both sides between the streams.
 -- The model of tests/reference/abc_alibi.safetensors.
 return {
   task     = { kind = "parity", options = { width = 8, numbers = 64 } },
