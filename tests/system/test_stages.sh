@@ -8,7 +8,7 @@ return {
   base = {
     task = { kind = "successor", options = { width = 16, numbers = 4096 } },
     model = { kind = "encoder_decoder", encoder_layers = 0, decoder_layers = 1, heads = 2, width = 32,
-      feedforward = 80, dropout = 0, bias = "all", init = "xavier" }, -- 64 in test_slurm.sh, which runs at once
+      feedforward = 80, dropout = 0, bias = "all", init = "xavier" }, -- test_slurm.sh has 64: no trainer is shared
     train = { batch = 64, steps = 400, learning_rate = 4e-3 },
     eval = { by = { digits = { 1, 15 } }, examples = 20 },
   },
