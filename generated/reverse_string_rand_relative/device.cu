@@ -1146,7 +1146,7 @@ INLINE size_t sum_bytes(int T) {
 typedef struct shared_tables {
     reals codes; /* [RELATIVE_SETS][distances][WIDTH] sinusoids of signed distances */
     reals rows; /* [LAYERS][HEADS][distances][HEAD_WIDTH] vectors of distances */
-    real *row_bias; /* [LAYERS][HEADS][distances] products of the rows with the position bias, times LOGIT_SCALE */
+    real *row_bias; /* [LAYERS][HEADS][distances] products of rows and position bias, times LOGIT_SCALE */
     char *sums; /* table_sums, folded over shards */
 } shared_tables;
 

@@ -75,7 +75,7 @@ INLINE int ${prefix}distance_count(int T, int S) {
 % section("shared_tables")
 reals ${prefix}codes; /* ${each_set}[distances][WIDTH] sinusoids of signed distances */
 reals ${prefix}rows; /* [${stack.count}][${PREFIX}HEADS][distances][${PREFIX}HEAD_WIDTH] vectors of distances */
-real *${prefix}row_bias; /* [${stack.count}][${PREFIX}HEADS][distances] products of the rows with the position bias, times ${PREFIX}LOGIT_SCALE */
+real *${prefix}row_bias; /* [${stack.count}][${PREFIX}HEADS][distances] products of rows and position bias, times ${PREFIX}LOGIT_SCALE */
 % section("lay_out_tables")
 t->${prefix}codes = take_reals(memory, &used, ${of_sets}(size_t)${attends.distance_count}(${attends.T}, ${attends.S}) * WIDTH);
 t->${prefix}rows = take_reals(memory, &used,
