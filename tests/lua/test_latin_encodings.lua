@@ -67,7 +67,7 @@ local function making(name)
   for _, file in ipairs(files) do
     if file.path == "step.c" then
       local text = file.text
-      return text:match("(/%* Sines and cosines of a number.-)\nstatic void make_tables")
+      return text:match("(/%* Sines and cosines of number.-)\nstatic void make_tables")
     end
   end
 end
