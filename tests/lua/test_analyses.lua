@@ -195,11 +195,11 @@ end
 -- Right answers, and answers without a known target, have no mark.
 function TestDecoding.test_right_answers_have_no_marks()
   local said, files = decode({ 1, 2, -1 }, true)
-  lu.assertEquals(said[1], "sums: 3+4 -> 7&  correct")
+  lu.assertEquals(said[1], "sums: 3+4 -> 7&  right")
   lu.assertNil(files["decoding.gnuplot"]:find("\u{D7}", 1, true))
   lu.assertStrContains(files["decoding.gnuplot"], "$t1a3h1")
   said, files = decode({ 0, 1, -1 }, false)
-  lu.assertEquals(said[1], "sums: 3+4 -> 07  correct answer unknown")
+  lu.assertEquals(said[1], "sums: 3+4 -> 07  right answer unknown")
   lu.assertNil(files["decoding.gnuplot"]:find("\u{D7}", 1, true))
   lu.assertStrContains(files["decoding.csv"], 'sums,3+4,0,0,,\n')
 end

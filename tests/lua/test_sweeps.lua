@@ -142,7 +142,7 @@ end
 function TestFlags.test_a_changed_study_is_refused_and_kept()
   local _, _, options = settle({ axes = { "model.layers=1" } })
   assert(write.file(options.study, options.given.text .. "-- changed\n"))
-  refused({ axes = { "model.layers=1" } }, "found a study that was changed")
+  refused({ axes = { "model.layers=1" } }, "found a changed study")
 end
 
 function TestFlags.test_paths_as_seen_from_a_folder()

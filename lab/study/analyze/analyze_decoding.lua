@@ -128,7 +128,7 @@ end
 
 local function words_of(answer)
   local text = table.concat(lists.map(answer, function(symbol) return symbol.text end))
-  return text, not answer.known and "correct answer unknown" or answer.wrong == 0 and "correct"
+  return text, not answer.known and "right answer unknown" or answer.wrong == 0 and "right"
     or ("%d of %d wrong"):format(answer.wrong, answer.count)
 end
 

@@ -4,16 +4,16 @@
 --     { name, title, path, scale, set, report, scored, axes = { { name, values = { names } } },
 --       warnings, ids (of all cells),
 --       cells = { { key = { <axis> = <value> }, id, spec, learning_rates, seeds, stage, source,
---                   lost, data, runs = { { seed, learning_rate, dir, fresh, others } } } } }
--- or nil and the errors as text. spec is the result of project:plan for a spec file; dir, below the folder of all runs,
--- is the folder of a run, and fresh its name in an empty folder, if that differs. data: the file that the cell is
--- trained on, { path, shown, digest, counts }, and others: runs that were trained on other files, both as in
--- run_folders.lua. stage: the name of the cell's stage, if any. A cell that builds upon another's run has `source` = {
--- id, cell, run, verb, options, file }: that cell, the folder of its run below the folder of all runs, and the spec
--- that the verb makes of the run; run and file are nil if that cell itself waits. Until the file exists the cell waits:
--- it has no spec, and its runs no dir. choice: the selected cells (chosen_cells.lua); all unless given. given: the text
--- of a study from flags (from_flags.lua). reading: only existing runs matter; a missing initial checkpoint is then no
--- error, but text in the cell's `lost`, and the cell waits. Reads files, writes none.
+--                   lost, data, runs = { { seed, learning_rate, dir, fresh, others } } } } } or nil and the errors as
+-- text. spec: the result of project:plan for a spec file. dir: the folder of a run, below the folder of all runs;
+-- fresh: its name in an empty folder, if that differs. data: the file that the cell is trained on, { path, shown,
+-- digest, counts }; others: runs that were trained on other files; both as in run_folders.lua. stage: the name of the
+-- cell's stage, if any. source, in a cell that uses another cell's run: { id, cell, run, verb, options, file }: the
+-- other cell, the folder of its run, and the spec that the verb makes from the run; run and file are nil if the other
+-- cell itself waits. Until the file exists, the cell waits: it has no spec, and its runs have no dir. choice: the
+-- selected cells (chosen_cells.lua); nil: all. given: the text of a study from flags (from_flags.lua). reading: only
+-- existing runs matter; a missing initial checkpoint is then no error, but a text in the cell's `lost`, and the cell
+-- waits. Reads files, writes none.
 
 local canonical = require("base.canonical")
 local choice = require("lab.study.grid.chosen_cells")
@@ -36,8 +36,8 @@ local M = {}
 
 local MOST_CELLS = 4096
 
--- The shortest text of a number that reads back as the same number, as in names of run folders: the runtime's
--- lh_shortest.
+-- Returns the shortest text that reads back as the same number, for names of run folders, like lh_shortest of the
+-- runtime.
 function M.shortest(x)
   for digits = 1, 17 do
     local text = ("%." .. digits .. "g"):format(x)
@@ -47,7 +47,7 @@ function M.shortest(x)
   end
 end
 
--- The flags of a trainer for a part of a cell's runs, { learning_rates, seeds = { first, last } }.
+-- Returns the flags of a trainer for a part of a cell's runs, { learning_rates, seeds = { first, last } }.
 function M.flags_of(part, device)
   return { "--seeds", ("%d:%d"):format(table.unpack(part.seeds)), "--learning-rate",
     table.concat(lists.map(part.learning_rates, M.shortest), ","), "--device", device }
@@ -57,7 +57,7 @@ local function is_file(path)
   return lfs.attributes(path, "mode") == "file"
 end
 
--- A path, the name of a file in spec/studies, or of a file that flags have written to the folder of runs.
+-- Finds a study: a path, the name of a file in spec/studies, or that of a file from flags in the folder of runs.
 local function find(project, argument, out, d)
   local path = project:path("spec/studies/" .. argument .. ".lua")
   local left = ("%s/%s.lua"):format(out, argument)
@@ -79,7 +79,7 @@ local function is_there(axes, point)
   return not lists.any(point, function(value) return not nodes.has_values(axes, point, value.with or {}) end)
 end
 
--- The points of the grid: lists of values, the last axis fastest, without excluded combinations.
+-- Returns the points of the grid, lists of values, without excluded combinations; the last axis varies fastest.
 local function points(axes)
   local list = { {} }
   for _, axis in ipairs(axes) do
@@ -90,14 +90,14 @@ local function points(axes)
   return lists.filter(list, function(point) return is_there(axes, point) end)
 end
 
--- The id of a cell from its values; the first axis' name is put in front if values alone are no id, such as 16 and 0.5.
+-- Returns the id of a cell from its values. If they are no valid id, such as 16 and 0.5, the first axis' name precedes.
 local function cell_id(axes, point)
   local names = lists.map(point, function(value) return value.name:gsub("[^%w]", "_") end)
   local id = table.concat(names, "_")
   return load_module.is_id(id) and id or axes[1].name:gsub("[^%w]", "_") .. "_" .. id
 end
 
--- The learning rates or seeds of the value on the last axis whose value has its own, or the given ones.
+-- Returns the learning rates or seeds of the last value of a point that has its own, or the study's `list`.
 local function own_list(point, name, list)
   for _, value in ipairs(point) do
     list = value[name] or list
@@ -105,14 +105,14 @@ local function own_list(point, name, list)
   return list
 end
 
--- The file of examples that a cell is trained on, in the form of run_folders.lua; nil if it has none.
+-- Returns the file of examples that a cell is trained on, in the form of run_folders.lua; nil without such a file.
 local function data_of(spec)
   local file = spec and spec.data_files.data
   return file and { path = file.real, shown = file.shown, digest = file_digest.of(file.real),
     counts = spec.resolved.task.loss ~= "all" } or nil
 end
 
--- The runs of a cell. A cell without a spec has runs, too, although their folders are not known yet.
+-- Returns the runs of a cell. Runs of a cell without a spec have no known folder yet.
 local function runs_of(work, cell)
   local runs, plan = {}, cell.spec and cell.id .. "/" .. cell.spec.plan.digest
   for _, rate in ipairs(cell.learning_rates) do
@@ -130,8 +130,8 @@ local function runs_of(work, cell)
   return runs
 end
 
--- The fragments of a cell from the bottom up; the values of --set are laid upon an empty one. made: the spec that a
--- verb has made of another cell's run.
+-- Returns the fragments of a cell's spec, each of which overrides those before it; the last, an empty fragment, is for
+-- --set. made: the spec that a verb has made from another cell's run.
 local function fragments_of(study, point, made)
   local list = lists.append({ made and { source = made, tree = made.tree } }, study.below)
   lists.append(list, lists.map(point, function(value) return value.fragment end))
@@ -144,7 +144,7 @@ local function words_of(axes, point)
   return table.concat(words, ", ")
 end
 
--- The stage of a point, or nil; second whether this is an error.
+-- Returns the stage of a point, or nil; and whether there was an error.
 local function stage_of(work, point)
   local stage, both = stages.of_point(work.study.stages, work.study.axes, point)
   if both then
@@ -157,8 +157,8 @@ end
 
 local make_cell
 
--- The run that a cell of a later stage is made from, with the verb and its options; nil after errors. The folder of the
--- cell's spec lies next to its runs and depends on that run and those options.
+-- Returns the run from which a cell of a later stage is made, with the verb and its options; nil after errors. The
+-- folder of the cell's spec is next to the cell's runs; its name depends on that run and on the options.
 local function source_of(work, stage, point, id)
   local study, d = work.study, work.diagnostics
   local there, axis = stages.source_of(stage, study.axes, point)
@@ -176,8 +176,8 @@ local function source_of(work, stage, point, id)
     return nil
   elseif #cell.runs ~= 1 then
     d:add({ at = stage.origin, field = stage.path .. ".from", what = ("the cell %s has %d runs"):format(cell.id,
-      #cell.runs), expected = "one seed and one learning rate, so that it is clear which run is taken",
-      hint = "an axis whose values have `seeds` of their own tells several apart" })
+      #cell.runs), expected = "one seed and one learning rate, so that a single run is used",
+      hint = "an axis whose values have their own `seeds` distinguishes several runs" })
     return nil
   end
   local source = { id = cell.id, cell = cell, run = cell.runs[1].dir, verb = stage.verb, options = stage.options }
@@ -186,14 +186,14 @@ local function source_of(work, stage, point, id)
   return source
 end
 
--- The initial checkpoint of a spec, if it does not exist, as messages show it.
+-- Returns the initial checkpoint of a spec as shown in messages, if it does not exist; otherwise nil.
 local function lost_init(loaded)
   local node = loaded.tree.fields.init
   local place = node and type(node.value) == "string" and loaded.place(node.origin, node.value)
   return place and not is_file(place.real) and place.shown or nil
 end
 
--- The planned spec of a cell: nil while it waits. Second: an error occurred; third: the missing file.
+-- Returns the planned spec of a cell, nil while it waits; whether an error occurred; and the missing file.
 local function spec_of(work, point, id, source)
   local study, d = work.study, work.diagnostics
   local name = ("%s:%s%s"):format(study.shown, work.scale and work.scale .. ":" or "", id)
@@ -208,7 +208,7 @@ local function spec_of(work, point, id, source)
   local loaded = load_module.join(id, name, fragments_of(study, point, made), work.sets)
   local lost = work.reading and loaded and lost_init(loaded)
   if lost then
-    return nil, false, ("init: %s is gone, and without it nobody knows the folder of these runs"):format(lost)
+    return nil, false, ("init: %s is missing; the folder of these runs is unknown without it"):format(lost)
   end
   local spec = loaded and project_module.settle(loaded, d, work.facts)
   if not spec then
@@ -229,7 +229,7 @@ local function key_of(axes, point)
   return key
 end
 
--- Resolves and plans one cell, once; nil after errors.
+-- Resolves and plans a cell at its first use; returns nil after errors.
 function make_cell(work, point)
   local study, d = work.study, work.diagnostics
   local key, id = key_of(study.axes, point), cell_id(study.axes, point)
@@ -287,7 +287,7 @@ local function make_cells(work)
   return cells
 end
 
--- options: scale, set, reading, choice, given, out (the folder of all runs, runs unless given).
+-- options: scale, set, reading, choice, given, out (the folder of all runs, by default runs).
 function M.expand(project, argument, options)
   options = options or {}
   local d, out = diagnostics.new(), options.out or "runs"
@@ -316,13 +316,13 @@ end
 local function waiting_text(cell)
   local d = diagnostics.new()
   d:add({ what = ("the cell %s waits for %s"):format(cell.id, cell.source.id), expected = cell.source.file
-    and ("%s, which a sweep makes of that cell's run in the folder of runs"):format(cell.source.file)
+    and ("%s, which a sweep makes from that cell's run in the folder of runs"):format(cell.source.file)
     or "the runs of earlier stages" })
   return d:text()
 end
 
--- The spec of STUDY:CELL or STUDY:SCALE:CELL, as project:plan returns it; or nil and the errors as text. out: the
--- folder of all runs, runs unless given.
+-- Returns the spec of STUDY:CELL or STUDY:SCALE:CELL, as project:plan returns it; or nil and the errors as text. out:
+-- the folder of all runs, by default runs.
 function M.cell(project, text, sets, out)
   local argument, scale, id = choice.split(text)
   local study, message = M.expand(project, argument, { scale = scale, choice = { cells = { id } }, set = sets,

@@ -1,7 +1,7 @@
--- Reads nodes of a study's file: tables, lists, names of values, seeds, and reports those that do not fit.
+-- Reads nodes of a study's file (tables, lists, names of values, seeds) and reports invalid nodes.
 --
--- Input: a context { diagnostics }, nodes (tree.lua) with the path of their field. Output: their contents; after an
--- error, which is added to the diagnostics, as much as a caller needs to continue.
+-- Input: a context { diagnostics }, nodes (tree.lua) with the paths of their fields. Output: the contents of nodes;
+-- after an error, which is added to the diagnostics, a value with which the caller can continue.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -13,7 +13,7 @@ local tree = require("spec.reading.tree")
 local M = {}
 
 local LARGEST_SEED = 1 << 53 -- runtime/cli/options.h
-local MOST_RUNS = 4096 -- limit for a cell: runtime/cli/train/verb_train.c
+local MOST_RUNS = 4096 -- most runs of a cell: runtime/cli/train/verb_train.c
 
 function M.add(context, node, field, what, expected, hint)
   context.diagnostics:add({ at = node.origin, field = field, what = what, expected = expected, hint = hint })
@@ -56,7 +56,7 @@ function M.items_of(context, node, path, expected)
   return node.items
 end
 
--- One of the legal words; nil after an error. kind: a noun for the words.
+-- Returns a node's value if it is one of the legal words; nil after an error. kind: a noun for the words.
 function M.word(context, node, path, legal, kind)
   if lists.has(legal, node.value) then
     return node.value
@@ -66,7 +66,7 @@ function M.word(context, node, path, legal, kind)
     nearest.hint(node.value, legal))
 end
 
--- The name of an axis' value: a number's name is its text, so 16 equals "16".
+-- Returns the name of a value on an axis: the name of a number is its text, so 16 equals "16".
 function M.name_of(value)
   return type(value) == "number" and canonical.text(value) or value
 end
@@ -84,7 +84,7 @@ function M.pick(context, values, node, path)
   return picked
 end
 
--- Values by axis, { <axis> = { <value> = true } }. owner: the node that should have this one.
+-- Reads values by axis, { <axis> = { <value> = true } }. owner: the node that must contain this node.
 function M.cells(context, axes, node, path, owner)
   local expected, cells = "{ <axis> = { names of its values } }", {}
   if not node then
@@ -101,7 +101,7 @@ function M.cells(context, axes, node, path, owner)
   return cells
 end
 
--- { first, last }, both included, as a list.
+-- Reads { first, last }, both included; returns all seeds as a list.
 function M.seeds(context, node, path)
   local expected = ("{ first, last }, both included, integers from 0 to %d, at most %d seeds"):format(LARGEST_SEED,
     MOST_RUNS)
@@ -130,7 +130,7 @@ function M.seeds(context, node, path)
   return seeds
 end
 
--- Whether a point of a grid, a value of each axis, has some of the values { <axis> = { <value> = true } }.
+-- Whether a point of a grid has, on each of these axes, one of the values { <axis> = { <value> = true } }.
 function M.has_values(axes, point, values)
   for i, axis in ipairs(axes) do
     if values[axis.name] and not values[axis.name][point[i].name] then

@@ -1,7 +1,7 @@
 -- Arguments of `sweep` and `bundle`: a study at a scale, some of its cells, or a grid from flags.
 --
--- Input: the options of the verb, with project. Output: nil; options.study, scale, choice and, for a grid from flags,
--- given and set have the form that grid.expand takes. Or the errors as text. Reads files, writes none.
+-- Input: the options of the verb, with project. Output: nil, or the errors as text. Sets options.study, scale, choice
+-- and, for a grid from flags, given and set in the form that grid.expand takes. Reads files, writes none.
 
 local choice = require("lab.study.grid.chosen_cells")
 local from_flags = require("lab.study.grid.from_flags")
@@ -28,8 +28,8 @@ local function settle_flags(options)
   if not study then
     return message
   elseif there and there ~= study.text then
-    return ("%s: found a study that was changed; expected the one that these flags stand for\n  hint: under another "
-      .. "name it can be swept as it is; remove the file to go on with the flags"):format(study.path)
+    return ("%s: found a changed study; expected the study of these flags\n  hint: rename the file to sweep the "
+      .. "changed study; remove it to continue with the flags"):format(study.path)
   end
   options.study, options.given, options.set = study.path, { text = study.text, origin = study.origin }, study.set
 end

@@ -1,9 +1,9 @@
 -- Stages of a study: cells that use the runs of other cells.
 --
 -- Input: the node of `stages`, the axes as study.lua reads them. Output: a list of { name, origin, cells = { <axis> =
--- { <value> = true } }, from, verb, options, seeds }, from being an earlier stage or nil; errors are added to the
--- diagnostics. A point of the grid belongs to the stage whose `cells` have its values; of_point gives the stage, and
--- source_of the point whose run it uses.
+-- { <value> = true } }, from, verb, options, seeds }, where from is an earlier stage or nil; errors are added to the
+-- diagnostics. A point of the grid belongs to the stage whose `cells` contain its values: of_point returns this stage,
+-- and source_of the point whose run it uses.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -14,9 +14,9 @@ local tree = require("spec.reading.tree")
 
 local M = {}
 
--- The verbs that make a spec of a finished run: `options`, the names that each takes, `flags`, names without a value,
--- and `folder`, the option for the place of its other files. The command is `./longhand <verb> RUN --out FILE`, with
--- `--<option> <value>` for each value of an option; it writes FILE, a spec, whole or not at all, with an error message.
+-- The verbs that make a spec from a finished run, with `options`, names of options with a value, `flags`, those without
+-- a value, and `folder`, the option for the folder of other files. The command is `./longhand <verb> RUN --out FILE`,
+-- with `--<option> <value>` for each value; it writes the spec FILE whole, or nothing and an error message.
 M.VERBS = {
   calibrate = { options = { "control", "length", "positions", "reading", "samples", "seed", "set" },
     flags = { "init" }, folder = "tables" },
@@ -49,7 +49,7 @@ local function is_list(value)
   return count > 0 and count == #value
 end
 
--- Options of the verb in addition to the run: numbers and words by name, or lists of them; true for flags.
+-- Reads options of the verb: numbers and words by name, or lists of them; true for flags.
 local function read_options(context, node, path, verb)
   local options = {}
   if not nodes.is_table(context, node, path, "{ <option> = a number or a word }") then
@@ -73,7 +73,7 @@ local function read_making(context, node, path, stage, names)
   local fields = node.fields
   for _, field in ipairs({ "verb", "options" }) do
     if fields[field] and not fields.from then
-      nodes.add(context, fields[field], locate.join(path, field), "stands without from", "from = \"an earlier stage\"")
+      nodes.add(context, fields[field], locate.join(path, field), "has no `from`", "from = \"an earlier stage\"")
       return
     end
   end
@@ -112,13 +112,13 @@ function M.read(context, axes, node)
   return list
 end
 
--- The stage that a point of the grid belongs to; nil if it belongs to none. Or nil and a list of several.
+-- Returns the stage of a point of the grid, nil without a stage; or nil and a list if several stages contain the point.
 function M.of_point(stages, axes, point)
   local found = lists.filter(stages, function(stage) return nodes.has_values(axes, point, stage.cells) end)
   return not found[2] and found[1] or nil, found[2] and found
 end
 
--- The value of a stage's cell on an axis, given the value of the cell that takes its run; nil if several fit.
+-- Returns the value on an axis of the stage's cell whose run a cell with `value` uses; nil if several values fit.
 local function value_there(stage, axis, value)
   local values = stage.cells[axis.name]
   if not values or values[value.name] then
@@ -128,8 +128,8 @@ local function value_there(stage, axis, value)
   return #others == 1 and others[1] or nil
 end
 
--- The point whose run a point of `stage` takes: a point of the stage `from`, equal on every axis that `from` leaves
--- open. nil and an axis if there is none, or if there are several.
+-- Returns the point of the stage `from` whose run a point of `stage` uses: both have equal values on every axis that
+-- `from` leaves open. Returns nil and an axis if no point or several points fit.
 function M.source_of(stage, axes, point)
   local source = {}
   for i, axis in ipairs(axes) do

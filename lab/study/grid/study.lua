@@ -1,12 +1,12 @@
--- Reads a study: a file that lays fragments of specs over each other along axes, for every seed and learning rate.
+-- Reads a study: a file that combines fragments of specs along axes, with seeds and learning rates.
 --
 -- Input: the path of the file, the name of a scale or nil, the repository's root. Output: { title, shown, axes, below,
--- seeds, learning_rates, stages, report, scored, scales }: axes as { name, values = { { name, fragment, learning_rates,
--- seeds, with } } }, below as the fragments under every value, stages as stages.lua reads them, report as plain data,
--- scored as { split, select, metric, generalises } or nil, the last two nil where the file does not say; or nil, with
+-- seeds, learning_rates, stages, report, scored, scales }: axes, a list of { name, values = { { name, fragment,
+-- learning_rates, seeds, with } } }; below, the fragments that values override; stages, from stages.lua; report, plain
+-- data or nil; scored, { split, select, metric, generalises }, each nil unless the file sets it, or nil. Or nil, with
 -- the errors in the diagnostics.
--- Invariants: reads files, writes none; reports every error it can find in one run; fragments themselves are checked
--- where specs are, when a cell is resolved.
+-- Invariants: reads files, writes none; reports all errors that it finds in one run; the content of fragments is
+-- checked later, when a cell is resolved.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -34,7 +34,7 @@ local MOST_RATES = 64 -- runtime/cli/options.h
 -- Sets that an evaluation can have.
 M.SPLITS = { "train", "test", "validation", "in_distribution", "between", "beyond" }
 
--- Fields of a report besides its items: the legal words of each, and a noun for them.
+-- Fields of a report in addition to its items: the legal words of each field, and a noun for the words.
 local REPORT_FIELDS = {
   split = { M.SPLITS, "set" },
   select = { M.SPLITS, "set" },
@@ -76,7 +76,7 @@ local function read_title(context, node)
     "one line of text")
 end
 
--- A fragment of a spec; only the lowest fragment may build upon a spec file.
+-- Reads a fragment of a spec; only the base may use a spec file.
 local function read_fragment(context, source, node, path, is_base)
   if not nodes.is_table(context, node, path, "a fragment of a spec, such as { train = { batch = 32 } }") then
     return nil
@@ -141,7 +141,7 @@ local function read_values(context, source, node, path)
   return values
 end
 
--- The values of an axis that several studies share: spec/studies/axes/<name>.lua.
+-- Reads the values of an axis that several studies share: spec/studies/axes/<name>.lua.
 local function read_shared(context, node, path)
   local folder = context.root_folder .. "/spec/studies/axes"
   local names = context.names(folder, ".lua")
@@ -176,7 +176,7 @@ local function read_axis(context, node, path)
   return name and { name = name, values = values }
 end
 
--- The values of other axes that a value is combined with: { <axis> = { <value> = true } }, which replaces its node.
+-- Replaces the node `with` of each value by the values of other axes that it names: { <axis> = { <value> = true } }.
 local function read_partners(context, axes)
   for _, axis in ipairs(axes) do
     local others = lists.filter(axes, function(other) return other ~= axis end)
@@ -216,7 +216,7 @@ local function narrow(context, study, node, path)
   end
 end
 
--- One scale: always checked, and applied if it is the requested one.
+-- Reads one scale: checks it, and applies it if it is requested.
 local function read_scale(context, study, node, name)
   local path = "scales." .. name
   if not nodes.is_table(context, node, path, "{ base, seeds, learning_rates, axes }", SCALE_FIELDS) then
@@ -255,7 +255,7 @@ local function read_scales(context, study, node)
       read_scale(context, study, inner, name)
     end
   end
-  if context.scale and node and node.fields[context.scale] then -- the last step, since it narrows the axes
+  if context.scale and node and node.fields[context.scale] then -- last, since it removes values of axes
     read_scale(context, study, node.fields[context.scale], context.scale)
   elseif context.scale then
     local names = table.concat(study.scales, ", ")
@@ -264,7 +264,7 @@ local function read_scales(context, study, node)
   end
 end
 
--- The items of a report; nil, for the default items, if the report only defines the score.
+-- Returns the items of a report; nil, for the default items, if the report only defines the score.
 local function items_or_default(node)
   local list = lists.map(node.items, function(item) return nodes.plain(item) end)
   return (#list > 0 or not next(node.fields)) and list or nil
@@ -273,7 +273,7 @@ end
 -- Metrics that are shares, so that a percentage can be the criterion of generalisation.
 local SHARES = lists.filter(measures.NAMES, function(name) return measures.of[name].unit == "percent" end)
 
--- { metric, above }: a seed generalises if its score of the metric is higher, in percent; nil after an error.
+-- Reads { metric, above }: a seed generalises if its score, in percent, exceeds `above`; nil after an error.
 local function read_criterion(context, node, path)
   if not nodes.is_table(context, node, path, M.CRITERION, { "metric", "above" }) then
     return nil
@@ -293,8 +293,8 @@ local function read_criterion(context, node, path)
     above = percent }
 end
 
--- { split, select, metric, generalises }: the set and the metric whose mean is a score, the set that selects the
--- learning rate, the criterion.
+-- Reads { split, select, metric, generalises }: the set and the metric whose mean is a score, the set that selects the
+-- learning rate, and the criterion.
 local function read_scored(context, node)
   local scored = { split = "test" }
   for name, inner in tree.each(node) do

@@ -1,11 +1,11 @@
 -- The cells of a study with their runs read, and the statistics of each cell's scores.
 --
--- Input: a study from grid.expand, or only a folder of runs. Output: study with `cells`, each { key, id, number, runs,
--- summary, spec, lost, anew }; a run is that of runs.lua, with `score`; a run without a folder has the state "missing",
--- or "waiting" in a cell without a spec. anew: for runs of an earlier version (earlier_results.lua), the differences
--- from the current spec, in words. problems: unreadable folders. left_out: earlier versions that are not shown, in
--- words. summary is described at summarise. whole: the whole study, also in the parts that over and within return.
--- Invariants: scores are in the unit of their metric (metrics.lua), times in hours; only evaluated runs have a score.
+-- Input: a study from grid.expand, or only a folder of runs. Output: the study with `cells`, each { key, id, number,
+-- runs, summary, spec, lost, anew }. A run is that of runs.lua with `score`; without a folder its state is "missing",
+-- or "waiting" in a cell without a spec. summary: see summarise. anew: if the runs are of an earlier version
+-- (earlier_results.lua), its differences from the current spec, in words. The study also has problems: unreadable
+-- folders; left_out: omitted earlier versions, in words; whole: the whole study, also in the results of over and
+-- within. Scores are in the unit of their metric (metrics.lua), times in hours; only evaluated runs have scores.
 
 local earlier_results = require("lab.study.read.earlier_results")
 local canonical = require("base.canonical")
@@ -23,7 +23,7 @@ local M = {}
 
 local BEYOND_TRAINING = { split = "test" }
 
--- A function that gives one field of a run's run.json.
+-- Returns a function that returns one field of a run's run.json.
 local function fact(name)
   return function(run) return run.facts[name] end
 end
@@ -35,7 +35,7 @@ local function data(name)
   end
 end
 
--- Facts that all runs of a cell should share, with their names in messages; of_spec: facts that runs of one spec share.
+-- Facts that all runs of a cell should share, by name in messages; of_spec: facts that only runs of one spec share.
 local SAME = {
   { "generated sources", fact("source_digest") },
   { "compiler", fact("compiler") },
@@ -54,7 +54,7 @@ local SAME = {
   end },
 }
 
--- Differences among the evaluated runs of a cell: a list of texts. joined: they are of several specs.
+-- Returns the differences among the evaluated runs of a cell as texts. joined: the runs have several specs.
 local function differences(list, joined)
   return lists.map(SAME, function(item)
     local values = lists.map(list, function(run) return tostring(item[2](run) or "not recorded") end)
@@ -64,8 +64,8 @@ local function differences(list, joined)
   end)
 end
 
--- Statistics of runs that have a score: { runs, scores, mean, sd, median, lower, upper (quartiles), least, most, good
--- }; good: the share of runs that generalise, nil if no run has a criterion.
+-- Returns statistics of runs that have a score: { runs, scores, mean, sd, median, lower, upper (quartiles), least,
+-- most, good }; good: the share of runs that generalise, nil if no run has a score of the criterion.
 local function spread_of(list)
   local scores = lists.map(list, function(run) return run.score end)
   local judged = lists.map(list, function(run)
@@ -83,7 +83,7 @@ local function scored_of(list)
   return lists.filter(list, function(run) return run.score end)
 end
 
--- The spread of the runs of each learning rate, with rate and asked, in ascending order.
+-- Returns the statistics of each learning rate's runs, with rate and asked, by ascending rate.
 local function by_rate(list)
   local groups = lists.group(list, function(run) return run.learning_rate or 0 end)
   table.sort(groups, function(a, b) return a.key < b.key end)
@@ -101,10 +101,10 @@ local function hours_of(list)
     machines = lists.distinct(lists.map(list, function(run) return run.facts.machine or "not recorded" end)) }
 end
 
--- The spread of the cell's evaluated runs, with asked: the number of requested runs; states: their counts by state;
--- rates: see by_rate; best: the chosen rate, with choice (chosen_rate.lua); max and its run; hours = { mean, sd, count,
--- machines }; differences of the runs; grid: the lengths or conditions of most scores; decoding: that of the scored
--- answers, for generative models. scored: the study's `scored`; max is the best score.
+-- Returns the statistics of the cell's evaluated runs (spread_of) with asked, the number of requested runs; states,
+-- their counts by state; rates, from by_rate; best, the statistics at the chosen rate, with choice (chosen_rate.lua);
+-- max, the best score, and top, its run; hours = { mean, sd, count, machines }; differences of the runs; grid, the
+-- lengths or conditions of most scores; decoding, for generative models. scored: the study's `scored`.
 local function summarise(cell, scored)
   local evaluated, states, top = scored_of(cell.runs), {}, nil
   for _, run in ipairs(cell.runs) do
@@ -130,7 +130,7 @@ local function mark_grid(cell, usual)
   cell.summary.other_grid = grid ~= nil and grid.key ~= usual.key
 end
 
--- The study without an axis: cells that differ on this axis alone are merged, with the runs of all of them.
+-- Returns the study without an axis: cells that differ on this axis alone become one cell with all of their runs.
 function M.over(study, axis)
   local function key_of(cell)
     local key = lists.copy(cell.key)
@@ -154,7 +154,7 @@ function M.over(study, axis)
   return setmetatable({ cells = joined, axes = axes }, { __index = study })
 end
 
--- Whether a cell has the values of `where` and some of each list in `only`.
+-- Whether a cell has the values of `where` and, on each axis of `only`, a value of its list.
 function M.fits(cell, where, only)
   for name, value in pairs(where) do
     if cell.key[name] ~= value then
@@ -169,8 +169,8 @@ function M.fits(cell, where, only)
   return true
 end
 
--- The part of a study whose cells have the values of `where` and some of each list in `only`; its axes have the values
--- of these cells.
+-- Returns the part of a study with the cells that fit `where` and `only` (M.fits); its axes have the values of these
+-- cells.
 function M.within(study, where, only)
   local kept = lists.filter(study.cells, function(cell) return M.fits(cell, where or {}, only or {}) end)
   local axes = lists.map(study.axes, function(axis)
@@ -180,8 +180,8 @@ function M.within(study, where, only)
   return setmetatable({ cells = kept, axes = axes }, { __index = study })
 end
 
--- The decoding that counts for a cell whose runs were decoded in both ways: the one that its spec sets, or greedy.
--- Second: the number of runs with the other decoding.
+-- Returns the decoding that counts for a cell whose runs were decoded in both ways, that of its spec or greedy; and the
+-- number of runs with the other decoding.
 local function decoding_of(cell)
   local count = {}
   for _, run in ipairs(cell.runs) do
@@ -192,15 +192,15 @@ local function decoding_of(cell)
   return count[wanted] and count[other] and wanted or nil, count[other]
 end
 
--- Removes the evaluations of runs that were decoded in another way than the one that counts.
+-- Removes the evaluations of runs with another decoding than the one that counts.
 local function drop_other_decodings(cell)
   local wanted, count = decoding_of(cell)
   cell.other_decoding = wanted and count or nil
   for _, run in ipairs(cell.runs) do
     if wanted and run.decoding and run.decoding ~= wanted and run.state == "evaluated" then
       run.state = "not evaluated"
-      run.notes[#run.notes + 1] = ("eval.jsonl: its evaluations are %s, other runs of the cell have %s ones; expected "
-        .. "the same, as trainer eval or a sweep makes them"):format(metrics.decodings[run.decoding],
+      run.notes[#run.notes + 1] = ("eval.jsonl: its evaluations are %s, those of other runs are %s; expected one "
+        .. "decoding, to which trainer eval or a sweep can change them"):format(metrics.decodings[run.decoding],
         metrics.decodings[wanted])
     end
   end
@@ -229,7 +229,7 @@ local function finish(study, metric)
   return study
 end
 
--- The spec of a group's runs, from any run that is not damaged.
+-- Returns the spec of a group's runs, from any undamaged run.
 local function spec_of(runs_of)
   return lists.map(runs_of, function(run) return run.facts.spec end)[1]
 end
@@ -251,7 +251,7 @@ function M.of_study(study, root, metric)
   local lost, strange = earlier_results.lost_cells(study)
   for _, cell in ipairs(lists.join(study.cells, lost)) do
     local list, is_earlier, anew = earlier_results.choose(root, study, cell, own_runs(cell, root), left)
-    if #list > 0 then -- a cell that the study no longer has may have no runs
+    if #list > 0 then -- runs of a cell that left the study may be gone
       cells[#cells + 1] = { key = cell.key, id = cell.id, spec = cell.spec, lost = not is_earlier and cell.lost or nil,
         runs = list, anew = anew, task_spec = not cell.spec and spec_of(list) or nil }
     end
@@ -265,20 +265,20 @@ function M.of_study(study, root, metric)
     cells = cells, left_out = left }, metric)
 end
 
--- The name of a run's task: its kind; for examples from a file the task's name, by default the spec's, `id`; nil if its
--- spec has none. The file's name identifies no task: train.jsonl is a common name.
+-- Returns the name of a run's task: its kind; for dataset files the task's name, by default `id`, the spec's name; nil
+-- if the spec has no task. The file's name does not identify a task: train.jsonl is a common name.
 function M.task_of(spec, id)
   local task = spec and spec.task or {}
   return task.kind or task.data and (task.name or id) or nil
 end
 
--- The part of a run's id after its task: bucket_sort_rand_sinusoid -> rand_sinusoid.
+-- Returns the part of a run's id after its task: bucket_sort_rand_sinusoid -> rand_sinusoid.
 local function encoding_of(id, task)
   local rest = id:sub(1, #task + 1) == task .. "_" and id:sub(#task + 2) or ""
   return rest ~= "" and rest or id
 end
 
--- The runs found below a folder, by id, digest and the file that they were trained on.
+-- Returns the runs found below a folder, grouped by id, digest and training file.
 local function groups_of(root)
   local list, problems = run_files.find(root)
   local found = lists.map(list, function(dir)
@@ -298,7 +298,7 @@ local function name_of(group)
   return group.key.task .. "/" .. group.key.encoding
 end
 
--- Distinguishes groups of the same task and encoding, in the key, by a word of each if these differ.
+-- Distinguishes groups with equal task and encoding: appends word_of(group) to each key, if these words differ.
 local function tell_apart(order, word_of)
   for _, same in ipairs(lists.group(order, name_of)) do
     local differ = #lists.distinct(lists.map(same, word_of)) > 1
@@ -308,14 +308,14 @@ local function tell_apart(order, word_of)
   end
 end
 
--- The key of a group of runs, by task and encoding; second whether its task has no name but the spec's.
+-- Returns the key { task, encoding } of a group of runs; and whether its task has only the spec's name.
 local function key_of(group, spec)
   local name = M.task_of(spec, group.id) or "?"
   return { task = name, encoding = encoding_of(group.id, name) }, spec and spec.task.data ~= nil and name == group.id
 end
 
--- The axes of groups of runs, by their keys. nameless: tasks have only the names of specs, so there is no axis of
--- encodings.
+-- Returns the axes of groups of runs, from their keys. nameless: all tasks have only the names of specs, so that an
+-- axis of encodings is not needed.
 local function axes_of(groups, nameless)
   local axes = lists.map({ "task", not nameless and "encoding" or nil }, function(name)
     return { name = name, values = lists.distinct(lists.map(groups, function(group) return group.key[name] end)) }
@@ -326,10 +326,10 @@ local function axes_of(groups, nameless)
   return axes
 end
 
--- A study of the runs found below a folder: a cell for each id, digest and training file, by task and encoding. If two
--- cells agree in both, their names get the digest, and if that is the same the file's digest. If all are of files of
--- examples without names of their own, specs name the tasks, and there is no other axis. metric: of scores, replaces
--- the usual one, or nil.
+-- Returns a study of the runs found below a folder: a cell for each id, digest and training file, by task and encoding.
+-- The names of cells that agree in task and encoding get the digest, and if the digests are equal the file's digest. If
+-- all tasks are dataset files without names, specs name the tasks, and there is no other axis. metric: the metric of
+-- scores, or nil for the default.
 function M.of_folder(root, metric)
   local order, problems = groups_of(root)
   local known, nameless = {}, true

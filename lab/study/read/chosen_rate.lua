@@ -1,11 +1,11 @@
--- Choice of a cell's learning rate, and of the examples that decide it.
+-- The choice of a cell's learning rate, and of the examples that decide it.
 --
--- Input: the runs of a cell that have a score, and the scored set of a study ({ split, select, metric }, metrics.lua).
--- Output: M.of: { set, beyond, scored, named, rates }: set, the name of the deciding evaluation (runs.evaluation);
--- beyond: some of its examples are beyond training; scored: the scores are on this set, too; named: the study names it;
--- rates: the number of rates with a score. Unless a study names the set (select), it is the first of these on which all
--- runs were evaluated: validation (a separate stream or a set of dataset files); the in_distribution part of the test;
--- the scored set.
+-- Input: the runs of a cell that have a score, and `scored` of a study ({ split, select, metric }, metrics.lua). Output
+-- of M.of: { set, beyond, scored, named, rates }. set: the name of the deciding evaluation (runs.evaluation). beyond:
+-- whether some of its examples are beyond training. scored: whether scores are on this set, too. named: whether the
+-- study names the set. rates: the number of rates with a score. If the study names no set (select), it is the first of
+-- these on which all runs were evaluated: validation (a separate stream or a set of dataset files), the in_distribution
+-- part of the test, the scored set.
 
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
@@ -39,8 +39,8 @@ function M.mean(list, set, metric)
   return statistics.mean(lists.map(list, function(run) return runs.score(run, set, metric) end))
 end
 
--- Whether a rate is better than another: by its mean on the deciding set; if equal, by the loss there, unless the study
--- names the set itself. If both are equal, the lower rate is chosen.
+-- Whether a rate is better than `best`, a lower rate: by its mean on the deciding set; if the means are equal, by the
+-- loss there, unless the study names the set. If the losses are equal, too, it is not better.
 local function is_better(rate, best, metric, choice)
   if not best or rate.chosen_by ~= best.chosen_by then
     return metrics.is_better(metric, rate.chosen_by, best and best.chosen_by)
@@ -48,8 +48,8 @@ local function is_better(rate, best, metric, choice)
   return not choice.named and rate.loss ~= nil and best.loss ~= nil and rate.loss < best.loss
 end
 
--- The best of a cell's rates, in ascending order, each with `runs`; they get chosen_by and loss, the means on the
--- deciding set. nil if none has a score there.
+-- Returns the best of a cell's rates, which are in ascending order and have `runs`; nil if no rate has a score on the
+-- deciding set. Sets chosen_by and loss of each rate, the means on that set.
 function M.best(rates, metric, choice)
   local best
   for _, rate in ipairs(rates) do

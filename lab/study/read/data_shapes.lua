@@ -1,9 +1,9 @@
--- Lengths of a file's examples, for estimates; the trainer alone checks whether the examples are valid.
+-- Lengths of a file's examples, for estimates; only the trainer checks that the examples are valid.
 --
--- Input: the path of a file of examples (docs/own-task.md), names of axes. Output: { count, shapes = list of { input,
--- output, count }, groups = list of the same with `group`, the values on these axes }: tokens, and the number of
--- examples with these tokens; nil if the file does not exist. Lines that are no examples do not count. A file is read
--- once as long as its size and times stay the same.
+-- Input: the path of a file of examples (docs/own-task.md), names of axes. Output: { count, shapes, groups }, or nil if
+-- the file does not exist. count: the number of examples. shapes: a list of { input, output, count }: numbers of
+-- tokens, and the number of examples with them. groups: the same with `group`, the values on the axes. Lines that are
+-- no examples do not count. A file is read again only after its size or times change.
 
 local canonical = require("base.canonical")
 local input = require("base.input")
@@ -13,7 +13,7 @@ local M = {}
 
 local known = {}
 
--- The number of items in a JSON list of numbers and names, from its text between the brackets.
+-- Returns the number of items in a JSON list of numbers and names, from the text between its brackets.
 local function count_items(text)
   local plain = text:gsub('"[^"]*"', "0")
   if not plain:find("%d") then
@@ -22,7 +22,7 @@ local function count_items(text)
   return select(2, plain:gsub(",", "")) + 1
 end
 
--- The two sizes of a line; nil without two lists. Names with brackets or quotes go through the JSON decoder.
+-- Returns the numbers of input and output tokens of a line, nil if it lacks a list; parses unusual lines as JSON.
 local function sizes_of(line)
   local inputs = line:match('"input"%s*:%s*%[([^%[%]]*)%]')
   local outputs = line:match('"target"%s*:%s*%[([^%[%]]*)%]')
@@ -36,7 +36,7 @@ local function sizes_of(line)
   return #example.input, #example.target
 end
 
--- The key of the condition that a line counts for: its values on the axes.
+-- Returns the key of a line's condition: the values on the axes.
 local function group_of(line, inputs, axes)
   local words = {}
   for i, axis in ipairs(axes) do

@@ -1,8 +1,8 @@
--- Earlier results of a study whose spec has changed since it was swept: a report still shows them.
+-- Results of a study from before a change of its specs, for reports.
 --
--- Input: a study from grid.lua, or M.whole of a sweep's notes (snapshots.lua); the folder of all runs. Output: for a
--- cell without evaluated runs of its own the newest earlier version with evaluated runs; cells that the study no longer
--- has; omissions, as texts. A cell never holds runs of two versions.
+-- Input: a study from grid.lua, or from M.whole of a sweep's snapshot (snapshots.lua); the folder of all runs. Output:
+-- for a cell without evaluated runs of its current spec, the newest earlier version with evaluated runs; cells that the
+-- study no longer has; texts on omitted versions. A cell never contains runs of two versions.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -18,7 +18,7 @@ local function is_any_evaluated(list)
   return lists.find(list, function(run) return run.state == "evaluated" end) ~= nil
 end
 
--- The number of a cell's own runs by state: "2 failed"; nil without any.
+-- Returns the number of a cell's current runs by state, such as "2 failed"; nil without runs.
 local function own_text(list)
   local parts = lists.map(runs.UNSCORED, function(state)
     local count = lists.count(list, function(run) return run.state == state end)
@@ -27,8 +27,8 @@ local function own_text(list)
   return parts[1] and table.concat(parts, ", ")
 end
 
--- The runs to show of a cell; whether they are of an earlier version; and the differences from the current spec, in
--- words, if there is one. list: its own runs. left: texts about versions that are not shown, which grows.
+-- Returns the runs of a cell to show; whether they are of an earlier version; and the differences of that version from
+-- the current spec, in words. list: the cell's current runs. left: texts on versions that are not shown, which grows.
 function M.choose(root, study, cell, list, left)
   local shown, anew = list, nil
   local is_settled = is_any_evaluated(list)
@@ -40,7 +40,7 @@ function M.choose(root, study, cell, list, left)
     if earlier and is_any_evaluated(earlier) then
       local own = own_text(list)
       shown, is_settled = earlier, true
-      anew = words .. (own and ("; of the cell as it is now: %s"):format(own) or "")
+      anew = words .. (own and ("; of its current spec: %s"):format(own) or "")
     else
       left[#left + 1] = ("%s of an earlier version of %s (%s): %s"):format(wording.count(#version.dirs, "run"),
         cell.id, version.dirs[1]:match("^(.*)/"), words)
@@ -49,14 +49,14 @@ function M.choose(root, study, cell, list, left)
   return shown, shown ~= list, not study.is_noted and anew or nil
 end
 
--- Whether the key of a noted cell has a value on each of these axes, and on no other.
+-- Whether the key of a recorded cell has a value on each of these axes, and on no other axis.
 local function fits(entry, axes)
   local names = canonical.sorted_keys(entry.key)
   return #names == #axes and not lists.find(names, function(name) return not lists.has(axes, name) end)
 end
 
--- The cells that a sweep noted and the study no longer has: { id, key, runs }, each once; the number of other such
--- cells, which have other axes.
+-- Returns the cells in the snapshot that the study no longer has: { id, key, runs }, each once; and the number of such
+-- cells with other axes.
 function M.lost_cells(study)
   local known, names = lists.set(study.ids or {}), lists.names(study.axes)
   local lost = lists.filter(study.snapshot and study.snapshot.cells or {}, function(entry)
@@ -70,7 +70,7 @@ function M.lost_cells(study)
   return list, #lost - #list
 end
 
--- The axes of a study with the values of these cells.
+-- Returns the axes of a study, extended by the values of these cells.
 function M.axes_with(study, cells)
   return lists.map(study.axes, function(axis)
     local more = lists.map(cells, function(cell) return cell.key[axis.name] end)
@@ -88,7 +88,7 @@ local function scored_of(noted)
     metric = known(metrics.NAMES, "metric") }
 end
 
--- A study from a sweep's notes alone.
+-- Returns a study from a sweep's snapshot alone.
 function M.whole(snapshot, name)
   return { name = name, title = snapshot.title, path = snapshot.path, scale = snapshot.scale,
     axes = lists.copy(snapshot.axes), cells = {}, ids = {}, set = {}, warnings = {}, is_noted = true,

@@ -1,9 +1,9 @@
 -- Lines of eval.jsonl as rows with the current names, whatever version of a trainer wrote them.
 --
--- Input: facts of run.json (spec, data), and a line. Output: a row, described at M.reader, or what is damaged. Older
--- lines of sampled tasks have the splits train and test for lengths in_distribution, between and beyond those of
--- training; older lines of generative models (spec/measures.lua) do not state that the target was given, and call the
--- teacher-forced accuracy accuracy.
+-- Input: facts of run.json (spec, data), and a line. Output: a row, described at M.reader, or the damage. In older
+-- lines of sampled tasks the splits are train and test instead of in_distribution, between and beyond. Older lines of
+-- generative models (spec/measures.lua) do not state that the target was given, and use the name accuracy for the
+-- teacher-forced accuracy.
 -- Invariants: writes nothing; without facts a row has its line's own names.
 
 local diagnostics = require("base.diagnostics")
@@ -19,8 +19,8 @@ local SPLITS = { during = true, test = true, train = true, validation = true, in
   beyond = true }
 local OLDER = { train = true, test = true }
 
--- Patterns take plain lines apart as the runtime writes them; all others, and damaged ones, go through the JSON
--- decoder.
+-- Patterns parse plain lines in the form that the runtime writes; the JSON decoder parses all other lines and damaged
+-- lines.
 local FRONT = '^{"step":(%d+),"split":"([%a_]+)","by":{"length":(%d+)},()'
 local PAIR = '^"([%a_][%w_]*)":(-?%d[%d.eE+-]*)([,}])()'
 local WORD_PAIR = '^"([%a_]+)":"([%a_]+)"([,}])()'
@@ -33,8 +33,8 @@ local function fits(value, shape)
     and (shape.type ~= "integer" or math.type(value) == "integer")
 end
 
--- A row from the pairs of a line after a byte: each must occur once and be a number that fits a shape, or a known word;
--- nil for any other line. texts: names of numbers that stay texts.
+-- Returns a row from the pairs of a line from byte `at` on: each name must occur once, with a number that fits a shape
+-- or with a known word; nil for any other line. texts: names of numbers that stay texts.
 function M.pairs(line, at, shape, texts)
   local row = {}
   repeat
@@ -79,7 +79,7 @@ local function take_any(line)
   return row
 end
 
--- A function that gives the split of a length of a sampled task, as trainers name it (runtime/eval/evaluate.h);
+-- Returns a function from a length of a sampled task to its split, as named by trainers (runtime/eval/evaluate.h).
 -- lengths: the training lengths.
 function M.splits(lengths)
   local trained, longest = {}, 0
@@ -91,15 +91,15 @@ function M.splits(lengths)
   end
 end
 
--- M.splits for a run; nil where run.json names no training lengths, or the run is on dataset files, whose splits are
--- their sets.
+-- Returns M.splits for a run; nil if run.json names no training lengths, or if the run uses dataset files, whose splits
+-- are their sets.
 local function splits_of(facts)
   local spec = facts.spec
   local lengths = spec and spec.train and not facts.data and not spec.task.data and tasks.lengths(spec.train.lengths)
   return lengths and #lengths > 0 and M.splits(lengths) or nil
 end
 
--- A function that gives a row of a run its current names.
+-- Returns a function that changes a row of a run to the current names.
 local function renaming(facts)
   local split_of, generative = splits_of(facts), measures.is_generative(facts.spec)
   return function(row)
@@ -113,9 +113,9 @@ local function renaming(facts)
   end
 end
 
--- A function of a line that returns its row, or nil and what is damaged. A row has the fields of its line, length,
--- which is that of `by`, and exact_match and loss as texts, "" if the line lacks them; `by` is nil if it has nothing
--- else and the line is plain. facts: the content of run.json, nil if it is unknown.
+-- Returns a function from a line to its row, or to nil and the damage. A row has the fields of its line, length (from
+-- `by`), and exact_match and loss as texts, "" if the line lacks them; `by` is nil for a plain line by length alone.
+-- facts: the content of run.json, nil if it is unknown.
 function M.reader(facts)
   local rename = facts and renaming(facts)
   return function(line)
