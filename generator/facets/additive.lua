@@ -1,4 +1,4 @@
--- Facet `additive`: vectors that are added to the vectors of tokens, and the dropout behind the sum.
+-- Facet `additive`: vectors that are added to the vectors of tokens, and the dropout of the sum.
 --
 -- Input of M.added: the resolved encoding and model, the task's facts. Output: kind; embedding_rate: dropout of the
 -- vectors of tokens, with what is added to them, or nil; in_blocks: the vectors are added to the input of every block,
@@ -72,7 +72,7 @@ function M.reads(encoding)
   return encoding.additive and encoding.additive.kind ~= "none" and "positions"
 end
 
--- The embedding has one rate, which two fields may set.
+-- Refuses different values in the two fields that set the embedding's dropout rate.
 local function check_rate(model, additive, say)
   local rate, other = model and model.embedding_dropout, additive.dropout
   if rate and other and rate ~= other and additive.at ~= "block" then

@@ -1,4 +1,4 @@
--- The pages of facets: a facet's page holds everything that is peculiar to it, and code for all facets goes through the
+-- The pages of facets: a facet's page holds everything that is specific to it, and code for all facets goes through the
 -- pages.
 --
 -- Output: the pages, in the order in which families are planned and described; M.written: in the order in which specs

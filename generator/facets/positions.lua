@@ -193,7 +193,7 @@ local function warn_range(seen, say)
   end
 end
 
--- Warns of a choice of sides that has no effect: only drawn distances have two sides.
+-- Warns of a choice of sides that has no effect: only sampled distances have two sides.
 local function warn_sides(seen, say)
   local positions, path = seen.resolved.encoding.positions, "encoding.positions.sides"
   local why = not placement.distances_are_read(seen.resolved) and "nothing reads distances"

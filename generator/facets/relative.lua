@@ -3,13 +3,13 @@
 -- Input of M.plan: the resolved encoding, the family with its positions, the model's width. Output:
 --   kind       "none", "transformer_xl", "shaw"
 --   toeplitz   a pair's row depends on key - query alone, so that consecutive queries have consecutive rows
---   rotated     transformer_xl by differences of positions: a pair has no row, queries are rotated by their positions
+--   rotated    transformer_xl by differences of positions: a pair has no row, queries are rotated by their positions
 --   sets       the number of sets of distances in a step: one for each layer, or one for all layers; set_of_layer: C
 --              text of the set of layer l
 --   width      channels of a row: all heads side by side (transformer_xl), or one head's, shared by the heads (shaw)
 --   biases     transformer_xl: content and position bias
 --   vectors    vectors of a head's width that the keys' pass reads per query: output gradient, query with each bias
---   behind     begin_step makes the rows, behind the struct shared
+--   behind     begin_step computes the rows and stores them after the struct `shared`
 --   clip, rows, room   shaw: farthest distance, rows of the table, its elements rounded up to vectors
 --   left       shaw: only keys up to the query have vectors; rows_text: the number of rows, as C text;
 --              farthest: the farthest distance to the right that has a vector
@@ -51,13 +51,13 @@ function M.reads(encoding)
   return encoding.relative and encoding.relative.kind ~= "none" and "distances"
 end
 
--- Whether no attention with these facets has queries that see a key behind them, whatever the mask.
+-- Whether, with any mask, no query of an attention with these facets sees a later key.
 local function are_causal(seen)
   return seen.resolved.model.kind == "decoder"
     or not lists.any(seen.holds_for, function(name) return name ~= "decoder" end)
 end
 
--- Refuses vectors of distances to the left alone if queries see keys to the right.
+-- Refuses a table that has vectors only for the query's own token and earlier keys if queries see later keys.
 function M.check(seen, say)
   local relative, mask = seen.resolved.encoding.relative, seen.resolved.encoding.mask
   if relative and relative.sides == "left" and not are_causal(seen)
@@ -76,7 +76,8 @@ function M.unreached(seen, say)
   end
 end
 
-local function sets(distance, positions, layers)
+-- The number of sets of distances in a step.
+local function count_sets(distance, positions, layers)
   local draws = distance.kind == "difference" and positions.draws or distance.draws or layers
   return draws >= layers and layers or 1
 end
@@ -94,7 +95,7 @@ function M.plan(encoding, family, given)
     kind = relative.kind,
     toeplitz = toeplitz,
     rotated = biases and not toeplitz,
-    sets = sets(distance, positions, family.layers),
+    sets = count_sets(distance, positions, family.layers),
     biases = biases,
     behind = toeplitz or biases,
     width = given.width,

@@ -149,12 +149,9 @@ local function numbers_of(has, cross)
   }, function(number) return number or nil end)
 end
 
--- The positions and draws that loop nests read.
-local function uses_of(list)
-  local set = {}
-  for _, nest in ipairs(list) do
-    set = lists.merged(set, nest.mentioned)
-  end
+-- Whether loop nests read positions of queries, positions of keys, and sampled distances.
+local function find_uses(list)
+  local set = lists.merged(table.unpack(lists.map(list, function(nest) return nest.mentioned end)))
   return { position = set.position or false, key_position = set.key_position or false, distance = set.drawn or false }
 end
 
@@ -191,9 +188,8 @@ local function loop_nests(build, tables)
 end
 
 -- Whether the positions or distances of a layer's pairs are sampled for that layer.
-local function drawn_per_layer(positions)
-  local of = positions.distance.kind == "difference" and positions or positions.distance
-  return of.per_layer or false
+local function is_per_layer(positions)
+  return (positions.distance.kind == "difference" and positions or positions.distance).per_layer or false
 end
 
 -- Facts of the spec that loop nests need: the form of numbers, constants, and names for edges of buckets.
@@ -231,7 +227,7 @@ function M.derive(source, family, precision)
     return { kind = "none", learned = {}, trains = false, grads = false, gathers = false, recomputes = false }
   end
   local build = start(source, family, precision)
-  local lowered = lower.lower(source.builder, source.root, { draws_per_layer = drawn_per_layer(family.positions) })
+  local lowered = lower.lower(source.builder, source.root, { draws_per_layer = is_per_layer(family.positions) })
   build.state = lowered.state
   local out = { kind = "expression", formula = ir.text(source.root), rest = lowered.score, tables = lowered.tables,
     constants = build.constants, learned = learned_parameters(family, source.parameters),
@@ -245,7 +241,7 @@ function M.derive(source, family, precision)
   out.gathered = gathered_tables(out.tables, out.pair_gradient)
   out.grads = out.trains or out.factor
   out.gathers = #out.gathered > 0
-  out.uses, out.end_uses = uses_of(out.making), uses_of(out.gradients)
+  out.uses, out.end_uses = find_uses(out.making), find_uses(out.gradients)
   local placed = out.uses.position or out.uses.key_position
   out.after = #out.making > 0 and (out.uses.distance and "distances" or placed and "positions" or "nothing")
   out.cuda = score_cuda.plan(build, lowered, out)

@@ -148,7 +148,7 @@ end
 choices[4] = {
   name = "evaluation_tokens", modes = { "eval" },
   constants = function(value) return { { "EVALUATION_TOKENS", math.tointeger(value) } } end,
-  -- Whole blocks of training, since the sums are those of such blocks: the runtime would round anything else down.
+  -- A multiple of the training block: sums go block by block, and the runtime would round other values down.
   values = function(plan)
     local list = {}
     for i = 1, MOST_BLOCKS do

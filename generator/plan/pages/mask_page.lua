@@ -78,7 +78,7 @@ end
 
 local MARGIN, TITLE, GAP = 12, 22, 14
 local WIDEST, LARGEST = 240, 16 -- columns of a panel, and of a cell
-local LONGEST = 400 -- tokens of a side that are drawn
+local LONGEST = 400 -- the largest number of queries, and of keys, in a picture
 
 -- A colour from pale to dark, by the place of a value between the least and the largest of the attention.
 local function colour(value, least, largest)

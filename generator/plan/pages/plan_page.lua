@@ -59,7 +59,7 @@ local function answers_text(plan)
   return ("answers     the model's own (greedy), %s; first a pass over the target's tokens; %s"):format(ends, cost)
 end
 
--- The lines about encodings: one for each family of attentions where there are several.
+-- The lines about encodings: one line for each family if a model has several families of attentions.
 local function encoding_lines(plan, lines)
   if not plan.attentions[2] then
     lines[#lines + 1] = "encoding    " .. describe.encoding(plan)

@@ -47,7 +47,8 @@ local function overwrite(path, offset, bytes)
   return true
 end
 
--- Makes `to` from `from`. Returns true; nil if `from` has no such space and must be recompiled; false and a message.
+-- Makes the trainer `to` from the trainer `from`. Returns true; nil if `from` has no space reserved for defaults, so
+-- that `to` must be compiled; false and a message.
 function M.write(from, to, new)
   local program = write.read(from)
   local first, last = place_of(program or "", new.room)

@@ -2,7 +2,7 @@
 --
 -- Input: the text of a file that Lua could not read, or a name that it could not find. Output: mistakes
 -- { line, col, what, expected } in the order of the text, or a hint.
--- Invariants: never runs the text; says nothing about what is valid Lua.
+-- Invariants: the text never runs; valid Lua gets no hint.
 
 local locate = require("spec.reading.locate")
 local foreign_names = require("spec.hints.foreign_names")

@@ -315,7 +315,7 @@ local function new_state(options)
 end
 
 -- Returns the result of M.spec for a file whose parents are known; nil when errors were added, unless all of them are
--- missing presets: the tables that such a preset would have filled are then marked `partial`.
+-- missing presets: the tables that a missing preset would have filled are then marked `partial`.
 local function finish(state, file, id, before)
   local unknown = state.unknown
   state.partial = {} -- sections that a missing preset is part of

@@ -83,7 +83,7 @@ local function device_products(context, say)
   end
 end
 
--- Refuses drawn distances in cross-attention: they are those of one sequence.
+-- Refuses sampled distances in cross-attention: distances are sampled between tokens of one sequence.
 local function cross_reading(context, say)
   local wanted = context.read_otherwise
   if wanted then

@@ -1,4 +1,4 @@
--- Warnings about settings that are valid but hardly intended.
+-- Warnings about settings that are valid but probably not intended.
 --
 -- Input: the context of validate.lua, without errors. Output: M.of: a list of warnings as text.
 
