@@ -173,8 +173,8 @@ function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
   lu.assertStrContains(entries.about(cell, "median", { value = 1 }), "1 of 3 runs: 2 not evaluated; 2 runs were "
     .. "evaluated in another way, greedy ones are scored")
   lu.assertEquals(cell.summary.scores, { 12.5 })
-  lu.assertStrContains(cell.runs[2].notes[1], "its evaluations are teacher-forced, other runs of the cell have greedy "
-    .. "ones")
+  lu.assertStrContains(cell.runs[2].notes[1], "its evaluations are teacher-forced, those of other runs are "
+    .. "greedy")
   lu.assertEquals(captions.answers(study), "greedy answers, answer length given")
   local _, alone = cell_of("older", { [0.1] = { older } }, { spec = generative() })
   lu.assertEquals({ alone.scored.metric, alone.cells[1].summary.scores }, { "exact_match", { 25.0 } })

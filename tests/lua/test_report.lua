@@ -160,8 +160,8 @@ function TestPage.test_a_missing_checkpoint()
     'init = "no.safetensors"')
   lu.assertStrContains(text, "1 of 4 runs has a score (1 missing, 2 waiting)")
   lu.assertStrContains(text, "15.0")
-  lu.assertStrMatches(text:match("What could not be read\n(.*)$"), "  b_s: init: [^\n]*no.safetensors is gone, and "
-    .. "without it nobody knows the folder of these runs\n  b_t: .*")
+  lu.assertStrMatches(text:match("What could not be read\n(.*)$"), "  b_s: init: [^\n]*no.safetensors is missing; "
+    .. "the folder of these runs is unknown without it\n  b_t: .*")
   local study, message = grid.expand(project, path)
   lu.assertNil(study)
   lu.assertStrContains(message, "no.safetensors")

@@ -177,7 +177,7 @@ function M.compare(study, options)
   end
   local metric, criterion = study.scored.metric, study.scored.generalises
   if options.above and metrics.of[metric].unit ~= "percent" then
-    return nil, ("--above %g: %s is no share\n  expected: --metric exact_match, or another share"):format(
+    return nil, ("--above %g: a %s is no share\n  expected: --metric exact_match or another share"):format(
       options.above, metrics.of[metric].title)
   elseif options.above then
     criterion = { metric = metric, above = options.above }
