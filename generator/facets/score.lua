@@ -14,8 +14,8 @@
 --   making       loop nests that fill the tables, in order; gradients: loop nests that take gradients back to
 --                parameters; each { class, outer, key, lane, head: statements; sums: accumulators }
 --   after        the draws that the tables depend on, false if there are none
---   pair         statements of the score of a pair, and result; pair_gradient likewise; recomputes: the backward pass
---                needs the logit again; factor: the logit's gradient differs from the score's
+--   pair         statements of the score of a pair, and result; pair_gradient: the same for its gradient;
+--                recomputes: the backward pass needs the logit again; factor: the logit's gradient is not the score's
 --
 -- expression/lower.lua explains letters and classes.
 

@@ -1,15 +1,15 @@
 -- THE table of all fields of a spec: those of its sections (fields/*.lua) in one list. Error messages, `fields` and the
 -- tests come from it.
 --
--- Input: none. Output: M.fields, in the order in which they are resolved and printed; M.copies by family: those of the
--- facets once more, below encoding.<family>; M.at by path, M.children by path, copies as well.
+-- Input: none. Output: M.fields, in the order in which they are resolved and printed; M.copies by family: copies of the
+-- facets' fields below encoding.<family>; M.at by path, M.children by path: both contain the copies too.
 -- An entry is
---   path, doc      where it stands, one line on what it says
+--   path, doc      the field's path, and one line that describes the field
 --   type           table, kind, choice, integer, number, boolean, lengths, keep, score, parameters, source (a C file
---                  of the user's), lines (of pairs of tokens), network (a Lua file of theirs), checkpoint (of a
+--                  of the user), lines (of pairs of tokens), network (a Lua file of the user), checkpoint (of a
 --                  trainer), file (any other), symbols, options (of a task), settings (of a network), by (what an
 --                  evaluation goes by), name (of a-z, 0-9 and _), names (a list of them)
---   default        a value, or a function of the spec resolved so far; `default_text` then says it in words
+--   default        a value, or a function of the spec resolved so far, which `default_text` describes in words
 --   required       true: has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: a number that divides the value
 --   unit           what a number counts
@@ -18,13 +18,13 @@
 --                  stays out
 --   choices        legal strings
 --   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
---                  One may have `used`, a function of the resolved spec: false where the kind is on and leaves no code,
---                  and `shared`, likewise: true where another feature uses the same code; a model's has `families`,
---                  the names of its attentions
---   flag           of the trainer: replaces the value for a run
+--                  Optional functions of the resolved spec: `used`, false if the kind is on and leaves no code;
+--                  `shared`, true if another feature uses the same code. The kind of a model has `families`, the
+--                  names of its attentions
+--   flag           a flag of the trainer that replaces the value for a run
 --   items          (type table) the field that takes values without a name
---   with           another field of its table, without which this one is an error
---   family         of attentions: for models that have it
+--   with           another field of its table: without that field, this field is an error
+--   family         a family of attentions: the field is for models that have this family
 --   only           the kinds of its table which have this field; nil: all
 --   seldom         true: `fields` lists it only with --all, or if its section is requested
 --   more           lines of documentation for `fields`

@@ -40,13 +40,13 @@ local function with_streams(facts, resolved)
     apart = model.kind == "encoder_decoder" or nil })
 end
 
--- Refuses fields of another choice in their section. there: existing choices by name; nil: unknown. beside: the chosen
--- field.
-local function refuse_strangers(context, section, given, there, beside)
+-- Refuses fields of a section that belong to another choice. there: existing choices by name; nil: unknown. choice: the
+-- chosen field.
+local function refuse_strangers(context, section, given, there, choice)
   for _, field in ipairs(there and schema.children[section] or {}) do
     local node = field.with and given.fields[field.name]
     if node and not there[field.with] then
-      add(context, node, field.path, "cannot be used with " .. beside, ("%s.%s"):format(section, field.with))
+      add(context, node, field.path, "cannot be used with " .. choice, ("%s.%s"):format(section, field.with))
     end
   end
 end

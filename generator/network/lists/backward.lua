@@ -23,24 +23,24 @@ local M = {}
 
 local MOST_ROUNDS = 100
 
--- A buffer of a value's gradient: the value with another name.
-local function named(name, value)
+-- The buffer of a value's gradient: a copy of the value with another name.
+local function rename_value(name, value)
   return { name = name, width = value.width, stream = value.stream }
 end
 
 -- The buffer that holds the gradients of a residual stream's values one after another: of inputs and outputs of blocks.
 local function stream_gradient(value)
-  return named(buffers.of_stream("gradient", value), value)
+  return rename_value(buffers.of_stream("gradient", value), value)
 end
 
 -- A second buffer of a value's gradient. All blocks' inputs have one name, so the buffer's name contains the width.
 local function further_gradient(value, ending)
-  return named(buffers.of_stream(names.gradient(value.name .. ending), value), value)
+  return rename_value(buffers.of_stream(names.gradient(value.name .. ending), value), value)
 end
 
 local function gradient_of(value)
   return value.of_stream and not value.is_external and stream_gradient(value)
-    or named(names.gradient(value.name), value)
+    or rename_value(names.gradient(value.name), value)
 end
 
 -- The state of one derivation. own: value -> the number of its own buffer.
@@ -106,7 +106,7 @@ end
 -- The buffer of a contribution, and whether it is added to its content.
 function Tape:into(value)
   if value.external then
-    local outside = named(names.gradient(value.name), value)
+    local outside = rename_value(names.gradient(value.name), value)
     outside.outside = true
     return self:buffer(outside), true
   elseif self.at[value] then

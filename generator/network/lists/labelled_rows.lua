@@ -4,9 +4,9 @@
 -- Input: a network (builder.lua), its lists (scope_lists.lua). Output: nil if all rows are read, else
 --   partial   work on the labelled rows alone, in the last repetition of its block: operations of the fused lists, row
 --             by row; attentions with labelled queries; entries of the backward lists
---   values    values that have only labelled rows there, one after the other
+--   values    values that have only labelled rows in that repetition, one after the other
 --   spread    entry of a backward list -> the buffers of gradients that are spread before it: from the labelled rows,
---             one after the other, to the rows of all tokens, zero elsewhere; scope -> likewise at its end
+--             one after the other, to the rows of all tokens, zero elsewhere; scope -> those spread at its end
 --   per_token, per_pair   floating-point operations of a forward pass on a row that is left out, and on its pairs with
 --             keys; pairs: operations on these pairs by the name of the family
 --

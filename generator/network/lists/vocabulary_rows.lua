@@ -5,11 +5,11 @@
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), its labelled rows (labelled_rows.lua) or nil: operations
 -- on labelled rows alone are left to that module. Output: nil if no product is saved, else
---   block       the block whose first repetition this is; embed: the operation that makes its input
+--   block       the block whose first repetition computes rows by symbol; embed: the operation that makes its input
 --   done        work on the vocabulary's rows alone: operations of the block's fused list, entries of its backward list
 --   repeated    value -> true: its rows are copied to the rows of all tokens, after the operation that makes it
 --   summed      entry of the backward list -> the buffers of gradients that are summed by symbol before it; block ->
---               likewise at its end
+--               the buffers of gradients that are summed at its end
 --   width       the widest copied or summed value
 --   per_token   floating-point operations of a forward pass on a row that is left out
 --
