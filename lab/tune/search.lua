@@ -1,4 +1,4 @@
--- The search: one choice after another, each value against the best so far, until nothing improves or time is over.
+-- The search: tries each value of each choice against the best values so far, until nothing improves or time is over.
 --
 -- Input: { start = { name = value }, choices = { { name, values, modes } }, floor, compare, accepted, tell, is_over }.
 -- compare(best, candidate, modes, left) measures two sets of values, `left` being the number of candidates that share

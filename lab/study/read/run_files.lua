@@ -1,4 +1,4 @@
--- The one reader of run folders: run.json, eval.jsonl and metrics.jsonl, and the notes of sweep next to them.
+-- The only reader of run folders: run.json, eval.jsonl and metrics.jsonl, and the notes of sweeps next to the folders.
 --
 -- Input: folders. Output: values that fit run_shapes.lua, or nil and a line on the damage: file, field, the value found
 -- and the one expected. nil alone: the file does not exist. Invariants: writes nothing; opens only regular files of
@@ -39,7 +39,7 @@ local function spec_of(text)
   return specs[text]
 end
 
--- Decodes the facts of a run.json; known: their spec fits.
+-- Decodes the facts of a run.json; known: its spec was already checked.
 local function decode_facts(text)
   local _, front = text:find('"spec":', 1, true)
   local spec = front and text:match("^%b{}", front + 1)

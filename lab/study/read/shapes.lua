@@ -124,7 +124,7 @@ function judges.object(value, shape, path, depth)
   return missing(value, shape, path) or shape.more and shape.more(value, path)
 end
 
--- Any value: a later version of Longhand may write it.
+-- Accepts any value, since a later version of Longhand may write other fields.
 function judges.any(value, shape, path, depth)
   if type(value) ~= "table" then
     return nil

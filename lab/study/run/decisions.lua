@@ -10,7 +10,7 @@ local M = {}
 
 local MOST_NAMES = 3 -- names of cells in one line
 
--- Words for runs that stay unchanged: those of a state, and those of other data.
+-- Words for runs that stay unchanged, by state.
 local STAYS = { ["trained further"] = "%s; they stay as they are" }
 
 local function others_words(cell, other)

@@ -240,7 +240,7 @@ local function count_barred(study)
 end
 
 -- Prints the result of a sweep and returns its exit code. how: the last result of jobs.run or hand_over.run; code: the
--- worst exit code so far; failed: a number of runs.
+-- worst exit code so far; failed: the number of failed runs.
 local function conclude(options, study, how, code, failed, begun)
   ledger.survey(study, options.out)
   if options.left then

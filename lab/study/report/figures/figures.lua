@@ -19,7 +19,7 @@ local wording = require("base.wording")
 
 local M = {}
 
-local FEW_DECADES = 20 -- times that differ less are drawn on a linear axis
+local FEW_DECADES = 20 -- times whose ratio is smaller have a linear axis
 local FEWEST_SEEDS = 3 -- least number of seeds whose quartiles are shown
 local BOLD = "Bold: mean over the seeds at the chosen learning rate of each; "
 local SEEDS = "faint: these seeds; bands: quartiles of the seeds, where there are three or more"
@@ -210,7 +210,7 @@ local function mean_timed(timed_of)
   return mean
 end
 
--- The median, where runs that never reach the threshold count as longer than any.
+-- Returns the median time; runs that never reach the threshold count as longer than all others.
 local function median_time(times, runs_made)
   local padded = lists.join(times, {})
   for i = #times + 1, runs_made do

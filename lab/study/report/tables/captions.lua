@@ -64,13 +64,13 @@ function M.answers(study)
   return of_scored(study, function(run) return answers_text(run, study.scored.metric) end)
 end
 
--- The evaluation that chose between the learning rates of a cell; nil where there was no choice.
+-- Returns the evaluation that chose a cell's learning rate; nil without a choice.
 local function choosing(cell)
   local choice, run = cell.summary.choice, cell.summary.top
   return run and choice and choice.rates > 1 and runs.evaluation(run, choice.set) or nil
 end
 
--- The examples that chose between the learning rates of a cell, after "chosen"; nil where there was no choice.
+-- Returns words, to follow "chosen", for the examples that chose a cell's learning rate; nil without a choice.
 local function chosen(cell)
   local choice, evaluation = cell.summary.choice, choosing(cell)
   if not evaluation then

@@ -25,7 +25,7 @@ local VALUES = {
     form = "%.2f", columns = { "hours_mean", "hours_sd" } },
 }
 
-local SHORT = 0.1 -- shorter times are shown with two digits
+local SHORT = 0.1 -- smaller times have two significant digits
 
 -- The title of the metric that a study scores.
 function M.metric(study)
