@@ -24,7 +24,7 @@ HERE = pathlib.Path(__file__).parent
 LAYERS, HEADS, WIDTH, FEEDFORWARD = 2, 2, 16, 32
 SYMBOLS, CLASSES = 4, 2  # rows of the token table, classes
 EMPTY = 3  # the token at the place of every output
-TOLERANCE = 1e-4  # the largest error of a logit, relative to the largest logit of its sequence or 1
+TOLERANCE = 1e-4  # largest error of a logit, relative to max(1, the sequence's largest logit)
 CONSTANTS = {
     "fixed": torch.tensor([
         1.0, -0.5, 2.0,
@@ -33,7 +33,7 @@ CONSTANTS = {
 
 
 def indices(score):
-    """[T][1] and [S]: numbers of the queries and of the keys of scores [B][HEADS][T][S]."""
+    """[T][1] and [S]: indices of the queries and of the keys of scores [B][HEADS][T][S]."""
     queries, keys = score.shape[-2:]
     return torch.arange(queries, device=score.device)[:, None], torch.arange(keys, device=score.device)
 
@@ -154,7 +154,7 @@ IN_NORMS = {"weight": "scale", "bias": "offset"}  # names in a checkpoint
 
 
 def named_as_stored(model):
-    """(name, parameter, turned) of every parameter: its name in a checkpoint; turned: it is [in][out] there."""
+    """(name, parameter, turned) of every parameter: its name in a checkpoint; turned: stored transposed, [in][out]."""
     for owner, module in model.named_modules():
         for name, parameter in module.named_parameters(recurse=False):
             word = IN_NORMS[name] if isinstance(module, nn.LayerNorm) else name
@@ -199,7 +199,7 @@ def check(path=HERE / "stored.jsonl"):
         tokens = with_outputs([example["input"]], len(stored))
         found = model(tokens)[0, -len(stored):]
         difference = float((found - stored).abs().max() / stored.abs().max().clamp(min=1))
-        worst = worst if difference <= worst else difference  # a difference that is no number becomes the worst
+        worst = worst if difference <= worst else difference  # NaN becomes the worst
         sequences, logits = sequences + 1, logits + stored.numel()
     good = sequences > 0 and worst <= TOLERANCE
     print(f"{sequences} sequences, {logits} logits: largest difference {worst:.2e}, tolerance {TOLERANCE:.0e}: "
