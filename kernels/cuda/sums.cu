@@ -2,7 +2,7 @@
  * rows among them, and their sums are added in the order of threads. */
 
 enum {
-    SPAN = WIDTH < THREADS ? WIDTH : THREADS, /* adjacent columns of a block, if each channel has a column */
+    SPAN = WIDTH < THREADS ? WIDTH : THREADS, /* columns that a block sums at a time, for rows of WIDTH columns */
     SUMMANDS = 8                              /* numbers that a thread loads at a time */
 };
 

@@ -1,7 +1,7 @@
 """Finds ./longhand and runs its commands.
 
-The folder of Longhand is the first of these: LONGHAND_ROOT of the environment, the folder that holds this package, the
-folder that pip installed it from.
+The folder of Longhand is LONGHAND_ROOT of the environment if that is set, otherwise the first of these that contains
+Longhand: the clone that holds this package, the clone that pip installed it from.
 """
 
 import collections

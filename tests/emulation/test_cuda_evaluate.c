@@ -286,8 +286,8 @@ static int launches_of(lh_engine *engine, int examples) {
     return lh_emulation_launches() - before;
 }
 
-/* The first replica's passes serve all replicas, on fewer blocks than replicas and on more; each replica has the bits
- * of a single one. */
+/* The first replica's passes serve all replicas, on fewer blocks than replicas and on more. The results of each replica
+ * are bit-identical to those of a replica that is evaluated alone. */
 static void test_evaluate_replicas_of_a_step_share_passes(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();
@@ -323,8 +323,8 @@ static void step_both(lh_engine **engines) {
         }
 }
 
-/* Sums computed in advance for a replica are not used for other parameters or another condition. A replica that does
- * not request them twice in a row is left out of later launches, and so is a closed one. */
+/* Sums computed in advance for a replica are not used for other parameters or another condition. A replica whose
+ * sums are unused two times in a row is left out of later launches, and so is a closed one. */
 static void test_evaluate_unused_sums_are_dropped(void **state) {
     (void)state;
     lh_spec spec = lh_toy_fleet_spec();

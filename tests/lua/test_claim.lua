@@ -82,7 +82,7 @@ function TestClaim.test_folders_without_an_owner_file()
   lu.assertStrContains(message, "No such file")
 end
 
--- Processes that were killed between the two steps, or after the folder was renamed.
+-- Files of processes that were killed before they renamed their claim, or whose folder was renamed.
 function TestClaim.test_leftover_files_next_to_it()
   local gone, dir = like_ours({ pid = NOBODY })
   local alive = like_ours({ pid = 1 })
@@ -182,9 +182,9 @@ function TestClaim.test_one_takes_while_another_gives_back()
   end)
 end
 
--- Many processes request the folder, in every round after a process that was killed while it held it: two processes
--- never hold the folder together. A process that is done waits for the others, since its claim would pass on if it
--- ended.
+-- Six processes request 40 folders, each of which was left by a process that was killed while it held the folder:
+-- exactly one process gets each. Then all take and give back one shared folder: two processes never hold it together. A
+-- process that has finished waits for the others, since its claims would pass on if it ended.
 local RACE = [[
   package.path = "generator/?.lua;" .. package.path
   local claim, lfs = require("base.claim"), require("lfs")

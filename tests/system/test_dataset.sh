@@ -209,7 +209,7 @@ caps() {
         "$trainer" sample --split test --length 5 --count 20 --seed 2 >"$work/want" && ! cmp -s "$work/want" "$work/got" &&
         [ "$("$trainer" sample --count 1000 --split test | wc -l)" -eq "$(wc -l <examples/dataset/test.jsonl)" ] &&
         ends_with 2 'expected: hash' "$trainer" sample --order random || return
-    # A trace of 20 examples has the 20 of an evaluation, by their shapes.
+    # A trace of 20 examples has the 20 examples of an evaluation, sorted by their numbers of outputs.
     "$trainer" sample --split test --length 5 --count 20 | sed 's/,"mask.*//' >"$work/sampled" &&
         sed 's/}$//' examples/dataset/test.jsonl | awk -F'[][]' -v sampled="$work/sampled" '
             BEGIN { while ((getline line <sampled) > 0) is_taken[line] = 1 }
@@ -361,7 +361,7 @@ gradients() {
         ends_with 0 'checks of' "$double" gradcheck && ends_with 0 'checks of' "$double" gradcheck --lengths 4
 }
 
-# Repeats all steps under the sanitizers.
+# Generates, builds, trains and predicts under the sanitizers.
 sanitized() {
     ./longhand gen $SPEC --out "$work/src" &&
         make -s -j2 trainer VARIANT=asan LEVELS=best ID=$ID SOURCES="$work/src" OUT="$work/asan" &&

@@ -110,8 +110,9 @@ typedef struct ${prefix}return_walk {
     real dright, dleft; /* sums of gradients of logits */
 } ${prefix}return_walk;
 
-/* With S the chance that reaches the pair, and A its weight: dP = S (dA - dS). For nearer keys dS becomes dA P + dS (1
- * - P). */
+/* S is the chance that reaches the pair, S' = S (1 - P) the chance that goes on to farther keys, A = S P the weight.
+ * dunmatched is dS' at first: dP = S (dA - dS'). Then it becomes dS = P dA + (1 - P) dS', for the nearer keys. pairs has
+ * 1 - P of each pair and gets the gradient of its logit. */
 INLINE void ${prefix}return_key(const ${prefix}head *a, int i, int j, const real *weights, real *pairs,
         ${prefix}return_walk *m) {
     const size_t place = ${prefix}pair_place(i, j, a->T);

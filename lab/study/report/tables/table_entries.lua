@@ -99,7 +99,7 @@ function M.difference_text(form, ours, paper)
   return (text:gsub("^[+-](0%.?0*)$", "%1"))
 end
 
--- A key in the paper's names; a name of ours may cover values of several of its columns.
+-- Translates a key into the paper's names. One name of ours may stand for values of several columns of the paper.
 function M.translate(key, names)
   local translated = {}
   for axis, value in pairs(key) do
