@@ -1,9 +1,9 @@
 -- Reverse-mode derivatives of a lowered formula, as nodes of the same builder.
 --
 -- Input: a builder, a node, its incoming gradient (a node), and a predicate of wanted leaves. Output: a list of { leaf,
--- gradient, loops } in the order of the leaves' ids: leaf is a symbol, parameter, lookup or table load, or a node at
--- which the caller stops; loops are the indices of the sums around the leaf, outermost first, over which the gradient
--- is to be summed.
+-- gradient, loops } in the order of the leaves' ids. leaf is a symbol, parameter, lookup or table load, or a node at
+-- which the caller stops. loops are the indices of the sums around the leaf, outermost first: the gradient must be
+-- summed over them.
 
 local functions = require("expression.functions")
 local ir = require("expression.ir")
@@ -120,7 +120,7 @@ function Walk:descend(gradients, loops, leaves_loop)
   end
 end
 
--- Gradients of the leaves for which wanted(leaf) holds; stops: a set of nodes that count as leaves too.
+-- Gradients of the leaves for which wanted(leaf) is true; stops: a set of nodes that also count as leaves.
 function M.gradients(builder, root, gradient, wanted, stops)
   stops = stops or {}
   local walk = setmetatable({ builder = builder, found = {}, wants = finder(wanted), stops = stops }, Walk)

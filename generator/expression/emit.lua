@@ -1,9 +1,9 @@
 -- Turns nodes into statements, and chooses for each node a level of the loop nest and a name. syntax.lua makes
 -- expressions; templates/parts/statements.tpl has the form of statements.
 --
--- Input: an environment that describes leaves in this loop nest, and effects, the results of the nest. Output: lists
--- of statements by level, "outer", "key", "lane", "head", each nested in the one before, and "after": at the level of
--- lanes, behind the loop over heads.
+-- Input: an environment that describes leaves in this loop nest, and effects, the results of the nest. Output: lists of
+-- statements by level: "outer", "key", "lane" and "head", each nested in the previous level, and "after", which is at
+-- the level of lanes, behind the loop over heads.
 --
 --   environment  literal(number), symbol(name), load(table), parameter(p), edges(list) give text; integer(name): a
 --                symbol as an index, text and how tightly it binds, or nil; lanes: the letters (lower.lua) that differ
@@ -15,8 +15,8 @@
 --   statement    { kind = "set", type, name, value }, { kind = "array", type, name, count }, { kind = "loop", index,
 --                count }, { kind = "close" } at its end, or an effect's statement; each with its indent
 --
--- A part gets a name if it is used twice, if an outer level can compute it, or if its line becomes too long. A part of
--- a sum for one head that is equal for all heads becomes an array, filled once for all of them.
+-- A part (a node within a formula) gets a name if it is used twice, if an outer level can compute it, or if its line
+-- becomes too long. A part of a sum for one head that is equal for all heads becomes an array, filled once.
 
 local formulas = require("expression.text")
 local functions = require("expression.functions")
@@ -27,7 +27,7 @@ local walk = require("expression.walk")
 
 local M = {}
 
-local LONGEST_PART = 128    -- operations in a line: each takes a character or more
+local LONGEST_PART = 128    -- operations in a line: each operation takes a character or more
 local LONGEST_NEGATIVE = 32 -- operations of a short part with a minus, which is written out wherever it is used
 local LINE = 94 -- characters of an indented expression, without the rest of its statement
 local WIDE = 22 -- characters that an expression may have beyond LINE if it is only assigned
@@ -65,7 +65,7 @@ function Emitter:fresh(name)
   return self.names[name] > 1 and name .. "_" .. self.names[name] or name
 end
 
--- The scope that a node belongs to: the innermost open loop whose index it needs, else its level.
+-- The scope that a node belongs to: the innermost open loop whose index the node needs; without such a loop, its level.
 function Emitter:scope(node)
   local needs = self:needs(node)
   for i = #self.open, 1, -1 do
@@ -169,7 +169,7 @@ function Emitter:written(node)
   return known
 end
 
--- Whether a part has a name because it is used more than once. A short minus has none.
+-- Whether a part has a name because it is used more than once. A short part with a minus has none.
 function Emitter:is_shared(node)
   return self.uses[node] > 1 and (node.op ~= "neg" or self:written(node) > LONGEST_NEGATIVE)
 end
@@ -194,8 +194,8 @@ function Emitter:deserves_name(node, level)
   return further_out and (#node > 0 or op == "symbol" and not self:needs(node).s)
 end
 
--- The text of a whole expression for one line, a definition of a name or a use; parts that make the line too long get
--- names. taken: characters of the line for other text; binding: how tightly the context binds.
+-- The text of a whole expression for one line; the line defines a name or uses the expression. Parts that make the line
+-- too long get names. taken: characters of the line for other text; binding: how tightly the context binds.
 function Emitter:line(node, defines, taken, binding)
   for _, argument in ipairs(node) do -- parts that no line can hold get names first
     self.forced[argument] = self.forced[argument] or self:written(argument) > LONGEST_PART or nil
@@ -227,7 +227,7 @@ function Emitter:line(node, defines, taken, binding)
   return text
 end
 
--- An integer in one line.
+-- The text of an integer in one line.
 function Emitter:whole(node, level)
   local text = self:integer(node, level)
   if #text > LINE // 2 then
@@ -298,7 +298,8 @@ function Emitter:effects(group)
   nest(1)
 end
 
--- Groups effects that can share their loops, in the order of their first effects; an effect without loops is alone.
+-- Groups effects that can share their loops, in the order of their first effects; an effect without loops has its own
+-- group.
 function Emitter:groups(effects)
   local groups, known = {}, {}
   for _, effect in ipairs(effects) do
@@ -316,7 +317,6 @@ function Emitter:groups(effects)
   return groups
 end
 
--- Flattens nested loops into one list of statements.
 local function flatten(list, indent, out)
   for _, statement in ipairs(list) do
     statement.indent = indent
@@ -330,7 +330,7 @@ local function flatten(list, indent, out)
   return out
 end
 
--- Statements by level for a list of effects. state: of lower.lua.
+-- Statements by level for a list of effects. state: the state of lower.lua.
 function M.statements(state, environment, effects)
   local levels = {}
   for name in next, RANK do

@@ -1,16 +1,16 @@
--- The functions of numbers that a score may call, a row each: all that the generator knows of a function.
+-- The functions of numbers that a score may call: a row for each function holds all that the generator knows of it.
 --
--- A row, by name:
---   most       the largest number of arguments, from 1; false: 2 or more, applied from the left
---   value      on plain numbers: a number; NaN or infinite for invalid arguments; expected: the valid arguments in
---              words
+-- Fields of a row:
+--   most       the largest number of arguments, from 1; false: 2 or more arguments, combined from the left
+--   value      computes the function on plain numbers; NaN or infinite for invalid arguments. expected: the valid
+--              arguments in words
 --   low, high  the range of an ascending function; above, from: the bound of its argument. With `bounded` the function
---              does not ascend, and nothing but its range is known
---   simplify   simplify(b, x, y), for functions without these: the simplified node, or nil and a problem
+--              does not ascend, and only its range is known
+--   simplify   simplify(b, x, y), for functions without the fields above: the simplified node, or nil and a problem
 --   gradient   gradient(b, node, a, wants) gives the arguments' gradients from the node's, a; absent: the function is
 --              flat. At a corner one side counts: max and min take their first argument at a tie, abs the right side
 --   commutes   its arguments may change places
---   cheap      a pair may compute it; others are stored in tables if they do not need the logit
+--   cheap      the pair loop may compute it; values of other functions are stored in tables if they need no logit
 --   word       the name of its value in generated code
 --   vector, scalar  its names in kernels, by default NAME_of and NAME_real; torch: its name in PyTorch, by default NAME
 --              or an operator
@@ -57,7 +57,7 @@ end
 
 local is = M.is
 
--- The smaller of two nodes, where their ranges decide, or a new node; sign -1: the larger.
+-- The smaller of two nodes (sign -1: the larger): one of the two if their ranges decide, otherwise a new node.
 local function extreme(op, sign)
   return function(b, x, y)
     local pick = sign > 0 and math.min or math.max
@@ -211,7 +211,7 @@ M.rows = {
     gradient = pow_gradient },
 }
 
--- A problem with the argument of a function, or nil.
+-- The problem with an argument outside the function's domain, or nil.
 local function outside(name, row, x)
   local limit = row.above or row.from
   local function is_outside(v)
@@ -248,7 +248,7 @@ for name, row in next, M.rows do
   row.vector, row.scalar = row.vector or name .. "_of", row.scalar or name .. "_real"
 end
 
--- The functions and the operators on plain numbers, with which a spec computes its constants. less, less_equal and
+-- The functions and the operators on plain numbers, with which a spec computes its constants; less, less_equal and
 -- equal give a boolean.
 M.plain = {
   add = function(a, b) return a + b end,

@@ -1,20 +1,20 @@
 -- The intermediate form of score expressions: nodes, their types and ranges, and immediate simplification.
 --
 -- Input: operations, one at a time. Output: nodes; or a problem { what, expected, hint } if an operation is invalid. A
--- node is { op, id, type, low, high, sure, [1], [2], ... } and never changes; equal nodes are one. Invariants: ids
--- ascend in the order of making, so every order that derives from them is the same in each run.
+-- node is { op, id, type, low, high, sure, [1], [2], ... } and never changes; equal nodes are one node. Invariant: ids
+-- ascend in the order in which nodes are made, so every order that derives from ids is the same in each run.
 --
 --   type        "real", "integer" (a real that is whole) or "truth"
 --   low, high   its range, as far as it is known; ranges may be too wide, never too narrow
 --   sure        the range follows from positions and constants alone, not from learned numbers or logits
---   row         of an integer a q + b k + c of the raw indices: { q, k, c }; this recognises differences
+--   row         of an integer a q + b k + c of the raw indices q and k: { q = a, k = b, c }; it recognises differences
 --
--- A builder whose `trusted` is set no longer checks whether arguments can leave a function's domain. All its operations
--- are valid, so it raises the one remaining problem, { problem = true, what, expected }: too many nodes.
+-- A builder whose `trusted` is set no longer checks whether arguments can leave a function's domain, since all its
+-- operations are valid. One problem remains, too many nodes, which it raises as { problem = true, what, expected }.
 --
 -- ir.new(context) makes a builder of nodes, context = { heads, layers, positions, first_position, max_position };
--- positions is "index", "difference", "drawn" or "clamped" (docs/encodings.md), drawn ones are first_position ..
--- max_position - 1. Longest sequences: M.LONGEST tokens.
+-- positions is "index", "difference", "drawn" or "clamped" (docs/encodings.md). Positions that are "drawn" (sampled)
+-- are first_position .. max_position - 1. Longest sequences: M.LONGEST tokens.
 
 local functions = require("expression.functions")
 local simplify = require("expression.simplify")
@@ -45,7 +45,7 @@ for name, row in next, functions.rows do
   COMMUTES[name] = row.commutes
 end
 
--- The unique node with this operation, these arguments and this payload (a string for its other properties).
+-- The unique node with this operation, these arguments and this payload: a string for the node's other properties.
 function Builder:make(op, arguments, payload, fields)
   local key = { op, payload or "" }
   for i, argument in ipairs(arguments) do
@@ -134,8 +134,8 @@ function symbols.key_index(b)
   return whole(b, "key_index", 0, LAST, { 0, 1, 0 })
 end
 
--- key - query and key + query of the raw indices. A spec has no names for them; its formulas simplify to them. offset
--- is the distance only if positions are the indices.
+-- key - query and key + query of the raw indices. A spec has no names for the two: formulas simplify to them. offset is
+-- the distance only if positions are the indices.
 function symbols.offset(b)
   return whole(b, "offset", -LAST, LAST, { -1, 1, 0 },
     b.context.positions == "index" and "x.distance" or "(x.key_index - x.query_index)")
@@ -168,7 +168,7 @@ function symbols.query_length(b)
   return whole(b, "length", 1, M.LONGEST, nil, "x.query_length")
 end
 
--- The length of the keys' sequence: a sequence attends to itself, or to another sequence.
+-- The length of the keys' sequence, for a sequence that attends to itself or to another sequence.
 function symbols.key_length(b)
   return b.context.cross and whole(b, "key_length", 1, M.LONGEST, nil, "x.key_length") or symbols.query_length(b)
 end
@@ -205,7 +205,7 @@ function Builder:lookup(p, index)
   return self:apply("select", self:apply("equal", index, inside), node, p.outside)
 end
 
--- The sum over m = 0 .. count - 1 of body(m); count is at least 1.
+-- The sum of body(m) over m = 0 .. count - 1; count is at least 1.
 function Builder:sum(count, body)
   local depth = self.depth or 0
   self.depth = depth + 1
@@ -223,7 +223,7 @@ function Builder:sum(count, body)
   return self:sum_over(index, term)
 end
 
--- A sum whose terms need the logit: the pair loop computes it term by term.
+-- A sum whose terms need the logit: the pair loop computes the sum term by term.
 function Builder:written_out(count, body)
   local total = self:number(0)
   for m = 0, count - 1 do

@@ -19,7 +19,7 @@ end
 local OWN = { query = "i", key = "j", distance = "o", sum = "t" }
 local OF_PAIR = { query = "i", key = "j", distance = "i - j", sum = "i + j" }
 
--- The entry of a table that a loop nest is at: an entry of the table's own class, or of pairs.
+-- The place of the entry at which a loop nest is: of a table of the nest's own class, or of a table of pairs.
 function M.place(of_table, class)
   return (of_table == class and OWN or OF_PAIR)[of_table]
 end

@@ -1,7 +1,7 @@
 -- Splits a score expression into parts by their dependencies.
 --
--- Input: a builder, the root of a formula, { draws_per_layer }. Output: { tables, score }: tables in the order of
--- making, and the remaining formula for the pair loop, over the logit and loads from the tables.
+-- Input: a builder, the root of a formula, { draws_per_layer }. Output: { tables, score }: tables in the order in which
+-- they are made, and the remaining formula for the pair loop, over the logit and loads from the tables.
 -- A table is { name, class, per_head, per_layer, learned, value }; value is a node over symbols, parameters and loads
 -- from tables of lower classes. Classes, by the dependencies of an entry:
 --
@@ -10,8 +10,8 @@
 --
 -- A formula is a graph: every walk caches its result for each part.
 --
--- Everything that does not need the logit is hoisted out of the pair loop, into the lowest class that holds it; only
--- cheap combinations of two classes stay in the pair loop.
+-- Everything that does not need the logit is hoisted out of the pair loop, into a table of the lowest class that
+-- suffices; only cheap combinations of two classes stay in the pair loop.
 
 local functions = require("expression.functions")
 local lists = require("base.lists")
@@ -19,12 +19,12 @@ local text = require("expression.text")
 
 local M = {}
 
-local OPENED = 64 -- operands of a sum or product; longer lists do not open shared parts
+local OPENED = 64 -- operands of a sum or product; the shared parts of longer lists are not opened
 local EXPENSIVE = { div = true, lookup = true, sum = true, bucket = true }
 for name, row in next, functions.rows do
   EXPENSIVE[name] = not row.cheap
 end
-local CHEAP_OPERATIONS = 4 -- on a pair's two classes in the pair loop, at most; more make a table of pairs
+local CHEAP_OPERATIONS = 4 -- on a pair's two classes in the pair loop, at most; with more, a table of pairs is made
 
 M.RANK = { uniform = 0, query = 1, key = 1, distance = 1, sum = 1, pair = 2 }
 
@@ -50,7 +50,7 @@ local function leaf_needs(state, node)
   return ""
 end
 
--- Dependencies of a node, as a set of letters; p: a learned number; indices of sums by node.
+-- Dependencies of a node, as a set of letters (p: a learned number), and the indices of sums that it needs, by node.
 function M.needs(state, node)
   local known = state.needs[node]
   if known then
@@ -110,7 +110,8 @@ function M.varies(state, node, lanes)
   return false
 end
 
--- The number of operations of a node above the lower classes of `class`, and whether one of them is expensive.
+-- The number of operations of a node, not counting parts of classes below `class`, and whether an operation is
+-- expensive.
 local function work(state, node, class, seen)
   if seen[node] or #node == 0 and node.op ~= "lookup" then
     return 0, false
@@ -126,7 +127,6 @@ local function work(state, node, class, seen)
   return count, expensive
 end
 
--- A copy of a node with other arguments.
 local function rebuild(state, node, arguments)
   local same = true
   for i, argument in ipairs(node) do
@@ -163,7 +163,7 @@ local function inside_anew(state, node, class)
   return rebuild(state, node, lists.map(node, function(argument) return inside(state, argument, class) end))
 end
 
--- A part of a table's value, with its worthwhile parts of lower classes moved into their own tables.
+-- A part of a table's value; its worthwhile parts of lower classes are moved into tables of their own.
 function inside(state, node, class)
   local known = state.inside[class]
   known[node] = known[node] or inside_anew(state, node, class)
@@ -173,7 +173,7 @@ end
 local NAMES = { uniform = "by_head", query = "by_query", key = "by_key", distance = "by_distance", sum = "by_sum",
   pair = "by_pair" }
 
--- The load of an entry of the table that holds this node.
+-- A load from the table that holds this node's values.
 function tabulate(state, node)
   if state.loads[node] then
     return state.loads[node]
@@ -193,8 +193,8 @@ function tabulate(state, node)
   return state.loads[node]
 end
 
--- Terms of a sum or factors of a product: { { node, inverse } ... }; inverse: subtracted, divided by. Shared parts are
--- opened while the list is short: s = s * s, twenty times over, has a million factors.
+-- Terms of a sum or factors of a product: { { node, inverse } ... }; inverse: subtracted, or divided by. Shared parts
+-- are opened while the list is short: otherwise s = s * s, repeated twenty times, would give a million factors.
 local function operands(state, node, kind, inverse, out)
   local down, up = kind == "sum" and "sub" or "div", kind == "sum" and "add" or "mul"
   if #out >= OPENED and state.uses[node] > 1 then
@@ -306,7 +306,7 @@ end
 
 function M.lower(builder, root, options)
   builder.trusted = true -- the formula has been checked as a whole
-  builder.lowered = (builder.lowered or 0) + 1 -- attentions may share a formula: each has its own tables
+  builder.lowered = (builder.lowered or 0) + 1 -- attentions may share a formula, but each has its own tables
   local state = { builder = builder, draws_per_layer = options.draws_per_layer, needs = {}, loads = {}, tables = {},
     number = builder.lowered, names = {}, inside = {}, lowered = {},
     uses = setmetatable(text.uses({ root }), { __index = once }) }

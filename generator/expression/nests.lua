@@ -1,10 +1,10 @@
--- The loop nests of a score: they fill its tables, compute the score of a pair, and take gradients back to parameters.
+-- The loop nests of a score: they fill its tables, compute the score of a pair, and propagate gradients to parameters.
 --
 -- Input: build = { builder, state (of lower.lua), real(number) -> literal, edges_name(list) -> name of a constant,
 -- target (nests_cpu.lua, nests_cuda.lua) }, a class of tables, its tables. Output: statements by level (emit.lua) with
 -- class, sums { name, member, extent } (gradients of parameters, summed over the entries), gathered (sums over the
--- heads), parts and scatters (of the target), block (the statements need their own scope) and mentioned, the words in
--- their texts; nil if there is nothing to compute.
+-- heads), parts and scatters (lists of the target), block (the statements need their own scope) and mentioned, the
+-- words in their texts; nil if there is nothing to compute.
 
 local canonical = require("base.canonical")
 local derive = require("expression.derive")
@@ -80,8 +80,8 @@ local function learned_leaf(leaf)
   return leaf.parameter and leaf.parameter.learned or leaf.op == "table" and leaf.table.learned
 end
 
--- Parts that are equal for all heads within parts that are not, in the order of their ids. Their gradients are summed
--- over the heads first, and then propagated once.
+-- Parts that are equal for all heads within parts that differ by head, in the order of their ids. The gradients of
+-- equal parts are first summed over the heads, and then propagated once.
 local function shared_parts(build, class, root)
   local list, set = {}, {}
   walk(root, function(node)
@@ -127,7 +127,7 @@ local function add_effects(build, nest, class, entry)
   table.insert(nest.effects, effect)
 end
 
--- The effects that take one table's gradient back; sums over its heads are appended to `gathered`.
+-- The effects that propagate one table's gradient to its leaves; sums over its heads are appended to `gathered`.
 local function table_effects(build, nest, class, t)
   local parts, stops = {}, {}
   if t.per_head and class ~= "uniform" then
@@ -186,7 +186,6 @@ function M.gradients(build, class, tables)
   return nest
 end
 
--- The statements of the score of a pair.
 function M.pair(build, score, class)
   local environment = build.target.environment(build, class or "score")
   return emit.statements(build.state, environment, { { kind = "result", node = score } }).lane
@@ -195,8 +194,8 @@ end
 local ROW_SYMBOLS = { score = true, head = true, layer = true, length = true, key_length = true, query_index = true,
   key_index = true, offset = true, total = true }
 
--- The statements that compute the score of one query with consecutive keys, as M.pair; nil if the score reads a table
--- of pairs or a sampled position.
+-- The statements that compute the score of one query with consecutive keys, in the form of M.pair's; nil if the score
+-- reads a table of pairs or a sampled position.
 function M.row(build, score)
   local possible = true
   walk(score, function(node)
@@ -230,7 +229,6 @@ function M.logit_gradient(build, score, dscore)
   return logit
 end
 
--- Whether one of the effects needs the logit.
 function M.needs_logit(build, effects)
   local score = build.builder:symbol("score")
   return lists.any(effects, function(effect) return ir.depends(effect.node, score) end)

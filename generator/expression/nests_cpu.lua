@@ -1,17 +1,17 @@
 -- Loop nests of scores on a CPU: vectors, whose lanes are neighbouring entries of a table.
 --
--- A target gives nests.lua the text of leaves in a loop nest, and the places of results:
+-- A target gives nests.lua the text of leaves in a loop nest, and the places of results, with these functions:
 --
---   environment(build, class)      of emit.lua
+--   environment(build, class)      the environment for emit.lua
 --   fill(t, class)                 the effect that stores a table's entry, without the value
 --   to_table(build, nest, t, class, effect)   completes an effect that adds to a table's gradient
---   scatter(build, nest, class, effect, p)   effects that replace an addition to elements of parameter p which differ
---                                  from lane to lane
+--   scatter(build, nest, class, effect, p)   effects that replace an addition to elements of parameter p, where the
+--                                   elements differ from lane to lane
 --   finish(build, nest, class)     runs after all effects of a nest are made
 --
 -- Texts use names of templates/attention/cpu/scalar.inc.tpl: s and d, the tables and their gradients; p and g, the
--- parameters and their gradients; T tokens, and S keys of cross-attention; h, l, i, j, o, t: head, layer, query, key,
--- query - key, query + key.
+-- parameters and their gradients; T, the number of tokens, and S, the number of keys in cross-attention; h, l, i, j, o,
+-- t: head, layer, query, key, query - key, query + key.
 
 local emit = require("expression.emit")
 local leaves = require("expression.leaves")
@@ -26,7 +26,7 @@ local LANES = {
   row = { q = true, k = true, o = true, t = true, s = true }, -- one query with consecutive keys
 }
 
--- Symbols by loop nest, and in all of them.
+-- The texts of symbols in all loop nests, then in each nest.
 local ANY = { head = "(real)h", layer = "(real)l", length = "(real)T", key_length = "(real)S", score = "logit" }
 local SYMBOLS = {
   uniform = {},
@@ -42,7 +42,7 @@ local SYMBOLS = {
     offset = "counting((real)(j - i), 1)", total = "counting((real)(i + j), 1)" },
 }
 
--- The names of cross-attention, T queries and S keys, where they differ: each stream has its sampled positions.
+-- The texts of cross-attention, with T queries and S keys, where they differ: each stream has its sampled positions.
 local CROSS = {
   key = { key_index = "ascending(j, S - 1)", key = "positions_from(key_position, j, S)" },
   sum = { total = "ascending(t, T + S - 2)" },
@@ -79,7 +79,7 @@ function M.environment(build, class)
   function out.integer(name)
     return INTEGERS[name], 14
   end
-  -- Loads from a table. A table of gradients has `of`, the table that it belongs to.
+  -- Loads an entry of a table. A table of gradients has `of`, the table whose gradients it holds.
   function out.load(t)
     local set, whole = t.of and "d" or "s", t.of or t
     if class == "row" and t.class == "query" then
@@ -121,8 +121,8 @@ function M.finish() end
 local GATHERED = { uniform = "gather_uniform", query = "gather_query", key = "gather_key",
   distance = "gather_distance", sum = "gather_sum", pair = "gather_pair" }
 
--- The statements for the gradients of the logit and of the learned tables; whether they need the logit; whether the
--- logit's gradient differs from the score's. dscore lacks the factor inverse_sum, weighted has it.
+-- The statements for the gradients of the logit and of the learned tables, whether they need the logit, and whether the
+-- logit's gradient differs from the score's. `weighted` is dscore times inverse_sum.
 function M.pair_gradient(build, score)
   local effects = {}
   local weighted, dscore = nests.given(build, "weighted"), nests.given(build, "dscore")

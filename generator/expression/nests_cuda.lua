@@ -1,13 +1,14 @@
--- Loop nests of scores on a GPU: scalars, a thread owns an entry of a table. nests_cpu.lua describes targets.
+-- Loop nests of scores on a GPU: values are scalars, and a thread owns an entry of a table. nests_cpu.lua says what a
+-- target is.
 --
--- Every number has one owner, which sums its terms in a fixed order: no atomic additions. In addition to nests.lua's
--- input, build has lists that nests fill: `gathered`, tables whose gradients the pair loop gathers; `parts`, tables
--- that receive gradients from other tables; `work`, arrays of end_score { type, name, count }; `uniform_work`, arrays
--- of tables without entries { array, extent }; `names`, counts of the arrays' names. Texts use names of
--- templates/attention/cuda/scalar.tpl: s, d and w: tables, their gradients, end_score's workspace; p and g; T; h, l, i,
--- j, o, t as in nests_cpu.lua; e: number of a pair. Nests have two more lists:
+-- Every number has one owner, which sums its terms in a fixed order: there are no atomic additions. In addition to
+-- nests.lua's input, build has lists that nests fill: `gathered`, tables whose gradients the pair loop gathers;
+-- `parts`, tables that receive gradients from other tables; `work`, arrays of end_score { type, name, count };
+-- `uniform_work`, arrays of tables without entries { array, extent }; `names`, counts of the arrays' names. Texts use
+-- names of templates/attention/cuda/scalar.tpl: s, d and w (tables, their gradients, end_score's workspace), e (the
+-- number of a pair), and p, g, T, h, l, i, j, o, t as in nests_cpu.lua. Nests have two more lists:
 --
---   parts      { name, per_head, array, place }: a pair sums `name`, for its place in an array of parts
+--   parts      { name, per_head, array, place }: a pair sums `name`, which is stored at its place in an array of parts
 --   scatters   { member, heads, size, index, index_stride, value, count }: lists of indices and values, one for every
 --              entry; the owners of a parameter's elements read them
 
@@ -22,8 +23,8 @@ local M = {}
 local LANES = { uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
   pair = { q = true, k = true, o = true, t = true }, score = { q = true, k = true, o = true, t = true, s = true } }
 
--- Symbols that are whole numbers: in all loop nests, then by loop nest; then symbols whose text binds less tightly than
--- a name.
+-- The texts of symbols that are whole numbers, in all loop nests and then in each nest; then the symbols whose text
+-- binds less tightly than a name.
 local ANY = { head = "h", layer = "l", length = "T", key_length = "S" }
 local INTEGERS = {
   uniform = {},
@@ -40,7 +41,7 @@ local NUMBERS = { score = "logit", dscore = "dscore" }
 
 local STRIDE = { uniform = "1", query = "%s->tokens", key = "%s->tokens", distance = "%s->distances",
   sum = "%s->distances", pair = "%s->pairs" }
--- The number of entries of a class, and the functions of kernels/cuda/score.cu that sum what pairs send to a table.
+-- The number of entries of a class, and the functions of kernels/cuda/score.cu that sum the pairs' terms of an entry.
 local COUNT = { query = "T", key = "T", distance = "(2 * T - 1)", sum = "(2 * T - 1)", pair = "T * T" }
 local OVER = { query = "sum_keys(%s, i, T)", key = "sum_queries(%s, j, T)", distance = "sum_diagonal(%s, o, T)",
   sum = "sum_antidiagonal(%s, t, T)" }
@@ -70,7 +71,7 @@ local function element(build, set, t, class)
   return ("%s->%s[%s%s]"):format(set, t.name, head, place(t, class, set))
 end
 
--- The gradient of a table's entry: the gathered gradient of the pair loop, for each head, plus gradients from tables.
+-- The gradient of a table's entry: the pair loop's gathered gradient, for each head, plus gradients from other tables.
 local function gradient(build, t, class)
   local gathered, sent
   if build.gathered[t] then
@@ -111,7 +112,7 @@ function M.fill(build, t, class)
   return { kind = "assign", target = element(build, "s", t, class), wide = true }
 end
 
--- Adds an array that end_score needs; count: as lay_out_score_work states it.
+-- Adds an array that end_score needs; `count` has the form that lay_out_score_work defines.
 local function work(build, type, name, count)
   build.names[name] = (build.names[name] or 0) + 1
   local unique = build.names[name] > 1 and name .. "_" .. build.names[name] or name
@@ -163,7 +164,7 @@ function M.finish(build, nest)
   nest.parts = kept
 end
 
--- The place in a list with one number for every entry, for every iteration of the loops around it, and for every head.
+-- The place in a list that has a number for every entry, every iteration of the loops around it, and every head.
 local function list_place(build, class, loops, per_head)
   local text = per_head and "h" or ""
   local function within(count, inner)
@@ -202,8 +203,8 @@ end
 
 local OWNERS = { "uniform", "query", "key", "distance", "sum", "pair" }
 
--- Gradients that the pair loop gathers: by class a list of tables { name, target } with statements and needs_logit; and
--- the statements of the gradient of the logit, with whether it differs from the score's.
+-- Gradients that the pair loop gathers: by class, a list of tables { name, target } with statements and needs_logit;
+-- and the statements of the gradient of the logit, and whether it differs from the score's gradient.
 function M.pair_gradient(build, score)
   local dscore = nests.given(build, "dscore")
   local effects, gathers = {}, {}

@@ -3,8 +3,8 @@
 --
 -- Output: tables from each object to its node, and checked arguments of traced functions: numbers, or nodes of ir.lua.
 -- Invariants: an object reveals nothing of itself; every mistake is raised as { problem = true, word, what, expected,
--- hint }, which the sandbox maps to a line and column. While our code runs, strings have their methods; while a spec's
--- code runs, they have none.
+-- hint }, which the sandbox maps to a line and column. Strings have their methods while our code runs, but have no
+-- methods while a spec's code runs.
 
 local diagnostics = require("base.diagnostics")
 
@@ -103,7 +103,7 @@ function M.truth_of(word, value)
     "what less, less_equal, equal, all, any and negate give")
 end
 
--- The kind of a function's result, and its node: node, number, truth, table, x, nothing or other.
+-- The kind of a function's result ("node", "number", "truth", "table", "x", "nothing" or "other"), and its node.
 function M.classify(value)
   local node = nodes[value]
   if node then

@@ -1,8 +1,9 @@
--- The types, ranges and simplest form of each operation of a score expression; functions.lua has those of functions.
+-- The types, ranges and simplest form of each operation of a score expression; functions.lua has the same for
+-- functions.
 --
--- Input: a builder (ir.lua) and nodes of fitting types. Output: a node, or nil and a problem. Nothing here changes a
--- value beyond the last bit of a real: constants are folded, ones and zeros vanish, minus signs move outwards,
--- combinations of raw indices become the distance or the sum of both, comparisons that the ranges decide are decided.
+-- Input: a builder (ir.lua) and nodes of fitting types. Output: a node, or nil and a problem. A simplification changes
+-- a value at most in the last bit of a real: constants are folded, ones and zeros vanish, minus signs move outwards,
+-- combinations of raw indices become the distance or the sum of both, and ranges decide comparisons where they can.
 
 local functions = require("expression.functions")
 local lists = require("base.lists")
@@ -14,7 +15,7 @@ local HUGE = math.huge
 
 local is, problem = functions.is, functions.problem
 
--- 0 times infinity is 0 at the end of a range.
+-- The product of two bounds of ranges, in which 0 times infinity is 0.
 local function times(x, y)
   return (x == 0 or y == 0) and 0 or x * y
 end
@@ -226,7 +227,7 @@ function M.negate(b, x)
   return truth_node(b, "negate", x)
 end
 
--- all and any: a known truth value decides the result or drops out.
+-- The operations all and any: a known truth value decides the result or drops out.
 local function junction(op, deciding)
   return function(b, x, y)
     if x.op == "truth" then

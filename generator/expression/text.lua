@@ -1,8 +1,8 @@
 -- A score expression as text in the syntax of a spec: for messages, `plan`, and the digests.
 --
 -- Input: a node. Output: one line, the same for the same formula. A large part that is used more than once is named
--- first: "a = exp(...); x.score * a - a". Parts of a sum need its index and are written out wherever they are used, so
--- M.written counts the operations of the text before any text is made.
+-- first: "a = exp(...); x.score * a - a". Parts of a sum depend on the sum's index and are written out wherever they
+-- are used, so M.written counts the operations of the text before any text is made.
 
 local lists = require("base.lists")
 local walk = require("expression.walk")
@@ -27,7 +27,7 @@ function M.number(value)
   return tostring(value)
 end
 
--- The number of uses of each node in some formulas; the nodes, each after its arguments.
+-- The number of uses of each node in the given formulas; and the list of nodes, each after its arguments.
 function M.uses(roots)
   local uses, order = {}, {}
   local function visit(node)
@@ -80,12 +80,11 @@ function leaves.index(node)
   return index_name(node)
 end
 
--- A load from a table of expression/lower.lua.
 function leaves.table(node)
   return node.table.name
 end
 
--- A lookup; its index counts from 0 in the tree, and from the parameter's first index in a spec.
+-- A lookup in a parameter; the index counts from 0 in the node, and from the parameter's first index in a spec.
 function leaves.lookup(node, names)
   local first, index = node.parameter.first or 0, node[1]
   local shift = index.op == "add" and index[2].value or index.op == "sub" and index[2].value and -index[2].value or 0
@@ -131,7 +130,7 @@ function print_node(node, names, binding)
   return own < binding and "(" .. text .. ")" or text
 end
 
--- Parts inside a sum: they need its index, so they are never named outside it.
+-- Parts inside a sum: they depend on the sum's index, so they are never named outside the sum.
 local function inside_sums(root)
   local inside = {}
   walk(root, function(node)
@@ -146,8 +145,8 @@ local function inside_sums(root)
   return inside
 end
 
--- Parts that are used more than once and have more than `small` operations, in the order of their making. A part counts
--- at every place that uses it (as a float: the count can exceed all integers).
+-- Parts that are used more than once and have more than `small` operations, in the order in which they were made. A
+-- part counts at every place that uses it; the count is a float, because it can exceed all integers.
 function M.shared_parts(root, small)
   local uses, order = M.uses({ root })
   local inside, size, list = inside_sums(root), {}, {}

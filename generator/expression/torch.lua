@@ -1,11 +1,11 @@
--- A score expression as Python with PyTorch: what `export pytorch` writes.
+-- A score expression as Python with PyTorch, for the file that `export pytorch` writes.
 --
--- Input: a node. Output: { lines, uses }: a function's body, which names parts that are used more than once, and what
--- it reads: symbols (score, distance, positions, index, head, layer, length), functions of the exported file (bucket),
--- places of parameters (own: a layer's, shared, constant). With cross-attention, keys have a memory_index, and there is
--- a key_length.
+-- Input: a node. Output: { lines, uses }: a function's body, in which parts that are used more than once have names,
+-- and the names that the body reads: symbols (score, distance, positions, index, head, layer, length), functions of the
+-- exported file (bucket), and kinds of parameters (own: a layer's, shared, constant). With cross-attention there are
+-- also memory_index, for keys, and key_length.
 -- Every leaf is a tensor that broadcasts over [heads][queries][keys], so that every operation takes tensors. Terms of a
--- sum lie along a dimension ahead of these.
+-- sum lie along a dimension before these.
 
 local functions = require("expression.functions")
 local ir = require("expression.ir")
@@ -65,7 +65,7 @@ function leaves.parameter(self, node)
   return store .. (shapes.has_head(node.parameter) and "[:, None, None]" or ""), PRIMARY
 end
 
--- The numbers of a sum's terms, along a dimension ahead of all others; a line before makes them.
+-- The numbers of a sum's terms, along a dimension before all others; an earlier line of the body makes them.
 function leaves.index(self, node)
   if not self.terms[node] then
     self.terms[node] = "term" .. (self.term_count > 0 and self.term_count + 1 or "")
@@ -86,8 +86,8 @@ function leaves.lookup(self, node)
   return ("%s[%s]"):format(store, at), PRIMARY
 end
 
--- The depth of the innermost enclosing sum that a sum depends on; -1: none. Terms of the inner sum lie behind the
--- dimensions of the sums between the two, which disappear with the dimension of the inner sum.
+-- The depth of the innermost enclosing sum that a sum depends on; -1: none. The terms of the inner sum lie behind the
+-- dimensions of the sums between these two; summation removes all these dimensions together.
 local function outer_depth(node)
   local deepest = -1
   walk(node, function(part)
@@ -115,7 +115,7 @@ function leaves.bucket(self, node)
   return ("bucket(%s, [%s])"):format(self:print(node[1], 0), edges), PRIMARY
 end
 
--- A number in the form that torch.where needs, if its type would conflict.
+-- A number in the form that torch.where needs: a tensor, if the number's type would conflict.
 local function branch(self, node)
   local out = self:print(node, 0)
   return node.op == "number" and not out:find("[%.e]") and out .. ".0" or out
@@ -192,7 +192,7 @@ function Printer:longest_part(node)
   return best
 end
 
--- Names a part; first names its own parts that are too long for a line.
+-- Names a part, after the parts of it that are too long for a line.
 function Printer:assign(node)
   local value = self:fit(node)
   local name = text.name_of(#self.lines + 1)
@@ -200,7 +200,7 @@ function Printer:assign(node)
   self.names[node] = name
 end
 
--- Whether a part has more operations and leaves without names than a line has characters.
+-- Whether a part has more operations and unnamed leaves than a line has characters.
 function Printer:is_long(node)
   local left = LINE
   local function visit(part)
@@ -215,7 +215,8 @@ function Printer:is_long(node)
   return left < 0
 end
 
--- The text of a node. Parts that no line can hold are named first, then the longest ones until the line is short.
+-- The text of a node. Parts that no line can hold are named first, then the longest parts until the line is short
+-- enough.
 function Printer:fit(node)
   for _, argument in ipairs(node) do
     if self:is_long(argument) then

@@ -1,8 +1,8 @@
--- Tracing: a score function runs once on x, with the functions that a spec may call and the operators.
+-- Tracing: a score function runs once on x, with the operators and the functions that a spec may call.
 --
 -- Input: plain numbers, or the objects (objects.lua) that M.begin passes to a function of a spec as its argument x.
--- Output: plain numbers from plain numbers, so that a spec can compute its constants; else nodes of a builder (ir.lua).
--- Every use of an object other than arithmetic and these functions raises.
+-- Output: plain numbers from plain numbers, so that a spec can compute its constants; otherwise nodes of a builder
+-- (ir.lua). An object supports arithmetic and these functions alone: every other use raises.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -27,7 +27,7 @@ M.SYMBOLS = { "score", "query", "key", "distance", "query_index", "key_index", "
   "query_length", "key_length", "causal" }
 
 local LONGEST_SUM = 1024 -- terms of a sum, at most
-local LARGEST = 2048     -- operations of a formula, at most; the builder takes more, for derivatives
+local LARGEST = 2048     -- operations of a formula in a spec, at most; a builder takes more, for derivatives
 
 local function check_count(word, count, least, most)
   if count < least or most and count > most then
@@ -75,7 +75,7 @@ local function plain(word, op, arguments)
   return value
 end
 
--- Operators, functions and comparisons; chained from the left where they take any number of arguments.
+-- Operators, functions and comparisons; calls with more than two arguments are combined from the left.
 local function arithmetic(word, op, ...)
   local arguments, traced, row = { ... }, false, functions.rows[op]
   for i = 1, select("#", ...) do
@@ -94,7 +94,7 @@ local function compute(name, ...)
   return arithmetic(name, name, ...)
 end
 
--- ---- truth ----
+-- ---- truth values ----
 
 -- The result of `all` or `any`: a plain truth value decides the result or drops out.
 local function junction(name, ...)
@@ -191,8 +191,8 @@ local function sum(name, count, f)
   end))
 end
 
--- The functions that a spec may call: the least and the greatest number of arguments, and the function, whose first
--- argument is its name.
+-- The functions that a spec may call, as { least number of arguments, greatest number, implementation }; the first
+-- argument of an implementation is the function's name.
 local FUNCTIONS = { less = { 2, 2, compute }, less_equal = { 2, 2, compute }, equal = { 2, 2, compute },
   all = { 2, nil, junction }, any = { 2, nil, junction }, negate = { 1, 1, negate }, select = { 3, 3, choose },
   lookup = { 2, 2, lookup }, bucket = { 2, 2, bucket }, sum = { 2, 2, sum } }
@@ -264,8 +264,8 @@ for _, metatable in next, { TRACED, TABLE, ROOT } do
   end
 end
 
--- Words of formulas, for tracers in other languages: names of functions and symbols, the words of operators by their
--- events, and the message for each refused event.
+-- Words of formulas, for tracers in other languages: names of functions and symbols, the operators' words by their
+-- metatable events, and the message for each refused event.
 function M.facts()
   local operators, refused = { __idiv = "//", __unm = "-" }, {}
   for event, entry in next, OPERATORS do
@@ -281,7 +281,7 @@ local function key_text(key)
   return type(key) == "string" and key or nil
 end
 
--- Makes the handler for a field that is set.
+-- Makes the metamethod that refuses to set a field.
 local function refuse_field(what)
   return exported(function(_, key)
     refuse(key_text(key), what, "a local name: local a = ...")
@@ -352,9 +352,9 @@ ROOT.__call = exported(function()
   refuse("x", "x is called like a function", "one of its fields, such as x.score")
 end)
 
--- Makes f traceable: returns x, and the function that ends the session. new: builder, heads, layers, causal (1 or 0),
--- score (the node of the score so far, or nil for the logit), parameters by the name in the spec. The session's `used`
--- and `symbols` record what f has read.
+-- Makes f traceable: returns x, and the function that ends the session. new: { builder, heads, layers, causal (1 or 0),
+-- score (the node of the score so far, or nil for the logit), parameters (by their names in the spec) }. The session's
+-- fields `used` and `symbols` record what f has read.
 function M.begin(new)
   new.used, new.symbols = {}, {}
   session = new
