@@ -1,10 +1,10 @@
--- Attention as a part of a network: the products around it, and the parameters that its facets learn.
+-- Attention as a part of a network: its products, and the parameters that its facets learn.
 --
 -- A family (encoding_facets.lua) is one attention of a model with its facets: positions, rotation, relative, score,
--- mask, normaliser, heads, projections: { bias (nil: as in the description), output, init }. A block names a family;
--- its second attention of the same facets has its own name.
--- Queries and keys of one value are packed into one product with the values; otherwise queries have one product, and
--- keys and values another (cross-attention).
+-- mask, normaliser, heads, projections: { bias (nil: as in the description), output, init }. A block names a family; a
+-- second attention of the block with the same facets has its own name.
+-- If queries and keys come from one value, one product computes queries, keys and values; otherwise queries have one
+-- product, and keys and values another (cross-attention).
 
 local canonical = require("base.canonical")
 local checks = require("network.graph.checks")
@@ -15,8 +15,8 @@ local M = {}
 
 -- Dai et al. 2019, "Transformer-XL": a map of the distance's sinusoid, two biases per head; initial values as in Ruoss
 -- et al. 2023. Shaw et al. 2018, "Self-Attention with Relative Position Representations", keys only: one table for all
--- heads. Shaw et al. state no initial values; here these are normal with variance 2 / (rows + columns), which is the
--- variance of equation 12 of Glorot and Bengio 2010.
+-- heads. Shaw et al. state no initial values; here they are normal with variance 2 / (rows + columns), the variance of
+-- equation 12 of Glorot and Bengio 2010.
 local function relative_parameters(list, family, path, C)
   local relative, prefix, small = family.relative, family.prefix, { kind = "normal", value = 0.02 }
   local heads = { family.heads, family.head_width }
@@ -37,8 +37,8 @@ local function relative_parameters(list, family, path, C)
   end
 end
 
--- Csordas et al. 2022, "The Neural Data Router": a content bias per head; one scale, one scale of directions and one
--- offset for a layer's logits. `asked`: the parameter of the product that makes the family's requested value.
+-- Csordas et al. 2022, "The Neural Data Router": a content bias per head; a scale, a scale of directions and an offset
+-- for the logits of a layer. `asked`: the parameter of the product that computes the family's requested value.
 local function geometric_parameters(list, family, path, asked)
   local normaliser, prefix = family.normaliser, family.prefix
   if normaliser.kind ~= "geometric" then
@@ -59,8 +59,8 @@ local function geometric_parameters(list, family, path, asked)
     room = #numbers + normaliser.fill }
 end
 
--- Learned numbers of a family's score: of a layer, or shared by all layers. Given initial values become `values`, which
--- parameters.lua places.
+-- The learned numbers of a family's score, which belong to a layer or are shared by all layers. Given initial values
+-- become `values`, which parameters.lua places.
 function M.score_parameters(family, path, per_layer)
   local list = {}
   for _, q in ipairs(family.score.learned or {}) do
@@ -75,8 +75,8 @@ function M.score_parameters(family, path, per_layer)
   return list
 end
 
--- The family of an attention: the family called `name`, or a copy of its facets called options.name. If the network has
--- been analyzed before (model_network.lua), attentions find their families by their own names.
+-- The family of an attention: the family called `name`, or a copy of its facets called options.name. In a network that
+-- has been analyzed before (model_network.lua), attentions find their families by their own names.
 local function family_of(scope, name, options)
   local net = scope.net
   local family = net.families[name]
@@ -101,7 +101,7 @@ local function family_of(scope, name, options)
   return family
 end
 
--- Names of the parts of an attention's scope: cross-attention and further attentions have their own.
+-- Names of the parts of an attention's scope: cross-attention and second attentions have names of their own.
 local function names_of(name, options)
   local own = options.name or name == "cross" and "cross" or nil
   if not own then
@@ -111,7 +111,7 @@ local function names_of(name, options)
     path = options.name and own .. "." or own .. "_attention.", branch = options.name and own .. "_branch" or "branch" }
 end
 
--- The dropout rate of the weights: the description's, else the family's.
+-- The dropout rate of the weights: the description's rate, or else the family's.
 local function rate_of(scope, family, options)
   local rate = options.dropout or family.dropout_rate or 0
   if rate ~= 0 and family.normaliser.kind == "geometric" then
@@ -121,8 +121,8 @@ local function rate_of(scope, family, options)
   return rate
 end
 
--- Attention of queries to keys. options.name: the name of a second attention of the same facets; options.bias: its
--- products have biases; options.dropout: the rate of its weights, else the family's.
+-- Attention of queries to keys. options.name: the name of a second attention of the same facets; options.bias: whether
+-- its products have biases; options.dropout: the dropout rate of its weights, by default the family's.
 function M.attend(scope, name, queries, keys, options)
   options = options or {}
   checks.read(scope, queries, "the queries of attention")
@@ -198,7 +198,7 @@ function M.attend(scope, name, queries, keys, options)
     table.insert(scope.late, p)
     table.insert(op.others, p)
   end
-  local shared = family.prefix ~= "" and family.name .. "." or "" -- of several families each has its own folder
+  local shared = family.prefix ~= "" and family.name .. "." or "" -- each of several families has its own folder
   for _, p in ipairs(M.score_parameters(family, shared, false)) do
     table.insert(scope.net.late, p)
   end
@@ -207,8 +207,8 @@ function M.attend(scope, name, queries, keys, options)
   return branch
 end
 
--- The family whose sampled positions place vectors added in a block of one stream: the family of its first attention,
--- or nil if a block has none.
+-- The family whose sampled positions are those of the vectors added in a block of one stream: the family of the block's
+-- first attention; nil if the block has no attention.
 function M.placing(scope)
   return lists.any(scope.ops, function(op) return op.kind == "attention" and op.family end) or nil
 end

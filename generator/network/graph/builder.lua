@@ -1,15 +1,16 @@
--- Builds a graph from a model's description: files of models/ and a user's own network call these methods.
+-- Builds a graph from a model's description: files of models/ and users' own networks call these methods.
 --
 -- Input: a description, function(net, model), which calls the methods below on `net` and on the blocks that it makes.
 -- Output, in net: streams, scopes and their operations in order (ops.lua), parameters in the order of declaration
--- (parameters.lua), the named widths and rates. The graph holds names and numbers, no C.
+-- (parameters.lua), named widths and rates. The graph holds names and numbers, no C.
 --
---   value      { name, width, stream, op, of_stream, scope }   of_stream: on the residual stream
+--   value      { name, width, stream, op, of_stream, scope }   of_stream: the value is on the residual stream
 --   operation  { kind, operands by role, out, p, ... }          in the order of the description
---   scope      the network itself, or a block of it, which is repeated: { name, ops, parameters, times, ... }
+--   scope      the network itself, or a block in it, which is repeated: { name, ops, parameters, times, ... }
 --
--- The order of a description is the order of sums: contributions to a gradient come in reverse. Two values of one name
--- share a buffer: composites name theirs `branch`, and the next sum reads it at once; all other names differ.
+-- The order of a description determines the order of sums: contributions to a gradient are added in reverse order. Two
+-- values of one name share a buffer: composites name theirs `branch`, which the next sum reads at once; all other names
+-- differ.
 -- A mistake in a description is an error of checks.lua; arguments that handles.lua has checked are not checked again.
 
 local attention = require("network.graph.attention")
@@ -31,7 +32,7 @@ M.MOST_PLACES = 256 -- dropouts of a scope, or of a whole network with dropout i
 local MOST_OPERATIONS = 500 -- operations of a network; far more than a person writes
 local MOST_REPETITIONS = 4096 -- repetitions of all blocks; each stores the values that its backward pass reads
 
--- A width with the name of its constant. Equal names are equal widths.
+-- A width with the name of its constant. Widths of equal names must be equal.
 function Scope:width(name, count)
   local net = self.net
   if not count or count < vector_width.WIDEST or count % vector_width.WIDEST ~= 0 then
@@ -55,7 +56,7 @@ local function times(width, factor)
   return { count = factor * width.count, text = factor .. " * " .. width.text, of = width, factor = factor }
 end
 
--- A dropout at a rate. The first rate of a use names its constants `first`; later rates are `other` with a number.
+-- A dropout at a rate. The first rate of a use has constants named `first`, later rates `other` and a number.
 local function dropout(net, rate, use, first, other)
   if rate == nil or rate == 0 then
     return nil
@@ -85,7 +86,7 @@ local function place(scope, op)
   end
 end
 
--- Drops out an operation's result, named `of`, under its own mask; further arguments as for dropout().
+-- Applies dropout to an operation's result, named `of`, with a mask of its own; further arguments as for dropout().
 function Scope:drop(op, of, ...)
   op.dropout = dropout(self.net, ...)
   if op.dropout then
@@ -131,16 +132,16 @@ function Scope:declare(parameter)
   return parameter
 end
 
--- y = x W (+ b), the columns of `parts` weights side by side.
---   options.weight    the parameter's name, else that of the value
---   options.tensors   names of the tensors in files, else the parameter's
+-- Appends the product y = x W (+ b), where W holds the columns of `parts` weights side by side.
+--   options.weight    the parameter's name, by default that of the value
+--   options.tensors   names of the tensors in files, by default the parameter's name
 --   options.bias      true or false; false unless given
---   options.role      what functions are named after, else the value's name
+--   options.role      the word in the names of functions, by default the value's name
 --   options.use       "queries", "attended": the weight's part in attention (initial.lua)
---   options.fan_out   columns of the matrix that the weight is a part of, for initial values; else the weight's own
---   options.shown     columns of the tensor, where the rest only fills the width
---   options.comment   of the struct's member
---   options.declared  the parameter is declared by the caller, in its own place
+--   options.fan_out   for initial values: columns of the matrix that contains the weight, by default the weight's own
+--   options.shown     columns of the tensor in files, if further columns only fill the width
+--   options.comment   the comment of the struct's member
+--   options.declared  the caller declares the parameter, in its own place
 function Scope:product(name, x, width, options)
   options = options or {}
   checks.read(self, x, "the input of a product")
@@ -162,7 +163,7 @@ function Scope:product(name, x, width, options)
   return push(self, op, name, p.columns)
 end
 
--- y = f(x), row by row, with dropout at a rate in training: activations, gates.
+-- Makes the method of an activation or a gate: y = f(x), row by row, with dropout at a rate in training.
 local function over_rows(kind, about)
   return function(self, name, x, which, rate)
     checks.read(self, x, ("the input of %s %s"):format(wording.article(kind), kind))
@@ -180,7 +181,7 @@ for kind, about in next, ops.over_rows() do
   Scope[kind] = over_rows(kind, about)
 end
 
--- y = norm(x). path: of its tensors in files, else its name.
+-- Appends y = norm(x). path: the name of its tensors in files, by default `name`.
 function Scope:norm(name, x, kind, path)
   checks.read(self, x, "the input of a norm")
   kind = kind or "layer"
@@ -189,7 +190,7 @@ function Scope:norm(name, x, kind, path)
   return push(self, { kind = "norm", x = x, p = p, norm = kind, name = name }, name, x.width)
 end
 
--- residual + branch, with dropout of the branch at a rate in training.
+-- Appends the sum residual + branch, with dropout of the branch at a rate in training.
 function Scope:add(residual, branch, rate)
   checks.read(self, residual, "the first summand")
   checks.read(self, branch, "the second summand")
@@ -201,8 +202,7 @@ function Scope:add(residual, branch, rate)
   return push(self, op, ("sum%d"):format(self.sums), residual.width, true)
 end
 
--- Drops out attention's weights, without a stored mask. The first rate of a description has the plain name, whatever
--- the attention.
+-- Applies dropout to attention's weights, without a stored mask. The first rate of a description has the plain name.
 function Scope:drop_weights(op, name, rate)
   op.dropout = dropout(self.net, rate, "weights", "ATTENTION", "ATTENTION_" .. name:upper())
   if op.dropout then
@@ -216,7 +216,7 @@ for name, method in next, inputs_and_outputs do
   Scope[name] = method
 end
 
--- A network's value that a block reads besides its input; all repetitions sum its gradient.
+-- A value of the network that a block reads in addition to its input; the gradients of all repetitions are summed.
 function Scope:external(value)
   checks.read(self.net, value, "what comes from outside")
   local inner = new_value(self, value.name, value.width, value.stream, false)
@@ -252,8 +252,8 @@ function Scope:output(value)
   self.last = value
 end
 
--- A part of the network that is repeated, each time with its own parameters; with `loops` the whole stack repeats that
--- many times, with the same parameters.
+-- Makes a block: a part of the network that is repeated with separate parameters for each repetition. With `loops` the
+-- whole stack of repetitions runs that many times with the same parameters.
 function Scope:block(name, count, about, options)
   local net = self.net
   options = options or {}
@@ -277,8 +277,8 @@ function Scope:block(name, count, about, options)
   block.count_name, block.parameters_type = plural:upper(), name .. "_parameters"
   block.gradients_type = name .. "_gradients"
   block.uses, block.first_use = block.count_name, false
-  if loops > 1 then -- gradients come in reverse: the uses from first_use on store first
-    block.index = "use" -- counts uses; otherwise "l" counts layers
+  if loops > 1 then -- gradients come in reverse: uses from first_use on come first and store
+    block.index = "use" -- "use" counts uses; "l" counts layers
     block.uses = ("%d * %s"):format(loops, block.count_name)
     block.first_use = ("%d * %s"):format(loops - 1, block.count_name)
   end
@@ -300,8 +300,8 @@ function M.scope(net, name, title)
   return scope
 end
 
--- Builds the graph. given: model (which the description sees), widths, tokens and classes as widths of tables,
--- families, initial. The encoding added to tokens becomes net.input_place, or in blocks net.block_place.
+-- Builds the graph. given: model (which the description reads), widths, tokens and classes as widths of tables,
+-- families, initial. The encoding added to tokens becomes net.input_place, that added in blocks net.block_place.
 function M.build(describe, given, chunk)
   local net = M.scope(nil, "network", "the network")
   net.chunk = chunk

@@ -1,8 +1,8 @@
--- Mistakes of a description: names, values and shapes that do not fit.
+-- Checks of a description for mistakes: names, values and shapes that do not fit.
 --
--- Input: the network that is being built, or a scope of it (builder.lua), and the object of a check. A mistake is an
--- error { problem = true, what, expected, line }: the mistake, the expected form, and the description's line with an
--- operation, or the line that runs now. Checks change nothing but the count of a value's reads.
+-- Input: the network that is being built, or a scope of it (builder.lua), and the object to check. A mistake is an
+-- error { problem = true, what, expected, line }: the mistake, the expected form, and the line of the description,
+-- which is an operation's line or the line that runs now. Checks change nothing but the count of a value's reads.
 
 local canonical = require("base.canonical")
 local names = require("base.names")
@@ -48,7 +48,7 @@ function M.kind(net, kinds, kind, what)
   end
 end
 
--- The endings of a parameter's names of members and tensors (parameters.lua; transposed: of panels).
+-- The endings of a parameter's names in structs and files (parameters.lua; transposed: the name of a panel).
 local MEMBERS = { "", "_bias", "_scale", "_offset", "_transposed" }
 
 -- Checks that a parameter's names differ from all other names of its scope.
@@ -71,8 +71,8 @@ function M.parameter_names(scope, parameter)
   end
 end
 
--- Checks the names of blocks and attentions: functions, types and constants begin with the name and _. known: name ->
--- title of the object with this name.
+-- Checks the name of a block or an attention: functions, types and constants begin with the name and an underscore.
+-- known: name -> title of the object with this name.
 function M.prefix(net, known, name, what)
   local title = ("%s %s"):format(what, name)
   for _, other in ipairs(canonical.sorted_keys(known)) do
@@ -87,7 +87,7 @@ end
 
 -- ---- values ----
 
--- Checks that an operation of this scope may read a value: made earlier in the scope, or brought in from outside.
+-- Checks that an operation may read a value: the value was made earlier in the same scope, or brought in from outside.
 function M.is_readable(scope, value, role)
   if value.scope ~= scope then
     fail(scope.net, ("%s %s belongs to %s"):format(role, value.name, value.scope.title),
@@ -113,7 +113,7 @@ function M.same_width(scope, a, b, doing)
   end
 end
 
--- Refuses a block whose output is a product of its input alone: evaluation may run blocks in place, products cannot.
+-- Refuses a block whose output is a product of its input alone: evaluation may run a block in place, a product cannot.
 local function check_in_place(block, value)
   local op = value.op
   op = op.kind == "activation" and op.activation == "relu" and op.x.op or op
@@ -140,7 +140,7 @@ end
 
 -- ---- the whole ----
 
--- Checks that every value is read: an unread value costs time, and the description probably meant to read it.
+-- Checks that every value is read: an unread value costs time, and is probably a mistake in the description.
 local function check_read(scope)
   for _, op in ipairs(scope.ops) do
     local out = op.out
@@ -156,8 +156,8 @@ local function check_read(scope)
   end
 end
 
--- Checks names: values of one name share a buffer, so only one exists at a time, and the backward pass reads none of
--- them. Each must be a branch that one sum reads before the next value of its name is made.
+-- Checks that names differ. Values of one name share a buffer, so each must be a branch that one sum reads before the
+-- next value of the name is made, and that the backward pass does not read.
 local function check_names_differ(scope)
   local before, reader, gradients = {}, {}, {}
   for _, op in ipairs(scope.ops) do
@@ -180,7 +180,7 @@ local function check_names_differ(scope)
   end
 end
 
--- Checks a network whose description has ended.
+-- Checks a whole network at the end of its description.
 function M.finished(net)
   if not net.classified then
     fail(net, "the network has no readout", "net:classify(net:readout(value, \"last\")) as its last line")

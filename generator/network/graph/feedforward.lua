@@ -4,8 +4,8 @@
 local checks = require("network.graph.checks")
 local ops = require("network.graph.ops")
 
--- options: hidden (channels), activation, hidden_dropout (of the hidden values), bias (true unless given), name,
--- branch_activation (after the second product, none unless given).
+-- options: hidden (channels), activation, hidden_dropout (rate, of the hidden values), bias (by default true), name,
+-- branch_activation (after the second product, by default none).
 return function(scope, x, options)
   local net, name = scope.net, options.name
   local prefix = name and name .. "_" or ""

@@ -1,9 +1,10 @@
 -- The builder's public methods for a user's own network, on objects that reveal nothing of themselves.
 --
--- Input: a network that is being built (builder.lua), the section of its model; guard, which wraps every method
--- (own_network.lua). Output: the two arguments of a description, and the names of the options that it has read.
--- Invariants: a description holds empty tables, each of one of the kinds below; every argument is checked here before
--- the builder sees it, so that a description ends in a network or in a reported mistake.
+-- Input: a network that is being built (builder.lua), its model's section of the spec, and guard, which wraps every
+-- method (own_network.lua). Output: the two arguments of a description, and the names of the options that the
+-- description has read.
+-- Invariants: a description holds only empty tables, each an object of a kind below; every argument is checked here
+-- before the builder receives it, so that a description ends in a network or in a reported mistake.
 
 local base_names = require("base.names")
 local canonical = require("base.canonical")
@@ -13,8 +14,8 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- Methods: of the network, of blocks, or (nil) of both; arguments { name, kind }, the last ones optional from `least`
--- on; options by name. ops.lua has the methods that append an operation.
+-- Methods with their arguments. of: "network" or "block"; without it both have the method. Arguments are { name, kind
+-- }; those after the first `least` are optional. options: kind by name. ops.lua has the methods of operations.
 M.METHODS = {
   stream = { of = "network", { "name", "title" } },
   table = { of = "network", { "name", "title" } },
@@ -59,17 +60,17 @@ local NOUNS = { network = "the network", block = "block", value = "the value", s
 
 local MOST_CHANNELS, MOST_TIMES = 8192, 64 -- the limits of a model's fields
 
--- Names that values may not have, since values name generated code, where a layer and its memory use these names.
+-- Names that values may not have: values name generated code, where a layer and its memory already use these names.
 local TAKEN = lists.words([[input output gradient step block shared parameters panels rows tokens position positions
   layer sums sequences length labels trains draws family families all read part]])
 
--- Names that blocks may not have, since a block's name is a member of a state on a GPU.
+-- Names that blocks may not have: a block's name is a member of a state on a GPU, which already has these members.
 local OF_STATES = lists.words("draws first gradient l labels mask members memory place replica view work")
 
--- Predicates of names. A title names no object: it may be any free name.
+-- Predicates of names by kind. A title names no object: it may be any free name.
 local accepts = { title = base_names.is_free }
 
--- Predicate of a block's name, which names its state and parameters; most networks have a block "layer".
+-- Whether x can be a block's name, which names the block's state and parameters; most networks have a block "layer".
 function accepts.scope(x)
   return base_names.is_free(x) and (x == "layer" or not TAKEN[x] and not OF_STATES[x])
 end
@@ -131,7 +132,7 @@ function Handles:fail(what, ...)
   checks.fail(self.net, what, ...)
 end
 
--- The builder's object of an argument.
+-- The builder's object that an argument stands for.
 function Handles:unwrap(call, name, kind, x)
   local handle, is_good = x ~= nil and self.made[x] or nil, accepts[kind]
   if handle and handle.kind ~= kind or not handle and not (is_good and is_good(x)) then
@@ -144,7 +145,7 @@ local function listed(set)
   return table.concat(canonical.sorted_keys(set), ", ")
 end
 
--- Checked options of a call by name; they are read without metatables.
+-- The checked options of a call, by name. Metatables are ignored in reading them.
 function Handles:options(call, method, given)
   if given == nil then
     return {}
@@ -170,7 +171,7 @@ end
 
 local RESULTS = { stream = "stream", table = "table", block = "block", readout = "readout" }
 
--- The method of a name, as a description calls it.
+-- The method of this name, as a description calls it.
 function Handles:method(name)
   local method = M.METHODS[name]
   local call = signature(name, method)
@@ -201,7 +202,7 @@ function Handles:method(name)
   end)
 end
 
--- Fields of an object that a description may read.
+-- Functions that give the fields of an object that a description may read.
 local fields = {}
 
 function fields.value(_, value, name)
@@ -278,8 +279,8 @@ function Handles:wrap(kind, real)
   return self.handle_of[real]
 end
 
--- A read-only table that records its reads; a missing field is a mistake, or nil for options. read: the set of options
--- that were read.
+-- A read-only table that records its reads. A missing field is a mistake, or nil in a table of options. read: the set
+-- of read options.
 function Handles:section(title, from, read)
   local inner = {}
   for name, value in next, from do
@@ -306,8 +307,8 @@ function Handles:section(title, from, read)
   })
 end
 
--- The arguments of a description, net and model; and the sets of options and of fields ("model.norm.kind") that the
--- description has read when it ends.
+-- The arguments of a description, net and model, and two sets that are complete when the description ends: the options
+-- and the fields ("model.norm.kind") that it has read.
 function M.open(net, model, guard)
   local self = setmetatable({ net = net, guard = guard, made = {}, handle_of = {}, methods = {}, metatables = {},
     read = {}, fields = {}, prefixes = {} }, Handles)

@@ -1,9 +1,9 @@
--- The identity of a network, which a checkpoint must share in addition to names and shapes of tensors: its operations,
--- their order, and the values that they read.
+-- The identity of a network: its operations, their order, and the values that they read. A checkpoint fits a network
+-- only if their identities are equal, in addition to names and shapes of tensors.
 --
 -- Input: a network (builder.lua), unfused. Output: pure data: for the network and each of its blocks { title, times,
--- operations }; an operation is { kind, its words within the kind, parameters, operands }; an operand is the number of
--- the operation of its scope that made it, "input", or "external" and a number.
+-- operations }. An operation is { kind, words that distinguish operations of the kind, parameters, operands }. An
+-- operand is the number of the operation of its scope that made it, "input", or "external" and a number.
 -- Dropout is left out: it changes training, not the function. Names of values are left out: they only name buffers.
 
 local lists = require("base.lists")

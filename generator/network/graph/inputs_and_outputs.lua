@@ -1,6 +1,6 @@
 -- The inputs and outputs of a network: streams, tables and vectors of tokens and of positions, the readout.
 --
--- Output: methods of scopes (builder.lua): all of the network, except place, which is of blocks.
+-- Output: methods of scopes (builder.lua). All are methods of the network, except `place`, which is a method of blocks.
 
 local checks = require("network.graph.checks")
 local lists = require("base.lists")
@@ -17,8 +17,8 @@ local function position_table(scope, encoding, path)
     first = encoding.first, frozen = encoding.frozen })
 end
 
--- Adds vectors of the tokens' positions to a block's values, learned vectors by a table for each repetition, and
--- applies dropout; encoding: facets/additive.lua.
+-- Adds position vectors of the tokens to a block's values, and applies dropout. Learned vectors have a table for each
+-- repetition. encoding: facets/additive.lua.
 function M:place(x, encoding)
   local net = self.net
   checks.read(self, x, "what positions are added to")
@@ -47,8 +47,8 @@ function M:stream(name)
   return stream
 end
 
--- A vector for each token, which the embeddings of streams and the output layer may share. Or, with model.embedding, a
--- linear map of one-hot tokens with zeros for blank tokens: a row for each other token, and a bias.
+-- A vector for each token, which the embeddings of streams and the output layer may share. With model.embedding it is a
+-- linear map of one-hot tokens: zeros for blank tokens, a row for each other token, and a bias.
 function M:table(name)
   local net = self.net
   local p = { name = name, columns = net.widths.WIDTH, init = net.initial, line = checks.where(net) }
@@ -61,7 +61,7 @@ function M:table(name)
   return self:declare(p)
 end
 
--- Vectors of tokens: scale times a row of a table, plus the positions' vectors (`place`, facets/additive.lua), with
+-- Embeds a stream: scale times the tokens' rows of a table, plus position vectors (`place`, facets/additive.lua), with
 -- dropout at a rate. Streams that share a table share its gradient.
 function M:embed(name, stream, options)
   local net = self.net
@@ -87,7 +87,7 @@ function M:embed(name, stream, options)
   return self:push(op, name, width, true)
 end
 
--- The labelled tokens: "last", at the end of the sequence; or the "probe", if model.readout says so.
+-- The labelled tokens: the last tokens of the sequence ("last"), or the probe token ("probe") if model.readout says so.
 function M:readout(x, which)
   checks.read(self, x, "what is read out")
   local wanted = self.net.model.readout == "probe" and "probe" or "last"

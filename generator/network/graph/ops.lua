@@ -1,20 +1,21 @@
--- The operations of a network, one entry each. A model that needs another operation adds an entry here, with a kernel
--- for each target and its twin in kernels/ref; without `kernel` also a method of builder.lua, a rule in backward.lua
--- and records for both targets (see ARCHITECTURE.md).
+-- The operations of a network, an entry for each. A model that needs another operation adds an entry here, with a
+-- kernel for each target and a twin of the kernel in kernels/ref. Without `kernel` it also needs a method in
+-- builder.lua, a rule in backward.lua and records for both targets (see ARCHITECTURE.md).
 --
 --   roles      the operands, in the order in which they are read
---   by_row     a row of the result depends on the same row of every operand alone
+--   by_row     a row of the result depends only on the same row of each operand
 --   words      the words of `plan` for an operation
 --   flops      floating-point operations of a forward pass, two per multiply-add: { token, pair, label, distance }, for
 --              every token, pair of tokens, label, and row of distances that a batch shares
 --   kinds      for an operation with several kinds, the words of each by its name
 --   method     the arguments of the builder's method of that name (handles.lua)
--- Fields of operations over the rows of one value, which their backward pass reads again, with dropout at a rate:
+-- Operations over the rows of one value, which their backward pass reads again with dropout at a rate, have these
+-- fields:
 --   header     the file of the kernels in kernels/cpu and kernels/cuda, if not every network has it
---   kernel     a function of the operation: the name K of K(rows, width, x, y) and K_grad(rows, width, x, dy, dx) of
+--   kernel     a function of the operation: the name K of K(rows, width, x, y) and K_grad(rows, width, x, dy, dx) on
 --              each target
 --   what       a function of the operation: its words
---   width      a function of (value, fail): the result's width, else the value's width
+--   width      a function of (value, fail): the result's width; without it the width of the value
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -165,7 +166,7 @@ function M.flops(op)
   return about.flops and about.flops(op) or {}
 end
 
--- The values that an operation makes; the operation of a fused sum and norm (fuse.lua) makes a stored sum first.
+-- The values that an operation makes; the operation of a fused sum and norm (fuse.lua) makes two, a stored sum first.
 function M.results(op)
   return op.sum and { op.sum, op.out } or { op.out }
 end
@@ -175,7 +176,7 @@ function M.read_values(op)
   return lists.map(M.operands(op), function(operand) return operand.value end)
 end
 
--- Every operand of an operation with its role, in order; a value with two roles comes once.
+-- Every operand of an operation with its role, in order; a value with two roles is listed once.
 function M.operands(op)
   local list, seen = {}, {}
   for _, role in ipairs(M[op.kind].roles) do

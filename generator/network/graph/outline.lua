@@ -1,16 +1,17 @@
 -- The network as a list, for users and for counts: every operation in the order of the description, unfused, with its
 -- shape, its parameters and its floating-point operations.
 --
--- Input: a network (builder.lua), its buffers (buffers.lua). Output, M.derive: pure data, the network first, then its
+-- Input: a network (builder.lua), its buffers (buffers.lua). Output, M.derive: pure data, first the network, then
 -- blocks:
 --   scope      { name, count, times, about, outside, operations }; count: repetitions with parameters of their own;
 --              times: all repetitions, loops included; outside: the values of other scopes that it reads
 --   operation  { kind, name, words, reads, from, rows, columns, parameters, kept, per_token, per_pair, per_label,
---              per_distance, stream, keys }; reads: the names of its operands; from: the number of the operation that
---              made each operand, or its name in `outside`; rows: "tokens", "labels" or "none"; kept: the backward
---              pass reads the result, or what a norm saves; stream: of its tokens, keys: of attention's keys
+--              per_distance, stream, keys }; reads: the names of its operands; from: for each operand, the number of
+--              the operation that made it, or its name in `outside`; rows: "tokens", "labels" or "none"; kept: the
+--              backward pass reads the result, or what a norm saves; stream: the stream of its tokens; keys: the stream
+--              of attention's keys
 -- per_...: floating-point operations of a forward pass, two for each multiply-add, for every token, pair of tokens,
--- label, and row of distances that a batch shares. M.counts: their sums over all repetitions, as numbers and as text.
+-- label, and row of distances that a batch shares. M.counts: sums over all repetitions, as numbers and text.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
@@ -18,7 +19,7 @@ local parameters = require("network.graph.parameters")
 
 local M = {}
 
--- The name of an operation: a product has its weight's name, as in files, a block its own, others their value's name.
+-- The name of an operation: of a product, its weight's name, as in files; of a block, its own; else its value's.
 local function name_of(op)
   return op.kind == "product" and op.weight or op.kind == "block" and op.block.name or op.out.name
 end
@@ -28,7 +29,7 @@ local function label_of(value)
   return value.input and "input" or value.external and value.name or value.op and name_of(value.op) or value.name
 end
 
--- Learned numbers of an operation and of its facets, without those that an earlier operation has.
+-- The learned numbers of an operation and of its facets, except those that an earlier operation has.
 function M.learned(op, seen)
   return lists.sum(lists.join(op.others or {}, { op.p }), function(p)
     local known = seen[p]
@@ -114,8 +115,8 @@ local function add(sums, times, operation)
   end
 end
 
--- Sums over the network. streams: { name, index, weights, products } each: the weights that multiply every token, as a
--- number and as text; attentions: { queries, keys, count, rows }: for pairs of two streams, and for their rows of
+-- Sums over the network. streams: a list of { name, index, weights, products }: the weights that multiply every token,
+-- as a number and as text. attentions: { queries, keys, count, rows }, for pairs of two streams and for their rows of
 -- distances; pairs: attention as text; families: operations for a pair of tokens, by the family's name.
 function M.counts(net, outline)
   local sums = { per_token = 0, per_pair = 0, per_label = 0, per_distance = 0, attentions = {}, families = {} }

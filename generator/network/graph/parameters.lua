@@ -2,13 +2,12 @@
 --
 -- Input: a network (builder.lua) with its parameters in the order of declaration. Output, M.derive:
 --   tensors            in the order of the struct `parameters`: name, rank, shape, offset, stride, init, value, learned
---   structs            one for each block, then one for the network: { name, block, count, lines, panels, packed };
---                      panels { name, rows, columns, room, sizes, transposed } are weights as products read them;
---                      packed: the panels that the step's start makes; small { lines, members { name, size, type } }:
---                      learned members that are not a product's weight and get no gradient from tables
---                      (`from_tables`)
+--   structs            one for each block, then one for the network: { name, block, count, lines, panels, packed, small
+--                      }; panels { name, rows, columns, room, sizes, transposed }: weights as products read them;
+--                      packed: the panels that are packed at the start of a step; small { lines, members { name, size,
+--                      type } }: learned members that are not a product's weight and are not `from_tables`
 --   elements, storage  of the vector: the struct's size, and rounded up to whole chunks
---   count, frozen      elements of learned tensors, and of the others
+--   count, frozen      numbers of elements in learned tensors, and in the others
 --   initial_values     text of the given initial values, one after another; false if there are none
 
 local initial = require("network.graph.initial")
@@ -18,8 +17,8 @@ local wording = require("base.wording")
 local M = {}
 
 local CHUNK = 4096 -- LH_CHUNK
-local GROUPED = 90 -- columns at which a line of members takes no more
-local LONGEST = 108 -- columns of members and their comment
+local GROUPED = 90 -- columns after which a line of members takes no further member
+local LONGEST = 108 -- columns of members and their comment, at most
 
 -- Elements of a tensor.
 local function elements(shape)
@@ -30,13 +29,13 @@ local function matrix(name, rows, columns)
   return { name = name, size = rows.text .. " * " .. columns.text, room = rows.count * columns.count }
 end
 
--- A member of a vector. beside: the member shares the line of the previous member, if there is space.
+-- A member that is a vector. beside: the member shares the line of the previous member, if there is space.
 local function vector(name, width, beside)
   return { name = name, size = width.text, room = width.count, beside = beside }
 end
 
--- Parts of a parameter: members of the struct { name, size, room }, in order, and tensors { name, shape, init, stride,
--- column, member }. Several tensors of one member lie side by side, or one after another.
+-- Functions that give the parts of a parameter: members of the struct { name, size, room }, in order, and tensors {
+-- name, shape, init, stride, column, member }. Several tensors of one member lie side by side, or one after another.
 local forms = {}
 
 -- y = x W + b: weights [in][out], the weights of a packed product side by side; then the biases.
@@ -70,7 +69,7 @@ function forms.table(p)
     member = member, frozen = p.frozen } }
 end
 
--- A weight with a bias, whose columns may be filled up.
+-- A weight with a bias; extra columns may fill up the width.
 local function affine(p, path, columns)
   local rows, width = p.rows.count, p.columns.count
   local weight, bias = matrix(p.name, p.rows, columns), vector(p.name .. "_bias", columns, true)
@@ -174,7 +173,7 @@ local function all_members(p)
   return (forms[p.kind](p))
 end
 
--- Members whose gradient a shard sums itself, while products over the whole batch make the gradients of weights.
+-- The members whose gradients a shard sums itself, while products over the batch compute gradients of weights.
 local function small_members(p)
   if p.from_tables or p.frozen or p.kind == "map" then
     return {}
@@ -187,8 +186,8 @@ local function has_small(scope)
   return lists.any(scope.parameters, function(p) return #small_members(p) > 0 end)
 end
 
--- The lines of a struct: `real a[..], b[..]; /* about */`, of members_of(parameter). block_type, times: the names of a
--- block's fields with its type and its count.
+-- The lines of a struct: `real a[..], b[..]; /* about */`, for members_of(parameter). block_type, times: the names of
+-- the fields of a block that hold its type and its count.
 local function lines_of(scope, members_of, block_type, times)
   local lines = {}
   for _, p in ipairs(scope.parameters) do
@@ -231,7 +230,7 @@ local function small_of(scope)
     members = lists.map(members, function(m) return { name = m.name, size = m.size, type = m.type or false } end) }
 end
 
--- Learned members whose gradients come from tables: a few numbers of a step, or some rows.
+-- Learned members whose gradients come from tables: a few numbers per step, or some rows.
 local function table_members(scope)
   local members = lists.flat(scope.parameters, function(p)
     return p.from_tables and not p.frozen and all_members(p) or {}

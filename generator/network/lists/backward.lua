@@ -1,18 +1,18 @@
--- The backward pass of a scope, by one rule per operation, from its fused list.
+-- The backward pass of a scope, derived from its fused list by one rule for each kind of operation.
 --
 -- Input: the fused list (fuse.lua), the scope's result. Output: a list of operations in the order of execution, and the
 -- place of each value's gradient.
 --
---   buffer   { name, width, stream }; one name is one buffer. Gradients of the residual stream share `gradient`,
---            the gradient of another value is in d<name> (base/names.lua), and gradients of external values of blocks
---            are summed in the network's buffer.
+--   buffer   { name, width, stream }; one name is one buffer. Gradients of the residual stream share `gradient`, the
+--            gradient of another value is in d<name> (base/names.lua); a buffer of the network sums gradients of
+--            blocks' external values.
 --   adds     the operation adds to the buffer; otherwise it stores
 --
--- A rule takes its gradient from of(value). into(value) gives the buffer that a contribution is stored in (the first)
--- or added to (further ones). hand(value, buffer) states that the buffer holds the value's gradient already, which is
--- no work (an external value's gradient is copied). A buffer that changes before the value's gradient is complete and
--- read would be stale: such a value gets its own buffer, and the list is derived again (versions of buffers show this;
--- no value is copied otherwise).
+-- A rule takes its gradient from of(value). into(value) gives the buffer in which a contribution is stored (the first
+-- one) or to which it is added. hand(value, buffer) states that the buffer holds the value's gradient already, so that
+-- no operation is needed (an external value's gradient is copied). If a buffer changes before the value's gradient is
+-- complete and read, the value gets its own buffer, and the list is derived again. Versions of buffers reveal this
+-- case; in other cases no value is copied.
 
 local buffers = require("network.lists.buffers")
 local fuse = require("network.lists.fuse")
@@ -23,17 +23,17 @@ local M = {}
 
 local MOST_ROUNDS = 100
 
--- The buffer of a value's gradient: a copy of the value with another name.
+-- The buffer of a value's gradient, as a copy of the value with another name.
 local function rename_value(name, value)
   return { name = name, width = value.width, stream = value.stream }
 end
 
--- The buffer that holds the gradients of a residual stream's values one after another: of inputs and outputs of blocks.
+-- The buffer that holds, one after another, the gradients of a residual stream's values: blocks' inputs and outputs.
 local function stream_gradient(value)
   return rename_value(buffers.of_stream("gradient", value), value)
 end
 
--- A second buffer of a value's gradient. All blocks' inputs have one name, so the buffer's name contains the width.
+-- A second buffer for a value's gradient. All blocks' inputs have one name, so the buffer's name contains the width.
 local function further_gradient(value, ending)
   return rename_value(buffers.of_stream(names.gradient(value.name .. ending), value), value)
 end
@@ -71,7 +71,7 @@ function Tape:changed(buffer)
   self.version[buffer] = (self.version[buffer] or 0) + 1
 end
 
--- Records after a contribution that the buffer holds the value's gradient.
+-- Records, after a contribution, that the buffer now holds the value's gradient.
 function Tape:settle(value)
   if not value.external then
     self.seen[value] = self.version[self.at[value]] or 0
@@ -86,7 +86,7 @@ function Tape:emit(op, ...)
   end
 end
 
--- Gives the value its own buffer.
+-- Gives a value its own buffer for its gradient.
 function Tape:spoil(value)
   if not self.stale[value] then
     self.stale[value] = true
@@ -103,7 +103,7 @@ function Tape:of(value)
   return buffer
 end
 
--- The buffer of a contribution, and whether it is added to its content.
+-- The buffer for a contribution to a value's gradient, and whether the contribution is added to its content.
 function Tape:into(value)
   if value.external then
     local outside = rename_value(names.gradient(value.name), value)
@@ -116,8 +116,8 @@ function Tape:into(value)
   return self.at[value], false
 end
 
--- Like into, for operations that cannot add: the second contribution goes through its own buffer. `write` emits the
--- operation with the buffer that it receives.
+-- The same as `into`, for operations that cannot add: the second contribution goes through its own buffer. `write`
+-- emits the operation with the buffer that it receives.
 function Tape:store(value, write)
   local buffer, adds = self:into(value)
   local part = adds and self:buffer(further_gradient(value, "_part")) or buffer
@@ -129,7 +129,7 @@ function Tape:store(value, write)
   self:settle(value)
 end
 
--- Records that `buffer` holds the value's gradient.
+-- Records that `buffer` already holds the value's gradient.
 function Tape:hand(value, buffer)
   if value.external or self.at[value] then
     local to = self:into(value)
@@ -143,7 +143,7 @@ function Tape:hand(value, buffer)
   self:settle(value)
 end
 
--- The branch's gradient behind its dropout, in its own buffer; the emitted operation names the buffer in `to`.
+-- The branch's gradient after dropout's mask, in its own buffer; the emitted operation names the buffer in `to`.
 function Tape:dropped(op)
   local branch = op.branch
   if branch.external or self.at[branch] then
@@ -153,7 +153,7 @@ function Tape:dropped(op)
   return self.at[branch]
 end
 
--- The gradient of a sum's branch, which is the sum's gradient. The residual has the same gradient, so it is read twice.
+-- The gradient of a sum's branch, which is the sum's gradient; the residual has the same gradient and reads it as well.
 function Tape:branch(op, dy)
   local before = self.version[dy]
   if op.dropout then
@@ -170,8 +170,8 @@ end
 
 local rules = {}
 
--- y = norm(residual + branch). If nothing else reads the sum, its gradient replaces the norm's; otherwise the sum has a
--- gradient already, and the norm's part is added.
+-- y = norm(residual + branch). If nothing else reads the sum, the sum's gradient replaces the norm's; otherwise the sum
+-- already has a gradient, to which the norm's part is added.
 function rules.add_norm(tape, op)
   local dy = tape:of(op.out)
   local to = op.sum and tape:of(op.sum) or dy
@@ -198,7 +198,7 @@ function rules.add(tape, op)
   tape:hand(op.residual, dy)
 end
 
--- Undoes an operation's dropout on the gradient of its result, in place.
+-- Applies an operation's dropout mask to the gradient of its result, in place.
 local function undropped(tape, op)
   local dy = tape:of(op.out)
   if op.dropout then
@@ -207,8 +207,8 @@ local function undropped(tape, op)
   return dy
 end
 
--- The gradient of the weight, then the gradient of the input. A rectified input that only this product reads is
--- rectified at once: dropped-out numbers are zero as well.
+-- The gradient of the weight, then the gradient of the input. If only this product reads a rectified input, the input's
+-- gradient is rectified at once: dropped-out numbers are zero as well.
 function rules.product(tape, op)
   local dy = undropped(tape, op)
   if op.relu and not tape.rectified[op] then
@@ -251,7 +251,7 @@ function rules.attention(tape, op)
   end
 end
 
--- The gradient behind added position vectors: dropout in place, and the gradient of learned vectors, if any.
+-- The gradient before position vectors were added: dropout in place, and the gradient of learned vectors, if any.
 function rules.place(tape, op)
   local d = tape:of(op.out)
   if op.dropout or op.p and not op.p.frozen then
@@ -266,7 +266,7 @@ function rules.classify(tape, op)
   tape:settle(op.x)
 end
 
--- All repetitions of a block: the result's gradient becomes the input's, in place, in the stream's buffer.
+-- All repetitions of a block: the gradient of the result becomes that of the input, in place, in the stream's buffer.
 function rules.block(tape, op)
   local d, dy = tape:buffer(stream_gradient(op.out)), tape:of(op.out)
   if d ~= dy then
@@ -327,7 +327,7 @@ function M.derive(list, entry, result, writes)
     if #tape.stale == 0 then
       return tape.list, tape.at, tape.buffers
     end
-    for _, value in ipairs(tape.stale) do -- a number for each value, since names repeat
+    for _, value in ipairs(tape.stale) do -- a number for each value, since several values may have one name
       numbers[value.name] = (numbers[value.name] or 0) + 1
       own[value] = numbers[value.name]
     end

@@ -1,17 +1,17 @@
 -- The buffer of each value: stored by a layer for its backward pass, or shared by all layers.
 --
--- Input: a network, and for each scope its forward list and its backward list with buffers of gradients. Output, by
--- scope: kept, the buffers of each repetition (rows of values, saved numbers of norms, masks), and for the network
+-- Input: a network, and for each scope its forward list, and its backward list with buffers of gradients. Output, by
+-- scope: kept, the buffers of each repetition (rows of values, saved numbers of norms, masks); for the network also
 -- workspace, the buffers that exist once. A buffer is { name, form, width, stream, training, about, kept, writer }:
 --
---   form       "rows": [rows][width]; "row": [rows], one number each; "keep": a mask of [rows][width]; "family": what
---              an attention stores
---   training   only training has it
+--   form       "rows": [rows][width]; "row": [rows], one number each; "keep": a mask of [rows][width]; "family": values
+--              of an attention
+--   training   the buffer exists only in training
 --   kept       the backward pass reads it
 --   writer     its first writer: an operation of the forward list, or an entry of the backward list
 --
--- A value that the backward list reads has one buffer for each repetition in training, and one for all in evaluation.
--- All other values share buffers by name (scope_lists.lua ensures that no two values need one buffer at a time).
+-- A value that the backward list reads has a buffer for each repetition in training, and one for all repetitions in
+-- evaluation. All other values share buffers by name (scope_lists.lua prevents conflicts).
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
@@ -27,8 +27,8 @@ function M.written(b)
   end)
 end
 
--- The name of the residual stream's buffer that a value shares with others of its width and stream; a name may contain
--- its stream already.
+-- The name of the residual stream's buffer, which a value shares with others of its width and stream. The name that is
+-- passed may contain the stream already.
 function M.of_stream(name, value)
   local of = value.stream.name .. "_"
   local stream = value.stream.index > 0 and not name:find(of, 1, true) and of or ""

@@ -1,10 +1,9 @@
--- Whether a network can be decoded token by token, and which part of it runs when.
+-- Whether a network can be decoded token by token, and the parts of it that run once or with every token.
 --
--- The decoded stream is the labelled one, which holds the target. Other streams do not depend on it and run once,
--- first. A few tokens of the decoded stream go through the network at a time and find the keys and values of earlier
--- tokens in a cache. Decoding is impossible if a token attends to a later token, if weights do not come from a softmax,
--- or if evaluation applies dropout, whose masks are those of whole sequences. Decoding is useless if no token
--- attends to others.
+-- The decoded stream is the labelled stream, which holds the target. Other streams do not depend on it and run once,
+-- first. The decoded stream runs a few tokens at a time, which find the keys and values of earlier tokens in a cache.
+-- Decoding is impossible if a token attends to a later token, if weights do not come from a softmax, or if evaluation
+-- applies dropout, whose masks belong to whole sequences. Decoding is useless if no token attends to others.
 --
 -- Input: a network (builder.lua); whether a stream holds the target, and whether evaluation applies dropout.
 
@@ -13,7 +12,7 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- Whether an operation computes each token of a stream from this token and earlier ones alone.
+-- Whether an operation computes each token of a stream from this token and earlier tokens alone.
 local function fits(op, stream)
   for _, operand in ipairs(ops.operands(op)) do
     local from, to = operand.value.stream, op.out.stream
@@ -47,7 +46,7 @@ function M.stream(net, forced, drops)
   return looks and stream or nil
 end
 
--- Operations of a block, or of the network, that run first (true) or with every token (false).
+-- The operations of a block or of the network that run first (ahead: true), or with every token (false).
 function M.part(list, stream, ahead)
   return lists.map(list, function(op) return (op.out.stream ~= stream) == ahead and op or nil end)
 end

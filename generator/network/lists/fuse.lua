@@ -1,10 +1,10 @@
--- Fuses neighbours that one kernel computes: the five fusions, each by name.
+-- Fuses neighbouring operations that one kernel computes. There are five fusions:
 --
 -- Input: a scope's operations in order, and its result. Output: a new list; the graph is unchanged.
 --
---   product + bias            in the product's finish (a product has its bias already)
---   product + bias + relu     if only the rectified value is read
---   sum + norm                if the norm reads the sum next; the sum is stored if others read it, too
+--   product + bias            in the product itself: its operation has the bias from the start
+--   product + bias + relu     in the product, if only the rectified value is read
+--   sum + norm                if the norm is the next reader of the sum; the sum is stored if it has other readers
 --   relu's gradient           into the input gradient of its only reader (backward.lua)
 --   q, k, v; gate and up      one product of several weights (builder.lua)
 
@@ -31,7 +31,7 @@ function M.readers(list)
   return readers
 end
 
--- A product with a bias whose sum is rectified returns the rectified value.
+-- A product with a bias and a rectifier, which returns the rectified value; nil if the two cannot be fused.
 local function product_relu(op, after, readers)
   if op.kind == "product" and op.p.bias and after.kind == "activation" and after.activation == "relu"
     and after.x == op.out and is_alone(readers, op, after) then

@@ -1,20 +1,20 @@
--- Unused rows of a network whose answers are read at some tokens alone: after its last attention, all other rows. The
--- targets leave these rows out in the last repetition of a block.
+-- Unused rows of a network whose answers are read at some tokens alone. After the network's last attention only the
+-- labelled rows are used: the targets leave the other rows out in the last repetition of a block.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua). Output: nil if all rows are read, else
---   partial   work on the labelled rows alone, in the last repetition of its block: operations of the fused lists, row
---             by row; attentions with labelled queries; entries of the backward lists
---   values    values that have only labelled rows in that repetition, one after the other
---   spread    entry of a backward list -> the buffers of gradients that are spread before it: from the labelled rows,
---             one after the other, to the rows of all tokens, zero elsewhere; scope -> those spread at its end
---   per_token, per_pair   floating-point operations of a forward pass on a row that is left out, and on its pairs with
---             keys; pairs: operations on these pairs by the name of the family
+--   partial   the work on the labelled rows alone, in the last repetition of its block: operations of the fused lists
+--            that run row by row; attentions with labelled queries; entries of the backward lists
+--   values    values that have only labelled rows in that repetition, stored one after another
+--   spread    entry of a backward list -> the buffers of gradients that are spread before it: the labelled rows move to
+--            their places among the rows of all tokens, and other rows are zero; scope -> buffers spread at its end
+--   per_token, per_pair   floating-point operations of a forward pass on an unused row, and on the row's pairs with
+--            keys; pairs: operations on these pairs by the name of the family
 --
--- The lists are walked back from the labels: an operation row by row reads the rows that are read of its result, every
--- other operation reads all rows. A value with both kinds of readers has all its rows, and its labelled rows are taken
--- from them. Gradients come in reverse: a gradient of labelled rows is spread when one of all rows is added to it
--- or when all its rows are read. A scope in which a gradient of labelled rows follows one of all rows is computed
--- whole, to preserve the order of sums.
+-- The lists are walked backwards from the labels. If only some rows of a result are read, an operation that works row
+-- by row reads only the same rows; every other operation reads all rows. A value with both kinds of readers has all its
+-- rows, and its labelled rows are copied from them. Gradients come in reverse: a gradient of labelled rows is spread
+-- when a gradient of all rows is added to it, or when all its rows are read. A scope in which a gradient of labelled
+-- rows follows a gradient of all rows is computed whole, to preserve the order of sums.
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
@@ -43,7 +43,7 @@ local function find_partial(found, executed, op)
   end
 end
 
--- Operations of a scope on the labelled rows alone, for the readers of a block's result or for the network's logits.
+-- The operations of a scope on labelled rows alone; their results go to readers of a block's result, or to the logits.
 function find(found, executed, scope)
   local whole, list = {}, executed[scope].forward
   if found.whole[scope] then
@@ -69,7 +69,7 @@ end
 local Walk = {}
 Walk.__index = Walk
 
--- Records a read of, or an addition to, a buffer at all rows or at labelled rows; returns whether the buffer has them.
+-- Records that a buffer is read or added to, at all rows or at labelled rows; returns whether it has these rows.
 function Walk:takes(buffer, partly, at)
   if partly then
     return self.compact[buffer.name] or false
@@ -85,7 +85,7 @@ function Walk:stores(buffer, partly)
   self.compact[buffer.name] = partly or nil
 end
 
--- Walks an entry of the list; returns whether its gradients come in a possible order.
+-- Walks an entry of the list; returns whether its gradients come in a supported order.
 function Walk:entry(b)
   local found, op = self.found, b.op
   local partly = op and found.partial[op] and ops[op.kind].by_row or false
@@ -124,7 +124,7 @@ end
 
 -- ---- both ----
 
--- Derives the result with the scopes that are computed whole; nil if one more scope must be.
+-- Derives the result, given the scopes that are computed whole; nil if another scope must be computed whole.
 local function derive(net, executed, whole)
   local found = { partial = {}, values = {}, spread = {}, scopes = {}, whole = whole,
     per_token = 0, per_pair = 0, pairs = {} }
@@ -136,7 +136,7 @@ local function derive(net, executed, whole)
   whole[unfit] = true
 end
 
--- Derives the unused rows. A network with several streams generates its target, whose tokens are all read.
+-- Derives the unused rows. A network with several streams generates its target: every token of the target is read.
 function M.derive(net, executed)
   local found, whole = nil, {}
   while not net.streams[2] and not found do

@@ -1,13 +1,13 @@
--- The operations of a training step, in the lists that both targets execute (scope_lists.lua), for users.
+-- The operations of a training step for users: the lists that both targets execute (scope_lists.lua).
 --
 -- Input: a network, its lists, its buffers (buffers.lua). Output, pure data: a list of scopes, the network first:
 --   scope      { name, count, times, about, forward, backward }; count and times as in outline.lua
 --   operation  { kind, name, words, reads, shape, parameters, per_token, per_pair, stream, keys, buffers }
--- name: of the result, as in generated code: a value, the buffer of a gradient, a parameter whose gradient is written.
--- reads: the names of operands, likewise. shape: { rows, columns }, numbers or "tokens" and "labels", or nil.
--- parameters: learned numbers. per_...: floating-point operations; their sums over both lists are three times those of
--- outline.lua. stream and keys: as in outline.lua. buffers: names of the buffers that the operation writes first; a
--- repetition's input has its own entry, of kind "input".
+-- name: the name of the result in generated code: a value, the buffer of a gradient, or a parameter whose gradient is
+-- written. reads: the names of the operands in generated code. shape: { rows, columns }, numbers or "tokens" and
+-- "labels", or nil. parameters: learned numbers. per_...: floating-point operations; their sums over both lists are
+-- three times the sums of outline.lua. stream and keys: as in outline.lua. buffers: names of the buffers whose first
+-- writer is the operation. The input of a repetition has its own entry, of kind "input".
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
@@ -19,7 +19,7 @@ local M = {}
 
 -- ---- forward ----
 
--- The name of a value's buffer; outputs of blocks share their stream's one buffer.
+-- The name of a value's buffer; all outputs of blocks share the buffer of their stream.
 local function name_of(value)
   local given = value.op and value.op.kind == "block" and value.carried
   return value.input and "input" or given and buffers.of_stream("output", value) or value.name
@@ -77,8 +77,8 @@ end
 
 -- ---- backward ----
 
--- Each function returns words for a backward operation, the values that the operation reads in addition to the gradient
--- `dy`, and its work as a multiple of the forward operation's, nil if it has none.
+-- Each function returns the words for a backward operation, the values that the operation reads in addition to the
+-- gradient `dy`, and its work as a multiple of the forward operation's work (nil if there is none).
 local back = {}
 
 function back.norm_grad(b)
@@ -135,7 +135,7 @@ function back.place_grad(b)
     .. (learned and "gradient of the positions' vectors" or ""), { b.op.keep }
 end
 
--- Entries of all other operations.
+-- The entries of all kinds that `back` does not list.
 local function otherwise(b)
   return "gradient of " .. (b.op.about.what or b.op.about.words)(b.op), operands_of(b.op)
 end
@@ -177,7 +177,7 @@ local function written_by(buffer_lists, executed)
     for _, b in ipairs(kept) do
       add(b.writer or kept, b.name or b.family.name)
     end
-    for _, b in ipairs(executed[scope].backward) do -- scratch of an attention's heads, and positions of sequences
+    for _, b in ipairs(executed[scope].backward) do -- an attention's workspace per head, and positions of sequences
       if b.kind == "attention_grad" then
         add(b, b.op.family.name .. "_scratch")
       elseif b.kind == "embed_grad" then

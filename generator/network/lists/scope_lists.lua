@@ -1,13 +1,14 @@
--- Operations of every scope of a network: its forward list, fused, and its backward list, over named buffers.
+-- The forward list, fused, and the backward list of every scope of a network, over named buffers.
 --
 -- Input: a network (builder.lua). Output: order, the scopes, the network first; scope -> { forward, backward, at,
--- writes }: at, the buffer of a value's gradient; writes, the names of the buffers that the backward list writes.
+-- writes }. at: the buffer of a value's gradient; writes: the names of the buffers that the backward list writes.
 --
--- Values of a scope and of different scopes share buffers by name. A value of the network that only one block takes, as
--- its input, has no buffer: `carried` = { block }; nor has the result of a block that is read once.
--- If two values would need one buffer at a time, or one buffer would need two shapes, one value is renamed in the graph
--- itself, with its stream before its name or a number behind it. This repeats, over walks through the passes of
--- training and of evaluation, until every read finds the value that was written for it.
+-- Values of a scope and of different scopes share buffers by name. Two kinds of values have no buffer: a value of the
+-- network that only one block takes, as its input (`carried` = { block }), and the result of a block if it is read
+-- once.
+-- If two values would need one buffer at a time, or one buffer would need two shapes, a value is renamed in the graph
+-- itself: it gets its stream before its name, or a number after it. Walks through the passes of training and of
+-- evaluation repeat this, until every read finds the value that was written for it.
 
 local backward = require("network.lists.backward")
 local buffers = require("network.lists.buffers")
@@ -54,7 +55,7 @@ local function derive(net)
   local function writes(block)
     return executed[block].writes
   end
-  for i = #executed.order, 1, -1 do -- blocks first, since the network's list runs them
+  for i = #executed.order, 1, -1 do -- blocks come first, since the network's list runs them
     local scope = executed.order[i]
     local forward = fuse.fuse(scope.ops, scope.last)
     local list, at = backward.derive(forward, scope.entry, scope.last, writes)
@@ -69,7 +70,7 @@ end
 local Walk = {}
 Walk.__index = Walk
 
--- Ends the walk where two values need one buffer, with the value that must be renamed.
+-- Ends the walk where two values need one buffer at a time, with the value that must be renamed.
 local function meet(value, taker)
   for _, v in ipairs({ value, taker }) do
     if v.carried or v.op and v ~= v.op.scope.last then
@@ -136,7 +137,7 @@ function Walk:scope(scope, from, to)
   end
 end
 
--- Checks that values which the backward pass reads are still in their buffers at the scope's end.
+-- Checks that the values which the backward pass reads are still in their buffers at the end of the scope.
 function Walk:kept(scope)
   for _, op in ipairs(self.executed[scope].forward) do
     for _, value in ipairs(ops.results(op)) do
@@ -152,7 +153,7 @@ end
 
 function Walk:block(op)
   local block, keeps = op.block, self:keeps(op.block)
-  local uses = math.min(block.count * block.loops, 2) -- further uses are like the second
+  local uses = math.min(block.count * block.loops, 2) -- further uses behave as the second
   local home = buffers.of_stream("output", block.last)
   local from = { key = self:key(self.net, op.x), value = op.x }
   if keeps and not op.x.carried then
@@ -169,7 +170,7 @@ function Walk:block(op)
   end
 end
 
--- Names of members other than buffers of values; device code names the inputs of blocks.
+-- Names of members that are not buffers of values; in device code, also the inputs of blocks.
 local function reserved_names(net, executed)
   local names = setmetatable({}, { __index = RESERVED })
   for _, stream in ipairs(net.streams[2] and net.streams or {}) do
@@ -241,7 +242,7 @@ local function meeting(net, executed)
   return not ok and err.meets or nil
 end
 
--- Renames a value and those of its scope that share its buffer: same name, width and stream.
+-- Renames a value and all values of its scope that share its buffer by name, width and stream.
 local function rename_together(value, name)
   local old = value.name
   for _, op in ipairs(value.scope.ops) do
@@ -252,7 +253,7 @@ local function rename_together(value, name)
   end
 end
 
--- Renames a value: in a stream other than the first the name gets its stream, else a number.
+-- Renames a value: a value in a stream other than the first gets its stream before its name, another value a number.
 local function rename(net, value)
   local stem = value.name:gsub("_%d+$", "")
   local taken = { [stem] = true }

@@ -1,22 +1,22 @@
--- Equal rows of a network: in the first repetition of a block, rows depend on the token's symbol alone if the block's
--- input is an embedding without added positions and without dropout, until attention looks at other tokens. The targets
--- compute such rows once for every symbol of the vocabulary and copy them to the tokens; gradients are first summed by
--- symbol.
+-- Equal rows of a network. In the first repetition of a block, rows depend only on the token's symbol until attention
+-- mixes tokens, if the block's input is an embedding without added positions and without dropout. The targets compute
+-- such rows once for every symbol of the vocabulary and copy them to the tokens; gradients are first summed by symbol.
 --
--- Input: a network (builder.lua), its lists (scope_lists.lua), its labelled rows (labelled_rows.lua) or nil: operations
--- on labelled rows alone are left to that module. Output: nil if no product is saved, else
---   block       the block whose first repetition computes rows by symbol; embed: the operation that makes its input
+-- Input: a network (builder.lua), its lists (scope_lists.lua), its labelled rows (labelled_rows.lua) or nil:
+-- labelled_rows.lua handles operations on labelled rows alone. Output: nil if no product is saved, else
+--   block       the block whose first repetition computes rows by symbol; embed: the operation that makes that input
 --   done        work on the vocabulary's rows alone: operations of the block's fused list, entries of its backward list
---   repeated    value -> true: its rows are copied to the rows of all tokens, after the operation that makes it
+--   repeated    value -> true: the value's rows are copied to the rows of all tokens, after the operation that makes it
 --   summed      entry of the backward list -> the buffers of gradients that are summed by symbol before it; block ->
---               the buffers of gradients that are summed at its end
+--              the buffers of gradients that are summed at the block's end
 --   width       the widest copied or summed value
---   per_token   floating-point operations of a forward pass on a row that is left out
+--   per_token   floating-point operations of a forward pass on an omitted row
 --
 -- A value has the vocabulary's rows or the rows of all tokens; only the block's input has both. An operation runs for
--- all tokens if one of its operands is read for all tokens elsewhere. Gradients come in reverse: gradients of all
--- tokens are summed when a gradient of the vocabulary's rows is made of them or added to them. If a gradient of all
--- tokens would be added to one of the vocabulary's rows, the block is computed whole, to preserve the order of sums.
+-- all tokens if one of its operands is read for all tokens elsewhere. Gradients come in reverse: a gradient of all
+-- tokens is summed by symbol when a gradient of the vocabulary's rows is made from it or is added to it. If a gradient
+-- of all tokens would be added to a gradient of the vocabulary's rows, the block is computed whole, to preserve the
+-- order of sums.
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
@@ -54,7 +54,7 @@ local function read_whole(list, done)
   return lists.set(lists.flat(list, function(op) return done[op] and {} or ops.read_values(op) end))
 end
 
--- Bars readers of a value that others read for all tokens; returns whether there is any.
+-- Bars the readers of a value that others read for all tokens; returns whether a reader was barred.
 local function bar(block, list, done, barred)
   local read = read_whole(list, done)
   local found = lists.filter(list, function(op)
@@ -88,8 +88,8 @@ end
 local Walk = {}
 Walk.__index = Walk
 
--- Records a read of, or an addition to, a buffer for the vocabulary or for all tokens; returns whether it has that
--- gradient.
+-- Records a read of, or an addition to, a buffer, for the vocabulary or for all tokens; returns whether the buffer
+-- fits.
 function Walk:takes(buffer, done, at)
   if done and not self.summed[buffer.name] then
     self.found.summed[at] = self.found.summed[at] or {}
@@ -100,8 +100,8 @@ function Walk:takes(buffer, done, at)
   return done or not self.summed[buffer.name]
 end
 
--- Whether an entry of the list runs for the vocabulary. A rectified value that was copied to all tokens is read for all
--- of them.
+-- Whether an entry of the list runs for the vocabulary. If a rectified value was copied to all tokens, it is read for
+-- all tokens.
 function Walk:is_done(b)
   if b.kind == "copy" or b.kind == "accumulate" then
     return self.summed[b.from.name] or b.kind == "accumulate" and self.summed[b.to.name] or false
@@ -110,7 +110,7 @@ function Walk:is_done(b)
   return b.op ~= nil and not copied and self.found.done[b.op] or false
 end
 
--- Walks an entry of the list; returns whether its gradients come in a possible order.
+-- Walks an entry of the list; returns whether its gradients come in a supported order.
 function Walk:entry(b)
   local done = self:is_done(b)
   if b.kind == "accumulate" and done and not self.summed[b.from.name] then
@@ -135,7 +135,7 @@ end
 
 -- ---- both ----
 
--- The embedding that alone reads the gradient a block leaves, or nil.
+-- The embedding, if it alone reads the gradient that a block leaves, or nil.
 local function embedded(list)
   for i, b in ipairs(list) do
     local op, before = b.op, list[i - 1]

@@ -3,10 +3,10 @@
 --   place = "post"   y = norm(x + f(x)): Vaswani et al. 2017
 --   place = "pre"    y = x + f(norm(x)), and one norm after the last block: Xiong et al. 2020
 --
--- of: layers, the number of blocks; and for a model with several stacks:
+-- Fields of `of`: layers, the number of blocks; and for a model with several stacks:
 --   name        the block's name, else "layer"; path: the path of its tensors
---   attention   the family of self-attention, else "self"
---   memory      the stream that blocks attend to as well; cross-attention follows self-attention
+--   attention   the family of self-attention, by default "self"
+--   memory      the stream to which blocks attend in addition; cross-attention follows self-attention
 --   norm        the name of a norm after the last block, whatever the place; norm_path: the path of its tensors
 --   kind, source   words in generated code: the stack's kind, and its source if norms follow the sums
 

@@ -1,10 +1,10 @@
--- The calls that operations of a network become in generated code: a function and the order of its arguments.
+-- The calls in generated code that execute operations of a network: a function and the order of its arguments.
 --
 -- Input: the target, "cpu" or "cuda"; records of an operation (cpu_records.lua, cuda_records.lua): a call, such as
--- "routine(rows, x, out)", and by role the text of each argument, or false if it has none; names of roles that records
--- leave out. Words in quotes and the function's name are literal, except `routine`, whose name is in the record.
--- Output: records with `arguments` and with the template that prints them: parts/call.tpl unless they have their own;
--- an operation without a call has its statements in a template of its kind.
+-- "routine(rows, x, out)", and by role the text of each argument, or false if the argument is absent; and names for
+-- roles that records leave out. Words in quotes and the function's name are literal, except `routine`, whose name is in
+-- the record. Output: records with `arguments` and with the template that prints them: parts/call.tpl unless they have
+-- their own. An operation without a call has a template of its kind with its statements.
 
 local lists = require("base.lists")
 local names = require("base.names")
@@ -17,8 +17,8 @@ local GRADIENTS = { from = true, dy = true, to = true, dbranch = true, dq = true
 local VALUES = { out = true, sum = true, x = true, residual = true, branch = true, q = true, kv = true,
   contribution = true, hidden = true }
 
--- The parts of records of a list's entry: the scope's names (at), and by role the places of operands and results (from
--- `place`) and of the gradients that it reads and writes; false for an absent role.
+-- Fields common to the records of a list's entry: the scope's names (at), and by role the places of operands and
+-- results (from `place`) and of the gradients that the entry reads and writes; false for an absent role.
 function M.names(at, entry, place)
   local op = entry.op or entry
   return setmetatable({}, { __index = function(_, role)
@@ -43,7 +43,7 @@ local function argument(record, role, at)
   return word
 end
 
--- Completes a record. asked: the condition of the call, or false. at: names of roles that the record leaves out.
+-- Completes a record. asked: the condition of the call, or false. at: names for roles that the record leaves out.
 function M.fill(target, record, at)
   local routine, roles = (record.call or ""):match("^([%w_]+)%((.*)%)$")
   if not routine then
@@ -71,8 +71,8 @@ function M.append(target, records, kind, at, ...)
   end
 end
 
--- The names in the texts of records: p of "p->bias", s of "&s->self", train of "train ? keep : NULL"; and those of
--- conditions and of partial rows.
+-- The names that the texts of records read: p of "p->bias", s of "&s->self", train of "train ? keep : NULL"; also the
+-- names in conditions and in partial rows.
 function M.reads(records)
   local read = {}
   for _, record in ipairs(records) do
@@ -88,8 +88,8 @@ function M.reads(records)
   return read
 end
 
--- A set of functions of generated code. Each key (what the function is compiled for) has one, named after its first
--- use. taken: the names of functions in the file.
+-- A set of functions of generated code. A key states what a function is compiled for; each key has one function, which
+-- is named after its first use. taken: the names of functions in the file.
 function M.functions(taken)
   return { list = {}, by_key = {}, names = taken }
 end
@@ -110,7 +110,7 @@ function M.suffix(width)
   return width.text == "WIDTH" and "" or "_" .. width.text:lower():gsub("%W+", "_")
 end
 
--- The record of a norm, forward or backward: saved numbers for the backward pass, and its scale.
+-- The record of a norm, forward or backward: saved numbers for the backward pass, and the norm's scale.
 function M.norm(at, op, routine, call)
   return { call = call, routine = routine, scale = at.p .. op.p.name .. "_scale",
     xhat = at.kept .. op.name .. "_xhat", rstd = at.kept .. op.name .. "_rstd" }
@@ -143,8 +143,8 @@ function M.norm_grad(b)
   return ("%sadd_%snorm%s_grad"):format(prefix, drops, b.adds and "_sum" or "")
 end
 
--- Members of a struct { type, name, key, about } as lines: neighbours with one key and meaning share a line up to
--- `most` columns.
+-- Members of a struct { type, name, key, about } as lines: neighbours with the same key and meaning share a line of at
+-- most `most` columns.
 function M.members(list, most)
   local lines = {}
   for _, member in ipairs(list) do

@@ -1,20 +1,21 @@
 -- Pairs of products in a chain: a product, an operation on each of its channels, and a product that alone reads the
--- result. In device code whose products are cut by warp, hidden values go from product to product in registers.
+-- result. In device code whose products are cut by warp, hidden values stay in registers between the two products.
 --
 -- Input: the entries of a block's forward and backward lists (cuda_network.lua). Output: lists in which one entry
 -- replaces those of a pair:
 --
 --   chain        first, last: the products; x, hidden, out: their values, hidden after the operation; kernel: the
---                activation, relu, or K with K_real and K_slope in kernels/cuda/activations.cu; gated: it is that of a
---                gate; sum: the values before the operation, if its gradient reads them, or false
---   chain_grad   op: the chain; dy, dhidden, to: gradients of out, of the first product's result, and of x; adds: to
---                has other gradients of x already. The gradient of the first weights, which reads dhidden, comes after.
+--                 activation, either relu or a name K with K_real and K_slope in kernels/cuda/activations.cu; gated: K
+--                 is the activation of a gate; sum: values before the operation, or false if its gradient does not read
+--                 them
+--   chain_grad   op: the chain; dy, dhidden, to: gradients of out, of the first product's result, and of x; adds: `to`
+--                 already has other gradients of x. The first weights' gradient, which reads dhidden, comes later.
 --
--- and { values, gradients }: the names of buffers that chains leave out, name -> true; of the layer's values, those
--- before an operation whose gradient reads its results, and gradients of values behind an operation. keeps: operands of
--- products have places of their own, so hidden values and their gradients have no buffer.
+-- and { values, gradients }, the names of buffers that chains make unnecessary, name -> true: values of the layer
+-- before an operation whose gradient reads its results, and gradients of values after an operation. keeps: operands of
+-- products are stored in places of their own, so hidden values and their gradients have no buffer.
 --
--- A pair stays two products if its hidden values are dropped out, or if its backward pass has another order.
+-- A pair stays two products if dropout applies to its hidden values, or if its backward pass has another order.
 
 local buffers = require("network.lists.buffers")
 local fuse = require("network.lists.fuse")
@@ -24,8 +25,8 @@ local M = {}
 
 local OPERATIONS = { activation = true, gate = true }
 
--- The activation between two products: its kernel, the operation if the first product does not contain it, and the
--- second product's place.
+-- The activation between two products: its kernel, the operation if it is not part of the first product, and the place
+-- of the second product.
 local function operation_after(list, i)
   local first, after = list[i].one, list[i + 1] and list[i + 1].one
   if first.relu then
@@ -70,7 +71,7 @@ local function gradient_at(list, i, chain)
   end
 end
 
--- The place of a chain's first entry in a backward list, if it is a chain there, too.
+-- The place of a chain's first entry in a backward list, if the entries form a chain there, too.
 local function place_of_gradient(list, chain)
   for i in ipairs(list) do
     if gradient_at(list, i, chain) then

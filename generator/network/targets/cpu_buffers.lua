@@ -1,4 +1,4 @@
--- Memory of the network on the CPU: buffers as members of structs, as requests of lay_out, and as data.
+-- Memory of the network on the CPU: buffers as members of structs, as requests to lay_out, and as data.
 --
 -- Input: a network (builder.lua), a list of buffers (buffers.lua). Output: lines of text; records for
 -- templates/cpu/buffer.tpl; { name, form, channels, stream, kept, family }.
@@ -21,7 +21,6 @@ local function shape_text(net, buffer)
   return buffer.form == "row" and tokens or ("%s[%s]"):format(tokens, (buffer.width.text:gsub(" %* ", " ")))
 end
 
--- Buffers as members of a struct.
 function M.members(net, list)
   return calls.members(lists.map(list, function(b)
     if b.form == "family" then
@@ -39,7 +38,7 @@ local function sides(family)
 end
 
 -- The buffers that lay_out takes: always, and in training alone. by_mode: training takes more. With several streams,
--- rows have no variable, so the text multiplies.
+-- rows have no variable, so the text contains the multiplication.
 function M.requests(net, list, at, used)
   local requests = { always = {}, training = {}, by_mode = false }
   for _, b in ipairs(list) do

@@ -30,8 +30,8 @@ function M.taken()
   return taken
 end
 
--- Names for a scope's records: w, the workspace; s, the layer's state; p, g, panels; if rows are left out, all and
--- part: all tokens, and the tokens that this repetition computes.
+-- Names for a scope's records: w, the workspace; s, the layer's state; p, g, panels; if rows are left out, also all
+-- (all tokens) and part (the tokens that this repetition computes).
 function M.of_scope(cpu, scope)
   local of
   if scope == cpu.net then
@@ -44,8 +44,8 @@ function M.of_scope(cpu, scope)
   return of
 end
 
--- The parts of records of a list's entry (calls.lua), and its rows and tokens; if the entry leaves rows out, those that
--- it computes.
+-- Fields common to the records of a list's entry (calls.lua), and its rows and tokens; if the entry leaves rows out,
+-- only the rows that it computes.
 function M.of_entry(cpu, at, entry, place)
   local value = (entry.op or entry).out or entry.to
   local of = at.partly and at.of_part or at.w .. cpu_buffers.of_stream(cpu.net, value.stream)
@@ -53,7 +53,6 @@ function M.of_entry(cpu, at, entry, place)
   return calls.names(here, entry, place)
 end
 
--- The place of a value of a block.
 local function place_in_block(cpu, scope, at, value, back)
   if value.external then
     return at.w .. value.name
@@ -65,8 +64,8 @@ local function place_in_block(cpu, scope, at, value, back)
   return (cpu.buffers.scopes[scope].read[value] and at.kept or at.w) .. value.name
 end
 
--- The place of a network's value. A value that only a block takes, as its input, is where the block's first repetition
--- reads; the last result is in the `output` of its width and stream. mode: "train" or "evaluate".
+-- The place of a network's value. A value that only a block takes, as its input, is in the place that the block's first
+-- repetition reads; the last result is in the `output` of its width and stream. mode: "train" or "evaluate".
 local function place_in_network(cpu, value, mode)
   if not value.carried then
     return "w." .. value.name
@@ -78,7 +77,7 @@ local function place_in_network(cpu, value, mode)
   return "w." .. buffers.of_stream("output", value)
 end
 
--- A function that gives the place of a scope's value. mode: "train", "evaluate"; "back" for a block's backward pass.
+-- Makes a function that gives the place of a scope's value. mode: "train", "evaluate", or "back" for a backward pass.
 function M.placer(cpu, scope, at, mode)
   return function(value)
     if scope == cpu.net then

@@ -1,26 +1,26 @@
--- The network on the CPU: its lists with the names of generated code for everything.
+-- The network on the CPU: its lists, with the names that functions and values have in generated code.
 --
 -- Input: a network (builder.lua), its lists, structs of parameters, buffer_lists: its buffers. Output, pure data:
 --   blocks      { name, title, count, uses, loops, state, kept, forward, backward, ... } in order
 --   pass        the steps of one block of sequences: { train, evaluate, backward }
 --   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, of }
---   rows        the functions over rows, each compiled once: norms, sums, activations: { template, name, width, ... }
+--   rows        the functions over rows (norms, sums, activations), each compiled once: { template, name, width, ... }
 --   part        if unused rows are left out (labelled_rows.lua), the cost of one such row: { per_token, per_pair,
 --               pairs }, else false; of blocks: whether the last repetition leaves some out, by direction
 --   vocabulary  if the first layer computes rows of symbols for tokens (vocabulary_rows.lua), the cost of one row:
 --               { per_token }, else false; of blocks: whether the first repetition does so, by direction
---   members     of the workspace: buffers (buffers.lua), as lines of a struct; requests: those to lay_out for them;
---               workspace: the same as data; of blocks likewise, named `kept`
+--   members     of the workspace: buffers (buffers.lua), as lines of a struct; requests: the buffers that lay_out
+--               places; workspace: the same as data; blocks have all three for their state, with `kept` as data
 --   places      dropouts of a layer, at most; masks: whether values have masks; tied: the table of tokens that is the
 --               output layer's weight, or false
 --   attended    family -> { queries, keys, contribution }: their names in a layer's state
---   embeddings  { routine, vectors, scale, stream, of, drops, keep, place, additive, vocabulary }, a function each;
---               vectors: the parameter
+--   embeddings  { routine, vectors, scale, stream, of, drops, keep, place, additive, vocabulary }, one for each
+--               function; vectors: the parameter
 --   labelled    the prefix of the labelled stream's lengths
 --   decoding    if the labelled stream can be decoded token by token (decoding.lua), else false: ahead, the part that
 --               runs once; each, the part that runs with every token; blocks: the blocks of the stream, { name, uses,
---               caches, ahead, each }, the last two functions with the names that they read; stream: its number; of: as
---               below
+--               caches, ahead, each }, where ahead and each are functions with the names that they read; stream: its
+--               number; of: as below
 -- `of`, `labelled`: "source." in a workspace with the lengths of several streams, else "".
 -- A record of an operation has its template and, by role, the text of its arguments: "s->hidden", "p->up_bias".
 
@@ -38,7 +38,7 @@ local rows = require("network.targets.cpu_rows")
 
 local M = {}
 
--- The records of evaluation, followed at the embedding, attentions and results of blocks by records that trace.
+-- The records of evaluation; records that trace values follow the embedding, attentions and results of blocks.
 local function trace_records(cpu)
   local list = {}
   for _, record in ipairs(records.forward(cpu, cpu.net, "evaluate")) do
@@ -92,7 +92,7 @@ local function attended(net)
   return by_family
 end
 
--- The records of a block that one part of decoding runs, and the layer's names that they read.
+-- The records of a block that one part of decoding runs, and the names of the layer that the records read.
 local function part_of(cpu, block, stream, ahead, cached)
   local list = records.decoding(cpu, block, stream, ahead)
   local read = calls.reads(list)
@@ -114,7 +114,7 @@ local function decoded_block(cpu, block, stream)
     ahead = part_of(cpu, block, stream, true, cached), each = part_of(cpu, block, stream, false, cached) }
 end
 
--- The decoded stream's blocks run in both parts of decoding; in the first part only if they have work there.
+-- The blocks of the decoded stream. They run with every token; before all tokens only if they have work there.
 local function decoded(cpu, stream)
   local net = cpu.net
   local of = { stream = stream.index, of = cpu_buffers.of_stream(net, stream), blocks = {},
@@ -137,8 +137,8 @@ local function decoded(cpu, stream)
   return of
 end
 
--- part: the labelled rows (labelled_rows.lua), or nil; vocabulary: the equal rows (vocabulary_rows.lua), or nil. The
--- buffers of both are added. stream: the stream that is decoded token by token, or nil. eval_dropout: evaluation
+-- part: the labelled rows (labelled_rows.lua), or nil; vocabulary: the equal rows (vocabulary_rows.lua), or nil.
+-- Buffers for both are added. stream: the stream that is decoded token by token, or nil. eval_dropout: evaluation
 -- applies dropout.
 function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream, eval_dropout)
   local taken, tied = names.taken(), net.classified.op.tied

@@ -1,8 +1,8 @@
 -- Records of operations on the CPU: by role, the text of a call's arguments (calls.lua), or a template of
 -- templates/cpu/op.
 --
--- Input: the state of cpu_network.lua (net, lists, buffers; products, gradients and rows, the functions so far), a
--- scope of the network, "train" or "evaluate". Output: records, of the forward list or of the backward list.
+-- Input: the state of cpu_network.lua (net, lists, buffers; products, gradients and rows, the functions found so far),
+-- a scope of the network, "train" or "evaluate". Output: records of the forward list or of the backward list.
 
 local attention = require("network.graph.attention")
 local buffers = require("network.lists.buffers")
@@ -21,7 +21,7 @@ local function_for, suffix = calls.function_for, calls.suffix
 
 local forward = {}
 
--- The function of a norm, by its form; drops: the name of the dropout rate in it, or false.
+-- The function of a norm in a form; drops: the name of the dropout rate in the norm, or false.
 local function norm_routine(cpu, op, form, drops, new)
   local rate = drops and drops ~= "BRANCH" and "_" .. drops:lower() or ""
   local name = (op.norm == "rms" and "rms_" or "") .. form .. suffix(op.out.width) .. rate
@@ -39,7 +39,7 @@ local function norm_function(cpu, op)
     drop_kernel = kernel:format("dropout_") })
 end
 
--- The layer in the counter of random numbers, for masks of a layer.
+-- The layer number for the random-number counter of a layer's masks.
 local function site_of(scope)
   return ("(uint32_t)%s + %d"):format(scope.index, scope.first_site)
 end
@@ -65,7 +65,7 @@ local function dropped(at, op, x, elements)
     keep = at.kept .. op.keep, factor = op.dropout.name .. "_KEEP_SCALE", x = x }
 end
 
--- The records of an operation whose result is dropped out in place: its own record, and two records after it.
+-- The records of an operation with dropout of its result in place: the operation's record, and two records after it.
 local function dropped_in_place(cpu, at, op, record, elements)
   if not op.dropout then
     return record
@@ -107,7 +107,7 @@ function forward.add_norm(cpu, at, op)
   return sum_of(cpu, at, op, record)
 end
 
--- A function that adds rows.
+-- The function that adds rows of a width.
 local function adding(cpu, width, drops, call)
   local name = (drops and drops ~= "BRANCH" and "add_" .. drops:lower() or drops and "add_residual" or "add_rows")
     .. suffix(width)
@@ -126,8 +126,7 @@ local function kernel_routine(cpu, op, kernel, ending)
     .. ending, { template = ("cpu/rows/activation%s.tpl"):format(ending), kernel = kernel, width = op.out.width.text })
 end
 
--- The record of an attention, forward or backward. part: the queries to compute, unless every layer computes all of
--- them.
+-- The record of an attention, forward or backward. part: the queries to compute, if some layers leave queries out.
 local function attention_record(cpu, at, op, routine)
   return { routine = routine:format(op.family.name), part = cpu.part and cpu.part.partial[op] and at.part or false,
     kept = "&" .. at.kept .. op.family.name, kv = op.kv ~= op.q and at.kv }
@@ -161,8 +160,8 @@ local function elements_of(at, of)
   return ("%s%stokens * WIDTH"):format(at.w, of)
 end
 
--- The record that adds vectors of positions, or that takes their gradient; vectors: in a parameter, or in tables of
--- positions.
+-- The record that adds vectors of positions, or that computes their gradient; vectors: their place, which is a
+-- parameter or a table of positions.
 local function place_record(cpu, at, op, form, vectors, call)
   local of = cpu_buffers.of_stream(cpu.net, op.out.stream)
   local name = form .. (of ~= "" and "_" .. op.out.stream.name or "")
@@ -178,7 +177,7 @@ function forward.place(cpu, at, op)
 end
 
 -- The record of all repetitions of a block. A repetition has its own buffer for its input if the backward pass reads
--- the input; else it reads the one buffer of the stream.
+-- the input; otherwise it reads the one buffer of the stream.
 function forward.block(cpu, at, op, mode)
   local block = op.block
   local kept = mode == "train" and cpu.buffers.scopes[block].read[block.entry]
@@ -291,7 +290,7 @@ end
 
 -- ---- lists ----
 
--- A function that appends the records of an entry: maker(by_kind, entry).
+-- Makes a function that appends the records of an entry: maker(by_kind, entry).
 local function maker_of(cpu, scope, at, place, records, mode)
   local naming = rows.naming(cpu, scope, at, place, records, mode)
   return function(by_kind, entry)
@@ -307,7 +306,7 @@ function M.forward(cpu, scope, mode)
   local place = names.placer(cpu, scope, at, mode)
   local maker = maker_of(cpu, scope, at, place, records, mode)
   for _, op in ipairs(cpu.lists[scope].forward) do
-    if op.kind ~= "classify" or mode ~= "train" then -- in training the backward pass begins with it
+    if op.kind ~= "classify" or mode ~= "train" then -- in training the backward pass begins with classify
       maker(forward, op)
       rows.made(cpu, at, records, place, op)
     end
@@ -317,8 +316,9 @@ end
 
 local DROPS = { draw = true, drop = true }
 
--- Records of decoding, for a block of the decoded stream or for the network: with every token, or before all of them.
--- There is no dropout; keys and values are in a cache, which self-attention of the stream fills.
+-- Records of decoding, for a block of the decoded stream or for the network: the part that runs with every token, or
+-- (ahead) before all tokens. There is no dropout; keys and values are in a cache, which the stream's self-attention
+-- fills.
 function M.decoding(cpu, scope, stream, ahead)
   local at, records, cached = names.of_scope(cpu, scope), {}, {}
   local place = names.placer(cpu, scope, at, "evaluate")

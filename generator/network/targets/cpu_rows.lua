@@ -1,9 +1,9 @@
--- Records for work on some rows alone on the CPU: in the last repetition of a block on the rows of labelled tokens
--- (labelled_rows.lua), in the first repetition on the rows of the vocabulary's symbols (vocabulary_rows.lua).
+-- Records for work on some rows alone on the CPU: in the last repetition of a block, on the rows of labelled tokens
+-- (labelled_rows.lua); in the first repetition, on the rows of the vocabulary's symbols (vocabulary_rows.lua).
 --
 -- Input: the state of cpu_network.lua, with `part` and `vocabulary` from these modules, or nil; a scope and its names
 -- (cpu_names.lua). In generated code `part` and `distinct` give the rows of a repetition: all tokens, or some. If they
--- are all tokens, taking, spreading, copying and summing rows do no work.
+-- are all tokens, copying, spreading and summing rows is no work.
 
 local buffers = require("network.lists.buffers")
 local calls = require("network.targets.calls")
@@ -28,8 +28,8 @@ function M.add_buffers(cpu)
   end
 end
 
--- The buffer for the labelled rows of a value that has all rows: <value>_read, or with a number. Its first reader
--- counts as its writer.
+-- The buffer for the labelled rows of a value that has all rows: <value>_read, possibly with a number. The first reader
+-- of the buffer counts as its writer.
 local function labelled_buffer(cpu, value, reader)
   local taken = lists.set(lists.map(cpu.buffers.workspace, function(b) return b.name end))
   local name, number = value.name .. "_read", 1
@@ -45,9 +45,9 @@ local function labelled_buffer(cpu, value, reader)
   return name
 end
 
--- A function from a list's entry to the names and places of its records' values. If the entry computes some rows alone,
--- a record before the first reader takes them from a value that has all rows: labelled rows in each direction, but once
--- in the network's own step; the vocabulary's rows from the block's input.
+-- Makes a function from a list's entry to the names and places of its records' values. If an entry computes some rows
+-- alone, a record before the first reader copies these rows from a value that has all rows: labelled rows in each
+-- direction (once in the network's own step), the vocabulary's rows from the block's input.
 function M.naming(cpu, scope, at, place, records, mode)
   local partial = cpu.part and cpu.part.partial or {}
   local done = cpu.vocabulary and cpu.vocabulary.block == scope and cpu.vocabulary.done or {}
@@ -84,8 +84,8 @@ function M.naming(cpu, scope, at, place, records, mode)
   end
 end
 
--- Appends records after an operation: its values' rows are copied to all tokens; the embedding also makes rows of
--- symbols.
+-- Appends records after an operation: the rows of its values are copied to all tokens; the embedding also makes the
+-- rows of symbols.
 function M.made(cpu, at, records, place, op)
   local vocabulary = cpu.vocabulary
   for _, value in ipairs(vocabulary and ops.results(op) or {}) do

@@ -1,9 +1,9 @@
--- The arrays of device code, which layers and blocks of threads store, as members of structs.
+-- The arrays that layers and blocks of threads store in device code, as members of structs.
 --
--- A member is { name, type, count, at_a_time, about }: count, its elements for all sequences; at_a_time, its elements
--- for the sequences that attention processes at a time; in the variables of streams (M.streams).
--- type: the compiler knows that "reals" lie in global memory. The loops over pairs read "real *": with the other type
--- they would need 10 to 20 registers more, with as many loads of memory.
+-- A member is { name, type, count, at_a_time, about }. count: its elements for all sequences; at_a_time: its elements
+-- for the sequences that attention processes at a time; both are in terms of the streams' variables (M.streams). type:
+-- with "reals" the compiler knows that the array lies in global memory. The loops over pairs read "real *": with
+-- "reals" they would need 10 to 20 registers more, with as many loads of memory.
 
 local buffers = require("network.lists.buffers")
 local calls = require("network.targets.calls")
@@ -24,9 +24,10 @@ local function read_by_pairs(device)
   return lists.set(lists.names(list))
 end
 
--- Names of variables of a stream's tokens: T, the tokens of a sequence (the argument T); rows, those of all sequences
--- where members are placed; all_rows, a function; tokens, of the block; at: the prefix of names; input_draws, sampled
--- positions of vectors added to tokens; sequences, the function that finds the positions of the block's sequences.
+-- Names of variables of a stream's tokens: T, the tokens of a sequence (the argument T); rows, the tokens of all
+-- sequences where members are placed; all_rows, a function; tokens, the tokens of the block; at, the prefix of names;
+-- input_draws, sampled positions of vectors added to tokens; sequences, the function that finds the block's sequences'
+-- positions.
 function M.streams(net)
   local list, by_stream = {}, {}
   for i, stream in ipairs(net.streams) do
@@ -40,7 +41,7 @@ function M.streams(net)
   return list, by_stream
 end
 
--- Declarations of the rows of streams: of some sequences, of those before a first one; for the host a number.
+-- Declarations of the rows of streams: of some sequences, or of the sequences before a first one; on the host a number.
 function M.row_words(streams)
   local function each(form, first, second)
     return table.concat(lists.map(streams, function(words) return form:format(words[first], words[second]) end), ", ")
@@ -72,7 +73,7 @@ local function rows(words, name, type, width, about)
   return member(words, name, type, each, shape_of(words, each) .. (about and " " .. about or ""))
 end
 
--- A member with numbers for each head of a family; words: the variables of its queries or keys.
+-- A member with numbers for each head of a family; words: the variables of the side (queries or keys).
 local function of_heads(words, family, name, type, about, times)
   local each = (times and times .. " * " or "") .. family.PREFIX .. "HEADS"
   return member(words, family.prefix .. name, type, each,
@@ -155,8 +156,8 @@ local function member_of(device, buffer, plain)
   return rows(device.words[buffer.stream], buffer.name, plain[buffer.name] and PLAIN or GLOBAL, width, buffer.about)
 end
 
--- Values that a layer stores; its output last. Values of attention lie together, with its result after them: the
--- compiler loads neighbours at once, and in another order attention over pairs has more instructions.
+-- The values that a layer stores, its output last. Values of attention lie together, with attention's result after
+-- them: the compiler loads neighbours at once, and in another order attention over pairs has more instructions.
 function M.kept(device, block)
   local list, plain = {}, read_by_pairs(device)
   for _, buffer in ipairs(device.buffers.scopes[block].kept) do
@@ -173,7 +174,7 @@ function M.kept(device, block)
   return list
 end
 
--- Whether a buffer of the workspace has a gradient that chains of products leave out (chains.lua) in every block.
+-- Whether a buffer of the workspace holds a gradient that every block's chains (chains.lua) make unnecessary.
 local function is_unused(device, buffer)
   local unused = false
   for _, scope in ipairs(device.net.order) do
@@ -188,7 +189,7 @@ local function is_unused(device, buffer)
   return unused
 end
 
--- Values between blocks and values that no layer stores; then, for training alone, gradients and attention's work.
+-- Values between blocks and values that no layer stores; then, for training alone, gradients and attention's workspace.
 function M.workspace(device)
   local always, training, plain = {}, {}, read_by_pairs(device)
   local blocks_give = {}
@@ -212,7 +213,6 @@ function M.workspace(device)
   return always, training
 end
 
--- Members as lines of a struct.
 function M.lines(members)
   return calls.members(lists.map(members, function(m)
     return { type = m.type, name = m.name, key = m.type, about = m.about }

@@ -2,12 +2,12 @@
 --
 -- Input: the state of cuda_network.lua (device). Output, pure data:
 --   attends      family -> names of its values: block, state and the parameters' types; q, kv, out, contribution and
---                the gradients dq, dkv, dout, dcontribution; T, S: tokens of its sides, lengths and lengths_of_view:
---                both; keep: masks of its weights, or false; index: the variable that counts its repetitions;
---                sequences: the function that finds the positions of its queries' sequences
+--                the gradients dq, dkv, dout, dcontribution; T, S: tokens of its queries and keys; lengths and
+--                lengths_of_view: both lengths; keep: masks of its weights, or false; index: the variable that counts
+--                its repetitions; sequences: the function that finds the positions of its queries' sequences
 --   embeddings   { routine, vectors, scale, T, tokens, places, drawn, sequences, value, gradient, adds, adds_places,
---                tied, drops, mask, about }, a function each; vectors: the parameter; drawn: the positions of added
---                vectors, if all sequences share a sample; tied: the readout has stored gradients of the table
+--                tied, drops, mask, about }, one for each function; vectors: the parameter; drawn: the positions of
+--                added vectors, if all sequences share a sample; tied: the readout has stored gradients of the table
 --   contributions   the values that are contributions to an attention
 
 local attention = require("network.graph.attention")
@@ -21,7 +21,7 @@ local function of_op(backward, kind, op)
   return lists.find(backward, function(b) return b.kind == kind and b.op == op end)
 end
 
--- Whether another embedding stores gradients of the operation's table earlier in the backward pass.
+-- Whether the operation adds to its table's gradient, since another embedding stores it earlier in the backward pass.
 local function adds(backward, op)
   return lists.find(backward, function(b) return b.kind == "embed_grad" and b.op.p == op.p end).op ~= op
 end
@@ -56,8 +56,8 @@ function M.attends(device)
   return by_family
 end
 
--- The positions of vectors added to a stream's tokens, if all sequences share a sample; a single stream shares them
--- with its first family.
+-- The positions of vectors added to a stream's tokens, if all sequences share a sample; a single stream shares the
+-- sample of its first family.
 function M.input_draws(words, draw)
   return draw and "v->" .. (draw.apart and words.input_draws or draw.prefix .. "draws")
 end
@@ -74,8 +74,8 @@ function M.drawn_places(words, op, l)
     or ("%spositions_of(v, %s)"):format((placing or draw).prefix, l))
 end
 
--- Whether an embedding earlier in the backward pass has stored gradients of positions. Each stream has its own sums,
--- unless every sequence has its own sample: then all add to the one table.
+-- Whether an embedding earlier in the backward pass has stored gradients of positions. Each stream has sums of its own;
+-- but if every sequence has its own sample, all streams add to the one table.
 local function adds_places(backward, op)
   local draw = op.encoding and op.encoding.draw
   local by_sequence = draw and draw.kind == "sequence"
@@ -88,7 +88,7 @@ local function adds_places(backward, op)
   end
 end
 
--- The functions that embed streams. If embeddings share a table, the first in the backward pass stores its gradients.
+-- The functions that embed streams. Of embeddings that share a table, the first in the backward pass stores gradients.
 function M.embeddings(device)
   local back, net = device.lists[device.net].backward, device.net
   return embeddings.functions(net, function(op, i)
@@ -102,7 +102,6 @@ function M.embeddings(device)
   end)
 end
 
--- The values that are contributions to an attention.
 function M.contributions(net)
   return lists.set(lists.map(ops.of_kind(net, "attention"), function(op) return op.contribution end))
 end

@@ -1,34 +1,33 @@
--- The network in device code: the same lists as on the CPU, with the names of device code, for the templates of
--- templates/cuda.
+-- The network in device code: the same lists as on the CPU, with names of device code, for templates/cuda.
 --
 -- Input: a network (builder.lua), its lists, and the choices of cuda_half.lua. Output, pure data:
 --   blocks     { name, comment, count, loops, uses, state, members, first, in_place, mask, forward, backward, ... } in
 --              order; with loops, gradients are stored from use first_use on, and earlier uses add to them
 --   pass       the work of a block of threads on its examples: { train, evaluate }
 --   rows       functions over rows, each compiled once: { template, name, kernel, width }
---   always     members of the workspace (cuda_buffers.lua), training: members that only training has
---   operands   if given.by_team, list: products, whose operands shards keep { name, rows, T, uses, count, loops,
+--   always     members of the workspace (cuda_buffers.lua) in both modes; training: members that only training has
+--   operands   if given.by_team, list: the products whose operands shards store, { name, rows, T, uses, count, loops,
 --              weight, bias, inner, columns; dweight, dbias, before, between: words of weights.tpl }; members: their
 --              parameters
---   place_sums sums of the rows of learned position tables, over which shards add up: { member, block, count }
---   masks      groups of dropout sites of the model's width: { first, places, layer, places_of, below_text,
---              stream_text }; places_of: in the counter, if they differ; sites: their number; places: of a layer, at
---              most, of any width
+--   place_sums sums of the rows of learned position tables, which are added over shards: { member, block, count }
+--   masks      groups of dropout sites of the model's width: { first, places, layer, places_of, below_text, stream_text
+--              }; places_of: their places in the counter, if different; sites: their number; places: the most of a
+--              layer, of any width
 --   bits       masks of another width, and of attention's weights, an array each: { name, uses, bytes, about, layer,
---              place, below }; bytes: of a sequence; drops: whether there are masks of either kind
+--              place, below }; bytes: the bytes of a sequence; drops: whether there are masks of either kind
 --   attends, embeddings   the names of their values: cuda_names.lua
---   streams    the variables of each stream (cuda_buffers.lua); lengths: the type of the argument T, with one stream a
---              number, with several a struct; row_words, most_rows, tokens, of blocks row_words: their declarations;
---              labelled: the T of the labelled stream
+--   streams    the variables of each stream (cuda_buffers.lua); lengths: the type of the argument T, a number with one
+--              stream, a struct with several; row_words, most_rows, tokens, and row_words of blocks: their
+--              declarations; labelled: the T of the labelled stream
 --   phases     names of a wide model's phases (launches.lua), most_launches: of a step; false for a narrow model
 --   tied       the table of tokens that is the output layer's weight, or false
---   chained    whether pairs of products are chains (chains.lua), of blocks: chains
+--   chained    whether pairs of products are chains (chains.lua); blocks have them in `chains`
 --   biased     whether products of a wide model have biases
--- Lists are records (cuda_records.lua); those of a wide model are { list, phases, reads }: the host's list of launches,
+-- Lists are records (cuda_records.lua). Lists of a wide model are { list, phases, reads }: the host's list of launches,
 -- phases with their records, and the arguments that the host's list reads.
--- A layer reads the output of the previous layer, which that layer stores. Between blocks values lie in the workspace
--- by their names; in evaluation a block that alone takes its input works in place. A network without device code is an
--- error { problem = true, what, line } of the description.
+-- A layer reads the output of the previous layer, which the previous layer stores. Between blocks values lie in the
+-- workspace by their names; in evaluation a block works in place if only it takes its input. A network without device
+-- code is an error { problem = true, what, line } of the description.
 
 local buffers = require("network.lists.buffers")
 local builder = require("network.graph.builder")
@@ -76,12 +75,12 @@ end
 
 local ON_THE_WAY = { add = true, add_norm = true, embed = true, place = true }
 
--- Whether an operation's dropout is one more operation of the list; sums apply dropout themselves.
+-- Whether an operation's dropout is a separate operation of the list; sums apply dropout themselves.
 local function drops_result(one)
   return one.dropout and one.keep and not ON_THE_WAY[one.kind]
 end
 
--- A list as launches.lua takes it: { kind, one, of_backward }; `one` is an operation, or an entry of a backward list.
+-- Entries of a list for launches.lua: { kind, one, of_backward }; `one`: an operation, or an entry of a backward list.
 local function entries(list, of_backward, into)
   for _, one in ipairs(list) do
     into[#into + 1] = { kind = one.kind, one = one, of_backward = of_backward }
@@ -108,7 +107,7 @@ local function stream_of(op)
   return tostring(op.out.stream.index)
 end
 
--- A text for each operation of a list; if the texts differ, an expression that selects by place.
+-- The text for the operations of a list: if their texts differ, an expression that selects a text by place.
 local function by_place(list, text_of, type)
   local last = text_of(list[#list])
   local text, plain = type .. last, true
@@ -119,7 +118,7 @@ local function by_place(list, text_of, type)
   return plain and last or text
 end
 
--- The places of a list's operations in the counter; false if they are 0, 1 and so on.
+-- The places of a list's operations in the random-number counter; false if they are 0, 1 and so on.
 local function places_of(list)
   local places, same = {}, true
   for i, op in ipairs(list) do
@@ -145,7 +144,7 @@ local function bits_of(device, scope, op)
 end
 
 -- Masks of a scope's operations, in the order of their places, repetition after repetition: masks of the model's width,
--- and others.
+-- and masks of other widths.
 local function derive_masks(device, scope)
   local of_width = {}
   for _, op in ipairs(device.lists[scope].forward) do
@@ -195,13 +194,13 @@ local function list_rows(device, entry)
   return device.net.streams[2] and "list->" .. device.words[op.x.stream].rows or false
 end
 
--- Products in the host's list; forward products have a template.
+-- Products in the host's list; forward products have their own template.
 local LISTED = {
   weight = "weight_gradient('list', of_rows, inner, columns, x, dy, adds, dweight)",
   input = "input_gradient('list', of_rows, inner, columns, dy, weight, adds, to)",
 }
 
--- A list cut into launches. layer: of the next phase; for phases outside blocks, the last layer before them.
+-- A list cut into launches. layer: the next phase's layer; for phases outside blocks, the last layer before them.
 local function launched(device, scope, training, list)
   local at, layer = scope == device.net and IN_NETWORK or IN_LIST, scope.entry and scope.index or "0"
   local host, phases, all = {}, {}, {}
@@ -259,13 +258,13 @@ local function drops(op)
   return op.dropout
 end
 
--- The first and the last phase of a block, which are neighbours in phase_names.
+-- The first and the last phase of a block, which enclose its phases in phase_names.
 local function ends_of(forward, backward)
   local first, last = forward[1] or backward[1], backward[#backward] or forward[#forward]
   return first and first.name, last and last.name
 end
 
--- The streams whose rows members have.
+-- The streams whose rows some members have.
 local function streams_of(device, members)
   local known = {}
   for _, member in ipairs(members) do
@@ -308,8 +307,8 @@ local function block_of(device, op)
   return one
 end
 
--- Sums of the rows of learned tables, over which shards add up: { member, block, count, times, T, drawn }; without a
--- block, the embedding's. drawn: the sampled positions of these rows, of layer l, if any.
+-- Sums of the rows of learned tables, which are added over shards: { member, block, count, times, T, drawn }; without a
+-- block the sum belongs to the embedding. drawn: the sampled positions of these rows, in layer l, if any.
 local function place_sums(device, net)
   local list, embedded = {}, net.position_table
   for _, stream in ipairs(embedded and embedded.from_tables and not embedded.frozen and net.streams or {}) do
@@ -343,7 +342,7 @@ local function new_state(net, executed, given)
   return device
 end
 
--- The members of the parameters that products' gradients are, by block: { block, size }, members { name, size }.
+-- The parameters whose gradients products compute, as members by block: { block, size }, members { name, size }.
 local function members_of_products(device)
   return lists.map(lists.group(device.operands, function(one) return one.scope end), function(group)
     local members = lists.flat(group, function(one)
@@ -356,7 +355,7 @@ local function members_of_products(device)
   end)
 end
 
--- Products and their parameters, for the team's sums over all tokens.
+-- Products and their parameters: their gradients are the team's sums over all tokens.
 local function operands_of(device)
   local words, members = streams_of(device, device.operands), members_of_products(device)
   for _, one in ipairs(device.operands) do

@@ -1,9 +1,9 @@
 -- The operations of a network as records: by role, the text of a call's arguments (calls.lua), or a template of
 -- templates/cuda/op.
 --
--- Input: the state of cuda_network.lua (device), a scope, an entry of a list. Output: records; false: none. In device
--- code, within a block w is the workspace and s the layer's state; outside blocks b is the block of threads. The
--- kernels of norms, sums and copies work on rows of WIDTH channels.
+-- Input: the state of cuda_network.lua (device), a scope, an entry of a list. Output: records, or false if there are
+-- none. In device code, within a block w is the workspace and s the layer's state; outside blocks b is the block of
+-- threads. The kernels of norms, sums and copies work on rows of WIDTH channels.
 
 local calls = require("network.targets.calls")
 local embeddings = require("network.targets.embeddings")
@@ -49,7 +49,7 @@ function M.refuse(op, what, ...)
   error({ problem = true, line = op and op.line, what = what:format(...) }, 0)
 end
 
--- Refuses another width for operations whose kernels have the model's width compiled in.
+-- Refuses a width other than the model's for operations whose kernels have the model's width compiled in.
 local function check_width(op, value)
   if value.width.text ~= "WIDTH" then
     M.refuse(op, "norms, sums and copies of %d channels, which is not the model's width (%s)", value.width.count,
@@ -64,7 +64,7 @@ local function function_for(device, name, new)
   return calls.function_for(device.rows, name, name, new)
 end
 
--- The mask and factor of a dropout. when: "training" if an argument decides; outside blocks the mode is known.
+-- The mask and factor of a dropout. when: "training" if an argument decides; outside blocks the mode is already known.
 local function dropped(device, op, training)
   local scope = op.scope
   local outside = scope == device.net
@@ -86,7 +86,7 @@ local function mask_of(device, op, training)
   return forms[drop.when]:format(drop.mask), drop.rate
 end
 
--- Whether a product adds its bias; attention adds the bias of its contribution itself, and takes its gradient.
+-- Whether a product adds its bias itself; attention handles the bias of its contribution.
 function M.adds_bias(device, op)
   return op.p.bias and not device.contributions[op.out]
 end
@@ -107,7 +107,7 @@ end
 
 forward.chain = warp_products.chain
 
--- The bias and the rectifier of a product that a library has computed.
+-- The record that adds the bias and applies the rectifier to a product that a library has computed.
 function forward.add_bias(_, at, op)
   return { call = "add_bias(rows, columns, bias, rectified, out)", columns = op.out.width.text,
     bias = at.p .. op.weight .. "_bias", rectified = tostring(op.relu or false) }
@@ -160,7 +160,7 @@ function forward.drop(device, at, op, training)
   return drop.when ~= "never" and record
 end
 
--- The rotation by positions, forward (1) or backward (-1): of queries with their keys, or of each apart.
+-- The rotation by positions, forward (1) or backward (-1): of queries together with their keys, or of each separately.
 local function rotated(device, op, way, q, kv)
   local family = op.family
   local routine = family.prefix .. "rotate"
@@ -199,12 +199,13 @@ local function is_learned(op)
   return op.p ~= nil and not op.p.frozen
 end
 
--- The name of a block's sums of rows of position tables, over which shards add up.
+-- The name of a block's sums of rows of position tables, which are added over shards.
 function M.sums_of_places(op)
   return is_learned(op) and op.encoding.from_tables and op.scope.name .. "_places" or false
 end
 
--- The routine that adds vectors of positions: one for each stream, or for each block if blocks' families sample apart.
+-- The routine that adds vectors of positions: one for each stream, or for each block if blocks' families have own
+-- samples.
 local function places_routine(device, op, words)
   local draw = op.encoding.draw
   local by_block = draw and not draw.apart and device.net.used_families[2]
@@ -277,7 +278,7 @@ end
 
 back.chain_grad = warp_products.chain_grad
 
--- Rectifies an input gradient that a library has computed.
+-- The record that rectifies an input gradient that a library has computed.
 function back.rectify_grad(_, at, b)
   return { call = "rectify_grad(elements, x, to)", elements = at.rows .. " * " .. b.op.x.width.text }
 end

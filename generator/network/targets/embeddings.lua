@@ -40,8 +40,8 @@ local function scale_of(net, op)
   end)
 end
 
--- The embedding functions, with the fields that `more` gives for (operation, its number), and fields for both targets:
--- number, routine, vectors (the parameter), scale, additive (the added encoding), drops.
+-- The embedding functions, with fields for both targets: number, routine, vectors (the parameter), scale, additive (the
+-- added encoding), drops; and with the fields that more(operation, its number) returns.
 function M.functions(net, more)
   return lists.map(ops.of_kind(net, "embed"), function(op, i)
     local one = more(op, i)

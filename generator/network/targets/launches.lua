@@ -2,14 +2,14 @@
 -- between two products is one phase of a kernel.
 --
 -- Input: entries { kind, one, of_backward } in order (cuda_network.lua). Output: launches in order, each one of
---   { product, entry }   "forward", "weight" (its gradient), "input" (its gradient); a forward product with a bias also
---                        has bias = { phase, ops }, for libraries that do not add and rectify
+--   { product, entry }   product: "forward", "weight" (its gradient) or "input" (its gradient); a forward product with
+--                       a bias also has bias = { phase, ops }, for libraries that do not add biases and rectify
 --   { block, entry }     all launches of a block, repetition by repetition
---   { phase, ops }       the phase's name; entries
--- Biases and rectifiers are part of forward products: libraries round as we do, the sum first, then the bias. Other
--- activations are not, since our elementary functions differ. The gradient of a bias is not, since its order of sums is
--- part of the bits: it is an operation before the product that reads the same rows. The gradient of a rectifier is in a
--- phase in any case, and would save no launch.
+--   { phase, ops }       phase: the phase's name; ops: its entries
+-- Biases and rectifiers are part of forward products, since libraries round as we do: the sum first, then the bias.
+-- Other activations are not, since our elementary functions differ. The gradient of a bias is a separate operation
+-- before the product that reads the same rows, since its bits depend on our order of sums. The gradient of a rectifier
+-- is always in a phase that exists anyway, so that fusing it would save no launch.
 
 local M = {}
 
@@ -62,7 +62,7 @@ local function name_of(ops)
   return (first.op and (first.op.name or first.op.out.name) or first.to.name) .. "_back"
 end
 
--- Gives a phase its name; a repeated name gets a number.
+-- Names a phase; a repeated name gets a number.
 local function name(phase, scope, known)
   local text = ("PHASE_%s%s"):format(scope and scope:upper() .. "_" or "", name_of(phase.ops):upper())
   known[text] = (known[text] or 0) + 1

@@ -1,5 +1,5 @@
--- Records of products that are cut by warp, alone or in chains: each size has a function of its own, and products store
--- the operands that the team reads for the gradients of their weights.
+-- Records of products that are cut by warp, alone or in chains. Each size has its own function, and products store the
+-- operands that the team reads for the gradients of their weights.
 --
 -- Input: the state of cuda_network.lua (device), the names that a record needs (at), an operation or an entry of a
 -- backward list. Output: records as in cuda_records.lua. In a block, forward records come in pairs if training and
@@ -14,7 +14,7 @@ local function operands_name(device, op)
   return op.scope == device.net and op.weight or op.scope.name .. "_" .. op.weight
 end
 
--- The address at which a shard stores an operand of a product for the team, "x" or "dy"; nil if it does not.
+-- The address at which a shard stores an operand of a product for the team, "x" or "dy"; nil if it stores none.
 local function place_of_operand(device, op, side)
   local width = side == "x" and op.x.width.text or op.out.width.text
   local use = op.scope == device.net and "0" or "block()->" .. op.scope.index
@@ -22,7 +22,7 @@ local function place_of_operand(device, op, side)
     operands_name(device, op), side, use, device.words[op.x.stream].T, width) or nil
 end
 
--- The struct of an operation's weights: in training, it may be the one of rounded copies.
+-- The struct of an operation's weights: in training, the struct of rounded copies if there is one.
 local function weights_struct(device, at, op, training)
   return training and device.rounds and (op.scope == device.net and "" or op.scope.name .. "_") .. "rounded()->" or at.p
 end
@@ -31,8 +31,8 @@ local function name_in_mode(training, name)
   return training and name or name .. "_in_evaluation"
 end
 
--- make(training) gives a record. Returns the records of both modes in a block, whose function has a variable for the
--- mode, and otherwise the record of the pass's mode.
+-- make(training) returns a record. In a block, whose function has a variable for the mode, the result is the records of
+-- both modes; elsewhere the record of the pass's mode.
 local function records_of_modes(device, op, training, make)
   if op.scope == device.net then
     return make(training)
@@ -40,8 +40,8 @@ local function records_of_modes(device, op, training, make)
   return lists.merged(make(true), { asked = "training" }), lists.merged(make(false), { asked = "else" })
 end
 
--- The name of the function for products of a size. form: { name, order, finish, extra, keeps, rounded }, as
--- templates/cuda/rows/product.tpl reads it.
+-- The name of the function for products of a size. form: { name, order, finish, extra, keeps, rounded }, the fields
+-- that templates/cuda/rows/product.tpl reads.
 local function product_routine(device, form, k, columns)
   local sizes = ("%s_to_%s"):format(k, columns):lower():gsub("%W+", "_")
   local name = form.name:format(sizes)
@@ -115,7 +115,7 @@ local function chain_in_mode(device, at, chain, training)
     next_weight = weights .. last.weight, next_bias = next_biased and at.p .. last.weight .. "_bias" }
 end
 
--- Hidden values are stored for the backward pass alone.
+-- The records of a chain. Hidden values are stored for the backward pass alone.
 function M.chain(device, at, chain, training)
   return records_of_modes(device, chain.first, training, function(mode)
     return chain_in_mode(device, at, chain, mode)
