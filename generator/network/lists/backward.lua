@@ -116,7 +116,7 @@ function Tape:into(value)
   return self.at[value], false
 end
 
--- The same as `into`, for operations that cannot add: the second contribution goes through its own buffer. `write`
+-- A variant of `into` for operations that cannot add: the second contribution goes through its own buffer. `write`
 -- emits the operation with the buffer that it receives.
 function Tape:store(value, write)
   local buffer, adds = self:into(value)
