@@ -1,10 +1,10 @@
--- Makes a plan of a resolved spec: every default is settled, every number derived, nothing rendered.
+-- Makes a plan from a resolved spec: all defaults are settled and all numbers derived, but nothing is rendered.
 --
 -- Input: the resolved spec (validate.lua) and facts: the task's header (tasks.lua), the formula of the score, if any
 -- (spec/score/score.lua), the file of a user's own network, if any, the checkpoint that runs begin with, if any
 -- (first_checkpoint.lua).
--- Output: pure data that the templates read by name; the modules below document their names. nil and an error for the
--- diagnostics if a formula is too large for code, or a network is not valid.
+-- Output: pure data that the templates read by name; the modules below document these names. The output is nil and an
+-- error for the diagnostics if a formula is too large for code, or if a network is not valid.
 -- Invariant: a step reads the results of earlier steps, and returns its part; no name is entered twice.
 
 local checkpoint = require("plan.deriving.checkpoint_fits")
@@ -28,8 +28,8 @@ local M = {}
 
 local ABI = 7 -- LH_ABI
 
--- The files of the CPU half, in the order of rendering. loose: no other file depends on its content; neutral: it is
--- compiled and changes no bit; family: its template sees this family's names first.
+-- The files of the CPU half, in the order of rendering. loose: no other file depends on the file's content; neutral:
+-- the file is compiled and changes no bit; family: the names of this family take precedence in the file's template.
 local function file_list(plan)
   local first = plan.first
   local files = {
@@ -49,22 +49,22 @@ local function file_list(plan)
   for _, name in ipairs({ "layers", "loss", "trace", plan.cpu.decoding and "decode" or nil }) do
     files[#files + 1] = { template = ("cpu/%s.inc.tpl"):format(name), path = name .. ".inc", family = first }
   end
-  files[#files + 1] = { template = "cpu/step.c.tpl", path = "step.c", family = first } -- calls functions of all others
+  files[#files + 1] = { template = "cpu/step.c.tpl", path = "step.c", family = first } -- calls functions of all files
   return files
 end
 
--- Facts that are known before anything is derived. Generated code is linked by names longhand_<role>_<symbol>, with
--- role one word without underscore: spec; x8664, x8664v3, x8664v4, aarch64 (the program of a level); cuda, images, text
--- (the CUDA half); train, evaluate (its kernels). Nothing else is called longhand_: the runtime has lh_, a task
--- lh_task_. Two underscores in a row belong to the compiler; the second is written U, which no id holds, as in the
--- Makefile.
+-- Facts that are known before anything is derived. Generated code is linked by names longhand_<role>_<symbol>. The role
+-- is one word without underscore: spec; x8664, x8664v3, x8664v4, aarch64 (the program of a level); cuda, images, text
+-- (the CUDA half); train, evaluate (its kernels). No other names begin with longhand_: names of the runtime begin with
+-- lh_, names of a task with lh_task_. C reserves two underscores in a row for compilers, so the second is written U, as
+-- in the Makefile; no id contains a U.
 local function head(resolved, facts)
   return {
     abi = ABI,
     id = resolved.id,
     symbol = (resolved.id:gsub("__", "_U")),
     source = resolved.source,
-    command = "./longhand gen " .. escape.shell(resolved.source), -- the command in banners
+    command = "./longhand gen " .. escape.shell(resolved.source), -- the command that banners show
     precision = resolved.precision,
     resolved = resolved,
     defaults = defaults.derive(resolved, facts.init),

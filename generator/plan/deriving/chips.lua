@@ -1,7 +1,7 @@
--- Common GPUs, and the number of shards that suits each when it trains one model.
+-- Common GPUs, and the number of shards that suits each GPU when it trains one model.
 --
--- A thread block takes one shard, and a multiprocessor runs one thread block: with more shards than multiprocessors,
--- the rest waits for a second round, in which most of the chip is idle.
+-- A thread block computes one shard, and a multiprocessor runs one thread block. If there are more shards than
+-- multiprocessors, the remaining shards wait for a second round, in which most of the chip is idle.
 
 local lists = require("base.lists")
 
@@ -22,14 +22,14 @@ M.list = {
   { 120, "RTX 5090", 170 },
 }
 
--- The largest number of shards that fits one round and gives each block only as many sequences as it must have.
+-- The largest number of shards that fits one round, with the fewest possible sequences for each block.
 function M.shards(batch, multiprocessors)
   local sequences = (batch + multiprocessors - 1) // multiprocessors
   return (batch + sequences - 1) // sequences
 end
 
--- The chips on which `shards` shards need several rounds, by the number of shards that needs one, largest first: { key
--- = shards, name of a chip with its multiprocessors... }.
+-- The chips on which `shards` shards need several rounds, grouped by the number of shards that needs one round, largest
+-- first: { key = shards, name of a chip with its multiprocessors... }.
 function M.advice(batch, shards, least_architecture)
   local small = lists.filter(M.list, function(chip) return chip[1] >= least_architecture and chip[3] < shards end)
   local advice = lists.group(small, function(chip) return M.shards(batch, chip[3]) end)

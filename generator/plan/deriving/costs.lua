@@ -1,17 +1,17 @@
 -- Costs of a step: floating-point operations and memory, for `plan` and for bench.
 --
 -- Input: a plan with its network; that network (builder.lua); the task's header (lengths as formulas). Output of
--- M.training: facts about the training lengths; the longest decides what attention stores (recomputed_weights.lua). Of
--- M.derive:
---   flops           factors for the generated formulas; masked: families with masks, { family, count, of_head }, of a
---                   pair of tokens in all heads and in one; flops_per_step; and `flops` of a whole step, all
---                   repetitions, mean over the training lengths, stored in the operations of plan.network (forward and
---                   backward) and of plan.passes (each its own), there also kept_bytes and scratch_bytes
---   vector_bytes    of all parameters; shared_bytes, tables_bytes of all threads, workspace_bytes of each, at the
---                   widest level; memory_bytes of a process that trains with THREADS (memory.lua)
+-- M.training: facts about the training lengths; the longest length decides which weights attention stores
+-- (recomputed_weights.lua). Output of M.derive:
+--   flops           factors for the generated formulas; masked: families with masks, { family, count, of_head }, for a
+--                   pair of tokens in all heads and in one; flops_per_step; and `flops` of a whole step (all
+--                   repetitions, mean over the training lengths), stored in the operations of plan.network (forward and
+--                   backward) and of plan.passes (separately). The latter also get kept_bytes and scratch_bytes
+--   vector_bytes    bytes of all parameters; shared_bytes, tables_bytes of all threads; workspace_bytes of each thread,
+--                   at the widest level; memory_bytes of a process that trains with THREADS (memory.lua)
 --   largest_block   { bytes, size, sequences }: the block for which a workspace has space
--- Counts are nominal: two operations per multiply-add; attention counts T^2 pairs by width twice, whatever its mask;
--- the backward pass counts twice the forward pass, without the output layer.
+-- Counts are nominal: a multiply-add counts as two operations; attention counts as two products of T^2 pairs by the
+-- width, whatever its mask; the backward pass counts as two forward passes, without the output layer.
 
 local lists = require("base.lists")
 local memory = require("plan.deriving.memory")
@@ -20,8 +20,8 @@ local tasks = require("spec.task.tasks")
 
 local M = { THREADS = 2 }
 
--- Tokens of every stream over the training lengths: all, a list { S, T } or { T } for each; dataset files have only the
--- longest that are allowed.
+-- The tokens of every stream for all training lengths: a list { S, T } or { T } for each; for dataset files only the
+-- largest allowed lengths.
 local function all_sizes(lengths, facts)
   if facts.data then
     return { tasks.most_streams(facts) }
@@ -29,8 +29,8 @@ local function all_sizes(lengths, facts)
   return lists.map(tasks.lengths(lengths), function(n) return tasks.streams(facts, n) end)
 end
 
--- Returns the longest length of every stream over the list, the mean tokens of each, and the mean pairs for every two
--- streams.
+-- Returns the longest length of every stream in the list, the mean number of tokens of each stream, and the mean number
+-- of pairs for every two streams.
 local function means_of(sizes)
   local longest, tokens, pairs_of = {}, {}, {}
   for s in ipairs(sizes[1]) do
@@ -50,7 +50,7 @@ function M.longest(lengths, facts)
   return math.max(table.unpack((means_of(all_sizes(lengths, facts)))))
 end
 
--- Tokens of training sequences, the largest number and the mean, in a part and in each stream.
+-- The tokens of training sequences in each part and in each stream: the largest number and the mean.
 function M.training(plan, facts)
   local longest, tokens = means_of(all_sizes(plan.resolved.train.lengths, facts))
   for i, stream in ipairs(plan.streams) do
@@ -60,7 +60,7 @@ function M.training(plan, facts)
     mean_tokens = lists.sum(plan.streams, function(stream) return stream.mean_tokens end) }
 end
 
--- Operations of one sequence, forward. size: tokens of every stream, or the mean tokens of all streams.
+-- Operations of the forward pass of one sequence. size: tokens of every stream, or the mean tokens of all streams.
 function M.forward(plan, size)
   local function tokens(s)
     return type(size) == "table" and size[s + 1] or size / #plan.streams
@@ -71,8 +71,8 @@ function M.forward(plan, size)
     end)
 end
 
--- Stores operations of a step at the mean training length in every operation of a list; returns their sum. means:
--- tokens of every stream, and pairs; factor: a multiple of the list's counts.
+-- Stores the operations of a step at the mean training length in every operation of a list; returns their sum. means:
+-- tokens of every stream, and pairs; factor: what the list's counts are multiplied by.
 local function add_flops(plan, list, means, factor)
   return lists.sum(list, function(operation)
     local s, k = operation.stream + 1, operation.keys + 1
@@ -82,8 +82,8 @@ local function add_flops(plan, list, means, factor)
   end)
 end
 
--- Stores kept_bytes and scratch_bytes in every operation of the passes: bytes of the buffers that it writes first, in a
--- thread's largest block, over all repetitions.
+-- Stores kept_bytes and scratch_bytes in every operation of the passes: bytes of the buffers whose first writer is the
+-- operation, in a thread's largest block, over all repetitions.
 local function add_bytes(plan, block)
   local kept, scratch = {}, {}
   for _, room in ipairs(memory.rooms(plan, block.size, block.sequences)) do
@@ -103,7 +103,7 @@ local function add_bytes(plan, block)
   end
 end
 
--- Sizes of sequences, one of which has the largest block; for dataset files all sizes up to the longest allowed.
+-- Sizes of sequences, among them that of the largest block; for dataset files all sizes up to the longest allowed one.
 local function block_sizes(facts, sizes)
   if not facts.data then
     return sizes
@@ -124,7 +124,7 @@ local function memory_of(plan, sizes, longest)
   return bytes
 end
 
--- Counts of the pairs that generated code on the CPU skips because no query of a group sees them.
+-- Counts the pairs that generated code on the CPU skips because no query of a group can see the key.
 local function masked(plan, counts)
   return lists.map(plan.attentions, function(family)
     local count = family.mask.kind ~= "none" and counts[family.name]
@@ -146,7 +146,7 @@ function M.derive(plan, net, facts)
   local longest, tokens, pairs_of = means_of(sizes)
   local means, per_step = { tokens = tokens, pairs = pairs_of }, 0
   for i, scope in ipairs(plan.network) do
-    per_step = per_step + add_flops(plan, scope.operations, means, 3 * scope.times) -- 3: forward and backward pass
+    per_step = per_step + add_flops(plan, scope.operations, means, 3 * scope.times) -- 3: 1 forward, 2 backward
     add_flops(plan, plan.passes[i].forward, means, scope.times)
     add_flops(plan, plan.passes[i].backward, means, scope.times)
   end

@@ -1,46 +1,46 @@
--- The plan's CUDA half: the device text that is written, and the choices that fix the order of its sums.
+-- The plan's CUDA half: the files of device code, and the choices that fix the order of its sums.
 --
--- Input: the plan with its dimensions and facets, its network and that network's lists. Output: cuda and device, the
--- network in device code (cuda_network.lua), read by templates/cuda, and cuda_files; or, for a network without device
--- code, device = false and no_device_code { what, line }. cuda:
+-- Input: the plan with its dimensions and facets, its network and that network's lists. Output: cuda_files, and for
+-- templates/cuda the tables cuda and device; device is the network in device code (cuda_network.lua). For a network
+-- without device code, device = false and no_device_code { what, line }. Fields of cuda:
 --
 --   threads            of a block
---   by_team            gradients of products' weights are sums over the tokens of the whole batch, by all blocks of a
---                      team; kept_bytes: operands that shards keep for them, at most, or false
+--   by_team            all blocks of a team sum the gradients of products' weights over the tokens of the whole batch;
+--                      kept_bytes: bytes of the operands that shards store for these sums, at most, or false
 --   products           "generated": one kernel runs whole steps; "library", from width library_width on: a step is a
---                      sequence of launches of a kernel's phases and of a library's products over the whole batch
---   multiplies         the device text has products of its own: all, or those of tables; multiplies_tables: tables
---                      have some
+--                      sequence of launches, of a kernel's phases and of a library's products over the whole batch
+--   multiplies         the device text has its own products, either all or only those of tables; multiplies_tables:
+--                      some are of tables
 --   gradients          the type of a shard's sums
 --   chip, replicas     shards of a step in the two variants: their gradients are folded in order
 --   kernels            files of kernels/ that the device text begins with, before the optimiser's
---   drawing            random numbers that come with a step, in the order in which they lie: { template, names,
---                      prefix } for the host, { member, at, count, about } for the device; sequences, T: if every
---                      sequence of a stream has its own positions, the function that finds them, and its tokens
---   draw_scratch       ints of workspace that a draw needs
---   begins, shared     tables are made at the start of a step; there is memory that the blocks share
+--   drawing            random numbers that come with a step, in the order in which they lie: { template, names, prefix
+--                      } for the host, { member, at, count, about } for the device; if every sequence of a stream has
+--                      its own positions, also sequences, the function that finds the positions, and T, its tokens
+--   draw_scratch       ints of workspace that sampling needs
+--   begins, shared     begins: tables are made at the start of a step; shared: there is memory that the blocks share
 --   sums               gradients of tables are added up over shards before they reach the parameters
 --   constants          places of tensors that are not learned: { first, last, stride, columns, name }; nil if all
 --                      tensors are learned
 --
 -- Each family of attentions gets `attends`, in addition to the names of its values from cuda_network.lua:
 --
---   template           of its attention; in_fragments: it is cut by warp; fragment_rows: queries or
---                      keys of a warp at a time, half as many where this occupies more warps
+--   template           the template of its attention; in_fragments: attention is cut by warp; fragment_rows: the
+--                      queries or keys that a warp has at a time, half as many where this lets more warps run
 --   head_lanes         threads that share a head's channels in attention; head_part, channel, once, first_task, tasks:
---                      their words in the text; uneven_heads: some threads have fewer channels
+--                      the words for these in the text; uneven_heads: some threads have fewer channels
 --   slice              channels of Transformer-XL's vectors that a block makes at a time, in a wide model
---   begins, sums       as above, for this family
+--   begins, sums       the fields of cuda with these names, for this family
 --   layer_gradients    attention writes gradients of the layer's parameters
---   owners             passes that sum what entries of tables gather from their pairs (attention/device.lua)
---   asks               the running kernel tests whether weights are dropped out
+--   owners             passes that sum the pairs' terms of entries of tables (attention/device.lua)
+--   asks               the running kernel tests whether dropout applies to weights
 --   dscore             the name of the gradient of a pair's score; unroll, keys_at_once: of loops over pairs
---   keys, key_stride, to_keys   words: the number of keys, their stride, and their offset behind queries
---   pairs, pair_scores gradients of pairs are stored for an owners' pass or the keys' pass; also those of scores
---   end_by_layer       the layers' learned numbers of a score are apart
---   draws              random numbers are sampled for the family: draw_rows rows of T, positions first, distances from
---                      row first_distances on; with cross-attention rows of T, then as many of S; draws_before: other
---                      draws precede them
+--   keys, key_stride, to_keys   words: the number of keys, their stride, and their offset from the queries
+--   pairs, pair_scores gradients of pairs (pair_scores: of scores, too) are stored for the owners' or keys' pass
+--   end_by_layer       each layer has learned numbers of its own for a score
+--   draws              random numbers are sampled for the family: draw_rows rows of T numbers, first those of
+--                      positions, then, from row first_distances on, those of distances; with cross-attention rows of T
+--                      numbers, then as many rows of S; draws_before: other sampled numbers precede them
 
 local attention = require("network.graph.attention")
 local device_terms = require("attention.device")
@@ -53,26 +53,26 @@ local M = {}
 
 local THREADS = 256
 local WARPS = THREADS // 32
-local CHIP_SHARDS = 128 -- about as many blocks as multiprocessors of a large GPU; chips.lua: others
+local CHIP_SHARDS = 128 -- about as many blocks as a large GPU has multiprocessors; chips.lua lists others
 local REPLICA_SHARDS = 16 -- shards of a few sequences, whose activations fit the caches; teams divide the shards
 local GROUP_TOKENS = 256 -- tokens of evaluation that go through the layers together
--- Reals of shared memory, kernels/cuda/product.cu: two buffers of a tile's slabs, which are fewer in float64.
+-- Reals of shared memory that kernels/cuda/product.cu takes: two buffers of a tile's slabs; float64 has fewer slabs.
 local SLAB = 32 * 64
 local STAGING = { float32 = 6 * SLAB, tf32 = 6 * SLAB, bf16 = 6 * SLAB, float64 = 4 * SLAB }
 local TILE = 64 -- columns of a result that a block makes at a time: kernels/cuda/slab.cu
 local LIBRARY_SHARDS = 256 -- one sequence per shard in most batches
 local LIBRARY_GROUP_CHANNELS = 65536 * 256 -- tokens times width in evaluation: about a gigabyte of activations
--- Channels of a head that a thread has in registers, if threads share the head: in wide models always, in others if the
--- head is wider than one thread can hold.
+-- Channels of a head that one thread has in registers, if threads share the head: always in wide models, and in other
+-- models if the head is wider than one thread can hold.
 local HEAD_PART = { float32 = 16, tf32 = 16, bf16 = 16, float64 = 8 }
 local WHOLE_HEAD = 32
-local NARROW_HEAD = 8 -- of which a warp holds twice as many rows in fragments; wider ones would spill registers
+local NARROW_HEAD = 8 -- channels for which a warp has twice the rows in fragments; wider heads would spill registers
 local BLOCK_STATE = 1024 -- bytes of shared memory for the state of all threads of a block: enough for most models
 local OTHER_STATE, STATE_STEP = 512, 256 -- bytes of state outside the network's arrays, at most; steps of growth
 local OF_SUM = 14 -- numbers of a sum over the batch: kernels/cuda/product_weights.cu
--- Bytes that shards of one model keep for sums over the batch, at most; with more, each shard multiplies its own.
+-- Bytes that shards of one model store for sums over the batch, at most; beyond this each shard has its own products.
 local MOST_KEPT = 256 << 20
-local OF_FAMILY = 9 -- addresses of tables, sums and draws; OTHER_STATE has those of one family
+local OF_FAMILY = 9 -- addresses of tables, sums and draws; OTHER_STATE includes those of one family
 
 local PRODUCTS = {
   float32 = { "cuda/product_fma.cu" },
@@ -86,12 +86,12 @@ local WARP_PRODUCTS = {
   bf16 = { "cuda/mma.cu", "cuda/product_bf16.cu" },
 }
 local WARP_TILE = 32 -- columns of a result that a warp makes at a time
-local WARP_STAGING = 8 * 32 * 32 -- reals of shared memory, kernels/cuda/product_warps.cu: a part for each warp
--- The least compute capability: float64 stages more than a block of sm_75 may have.
+local WARP_STAGING = 8 * 32 * 32 -- reals of shared memory in kernels/cuda/product_warps.cu: a part for each warp
+-- The least compute capability: float64 stages more shared memory than a block of sm_75 may have.
 local LEAST_ARCHITECTURE = { float32 = 75, float64 = 80, tf32 = 80, bf16 = 80 }
 
--- The number of threads that share a head's channels: a power of two. Parts have whole quads; with uneven parts the
--- last threads have fewer channels or none.
+-- The number of threads that share a head's channels: a power of two. A thread's part consists of whole quads (four
+-- channels); with uneven parts the last threads have fewer channels or none.
 local function head_lanes(head_width, precision)
   local quads, most, lanes = head_width // 4, HEAD_PART[precision] // 4, 1
   while quads > lanes * most do
@@ -100,14 +100,14 @@ local function head_lanes(head_width, precision)
   return lanes
 end
 
--- Whether a family of the plan has one of two properties of terms.
+-- Whether any family of the plan has one of two properties of its terms.
 local function any(plan, name, other)
   return lists.any(plan.attentions, function(family)
     return family.terms[name] and (not other or family[other])
   end)
 end
 
--- Channels of whole heads that fill a tile of a product, or one head.
+-- The largest number of channels of whole heads that fits a tile of a product, at least one head.
 local function slice(family)
   local heads = 1
   for count = 1, family.heads do
@@ -148,7 +148,7 @@ local function kernels(plan, device, multiplies, by_team)
   return lists.append(list, lists.map(plan.operation_kernels, function(name) return ("cuda/%s.cu"):format(name) end))
 end
 
--- Tensors without a useful gradient: each one's first and last element, and `columns` of every `stride`.
+-- Tensors without a useful gradient: the first and last element of each, and `columns` of every `stride`.
 local function constants(plan)
   local list = lists.map(plan.tensors, function(t)
     local rows, columns = #t.shape == 2 and t.shape[1] or 1, t.shape[#t.shape]
@@ -158,8 +158,8 @@ local function constants(plan)
   return list[1] and list
 end
 
--- Shards of one model: train.shards unless it is the default, which is made for CPUs; a default that is written out
--- counts as left out.
+-- The number of shards of one model: train.shards, unless it equals the default for CPUs; a spec that writes the
+-- default out is treated as one that leaves it out.
 local function chip_shards(plan, most)
   local train = plan.resolved.train
   if train.shards ~= schema.at["train.shards"].default(plan.resolved) then
@@ -177,7 +177,7 @@ local function block_state(plan, device)
   return math.max(BLOCK_STATE, (OTHER_STATE + 8 * arrays + STATE_STEP - 1) // STATE_STEP * STATE_STEP)
 end
 
--- The network in device code; or false, and the reason why there is none.
+-- The network in device code; or false, and the reason why there is no device code.
 local function network_of(net, executed, given)
   local made, why = diagnostics.attempt(network.derive, net, executed, given)
   for family, names in pairs(made and made.attends or {}) do
@@ -204,7 +204,7 @@ local function head_words(family, lanes)
   }
 end
 
--- Sets the counts of a family's random draws: rows of numbers, and the row at which those of distances begin.
+-- Sets the counts of a family's random draws: rows of numbers, and the row at which the draws of distances begin.
 local function draws_of(family, attends, places)
   local positions, distance = family.positions, family.positions.distance
   local randomized, drawn = positions.kind == "randomized", distance.draws ~= nil
@@ -217,7 +217,7 @@ local function draws_of(family, attends, places)
   attends.reads_positions = randomized and (family.terms.rotates or family.terms.tables or places)
 end
 
--- A family in device code, without the names of the network's values: cuda_network.lua.
+-- The fields of a family in device code, except the names of the network's values (cuda_network.lua).
 local function attends_of(plan, family, library)
   local terms, score = family.terms, family.terms.scaled and family.score.cuda
   local keeps = not library and device_terms.keeps_pairs(family)
@@ -265,8 +265,8 @@ local function derive_families(plan, net, library)
   end
 end
 
--- Sets the names that device templates see of a family: its own, with its terms on a device. The last step copies them,
--- since a plan is data.
+-- Sets the names by which device templates read a family: its own names, and its terms on a device. The names are
+-- copied last, since a plan is data.
 local function name_families(plan)
   for _, family in ipairs(plan.attentions) do
     for name, value in next, family do
@@ -279,7 +279,7 @@ end
 
 -- ---- random numbers ----
 
--- The positions of vectors added to a stream's tokens, which several streams sample apart from their families.
+-- The draw of positions for vectors added to a stream's tokens, where several streams sample them apart from families.
 local function input_drawing(plan, words)
   local draw, prefix = plan.input_draw, words.at .. "input_"
   return draw and draw.apart and draw.kind == "randomized" and { template = "cuda/draw_input.tpl", prefix = prefix,
@@ -288,7 +288,7 @@ local function input_drawing(plan, words)
     scratch = { { draw.PREFIX .. "MAX_POSITION", draw.max_position } } } or nil
 end
 
--- The positions of every sequence of a stream. They need no prefix in a model that samples nothing else.
+-- The draw of positions for every sequence of a stream. Its names need no prefix in a model that samples nothing else.
 local function sequence_drawing(plan, words)
   local stream = plan.streams[words.index + 1]
   local reader = stream.by_sequence
@@ -312,7 +312,7 @@ local function family_drawing(family)
     about = family.cross and "[draws][T] of queries, [draws][S] of keys" or "[draws][T]", scratch = scratch }
 end
 
--- Ints of workspace: the largest need of a draw.
+-- Ints of workspace for sampling: the largest need of any draw.
 local function draw_scratch(drawing)
   local most = { "0", 0 }
   for _, need in lists.nested(drawing, "scratch") do
@@ -353,7 +353,7 @@ end
 
 function M.derive(plan, net, executed)
   local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables and not plan.additive.frozen
-  local library = plan.width >= schema.LIBRARY_WIDTH -- products over the whole batch are worth their launches
+  local library = plan.width >= schema.LIBRARY_WIDTH -- products over the batch are worth their launches
   local tables = any(plan, "biases")
   local multiplies = not library or tables
   local kept = plan.cuts_by_warp and operand_bytes(plan, executed)

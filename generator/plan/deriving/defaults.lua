@@ -1,4 +1,4 @@
--- The settings of an experiment that change no code, as the text that a trainer holds (runtime/training/defaults.h).
+-- The settings of an experiment that change no code, as the text that a trainer contains (runtime/training/defaults.h).
 --
 -- Input: the resolved spec, the checkpoint that runs begin with or nil (first_checkpoint.lua). Output: { text, digest,
 -- room, lines }: the whole text, the digest in its first line, the bytes that a program reserves for it, and the text
@@ -41,12 +41,12 @@ local function splits_text(splits)
   return splits and table.concat(splits, ",")
 end
 
--- The number of examples; 0: all.
+-- The number of examples; 0 stands for all examples.
 local function count_of(examples)
   return examples == "all" and 0 or examples
 end
 
--- { name, value }, by the names of lh_spec; a value of nil or false is absent.
+-- The settings as { name, value }, with the names of lh_spec; a value of nil or false is absent.
 local function values(resolved, init)
   local train, eval, during = resolved.train, resolved.eval, resolved.eval.during
   local keep = train.checkpoint.keep
@@ -103,7 +103,7 @@ local function literal_lines(text)
   return list
 end
 
--- The bytes to reserve: another spec's text may be twice as long and still fit.
+-- The number of bytes to reserve, so that another spec's text fits even if it is twice as long.
 local function room_for(bytes)
   local room = LEAST_ROOM
   while room < 2 * bytes do
@@ -112,8 +112,8 @@ local function room_for(bytes)
   return room
 end
 
--- The environment of a trainer that ./longhand starts: the trainer refuses to run if another build has replaced its
--- defaults in the meantime.
+-- The environment of a trainer that ./longhand starts: with it the trainer refuses to run if another build has replaced
+-- the trainer's defaults in the meantime.
 function M.environment(made)
   return "LONGHAND_DEFAULTS=" .. made.digest
 end

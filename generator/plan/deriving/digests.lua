@@ -1,8 +1,8 @@
--- The two digests of a plan: what can change the bits of a run, and what decides whether a checkpoint fits.
+-- The two digests of a plan. One covers all that can change the bits of a run, the other decides if a checkpoint fits.
 --
 -- Input: a plan with its tensors. Output: 16 hexadecimal digits. Learning rate, steps, seeds, evaluation and cadences
--- are in neither: a flag or another spec may change them freely. The number of steps is an exception where the learning
--- rate falls until the last step: all steps before it depend on that number.
+-- are in neither digest: a flag or another spec may change them freely. The number of steps is an exception if the
+-- learning rate falls until the last step, since all earlier steps then depend on the number.
 -- Invariant: a field that is left out of the resolved spec changes no digest, so that older specs keep theirs.
 
 local canonical = require("base.canonical")
@@ -14,11 +14,11 @@ local sha256 = require("base.sha256")
 
 local M = {}
 
--- The value that digests of earlier runs contain. The interface of generated code and runtime, LH_ABI, decides no bit.
+-- A constant that digests of earlier runs contain. LH_ABI, the interface of generated code and runtime, changes no bit.
 local DIGEST_ABI = 2
 
--- A task file of the user's and a file for validation count by their bytes. Dataset files count by their alphabets and
--- by task.longest: the trainer compares their bytes itself.
+-- Of a user's task file and a validation file, the bytes are part of the digest. Of dataset files, their alphabets and
+-- task.longest are part of it: the trainer compares the bytes itself.
 local function task_identity(plan)
   local task, given, scaling = plan.task, plan.resolved.task, plan.first.rotation.scaling or {}
   return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation,
@@ -28,7 +28,7 @@ local function task_identity(plan)
     or lists.merged(given, { validation = task.data and task.data.validation_digest })
 end
 
--- A network of the user's own counts by its bytes.
+-- Of a user's own network, the bytes of its file are part of the digest.
 local function model_identity(plan)
   local model = lists.merged(plan.resolved.model)
   if plan.own_network then
@@ -42,8 +42,8 @@ local function evaluation_identity(resolved)
   return (resolved.eval.dropout or noise) and { dropout = resolved.eval.dropout and true or nil, noise = noise } or nil
 end
 
--- The plan digest covers the resolved spec without the fields that a run may change freely, and the choices that fix
--- the order of sums.
+-- The plan digest covers the resolved spec, except fields that a run may change freely, and the choices that fix the
+-- order of sums.
 function M.plan(plan)
   local resolved = plan.resolved
   local train = resolved.train
@@ -58,7 +58,7 @@ function M.plan(plan)
       clip = train.clip, schedule = train.schedule, falls_over = features.falls_over(resolved) },
     eval = evaluation_identity(resolved),
     block_tokens = plan.block_tokens,
-    by_symbol = plan.cpu.vocabulary and true or nil, -- gradients of the first layer
+    by_symbol = plan.cpu.vocabulary and true or nil, -- the order of sums in gradients of the first layer
     init = plan.init and plan.init.checksum,
   }, table.unpack(pages.said("order_of_sums", plan)))))
 end
@@ -67,9 +67,9 @@ local function encoding_identity(encoding)
   return lists.merged(table.unpack(pages.said("identity", encoding)))
 end
 
--- The model digest decides whether a checkpoint fits a model: it covers names, shapes, vocabulary and the meaning of
--- tokens, encoding kinds, and, of a network other than the first one, its operations. A scaling of the rotation and
--- lines are left out: they are for checkpoints that were trained without them.
+-- The model digest decides whether a checkpoint fits a model. It covers names, shapes, vocabulary and meaning of
+-- tokens, encoding kinds, and the operations of a network that is not a kind's default. A scaling of the rotation and
+-- lines are left out, since users add them to checkpoints that were trained without them.
 function M.model(plan)
   local resolved = plan.resolved
   local identity = encoding_identity(resolved.encoding)

@@ -1,24 +1,24 @@
 -- The network without its encoding: dimensions, its families of attentions, its own tokens, its dropout.
 --
--- Input: a plan with its resolved spec and task. Output: layers, of all stacks, width and derived sizes, streams,
--- tokens and their meaning, classes, real_bytes (of a number), dropout, block_tokens; and from M.attentions, for
+-- Input: a plan with its resolved spec and task. Output: layers (of all stacks), width and derived sizes, streams,
+-- tokens and their meaning, classes, real_bytes (of a number), dropout, block_tokens. M.attentions gives, for
 -- model_network.lua, the families that a description of the kind may name. A family of attentions has the attentions of
 -- one place in the block, over all layers of a stack; encoding_facets.lua adds its facets:
 --   name           "self"; the family's functions and types in generated code contain it
 --   of_spec        its name in the spec, the same in all models of a kind
 --   prefix, PREFIX the prefix of its constants and of its members in shared structs: "" for a single family
 --   stack          names of its layers in generated code: count, parameters (type), member, state (type)
---   queries, keys  the sides: stream, and at: the prefix of that stream's length in the workspace
---   cross          the two sides differ: queries [WIDTH], keys and values [2 WIDTH] in rows of their own
---   causal         no query may see keys behind it
+--   queries, keys  the two sides: { stream, at }; at: the prefix of the stream's length in the workspace
+--   cross          the sides differ: queries [WIDTH], keys and values [2 WIDTH] are in separate rows
+--   causal         no query may see keys after it
 --   ranged         a call may compute a part of the queries
---   tiles          decoding caches keys and values also in tiles, for queries that come one at a time
---   partial        the last layer computes only tokens that are read (labelled_rows.lua)
+--   tiles          decoding also caches keys and values in tiles, for queries that come one at a time
+--   partial        the last layer computes only tokens whose results are read (labelled_rows.lua)
 --   recomputed         false, or how the backward pass recomputes weights on the CPU: recomputed_weights.lua
 --   bounded        partial or recomputed: attention is computed for a range of queries
---   layers, repetitions, heads, head_width; repetitions: of its layers, all loops of the block together;
---   head_part: channels of a head that fill whole vectors, whatever their width
---   first_site     of its draws in the counter
+--   layers, repetitions, heads, head_width; repetitions: of its layers, in all loops of the block together; head_part:
+--                 the largest power of two that divides head_width
+--   first_site     its first site in the counter of random numbers
 
 local common = require("spec.fields.common")
 local lists = require("base.lists")
@@ -66,8 +66,8 @@ function tokens.encoder(plan, inputs, times)
     decoder = false }
 end
 
--- The symbols of the target (unless input and target share an alphabet), the computation token, if there is one, and
--- the separator (unless the task has a symbol for it) follow the input's tokens.
+-- The tokens after the input's tokens: symbols of the target (unless input and target share an alphabet), the
+-- computation token, if there is one, and the separator (unless the task has a symbol for it).
 function tokens.decoder(plan, inputs, times)
   local shared, start = plan.task.shared, plan.task.start
   local first = inputs + (shared and 0 or plan.task.output_count)
@@ -106,21 +106,21 @@ local attentions = {
   end,
 }
 
--- The attentions that a description of the kind may name; model_network.lua selects those that a description names,
--- each in its block.
+-- The attentions that a description of the kind may name; model_network.lua selects those that the description names,
+-- and finds their blocks.
 function M.attentions(plan)
   return attentions[plan.resolved.model.kind](plan)
 end
 
--- A family in a block (builder.lua) of a network, under a name, with the block's layers, repetitions (over all loops),
--- and the names of both in C.
+-- The family `name` in a block (builder.lua) of a network, with the block's layers and repetitions (over all loops),
+-- and the names of both counts in C.
 function M.in_block(family, name, block)
   return lists.merged(family, { name = name, layers = block.count, repetitions = block.count * block.loops,
     stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,
       state = block.name .. "_state" } })
 end
 
--- The families of a plan; without attention, the family whose positions place its tokens.
+-- The families of a plan; without attention, the family whose positions are those of its tokens.
 function M.families(plan)
   return plan.attentions[1] and plan.attentions or { plan.first }
 end
@@ -131,7 +131,7 @@ function M.settle_families(families)
     family.prefix = #families > 1 and family.name .. "_" or ""
     family.PREFIX = family.prefix:upper()
     family.first_site = site
-    site = site + family.layers + 1 -- the input's, then one for each layer
+    site = site + family.layers + 1 -- a site for the input, and one for each layer
   end
 end
 

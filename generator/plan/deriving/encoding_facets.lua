@@ -1,19 +1,19 @@
--- The positional encoding: every facet's part of the plan, what random positions it needs, how long a sequence may be.
+-- The positional encoding: the plan's part for every facet, the random positions, and the largest length of a sequence.
 --
 -- Input: a plan with its families of attentions; the task's header and the formula of the score (facts of plan.lua);
--- the additive encoding (M.added, which is known before the families are).
--- Output of M.derive, into each family:
+-- the additive encoding (M.added, which is known before the families).
+-- Output of M.derive. Each family gets:
 --   the plans of its facets' pages
 --   tempered    words on other factors in the scale of its logits
---   asks        the network's outputs that it needs (facets/pages.lua); asks_name: their name in C
+--   asks        the outputs of the network that the family needs (facets/pages.lua); asks_name: their name in C
 --   sides       the sequences whose positions are random
--- into each stream: ranges of its random positions, and by_sequence, positions that each sequence has of its own.
--- Returned: additive; limit, the most tokens, or false; input_draw, the random positions of the additive encoding;
--- whether anything is random.
--- Output of M.shared, once families have their terms: the position tables; into each family sums, behind, and paired:
--- the way that gradients of keys and values are summed together where a vector has space for both, or false.
--- A model with one input places it by the positions of its first family; with several inputs, each is placed by the
--- facets that stand directly in encoding.
+-- Each stream gets ranges of its random positions, and by_sequence, positions that each sequence has of its own.
+-- M.derive returns additive; limit (the most tokens, or false); input_draw, the random positions of the additive
+-- encoding; and whether anything is random.
+-- Output of M.shared, once families have their terms: the position tables. Each family gets sums, behind, and paired:
+-- how gradients of keys and values are summed together if a vector holds both; otherwise false.
+-- In a model with one input, the input has the positions of its first family; with several inputs, each has the
+-- positions of the facets that stand directly in encoding.
 
 local additive_facet = require("facets.additive")
 local costs = require("plan.deriving.costs")
@@ -27,8 +27,8 @@ local vector_width = require("base.vector_width")
 
 local M = {}
 
--- The value that the network makes for a family, or false: as a page asks for it, with columns filled up to whole
--- vectors, and the constant that has their number.
+-- The value that the network computes because a page of the family asks for it, or false: its columns, rounded up to
+-- whole vectors, and the constant with their number.
 local function requested_value(family)
   local first, second = table.unpack(pages.said("asks", family))
   if second then
@@ -56,17 +56,17 @@ local function derive_family(plan, family, facts)
   family.score_text = encoding.score
 end
 
--- The backward pass stores weights next to the gradients of their logits, and rows that alternate channels of a value
--- and its key: in place of its other buffers, or in addition to those for vectors of distances. Returns their names, or
--- false where no level's vectors hold such a row.
+-- The names of arrays with which the backward pass sums gradients of keys and values together: weights next to the
+-- gradients of their logits, and rows that alternate channels of a value and its key. The arrays replace the other
+-- buffers, or are added to those for vectors of distances. False if no level's vectors hold such a row.
 local function paired(plan, family)
   local row, beside = 2 * family.head_width * plan.real_bytes, family.terms.beside
   return not family.terms.outwards and row <= levels[1].vector
     and { pairs = beside and "pairs" or "dlogits", rows = beside and "pair_rows" or "rows" }
 end
 
--- Properties that depend on the terms of all families: whether blocks of a shard add up more than the gradient, which
--- family lies last behind the struct `shared`, which tables of positions there are.
+-- Properties that depend on the terms of all families: whether blocks of a shard sum more than the gradient, which
+-- family lies last behind the struct `shared`, and which tables of positions exist.
 function M.shared(plan)
   local all, added, last = plan.attentions, plan.additive.kind == "sinusoid", false
   for _, family in ipairs(all) do
@@ -86,7 +86,7 @@ end
 
 -- ---- random positions ----
 
--- The draws of each stream begin, in the counter, at the site of the first family that reads the stream.
+-- In the counter, the draws of each stream begin at the site of the first family that reads the stream.
 local function settle_sites(plan)
   for _, stream in ipairs(plan.streams) do
     stream.first_site = 0
@@ -97,9 +97,9 @@ local function settle_sites(plan)
   end
 end
 
--- Lists a family's draws in begin_step: { stream, member, site }, site being C text that is added to a draw's index.
--- Queries and keys of one stream share a draw. The sites of a stream's positions are those of its attention to itself;
--- a draw of source positions for a block of the decoder has a site of cross-attention.
+-- Lists a family's draws in begin_step: { stream, member, site }; site is C text that is added to a draw's index.
+-- Queries and keys of one stream share a draw. The sites of a stream's positions are those of its self-attention;
+-- source positions for a block of the decoder have a site of cross-attention.
 local function settle_sides(plan, family)
   local positions = family.positions
   family.sides = {}
@@ -117,7 +117,7 @@ local function settle_sides(plan, family)
 end
 
 -- The random positions of the vectors that are added to tokens: their kind and range, the prefix of their constants,
--- and the draw of block l. With several streams these draws belong to no family (apart).
+-- and the draw of block l. With several streams these draws belong to no family (`apart`).
 local function input_draw(plan)
   local family = plan.first
   local apart = plan.streams[2] ~= nil
@@ -128,7 +128,7 @@ local function input_draw(plan)
     layer_index = positions.layer_index }
 end
 
--- Everything that places tokens of a stream: { positions, PREFIX of its constants, field }.
+-- The facets that use positions of a stream's tokens: { positions, PREFIX of its constants, field }.
 local function readers(plan, stream, drawn)
   local list, own = {}, plan.resolved.encoding
   if plan.streams[2] and drawn then
@@ -172,7 +172,7 @@ local function limit_of(plan, additive, drawn)
   for _, stream in ipairs(plan.streams) do
     for _, reader in ipairs(readers(plan, stream, drawn)) do
       local range, distance = reader.positions.range, reader.positions.distance or {}
-      if range or distance.range then -- with random distances alone: n tokens have distances below n
+      if range or distance.range then -- random distances alone: n tokens have distances below n
         add(range or distance.max_position, reader.field .. ".positions.max_position", range or distance.range)
       end
     end
@@ -183,7 +183,7 @@ local function limit_of(plan, additive, drawn)
   return limit
 end
 
--- A number of every stream as C text; false where all are 0.
+-- A number of every stream as C text; false if all numbers are 0.
 local function numbers_text(plan, name)
   local numbers = lists.map(plan.streams, function(stream) return stream[name] end)
   return math.max(table.unpack(numbers)) > 0 and "{" .. table.concat(numbers, ", ") .. "}"
@@ -210,7 +210,7 @@ local function add_draws(part, plan, drawn)
   end
 end
 
--- Vectors added to those of tokens, without their places in parameters and step.
+-- The vectors added to those of tokens, except their places in the parameters and in a step.
 function M.added(plan, facts)
   return additive_facet.added(plan.resolved.encoding, plan.resolved.model, facts.task)
 end
@@ -227,8 +227,8 @@ function M.derive(plan, facts, added)
   return part
 end
 
--- The average number of times that training meets each position or distance of a range, at least of all random ones;
--- nil without random positions, or if a file has the lengths. Needs the plan's costs.
+-- The average number of times that training meets each position or distance of a range, for the range where it is
+-- least; nil without random positions, or if a file determines the lengths. Needs the plan's costs.
 function M.visits(plan)
   local train, least = plan.resolved.train, nil
   if not train.steps or plan.task.data then

@@ -13,7 +13,7 @@ local M = {}
 
 local function lengths_text(lengths, name, arrays)
   if not lengths then
-    return "{NULL, 0, 1, 0, 1}" -- no lengths: a file has those of its examples
+    return "{NULL, 0, 1, 0, 1}" -- no lengths: dataset files determine them
   end
   if lengths.list then
     arrays[#arrays + 1] = { type = "int32_t", name = name, text = table.concat(lengths.list, ", ") }
@@ -22,13 +22,13 @@ local function lengths_text(lengths, name, arrays)
   return string.format("{NULL, 0, %d, %d, %d}", lengths.first, lengths.last, lengths.step or 1)
 end
 
--- The token of a symbol; false if no symbol has this name.
+-- The token of a symbol; false if no symbol has the name.
 local function token_of(symbols, name)
   local tokens = lists.map(symbols, function(symbol, i) return symbol == name and i - 1 or nil end)
   return tokens[1] or false
 end
 
--- The choices as a task's code sees them: numbers unchanged, words by their place from 0.
+-- The options as a task's code reads them: numbers unchanged, words by their index from 0.
 local function option_fields(facts, chosen)
   if not chosen then
     return false

@@ -1,7 +1,7 @@
--- The instruction-set levels of kernels/cpu/level.h, the widest first, with the facts that the generator needs.
+-- The instruction-set levels of kernels/cpu/level.h, the widest first, with their facts for the generator.
 --
--- A list, and each by its name: name; tag: the suffix of level.h's LH_LEVEL_; vector: bytes; registers: the number of
--- its vectors; key_tile: KEY_TILE.
+-- A list of levels, each also by its name, with fields name; tag: the suffix of level.h's LH_LEVEL_; vector: bytes of a
+-- vector; registers: the number of vector registers; key_tile: KEY_TILE.
 
 local levels = {
   { name = "x86-64-v4", tag = "X86_64_V4", vector = 64, registers = 32, key_tile = 8 },

@@ -1,10 +1,10 @@
--- Memory of a trainer on the CPU, in bytes: for the buffers of the network (buffers.lua), and in addition for
--- attention, the tables of positions and packed weights.
+-- Memory of a trainer on the CPU, in bytes: the buffers of the network (buffers.lua), memory of attention, tables of
+-- positions and packed weights.
 --
 -- Input: a plan with its network (plan.cpu); a size, the tokens of every stream, { T } or { S, T }; a number of
--- sequences; a level of levels.lua, the widest unless given. Output: bytes, as lay_out, shared_bytes and tables_bytes
--- of the generated code count them (templates/cpu/workspace.tpl and what it includes, behind_end.tpl,
--- parts/position_tables.tpl): tests/unit/test_random.c and test_parity.c compare them.
+-- sequences; a level of levels.lua, by default the widest. Output: bytes, counted as lay_out, shared_bytes and
+-- tables_bytes of the generated code count them (templates/cpu/workspace.tpl and its includes, behind_end.tpl,
+-- parts/position_tables.tpl); tests/unit/test_random.c and test_parity.c compare the two.
 
 local levels = require("plan.deriving.levels")
 local lists = require("base.lists")
@@ -28,8 +28,8 @@ local function taken(bytes)
   return round_up(bytes, CACHE_LINE)
 end
 
--- Sizes that depend on the level: real, lanes of a vector, rows of a product's tile, rows of the vocabulary (if it has
--- any), and the keys of a family whose gradients are summed together.
+-- Sizes that depend on the level: real, lanes of a vector, rows of a product's tile, rows of the vocabulary (if there
+-- are any), and the keys of a family whose gradients are summed together.
 local function sizes_of(plan, level)
   level = level or levels[1]
   local real = plan.real_bytes
@@ -52,7 +52,7 @@ local function sides(family, size)
   return size[family.queries.stream + 1], size[family.keys.stream + 1]
 end
 
--- Elements of the weights of a head's group of queries: kept.tpl, scratch.tpl.
+-- Elements of the weights of a group of queries in one head: kept.tpl, scratch.tpl.
 local function group_weights(family, sizes, keys)
   return round_up(keys, sizes.keys(family)) * sizes.lanes
 end
@@ -95,7 +95,7 @@ local function family_scratch(family, sizes, queries, keys)
   return rows + sizes.reals(dlogits) + rotated + keep
 end
 
--- Memory of a family's facets for T queries and S keys: sums (sums.tpl), behind, and random positions.
+-- Memory of a family's facets for T queries and S keys: sums (sums.tpl), memory behind structs, and random positions.
 local function facet_bytes(family, sizes, what, T, S)
   return lists.sum(pages.said("bytes", family, sizes, T, S), function(part) return part[what] or 0 end)
 end
@@ -116,7 +116,7 @@ local function bytes_of(buffer, sizes, tokens)
 end
 
 -- All buffers in the workspace of some sequences in training: { name, block, kept, bytes }; block: the block whose
--- repetitions have one each; bytes of all of them.
+-- repetitions have a buffer each; bytes: of all these buffers together.
 function M.rooms(plan, size, sequences, level)
   local sizes, list = sizes_of(plan, level), {}
   local function add(name, bytes, kept, block)
@@ -155,7 +155,7 @@ function M.workspace(plan, size, sequences, level)
   return lists.sum(M.rooms(plan, size, sequences, level), function(room) return room.bytes end)
 end
 
--- Sequences that go through all layers together: block_sequences of step.c.tpl, but no more than a shard has.
+-- The number of sequences that go through all layers together: block_sequences of step.c.tpl, at most those of a shard.
 local function block_sequences(plan, size)
   local train, tokens = plan.resolved.train, size[1] + (size[2] or 0)
   local shard = (train.batch + train.shards - 1) // train.shards
@@ -166,7 +166,7 @@ local function covers(size, other)
   return size[1] >= other[1] and (size[2] or 0) >= (other[2] or 0)
 end
 
--- The length of the longest sequence whose attention weights are stored, if longer ones are recomputed; else 0.
+-- The length of the longest sequence whose attention weights are stored, if longer sequences recompute theirs; else 0.
 local function last_kept(plan, longest)
   return lists.most(plan.attentions, function(family)
     local weights = family.recomputed
@@ -175,8 +175,8 @@ local function last_kept(plan, longest)
   end)
 end
 
--- The largest workspace over the sizes of training: { bytes, size, sequences }. Among blocks of equally many sequences
--- that of the longest is the largest, except for weights of attention that are recomputed from some length on.
+-- The largest workspace over the sizes of training: { bytes, size, sequences }. Among blocks with the same number of
+-- sequences, the block of the longest has the largest workspace, unless weights of long sequences are recomputed.
 function M.largest_workspace(plan, all, level)
   local most, longest = { bytes = 0 }, 0
   local function consider(size, sequences)
@@ -200,9 +200,9 @@ function M.largest_workspace(plan, all, level)
   return most
 end
 
--- ---- what threads share ----
+-- ---- memory that threads share ----
 
--- Packed weights (the output's included), draws, and the tables behind them.
+-- Bytes of packed weights (the output's included), of draws, and of the tables behind these.
 function M.shared(plan, size, level)
   local sizes = sizes_of(plan, level)
   local reals, bytes, behind = plan.width * plan.class_columns, 0, 0
@@ -242,11 +242,11 @@ local function allocated(bytes)
   return bytes >= LARGE_FROM and round_up(bytes, LARGE_PAGE) or bytes
 end
 
--- The most memory that a process has while it trains with so many threads, once the plan has vector_bytes,
--- shared_bytes, tables_bytes and workspace_bytes: parameters, the optimiser's state and the folded gradient, memory
--- that threads share, for each of them a gradient and a workspace; and the bytes of a checkpoint, which is read before
--- the next one takes its place, and when a run resumes. The task's examples are not counted, nor are evaluations, whose
--- activations are kept in addition to those of training.
+-- The most memory that a process has while it trains with a number of threads, once the plan has vector_bytes,
+-- shared_bytes, tables_bytes and workspace_bytes. Parts: parameters, the optimiser's state, the folded gradient, memory
+-- that threads share, a gradient and a workspace for each thread, and the bytes of a checkpoint, which is read before
+-- the next checkpoint replaces it and when a run resumes. The task's examples are not counted, nor are evaluations,
+-- whose activations are stored in addition to those of training.
 function M.process(plan, bytes, threads)
   local states = #plan.optimizer.states
   local vector, checkpoint = allocated(bytes.vector_bytes), (1 + states) * plan.parameters * sizes_of(plan).real

@@ -1,11 +1,11 @@
 -- The model: its network, built from its description, and its parameters.
 --
--- Input: a plan with its dimensions; the file of a network of the user's own, or nil. Output of M.attentions, before
--- the encoding: attentions, the families that the network has; first: the first family, which exists even without
--- attention. Output of M.derive: the part below, the graph (builder.lua) and its lists (scope_lists.lua). structs (of
--- parameters, in C), tensors, tensor_count, parameters (elements of learned tensors), frozen (of the others),
+-- Input: a plan with its dimensions; the file of a user's own network, or nil. Output of M.attentions, before the
+-- encoding: attentions, the families that the network has; first: the first family, which exists even without
+-- attention. Output of M.derive, in addition to the graph (builder.lua) and its lists (scope_lists.lua): structs (of
+-- parameters, in C), tensors, tensor_count, parameters (elements of learned tensors), frozen (elements of the others),
 -- parameter_elements (size of the struct), parameter_storage (rounded up to whole chunks), initial_values;
--- network_identity (identity.lua), nil for a kind's default network, which adds none to digests; cpu (cpu_network.lua);
+-- network_identity (identity.lua), nil for a kind's default network, which has none in digests; cpu (cpu_network.lua);
 -- widths, { name, count } of those that need a constant; trace_sites, the possible outputs of trace_block, in order;
 -- for users network (outline.lua) and passes (passes.lua); cpu_headers, files of kernels/cpu by name;
 -- operation_kernels, files that operations need on both targets; network_sizes, the fields of the model that a user's
@@ -37,7 +37,7 @@ local vocabulary_rows = require("network.lists.vocabulary_rows")
 
 local M = {}
 
-local VOCABULARY_SHARE = 4 -- of a block's tokens: with fewer symbols the first layer computes a row of each
+local VOCABULARY_SHARE = 4 -- of a block's tokens: with fewer symbols, the first layer computes a row for each symbol
 
 local DESCRIPTIONS = {
   encoder = require("network.models.encoder"),
@@ -45,7 +45,7 @@ local DESCRIPTIONS = {
   encoder_decoder = require("network.models.encoder_decoder"),
 }
 
--- Defaults of the fields of the model's section that a spec leaves out, as a description sees them.
+-- Defaults for fields of the model's section that a spec leaves out, where a description reads them.
 local LEFT_OUT = { norm = { kind = "layer", place = "post" }, activation = "relu", branch_activation = "none",
   bias = "feedforward", init = "haiku", tied = false, embedding = "table", readout = "outputs", attention_dropout = 0,
   hidden_dropout = 0 }
@@ -63,7 +63,7 @@ local function by_name(families)
 end
 
 -- The possible outputs of trace_block: activations with their channels, and attentions with their heads and the streams
--- of queries and keys.
+-- of their queries and keys.
 local function trace_sites(net)
   local sites = {}
   local function activation(name, value)
@@ -92,7 +92,7 @@ local function trace_sites(net)
   return sites
 end
 
--- Widths with a name of their own, in the order of the description; those of facets have theirs in dimensions.tpl.
+-- Widths that need a constant, in the order of the description; dimensions.tpl defines constants for facets' widths.
 local function widths(net)
   return lists.map(net.widths, function(width)
     local own = width.text ~= "WIDTH" and not width.asked
@@ -113,7 +113,7 @@ end
 
 -- ---- a network of the user's own ----
 
--- Refuses a field that the spec states and the network does not read: it would otherwise be ignored silently.
+-- Refuses a field that the spec states and the network does not read, instead of ignoring the field silently.
 local function unread(field, file, expected)
   error({ problem = true, field = field, what = "is read by nothing in " .. file.path,
     expected = expected .. ", or no such field" }, 0)
@@ -123,7 +123,7 @@ local function wrong(op, file, what, expected)
   error({ problem = true, path = file.path, line = op.line, col = 1, what = what, expected = expected }, 0)
 end
 
--- Refuses options that nothing reads, since their names are probably misspelt.
+-- Refuses options that the description does not read, since their names are probably misspelt.
 local function check_options(given, read, file)
   for _, name in ipairs(canonical.sorted_keys(given)) do
     if not read[name] then
@@ -153,7 +153,7 @@ local function check_encoding(plan, net, file)
   end
 end
 
--- Checks the rates of dropout; a network decides about the dropout of its branches.
+-- Checks the rates of dropout; a network itself determines the dropout of its branches.
 local function check_dropouts(plan, net, file)
   local taken, model = lists.set(lists.map(net.dropouts, function(d) return d.use end)), plan.resolved.model
   for _, entry in ipairs({ { "hidden_dropout", "value", "feedforward(..., { hidden_dropout = model.hidden_dropout })" },
@@ -164,7 +164,7 @@ local function check_dropouts(plan, net, file)
   end
 end
 
--- Fields about the structure of Longhand's own networks, in specs that change them.
+-- Fields about the structure of the built-in networks, in specs that change these fields.
 local OF_DESCRIPTIONS = { "activation", "bias", "branch_activation", "norm.kind", "norm.place", "tied" }
 
 local function check_fields(model, fields, file)
@@ -175,7 +175,7 @@ local function check_fields(model, fields, file)
   end
 end
 
--- Refuses streams other than the source, and an encoder's tied vectors: its tokens include no output symbols.
+-- Refuses streams other than the source, and tied vectors in an encoder: an encoder's tokens include no output symbols.
 local function check_tokens(plan, net, file)
   for _, stream in ipairs(net.streams) do
     if stream.name ~= "source" then
@@ -188,7 +188,7 @@ local function check_tokens(plan, net, file)
   end
 end
 
--- Checks that one product of one value makes queries, keys and values of one sequence.
+-- Checks that in self-attention one product of one value computes queries, keys and values.
 local function check_attentions(net, file)
   for _, op in ipairs(ops.of_kind(net, "attention")) do
     if op.q ~= op.kv and not op.family.cross then
@@ -198,8 +198,8 @@ local function check_attentions(net, file)
   end
 end
 
--- Checks the number of layers: a score reads model.layers. The first attention's positions place vectors in blocks
--- without attention, and it may have fewer draws.
+-- Checks that the number of layers is model.layers, which a score reads. In blocks without attention, vectors have the
+-- positions of the first attention, which may have fewer draws.
 local function check_layers(plan, net, file)
   for block, op in lists.nested(net.scopes, "ops") do
     if op.kind == "attention" and op.family.score.kind ~= "none" and block.count ~= plan.layers then
@@ -253,9 +253,9 @@ local function build_own(plan, model, file)
     feedforward = fields["model.feedforward"] or false, dropout = fields["model.dropout"] or false }
 end
 
--- ---- what follows ----
+-- ---- derived parts ----
 
--- The identity of a kind's default network; what is default adds nothing to digests.
+-- The identity of a kind's default network; a default network adds nothing to digests.
 local function plain_identity(plan, model)
   local plain = completed({ kind = model.kind, heads = model.heads, layers = model.layers, width = model.width,
     encoder_layers = model.encoder_layers, decoder_layers = model.decoder_layers,
@@ -276,7 +276,7 @@ local function section_of(plan, file)
 end
 
 -- The unfused graph of a plan's model, and the sizes that a user's own network has read. model: the section that the
--- description sees.
+-- description reads.
 function M.network(plan, file, model)
   model = model or section_of(plan, file)
   if not file then
@@ -285,7 +285,7 @@ function M.network(plan, file, model)
   return build_own(plan, model, file)
 end
 
--- Families without facets, by name; `of` is the family itself.
+-- Families without facets, by name; their field `of` is the original family.
 local function bare_families(families)
   return by_name(lists.map(families, function(family)
     return lists.merged(family, { of = family, prefix = "", normaliser = { kind = "softmax" },
@@ -293,8 +293,8 @@ local function bare_families(families)
   end))
 end
 
--- The attentions that a network has, each with the block that it is in: the description is run once without facets,
--- since these depend on names and counts of layers.
+-- The attentions of a network, each with its block. The description runs once without facets first, since facets depend
+-- on the names and layer counts of these blocks.
 function M.attentions(plan, additive, file)
   local known, list = dimensions.attentions(plan), {}
   local model, bare = section_of(plan, file), bare_families(known)
@@ -317,7 +317,7 @@ local function headers_of(executed)
   end)))
 end
 
--- Constants of generated code: the network's dropouts, and the factors that vectors of tokens are multiplied by.
+-- Constants of generated code: the network's dropouts, and the factors by which vectors of tokens are multiplied.
 local function constants(plan, net)
   local embedding, scales = nil, embeddings.scales(net)
   local dropouts = lists.map(net.dropouts, function(d) return dimensions.dropout(d.name, d.rate) end)
@@ -333,7 +333,7 @@ local function constants(plan, net)
     inputs = embedding and embedding.rows.count, embedding_scales = scales }
 end
 
--- Limits dropouts: evaluation counts the places of all layers together (templates: EVAL_DROPOUT_DOMAIN).
+-- Limits the number of dropouts: evaluation numbers the dropouts of all layers together (EVAL_DROPOUT_DOMAIN).
 local function check_places(eval_dropout, net)
   local places, layers = builder.most_places(net), net.layers_before + 1
   if eval_dropout and places * layers > builder.MOST_PLACES then
@@ -343,9 +343,9 @@ local function check_places(eval_dropout, net)
   end
 end
 
--- Settles what the network requires of families. drops: the dropout of their weights and its place in the block, or
--- false. ranged: attentions of tokens that are decoded may be computed for some of the tokens only; partial: attentions
--- of labelled tokens alone, for these.
+-- Sets the properties of families that follow from the network. drops: the dropout of their weights and its place in
+-- the block, or false. ranged: an attention of decoded tokens may be computed for some of the tokens only. partial: an
+-- attention of labelled tokens is computed for these tokens alone.
 local function settle_families(plan, net, executed, stream, labelled)
   local drops, decoded, partial = {}, {}, {}
   for _, block in ipairs(net.scopes) do
@@ -372,8 +372,8 @@ local function settle_families(plan, net, executed, stream, labelled)
   end
 end
 
--- The rows of the first layer that are equal, or nil: noise differs for every token, and with a large vocabulary a
--- block has few tokens of each symbol.
+-- The equal rows of the first layer, or nil: noise makes every token different, and with a large vocabulary a block has
+-- few tokens of each symbol.
 local function alike(plan, noise, net, executed, labelled)
   local small = VOCABULARY_SHARE * plan.tokens <= plan.block_tokens
   return small and not noise and vocabulary_rows.derive(net, executed, labelled) or nil

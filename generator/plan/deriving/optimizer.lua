@@ -1,9 +1,9 @@
--- How gradients become steps: the names for templates and for the runtime's spec.
+-- The rule by which gradients become steps: its names for templates and for the runtime's spec.
 --
 -- Input: the plan with its tensors. Output:
 --   optimizer   the fields of its page (spec/optimizers.lua), kind and title; spared: the elements of the parameter
---               vector that do not decay, { first, last } ascending, or false if everything does; spared_text: the same
---               in words
+--               vector that do not decay, { first, last } ascending, or false if all decay; spared_text: the same in
+--               words
 --   schedule    kind: the runtime's constant, warmup, final; false if the learning rate is constant
 
 local lists = require("base.lists")
@@ -17,7 +17,7 @@ local SPARED = {
 }
 local SCHEDULES = { constant = "LH_SCHEDULE_CONSTANT", linear = "LH_SCHEDULE_LINEAR", cosine = "LH_SCHEDULE_COSINE" }
 
--- Appends the elements of a tensor, row by row if others lie between its rows; adjacent ranges are merged.
+-- Appends the elements of a tensor, row by row if elements of other tensors lie between; adjacent ranges are merged.
 local function append(list, t)
   local rows, columns = t.rank == 2 and t.shape[1] or 1, t.shape[t.rank]
   for row = 0, rows - 1 do
@@ -31,7 +31,7 @@ local function append(list, t)
   end
 end
 
--- Elements of tensors that do not decay: tensors that are not learned, and with "matrices" those of one dimension.
+-- Elements of tensors that do not decay: unlearned tensors, and with "matrices" also tensors of one dimension.
 local function spared(plan, decays)
   local list, tensors = {}, lists.filter(plan.tensors, function(t)
     return not t.learned or decays == "matrices" and t.rank == 1

@@ -1,30 +1,30 @@
--- Whether training on the CPU stores attention's weights for the backward pass, or recomputes them there.
+-- Whether training on the CPU stores attention's weights for the backward pass, or the backward pass recomputes them.
 --
--- Input: a plan with its network and its longest training length. Output: in its attentions `recomputed`: false, or
+-- Input: a plan with its network and its longest training length. Output: each attention gets `recomputed`: false, or
 --   pairs     weights of a sequence with at most this number of pairs of tokens are stored
---   queries   the number of queries whose weights are recomputed together, and finished while they are in cache
+--   queries   the number of queries whose weights are recomputed together, and used up while they are in cache
 --   always    no weights are stored
--- and `bounded` (dimensions.lua). Stored weights of all attentions, layers and heads, in every loop of a block, are
--- read again after all of them were written: beyond a core's share of the last cache this takes longer than
--- recomputing.
+-- and `bounded` (dimensions.lua). The backward pass reads stored weights after those of all attentions, layers and
+-- heads, in every loop of a block, have been written: if all of them together exceed a core's share of the last cache,
+-- reading takes longer than recomputing.
 
 local lists = require("base.lists")
 
 local M = {}
 
-local MOST_KEPT = 4 << 20 -- bytes, of all uses of all layers and attentions of one sequence
-local MOST_OF_HEAD = 512 << 10 -- of one head; the gradients of its logits take as much again
+local MOST_KEPT = 4 << 20 -- bytes of one sequence, of all uses of all layers and attentions
+local MOST_OF_HEAD = 512 << 10 -- bytes of one head; the gradients of its logits take as much again
 local QUERIES = 32
 
--- The reason why weights cannot be recomputed, or nil: those that drop out are marked when they are used, two streams
--- have no longest length of their own, and the geometric normaliser keeps more than weights.
+-- The reason why weights cannot be recomputed, or nil. Dropped-out weights are marked when they are used, two streams
+-- have no common longest length, and the geometric normaliser stores more than weights.
 local function obstacle(plan, family)
   return family.drops and "attention's weights drop out" or plan.streams[2] and "the model has two streams"
     or family.normaliser.kind ~= "softmax" and "the normaliser is geometric" or nil
 end
 
--- The largest number of a sequence's pairs of tokens for which weights are stored: each pair has a number in every head
--- of every attention, two with the geometric normaliser.
+-- The largest number of pairs of tokens of a sequence with stored weights: each pair has one number in every head of
+-- every attention, or two numbers with the geometric normaliser.
 local function most_pairs(plan)
   local real, numbers = plan.real_bytes, lists.sum(plan.attentions, function(family)
     return (family.normaliser.kind == "geometric" and 2 or 1) * family.heads * family.repetitions

@@ -1,27 +1,27 @@
--- Choices that cannot change a rounding and may therefore be made for a machine: their one table, with the value of
--- each choice by a model of registers and caches.
+-- Choices that cannot change a rounding, so that each machine may have its own: a table of the choices, with a default
+-- for each from a model of registers and caches.
 --
 -- Input: a plan with its tensors (model_network.lua), a level of levels.lua, a machine: { l2 = bytes of a core's
--- second cache }. Output: names and values of choices, in the order of M.CHOICES; for tuned.h (templates/common) their
--- constants.
--- A choice here may change the division of work, the order in which independent results are computed, and prefetching;
--- never the order in which one sum is added up. So no digest contains it: trainers that differ in choices alone have
--- the same bits, and tests/system/test_tune.sh compares them.
+-- second-level cache }. Output: names and values of choices, in the order of M.CHOICES, and their constants for tuned.h
+-- (templates/common).
+-- A choice may change the division of work, the order in which independent results are computed, and prefetching, but
+-- never the order in which one sum is added up. So no digest contains a choice: trainers that differ in choices alone
+-- have the same bits, which tests/system/test_tune.sh verifies.
 
 local levels = require("plan.deriving.levels")
 local lists = require("base.lists")
 
 local M = {}
 
--- An unknown machine.
+-- The assumed properties of an unknown machine.
 M.ANY_MACHINE = { l2 = 512 * 1024 }
 
--- LOAD: the cost of a load relative to a multiply-add; other units of a core load at the same time, so that the cost
--- matters for small tiles alone. UNDER_WAY: the sums that must be in flight to hide the latency of an addition, four
--- cycles on two units.
+-- LOAD: the cost of a load relative to a multiply-add; other units of a core execute loads at the same time, so this
+-- cost matters for small tiles alone. UNDER_WAY: the number of sums that must be in flight to hide the latency of an
+-- addition: four cycles on two units.
 local LOAD, UNDER_WAY = 0.3, 8
 local MOST_BLOCKS = 3 -- blocks of training that go through the layers together in an evaluation
-local FILLED = 0.75 -- the part of a cache that one program can count on
+local FILLED = 0.75 -- the part of a cache that a program can rely on
 
 local function widest_divisor(vectors, most)
   for columns = math.min(vectors, most), 2, -1 do
@@ -38,7 +38,7 @@ local function sides(tile)
   return math.tointeger(rows), math.tointeger(columns)
 end
 
--- Products of the layers: { inner, columns, count } of what is summed over, what is made, and how often.
+-- Products of the layers: { inner, columns, count }: inner is the number of terms of a sum, columns are the results.
 local function products(plan)
   local list = {}
   for struct, panel in lists.nested(plan.structs, "panels") do
@@ -49,7 +49,7 @@ local function products(plan)
   return list
 end
 
--- The time of all products with a tile, relative to multiply-adds alone. waste: rows computed for each requested row.
+-- The time of all products with a tile, relative to multiply-adds alone. waste: rows computed per requested row.
 local function tile_cost(plan, level, tile, waste)
   local rows, most = sides(tile)
   local cost, whole = 0, 0
@@ -62,7 +62,7 @@ local function tile_cost(plan, level, tile, waste)
   return whole > 0 and cost / whole * waste or 1
 end
 
--- The cheapest of the tiles; the first one of equals.
+-- The cheapest of the tiles; among equally cheap tiles the first.
 local function cheapest(tiles, cost_of)
   local best, least
   for _, tile in ipairs(tiles) do
@@ -87,7 +87,7 @@ choices[1] = {
   values = function(_, level)
     return level.registers == 32 and { "6x4", "5x5", "4x6", "8x3", "12x2" } or { "6x2", "4x3", "5x2", "12x1" }
   end,
-  -- Rows are rounded up to whole tiles: half a tile too many in a block.
+  -- Rows are rounded up to whole tiles: on average a block has half a tile too many.
   default = function(plan, level, values)
     return cheapest(values, function(tile)
       return tile_cost(plan, level, tile, 1 + (sides(tile) - 1) / 2 / plan.block_tokens)
@@ -130,8 +130,8 @@ local function evaluation_channels(buffers)
   end)
 end
 
--- Reals that a token has in an evaluation while it is in a layer: what all blocks share, and one repetition of the
--- block that has the most.
+-- The reals of a token in an evaluation while the token is in a layer: those of all blocks together, and those of one
+-- repetition of the block that has most.
 local function token_reals(plan)
   return evaluation_channels(plan.cpu.workspace) + lists.most(plan.cpu.blocks, function(block)
     return evaluation_channels(block.kept)
@@ -148,7 +148,7 @@ end
 choices[4] = {
   name = "evaluation_tokens", modes = { "eval" },
   constants = function(value) return { { "EVALUATION_TOKENS", math.tointeger(value) } } end,
-  -- A multiple of the training block: sums go block by block, and the runtime would round other values down.
+  -- A multiple of the training block, because sums go block by block: the runtime would round other values down.
   values = function(plan)
     local list = {}
     for i = 1, MOST_BLOCKS do
@@ -156,9 +156,9 @@ choices[4] = {
     end
     return list
   end,
-  -- About as many as leave a layer's weights in the cache next to them; weights that would fill most of it pass through
-  -- it for every block, the more rarely the larger a block is. The nearest value, since the free part of the cache is
-  -- not known exactly.
+  -- The number of tokens that fit into the cache together with a layer's weights. If the weights would fill most of the
+  -- cache, each block reads them again, so larger blocks are better. The nearest value is chosen, since the free part
+  -- of the cache is not known exactly.
   default = function(plan, _, values, machine)
     local cache, weights = FILLED * machine.l2, layer_weights(plan) * plan.real_bytes
     local room = (weights < cache / 2 and cache - weights or cache) / (token_reals(plan) * plan.real_bytes)
@@ -173,7 +173,7 @@ local function default_of(choice, plan, level, machine)
 end
 
 -- One level's choices: { name, tag, choices = { { name, value, from, why, constants = { { name, value } } } } }. found:
--- what was tuned there, { date, values = { name = value } }, or nil.
+-- the values that tuning has found, { date, values = { name = value } }, or nil.
 local function level_of(plan, level, machine, found)
   return { name = level.name, tag = level.tag, choices = lists.map(choices, function(choice)
     local tuned = found and found.values[choice.name]
@@ -185,15 +185,15 @@ local function level_of(plan, level, machine, found)
   end) }
 end
 
--- All levels' choices, the widest level first, for plan.tuned. machine: nil, or the one that it is built on; found:
--- what was tuned for it, by level, or nil.
+-- All levels' choices, the widest level first, for plan.tuned. machine: the machine of the build, or nil; found: by
+-- level, the values that tuning has found for this machine, or nil.
 function M.derive(plan, machine, found)
   return lists.map(levels, function(level)
     return level_of(plan, level, machine or M.ANY_MACHINE, found and found[level.name])
   end)
 end
 
--- A constant of tuned.h as the plan has it.
+-- The value of a constant of tuned.h in a plan.
 function M.constant(plan, level, name)
   local of_level = lists.find(plan.tuned, function(each) return each.name == level.name end)
   return lists.any(of_level.choices, function(choice)
@@ -201,7 +201,7 @@ function M.constant(plan, level, name)
   end)
 end
 
--- The model's value of every choice at a level, by name.
+-- The default of every choice at a level, by name.
 function M.defaults(plan, level, machine)
   local values = {}
   for _, choice in ipairs(choices) do
@@ -216,7 +216,7 @@ function M.text(values)
   return table.concat(words, ", ")
 end
 
--- The values that choices may have at a level, by name, each a list that is also a set; and the names, a list.
+-- The possible values of choices at a level, by name, each a list that is also a set; and the list of names.
 function M.values(plan, level)
   local all = {}
   for i, choice in ipairs(choices) do
@@ -229,7 +229,7 @@ function M.values(plan, level)
   return all
 end
 
--- The properties of a plan that the best choices depend on, as text: trainers that share them are tuned together.
+-- The properties of a plan on which the best choices depend, as text: trainers with equal text are tuned together.
 function M.shape(plan)
   local heads = lists.map(plan.attentions, function(family)
     return ("%s %d x %d"):format(family.name, family.heads, family.head_width)

@@ -1,6 +1,6 @@
 -- The generator's choices for a plan, with the reasons.
 --
--- Input: a plan. Output: a list of { what, value, why } in words. This module decides nothing.
+-- Input: a plan. Output: a list of { what, value, why } in words. This module describes choices and makes none.
 
 local chips = require("plan.deriving.chips")
 local lists = require("base.lists")
@@ -15,8 +15,8 @@ local PRODUCTS = {
   bf16 = { "bf16", "tensor cores: operands rounded to 8 bits, sums, master weights and everything else float32" },
 }
 
--- Passes the choices of the CUDA half to add(what, value, why); a trainer asks the driver how many blocks are resident
--- at once.
+-- Passes the choices of the CUDA half to add(what, value, why). A trainer asks the driver for the number of resident
+-- blocks.
 local function cuda_choices(plan, add)
   local cuda, products = plan.cuda, PRODUCTS[plan.precision]
   if plan.no_device_code then

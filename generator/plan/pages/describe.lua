@@ -1,6 +1,6 @@
 -- Words about a plan: its encoding in a sentence, and the comments at the head of generated files.
 --
--- Input: a plan. Output: text, or lines of it. This module decides nothing.
+-- Input: a plan. Output: text, or lines of text. This module describes choices and makes none.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -22,7 +22,7 @@ local function family_encoding(plan, family)
   return table.concat(phrases, "; ")
 end
 
--- Describes the encoding of a family, or of all: in one sentence where all are equal.
+-- Describes the encoding of a family, or the encodings of all: in one sentence if all are equal.
 function M.encoding(plan, family)
   if family then
     return family_encoding(plan, family)
@@ -36,7 +36,7 @@ function M.encoding(plan, family)
   end), "; ")
 end
 
--- The labels in the loss, if some may be masked.
+-- Words for the labels that enter the loss, if some labels may be masked.
 function M.loss(plan)
   return plan.task.counted and "loss of the labels that count (mask 1)" or "loss of all labels, masked ones, too"
 end
@@ -51,7 +51,7 @@ local function behind(words)
   return #words > 0 and ", " .. table.concat(words, ", ") or ""
 end
 
--- The rates of a model's dropout, as phrases of a sentence; rates of 0 are left out.
+-- The dropout rates of a model, as phrases of a sentence; rates of 0 are left out.
 function M.dropout(plan)
   local model, words = plan.resolved.model, {}
   if not plan.network_sizes or plan.network_sizes.dropout then
@@ -65,7 +65,7 @@ function M.dropout(plan)
   return behind(words)
 end
 
--- The sizes of a model; of a user's own network the sizes that it reads.
+-- The sizes of a model; for a user's own network the sizes that the network reads.
 function M.sizes(plan)
   local used, family, words = plan.network_sizes, plan.first, {}
   local function add(name, text)
@@ -106,7 +106,7 @@ local function sentence(text)
   return text:sub(1, 1):upper() .. text:sub(2) .. "."
 end
 
--- Comment lines: each sentence starts a line and continues below if it is too long for the banner.
+-- Comment lines: each sentence starts a line and continues on the next if it is too long for the banner.
 local function wrapped(...)
   return lists.flat({ ... }, function(text) return wording.filled(lists.matches(text, "%S+"), BANNER_COLUMNS) end)
 end

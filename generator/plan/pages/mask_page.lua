@@ -1,10 +1,9 @@
 -- Masks of a plan, pair by pair, and as a picture: the output of `plan --mask`.
 --
--- Input: an attention of a plan (encoding_facets.lua), its queries and keys; or a plan. Output: M.cells: for each head
--- { rows }, for each query the values that its score gains with every key, false where the key is hidden; one head
--- stands for all where they are equal; M.picture: the text of an SVG at the longest lengths of training, up to 400
--- tokens.
--- Deterministic.
+-- Input: an attention of a plan (encoding_facets.lua), its queries and keys; or a plan. Output of M.cells: for each
+-- head { rows }: for each query, the values that the head adds to the scores of all keys, false for hidden keys; if
+-- heads are equal, one head represents all. Output of M.picture: the text of an SVG at the longest lengths of training,
+-- up to 400 tokens; it is deterministic.
 
 local lists = require("base.lists")
 local pages = require("facets.pages")
@@ -22,7 +21,7 @@ local sees = {
   end,
 }
 
--- The value that a head's lines give a pair, or false.
+-- The value that a head's lines add to a pair's score, or false.
 local function line_value(mask, head, i, j, S)
   local value = false
   if mask.causal and j > i then
@@ -38,7 +37,7 @@ local function line_value(mask, head, i, j, S)
   return value
 end
 
--- A row of values. A query to which no key is open sees all keys, or all keys up to it.
+-- A row of values. A query for which every key is hidden sees all keys, or in causal attention all keys up to it.
 local function row_of(mask, i, S, value)
   local row, open = {}, false
   for j = 0, S - 1 do
@@ -77,10 +76,10 @@ end
 -- ---- the picture ----
 
 local MARGIN, TITLE, GAP = 12, 22, 14
-local WIDEST, LARGEST = 240, 16 -- columns of a panel, and of a cell
+local WIDEST, LARGEST = 240, 16 -- pixels of a panel's width, and of a cell, at most
 local LONGEST = 400 -- the largest number of queries, and of keys, in a picture
 
--- A colour from pale to dark, by the place of a value between the least and the largest of the attention.
+-- A colour from pale to dark for a value, relative to the least and the largest value of the attention.
 local function colour(value, least, largest)
   local share = largest > least and (value - least) / (largest - least) or 1
   return ("#%02x%02x%02x"):format(math.floor(190 - 160 * share + 0.5), math.floor(212 - 120 * share + 0.5),
@@ -102,7 +101,7 @@ local function rectangle(x, y, width, height, fill)
   return ('<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>'):format(x, y, width, height, fill)
 end
 
--- Runs of equal keys, side by side.
+-- Draws runs of equal keys, side by side.
 local function add_row(out, row, at, cell, range)
   local from = 1
   while from <= #row do
@@ -127,7 +126,7 @@ local function add_panel(out, title, rows, x, y, cell, range)
   out[#out + 1] = ('<rect x="%d" y="%d" width="%d" height="%d" fill="none" stroke="#888"/>'):format(x, y, width, height)
 end
 
--- Adds one attention, its heads side by side. Returns its width and height.
+-- Adds one attention to the picture, its heads side by side. Returns its width and height.
 local function add_attention(out, family, y, T, S)
   local heads = M.cells(family, T, S)
   local cell = math.max(1, math.min(LARGEST, WIDEST // math.max(T, S)))

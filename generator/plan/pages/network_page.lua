@@ -1,15 +1,15 @@
 -- The network on one page and as a picture: the output of `plan`, and the input of graphviz for `plan --graph`.
 --
 -- Input: a plan with its network (costs.lua). Output: lines of text, a list for the JSON encoder, the text of a graph
--- in the language of dot. This module decides nothing.
--- Invariant: all words in a graph are names that the builder has checked, and words of ours.
+-- in the dot language. This module describes choices and makes none.
+-- Invariant: all words in a graph are names that the builder has checked, or constants of this module.
 
 local lists = require("base.lists")
 local wording = require("base.wording")
 
 local M = {}
 
--- "1,234,567".
+-- A number with commas: "1,234,567".
 function M.grouped(n)
   return (tostring(n):reverse():gsub("(%d%d%d)", "%1,"):gsub(",$", ""):reverse())
 end
@@ -27,7 +27,7 @@ local function title_of(scope, i)
   return ("  %s, %s%s"):format(scope.name, times_of(scope), scope.about and ": " .. scope.about or "")
 end
 
--- A number of units; nothing for 0.
+-- A number with a unit; an empty text for 0.
 local function measured(number, unit, format)
   return number > 0 and format:format(number / unit) or ""
 end
@@ -45,7 +45,7 @@ local TO_THE_LEFT = { true, true, [7] = true } -- columns
 local ABOUT = "network     operations of a step, with GFLOP. Memory of one thread for %s of %s. kept: stored for\n"
   .. "            the backward pass by all repetitions; scratch: reused, listed where it is first written"
 
--- Rows and titles (text) as lines with the least possible widths of columns.
+-- Aligns rows and titles (text) as lines, with columns of the least possible widths.
 local function aligned(rows)
   local wide = {}
   for _, r in ipairs(rows) do
@@ -81,8 +81,8 @@ end
 
 local PASSES = { "forward", "backward" }
 
--- Returns the table of operations as data: bytes and flops cover all `times` repetitions; parameters are those of one
--- of `count` copies.
+-- Returns the table of operations as data: bytes and flops cover all `times` repetitions; parameters are the parameters
+-- of one of the `count` copies.
 function M.json(plan)
   local list = {}
   for i, scope in ipairs(plan.passes) do
@@ -116,7 +116,7 @@ local function draw_scope(lines, scope, prefix)
   end
 end
 
--- A graph for dot: the network, and next to it each block, which is drawn once.
+-- A graph for dot: the network, and next to it each block, drawn once however often it is repeated.
 function M.graph(plan)
   local lines = { "digraph network {", "  rankdir=TB;", '  node [shape=box, fontname="sans-serif", fontsize=10];',
     '  label="grey: kept for the backward pass"; fontname="sans-serif"; fontsize=10;' }
