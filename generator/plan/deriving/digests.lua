@@ -17,8 +17,8 @@ local M = {}
 -- A constant that digests of earlier runs contain. LH_ABI, the interface of generated code and runtime, changes no bit.
 local DIGEST_ABI = 2
 
--- Of a user's task file and a validation file, the bytes are part of the digest. Of dataset files, their alphabets and
--- task.longest are part of it: the trainer compares the bytes itself.
+-- The digest covers the bytes of a user's task file and of a validation file. For dataset files it covers their
+-- alphabets and task.longest: the trainer compares the bytes itself.
 local function task_identity(plan)
   local task, given, scaling = plan.task, plan.resolved.task, plan.first.rotation.scaling or {}
   return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation,
@@ -28,7 +28,7 @@ local function task_identity(plan)
     or lists.merged(given, { validation = task.data and task.data.validation_digest })
 end
 
--- Of a user's own network, the bytes of its file are part of the digest.
+-- The digest covers the bytes of the file of a user's own network.
 local function model_identity(plan)
   local model = lists.merged(plan.resolved.model)
   if plan.own_network then
