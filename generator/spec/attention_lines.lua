@@ -1,8 +1,9 @@
--- The lines of an attention: pairs of a query and a key on a straight line, and the gain of their scores.
+-- The lines of an attention: the pairs of a query and a key that lie on a straight line, and the value added to scores.
 --
 -- Input: a node of the spec; the model's heads, nil if they are invalid; report(node, field, what, expected). Output:
--- M.read's list of { head, direction, line, value }, sorted by the first three, so that equal lines in any order give
--- equal lists; or nil after errors. Invariants: no line occurs twice; integers except the value, a float up to LARGEST.
+-- M.read's list of { head, direction, line, value }, sorted by the first three fields, so that equal lines in any order
+-- give equal lists; or nil after errors. Invariants: no line occurs twice; fields are integers, but value is a float up
+-- to LARGEST.
 
 local LARGEST = require("facets.lines").LARGEST
 local lists = require("base.lists")

@@ -1,9 +1,9 @@
 -- Families of attentions: the families of a model, and the settings of each.
 --
--- In the resolved spec, facets directly in `encoding` hold for all families of a model; encoding.<family> has only the
--- facets that differ, each whole. A facet that is off only there states the kind that is left out elsewhere; a score
--- states "none". The encoding added to the embedding belongs to no attention. In a spec, shared facets hold for
--- fewer families: inherit.lua.
+-- In the resolved spec, facets directly in `encoding` apply to all families of a model; encoding.<family> has only the
+-- facets that differ, each as a whole. A facet that is off only there states the kind that other places leave out; a
+-- score states "none". The encoding added to the embedding belongs to no attention. In a spec, shared facets apply to
+-- fewer families: see inherit.lua.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -14,7 +14,7 @@ local M = {}
 
 M.NAMES = { "encoder", "decoder", "cross" }
 M.FACETS = lists.map(pages.written, function(page) return not page.of_input and page.name or nil end)
-M.FACETS[#M.FACETS + 1] = "parameters" -- of the score, next to it
+M.FACETS[#M.FACETS + 1] = "parameters" -- parameters of the score count as a facet
 M.is_name, M.is_facet = lists.set(M.NAMES), lists.set(M.FACETS)
 
 local MODELS = lists.find(model_fields, function(field) return field.path == "model.kind" end).kinds
@@ -23,7 +23,7 @@ function M.kinds(name)
   return lists.map(MODELS, function(kind) return lists.has(kind.families, name) and kind.name or nil end)
 end
 
--- The families of a model's section, by their names, in order; nil if the kind is unknown.
+-- The families of a model's section, by their names and in order; nil if the kind is unknown.
 function M.of(model)
   local kind = model and lists.find(MODELS, function(one) return one.name == model.kind end)
   return kind and lists.map(kind.families, function(name)
@@ -31,13 +31,13 @@ function M.of(model)
   end)
 end
 
--- The path of a family's field in the facets of all families.
+-- The path of a family's field in the facets that all families share.
 function M.of_all(path)
   local name, below = path:match("^encoding%.(%l+)%.(.*)$")
   return M.is_name[name] and "encoding." .. below or path
 end
 
--- Whether no query of the family sees a key at a positive distance, by the mask of this encoding or by the family's
+-- Whether no query of the family sees a key at a positive distance, because of this encoding's mask or the family's
 -- nature. Differences of unsorted positions have both signs.
 function M.is_causal(model, name, encoding)
   local mask, positions = encoding.mask, encoding.positions or {}
@@ -61,7 +61,7 @@ local function is_off(facet, value)
   return page.off ~= nil and canonical.text(value) == canonical.text(page.off)
 end
 
--- The facets of one family, and the encoding added to the embedding.
+-- The facets of one family, together with the encoding added to the embedding.
 function M.encoding(encoding, name)
   local own, given = lists.merged(encoding), M.is_name[name] and encoding[name] or {}
   for _, family in ipairs(M.NAMES) do
@@ -99,8 +99,8 @@ local function differing(encoding, own)
   return next(differs) and differs or nil
 end
 
--- Removes from encoding.<family>, which has every facet of the family, all that do not differ. shared: by the names of
--- families without a table there, the form that the shared score took, and positions with another reading. given: the
+-- Removes from encoding.<family>, which has every facet of the family, all facets that do not differ. shared: for each
+-- family without a table there, the form that the shared score took, and positions with another reading. given: the
 -- names of families with a table in the spec; the shared score is that of the first other family.
 function M.settle(encoding, names, shared, given)
   local first = lists.any(names, function(name)

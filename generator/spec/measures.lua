@@ -1,9 +1,9 @@
 -- Metrics: the measures of a model's answers in lines of eval.jsonl, and the names of their scores.
 --
--- M.of: by name { title, many, unit, factor, form, higher, guessed }: title, and its plural, in the middle of a
--- sentence; unit of a score, which is the mean of the lines times factor; form, of string.format; higher: more is
--- better; guessed: a task's chance and baseline are numbers of this metric. M.NAMES are all names, the first the score
--- of generative models.
+-- M.of: by name { title, many, unit, factor, form, higher, guessed }: title, and many, its plural, as in the middle of
+-- a sentence; unit of a score, which is the mean of the lines times factor; form, for string.format; higher: more is
+-- better; guessed: a task's chance and baseline are values of this metric. M.NAMES has all names, first that of the
+-- score of generative models.
 
 local M = {}
 
@@ -19,7 +19,7 @@ M.of = {
   loss = { title = "loss", many = "losses", unit = "nats", factor = 1, form = "%.3f", higher = false, guessed = false },
 }
 
--- Whether a model of this resolved spec answers token by token: its stream holds the target.
+-- Whether a model of this resolved spec answers token by token, because its stream holds the target.
 function M.is_generative(spec)
   local kind = spec and spec.model and spec.model.kind
   return kind ~= nil and kind ~= "encoder"

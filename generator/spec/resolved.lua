@@ -1,7 +1,7 @@
--- A resolved spec as text: what `check --print` prints.
+-- A resolved spec as text: the output of `check --print`.
 --
--- Input: a resolved spec, its origins by path (validate.lua). Output: one line per field with its value and where that
--- comes from.
+-- Input: a resolved spec, its origins by path (validate.lua). Output: one line per field with its value and the value's
+-- origin.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -36,10 +36,10 @@ function value_text(value)
   return #value > 0 and list_text(value) or by_text(value)
 end
 
--- Printers of fields with user-chosen names: parameters of a score, options of a task or a network.
+-- Printers of fields whose names users choose: parameters of a score, options of a task or a network.
 local NAMED = { parameters = parameters.text, options = show, settings = show }
 
--- All fields; those of a family follow its table.
+-- The fields in the order of printing; those of a family follow its table.
 local function printed_fields()
   return lists.flat(schema.fields, function(field)
     return lists.join({ field }, schema.copies[field.family] or {})

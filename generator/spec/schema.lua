@@ -1,35 +1,35 @@
--- THE table of all fields of a spec: those of its sections (fields/*.lua) in one list. Error messages, `fields` and the
--- tests come from it.
+-- The table of all fields of a spec: the fields of all sections (fields/*.lua) in one list. Error messages, `fields`
+-- and the tests derive from it.
 --
 -- Input: none. Output: M.fields, in the order in which they are resolved and printed; M.copies by family: copies of the
 -- facets' fields below encoding.<family>; M.at by path, M.children by path: both contain the copies too.
 -- An entry is
 --   path, doc      the field's path, and one line that describes the field
---   type           table, kind, choice, integer, number, boolean, lengths, keep, score, parameters, source (a C file
---                  of the user), lines (of pairs of tokens), network (a Lua file of the user), checkpoint (of a
---                  trainer), file (any other), symbols, options (of a task), settings (of a network), by (what an
---                  evaluation goes by), name (of a-z, 0-9 and _), names (a list of them)
+--   type           table, kind, choice, integer, number, boolean, lengths, keep, score, parameters, source (a user's C
+--                 file), lines (of pairs of tokens), network (a user's Lua file), checkpoint (of a trainer), file (any
+--                 other), symbols, options (of a task), settings (of a network), by (axes of an evaluation), name (of
+--                 a-z, 0-9 and _), names (a list of these)
 --   default        a value, or a function of the spec resolved so far, which `default_text` describes in words
---   required       true: has no default; optional: true: absent unless given
+--   required       true: the field has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: a number that divides the value
 --   unit           what a number counts
---   left_out       a value that stays out of the resolved spec, or a kind whose table stays out if it holds nothing
---                  else: the spec is the same with it and without; for a table also "empty": a table without fields
---                  stays out
---   choices        legal strings
+--   left_out       a value that is absent from the resolved spec, or a kind whose table is absent if it holds nothing
+--                 else: a spec means the same with it and without. For a table also "empty": the table is absent if it
+--                 has no fields
+--   choices        valid strings
 --   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
---                  Optional functions of the resolved spec: `used`, false if the kind is on and leaves no code;
---                  `shared`, true if another feature uses the same code. The kind of a model has `families`, the
---                  names of its attentions
+--                 Optional functions of the resolved spec: `used`, false if the kind is on but adds no code; `shared`,
+--                 true if another feature uses the same code. The kind of a model has `families`, the names of its
+--                 attentions
 --   flag           a flag of the trainer that replaces the value for a run
 --   items          (type table) the field that takes values without a name
---   with           another field of its table: without that field, this field is an error
---   family         a family of attentions: the field is for models that have this family
---   only           the kinds of its table which have this field; nil: all
+--   with           another field of the table, without which this field is an error
+--   family         a family of attentions: only models with this family have the field
+--   only           the kinds of its table that have this field; nil: all kinds
 --   seldom         true: `fields` lists it only with --all, or if its section is requested
 --   more           lines of documentation for `fields`
 --   fingerprints   identifiers that appear in rendered code only while the feature is on: its field has a value, and
---                  `used`, a function of the resolved spec, is true where there is one
+--                 `used`, if present, is true for the resolved spec
 -- Invariants: pure data and pure functions; a default reads only fields that come earlier in the list.
 
 local base_names = require("base.names")
@@ -44,8 +44,8 @@ local traced = require("expression.traced")
 local M = {}
 
 M.LONGEST = 100000 -- the largest task length
-M.LONGEST_DATA = 512 -- task.longest unless given
-M.LIBRARY_WIDTH = 256 -- from this width of a model on a library makes its products on a GPU
+M.LONGEST_DATA = 512 -- the default of task.longest
+M.LIBRARY_WIDTH = 256 -- models of at least this width use a library for their products on a GPU
 M.MOST_SYMBOLS = 4096
 
 local SECTIONS = { require("spec.fields.task"), require("spec.fields.model"), require("spec.fields.encoding"),
@@ -171,7 +171,7 @@ local function feature_is_on(field, resolved)
   return value ~= nil and value ~= false and (not field.used or field.used(resolved))
 end
 
--- Identifiers that code rendered for this resolved spec must not contain, because their features are off.
+-- Identifiers that code rendered for a resolved spec must not contain, because their features are off.
 function M.absent(resolved)
   local names = {}
   local views = lists.map(families.of(resolved.model) or {}, function(name) return families.view(resolved, name) end)
@@ -211,7 +211,7 @@ end
 M.JSON_ORDER = { "path", "type", "doc", "more", "takes", "unit", "default", "required", "only", "kinds", "name",
   "fields", "formulas", "functions", "symbols", "operators", "refused", "what", "expected" }
 
--- Returns the fields as data, with the functions that a formula may use: `fields --json` prints it, its keys in
+-- Returns the fields as data, and the functions that a formula may use; `fields --json` prints the result, its keys in
 -- JSON_ORDER.
 function M.facts()
   local fields = lists.map(M.fields, function(field)
@@ -223,7 +223,7 @@ function M.facts()
   return { fields = fields, formulas = traced.facts() }
 end
 
--- The paragraph on a field.
+-- The paragraph about a field.
 local function paragraph(field)
   local kinds = field.only or field.family and families.kinds(field.family)
   local only = kinds and ("  (%s %s)"):format(field.only and "kind" or "model.kind", table.concat(kinds, ", ")) or ""
@@ -237,8 +237,8 @@ local function paragraph(field)
   return out
 end
 
--- The reference of the spec, one paragraph per field: `all` fields, those of a section or below a `path`, or those that
--- most specs need. Nil and the nearest path where there is none of that name.
+-- The reference of the spec, a paragraph per field: `all` fields, or the fields of a section or below a `path`, or by
+-- default the fields that most specs need. If no field has the path: nil and the nearest path.
 function M.fields_text(all, path)
   local out, left = {}, 0
   for _, field in ipairs(M.fields) do

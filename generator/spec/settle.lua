@@ -1,8 +1,8 @@
--- Settles a spec's task and model once the schema has been applied: the chosen task with its facts, its options and the
--- labels in the loss, and the fields that depend on them.
+-- Settles a spec's task and model after the schema has been applied: the chosen task with its facts, its options, the
+-- labels in the loss, and the fields that depend on these.
 --
 -- Input: the context of validate.lua with the resolved spec, as values.lua has read it. Output: context.task, the facts
--- of the task for this spec; resolved.task with fields derived from the facts. Errors go to the diagnostics.
+-- of the task for this spec; resolved.task, with fields derived from these facts. Errors go to the diagnostics.
 
 local datasets = require("spec.task.datasets")
 local features = require("spec.rules.features")
@@ -32,16 +32,16 @@ local function choice_of(context, given)
   return choice
 end
 
--- The facts of a task, which specs share, with facts of one spec: on its tokens, and on whether input and target are
--- separate streams.
+-- The facts of a task, which several specs share, extended by facts for one spec: its tokens, and whether input and
+-- target are separate streams.
 local function with_streams(facts, resolved)
   local model = resolved.model or {}
   return lists.merged(lists.copy(facts), { computation = resolved.task.computation, readout = model.readout,
     apart = model.kind == "encoder_decoder" or nil })
 end
 
--- Refuses fields of a section that belong to another choice. there: existing choices by name; nil: unknown. choice: the
--- chosen field.
+-- Refuses fields of a section that belong to another choice. there: existing choices by name, nil if unknown; choice:
+-- the chosen field.
 local function refuse_strangers(context, section, given, there, choice)
   for _, field in ipairs(there and schema.children[section] or {}) do
     local node = field.with and given.fields[field.name]
@@ -51,7 +51,7 @@ local function refuse_strangers(context, section, given, there, choice)
   end
 end
 
--- Removes from the task's table the fields of a choice that --set has replaced, and fields that depend on them.
+-- Removes from the task's table the fields of a choice that --set has replaced, and the fields that depend on these.
 function M.replaced_task(context)
   local given = context.root.fields.task
   local now = tree.is_table(given) and sections.task_choice(given)
@@ -68,9 +68,9 @@ function M.replaced_task(context)
   context.root.fields.task = kept
 end
 
--- The labels in the loss, all or only those that count (mask 1): facts.loss, "all" or "counted", nil where the task
--- masks no label (facts.mask is what its header says of that). The resolved task keeps what is not the usual: "all" of
--- files, "counted" of samplers.
+-- Settles the labels in the loss, all labels or only counted labels (mask 1). facts.loss becomes "all" or "counted", or
+-- nil if the task masks no label (facts.mask holds the header's words about masks). The resolved task states only an
+-- unusual value: "all" for files, "counted" for samplers.
 local function settle_loss(context, given, facts)
   local task, node = context.resolved.task, given.fields.loss
   local in_files = facts.data and not facts.data.made
@@ -84,7 +84,7 @@ local function settle_loss(context, given, facts)
   task.loss = usual and facts.loss ~= (in_files and "counted" or "all") and facts.loss or nil
 end
 
--- Refuses fields of a user's own network next to a network of Longhand's.
+-- Refuses fields of a user's own network for a built-in network.
 function M.model(context)
   local given = context.root.fields.model
   if tree.is_table(given) and not context.partial.model then

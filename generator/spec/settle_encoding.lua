@@ -1,9 +1,9 @@
--- Settles the encoding of each attention of a model once the schema has been applied: the formula of its score, how
--- cross-attention reads positions, which vectors of distances there are.
+-- Settles the encoding of each attention of a model after the schema has been applied: the formula of its score, how
+-- cross-attention reads positions, and which vectors of distances exist.
 --
 -- Input: the context of validate.lua with the resolved spec; the texts of the files, for M.score. Output: M.score
--- returns the formula, and leaves in resolved.encoding the families' tables with what differs from all; M.sides sets
--- relative.sides. Errors go to the diagnostics.
+-- returns the formula, and reduces the families' tables in resolved.encoding to facets that differ from the shared
+-- ones; M.sides sets relative.sides. Errors go to the diagnostics.
 
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
@@ -21,7 +21,7 @@ local function is_default(context, path)
   return origin ~= nil and origin.default == true
 end
 
--- The formula of a score, or nil; positions that only a score reads are drawn anew for every block. family: the owner
+-- The formula of a score, or nil. Positions that only a score reads are sampled anew for every block. family: the owner
 -- of the encoding; of: the family that uses the formula.
 local function resolve_formula(context, texts, encoding, family, of)
   local nodes, path = values.formula(context, family), family and "encoding." .. family or "encoding"
@@ -36,10 +36,10 @@ local function resolve_formula(context, texts, encoding, family, of)
   return formula
 end
 
--- The two sides of cross-attention have positions of two sequences: a distance is their difference, and the reading
--- that the paper's system draws instead is the default of the other attentions alone. encoding: that of the family;
--- own: its table in the spec. Returns a function that undoes this where nothing reads distances; otherwise
--- context.read_otherwise has the requested reading.
+-- The two sides of cross-attention have positions of two sequences, and a distance is their difference; the reading of
+-- the paper's system, which samples distances instead, is the default of the other attentions alone. encoding: the
+-- family's encoding; own: its table in the spec. Returns a function that undoes the change if nothing reads distances;
+-- otherwise context.read_otherwise has the requested reading.
 local function settle_cross(context, encoding, own)
   local given, path = encoding.positions, "encoding.cross.positions.reading"
   if not own or context.origins[path] == context.origins["encoding.positions.reading"] then
@@ -59,8 +59,8 @@ local function settle_cross(context, encoding, own)
   end
 end
 
--- The formula that cross-attention has of a score given for all, or nil if it does not take the score. The score is
--- tried first: its mistakes are reported where it is traced alone.
+-- The formula that cross-attention gets from a shared score, or nil if it does not take the score. A trial comes first:
+-- mistakes of the score are reported elsewhere, where it is traced alone.
 local function inherited_formula(context, texts, encoding, family)
   local trial = setmetatable({ diagnostics = diagnostics.new(), origins = {} }, { __index = context })
   local tried = setmetatable({ positions = lists.copy(encoding.positions) }, { __index = encoding })
@@ -72,8 +72,8 @@ local function inherited_formula(context, texts, encoding, family)
   return resolve_formula(context, texts, encoding, family, "cross")
 end
 
--- The formula of the score, or nil. Of a model with several families { families = { name = formula } }: each is traced
--- on its own, since the number of layers may be part of it.
+-- The formula of the score, or nil. A model with several families has { families = { name = formula } }: each formula
+-- is traced separately, since the number of layers may be part of it.
 function M.score(context, texts)
   local encoding, model = context.resolved.encoding, context.resolved.model
   local names = families.of(model)
@@ -101,7 +101,7 @@ function M.score(context, texts)
   return next(formulas) and { families = formulas } or nil
 end
 
--- Sets the learned vectors of distances to those that the mask leaves, unless the spec sets their sides.
+-- Sets the learned vectors of distances to those that the mask allows, unless the spec sets their sides.
 function M.sides(context)
   local encoding, model = context.resolved.encoding, context.resolved.model
   local names = families.of(model) or {}

@@ -1,8 +1,8 @@
--- The flags of a trainer's verb train, read from the tables that the trainer itself parses with.
+-- The flags of a trainer's verb train, read from the tables with which the trainer itself parses.
 --
 -- Input: the words behind `--`, the repository's root. Output: the problem with them, in the trainer's words, or nil;
--- flags that name a spec's files. A row of those tables begins a line, as {"--name", LH_OPTION_KIND, where, least,
--- most, ... Invariants: refuses nothing that the trainer takes; checks that need the trainer are left to it.
+-- flags that name a spec's files. A row of those tables begins a line with {"--name", LH_OPTION_KIND, where, least,
+-- most, ... Invariants: refuses no words that the trainer accepts; only the trainer makes checks that need its state.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -15,18 +15,18 @@ local M = {}
 local SOURCES = { "train/verb_train.c", "data_files.c" }
 local ROW = '\n%s*{"(%-%-[%w-]+)", LH_OPTION_(%u+), [^,]+, ([^,]+), ([^,]+),'
 
--- Flags with the places of a spec's files, valid in any folder. files: by the names of fields (validate.lua).
+-- Flags for the places of a spec's files, valid in any folder. files: by the names of fields (validate.lua).
 function M.of_files(files)
   return lists.map({ { "data", "--data=" }, { "eval", "--eval-data=" }, { "validation", "--validation=" } },
     function(entry) return files[entry[1]] and entry[2] .. files[entry[1]].real end)
 end
 
--- The flags for training: those of M.of_files, and the checkpoint that training begins with.
+-- The flags for training: the flags of M.of_files, and the checkpoint with which training begins.
 function M.of_training(files)
   return lists.join(M.of_files(files), { files.init and "--init=" .. files.init.real })
 end
 
--- All flags: by name { kind, least, most }, and their names in the list part.
+-- All flags by name, { kind, least, most }; their names are in the list part.
 function M.read(root)
   local flags = {}
   for _, source in ipairs(SOURCES) do
@@ -39,7 +39,7 @@ function M.read(root)
   return flags
 end
 
--- The flag among `flags` that a word means, with its value if it has one; else a hint at a field, or nil.
+-- The flag among `flags` that a word means, with its value if it has one; otherwise a hint about a field, or nil.
 function M.meant(word, flags, root)
   local meant = hints.meanings(word, root)
   local flag = lists.find(meant.flags, function(one) return flags[one:match("^%S+")] end)
@@ -61,7 +61,7 @@ local function unknown(word, flags, root)
   return ("train: no such flag: %s\nhint: %s"):format(word, hint)
 end
 
--- Kinds of flags with numbers: whether these are whole, the separator between two, and an example of a value.
+-- Kinds of flags with numbers: whether the numbers are whole, the separator between two of them, and an example.
 local NUMBERS = { INTEGER = { whole = true }, NUMBER = {}, NUMBERS = { between = "," },
   RANGE = { whole = true, between = ":", most = 1, expected = "A:B, both included, or one of them" } }
 

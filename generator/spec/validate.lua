@@ -1,11 +1,11 @@
 -- Applies the schema to a loaded spec, then the rules between fields.
 --
--- Input: what load.spec returned, diagnostics, the tasks. Output: the resolved spec, a plain nested table with id,
--- source and every field that applies to its kinds, and info = { origins, warnings, task, files, score, network }:
--- where each value comes from, by path, as text ("spec/runs/x.lua:4:12", "--set a.b=v", "default"); remarks that stop
+-- Input: the result of load.spec, diagnostics, the tasks. Output: the resolved spec, a plain nested table with id,
+-- source and every field that applies to its kinds, and info = { origins, warnings, task, files, score, network }: the
+-- origin of each value, by path, as text ("spec/runs/x.lua:4:12", "--set a.b=v", "default"); warnings, which stop
 -- nothing; the task's facts; the places of the files that the trainer reads; the formula { root, builder, parameters }
--- of the score (spec/score/score.lua), or { families } where there are several, nil without one; the file
--- { path, text } of a network of the user's own, or nil.
+-- of the score (spec/score/score.lua), { families } for several formulas, or nil without a score; the file { path, text
+-- } of a user's own network, or nil.
 -- Invariants: reports every error it can find in one run; pure apart from diagnostics; integers come out as integers,
 -- other numbers as floats, lengths as { first, last, step } or { list }; the same spec gives the same table.
 
@@ -30,7 +30,7 @@ local show = diagnostics.show
 local add = values.add
 local DEFAULT = { default = true }
 
--- Records where a value comes from, and its parts.
+-- Records the origin of a value and of its parts.
 local function record_origin(context, path, node)
   context.origins[path] = node.origin
   for i, item in ipairs(node.items or {}) do
@@ -52,7 +52,7 @@ local function default_of(context, field)
   return lists.copy(value)
 end
 
--- Facets of one family of attentions, in a model that does not have it.
+-- Refuses facets of one family of attentions, if the model does not have the family.
 local function unknown_family(context, node, path)
   local model, names = context.resolved.model, families.of(context.resolved.model)
   if names and path == "encoding.encoder" and model.encoder_layers then
@@ -87,13 +87,13 @@ local function unknown_field(context, node, path, kind, legal)
     table.concat(expected, ", "), hint)
 end
 
--- Whether the model has the family of attentions that a field belongs to.
+-- Whether the model has the family of attentions to which a field belongs.
 local function applies_to(context, field)
   return field.path ~= "encoding." .. (field.family or "")
     or lists.has(families.of(context.resolved.model) or {}, field.family)
 end
 
--- A table some of whose values need no name, with all values under their names.
+-- A table in which some values need no name, with all values under their names.
 local function named_items(node, path)
   local name = schema.at[path] and schema.at[path].items
   if not name or #node.items == 0 or node.fields[name] then
@@ -151,7 +151,7 @@ local function read_children(context, path, node, into)
   local kind_field = schema.at[path == "" and "kind" or path .. ".kind"]
   if kind_field then
     read_field(context, kind_field, node.fields.kind, into)
-    kind = (node.fields.kind or not partial) and into.kind or false -- a missing preset may have set it
+    kind = (node.fields.kind or not partial) and into.kind or false -- a missing preset may have set the kind
   end
   if kind_field and kind_field.of then
     kind = nil -- a task has no fields of its own
@@ -192,8 +192,8 @@ local function origin_text(origin)
   return origin.default and "default" or origin.set or ("%s:%d:%d"):format(origin.path, origin.line, origin.col)
 end
 
--- Validates a loaded spec. given.tasks is what tasks.read returned. Returns the resolved spec and info, or nil when
--- the diagnostics hold an error, from here or from before.
+-- Validates a loaded spec. given.tasks: the result of tasks.read. Returns the resolved spec and info, or nil if the
+-- diagnostics hold an error, whether from here or from earlier steps.
 function M.resolve(loaded, d, given)
   local context = { diagnostics = d, tasks = given.tasks, root = inherit.lay(loaded.tree), loaded = loaded,
     origins = {}, formulas = {}, files = {}, partial = {}, dropped = {},

@@ -1,8 +1,8 @@
--- Reads one value of a spec: a node and its schema entry in, a plain value out.
+-- Reads one value of a spec: converts a node, by its schema entry, to a plain value.
 --
 -- Input: the context of validate.lua (diagnostics, tasks, root, loaded), a schema entry, a node. Output: M.read's
--- value, or nil after errors, which are in the diagnostics. A source's facts go to context.own_task, a network's file
--- to context.own_network { path, text }, the places of files to context.files.
+-- value, or nil after errors, which are in the diagnostics. The facts of a source go to context.own_task, a network's
+-- file to context.own_network { path, text }, the places of files to context.files.
 -- Invariants: integers come out as integers, other numbers as floats, lengths as { first, last, step } or { list }.
 
 local axes = require("spec.task.axes")
@@ -23,14 +23,14 @@ local M = {}
 
 local show = diagnostics.show
 
--- Adds an error about the field at path, at the place of the node; a default stands at the spec's own table.
+-- Adds an error about the field at path, at the place of the node; a default's place is the spec's own table.
 local function add(context, node, path, what, expected, hint)
   local at = node and not node.origin.default and node.origin or context.root.origin
   context.diagnostics:add({ at = at, field = path, fault = families.of_all(path), what = what, expected = expected,
     hint = hint })
 end
 
--- Whether a value of a task that --set has replaced is dropped, since it does not fit the new task; reports the drop.
+-- Whether a value that does not fit the task chosen by --set is dropped with the former task; reports the drop.
 function M.drops(context, node, path)
   if type(node.unstated) == "string" then
     context.dropped[#context.dropped + 1] = ("%s drops %s, which cannot be used with it"):format(node.unstated, path)
@@ -38,7 +38,7 @@ function M.drops(context, node, path)
   return node.unstated ~= nil
 end
 
--- Describes the value of a node, for a sentence that starts with it.
+-- Describes the value of a node, as the start of a sentence.
 local function found(node)
   return tree.show(node) .. (type(node.value) == "string" and " is a string" or "")
 end
@@ -53,7 +53,7 @@ local function wrong_type(context, field, node, hint, expected)
     expected or schema.expected(field), hint)
 end
 
--- Reports that a value is none of the expected ones.
+-- Reports that a value is not among the expected values.
 local function misfit(context, node, path, expected)
   add(context, node, path, tree.show(node) .. " does not fit here", expected)
 end
@@ -154,7 +154,7 @@ local function small_integer(context, node, path, bounds)
   add(context, node, path, found(node) .. fault, ("an integer from %d to %d"):format(bounds.least, bounds.most))
 end
 
--- Reports an item of a list that is not above the one before it; returns whether it is above.
+-- Reports an item of a list that is not above the preceding item; returns whether it is above.
 local function check_rises(context, item, path, value, before)
   local rises = not value or not before or value > before
   if not rises then
@@ -246,8 +246,8 @@ local function read_noise(context, path, node)
   return good and { list = values } or nil
 end
 
--- Reads eval.by: for each axis a range, a list, or true for all its values; and the noise. The rules check the names of
--- axes.
+-- Reads eval.by: for each axis a range, a list, or true for all its values; and the noise. Rules check the axes' names
+-- later.
 function readers.by(context, field, node)
   if not tree.is_record(node) or not next(node.fields) then
     return wrong_type(context, field, node)
@@ -275,7 +275,7 @@ function readers.name(context, field, node)
   return node.value
 end
 
--- A list of names, each once: those of field.choices in their order, or any where there are no choices.
+-- A list of different names: names among field.choices, in their order, or any names if there are no choices.
 function readers.names(context, field, node)
   if not tree.is_list(node) then
     return wrong_type(context, field, node)
@@ -315,7 +315,7 @@ function readers.file(context, field, node)
   return name
 end
 
--- Reads the path of a checkpoint, or false for none.
+-- Reads the path of a checkpoint, or false for no checkpoint.
 function readers.checkpoint(context, field, node)
   return node.value ~= false and readers.file(context, field, node) or nil
 end
@@ -352,13 +352,13 @@ function readers.symbols(context, field, node)
   return names
 end
 
--- Returns the text between the last slash of a path and its ending; "" where the path ends otherwise. The time is
--- proportional to the path's length for any path: each pattern is tried at one place.
+-- Returns the text between the last slash of a path and its ending; "" if the path has another ending. The time is
+-- proportional to the path's length for any path, because each pattern is tried at one place.
 local function id_of(path, ending)
   return path:sub(-#ending) == ending and (path:match("^.*/(.*)$") or path):sub(1, -#ending - 1) or ""
 end
 
--- The displayed path and the text of a user's own file with this ending; nil after an error.
+-- The display path and the text of a user's own file with this ending; nil after an error.
 local function read_own_file(context, field, node, ending)
   local name = node.value
   if type(name) ~= "string" then
@@ -373,14 +373,14 @@ local function read_own_file(context, field, node, ending)
   return shown, text
 end
 
--- A user's own task file: its name as given.
+-- A user's own task file: the name as given.
 function readers.source(context, field, node)
   local shown, text = read_own_file(context, field, node, ".c")
   context.own_task = shown and tasks.own(shown, text, context.diagnostics)
   return shown and node.value
 end
 
--- A network of the user's own: its name as given. It is run when the plan is made.
+-- A user's own network: the name as given. The network runs when the plan is made.
 function readers.network(context, field, node)
   local shown, text = read_own_file(context, field, node, ".lua")
   if not shown then
@@ -396,7 +396,7 @@ function readers.network(context, field, node)
   return node.value
 end
 
--- Reads the settings that a network leaves open: numbers, words, true and false by name.
+-- Reads the settings that a network leaves to the spec: numbers, words, true and false by name.
 function readers.settings(context, field, node)
   if not tree.is_record(node) then
     return wrong_type(context, field, node)
@@ -418,7 +418,7 @@ function readers.settings(context, field, node)
   return next(settings) and settings or nil
 end
 
--- The nodes { score, parameters } of a family, or of the facets that all families share.
+-- The nodes { score, parameters } of a family, or of the shared facets.
 function M.formula(context, family)
   local formulas, name = context.formulas, family or "encoding"
   formulas[name] = formulas[name] or {}
@@ -429,7 +429,7 @@ function readers.lines(context, field, node)
   return attention_lines.read(node, field.path, context.resolved.model.heads, function(...) add(context, ...) end)
 end
 
--- Options are read when the task is known (task_options.lua).
+-- Reads nothing yet: task_options.lua reads the options when the task is known.
 function readers.options(context, field, node)
   if not tree.is_record(node) then
     return wrong_type(context, field, node)
@@ -437,8 +437,8 @@ function readers.options(context, field, node)
   context.options_node = node
 end
 
--- A score and its parameters are read together, when the rest is known (spec/score/score.lua): a score for each family
--- that has one of its own, and a score "encoding" that the other families share.
+-- Scores and their parameters are read together, later (spec/score/score.lua): a score for each family that has its
+-- own, and a score "encoding" that the other families share.
 function readers.score(context, field, node)
   local formula = M.formula(context, field.family)
   formula.score = node
@@ -461,7 +461,7 @@ function readers.parameters(context, field, node)
   end
 end
 
--- The value of a node for a field that is no table.
+-- The value of a node for a field that is not a table.
 function M.read(context, field, node)
   return readers[field.type](context, field, node)
 end

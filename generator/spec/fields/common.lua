@@ -5,19 +5,19 @@ local lists = require("base.lists")
 local M = {}
 
 M.MOST = 2147483647 -- 2^31 - 1
--- Tokens that go through all layers together: at width 64 about 84 keep a layer's activations in a 1 MiB cache next
--- to its weights, and 84 rows are whole tiles of 6. Measured: docs/performance-details.md.
+-- Tokens that go through all layers together: at width 64 about 84 tokens keep a layer's activations in a 1 MiB cache
+-- together with its weights, and 84 rows are whole tiles of 6. Measured: docs/performance-details.md.
 M.BLOCK_TOKENS = 84
 M.CADENCE = "steps or epochs (train.cadence)"
 
--- A default that repeats an earlier field.
+-- A default that is the value of an earlier field.
 function M.same_as(path)
   return function(resolved)
     return lists.at(resolved, path)
   end
 end
 
--- The default of a field that stays out of the resolved spec unless it is given: the plan derives its value.
+-- The default of a field that is absent from the resolved spec unless it is given: the plan derives its value.
 function M.settled_by_the_plan()
   return nil
 end

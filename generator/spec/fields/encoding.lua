@@ -1,5 +1,5 @@
--- Fields of the section `encoding`, facet by facet. Entries have the form of schema.lua; the page of a facet has the
--- entries of its fields.
+-- Fields of the section `encoding`, facet by facet. Entries have the form of schema.lua; a facet's page has the entries
+-- of the facet's fields.
 
 local lists = require("base.lists")
 local pages = require("facets.pages")

@@ -3,7 +3,7 @@
 local common = require("spec.fields.common")
 local features = require("spec.rules.features")
 
--- The entries of eval.by without `noise`, which only the final evaluation uses.
+-- The entries of eval.by except `noise`, which only the final evaluation uses.
 local function by_without_noise(resolved)
   local by = {}
   for name, wanted in next, resolved.eval.by or {} do

@@ -1,7 +1,7 @@
 -- Finds constructs of other languages, mostly Python's, in the text of a spec that is not valid Lua.
 --
--- Input: the text of a file that Lua could not read, or a name that it could not find. Output: mistakes
--- { line, col, what, expected } in the order of the text, or a hint.
+-- Input: the text of a file that Lua could not parse, or a name that it could not find. Output: mistakes { line, col,
+-- what, expected } in the order of the text, or a hint.
 -- Invariants: the text never runs; valid Lua gets no hint.
 
 local locate = require("spec.reading.locate")
@@ -13,7 +13,7 @@ local function is(token, text)
   return token ~= nil and token.type ~= "string" and token.text == text
 end
 
--- Whether token i and the one behind it are these two, without a gap.
+-- Whether token i and the next token are these two, without a gap.
 local function pair(tokens, i, first, second)
   local a, b = tokens[i], tokens[i + 1]
   return is(a, first) and is(b, second) and a.line == b.line and a.col + 1 == b.col
@@ -44,8 +44,8 @@ local OPERATORS = {
   { "+", "+", "`++` is no operator", "a = a + 1" },
 }
 
--- Rules that recognise a mistake at a token; the first that matches is reported. Each takes tokens, an index and the
--- open brackets, and returns what, expected.
+-- Rules that recognise a mistake at a token; the first matching rule is reported. Each rule takes the tokens, an index
+-- and the open brackets, and returns what, expected.
 local rules = {}
 
 function rules.operator(tokens, i)
@@ -68,8 +68,8 @@ local function ends_value(token)
   return token.type ~= "symbol" and token.type ~= "keyword" or ENDS[token.text] == true
 end
 
--- Recognises a comment of another language: `#` or `//` where Lua's operators, length and division, cannot stand, or
--- before two words.
+-- Recognises a comment of another language: `#` or `//` before two words, or in a place where Lua's operators for
+-- length and division cannot stand.
 function rules.comment(tokens, i)
   local token, before, first, second = tokens[i], tokens[i - 1], tokens[i + 1], tokens[i + 2]
   local text = not first or is_word(first) and (not second or is_word(second) or second.type == "number")
@@ -114,7 +114,7 @@ function rules.word(tokens, i)
   end
 end
 
--- Recognises a table where a statement begins: the table of the file, without return.
+-- Recognises a table at the beginning of a statement: the table of the file, with `return` missing before it.
 function rules.return_missing(tokens, i, depth)
   local before = tokens[i - 1]
   local called = before and (before.type == "name" or before.text == ")" or before.text == "]")
@@ -126,7 +126,7 @@ end
 
 local ORDER = { "operator", "list", "key", "word", "return_missing", "comment" }
 
--- The mistakes in a text; words in a comment of another language are skipped.
+-- The mistakes in a text; the words in a comment of another language are skipped.
 function M.find(text)
   local tokens, found, skip, depth = locate.tokens(text), {}, 0, 0
   for i, token in ipairs(tokens) do
@@ -145,7 +145,7 @@ function M.find(text)
   return found
 end
 
--- Returns a hint for a name that Lua parses and specs do not have. The tokens of its line distinguish f"..." from f(x).
+-- Returns a hint for a name that Lua parses and specs do not have. The line's tokens distinguish f"..." from f(x).
 function M.name_hint(name, text, line)
   if foreign_names.NAMES[name] then
     return "write " .. foreign_names.NAMES[name]

@@ -1,9 +1,9 @@
--- Names that differ elsewhere: words of Python and other languages, fields of a spec, flags of a trainer.
+-- Names that other languages and libraries use for Lua's words, fields of a spec, and flags of a trainer.
 --
--- Input: a word as somebody wrote it, --lr or num_heads; the repository's root. Output: what it means here. Words for
--- flags stand in runtime/cli/usual_flags.c, which trainers answer from and which is read here; the table below adds
--- the names that other libraries and papers have for fields.
--- Invariants: pure apart from reading that file; a word that is not in the tables means nothing.
+-- Input: a word as a user wrote it, --lr or num_heads; the repository's root. Output: the meaning of the word here.
+-- Words for flags are in runtime/cli/usual_flags.c, which this module reads and trainers use for their answers; the
+-- table below adds names of fields in other libraries and in papers.
+-- Invariants: pure, apart from reading that file; a word that is not in the tables has no meaning.
 
 local lists = require("base.lists")
 local optimizers = require("spec.optimizers")
@@ -11,7 +11,7 @@ local write = require("base.write")
 
 local M = {}
 
--- Words that begin a statement of another language, and what Lua has.
+-- Words that begin a statement of another language, and the equivalents in Lua.
 M.STATEMENTS = {
   import = "no require; a spec may use presets: use = \"quick\"",
   from = "no require; a spec may use presets: use = \"quick\"",
@@ -20,7 +20,7 @@ M.STATEMENTS = {
   const = "local name = value", let = "local name = value", var = "local name = value",
 }
 
--- Names of another language, or of a library, and what to write here.
+-- Names of another language, or of a library, and the equivalents here.
 M.NAMES = {
   True = "true", False = "false", None = "nil, or leave the field out", null = "nil, or leave the field out",
   range = "{ first, last } for lengths, or { first, last, step = n }", dict = "{ name = value, ... }",
@@ -31,7 +31,7 @@ M.NAMES = {
 M.NAMES.np, M.NAMES.jnp, M.NAMES.numpy, M.NAMES.tf = M.NAMES.torch, M.NAMES.torch, M.NAMES.torch, M.NAMES.torch
 M.NAMES.print = "./longhand check --print SPEC shows what a spec says"
 
--- The words of a row mean the first of its fields, or another one of them that is in the section where a word stands.
+-- Rows of fields and words. A word means the first field of its row, or the field that is in the section of the word.
 local FIELDS = {
   { "train.learning_rate", "lr step_size base_lr peak_lr max_lr init_lr" },
   { "train.batch", "batch_size bs batchsize minibatch train_batch_size per_device_train_batch_size" },
@@ -104,7 +104,7 @@ local WITHOUT = {
   { "norms have epsilon 1e-5", "layer_norm_eps norm_eps rms_norm_eps layernorm_epsilon" },
 }
 
--- The rows of usual_flags.c: word, with _ for -, and the meanings in their order.
+-- The rows of usual_flags.c: word, with _ in place of -, and its meanings in order.
 local function read_flags(root)
   local words = {}
   local text = write.read(root .. "/runtime/cli/usual_flags.c") or ""
@@ -130,8 +130,8 @@ local fields = by_word(FIELDS, function(row) return { row[1], row[3] } end)
 local without = by_word(WITHOUT, function(row) return row[1] end)
 local flags = {} -- rows of usual_flags.c, by the repository's root
 
--- Fields that a word means, the likeliest first; flags with their values ("--device cuda"); why: the reason if Longhand
--- has no such setting.
+-- Returns the fields that a word means, the likeliest first; flags with their values ("--device cuda"); and the reason
+-- (why), if Longhand has no such setting.
 function M.meanings(word, root)
   word = word:lower():gsub("^%-+", ""):gsub("%-", "_")
   flags[root] = flags[root] or read_flags(root)

@@ -1,4 +1,4 @@
--- Guesses the field that was meant by a name that a spec does not have.
+-- Guesses the field that a user meant by a name that a spec does not have.
 --
 -- Input: the path of the field, the names that its table has, the repository's root. Output: a hint, or nil.
 
@@ -19,8 +19,8 @@ local function table_of(path)
   return path:match("^(.*)%.[^%.]*$")
 end
 
--- The first field of this name in another table, or nil. If the trainer has a flag of this name, the field must name a
--- file or have a flag.
+-- The first field of this name in another table, or nil. If the trainer has a flag of the name, only a field that names
+-- a file or has a flag counts.
 local function namesake(name, has_flag)
   local field = lists.find(schema.fields, function(one)
     return one.name == name and name ~= "kind" and not (has_flag and one.type ~= "file" and not one.flag)

@@ -1,9 +1,9 @@
 -- The checkpoint whose parameters a run begins with (`init`), as far as its header describes it.
 --
 -- Input: the context of validate.lua with the places of files, the node of the field. Output: { shown, checksum,
--- model_digest, id, entries }: the file's displayed name, the trainer's checksum of its contents, which identifies its
--- bytes, the digest of its model, its tensors from safetensors.lua; nil if there is none, or after an error. Only the
--- trainer reads the data behind the header, and compares it with the checksum.
+-- model_digest, id, entries }, or nil if there is no checkpoint or after an error: the file's displayed name; the
+-- trainer's checksum, which identifies the file's bytes; the digest of its model; its tensors from safetensors.lua.
+-- Only the trainer reads the data behind the header, and compares the data with the checksum.
 
 local safetensors = require("base.safetensors")
 local escape = require("base.escape")
@@ -13,7 +13,7 @@ local M = {}
 
 local EXPECTED = "a checkpoint that a trainer wrote; a path is relative to the file that says it"
 
--- A text of the metadata that has this form; nil otherwise.
+-- A text of the metadata if it has this form; otherwise nil.
 local function text_of(file, name, form)
   local text = file.metadata[name]
   return type(text) == "string" and text:find(form) and text or nil

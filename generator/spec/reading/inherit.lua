@@ -1,16 +1,14 @@
--- Facets that a spec gives for all attentions of an encoder-decoder, and which of them each attention takes over.
+-- Facets that a spec gives for all attentions of an encoder-decoder, and the attentions that take each of them over.
 --
--- A causal mask and a window hold for the decoder's self-attention alone. Lines, vectors of distances and a score that
--- reads positions or indices do not hold for cross-attention, and facets of a preset with made_for hold for that family
--- alone. A family whose own table names a facet takes it: its fields are merged over the shared ones. Lines and
--- projections, which have no kinds, are left out by { kind = "none" }, as a score is (score/entries.lua).
+-- A causal mask and a window apply to the decoder's self-attention alone. Lines, vectors of distances and a score that
+-- reads positions or indices do not apply to cross-attention, and facets of a preset with made_for apply to that family
+-- alone. A family whose own table names a facet takes it: the fields in its table are merged over the shared fields.
+-- Lines and projections have no kinds: { kind = "none" } leaves them out, as it does a score (score/entries.lua).
 --
 -- Input: a spec's tree with its presets (load.lua), or a resolved encoding. Output:
---   M.mark             an encoding's table with its presets: made_for is moved into each of its facets
---   M.lay              the tree, with a table for every family that does not take all shared facets unchanged
---   M.asks_for_score, M.reads_places   conditions on which cross-attention takes a shared score
---   M.spelled          a resolved encoding whose family tables say all that a spec has to say there
--- Invariants: changes no node that it is given.
+--   M.mark             an encoding's table with its presets, in which made_for is moved into each facet
+--   M.spelled          a resolved encoding whose family tables contain all that a spec must state there
+-- Invariant: changes no node that it receives.
 
 local canonical = require("base.canonical")
 local entries = require("spec.score.entries")
@@ -42,7 +40,7 @@ function M.mark(own)
   return marked
 end
 
--- Whether a family has a facet that is given for all.
+-- Whether a family takes over a facet that is given for all families.
 local function holds(facet, node, name)
   if node.made_for and node.made_for ~= name and facet ~= "positions" then
     return false
@@ -51,7 +49,7 @@ local function holds(facet, node, name)
   if page.decoders and page.decoders[value_of(node, "kind")] then
     return name == "decoder"
   end
-  return name ~= "cross" or not page.by_place -- M.reads_places decides later about a score
+  return name ~= "cross" or not page.by_place -- for a score, M.reads_places decides later
 end
 
 local function asks(own, facet)
@@ -62,7 +60,7 @@ local function asks(own, facet)
   return fields[facet] ~= nil
 end
 
--- Whether a facet without kinds is stated as left out; fields that it had before are `unstated` (tree.merge).
+-- Whether a facet without kinds is stated as left out; fields from before that are `unstated` (tree.merge).
 local function is_left_out(facet, node)
   if not (pages.at[facet] or {}).without_kinds or value_of(node, "kind") ~= "none" then
     return false
@@ -75,7 +73,7 @@ local function is_left_out(facet, node)
   return true
 end
 
--- An encoding's table, or a family's, without the facets that it states as left out.
+-- An encoding's table, or a family's table, without the facets that it states as left out.
 local function stated(own)
   if not tree.is_table(own) then
     return own
@@ -87,7 +85,8 @@ local function stated(own)
   return new
 end
 
--- The facets given for all that a family takes over in addition to its own table, or nil; whether it leaves some out.
+-- Returns the shared facets that a family takes over in addition to its own table, or nil; and whether it leaves some
+-- out.
 local function inherited(direct, name, own)
   local new, less = tree.table(direct.origin), false
   for facet, node in next, direct.fields do
@@ -100,7 +99,7 @@ local function inherited(direct, name, own)
   return new, less
 end
 
--- Whether the decoder has fewer vectors of distances than the others, since it sees one side alone
+-- Whether the decoder has fewer vectors of distances than other families, because its queries see keys on one side only
 -- (settle_encoding.lua).
 local function is_narrowed(direct, name)
   local relative = direct.fields.relative
@@ -130,7 +129,7 @@ function M.lay(root)
   return new
 end
 
--- Whether a score, as text, depends on the positions of query and key.
+-- Whether a score, given as text, depends on the positions of query and key.
 function M.reads_places(formula)
   return placement.mentions(formula, PLACES)
 end
@@ -140,13 +139,13 @@ function M.asks_for_score(encoding)
   return encoding ~= nil and asks(encoding.fields.cross, "score")
 end
 
--- A value if it is a table, else an empty table: a run's file may hold any type, which is checked when its text is read
--- as a spec.
+-- A value if it is a table, otherwise an empty table. A run's file may hold a value of any type; types are checked when
+-- the file's text is read as a spec.
 local function table_of(value)
   return type(value) == "table" and value or {}
 end
 
--- Returns the value that a spec must state for a family's own facet to obtain the facet that the resolved spec has.
+-- Returns the value that a spec must state for a family's own facetto obtain the facet of the resolved spec.
 local function spelled(encoding, name, page)
   local facet = page.name
   local own, all = table_of(encoding[name])[facet], encoding[facet]
@@ -159,7 +158,7 @@ local function spelled(encoding, name, page)
 end
 
 -- Adds the field `sides` to learned vectors of distances to both sides, unless the decoder has the same vectors to the
--- left: a spec without the field in both tables has this result.
+-- left: then a spec without the field in both tables resolves to this encoding.
 local function spell_sides(new)
   local own, all = table_of(table_of(new.decoder).relative), table_of(new.relative)
   if all.kind ~= "shaw" or all.sides then

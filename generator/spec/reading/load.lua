@@ -1,16 +1,17 @@
--- Reads a spec file, with the presets and specs it uses and what the command line sets, into one tree.
+-- Reads a spec file into one tree, with the presets and specs that it uses and the overrides of the command line.
 --
 -- Input: a path, overrides, the repository root. Output: { id, source, root, tree, texts, place, read_file }: base name
--- and display path, the root, a tree (tree.lua) in which every `use` is replaced by what it names, the texts of the
--- files by display path, and functions that find and read a file which the spec names. Nothing is checked against the
--- schema here.
--- A table whose preset does not exist is marked `partial`, and reading continues, so that its mistakes are reported
--- too.
--- Invariants: reads files, writes none; errors go to diagnostics; no file uses itself, directly or through others.
+-- and display path, the root, a tree (tree.lua) in which every `use` is replaced by the table that it names, the texts
+-- of the files by display path, and functions that find and read a file which the spec names. The schema is applied
+-- later.
+-- A table whose preset does not exist is marked `partial`, and reading continues, so that other mistakes in it are also
+-- reported.
+-- Invariants: reads files, writes no file; errors go to diagnostics; no file uses itself, directly or through others.
 --
--- How tables meet. A section has one parent: the preset or spec its own `use` names; else that section of the spec
--- which the top level's `use` names; else none. The section is laid upon its parent as sections.lua says. A --set edits
--- the main file's own tables before any of that. A spec may also be joined from fragments, each the parent of the next.
+-- Order of merging. A section has at most one parent: the preset or spec that the section's own `use` names; otherwise
+-- this section of the spec that the top level's `use` names. The section is merged over its parent as sections.lua
+-- describes. Before that, a --set edits the main file's own tables. A spec may also consist of fragments, each the next
+-- one's parent.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -44,7 +45,7 @@ function M.is_id(text)
   return #text <= M.ID_LONGEST and text:find(ID) ~= nil
 end
 
--- A path in messages and generated files: relative to the root if the file is below it, else relative to the main spec.
+-- A path for messages and generated files: relative to the root if the file is below it, else to the main spec.
 local function display(state, real, relative)
   local prefix = state.root == "/" and "/" or state.root .. "/"
   return real:sub(1, #prefix) == prefix and real:sub(#prefix + 1) or relative
@@ -75,7 +76,7 @@ local function check_functions(state, text, path)
 end
 
 -- Reports a problem with a whole file. If the file is not valid Lua, all constructs of other languages are reported at
--- once, and Lua's own message only where none of them comes before it.
+-- once; Lua's own message is reported only if no such construct comes before its place.
 local function report_problem(state, shown, text, problem)
   local explained = false
   for _, mistake in ipairs(problem.syntax and common_mistakes.find(text) or {}) do
@@ -89,8 +90,8 @@ local function report_problem(state, shown, text, problem)
   end
 end
 
--- Runs one file; returns { real, relative, shown, tree } or nil. `used` is the origin that named it, nil for the main.
--- given: { text, origin } that stands in its place; origin(path): where the value at a path comes from.
+-- Runs one file; returns { real, relative, shown, tree } or nil. `used`: the origin that named the file, nil for the
+-- main file. given: { text, origin } in place of the file's own text; origin(path): the origin of the value at a path.
 local function open_file(state, real, relative, used, given)
   if state.files[real] ~= nil then
     return state.files[real] or nil
@@ -160,7 +161,7 @@ local function open_use(state, file, section, node, field)
   return open_file(state, real, relative, node.origin), false
 end
 
--- Whether file is already in the chain of files being resolved; reports the cycle.
+-- Whether a file is already in the chain of files being resolved; if so, reports the cycle.
 local function closes_cycle(state, chain, file, node, field)
   local names
   for _, earlier in ipairs(chain) do
@@ -174,7 +175,7 @@ local function closes_cycle(state, chain, file, node, field)
   return names ~= nil
 end
 
--- The `use` of a section's own table (encoding.kind is its short form), its field name, and the table without it.
+-- The `use` of a section's own table (encoding.kind is a short form of it), its field name, and the table without it.
 local function split_use(state, section, own, path)
   if not tree.is_table(own) then
     return nil, nil, own
@@ -194,12 +195,12 @@ end
 
 local resolve_section, resolve_own
 
--- Lays a section upon its parent; facets of the parent keep made_for, added facets have none.
+-- Merges a section over its parent; facets of the parent keep made_for, added facets have none.
 local function lay(section, base, over)
   return sections.lay(section, section == "encoding" and inherit.mark(base) or base, over)
 end
 
--- A section of the file that a `use` in `file` names; nil after an error, and if that file lacks the section.
+-- A section of the file that a `use` in `file` names; nil after an error, and nil if that file lacks the section.
 local function resolve_use(state, file, section, use, field, chain)
   local parent, whole = open_use(state, file, section, use, field)
   if not parent or closes_cycle(state, chain, parent, use, field) then
@@ -211,7 +212,7 @@ local function resolve_use(state, file, section, use, field, chain)
     or not whole and resolve_own(state, parent, section, parent.tree, inner) or tree.table(use.origin)
 end
 
--- An encoding's table with its scores in one form; presets that they use are opened as the encoding's own would be.
+-- An encoding's table with its scores in one form; presets that scores use are opened like presets of the encoding.
 local function expand_scores(state, file, own, chain, path)
   return entries.expand(own, {
     path = path,
@@ -223,7 +224,7 @@ local function expand_scores(state, file, own, chain, path)
   })
 end
 
--- Families of attentions in an encoding's own table, each laid upon what it uses.
+-- Families of attentions in an encoding's own table, each merged over the table that it uses.
 local function resolve_families(state, file, own, chain)
   local found = tree.is_table(own) and tree.copy(own)
   for _, name in ipairs(found and families.NAMES or {}) do
@@ -234,7 +235,7 @@ local function resolve_families(state, file, own, chain)
   return found or own
 end
 
--- A section's own table, standing in `file`, laid upon its parent. path: of the table, where it is not the section.
+-- A section's own table in `file`, merged over its parent. path: that of the table, if it is not the section itself.
 function resolve_own(state, file, section, own, chain, path)
   if section == "encoding" then
     own = expand_scores(state, file, own, chain, path or section)
@@ -248,7 +249,7 @@ function resolve_own(state, file, section, own, chain, path)
   return base and lay(section, base, rest) or rest, true
 end
 
--- The spec file that the top level's `use` names, or the fragment below; nil without.
+-- The spec file that the top level's `use` names, or the preceding fragment; nil if there is none.
 local function parent_spec(state, file, chain)
   local use = file.tree.fields.use
   if file.parent == nil then
@@ -295,8 +296,8 @@ local function resolve_file(state, file)
   return root
 end
 
--- Returns the location of a file that a value of a spec names, relative to the spec file that states the value, or to
--- `main` where no file does (--set): { shown = its display path, real = the path to open }.
+-- Returns the location of a file that a value of a spec names: { shown = its display path, real = the path to open }.
+-- The name is relative to the spec file that states the value, or to `main` if no file does (--set).
 local function place_of(state, main, origin, name)
   local from = main
   for _, file in next, state.files do
@@ -314,11 +315,11 @@ local function new_state(options)
     budget = sandbox.budget() }
 end
 
--- Returns the result of M.spec for a file whose parents are known; nil when errors were added, unless all of them are
--- missing presets: the tables that a missing preset would have filled are then marked `partial`.
+-- Returns the result of M.spec for a file whose parents are known; nil after errors. If all errors are missing presets,
+-- the result remains, and the tables that a missing preset would have filled are marked `partial`.
 local function finish(state, file, id, before)
   local unknown = state.unknown
-  state.partial = {} -- sections that a missing preset is part of
+  state.partial = {} -- sections to which a missing preset belongs
   local root = resolve_file(state, file)
   if state.diagnostics:count() - before > state.unknown - unknown then
     return nil
@@ -332,16 +333,15 @@ local function finish(state, file, id, before)
     read_file = read_file }
 end
 
--- Reports that a file is a study, and nothing else: as a spec it would be full of mistakes.
+-- Reports only that a file is a study: read as a spec, a study would give many misleading errors.
 local function refuse_study(d, file)
   refuse({ diagnostics = d }, file.tree.fields.axes, "axes", "this is a study, a grid of specs",
     "a spec, or one cell of the study: FILE:CELL",
     ("./longhand sweep does a study; ./longhand sweep --dry-run %s shows it"):format(file.shown))
 end
 
--- Loads the spec at `path`. options: root (the repository), diagnostics, sets = { { path, text }, ... } or nil.
--- Returns { id, source, root, tree, texts, place, read_file }, or nil when there were errors; they are in
--- options.diagnostics.
+-- Loads the spec at `path`. options: root (the repository), diagnostics, sets = { { path, text }, ... } or nil. Returns
+-- { id, source, root, tree, texts, place, read_file }, or nil after errors, in options.diagnostics.
 function M.spec(path, options)
   local d = options.diagnostics
   local before = d:count()
@@ -363,9 +363,9 @@ function M.spec(path, options)
   return finish(state, file, id, before)
 end
 
--- Opens a file that is no spec but holds fragments of specs: { state, shown, tree, file }, or nil after an error.
+-- Opens a file that is not a spec but holds fragments of specs: { state, shown, tree, file }, or nil after an error.
 -- options.given: text that replaces the file, as in open_file. `from`: the result of this function for another file, if
--- that file names this one at `origin`.
+-- that file names this file at `origin`.
 function M.open(path, options, from, origin)
   local state = from and from.state or new_state(options)
   local real = paths.absolute(path)
@@ -373,8 +373,8 @@ function M.open(path, options, from, origin)
   return file and { state = state, shown = file.shown, tree = file.tree, file = file }
 end
 
--- A spec of fragments { { source = result of M.open, tree }, ... }, each laid upon those before it; `name` is shown as
--- its place. The rest as in M.spec.
+-- A spec of fragments { { source = result of M.open, tree }, ... }, each merged over the preceding ones; `name` is
+-- shown as its place. All else is as in M.spec.
 function M.join(id, name, fragments, sets)
   local state = fragments[1].source.state
   local before, top = state.diagnostics:count(), nil

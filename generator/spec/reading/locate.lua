@@ -1,9 +1,9 @@
--- Finds places in the text of a spec file: of a field, of a word, and of anything that is not allowed.
+-- Finds places in the text of a spec file: of a field, of a word, and of forbidden words and operators.
 --
 -- Input: the text of a Lua file. Output: lines and columns, both from 1, columns in bytes.
 -- Invariants: never runs the text; never fails, whatever the text (a file with a syntax error gives partial results).
--- Limits: follows the table constructor after the file's `return`; a value built in another way is found by its nearest
--- written field.
+-- Limits: follows the table constructor after the file's `return`; for a value that is built in another way, the place
+-- is that of the nearest written field.
 
 local words = require("base.lists").words
 
@@ -11,11 +11,11 @@ local M = {}
 
 local KEYWORDS = words("and break do else elseif end false for function goto if in local nil not or repeat return then "
   .. "true until while")
-local SYMBOLS = words("... .. == ~= <= >= // :: << >>") -- every other character stands alone
+local SYMBOLS = words("... .. == ~= <= >= // :: << >>") -- every other character is a token of its own
 local OPENS = words("( { [ function if do repeat")
 local CLOSES = words(") } ] end until")
 
--- Tokens that a function body may not hold, each with its replacement.
+-- Tokens that a function body may not contain, each with its replacement.
 M.INSTEAD = {
   ["<"] = "less(a, b)", [">"] = "less(b, a)", ["<="] = "less_equal(a, b)", [">="] = "less_equal(b, a)",
   ["=="] = "equal(a, b)", ["~="] = "negate(equal(a, b))", ["and"] = "all(a, b)", ["or"] = "any(a, b)",
@@ -23,7 +23,7 @@ M.INSTEAD = {
   ["repeat"] = "for i = 1, n do ... end",
 }
 
--- End of a quoted string that starts at byte i: the closing quote, or the last byte of the line.
+-- The last byte of a quoted string that starts at byte i: the closing quote, or the last byte of the line.
 local function quoted_end(text, i)
   local quote = text:sub(i, i)
   local j = i + 1
@@ -41,13 +41,13 @@ local function quoted_end(text, i)
   return #text
 end
 
--- End of a long bracket ([[ or [==[) that starts at byte i, or nil when there is none.
+-- The end of a long bracket ([[ or [==[) that starts at byte i, or nil if it has no end.
 local function long_end(text, i)
   local equals = text:match("^%[(=*)%[", i)
   return equals and (select(2, text:find("]" .. equals .. "]", i, true)) or #text)
 end
 
--- Byte after blanks and comments from byte i on.
+-- The first byte after blanks and comments from byte i on.
 local function skip_blank(text, i)
   while true do
     i = text:find("%S", i)
@@ -103,7 +103,7 @@ function M.tokens(text)
   return tokens
 end
 
--- Index of the token after the expression that starts at token i: a separator or closer at its own level.
+-- The index of the token after the expression that starts at token i: a separator or closing bracket at its level.
 local function skip_expression(tokens, i)
   local depth = 0
   while tokens[i] do
@@ -123,8 +123,8 @@ local function is(token, text)
   return token ~= nil and token.type == "symbol" and token.text == text
 end
 
--- The key written at token i: its path component, or nil for a positional value or a computed key;
--- and the token where the value starts.
+-- The key written at token i: its path component, or nil for a positional value or a computed key; and the token at
+-- which the value starts.
 local function read_key(tokens, i)
   local token, key = tokens[i], tokens[i + 1]
   if token.type == "name" and is(key, "=") then
@@ -169,13 +169,13 @@ local function read_table(tokens, i, path, places)
     if is(tokens[i], ",") or is(tokens[i], ";") then
       i = i + 1
     elseif tokens[i] and not is(tokens[i], "}") then
-      return -- no valid Lua; results so far stay
+      return -- not valid Lua; earlier results are kept
     end
   end
 end
 
--- Positions of all fields of the returned table by path: { ["eval.lengths.list[3]"] = { line, col } }. A field stands
--- at its key, a list item at its value; "" is the table itself, or the `return`, or the first line.
+-- Positions of all fields of the returned table by path: { ["eval.lengths.list[3]"] = { line, col } }. The position of
+-- a field is its key's, of a list item its value's; "" is the table itself, or the `return`, or the first line.
 function M.fields(text)
   local tokens, depth, at = M.tokens(text), 0, nil
   for i, token in ipairs(tokens) do
@@ -195,7 +195,7 @@ function M.fields(text)
   return places
 end
 
--- The position of a path in what M.fields returned, or that of the nearest table around it.
+-- The position of a path in the result of M.fields, or else the position of the nearest enclosing table.
 function M.place(places, path)
   while not places[path] do
     path = path:match("^(.*)%[%d+%]$") or path:match("^(.*)%.[^%.]*$") or ""
@@ -222,8 +222,8 @@ function M.forbidden(text)
   return found
 end
 
--- The line where the last statement `name = ...` before the end of `line` begins; `line` without such a statement. Lua
--- reports the last line of the value.
+-- The line at which the last statement `name = ...` before the end of `line` begins; without such a statement, `line`.
+-- Lua itself reports the last line of the value.
 function M.assignment(text, line, name)
   local tokens, found = M.tokens(text), line
   for i, token in ipairs(tokens) do
@@ -236,7 +236,7 @@ function M.assignment(text, line, name)
   return found
 end
 
--- Column of a token on a line: the first that reads `word`; else the first token on it; else 1.
+-- The column of a token on a line: the first token that is `word`, otherwise the first token of the line; otherwise 1.
 function M.column(text, line, word)
   local first
   for _, token in ipairs(M.tokens(text)) do

@@ -1,7 +1,7 @@
 -- Applies --set a.b=v of the command line to a spec.
 --
--- Input: the main file of a load, { tree }, the overrides, diagnostics. Output: file.tree with the overrides laid upon
--- it; errors are in the diagnostics.
+-- Input: the main file of a load, { tree }, the overrides, diagnostics. Output: file.tree with the overrides merged
+-- over it; errors go to the diagnostics.
 
 local diagnostics = require("base.diagnostics")
 local sandbox = require("spec.reading.sandbox")
@@ -10,7 +10,7 @@ local tree = require("spec.reading.tree")
 
 local M = {}
 
--- The value of the text after a field, as in --set; or nil and what is wrong.
+-- The value of the text after a field, as in --set; or nil and the problem.
 function M.constant(text)
   text = text:match("^%s*(.-)%s*$")
   if text == "" then
@@ -26,7 +26,7 @@ function M.constant(text)
   return text
 end
 
--- The tree of one override: nested tables down to its value. nil after an error.
+-- The tree of one override: nested tables down to its value; nil after an error.
 local function parse_set(d, set)
   local origin = { set = ("--set %s=%s"):format(set.path, set.text) }
   local function refuse(what, expected)
@@ -53,8 +53,8 @@ local function parse_set(d, set)
   return node
 end
 
--- Lays overrides { { path, text }, ... } upon the main file's own tree. A section's use and encoding.kind replace each
--- other.
+-- Merges overrides { { path, text }, ... } over the main file's own tree. A section's use and encoding.kind replace
+-- each other.
 function M.apply(file, sets, d)
   local all
   for _, set in ipairs(sets) do

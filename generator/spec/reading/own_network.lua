@@ -1,8 +1,8 @@
--- A network of a user's own: a Lua file that returns function(net, model), run where specs run (sandbox.lua).
+-- A user's own network: a Lua file that returns function(net, model). It runs with the limits of specs (sandbox.lua).
 --
 -- Input: the text of the file, line ends "\n". Output: its function; the function's result, or nil and the problem as {
 -- what, line, col, expected, hint }. handles.lua makes the arguments `net` and `model`. Invariants: every call compiles
--- the text anew, so that nothing of one network is left for the next; a description can reach only its arguments and
+-- the text anew, so that no state passes from one network to the next; a description can reach only its arguments and
 -- the functions below.
 
 local canonical = require("base.canonical")
@@ -17,7 +17,7 @@ local RETURNS = "return function(net, model) ... end"
 
 local LONGEST_MESSAGE = 200
 
--- Ends a description that cannot continue: `assert(width > 16, "the gate needs more")`.
+-- Ends a description with the user's message: `assert(width > 16, "the gate needs more")`.
 local function assert_that(condition, message)
   if condition then
     return condition
@@ -36,7 +36,7 @@ local DIALECT = { functions = functions, names = canonical.sorted_keys(functions
 
 M.NAMES = DIALECT.names -- names of the functions that a description may call
 
--- The function that the text returns; or nil and what is wrong.
+-- The function that the text returns; or nil and the problem.
 function M.open(text)
   local describe, problem = sandbox.run(text, nil, DIALECT)
   if problem then
@@ -48,8 +48,8 @@ function M.open(text)
   return describe
 end
 
--- Returns the result of build(describe, chunk), called with the text's function and the name of its source, or nil and
--- the problem. build runs under the function's limits, and calls the function by M.theirs.
+-- Calls build(describe, chunk) with the text's function and the name of its source; returns its result, or nil and the
+-- problem. build runs under the function's limits, and calls the function by M.theirs.
 function M.run(text, build)
   local describe, problem = M.open(text)
   if not describe then
@@ -60,7 +60,7 @@ function M.run(text, build)
   end), nil, nil, DIALECT)
 end
 
--- Wraps a method of ours that a description calls.
+-- Wraps a builder's method that a description calls.
 M.method = sandbox.ours
 
 return M

@@ -1,13 +1,13 @@
--- Runs the text of a spec, and later its functions, in isolation: without methods of strings, with bounded work and
--- memory, and with no names but the functions of a dialect: those of score expressions (expression/traced.lua), or of
--- another dialect that the caller passes.
+-- Runs the text of a spec, and later its functions, in isolation: without string methods, with bounded work and memory,
+-- and with no names but the functions of a dialect: the dialect of score expressions (expression/traced.lua), or
+-- another that the caller passes.
 --
--- Input: the text of a Lua file, line ends "\n". Output: the value it returns, or nil and what went wrong as
--- { what, line, col, expected, hint, syntax }, line and col within the text; syntax: it is no Lua.
--- Invariants: text only, never bytecode; the environment cannot be changed; the string metatable is removed while the
--- text runs and always restored afterwards; an error in the text cannot be caught by the text, because it runs in a
--- coroutine of its own and nothing in it can make another or protect a call; the limits of a spec depend on counts
--- alone, never on a clock.
+-- Input: the text of a Lua file, line ends "\n". Output: the value that the text returns, or nil and the problem as {
+-- what, line, col, expected, hint, syntax }. line and col are within the text; syntax: the text is not valid Lua.
+-- Invariants: the input is text, never bytecode; the environment cannot be changed; the string metatable is removed
+-- while the text runs and always restored afterwards; the text cannot catch an error, because it runs in a coroutine
+-- and can neither make another coroutine nor protect a call; the limits of a spec depend on counts alone, never on a
+-- clock.
 
 local common_mistakes = require("spec.hints.common_mistakes")
 local locate = require("spec.reading.locate")
@@ -16,12 +16,12 @@ local traced = require("expression.traced")
 
 local M = {}
 
-M.INSTRUCTIONS = 5000000    -- instructions of a budget; tracing a score of ours takes less than a hundredth
+M.INSTRUCTIONS = 5000000    -- instructions of a budget; tracing a score of our presets takes less than a hundredth
 M.MEMORY = 128 * 1024       -- KiB; the launcher limits the address space as well
 local SAFE_JOINS = 4        -- joins of texts in a file; more could multiply all memory in one instruction
 local STEP = 1000           -- instructions between two checks of usage
 local COLLECTION = 100000   -- instructions that a full garbage collection counts as
-local KB_OF_WORK = 4        -- KiB of memory that count as one instruction, where one instruction can visit all memory
+local KB_OF_WORK = 4        -- KiB of memory that count as an instruction, if one instruction can visit all memory
 
 local CHUNK = "spec"
 local SOURCE = "=" .. CHUNK
@@ -32,7 +32,7 @@ M.SOURCE = SOURCE -- the source of a text's functions, as debug.getinfo reports 
 --   noun, returns      "a spec"; what stands at its end
 local SPEC = { functions = traced.functions, names = traced.names, noun = "a spec", returns = "return { ... }" }
 
--- An environment of the functions alone, whose metatable the text cannot reach.
+-- An environment that contains the functions alone; the text cannot reach its metatable.
 local function environment(dialect)
   return setmetatable({}, {
     __index = function(_, name)
@@ -77,8 +77,8 @@ local function describe_syntax(text, message)
     syntax = true }
 end
 
--- The line of the spec that a failed coroutine was at. nil if a function of ours was called in its caller's place
--- (return log(x.a)): the caller is no longer on the stack.
+-- The line of the spec at which a coroutine failed; nil if a function of ours was called by a tail call, as in return
+-- log(x.a): then the caller is no longer on the stack.
 local function failure_line(co)
   for level = 0, math.huge do
     local frame = debug.getinfo(co, level, "Slt")
@@ -113,7 +113,7 @@ local function describe_failure(err, co, dialect)
     expected = loops and "plain numbers, known before the run; x.heads and x.layers are such" or nil }
 end
 
--- The message of the limit on work; strings have no methods while the limits run.
+-- The message for the limit on work; string methods are missing while the limits are active.
 local function too_long()
   return { problem = true, what = string.format("still running after %d instructions", M.INSTRUCTIONS),
     expected = LITTLE, hint = "is there a loop that never ends?" }
@@ -132,18 +132,18 @@ function M.budget()
 end
 
 -- The number of instructions between checks, and the memory limit at a check. Joining strings is the one instruction
--- that can multiply memory, by the number of strings, or scan all of it. If a text may join some strings, there is a
--- check after each instruction, and each counts for the memory that it may have scanned; if it may join many at once,
--- the memory limit is lower.
+-- that can multiply memory, by the number of strings, or read all of memory. If a text may join a few strings, there is
+-- a check after each instruction, and each instruction counts for the memory that it may have read. If a text may join
+-- many strings at once, the memory limit is lower.
 local function limits_of(text)
   local _, joins = text:gsub("%.%.", "")
   return { step = joins > 0 and 1 or STEP, joins = joins,
     memory = M.MEMORY * SAFE_JOINS // math.max(joins, SAFE_JOINS) }
 end
 
-local ours = false -- whether code of ours runs, called by limited code: it joins none of its strings
+local ours = false -- whether our code runs, called by limited code: it joins none of the code's strings
 
--- A hook that stops code that runs too long or uses too much. Code that ends before the first check has counted as one.
+-- A hook that stops code that exceeds its work or memory. Code that ends before the first check counts as one check.
 local function limiter(budget, limits)
   local memory, most, step = collectgarbage, limits.memory, limits.step
   if step == 1 or memory("count") > most then
@@ -178,7 +178,7 @@ local function resume(f, argument, hook, mask, step)
   return ok, value, co
 end
 
--- The line of the spec that ran last before f fails: runs it again with a line hook.
+-- The line of the spec that ran last before f failed: f runs again with a line hook.
 local function watched_line(f, argument, limits)
   local limit, last = limiter(M.budget(), limits), nil
   resume(f, argument, function(event, line)
@@ -191,7 +191,7 @@ local function watched_line(f, argument, limits)
   return last or 1
 end
 
--- Runs a function of the spec `text` with one argument: its first result, or nil and what went wrong.
+-- Calls a function of the spec `text` with one argument: returns its first result, or nil and the problem.
 local function run_limited(text, f, argument, budget, dialect)
   local limits = limits_of(text)
   local ok, value, co = resume(f, argument, limiter(budget or M.budget(), limits), "", limits.step)
@@ -206,7 +206,7 @@ local function run_limited(text, f, argument, budget, dialect)
     hint = found.hint }
 end
 
--- Compiles the text in a coroutine too: a parser's stack overflow calls the message handler around it, if there is one.
+-- Compiles the text, also in a coroutine: on a stack overflow the parser would call an enclosing message handler.
 local function compile(text, dialect)
   local ok, chunk, message = coroutine.resume(coroutine.create(load), text, SOURCE, "t", environment(dialect))
   if ok and chunk then
@@ -215,8 +215,8 @@ local function compile(text, dialect)
   return nil, tostring(ok and message or chunk)
 end
 
--- Runs the text within a budget, one of its own unless given; returns its first result (nil is an error), or nil and
--- the error. dialect: that of specs unless given.
+-- Runs the text within a budget, by default its own; returns its first result (nil is an error), or nil and the error.
+-- dialect: by default that of specs.
 function M.run(text, budget, dialect)
   dialect = dialect or SPEC
   local chunk, message = compile(text, dialect)
@@ -233,15 +233,15 @@ function M.run(text, budget, dialect)
   return value
 end
 
--- Calls a function that the text made: its first result, which may be nil; or nil and the error.
+-- Calls a function from the text: returns its first result, which may be nil; or nil and the error.
 function M.call(text, f, argument, budget, dialect)
   return run_limited(text, f, argument, budget, dialect or SPEC)
 end
 
 local strings = debug.getmetatable("")
 
--- Calls f as code of ours, with methods of strings, or as code of the spec, then restores the former state; an error
--- ends the whole run.
+-- Calls f as our code, with string methods, or as code of the spec, then restores the former state; an error ends the
+-- whole run.
 local function call_as(own, f, ...)
   ours = own
   debug.setmetatable("", own and strings or nil)
@@ -251,12 +251,12 @@ local function call_as(own, f, ...)
   return table.unpack(results, 1, results.n)
 end
 
--- Wraps f, code of ours that a function of a spec calls.
+-- Wraps f, a function of ours, for a function of a spec that calls it.
 function M.ours(f)
   return function(...) return call_as(true, f, ...) end
 end
 
--- Returns a function of the text that code of ours can call.
+-- Wraps a function of the text for our code.
 function M.theirs(f)
   return function(...) return call_as(false, f, ...) end
 end

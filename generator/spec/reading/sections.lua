@@ -1,9 +1,9 @@
--- How a section of a spec is laid upon its parent, or --set upon the section.
+-- Merges a section of a spec over its parent, or --set over the section.
 --
 -- Input: the section's name, two trees. Output: a new tree from tree.merge, except for fields that depend on each
--- other: another choice of a task (kind, source, data) replaces the parent's task, or by --set keeps its fields, marked
--- `unstated`, so that validation can drop those that do not fit (settle.lua); steps replace epochs and the other way
--- round, and a score replaces the parent's with its parameters (spec/score/entries.lua).
+-- other. Another choice of a task (kind, source, data) replaces the parent's task; if --set makes the choice, the
+-- fields stay, marked `unstated`, so that validation can drop fields that do not fit (settle.lua). steps replace epochs
+-- and epochs replace steps. A score replaces the parent's score and its parameters (spec/score/entries.lua).
 
 local entries = require("spec.score.entries")
 local lists = require("base.lists")
@@ -11,17 +11,17 @@ local tree = require("spec.reading.tree")
 
 local M = {}
 
--- Fields that choose a task, which has one of them.
+-- Fields that choose a task; a task has one of these.
 M.TASK_CHOICES = { "kind", "source", "data" }
 
--- The field that chooses the task; nil: none.
+-- The field that chooses the task, or nil.
 function M.task_choice(task)
   return lists.find(M.TASK_CHOICES, function(choice)
     return task.fields[choice] and not task.fields[choice].unstated
   end)
 end
 
--- Marks all fields of a table, and those of its options.
+-- Marks all fields of a table, and all fields of its options.
 local function unstated(task, mark)
   local new = tree.copy(task)
   for name, node in next, task.fields do
@@ -31,13 +31,13 @@ local function unstated(task, mark)
   return new
 end
 
--- Options of a parent that chooses no task stay: a scale of a study may give them for tasks of an axis.
+-- Options of a parent that chooses no task are kept: a scale of a study may give options for the tasks of an axis.
 local function lay_task(base, over)
   local before, now = M.task_choice(base), M.task_choice(over)
   local kind, other = base.fields.kind, over.fields.kind
   if before and now and (before ~= now or kind and kind.value ~= other.value) then
     local set = over.fields[now].origin.set
-    return set and tree.merge(unstated(base, set), over) or over -- options belong to another task
+    return set and tree.merge(unstated(base, set), over) or over -- these options belong to another task
   end
   return tree.merge(base, over)
 end

@@ -1,4 +1,4 @@
--- Values with their origins: what a spec file returned, as nodes that remember where each value was written.
+-- Values with their origins: the result of a spec file as nodes that record where each value was written.
 --
 -- A node is { origin, value } for a scalar, { origin, fields, items } for a table: fields by name, items 1..n in order.
 -- An origin is { path, line, col }, { set = "--set a.b=v" } for the command line, or { default = true }.
@@ -14,7 +14,7 @@ local M = {}
 local DEPTH = 16
 local NODES = 150000
 
--- Keys of a table in a fixed order: integers ascending, then names. Other keys come back as nil and the culprit.
+-- Keys of a table in a fixed order: integers ascending, then names. For a key of another type: nil and that key.
 local function sorted_keys(value)
   local integers, names = {}, {}
   for key in next, value do
@@ -30,7 +30,7 @@ end
 
 local build
 
--- Adds an error that would repeat endlessly: nothing is built after it.
+-- Adds an error after which building ends, since it would repeat endlessly.
 local function give_up(context, path, what, expected)
   context.failed = true
   return context.report(path, what, expected)
@@ -42,7 +42,7 @@ local function build_table(context, value, path, depth)
   elseif depth > DEPTH then
     return give_up(context, path, ("nested deeper than %d tables"):format(DEPTH), "a flatter spec")
   end
-  local integers, names = sorted_keys(value) -- or nil and a key that is neither
+  local integers, names = sorted_keys(value) -- or nil and a key of another type
   if not integers then
     return context.report(path, ("a key is %s"):format(diagnostics.show(names)), "names, or a list from 1 on")
   end
@@ -80,7 +80,7 @@ function build(context, value, path, depth)
 end
 
 -- A tree from a Lua value. origin(path) gives the origin of the value at a path; report(path, what, expected) takes an
--- error. Wrong parts are left out; the caller looks at its error count.
+-- error. Invalid parts are left out; the caller must check its error count.
 function M.build(value, origin, report)
   return build({ origin = origin, report = report, nodes = 0, open = {} }, value, "", 0)
 end
@@ -89,17 +89,17 @@ function M.is_table(node)
   return node ~= nil and node.fields ~= nil
 end
 
--- Whether a node is a table of names alone, maybe of none.
+-- Whether a node is a table that has only named fields, or none.
 function M.is_record(node)
   return M.is_table(node) and #node.items == 0
 end
 
--- Whether a node is a list with an item or more, and no names.
+-- Whether a node is a list: at least one item, and no named fields.
 function M.is_list(node)
   return M.is_table(node) and #node.items > 0 and next(node.fields) == nil
 end
 
--- The integer of a node, from low to high; nil for other nodes.
+-- The integer of a node if it is from low to high; otherwise nil.
 function M.integer(node, low, high)
   local whole = node and type(node.value) == "number" and math.tointeger(node.value)
   return whole and whole >= low and whole <= high and whole or nil
@@ -120,7 +120,7 @@ function M.each(node)
   end
 end
 
--- Fields of a table node with other names than these, in the order of their names.
+-- Fields of a table node whose names are not among these, in the order of their names.
 function M.strangers(node, names)
   local others = lists.merged(node.fields)
   for _, name in ipairs(names) do
@@ -137,7 +137,7 @@ local function kind_of(node)
   return node.fields.kind and node.fields.kind.value
 end
 
--- A table node of its own with the same fields and items.
+-- A new table node with the same fields and items.
 function M.copy(node)
   return { origin = node.origin, partial = node.partial, fields = lists.merged(node.fields),
     items = lists.join(node.items, {}) }
@@ -148,10 +148,10 @@ function M.unstated(node, mark)
   return lists.merged(node, { unstated = mark })
 end
 
--- Lays the tree `over` upon `base`, field by field, depth first; returns a new tree. Lists and scalars replace. Another
--- kind drops the other fields of that table; if base leaves its kind to the default, or --set gives the new one, they
--- are marked `unstated`, so that validation can drop those which the new kind lacks: true, or the text of the --set,
--- for messages.
+-- Merges the tree `over` into `base`, field by field, depth first; returns a new tree. Lists and scalars are replaced.
+-- Another kind removes the other fields of its table. But if base leaves its kind to the default, or if --set gives the
+-- new kind, these fields are marked `unstated`: true, or the text of the --set for messages. Validation can then drop
+-- the fields that the new kind lacks.
 function M.merge(base, over)
   if not M.is_table(base) or not M.is_table(over) or #base.items > 0 or #over.items > 0 then
     return over

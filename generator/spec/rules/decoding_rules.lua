@@ -1,4 +1,4 @@
--- Rules and warnings about greedy decoding: the answers of a generative model, one after the other.
+-- Rules and warnings about greedy decoding, in which a generative model gives its answers one after another.
 --
 -- Input: a context of validate.lua or family_facets.lua; say (say.lua). Output: errors, warnings.
 
@@ -10,7 +10,7 @@ local M = {}
 
 local FIELD = "eval.decoding"
 
--- Refuses settings of decoding for an encoder, which answers all at once.
+-- Refuses settings of decoding for an encoder, which gives all answers at once.
 function M.check(context, say)
   local kind = context.resolved.model.kind
   if say.place(FIELD) and kind and not is_causal(context.resolved) then
@@ -23,7 +23,7 @@ end
 -- The streams of an attention's queries and keys that hold the target.
 local TARGET_SIDES = { decoder = { query = true, key = true }, cross = { query = true }, encoder = {} }
 
--- The sides that hold the target, for the families of a view; the encoding added to the embedding is added to the
+-- The sides that hold the target, for the families of a view; an encoding added to the embedding is added to the
 -- target, too.
 local function sides_of(seen)
   if seen.resolved.model.kind == "decoder" then
@@ -34,7 +34,7 @@ local function sides_of(seen)
   return sides
 end
 
--- Warns if a model must find the number of tokens itself, since its target has an end symbol.
+-- Warns if a model must itself determine the number of tokens, because its target has an end symbol.
 function M.warn(seen, say)
   if not (seen.task and seen.task.end_symbol and is_causal(seen.resolved)) then
     return

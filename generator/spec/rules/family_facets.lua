@@ -1,16 +1,16 @@
--- Families of attentions and the facets that each of them uses: facets written directly in `encoding`, which hold for
--- every family (and for the additive encoding) that has none of its own, and facets of one family.
+-- Families of attentions and the facets that each family uses: facets directly in `encoding`, which apply to every
+-- family (and to the additive encoding) without a facet of its own, and facets of one family.
 --
 -- Input: the context of validate.lua. M.each calls a check once for the shared facets and once for each family with
--- facets of its own; it hands over the context with `family` (nil: shared facets), holds_for (the families that use
--- these facets, in order) and the resolved spec as these families see it. Output: paths and places of fields as the
--- spec has them.
+-- facets of its own. It passes the context with `family` (nil: shared facets), holds_for (the families that use these
+-- facets, in order) and the resolved spec as these families see it. Output: paths and places of fields as written in
+-- the spec.
 
 local families = require("spec.families")
 
 local M = {}
 
--- The path of a field of the encoding, where a family has its own.
+-- The path of a field of the encoding; the family's path if the family has its own field.
 function M.named(context, path)
   return context.family and path:gsub("^encoding%.", ("encoding.%s."):format(context.family)) or path
 end
@@ -20,12 +20,12 @@ function M.place(context, path)
   return origin and not origin.default and origin or nil
 end
 
--- Whether the spec has facets for the family that are not those of all.
+-- Whether the spec has facets for the family that differ from the shared ones.
 function M.has_own(context, name)
   return context.resolved.encoding[name] and context.root.fields.encoding.fields[name] ~= nil
 end
 
--- The settings that apply to a family with facets of its own: encodings added to the embedding belong to no attention.
+-- The settings that apply to a family with facets of its own; encodings added to the embedding belong to no attention.
 function M.view(resolved, name)
   local view = families.view(resolved, name)
   view.encoding.additive = { kind = "none" }

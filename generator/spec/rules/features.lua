@@ -10,13 +10,13 @@ local at = lists.at
 
 local M = {}
 
--- Whether the model has attention in which no query may see keys behind it, whatever the encoding's mask.
+-- Whether the model has attention in which no query may see later keys, whatever the encoding's mask.
 function M.is_causal(resolved)
   local kind = at(resolved, "model.kind")
   return kind == "decoder" or kind == "encoder_decoder"
 end
 
--- Whether parameters decay in addition to the optimiser's step.
+-- Whether parameters decay separately from the optimiser's step.
 function M.decays(resolved)
   return (at(resolved, "train.optimizer.weight_decay") or 0) > 0
 end
@@ -30,7 +30,7 @@ function M.falls_over(resolved)
   return { steps = train.steps, epochs = train.epochs }
 end
 
--- The dropout rates in training, each with its field; the embedding has one rate, in two fields.
+-- The dropout rates in training, each with its field; the embedding's one rate is in two fields.
 function M.dropouts(resolved)
   local model, additive = resolved.model, resolved.encoding.additive
   local of_model = model.embedding_dropout ~= nil
@@ -43,7 +43,7 @@ function M.dropouts(resolved)
   }
 end
 
--- The unit of the standard deviations in eval.by.noise: "absolute", "relative"; nil: embeddings have no noise.
+-- The unit of the standard deviations in eval.by.noise: "absolute" or "relative"; nil if embeddings have no noise.
 function M.noise(resolved)
   return at(resolved, "eval.by.noise") and (resolved.eval.noise or "absolute") or nil
 end

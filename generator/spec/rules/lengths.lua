@@ -1,7 +1,7 @@
 -- Sequences of training and evaluation: their lengths, and limits on the longest.
 --
--- Input: the context of validate.lua, in which fields may be missing; say (say.lua). Output: M.limit's errors;
--- M.longest_tokens and M.longest_streams of a context without errors.
+-- Input: the context of validate.lua, in which fields may be missing; say (say.lua). Output: errors of M.limit; for a
+-- context without errors, M.longest_tokens and M.longest_streams.
 
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
@@ -21,7 +21,7 @@ local function each_length(lengths, path, visit)
   end
 end
 
--- The first length whose sequence is longer than limit, or nil: { n, tokens, path }; and the longest sequence of all.
+-- The first length whose sequence is longer than limit, { n, tokens, path }, or nil; and the longest of all sequences.
 local function too_long(lengths, path, facts, limit)
   local first, longest = nil, 0
   each_length(lengths, path, function(n, at)
@@ -39,7 +39,7 @@ local function tokens_text(hit)
     or ("length %d, a sequence of %d tokens,"):format(hit.n, hit.tokens)
 end
 
--- All lengths in a spec: { { path, lengths }, ... }; invalid ones are left out.
+-- All lengths in a spec: { { path, lengths }, ... }; invalid lengths are left out.
 local function all_lengths(resolved)
   return lists.map({ "train.lengths", "eval.lengths", "eval.during.lengths" }, function(path)
     local lengths = lists.at(resolved, path)
@@ -47,8 +47,8 @@ local function all_lengths(resolved)
   end)
 end
 
--- Checks that every sequence of training and evaluation fits the limit at `path`: `value` tokens and `beyond` more.
--- what: the object of the limit; why: its reason; way_out: a remedy.
+-- Checks that every sequence of training and evaluation fits the limit at `path`, given in tokens: `value`, and
+-- `beyond` more. what: the object of the limit; why: the reason of the limit; way_out: a remedy.
 function M.limit(context, say, path, value, what, why, way_out, beyond)
   local facts = context.task
   if not facts or not value then
@@ -82,7 +82,7 @@ function M.limit(context, say, path, value, what, why, way_out, beyond)
   end
 end
 
--- The most tokens of every stream, in training or evaluation.
+-- The most tokens of every stream, in training or in evaluation.
 function M.longest_streams(context)
   local facts, longest = context.task, {}
   if facts.data then
@@ -98,7 +98,7 @@ function M.longest_streams(context)
   return longest
 end
 
--- Tokens of the longest sequence that a spec names; 0 if files have the lengths.
+-- Tokens of the longest sequence that a spec names; 0 if dataset files determine the lengths.
 function M.longest_tokens(context)
   return not context.task.data and math.max(table.unpack(M.longest_streams(context))) or 0
 end

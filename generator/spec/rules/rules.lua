@@ -1,8 +1,8 @@
--- The rules between fields, which no single field can check.
+-- The rules that relate fields to each other, which the checks of single fields cannot cover.
 --
 -- Input: the context of validate.lua: resolved (invalid fields are nil), origins by path, task, diagnostics. Output:
--- errors in diagnostics; a list of warnings as text. Invariants: changes nothing; a rule whose fields are missing or
--- invalid is silent, since these have been reported.
+-- errors in diagnostics; a list of warnings as text. Invariants: changes no input; a rule whose fields are missing or
+-- invalid reports nothing, since such fields have been reported already.
 
 local axes = require("spec.task.axes")
 local decoding = require("spec.rules.decoding_rules")
@@ -101,7 +101,7 @@ local STREAMS = { encoder = { "source" }, decoder = { "target" }, cross = { "tar
 
 local SHARED_BY_SEQUENCE = { "max_position", "range", "sorted" }
 
--- Checks that a sequence of a stream has one draw for all its readers. readers: of each stream, { path, positions }.
+-- Checks that each sequence of a stream has one draw for all its readers. readers: by stream, { path, positions }.
 local function one_draw(say, readers)
   for _, stream in ipairs({ "source", "target" }) do
     local first
@@ -120,7 +120,7 @@ local function one_draw(say, readers)
   end
 end
 
--- Returns the reason why the answer cannot be read at a token of the input: what, expected, the field concerned.
+-- Returns the reason why the answer cannot be read at a token of the input: what, expected, and the field.
 local function no_readout(context, readout)
   local facts, task = context.task, context.resolved.task
   if task.data then
@@ -147,7 +147,7 @@ local function readout(context, say)
   end
 end
 
--- Refuses tied weights with a linear embedding, whose rows are no vectors of tokens.
+-- Refuses tied weights with a linear embedding, whose rows are not vectors of tokens.
 local function tied(context, say)
   local model = context.resolved.model
   if model.tied and model.embedding == "linear" then
@@ -156,7 +156,7 @@ local function tied(context, say)
   end
 end
 
--- The readers of a sequence's own draw, by stream: { path, positions }.
+-- The facets that read a sequence's own draw, by stream: { path, positions }.
 local function takers(context)
   local resolved = context.resolved
   local by_stream = { source = {}, target = {} }
@@ -176,8 +176,8 @@ local function takers(context)
   return by_stream
 end
 
--- Checks that a rate falls after its warm-up. With epochs only the trainer knows the number of steps, and makes the
--- same check.
+-- Checks that a learning rate falls after its warm-up. With epochs only the trainer knows the number of steps, so it
+-- makes this check itself.
 local function schedule(context, say)
   local train = context.resolved.train
   local warmup, steps = train.schedule and train.schedule.warmup, train.steps

@@ -1,14 +1,14 @@
--- Reporting functions of rules: errors, notes and warnings about the fields of the families that use a facet.
+-- Reporting functions for rules: errors, notes and warnings about the fields of the families that use a facet.
 --
--- Input: a context of family_facets.lua, or of validate.lua; warnings, a list that gets warnings, for rules that warn.
--- Output of M.make, the functions
+-- Input: a context of family_facets.lua or of validate.lua; warnings, a list to which rules add warnings. Output of
+-- M.make, the functions
 --   named(path), place(path)   as in family_facets.lua
---   add(paths, record)         an error at the first of the paths that the user wrote; the first path names the field
+--   add(paths, record)         an error at the first path that the user wrote; the first path names the field
 --   note(path, value)          a note on a field's value, for a record's notes
 --   refuse(path, other, value, record)   an error at `path` with a note on the other field, which has the value
 --   warn(text)                 a warning, once
---   is_inherited(path)         whether a family inherits a field from the facets directly in encoding, which are
---                              reported already
+--   is_inherited(path)         whether a family inherits a field from the facets directly in encoding, whose errors are
+--                                already reported
 --   limit, longest_tokens, longest_streams   lengths.lua
 
 local family_facets = require("spec.rules.family_facets")
@@ -24,7 +24,7 @@ local function add_reports(say, context)
       record.at = say.place(paths[i]) or record.at
     end
     if record.notes and record.notes[1].at == record.at then
-      record.notes = nil -- the error is at the value that the note would name
+      record.notes = nil -- the error is at the value, so the note would repeat it
     end
     context.diagnostics:add(record)
   end

@@ -1,7 +1,7 @@
--- The validation stream of a sampled task: examples and draws of their own, at training lengths (eval.validation).
+-- The validation stream of a sampled task (eval.validation): its own examples and draws, at training lengths.
 --
--- Input: a resolved spec; the facts of its task. Output: the evaluation after training, and the expected number of its
--- inputs that also occur elsewhere, since there are few of them.
+-- Input: a resolved spec; the facts of its task. Output: the stream, and the expected number of its inputs that also
+-- occur elsewhere because the task has few inputs.
 
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
@@ -9,8 +9,8 @@ local tasks = require("spec.task.tasks")
 
 local M = {}
 
-M.EXAMPLES = 128 -- per condition, unless given
-local MOST_LENGTHS = 16 -- unless given
+M.EXAMPLES = 128 -- examples per condition, unless given
+local MOST_LENGTHS = 16 -- lengths, unless given
 
 -- At most MOST_LENGTHS of an ascending list, evenly spread, including the first and the last.
 local function spread(list)
@@ -25,7 +25,7 @@ local function spread(list)
   return chosen
 end
 
--- { lengths, examples }: an ascending list, and examples of each; nil without validation, as with dataset files.
+-- { lengths, examples }: an ascending list, and examples per length; nil without validation and with dataset files.
 function M.of(resolved)
   local given, train = resolved.eval.validation or {}, resolved.train.lengths
   local examples = given.examples or M.EXAMPLES
@@ -36,14 +36,14 @@ function M.of(resolved)
     examples = examples }
 end
 
--- The expected share of inputs that occur among `others` more inputs, if all are equally likely; otherwise it is
--- larger.
+-- The expected share of inputs that also occur among `others` further inputs, if all are equally likely; otherwise it
+-- is larger.
 local function expected_share(inputs, others)
   return others / inputs < 1e-6 and others / inputs or 1 - (1 - 1 / inputs) ^ others
 end
 
--- The least expected shares of validation inputs that also occur in training and in the final evaluation, means over
--- its lengths: { training, evaluation }. facts: of the task.
+-- The least expected shares of validation inputs that also occur in training and in the final evaluation, as means over
+-- the stream's lengths: { training, evaluation }. facts: the facts of the task.
 function M.coincide(resolved, facts)
   local validation, eval = M.of(resolved), lists.set(tasks.lengths(resolved.eval.lengths))
   local seen = resolved.train.batch * resolved.train.steps / #tasks.lengths(resolved.train.lengths)
@@ -65,7 +65,7 @@ local function lengths_text(lengths)
   return ("{ %d, %d%s }"):format(lengths.first, lengths.last, step)
 end
 
--- Errors of the section. say: as in say.lua.
+-- Reports errors of the section. say: the functions of say.lua.
 function M.check(context, say)
   local resolved, facts = context.resolved, context.task
   local given = resolved.eval.validation

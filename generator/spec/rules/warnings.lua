@@ -23,7 +23,7 @@ local function warn_cadence(resolved, warn)
   local unit = train.cadence == "epochs" and "epoch" or "step"
   local last = train[unit .. "s"]
   if not last then
-    return -- only the trainer knows their number
+    return -- only the trainer knows the number of steps
   end
   if train.log_every > last then
     warn(("train.log_every: %d is past the last %s, %d: no metrics will be written"):format(train.log_every, unit,
@@ -41,7 +41,7 @@ end
 
 local MASK_OF_DECODER = { decoder = "encoding.mask", encoder_decoder = "encoding.decoder.mask" }
 
--- Warns of a window's right side if nothing to the right is visible.
+-- Warns about a window's right side if no keys to the right are visible.
 local function warn_mask(context, warn)
   local path = MASK_OF_DECODER[context.resolved.model.kind]
   local mask = path and lists.at(context.resolved, path)
@@ -50,7 +50,7 @@ local function warn_mask(context, warn)
   end
 end
 
--- Warns about `made_for`, a setting for one of several attentions, in a model that has only one.
+-- Warns about `made_for`, which limits a setting to one of several attentions, in a model that has only one attention.
 local function warn_made_for(context, warn)
   local field = lists.at(context.loaded.tree, "fields.encoding.fields.made_for")
   if field and not families.of(context.resolved.model)[2] then
@@ -71,7 +71,7 @@ local function warn_evaluation(resolved, warn)
   end
 end
 
--- Dropout compares 16 random bits: a probability is a multiple of 1/65536.
+-- Warns about rates that dropout rounds: it compares 16 random bits, so a probability is a multiple of 1/65536.
 local function warn_dropout(resolved, warn)
   for _, entry in ipairs(features.dropouts(resolved)) do
     local field, probability = entry[1], entry[2]
@@ -81,7 +81,7 @@ local function warn_dropout(resolved, warn)
   end
 end
 
--- Warns of learned numbers of each attention that no gradient can reach. known: the warnings of say.warn so far.
+-- Warns about learned numbers of attentions that no gradient can reach. known: the warnings of say.warn so far.
 local function warn_unreached(context, own, known)
   local score, model = context.score or {}, context.resolved.model
   for _, name in ipairs(context.holds_for) do

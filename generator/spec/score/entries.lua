@@ -1,10 +1,9 @@
--- The score of an encoding in the forms that a spec may use, converted to one form; and how an encoding is laid upon
--- its parent.
+-- The score of an encoding: converts the forms that a spec may use to one form, and merges an encoding over its parent.
 --
 -- Input: tree nodes (tree.lua) of an encoding's table; open(node, field) -> the resolved encoding that a `use` names;
--- report(node, field, what, expected, hint). Output: an encoding's table whose `score` is a function with `parameters`
--- next to it, or a list of two or more tables { score, parameters }; errors are reported, and their entries left out.
--- Invariants: changes no node of its input.
+-- report(node, field, what, expected, hint). Output: an encoding's table whose `score` is a function, with the field
+-- `parameters` in the same table, or a list of two or more tables { score, parameters }. Errors are reported, and their
+-- entries left out. Invariant: changes no node of its input.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -26,7 +25,7 @@ local function is_function(node)
   return node ~= nil and type(node.value) == "function"
 end
 
--- A parameter in its long form; a number, a name or a list alone gives its values.
+-- A parameter in its long form; a number, a name or a list alone stands for its values.
 function M.long_form(node)
   if tree.is_record(node) then
     return node
@@ -41,7 +40,7 @@ local DISPLACES = {
   shape = { "index", "by_distance" }, index = { "shape" },
 }
 
--- Lays one parameter upon an inherited one: new values replace the inherited initial values.
+-- Merges one parameter over an inherited one: new values replace the inherited initial values.
 local function lay_parameter(base, over)
   over = M.long_form(over)
   local merged = tree.copy(M.long_form(base))
@@ -55,7 +54,7 @@ local function lay_parameter(base, over)
   return merged
 end
 
--- Parameters laid upon inherited ones; either may be nil, or no table, which validation reports.
+-- Merges parameters over inherited ones; either may be nil, or a value of another type, which validation reports.
 local function lay_parameters(base, over)
   if not tree.is_table(base) or not tree.is_table(over) then
     return over or base
@@ -88,7 +87,7 @@ local function without_parameters(node)
   return copy
 end
 
--- Lays an encoding upon its parent as tree.merge does, but a score replaces whole and parameters meet one by one.
+-- Merges an encoding over its parent like tree.merge, but a score is replaced whole, and parameters merge one by one.
 function M.lay(base, over)
   if not tree.is_table(base) or not tree.is_table(over) then
     return tree.merge(base, over)
@@ -105,7 +104,7 @@ function M.lay(base, over)
   return merged
 end
 
--- Parameters of a preset with the constants that an entry gives next to `use`.
+-- Parameters of a preset, with the constants that an entry gives in addition to `use`.
 local function with_constants(context, node, path, parameters)
   local given = tree.table(node.origin)
   for name, value in tree.strangers(node, { "use", "parameters" }) do
@@ -121,7 +120,7 @@ local function with_constants(context, node, path, parameters)
   return lay_parameters(parameters, given)
 end
 
--- Whether a table has this one field and no other.
+-- Whether a table has only this field.
 local function has_alone(node, name)
   return tree.is_record(node) and node.fields[name] ~= nil and not tree.strangers(node, { name })()
 end
@@ -180,14 +179,14 @@ local function entries_of(context, node, path)
   return { node }
 end
 
--- An encoding's own table with its score in one of the two forms; path: of the table.
+-- An encoding's own table with its score in the converted form; path: the path of the table.
 function M.expand(own, context)
   local score = tree.is_table(own) and own.fields.score or nil
   if not tree.is_table(score) then
     return own
   end
   local list, path = {}, context.path .. ".score"
-  if has_alone(score, "kind") and score.fields.kind.value == "none" then -- no score, whatever it replaces
+  if has_alone(score, "kind") and score.fields.kind.value == "none" then -- no score, whatever the parent has
     local new = tree.copy(own)
     new.fields.score = { origin = score.origin, none = true }
     return new

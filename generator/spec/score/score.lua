@@ -1,13 +1,13 @@
--- The score of an encoding: from the functions of a spec to one formula.
+-- The score of an encoding: converts the functions of a spec to one formula.
 --
 -- Input: the context of validate.lua, after the schema has been applied; the texts of the files; and the owner `of`:
---   path        "encoding", or of one family of attentions "encoding.cross"
---   encoding    its table in the resolved spec; layers: of the family; cross: its queries look at another sequence;
---               causal: they see no key behind them
+--   path        "encoding", or the path of one family of attentions, such as "encoding.cross"
+--   encoding    its table in the resolved spec; layers: those of the family; cross: its queries attend to another
+--              sequence; causal: its queries see no later keys
 --   score, parameters   the nodes that values.lua found
--- Output: encoding.score (the formula as text) and encoding.parameters (plain data); the formula itself { root,
--- builder, parameters } for the planner, parameters sorted by name, only those which the formula reads. Errors are in
--- the diagnostics.
+-- Output: encoding.score (the formula as text) and encoding.parameters (plain data); for the planner the formula {
+-- root, builder, parameters }, where parameters has, sorted by name, only parameters that the formula reads. Errors are
+-- in the diagnostics.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -27,7 +27,7 @@ local LARGEST = 3.4028234663852886e38 -- float32
 
 local WANTED = "return x.score + ..., a number for each pair of tokens"
 
--- The functions in the order in which they apply: { f, parameters, path } each, nodes and path; nil after an error.
+-- The functions in the order of application, { f, parameters, path } with nodes f and parameters; nil after an error.
 local function list_entries(of, report)
   local score, own = of.score, of.parameters
   if not tree.is_table(score) then
@@ -46,7 +46,7 @@ local function list_entries(of, report)
   end)
 end
 
--- Parameters of one entry by the name in the spec; nil after errors.
+-- Parameters of one entry by their names in the spec; nil after errors.
 local function read_parameters(state, entry)
   local list, good, own = {}, true, entry.parameters
   if own and not tree.is_record(own) then
@@ -79,7 +79,7 @@ local RETURNS = {
   other = "the function returns no number",
 }
 
--- A number in a formula that its precision cannot hold, or nil.
+-- A number in a formula that exceeds the precision's range, or nil.
 local function too_large(root, largest)
   local found
   walk(root, function(node)
@@ -90,7 +90,7 @@ local function too_large(root, largest)
   return found
 end
 
--- Calls the function with tracing objects: the node that it returns and the session; nil after an error.
+-- Calls the function with tracing objects; returns the resulting node and the session; nil after an error.
 local function trace(state, entry, list)
   local origin = entry.f.origin
   local text = state.texts[origin.path]
@@ -140,7 +140,7 @@ local function parameters_in(root)
   return found
 end
 
--- Reports parameters that the formula does not need; unneeded parameters inherited with another score are dropped.
+-- Reports parameters that the formula does not need; parameters inherited with another score are dropped instead.
 local function check_used(state, entry, list, node, session)
   local needed = parameters_in(node)
   for _, name in ipairs(canonical.sorted_keys(list)) do
@@ -174,7 +174,7 @@ local function apply_entries(state, list)
   return good
 end
 
--- Returns the contents of info.score and of the score in the resolved spec.
+-- Completes info.score and the score in the resolved spec; returns the formula.
 local function finish(state, of)
   local formula = { root = state.root, builder = state.builder, parameters = {} }
   local needed, data = parameters_in(state.root), {}
@@ -192,7 +192,7 @@ local function finish(state, of)
   return formula
 end
 
--- Whether everything that a formula needs is known.
+-- Whether all inputs of a formula are known.
 local function is_ready(resolved, of)
   local positions = of.encoding.positions
   return resolved.model.heads and of.layers and positions and positions.kind

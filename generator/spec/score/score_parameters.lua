@@ -1,9 +1,9 @@
--- The parameters of a score: converts a spec's table to the parameters of expression/ir.lua.
+-- The parameters of a score: converts the table in a spec to parameters of expression/ir.lua.
 --
 -- Input: a tree node per parameter, and a context: report(node, field, what, expected, hint), which returns nil; heads;
--- causal: no key is behind its query; largest: the largest number of the precision; room = { values = the remaining
+-- causal: no key is later than its query; largest: the largest number of the precision; room = { values = the remaining
 -- number }. Output: the parameter { name, per, size, first, init, values, learned, outside }, or nil after errors.
--- values is complete: one number per (head, index) as far as the parameter has them, row-major, equal in every layer.
+-- values is complete: one number for each head and index that the parameter has, row-major, equal in every layer.
 
 local INIT_TEXT = require("facets.score").INIT_TEXT
 local diagnostics = require("base.diagnostics")
@@ -21,8 +21,8 @@ local show = diagnostics.show
 
 local FIELDS = { "per", "shape", "index", "by_distance", "init", "values", "learned", "outside" }
 local PER = { "model", "layer", "head", "layer_head" }
-local MOST = 16384 -- values of one parameter and head
-M.MOST_VALUES = 1 << 20 -- of all parameters of a spec
+local MOST = 16384 -- values of one parameter, for one head
+M.MOST_VALUES = 1 << 20 -- values of all parameters of a spec
 
 M.LARGEST_TEXT = "a number that float32 holds, up to 3.4e38"
 M.NAME = "^[a-z][a-z0-9_]*$"
@@ -33,8 +33,8 @@ local function misfit(context, node, path, expected, hint)
   return context.report(node, path, tree.show(node) .. " does not fit here", expected, hint)
 end
 
--- Slopes of ALiBi for any number of heads (Press et al. 2022): 2^(-8 (h + 1) / H) if H is a power of two; else those of
--- the next smaller power of two, then every other one of the next larger.
+-- Slopes of ALiBi for any number of heads (Press et al. 2022): 2^(-8 (h + 1) / H) if H is a power of two; otherwise the
+-- slopes for the next smaller power of two, then every second slope for the next larger one.
 function M.alibi_slopes(heads)
   local whole = 1
   while 2 * whole <= heads do
@@ -64,8 +64,8 @@ local function range_of(index)
   end
 end
 
--- Size and first index of a parameter with several values; nil after an error. The third is the size in the spec, which
--- can include distances that queries do not see.
+-- Size and first index of a parameter with several values; nil after an error. The third result is the size in the
+-- spec, which can include distances that queries do not see.
 local function read_extent(context, fields, path)
   local shape, index, by_distance = fields.shape, fields.index, fields.by_distance
   if by_distance and (by_distance.value ~= true or not index) then
@@ -111,8 +111,8 @@ local function lengths_text(p, whole, heads)
   return "a list of " .. table.concat(words, ", ", 1, #words - 1) .. (#words > 1 and " or " or "") .. words[#words]
 end
 
--- One number per (head, index) from a list of any legal length for rows of `whole` values, of which each uses the first
--- p.size; nil for other lengths.
+-- One number for each head and index from a list of any valid length. Its rows have `whole` values, of which the first
+-- p.size are used; nil for other lengths.
 local function expand(list, p, whole, heads)
   local rows = has_head(p) and heads or 1
   local count, full = #list, {}
@@ -155,7 +155,7 @@ local function read_name(context, node, path, p)
   return M.alibi_slopes(context.heads)
 end
 
--- { normal = sigma } or { truncated_normal = sigma }.
+-- Reads a distribution, { normal = sigma } or { truncated_normal = sigma }.
 local function read_spread(context, node, path)
   local kind, sigma = next(node.fields)
   local known = kind == "normal" or kind == "truncated_normal"
@@ -166,7 +166,7 @@ local function read_spread(context, node, path)
   return { kind = kind, sigma = sigma.value + 0.0 }
 end
 
--- Fills p.init or p.values, from the field that the spec gives; returns the filled field, nil after an error.
+-- Sets p.init or p.values from the field that the spec gives; returns the name of that field, or nil after an error.
 local function read_start(context, node, path, p, whole)
   if type(node.value) == "number" and p.learned then
     p.init = node.value + 0.0
@@ -207,7 +207,7 @@ local function check_name(context, name, node, path)
   return true
 end
 
--- Whether a parameter is learned: as stated, else by its init or values; nil after an error.
+-- Whether a parameter is learned: as stated, otherwise as its init or values imply; nil after an error.
 local function read_learned(context, node, fields, path)
   if fields.init and fields.values then
     return context.report(fields.values, path .. ".values", "conflicts with init",
@@ -233,7 +233,7 @@ local function check_size(context, node, path, numbers)
   return not large or context.report(node, path, ("%s is too large"):format(diagnostics.number(large)), M.LARGEST_TEXT)
 end
 
--- Subtracts the number of a parameter's values from the number that is left for all parameters.
+-- Subtracts the number of a parameter's values from the number that remains for all parameters.
 local function take_room(context, node, path, p)
   local room = context.room
   room.values = room.values - (p.size or 1) * (has_head(p) and context.heads or 1)

@@ -1,7 +1,7 @@
--- Axes: numbers of dataset examples in addition to their lengths, and what an evaluation requests of them.
+-- Axes: properties of dataset examples in addition to their lengths, and the values that an evaluation requests.
 --
 -- Input: names of a spec; the context of validate.lua with the resolved spec and the task's facts. Output: axes in the
--- form of a header's axes in tasks.lua; errors in the diagnostics.
+-- form of a task header's axes (tasks.lua); errors in the diagnostics.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -12,19 +12,19 @@ local M = {}
 
 M.LARGEST = 1000000000 -- LH_LARGEST_VALUE of runtime/data/datasets/corpus.h
 M.MOST = 4 -- LH_MOST_AXES
-M.NOISE = "noise" -- in eval.by, but no axis of data: noise that is added to embeddings
+M.NOISE = "noise" -- in eval.by, but not an axis of data: noise that is added to embeddings
 M.LOUDEST = 1e6
-M.TRAINED = "trained" -- an axis of files even without lines about it: whether an example is among those of training
-M.FRAME = "frame" -- made for the requested values: no value means all of it
-local IN_FRAME = { digits = true, carry = true } -- axes that a frame bounds
+M.TRAINED = "trained" -- files have this axis even without a line for it: whether an example is in the training set
+M.FRAME = "frame" -- examples are made for the requested values; no value means the whole range
+local IN_FRAME = { digits = true, carry = true } -- axes whose values a frame limits
 
--- Names that no axis may have: keys of examples, of lines of eval.jsonl, and of their tables (python/longhand.py).
+-- Names that an axis may not have: keys of examples, of lines of eval.jsonl, and of their tables (python/longhand.py).
 M.IS_KEY = lists.words([[input target mask length step split set by examples batch draws accuracy exact_match loss
   sd_over_draws id digest task encoding seed learning_rate beyond novel noise of order decoding greedy_examples counted
   accuracy_teacher_forced exact_match_low exact_match_high ended_early not_ended sd_over_sequences
   data]])
 
--- Axes of a user's own file, which the spec names; node: of that list.
+-- Axes of a user's own file, which the spec names; node: the node of the list of names.
 function M.named(context, names, node)
   for i, item in ipairs(names and node.items or {}) do
     if M.IS_KEY[item.value] then
@@ -35,7 +35,7 @@ function M.named(context, names, node)
   return names and lists.map(names, function(name) return { name = name, first = 0, last = M.LARGEST } end)
 end
 
--- An axis that examples have a value for.
+-- The axis with this name, if examples have values on it.
 local function own(facts, name)
   return lists.find(facts.axes or {}, function(axis) return axis.name == name end)
 end
@@ -64,12 +64,12 @@ local function check_name(facts, say, path, name)
     expected = table.concat(names, ", "), hint = nearest.hint(name, names) })
 end
 
--- The values that an evaluation names of an axis, in ascending order; it may request all.
+-- The values of an axis that an evaluation names, in ascending order; it may request all.
 local function named_values(wanted)
   return type(wanted) == "table" and (wanted.list or { wanted.first, wanted.last }) or {}
 end
 
--- An axis up to the limits of this evaluation's frames: wider frames hold more digits, and longer carries.
+-- An axis up to the limits of this evaluation's frames: wider frames hold more digits and longer carries.
 local function in_frames(axis, by)
   local frames = named_values(by[M.FRAME])
   local widest = frames[#frames] or 0
@@ -117,7 +117,7 @@ local function check_splits(facts, say, path, splits)
   end
 end
 
--- Refuses leaving out trained examples if examples do not record whether they were trained on.
+-- Refuses to leave out trained examples if examples do not record whether they are in the training set.
 local function check_novel(facts, say)
   if say.place("eval.novel") and not own(facts, M.TRAINED) then
     say.add({ "eval.novel" }, { what = ("%s does not say which examples are trained on"):format(
@@ -134,14 +134,14 @@ local function check_noise(eval, say)
   end
 end
 
--- Whether eval.by names axes other than noise, which samplers have as well.
+-- Whether eval.by names axes other than noise, which is available for samplers as well.
 local function names_axes(by)
   local others = lists.merged(by or {})
   others[M.NOISE] = nil
   return next(others) ~= nil
 end
 
--- Refuses limits and orders of examples for a sampler, whose examples are endless and unordered.
+-- Refuses limits and orders of examples for a sampler, whose examples are unlimited and unordered.
 local function check_examples(eval, say)
   for path, value in next, { ["eval.examples"] = eval.examples, ["eval.during.examples"] = (eval.during or {}).examples,
     ["eval.order"] = eval.order } do

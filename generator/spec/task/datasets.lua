@@ -1,8 +1,8 @@
 -- Dataset files: a file of examples, or a task that makes all of its examples when a run begins.
 --
--- Input: the context of validate.lua with the resolved task, the node of that section. Output: the facts of the task
+-- Input: the context of validate.lua with the resolved task, the node of its section. Output: the facts of the task
 -- with `data` = { train, eval, validation, validation_digest, longest, seed, made }, paths in display form; made: the
--- task makes the examples, which depend on the bytes of a file. Settings of samplers that dataset files lack are
+-- task makes the examples, which depend on the bytes of the validation file. Settings that only samplers have are
 -- removed from the resolved spec. Errors go to the diagnostics.
 
 local axes = require("spec.task.axes")
@@ -16,7 +16,7 @@ local values = require("spec.values")
 
 local M = {}
 
--- Removes the lengths from all sections, since the examples have their own; given lengths are an error.
+-- Removes the lengths from all sections, since the examples determine lengths; given lengths are an error.
 local function drop_lengths(context, what)
   for _, path in ipairs({ "train", "eval", "eval.during" }) do
     local section, origin = lists.at(context.resolved, path), context.origins[path .. ".lengths"]
@@ -68,7 +68,7 @@ local function validation_digest(context, given)
   return text and sha256.digest(text)
 end
 
--- The facts of a task with `sets`, for this spec.
+-- The facts of a task that makes the examples of its `sets`, for this spec.
 function M.made(context, given, facts, task)
   drop_lengths(context, ("task.kind = %q, which makes its examples"):format(facts.kind))
   return lists.merged(facts, { data = { made = true, seed = task.seed or 0,
@@ -77,7 +77,7 @@ function M.made(context, given, facts, task)
     validation_digest = validation_digest(context, given) } })
 end
 
--- Refuses fields that the task choice `what` lacks: { field = the choice that has it }.
+-- Refuses fields that the chosen task (`what`) lacks: { field = the choice that has the field }.
 function M.refuse(context, given, what, fields)
   for name, expected in next, fields do
     local node = given.fields[name]
@@ -89,7 +89,7 @@ function M.refuse(context, given, what, fields)
   end
 end
 
--- Settles epochs, which replace steps; settings that count epochs need a number of epochs.
+-- Settles epochs, which replace steps; settings in epochs need a number of epochs.
 function M.settle_steps(context, facts)
   local section, train = context.root.fields.train, context.resolved.train
   local given, sampled = tree.is_table(section) and section.fields or {}, facts and not facts.data

@@ -1,7 +1,7 @@
 -- Formulas in the header of a task: integers, n, names of the task's options, + - * / ( ) and blanks; / rounds down.
 --
--- Input: the text of a formula; numbers of options by name. Output: values, or nil and what is wrong.
--- Invariant: the result of `with` for all names of a formula has only n and numbers, and is C.
+-- Input: the text of a formula; numbers of options by name. Output: values, or nil and the problem.
+-- Invariant: the result of `with`, given numbers for all names of a formula, has only n and numbers, and is valid C.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -10,7 +10,7 @@ local M = {}
 
 local compiled = {}
 
--- A formula in n as a function, or nil and what is wrong with it.
+-- A formula in n as a function, or nil and the problem.
 function M.compile(formula)
   if compiled[formula] then
     return compiled[formula]
@@ -49,7 +49,7 @@ function M.with(formula, numbers)
   end))
 end
 
--- The number of a choice of an option: a word's is its place from 0.
+-- The number of an option's choice; that of a word is its index from 0.
 function M.number(option, choice)
   for place, name in ipairs(option.choices or {}) do
     if name == choice then
@@ -59,7 +59,7 @@ function M.number(option, choice)
   return choice
 end
 
--- The options that a formula names, in the order of the formula.
+-- The options that a formula names, in the order in which they appear.
 local function named(formula, options)
   local list = {}
   for name in formula:gmatch("%l[%l%d_]*") do
@@ -68,7 +68,7 @@ local function named(formula, options)
   return lists.distinct(list)
 end
 
--- Every combination of extremes and defaults of the options that a formula names: a list of numbers by name.
+-- Every combination of extremes and defaults of the options that a formula names, as a list of numbers by name.
 function M.trials(formula, options)
   local trials = { {} }
   for _, option in ipairs(named(formula, options)) do

@@ -1,7 +1,6 @@
--- The lines in the header of a task, one by one, and checks between them.
+-- The lines in the header of a task: reads each line, and checks the lines against each other.
 --
--- Input: key and value of a line; facts so far. Output: facts in the form of tasks.lua; after an error nil, what is
--- wrong and what was expected.
+-- Input: key and value of a line; facts so far. Output: facts in the form of tasks.lua, or nil, what, expected.
 
 local axes = require("spec.task.axes")
 local diagnostics = require("base.diagnostics")
@@ -36,10 +35,10 @@ local function read_symbols(value)
 end
 
 local function read_formula(value)
-  return value -- lines below may declare the options in this formula
+  return value -- later lines may declare the options in this formula
 end
 
--- "base + 5, at least 15"
+-- Reads a number of symbols, "base + 5, at least 15".
 local function read_count(value)
   local formula, least = value:match("^(.-)%s*,%s*at least (%d+)$")
   return { formula = formula or value, least = math.tointeger(tonumber(least or "1")) }
@@ -51,7 +50,7 @@ local function read_share(value)
     show(value:match("^%S*")) .. " is no accuracy", "a number from 0 to 1"
 end
 
--- An accuracy, or "1 / base": that of a guess among `base` symbols.
+-- Reads an accuracy, or "1 / base": the accuracy of a guess among `base` symbols.
 local function read_chance(value)
   local formula = value:match("^1%s*/%s*(.+)$")
   if not formula then
@@ -60,7 +59,7 @@ local function read_chance(value)
   return { over = formula }
 end
 
--- Reads the symbol of the one token that the answer is about.
+-- Reads the symbol of the token at which the answer is read.
 local function read_probe(value)
   local symbols, what, expected = read_symbols(value)
   if symbols and symbols[2] then
@@ -69,7 +68,7 @@ local function read_probe(value)
   return symbols and symbols[1], what, expected
 end
 
--- The labels in the loss, by the header's words on masked labels: with an encoder, with any other model.
+-- The labels in the loss, by the header's words about masked labels: with an encoder, and with any other model.
 local MASKS = {
   ["loss"] = { encoder = "counted", other = "counted" },
   ["accuracy"] = { encoder = "all", other = "all" },
@@ -81,14 +80,14 @@ local function read_mask(value)
     "loss (and accuracy), or accuracy (the loss keeps them)"
 end
 
--- Cells of a row of the input, if it is a grid.
+-- Reads the number of cells in a row of the input, if the input is a grid.
 local function read_grid(value)
   local width = math.tointeger(tonumber(value:match("^%d+$")))
   return width and width >= 2 and width <= WIDEST_GRID and width or nil, show(value) .. " is no width of a grid",
     ("an integer from 2 to %d"):format(WIDEST_GRID)
 end
 
--- The choices of an option: words, or integers.
+-- Reads the choices of an option: words, or integers.
 local function read_choices(text)
   local choices, seen, numbers = {}, {}, nil
   for word in text:gmatch("%S+") do
@@ -109,7 +108,7 @@ local function read_choices(text)
   return { choices = choices }
 end
 
--- The range "30 to 1000", or "30..1000", as { first, last }, with the following text; nil for other text.
+-- Reads the range "30 to 1000", or "30..1000", as { first, last }, with the text after it; nil for other text.
 local function read_range(text)
   local first, last, rest = text:gsub("^(%d+)%s*%.%.%s*", "%1 to "):match("^(%d+) to (%d+)%s*(.-)%s*$")
   first, last = math.tointeger(tonumber(first)), math.tointeger(tonumber(last))
@@ -118,7 +117,7 @@ local function read_range(text)
   end
 end
 
--- The range of an option, "2 to 4096 = 61"; nil for other text.
+-- Reads the range of an option, "2 to 4096 = 61"; nil for other text.
 local function read_ranged(text)
   local range, rest = read_range(text)
   local default = range and math.tointeger(tonumber(rest:match("^= *(%d+)$")))
@@ -128,14 +127,14 @@ local function read_ranged(text)
   end
 end
 
--- The range of an axis whose ends are formulas, "1 to width - 1"; nil for other text.
+-- Reads the range of an axis whose ends are formulas, "1 to width - 1"; nil for other text.
 local function read_formulas(text)
   local first, last = text:match("^(.-%S) to (%S.-)%s*$")
   local named = first and (first .. last):find("%l")
   return named and { first = math.tointeger(tonumber(first)) or first, last = math.tointeger(tonumber(last)) or last }
 end
 
--- Reads `axis NAME: first to last; what it says` into facts.axes; nil and what is wrong otherwise.
+-- Reads `axis NAME: first to last; description` into facts.axes; nil and the problem after an error.
 local function read_axis(facts, key, value)
   local name, text, doc = key:match("^axis +(%l[%l%d_]*)$"), value:match("^(.-)%s*;%s*(.+)$")
   local range, rest = read_range(text or "")
@@ -170,7 +169,7 @@ local function read_sets(value)
   return sets
 end
 
--- Reads `option NAME: choices; what they say` into facts.options; nil and what is wrong otherwise.
+-- Reads `option NAME: choices; description` into facts.options; nil and the problem after an error.
 local function read_option(facts, key, value)
   local name, choices_text, doc = key:match("^option +(%l[%l%d_]*)$"), value:match("^(.-)%s*;%s*(.+)$")
   if not name then
@@ -191,7 +190,7 @@ local function read_option(facts, key, value)
   return option
 end
 
--- Functions that read the values of all keys but `option NAME` and `axis NAME`.
+-- Functions that read the values of all keys except `option NAME` and `axis NAME`.
 local readers = {
   ["symbols"] = read_symbols, ["input symbols"] = read_symbols, ["output symbols"] = read_symbols,
   ["symbol count"] = read_count, ["input symbol count"] = read_count, ["output symbol count"] = read_count,
@@ -219,7 +218,7 @@ end
 
 -- ---- checks of several lines ----
 
--- Calls try(value, n) for a formula at its options' extremes and every n; it returns what is wrong, or nil.
+-- Calls try(value, n) for a formula at its options' extremes and every n, and returns the first problem or nil.
 local function try_formula(formula, options, lengths, try)
   for _, trial in ipairs(formulas.trials(formula, options)) do
     local text = formulas.with(formula, trial)
@@ -233,7 +232,7 @@ local function try_formula(formula, options, lengths, try)
   end
 end
 
--- Returns the problem with a value of a formula; nil where the value is at least 1.
+-- Returns the problem with a value of a formula; nil if the value is at least 1.
 local function below_one(value, n, text)
   return value < 1 and ("%s is %d"):format(text, value) .. (n and " at n = " .. n or "") or nil
 end
@@ -262,7 +261,7 @@ local function check_count(facts, key, symbols, report)
   end
 end
 
--- The index of a symbol in a list if the task always has it: the first `count.least` are in every task; else infinity.
+-- The index of a symbol in a list if every task has the symbol, which the first `count.least` are; otherwise infinity.
 local function place_of(list, word, count)
   for i, other in ipairs(list) do
     if other == word and i <= (count and count.least or #list) then
@@ -272,7 +271,7 @@ local function place_of(list, word, count)
   return math.huge
 end
 
--- Checks that the symbol that begins or ends targets is in every task. side: "input_", "output_" or "".
+-- Checks that every task has the symbol that begins or ends targets. side: "input_", "output_" or "".
 local function check_end(facts, key, side, report, expected)
   local symbol, symbols = facts[key:gsub(" ", "_")], facts[side .. "symbols"]
   if symbol and place_of(symbols or {}, symbol, facts[side .. "symbol_count"]) == math.huge then
@@ -280,8 +279,8 @@ local function check_end(facts, key, side, report, expected)
   end
 end
 
--- Checks that blanks precede the other input symbols, which are numbered without them, and that the probe is one of
--- these.
+-- Checks that blanks come before the other input symbols, which are numbered without the blanks, and that the probe is
+-- one of the other symbols.
 local function check_marks(facts, report)
   local symbols, blanks, count = facts.input_symbols or {}, facts.blank or {}, facts.input_symbol_count
   for _, symbol in ipairs(blanks) do
@@ -299,7 +298,7 @@ local function check_marks(facts, report)
   end
 end
 
--- Checks that the sample input is made of symbols that every task has.
+-- Checks that the sample input consists of symbols that every task has.
 local function check_literal(facts, report)
   local rest, count = facts.literal or "", facts.input_symbol_count
   local symbols = lists.map(facts.input_symbols or {}, function(symbol, i)
@@ -338,7 +337,7 @@ local function check_chance(facts, report)
   end
 end
 
--- Checks the lines against each other, after all are read: errors are passed to report(key, what, expected).
+-- Checks the lines against each other, after all have been read: errors are passed to report(key, what, expected).
 function M.finish(facts, report)
   for _, key in ipairs({ "input length", "output length" }) do
     check_length(facts, key, report)
@@ -375,7 +374,7 @@ end
 
 -- ---- options of a spec ----
 
--- The first `count` symbols; nil if there cannot be so many.
+-- The first `count` symbols; nil if the list is shorter or `count` is invalid.
 local function cut(symbols, count, numbers)
   local value = count and formulas.value(formulas.with(count.formula, numbers))
   local most = value and math.max(count.least, value)
@@ -385,8 +384,8 @@ local function cut(symbols, count, numbers)
   return count and table.move(symbols, 1, most, 1, {}) or symbols
 end
 
--- Returns the problem with the facts after options are settled: when formulas are read, only the ends of ranges are
--- tried.
+-- Returns the problem with the facts once options are settled; before that, formulas were tried only at the ends of
+-- ranges.
 local function problem_of(own)
   for _, name in ipairs({ "input_length", "output_length" }) do
     for _, n in ipairs(LENGTHS_TRIED) do
@@ -415,7 +414,7 @@ local function settle_axis(axis, numbers)
     hint = option and ("the greatest is %s, and task.options.%s is %s"):format(axis.last, option, numbers[option]) }
 end
 
--- The facts with a spec's options: lengths in n alone, symbols, chance and axes for these options; or nil and the
+-- The facts for a spec's options: lengths in n alone, symbols, chance and axes for these options; or nil and the
 -- problem.
 function M.settle(facts, chosen)
   local own, numbers = lists.merged(facts), {}

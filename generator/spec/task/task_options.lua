@@ -1,6 +1,6 @@
 -- Reads the choices that a spec makes among the options of its task.
 --
--- Input: the context of validate.lua with the node of task.options, a task's facts (tasks.lua). Output: the choice of
+-- Input: the context of validate.lua with the node of task.options, a task's facts (tasks.lua). Output: the choice for
 -- every option by name, with defaults for options that are not given; nil for a task without options. Errors go to the
 -- diagnostics, origins to the context.
 
@@ -62,7 +62,7 @@ local function check_names(context, node, names, kind)
   end
 end
 
--- The valid ones of the given choices, from any source, and the default of every other option.
+-- The valid choices among given ones, from any source, and the default of every other option.
 function M.known(facts, given)
   local chosen = {}
   for _, option in ipairs(facts.options or {}) do

@@ -4,15 +4,15 @@
 -- input_length, output_length, chance, baseline, baseline_name, options, path }, lengths as formulas in n and options;
 -- and in `list` the facts, sorted by kind. The form of the comment is in include/longhand/task.h. options is nil or a
 -- list of { name, choices, doc }, choices all strings or all integers, or { name, first, last, default, doc }.
--- A task whose input is a grid has `grid`, cells of a row; one of finite data has `sets`, a list of names, and `axes`,
--- a list of { name, first, last, doc }. If inputs and outputs share an alphabet, `symbols` is this alphabet, and
--- start_symbol the one of its symbols that a decoder reads first, or nil. end_symbol is nil or an output symbol that
--- ends targets. blank is nil or a list of symbols, the first ones of the input's, and probe nil or another one of
--- these. The facts of a user's own file have its text, too; those of a spec's task (M.settle) have no options in their
--- formulas, and `computation`, its computation tokens per input token, `apart` where its input and its target are
--- streams of their own, and `readout`, the value of model.readout, where answers have no tokens of their own.
+-- A task whose input is a grid has `grid`, the cells of a row; a task with finite data has `sets`, a list of names, and
+-- `axes`, a list of { name, first, last, doc }. If inputs and outputs share an alphabet, `symbols` is this alphabet,
+-- and start_symbol is the symbol that a decoder reads first, or nil. end_symbol is nil or an output symbol that ends
+-- targets. blank is nil or a list of symbols, the first of the input's symbols; probe is nil or another input symbol.
+-- The facts of a user's own file also have its text. The facts of a spec's task (M.settle) have no options in their
+-- formulas. They also have `computation`, computation tokens per input token; `apart`, if input and target are separate
+-- streams; and `readout`, the value of model.readout, if answers have no tokens of their own.
 -- Invariants: formulas hold digits, n, names of options, + - * / ( ) and blanks only; lengths are integers >= 1.
--- `path` is as runtime/data/tasks/<kind>.c whatever the folder's name.
+-- `path` has the form runtime/data/tasks/<kind>.c, whatever the name of the folder.
 
 local diagnostics = require("base.diagnostics")
 local formulas = require("spec.task.formulas")
@@ -26,19 +26,19 @@ local write = require("base.write")
 local M = {}
 
 local SHOWN = "runtime/data/tasks/"
-local LONGEST_LINE = 500 -- characters of a header's line; patterns go over one more than once
+local LONGEST_LINE = 500 -- characters of a header's line, at most; several patterns are matched with each line
 
 local REQUIRED = { "input symbols", "output symbols", "input length", "output length", "chance" }
 local KEYS = task_lines.KEYS
 
--- Words that cannot be kinds: longhand/task.h uses lh_task_<word> for something other than a sampler.
+-- Words that cannot be kinds: longhand/task.h uses lh_task_<word> for functions that are not samplers.
 local TAKEN = { sample = true, collect = true, expand = true, solve = true }
 
--- Functions of task_lines.lua and formulas.lua for callers that look at one task: the value of a length's formula at
--- task length n, the facts with the options that a spec chooses, whether every example has one output.
+-- Functions of task_lines.lua and formulas.lua for callers that handle one task: the value of a length's formula at
+-- task length n, the facts for the options that a spec chooses, and whether every example has one output.
 M.length, M.settle, M.has_one_output = formulas.value, task_lines.settle, task_lines.has_one_output
 
--- The task lengths of a field, { first, last, step } or { list }, as a list; empty if files have the lengths.
+-- The task lengths of a field, { first, last, step } or { list }, as a list; empty if dataset files determine lengths.
 function M.lengths(field)
   if not field then
     return {}
@@ -52,26 +52,26 @@ function M.lengths(field)
   return list
 end
 
--- Tokens of the streams of a sequence at task length n, one or two: the input and computation tokens, then one token
--- per output, unless answers are read at tokens of the input; a decoder's output tokens are the separator and the
--- target without its last token. facts.apart: there are two streams.
+-- The numbers of tokens in the streams of a sequence (one or two) at task length n: the input and computation tokens,
+-- then one token per output, unless answers are read at tokens of the input. A decoder's output tokens are the
+-- separator and the target without its last token. facts.apart: there are two streams.
 function M.streams(facts, n)
   return M.streams_of(facts, M.length(facts.input_length, n), facts.readout and 0 or M.length(facts.output_length, n))
 end
 
--- Tokens of the streams of an example with these numbers of input and target tokens.
+-- The numbers of tokens in the streams of an example with these numbers of input and target tokens.
 function M.streams_of(facts, inputs, outputs)
   local input, output = (1 + (facts.computation or 0)) * inputs, facts.readout and 0 or outputs
   return facts.apart and { input, output } or { input + output }
 end
 
--- The tokens of the longest stream.
+-- The number of tokens in the longest stream.
 function M.tokens(facts, n)
   return math.max(table.unpack(M.streams(facts, n)))
 end
 
--- The most tokens of the streams of dataset files: as stated by a task that makes them; for files, an input or an
--- output may have task.longest - 1 tokens.
+-- The most tokens of the streams of dataset files: as stated by a task that makes its examples; otherwise an input or
+-- an output may have task.longest - 1 tokens.
 function M.most_streams(facts)
   if facts.data.made then
     return M.streams(facts, 1)
@@ -130,7 +130,7 @@ local function read_task(kind, path, text, d)
   d:source(path, text)
   local whole = { line = 1, col = 1 }
   local function report(entry, what, expected, hint)
-    failed = true -- although the error may have been reported for another cell with the same file
+    failed = true -- this error may already be reported for another cell with the same file
     d:add({ path = path, line = entry.line, col = entry.col, what = what, expected = expected, hint = hint })
   end
   local lines = header(text)
