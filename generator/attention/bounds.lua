@@ -2,14 +2,14 @@
 --
 -- Input: a planned family of attentions with its terms. Output, all text:
 --
---   S, K        the number of keys, and the distance between their rows
---   T_S         queries and keys, as arguments; length_words: as parameters
+--   S, K        the number of keys, and the offset from the row of one key to the next
+--   T_S         the numbers of queries and keys, as arguments; length_words: as parameters
 --   from_key, to_key   the keys that a group of queries sees; keys_seen: their number; from_weights, from_values: the
 --                      weights and the values of a group, from its first key on
---   from_query, to_query   the queries that are computed; first_group: the first query of their first group
---   span        the bounds of keys as arguments of the functions of a group; span_words: as parameters
---   of_head     the declaration of T, and of S where there are two lengths, from a head
---   of_step, of_shape   both lengths, from the step and from a shape
+--   from_query, to_query   the queries to compute; first_group: the first query of the group that contains from_query
+--   span        the bounds of keys as arguments of the functions for a group; span_words: as parameters
+--   of_head     the declaration of T, and of S if there are two lengths, from a head
+--   of_step, of_shape   both lengths, read from the step and from a shape
 
 local M = {}
 

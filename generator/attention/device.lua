@@ -1,21 +1,21 @@
--- The terms of an attention in device code: the terms of terms.lua with their device pages, and the owners of sums.
+-- The terms of an attention in device code: the terms of terms.lua with their device pages, and the passes that sum.
 --
 -- Input: a family with its terms and `attends` so far (plan/deriving/cuda_half.lua). Output of M.terms: a list like
--- that of terms.lua, with its properties and these:
+-- that of terms.lua, with its properties and two more:
 --
 --   reads_layer   functions over pairs need the number of the layer
 --   placed        positions are sampled
 --
 -- A term may have several pages on a device; each page's text then counts as a term. Output of M.owners, which needs
--- these terms as family.on_device.terms: passes that sum what entries of a table gather from their pairs,
+-- these terms as family.on_device.terms: the passes in which each entry of a table sums the terms of its pairs,
 --
 --   class         the class of an entry: expression/lower.lua; "row": a vector that several pairs share
 --   words         the class in words
 --   kept          the pass reads gradients that the keys' pass has stored, and runs over query - key
 --   rows          the pass sums gradients of rows of pair vectors
---   gathered      tables of a pair scalar that the pass sums
---   template      of templates/attention/cuda
---   terms         the family's terms, and the terms whose gradients are summed
+--   gathered      tables of a pair scalar whose gradients the pass sums
+--   template      its template in templates/attention/cuda
+--   terms         the family's terms, and terms for the sums
 --   first_task, tasks, unroll, leads   words and choices for a pass over stored gradients
 
 local M = {}
@@ -24,7 +24,7 @@ local WORDS = { query = "query", key = "key", distance = "query - key", row = "v
   sum = "query + key", pair = "pair" }
 local CLASSES = { "query", "key", "distance", "row", "sum", "pair" }
 
--- Pages of a kind of term on this target, where they differ from a term's page or device_pages.
+-- Functions that give the device pages of a kind of term, where they differ from the term's page or device_pages.
 local PAGES = {}
 
 local PLACES = { randomized = "placed_by_draw", sequence = "placed_by_sequence" }
@@ -42,7 +42,7 @@ function PAGES.pair_scalar(term)
   return { term.page, term.page == "scalar_trains" and term.scalar.cuda.gathers.uniform and "sums_of_heads" or nil }
 end
 
--- Terms that find the rows of pair vectors have no page on a device: the page of the pair vector finds them itself.
+-- Terms that find the rows of pair vectors have no page on a device: the page of the pair vector finds rows itself.
 function PAGES.row_source()
   return {}
 end
@@ -75,7 +75,7 @@ function M.terms(family)
   for i = #terms, 1, -1 do
     terms[i] = nil
   end
-  terms[1] = { page = "everywhere" } -- the first domain: all keys; further domains narrow it
+  terms[1] = { page = "everywhere" } -- the first domain contains all keys; further domains narrow it
   for _, term in ipairs(family.terms) do
     local own = PAGES[term.kind] and PAGES[term.kind](term, family.terms, family)
     for _, page in ipairs(own or term.device_pages or { term.page }) do
@@ -84,7 +84,7 @@ function M.terms(family)
   end
   terms.folder = "attention/cuda/"
   terms.by_offset = family.relative.toeplitz
-  terms.by_pair = terms.beside and not terms.by_offset -- also where the CPU rotates queries instead
+  terms.by_pair = terms.beside and not terms.by_offset -- also if the CPU rotates queries instead
   terms.placed = family.positions.kind ~= "index"
   terms.reads_layer = terms.beside or family.score.per_layer or false
   return terms
@@ -94,12 +94,12 @@ local function gathers_of(family)
   return family.score.kind ~= "none" and family.score.cuda.gathers or {}
 end
 
--- The class of entries that rows of pair vectors belong to.
+-- The class of the entries that rows of pair vectors are.
 local function class_of_rows(family)
   return family.relative.kind ~= "none" and (family.relative.toeplitz and "distance" or "row")
 end
 
--- Whether the gradients of pairs are stored for the pass over distances, which is so unless it also needs the logits.
+-- Whether gradients of pairs are stored for the pass over distances; they are not if this pass also needs the logits.
 function M.keeps_pairs(family)
   local gathered = gathers_of(family).distance
   return (class_of_rows(family) == "distance" or gathered ~= nil) and not (gathered and gathered.needs_logit)

@@ -1,8 +1,8 @@
 -- The kinds of terms in an attention, and the rank of each kind.
 --
--- Output: a list of { name, rank, about }. A skeleton includes the text of the terms that fill a slot in the order of
--- their ranks. Sums of floats follow that order, so a rank is part of the bits. Two terms of one kind follow the order
--- in which they were added.
+-- Output: a list of { name, rank, about }. A skeleton includes, in each slot, the text of its terms in the order of
+-- their ranks; terms of one kind keep the order in which they were added. Sums of floats follow this order, so ranks
+-- determine the bits of results.
 
 return {
   { name = "position_source", rank = 10, about = "where tokens stand, and how far apart those of a pair are" },

@@ -1,17 +1,17 @@
 -- The terms of an attention: what its facets add to the loops over queries and keys.
 --
 -- Input: a planned family of attentions, whose loops are settled (recomputed_weights.lua). Output: its terms in the
--- order of their ranks, and the properties that they have together. A term is
+-- order of their ranks, and their common properties. A term is
 --
 --   kind, rank   of kinds.lua
---   page         templates/attention/<target>/terms/<page>.tpl has its text, a section for every slot that it fills;
---                device_pages: on a device, several pages instead
+--   page         the text is in templates/attention/<target>/terms/<page>.tpl, in a section for every slot that it
+--                 fills; device_pages: on a device, several pages instead
 --   properties   true for each property of the term
---   other names  names that the term's text sees before those of the family
+--   other names  names that take precedence over the family's names in the term's text
 --
--- Skeletons read these properties, each false where no term has it:
+-- Skeletons read these properties; a property is false if no term has it:
 --
---   positions: sided         queries and keys have positions sampled apart, even if both are of one stream
+--   positions: sided         queries and keys have separately sampled positions, even if both are of one stream
 --   pair vectors: beside     a pair has a vector: the backward pass needs more than weights and their gradients
 --                by_offset   pairs of equal key - query share a row: gradients of logits have zeros on both sides
 --                by_pair     a pair's row is looked up
@@ -20,33 +20,33 @@
 --                biases      queries have biases, one for keys and one for rows
 --   pair scalar: scaled      the logit of a pair becomes a score
 --                tables      the score reads numbers from the step's tables, which are computed first
---                again       the backward pass needs the logit
+--                again       the backward pass needs the logit again
 --                trains      learned tables have gradients
 --                changes     the gradient of a logit differs from that of its score
---                gathers     gradients of tables add up for a group of queries
---                row         a query with consecutive keys has its own form; partly: not with all keys
+--                gathers     gradients of tables are summed over a group of queries
+--                row         a function scores a query with consecutive keys; partly: not with all keys
 --   domain:      spans       a group of queries sees a span of keys
 --                hides       a query may miss some keys of the span
---                opens       keys of the span before some key are open to all queries of a group
---                opens_later keys of the span behind some key are open to all queries of a group
---                tests_all   every pair is tested, since a term also hides pairs of keys that would be open to all
---                gains       the values that scores gain are written before the scores
---                sees_all    a query that would see nothing sees all
---                by_head     heads see other pairs
+--                opens       keys of the span before a certain key are open to all queries of a group
+--                opens_later keys of the span after a certain key are open to all queries of a group
+--                tests_all   every pair is tested, because a term also hides pairs of keys that would be open to all
+--                gains       values that are added to scores are written before the scores
+--                sees_all    a query that would see no key sees all keys
+--                by_head     heads see different pairs
 --                scattered   keys that a query sees are not consecutive
---   contribution: directional   logits of keys to the right and to the left gain numbers of the query
---   row function: outwards   keys are visited outwards, and probabilities are stored next to weights
+--   contribution: directional   the query adds numbers to logits of keys to the right and to the left
+--   row function: outwards   keys are visited outwards from the query; probabilities are stored next to weights
 --                normalised  weights are divided by their sum: the backward pass needs the attended values
---   weight map:  drops       weights are dropped out; their sign marks this until the backward pass
+--   weight map:  drops       dropout applies to weights; the sign of a weight marks this until the backward pass
 --   row maps:    rotates     rows are rotated by their positions
 --   any:         numbered    the loops over pairs need the number of the head
---                sums        the blocks of a shard add up more than the gradient
---                after_positions   something is computed from sampled positions
+--                sums        the blocks of a shard sum more than the gradient
+--                after_positions   some tables or values are computed from sampled positions
 --                first_query the logits of a group depend on the number of its first query
 --
--- vectors: vectors of the head's width that the backward pass reads for each query. scalar: what the pair scalar reads.
+-- vectors: the number of head-wide vectors that the backward pass reads per query. scalar: names for the pair scalar.
 --
--- No name here is text of a target; skeletons know these names and no facet.
+-- These names are not text of a target; skeletons know these names and no facet.
 
 local bounds = require("attention.bounds")
 local kinds = require("attention.kinds")
@@ -76,7 +76,7 @@ local function enter(terms, term)
   end
 end
 
--- Refuses terms that exclude one another. Pages that know of each other have refused first, with their own message.
+-- Refuses terms that exclude each other. Pages that know each other have already refused, with their own message.
 local function check(family, terms)
   local domains = 0
   for _, term in ipairs(terms) do
@@ -111,7 +111,7 @@ function M.of(family)
   return terms
 end
 
--- Sets the terms of every family, and the names of its loops' bounds.
+-- Sets the terms of every family, and the names of the bounds of its loops.
 function M.settle(plan)
   for _, family in ipairs(plan.attentions) do
     family.terms = M.of(family)

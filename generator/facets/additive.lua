@@ -1,11 +1,11 @@
 -- Facet `additive`: vectors that are added to the vectors of tokens, and the dropout of the sum.
 --
--- Input of M.added: the resolved encoding and model, the task's facts. Output: kind; embedding_rate: dropout of the
--- vectors of tokens, with what is added to them, or nil; in_blocks: the vectors are added to the input of every block,
--- with dropout at dropout_rate. A sinusoid has interleaved: sines in even channels; grid: tokens of a row of the task's
--- grid, if positions are its cells, or false; period: of periodic positions, or false; member: of the tables of
--- positions, a separate table for forms other than Ruoss et al.'s. A learned table has rows, initial values { kind,
--- value }, frozen: training leaves the values unchanged.
+-- Input of M.added: the resolved encoding and model, the task's facts. Output: kind; embedding_rate: the dropout rate
+-- of the tokens' vectors together with the vectors added to them, or nil; in_blocks: the vectors are added to the input
+-- of every block, with dropout at dropout_rate. A sinusoid has interleaved: sines in even channels; grid: the tokens in
+-- a row of the task's grid, if positions are cells of the grid, or false; period: of periodic positions, or false;
+-- member: the name of its tables of positions, which are separate for forms other than Ruoss et al.'s. A learned table
+-- has rows, initial values { kind, value }, and frozen: training leaves the values unchanged.
 
 local diagnostics = require("base.diagnostics")
 local placement = require("facets.placement")
@@ -128,7 +128,7 @@ function M.added(encoding, model, task)
   }
 end
 
--- Words for the added vectors, and for their positions if several streams sample them apart from their families.
+-- Words for the added vectors, and for their positions if several streams sample these separately from the families.
 function M.words(_, plan)
   local additive, draw = plan.additive, plan.input_draw
   if additive.kind == "none" then
@@ -141,7 +141,7 @@ function M.words(_, plan)
     draw and draw.apart and ", at " .. positions.drawn_words(draw) or "")
 end
 
--- The kind, and the properties that distinguish forms of this kind.
+-- The kind of the encoding, and properties that distinguish forms of this kind.
 function M.identity(encoding)
   local additive, own = encoding.additive, { encoding.additive.kind }
   own[#own + 1] = additive.at

@@ -1,20 +1,20 @@
--- Facet `lines`: pairs of a query and a key on straight lines, and the gains of their scores (Duan and Shi 2024, the
--- bias of attention bias calibration).
+-- Facet `lines`: pairs of a query and a key that lie on straight lines, and values added to their scores (Duan and Shi
+-- 2024, the bias of attention bias calibration).
 --
--- Input of M.mask: the resolved encoding, the family so far, whether a query sees nothing behind it. Output: nil if
--- there are neither lines nor corners, or a mask (mask.lua) of kind "lines":
---   heads       for each head { lines, corner }: its lines { step, keys, first, value }, which open key
---               keys S + first + step i of S keys to query i; value: the given number divided by the softmax's
---               temperature; corner: query 0 sees key S - 1 at 0
---   flat        the lines of all heads, head after head, with value as a number; starts: the index in flat where each
---               head's lines begin, and the end of the last
+-- Input of M.mask: the resolved encoding, the family so far, whether a query sees no later keys. Output: nil if there
+-- are neither lines nor corners, or a mask (mask.lua) of kind "lines":
+--   heads       for each head { lines, corner }: its lines { step, keys, first, value }; a line opens key keys S +
+--              first + step i of S keys to query i; value: the given number divided by the softmax's temperature;
+--              corner: query 0 sees key S - 1, with value 0
+--   flat        the lines of all heads, head after head, with value as a number; starts: the indices in flat at which
+--              each head's lines begin, and the end of the last head's
 --   starts_text, corners_text   C text: the starts, and the heads that have a corner; any_corner
 --   list, columns, corner   the lines, the side and the choice of corners as in the spec
---   causal      whether keys behind a query stay hidden
---   sees_all    true: a query to which its head opens no key sees all
+--   causal      whether keys after a query stay hidden
+--   sees_all    true: a query for which its head opens no key sees all keys
 --
--- The paper counts queries and keys from 1: its line (n + 1) - (i + j) of the direction -1 is (S - 1) - (i + j) here,
--- 0 in both for the anti-diagonal through the corner of the first query and the last key; its line l = j of the
+-- The paper counts queries and keys from 1. Its line (n + 1) - (i + j) of the direction -1 is (S - 1) - (i + j) here;
+-- both are 0 for the anti-diagonal through the corner of the first query and the last key. Its line l = j of the
 -- direction 0 is key l - 1 counted from the left, and n - l counted from the right.
 
 local expression_text = require("expression.text")
@@ -23,7 +23,7 @@ local wording = require("base.wording")
 
 local M = { name = "lines", off = { list = {} }, by_place = true, without_kinds = true, exported = true }
 
--- The largest gain. A device starts the largest score of a query at -1e30: every visible score is above it.
+-- The largest value of a line. A device starts the largest score of a query at -1e30: visible scores must be above it.
 M.LARGEST = 1e20
 
 M.fields = {
@@ -61,7 +61,7 @@ function M.check(seen, say)
   end
 end
 
--- Queries and keys: the streams of an attention.
+-- The streams of an attention's queries and keys, by number.
 local SIDES = { decoder = { 2, 2 }, cross = { 2, 1 } }
 
 local function meets_a_pair(line, queries, keys, causal)
@@ -85,7 +85,7 @@ local function warn_beyond(seen, say, name, streams)
   end
 end
 
--- Lines of one direction have places that count from the last key, so they depend on the sequence's length.
+-- Words, if lines of a direction count their places from the last key and so depend on the length of the sequence.
 function M.told_length(resolved, sides)
   for _, line in ipairs(sides.key and resolved.encoding.lines and resolved.encoding.lines.list or {}) do
     if line.direction == 1 then
@@ -174,7 +174,7 @@ end
 
 local COLUMN = { left = "j", right = "keys - 1 - j" }
 
--- Lines in the order of heads: rows of Python; how lines of direction 0 count; heads with a corner.
+-- Lines in the order of heads, as rows of Python; how lines of direction 0 count; the heads that have a corner.
 function M.export_mask(mask)
   local rows = lists.map(mask.list, function(line)
     return ("(%d, %d, %d, %s)"):format(line.head, line.direction, line.line, expression_text.number(line.value))

@@ -1,20 +1,20 @@
--- Facet `mask`: the keys that a query sees, by the indices of both, and the gains of scores on lines.
+-- Facet `mask`: the keys that a query sees, by the indices of both, and the values that lines add to scores.
 --
 -- Input of M.plan: the resolved encoding, the family so far. Output: kind, and about, which is absent if all keys are
--- seen:
+-- visible; by kind:
 --   none
---   causal, window   left and right: how many keys before and behind the query are seen (left is nil if it has no
---                    limit)
+--   causal, window   left and right: the number of visible keys before and after the query (left is nil if it has no
+--                     limit)
 --   antidiagonal     query i of S keys sees the existing keys from S + low - stride i to S + high - stride i, or all
---                    keys if none of them exist; width and left_only as in the spec
---   lines            as in attention_lines.lua
--- sees_all: a query to which no key is open sees all. causal of lines: keys behind a query stay hidden.
+--                     keys if none of these exists; width and left_only as in the spec
+--   lines            the fields of facets/lines.lua
+-- sees_all: a query for which no key is open sees all keys. causal, of lines: keys after a query stay hidden.
 
 local lines_facet = require("facets.lines")
 
 local M = { name = "mask", off = { kind = "full" }, decoders = { causal = true, window = true } }
 
--- Whether the mask facet hides keys: with lines, the lines do so instead.
+-- Whether the mask facet hides keys; in a mask of lines, the facet `lines` does so instead.
 local function hides(resolved)
   local mask, list, kind = resolved.encoding.mask or {}, resolved.encoding.lines, resolved.model.kind
   return ((mask.kind or "full") ~= "full" or kind == "decoder" or kind == "encoder_decoder")
@@ -69,7 +69,7 @@ function M.check(seen, say)
   end
 end
 
--- C text of a number of tokens beyond the keys.
+-- C text of the number of keys plus a number of tokens.
 local function behind_keys(tokens)
   return tokens == 0 and "S" or ("S %s %d"):format(tokens < 0 and "-" or "+", math.abs(tokens))
 end
@@ -114,7 +114,7 @@ function M.identity(encoding)
   return { mask = encoding.mask }
 end
 
--- The C condition of a hidden pair in terms of `offset`, which is key - query, or the key's place relative to an
+-- The C condition under which a pair is hidden, in terms of `offset`: key - query, or the key's place relative to an
 -- anti-diagonal.
 local function mask_text(mask)
   if mask.kind == "none" or mask.kind == "lines" then

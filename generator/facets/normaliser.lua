@@ -1,10 +1,10 @@
--- Facet `normaliser`: turns scores into weights.
+-- Facet `normaliser`: computes weights from scores.
 --
--- Input of M.plan: the resolved encoding, the family's sizes. Output: kind; temperature of a softmax, 1 unless given;
--- for geometric:
+-- Input of M.plan: the resolved encoding, the family's sizes. Output: kind; temperature of a softmax, by default 1; for
+-- geometric:
 --   normalised       the weights of a query are divided by their sum
---   directional      keys to the right and to the left gain values of a learned map of the layer's input
---   fill             the learned numbers of a layer, filled up to whole vectors
+--   directional      a learned map of the layer's input gives values that are added for keys to the right and the left
+--   fill             the learned numbers of a layer, rounded up to whole vectors
 
 local vector_width = require("base.vector_width")
 
@@ -49,7 +49,7 @@ local function check_alone(encoding, say)
   refuse("encoding.score", encoding.score, "a score")
 end
 
--- A decoder must not see keys behind a query; keys that are visited outwards cannot omit that side.
+-- Refuses this normaliser in a decoder: a decoder must not see later keys, and a visit outwards cannot omit one side.
 local function check_side(seen, say)
   local kind = seen.resolved.model.kind
   if kind == "decoder" then
@@ -152,7 +152,7 @@ function M.asks(family)
     comment = "(right, left) of every head", about = "right and left of every head" } or nil
 end
 
--- Keys to the right and to the left may gain values of a learned map of the block's input.
+-- Adds the term; a learned map of the block's input may give values for keys to the right and to the left.
 function M.terms(family)
   local normaliser = family.normaliser
   local outwards = normaliser.kind == "geometric"

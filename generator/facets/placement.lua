@@ -31,12 +31,12 @@ function M.is_randomized(resolved)
   return resolved.encoding.positions.kind == "randomized"
 end
 
--- Whether something reads the position of a token by itself.
+-- Whether any facet reads the position of a single token.
 function M.places_are_read(resolved)
   return reads(resolved, "positions")
 end
 
--- Whether something reads the signed distance of a pair.
+-- Whether any facet reads the signed distance of a pair.
 function M.distances_are_read(resolved)
   return reads(resolved, "distances")
 end

@@ -1,38 +1,38 @@
 -- Facet `positions`: the position of each token, and the distance between the tokens of a pair.
 --
--- Input of M.plan: the resolved encoding, the family's layers, whether the input samples positions apart. Output: the
--- names from which templates sample positions; or { kind = "index" }, also for a grid, which only tables of sinusoids
--- read, for positions with a `period`, which tables of positions hold, and for sampled positions that nothing reads;
--- and in `distance` the signed distances of pairs. A draw (a sample of positions) has an index in the shared table of
--- draws and a site in the counter: 0 if the whole pass shares it, l + 1 for block l. Additive encodings share one draw;
--- rotation and distances draw per layer unless the spec says "pass" (Ruoss et al. 2023, released code). With several
--- streams, each stream has its own draws and sites. The vectors added to embeddings belong to no family and draw for
--- themselves (M.input). A draw is a function of its site and its range, so that facets with the same site and range
--- have the same positions.
+-- Input of M.plan: the resolved encoding, the family's layers, whether the input samples positions separately. Output:
+-- the names with which templates sample positions, and in `distance` the signed distances of pairs. The output is {
+-- kind = "index" } also for a grid, which only tables of sinusoids read, for positions with a `period`, which tables of
+-- positions contain, and for sampled positions that nothing reads. A draw (a sample of positions) has an index in the
+-- shared table of draws and a site in the counter: 0 if the whole pass shares the draw, l + 1 for block l. Additive
+-- encodings share one draw; rotation and distances draw per layer unless the spec says "pass" (Ruoss et al. 2023,
+-- released code). With several streams, each stream has its own draws and sites. The vectors added to embeddings belong
+-- to no family and have their own draws (M.input). A draw is a function of its site and its range, so that facets with
+-- the same site and range have the same positions.
 --
 -- Fields of sampled positions:
 --   kind           "randomized"; "sequence": every sequence of the batch has its own draw, in the workspace
 --   range          L, the number of positions to sample from
---   first          the least of them, 0 or 1
---   max_position   the number behind the last of them, which is the number of rows in tables of positions
+--   first          the least of these positions, 0 or 1
+--   max_position   one more than the largest position, which is the number of rows in tables of positions
 --   range_text     C text of the range
---   sorted, sorted_text
---   draws          rows of shared->position, and of shared->key_position where queries and keys are of two streams
+--   sorted, sorted_text   whether positions ascend, and C text of this
+--   draws          rows of shared->position, and of shared->key_position if queries and keys are of two streams
 --   site_offset    C text: the difference between a draw's index and its site
---   layer_index    C text: the draw of block l
---   per_layer      every block has its own draw; input_first: draw 0 is the input's, and blocks follow
+--   layer_index    C text of the index of block l's draw
+--   per_layer      every block has its own draw; input_first: draw 0 belongs to the input, and those of blocks follow
 --   about          a description in words
--- (kind "sequence" has no draws, site_offset, layer_index)
--- distance.kind is the source of distances for the facets that read them (relative, score):
+-- Kind "sequence" has no draws, site_offset, layer_index.
+-- distance.kind names the source of distances for the facets that read distances (relative, score):
 --   "none"         nothing reads them
 --   "index"        key - query
---   "difference"   of sampled positions, those of draw layer_index
---   "drawn", "clamped"   of the ascending draw shared->distance[distance.layer_index], by the function drawn_distance
+--   "difference"   of sampled positions: those of draw layer_index
+--   "drawn", "clamped"   from the ascending draw shared->distance[distance.layer_index], by the function drawn_distance
 --                  of templates/parts/drawn_distance.tpl; with these fields:
---   distance.max_position, draws, site_offset, layer_index, per_layer, about: as above, with sites of their own in the
+--   distance.max_position, draws, site_offset, layer_index, per_layer, about: as above, with separate sites in the
 --                  counter
---   distance.independent   the left side has its own draws: distances lie from -(T - 1) to T - 1, signed, and the
---                          first to the right is element max_position
+--   distance.independent   the left side has its own draws: signed distances lie from -(T - 1) to T - 1, and the first
+--                  distance to the right is element max_position
 
 local placement = require("facets.placement")
 
@@ -113,7 +113,7 @@ local function refuser(say, kind)
   end
 end
 
--- A cell has two positions; only a sum of vectors can use both.
+-- Refuses facets that cannot use cells: a cell has two positions, and only sums of vectors can use both.
 local function check_grid(seen, say)
   local encoding, facts, refuse = seen.resolved.encoding, seen.task, refuser(say, "grid")
   refuse(KIND, facts and not facts.grid, '"grid" is for a task whose input is a grid, and this one\'s is a line',
@@ -134,8 +134,8 @@ local function check_grid(seen, say)
     "the score reads x.distance, x.query or x.key, which need one number per position, and a cell has two", NO_WORDS)
 end
 
--- Refuses facets that need distances between positions, or a vector for every index, with cyclic positions, which
--- repeat.
+-- Refuses facets that need distances between positions, or a vector for every index, if positions are cyclic, since
+-- cyclic positions repeat.
 local function check_cyclic(seen, say)
   local encoding, refuse = seen.resolved.encoding, refuser(say, "cyclic")
   refuse("encoding.additive.kind", encoding.additive.kind == "learned",
@@ -183,7 +183,7 @@ end
 
 local FAR = 32 -- positions per token: twice the largest of Ruoss et al.'s figure 3, 8192 for 501 tokens, which trains
 
--- Warns of a range far above the lengths in use: training hardly meets most of its positions.
+-- Warns about a range far above the lengths in use: training would hardly meet most of its positions.
 local function warn_range(seen, say)
   local most, path = seen.resolved.encoding.positions.max_position, "encoding.positions.max_position"
   local longest = not seen.task.data and not say.is_inherited(path) and say.longest_tokens() or 0
@@ -193,7 +193,7 @@ local function warn_range(seen, say)
   end
 end
 
--- Warns of a choice of sides that has no effect: only sampled distances have two sides.
+-- Warns about a choice of sides that has no effect: only sampled distances have two sides.
 local function warn_sides(seen, say)
   local positions, path = seen.resolved.encoding.positions, "encoding.positions.sides"
   local why = not placement.distances_are_read(seen.resolved) and "nothing reads distances"
@@ -258,10 +258,10 @@ local function drawn_positions(positions)
   }
 end
 
--- The plan of distances. A score has draws even if it reads no distances.
+-- The plan of distances. A score has draws even if the score reads no distances.
 local function plan_distances(encoding, layers)
   local positions = encoding.positions
-  if positions.draw == "sequence" -- no facet reads distances in this case: rules.lua
+  if positions.draw == "sequence" -- then no facet reads distances: rules.lua
     or encoding.score == nil and not placement.distances_are_read({ encoding = encoding }) then
     return { kind = "none" }
   elseif positions.kind ~= "randomized" then
@@ -325,7 +325,7 @@ local DISTANCES = {
   difference = "distances are differences of positions",
 }
 
--- Words about the range of sampled positions: of a family, or of the vectors added to tokens.
+-- Words about the range of sampled positions, of a family or of the vectors added to tokens.
 function M.drawn_words(positions)
   return string.format("%s positions drawn from %d .. %d%s", positions.sorted and "sorted" or "unsorted",
     positions.first, positions.max_position - 1, positions.kind == "sequence" and " for every sequence" or "")
@@ -360,7 +360,7 @@ local function add_choices(family, several, add)
   end
 end
 
--- Draws of a pass: of the one family, or of each of several families and of the vectors added to tokens.
+-- Adds choices about the draws of a pass: of one family, or of each family and of the vectors added to tokens.
 function M.choices(plan, families, add)
   local input, several = plan.input_draw, plan.streams[2] ~= nil
   if several and input then
@@ -387,7 +387,7 @@ function M.terms(family)
     properties = { sided = family.positions.kind == "randomized" and family.cross } } }
 end
 
--- Bytes of the draws of a pass, each with its scratch.
+-- Bytes of the draws of a pass, each with its workspace.
 function M.bytes(family)
   local positions, distance, numbers = family.positions, family.positions.distance, 0
   if positions.kind == "randomized" then

@@ -1,4 +1,4 @@
--- Facet `projections`: the products around attention, which make queries, keys and values, and its output.
+-- Facet `projections`: the products around attention, which compute queries, keys, values and the output.
 
 local reach = require("facets.score.reach")
 
@@ -21,7 +21,7 @@ M.fields = {
     } },
 }
 
--- Warns of biases of keys: their product with a query is equal for all keys, unless positions rotate it.
+-- Warns about biases of keys: a bias adds the same to all keys of a query, unless positions rotate it.
 function M.unreached(seen, say)
   local encoding, model = seen.resolved.encoding, seen.resolved.model
   local own = encoding.projections and encoding.projections.bias
@@ -46,7 +46,7 @@ function M.phrase(family)
   return words[1] and "attention has " .. table.concat(words, " and ") or nil
 end
 
--- The identity is empty: the tensors show these choices.
+-- The identity is empty: names and shapes of tensors already show these choices.
 function M.identity()
   return {}
 end

@@ -1,20 +1,20 @@
--- Facet `relative`: vectors of a pair's signed distance in its logit.
+-- Facet `relative`: vectors that depend on the signed distance of a pair and contribute to its logit.
 --
 -- Input of M.plan: the resolved encoding, the family with its positions, the model's width. Output:
 --   kind       "none", "transformer_xl", "shaw"
---   toeplitz   a pair's row depends on key - query alone, so that consecutive queries have consecutive rows
---   rotated    transformer_xl by differences of positions: a pair has no row, queries are rotated by their positions
+--   toeplitz   a pair's row depends only on key - query, so that consecutive queries have consecutive rows
+--   rotated    transformer_xl with differences of positions: pairs have no rows; queries are rotated by their positions
 --   sets       the number of sets of distances in a step: one for each layer, or one for all layers; set_of_layer: C
---              text of the set of layer l
---   width      channels of a row: all heads side by side (transformer_xl), or one head's, shared by the heads (shaw)
+--             text of the index of layer l's set
+--   width      channels of a row: those of all heads side by side (transformer_xl), or of a head, shared by all (shaw)
 --   biases     transformer_xl: content and position bias
 --   vectors    vectors of a head's width that the keys' pass reads per query: output gradient, query with each bias
 --   behind     begin_step computes the rows and stores them after the struct `shared`
---   clip, rows, room   shaw: farthest distance, rows of the table, its elements rounded up to vectors
---   left       shaw: only keys up to the query have vectors; rows_text: the number of rows, as C text;
---              farthest: the farthest distance to the right that has a vector
---   init_sigma shaw: deviation of the table's initial values
--- and words for the templates.
+--   clip, rows, room   shaw: the farthest distance, the table's rows, and its elements rounded up to vectors
+--   left       shaw: only keys up to the query have vectors; rows_text: the number of rows, as C text; farthest: the
+--             farthest distance to the right that has a vector
+--   init_sigma shaw: the standard deviation of the table's initial values
+-- Further fields are words for the templates.
 
 local lists = require("base.lists")
 local vector_width = require("base.vector_width")
@@ -51,13 +51,13 @@ function M.reads(encoding)
   return encoding.relative and encoding.relative.kind ~= "none" and "distances"
 end
 
--- Whether, with any mask, no query of an attention with these facets sees a later key.
+-- Whether no query of an attention with these facets sees a later key, whatever the mask.
 local function are_causal(seen)
   return seen.resolved.model.kind == "decoder"
     or not lists.any(seen.holds_for, function(name) return name ~= "decoder" end)
 end
 
--- Refuses a table that has vectors only for the query's own token and earlier keys if queries see later keys.
+-- Refuses a table that has vectors only for the query's own token and earlier keys, if queries also see later keys.
 function M.check(seen, say)
   local relative, mask = seen.resolved.encoding.relative, seen.resolved.encoding.mask
   if relative and relative.sides == "left" and not are_causal(seen)
@@ -151,7 +151,7 @@ function M.identity(encoding)
     encoding.positions.reading or false, relative.sides } or nil }
 end
 
--- The blocks of queries over which gradients of the vectors are summed: { least number of pairs, queries of a block }.
+-- The sizes of blocks of queries over which the vectors' gradients are summed: { least pairs, queries of a block }.
 function M.order_of_sums(plan)
   local list = lists.map(plan.attentions, function(family)
     local recomputed = family.relative.toeplitz and family.recomputed

@@ -1,8 +1,8 @@
 -- Facet `rotation`: the rotation of queries and keys.
 --
 -- Input of M.plan: the resolved encoding, the family with its positions, the tokens of the longest training sequence.
--- Output: kind; for rope its base, its scaling, period: the channels after which a row of heads repeats its angles (a
--- multiple of the head width and of the widest vector, 16 floats), and the index of its draw.
+-- Output: kind; for rope its base, its scaling, the index of its draw, and period: the channels after which a row of
+-- heads repeats its angles (a multiple of the head width and of the widest vector, 16 floats).
 
 local diagnostics = require("base.diagnostics")
 local vector_width = require("base.vector_width")
@@ -75,7 +75,7 @@ end
 
 local SCALED = { linear = "linear x %s", ntk = "NTK x %s", yarn = "YaRN x %s from %d positions" }
 
--- The scaling of the angles; attention_factor is absent if the program computes it from factor.
+-- The scaling of the angles; attention_factor is absent if the program computes it from the factor.
 local function scaling(given, positions, longest_training)
   if not given then
     return { kind = "none" }

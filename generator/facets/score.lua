@@ -1,23 +1,23 @@
--- Facet `score`: the scalar change of the logit, as tables that are computed once per step and a remaining formula for
+-- Facet `score`: a scalar function of the logit, as tables that are computed once per step and a remaining formula for
 -- the pair loop.
 --
 -- Input of M.derive: facts.score of validation (root, builder, parameters), the family so far, the precision. Output:
 -- { kind = "none" }, or the names that templates/attention/cpu/scalar.inc.tpl prints:
 --
---   formula      the score as text; rest: the node of the remaining formula in the pair loop
---   tables       in the order of making: { name, class, per_head, per_layer, learned, value, row }
---   members      of the struct of tables: { name, class, declared, type, count, about }; numbers: its counts of
---                elements, { type, name, value, about }
+--   formula      the score as text; rest: the node of the formula that remains for the pair loop
+--   tables       in the order in which they are made: { name, class, per_head, per_layer, learned, value, row }
+--   members      members of the struct of tables: { name, class, declared, type, count, about }; numbers: the counts of
+--                 elements in the struct, { type, name, value, about }
 --   sets         the number of sets of tables: one, or one for each layer
 --   constants    parameters that are not learned, and edges of buckets: { name, lines }
 --   learned      learned parameters: { name, member, count, per_layer }; layout.lua makes their tensors
---   making       loop nests that fill the tables, in order; gradients: loop nests that take gradients back to
---                parameters; each { class, outer, key, lane, head: statements; sums: accumulators }
---   after        the draws that the tables depend on, false if there are none
---   pair         statements of the score of a pair, and result; pair_gradient: the same for its gradient;
---                recomputes: the backward pass needs the logit again; factor: the logit's gradient is not the score's
+--   making       loop nests that fill the tables, in order; gradients: loop nests that propagate gradients to
+--                 parameters; each { class, outer, key, lane, head: statements; sums: accumulators }
+--   after        the draws on which the tables depend, false if there are none
+--   pair         statements of the score of a pair, and its result; pair_gradient: the same for the score's gradient;
+--                 recomputes: the backward pass needs the logit again; factor: its gradient differs from the score's
 --
--- expression/lower.lua explains letters and classes.
+-- expression/lower.lua explains letters and classes of tables.
 
 local canonical = require("base.canonical")
 local classes = require("facets.score.table_classes")
@@ -112,8 +112,8 @@ local function learned_parameters(family, parameters)
   end)
 end
 
--- Tables as members of a struct; a table that gathers gradients over a group of queries also has a row for the group.
--- Tables by query hold LANES queries from any query on.
+-- Tables as members of a struct; a table whose gradients are gathered over a group of queries also has a row for the
+-- group. Tables by query hold LANES queries, beginning at any query.
 local function members_of(tables, heads, cross)
   local members = {}
   for _, t in ipairs(tables) do
@@ -133,7 +133,7 @@ local function members_of(tables, heads, cross)
   return members
 end
 
--- The counts of elements in the struct.
+-- The numbers in the struct that count elements.
 local function numbers_of(has, cross)
   local S = cross and "S" or "T"
   return lists.map({
@@ -157,7 +157,7 @@ end
 
 local GATHERS = { uniform = true, query = true, distance = true, sum = true }
 
--- Whether the pair loop gathers gradients of a table for a whole group of queries; other tables gather pair by pair.
+-- Whether the pair loop gathers gradients of a table for a whole group of queries; for other tables, pair by pair.
 local function gathered_in_pair(statements, t)
   return lists.any(statements, function(statement) return statement.table == t and GATHERS[t.class] end)
 end
@@ -171,7 +171,7 @@ local function gathered_tables(tables, statements)
   end)
 end
 
--- Loop nests that fill the tables, each after the tables it reads; and, in reverse order, those of the gradients.
+-- Loop nests that fill the tables, each after the tables it reads; and those of the gradients, in reverse order.
 local function loop_nests(build, tables)
   local making, gradients = {}, {}
   for _, class in ipairs(classes) do
@@ -192,7 +192,7 @@ local function is_per_layer(positions)
   return (positions.distance.kind == "difference" and positions or positions.distance).per_layer or false
 end
 
--- Facts of the spec that loop nests need: the form of numbers, constants, and names for edges of buckets.
+-- Facts about the spec that loop nests need: the form of numbers, constants, and names for edges of buckets.
 local function start(source, family, precision)
   local build = { builder = source.builder, target = cpu, edges = 0, prefix = family.prefix,
     heads = family.PREFIX .. "HEADS", stack = family.stack.member, cross = family.cross,
@@ -253,7 +253,7 @@ function M.told_length(resolved, sides)
   return placement.mentions(resolved.encoding.score or "", names) and "reads how many tokens a sequence has"
 end
 
--- Divides a softmax's score by its temperature; without a score, the scale of the logits contains the divisor.
+-- Divides a softmax's score by its temperature; without a score, the scale of the logits contains this division.
 function M.plan(_, family, given)
   local formula, temperature = given.formula, family.normaliser.temperature or 1
   if formula and temperature ~= 1 then
@@ -272,13 +272,13 @@ end
 local PLACES = { uniform = "", query = "[query]", key = "[key]", distance = "[query - key]", sum = "[query + key]",
   pair = "[key][query]" }
 
--- "[8][query - key]" for 8 heads.
+-- The shape of a table in words: "[8][query - key]" for 8 heads.
 local function shape_words(family, t)
   local words = (t.per_head and ("[%d]"):format(family.heads) or "") .. PLACES[t.class]
   return words ~= "" and words or "one number"
 end
 
--- Targets of a table's gradient: learned parameters and tables that its value reads, in the order of reading.
+-- The targets of a table's gradient: learned parameters and tables that its value reads, in the order of reading.
 local function destinations(value)
   local names = {}
   walk(value, function(node)
@@ -288,7 +288,7 @@ local function destinations(value)
   return table.concat(lists.distinct(names), ", ")
 end
 
--- Parts of the score's formula: the tables, then the rest, which the pair loop computes.
+-- The parts of the score's formula: the tables, then the rest, which the pair loop computes.
 function M.choices(plan, families, add)
   local family = families[1]
   local score = family.score
@@ -306,7 +306,7 @@ function M.choices(plan, families, add)
   end
 end
 
--- The parameters in a checkpoint's identity; nil without any.
+-- The parameters in a checkpoint's identity; nil if there are none.
 local function parameter_shapes(parameters)
   return parameters and lists.map(canonical.sorted_keys(parameters), function(name)
     local p = parameters[name]

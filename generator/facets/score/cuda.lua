@@ -1,19 +1,19 @@
--- The score on a GPU: the names that scalar_layout.tpl and scalar.tpl of templates/attention/cuda print, and those that
--- the kernels around them read.
+-- The score on a GPU: names for scalar_layout.tpl and scalar.tpl of templates/attention/cuda, and for the kernels
+-- around these.
 --
--- Input: build of facets/score.lua, the lowered formula, the facet's own plan so far. Output:
+-- Input: build of facets/score.lua, the lowered formula, the facet's plan so far. Output:
 --
 --   tables, gradients   members of score_tables and score_gradients { name, class, declared, type, count, about }, with
---                       behind: whether some start behind their memory; numbers, gradient_numbers: counts in these
---                       structs that depend on the number of tokens
+--                        behind: whether some members start behind their memory; numbers, gradient_numbers: counts in
+--                        these structs that depend on the number of tokens
 --   pair                statements of the score of a pair
 --   logit_grad          statements of the logit's gradient; false if it equals the score's
 --   gathers             by class (expression/lower.lua): tables whose gradients the pair loop gathers, { name, target }
 --                       with class, count, statements, needs_logit; lists: the same in a fixed order; uniform_count:
 --                       the count of class uniform
---   back                loop nests that take gradients back to parameters; work: arrays that they need, members of
---                       score_work; uniform_work: arrays that start at 0
---   make, finish        uses: words that these functions declare
+--   back                loop nests that propagate gradients to parameters; work: arrays for these, members of
+--                        score_work; uniform_work: arrays that start at 0
+--   make, finish        declarations of the functions that fill tables and that end a step; uses: the declared words
 
 local classes = require("facets.score.table_classes")
 local cuda = require("expression.nests_cuda")
@@ -33,7 +33,7 @@ local function member(build, t, per_head)
     count = classes.count(t, (build.cross and CROSS_COUNT or COUNT)[t.class], per_head and build.heads) }
 end
 
--- The gradients' members: each head has its own, whether or not the heads share the table.
+-- Members for gradients: each head has its own member, whether or not the heads share the table.
 local function gradients_of(build, gathers)
   local list = {}
   for _, class in ipairs(classes) do
@@ -44,8 +44,8 @@ local function gradients_of(build, gathers)
   return list
 end
 
--- Counts of tokens that a struct of such members needs, { type, name, value, about }; a struct without members has one
--- number, too. members.behind: whether some members (tables by query - key) start behind their memory.
+-- Counts of tokens that a struct of such members needs, { type, name, value, about }; even a struct without members has
+-- a number. members.behind: whether some members (tables by query - key) start behind their memory.
 local function numbers_of(build, members, is_first)
   local has, list, cross = lists.set(lists.map(members, function(m) return m.class end)), {}, build.cross
   local function add(wanted, type, name, value, about)
@@ -64,7 +64,7 @@ end
 
 -- ---- declarations of functions ----
 
-local BY_KEYS = { key = true, distance = true, sum = true } -- loop nests whose bounds name S, with cross-attention
+local BY_KEYS = { key = true, distance = true, sum = true } -- with cross-attention, these loops have bounds with S
 
 local function uses_of(build, nest)
   local set = lists.merged(nest.mentioned, { staging = nest.sums[1] ~= nil })
@@ -100,8 +100,8 @@ local function has_kind(statements, kinds)
   return lists.any(statements, function(statement) return kinds[statement.kind] end)
 end
 
--- Describes a nest. alone: one thread runs the whole nest; else threads share the entries, or the heads if there are no
--- entries. long_heads: a loop over heads holds other loops; unrolled, they would fill all registers.
+-- Describes a nest. alone: one thread runs the whole nest; otherwise threads share the entries, or the heads if there
+-- are no entries. long_heads: the loop over heads contains other loops, and unrolling it would fill all registers.
 local function describe(build, nest, deals_heads)
   nest.alone = nest.class == "uniform" and (not deals_heads or not nest.head[1] or has_kind(nest.outer, RESULTS))
   nest.long_heads = has_kind(nest.head, { loop = true })
@@ -128,8 +128,8 @@ local function making(build, tables)
   return stages, { uses = all_uses(build, all) }
 end
 
--- The loop nests from tables back to parameters, pairs first, since they send gradients to other tables; and their
--- function's declarations. Barriers: threads read lists that others wrote, and nests may add to equal sums.
+-- The loop nests from tables back to parameters, and their function's declarations. Nests of pairs come first, since
+-- they send gradients to other tables. Barriers: threads read lists that others wrote, and nests may add to equal sums.
 local function back(build, tables)
   local list = {}
   for i = #classes, 1, -1 do

@@ -1,6 +1,6 @@
--- A score as templates/attention/python prints it: a Python function, its arguments, constants and parameters.
+-- A score for templates/attention/python: a Python function, its arguments, constants and parameters.
 --
--- Input: a family, and `given` as in pages.lua. Output: names of the template; given.needs and given.layer are set.
+-- Input: a family, and `given` as in pages.lua. Output: names for the template; given.needs and given.layer are set.
 
 local lists = require("base.lists")
 local shapes = require("expression.leaves")
@@ -37,8 +37,8 @@ end
 local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { "layer", "self.layer" },
   { "own", "self.score" }, { "shared", "shared" } }
 
--- The formula as a function: its lines, its arguments with the passed values, its constants, and its parameters, of a
--- layer or shared by all.
+-- The formula as a function: its lines, its arguments with the passed values, its constants, and its parameters (of a
+-- layer, or shared by all layers).
 local function score_facts(formula, crosses, memory)
   local score = torch.formula(formula.root, crosses)
   score.arguments, score.pass, score.constants, score.own, score.shared = "", "", {}, {}, {}

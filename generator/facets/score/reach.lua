@@ -1,9 +1,9 @@
--- Learned numbers of a score that no gradient can reach.
+-- Finds learned numbers of a score that no gradient can reach.
 --
--- Input: seen and say as in pages.lua. Output: M.unreached warns of each unreached parameter and names its numbers and
--- the reason: no pair of tokens reads them, the mask hides all pairs that do, the score takes only steps of them, or
--- they add the same to all keys of a query, which softmax cancels. Pairs of the first TOKENS tokens are tested; an
--- index that depends on more than the pair's places counts as read in its whole range.
+-- Input: seen and say as in pages.lua. Output: M.unreached warns about each unreached parameter and names its numbers
+-- and the reason: no pair of tokens reads the numbers, the mask hides all pairs that do, the score takes only steps of
+-- them, or they add the same to all keys of a query, which softmax cancels. Pairs of the first TOKENS tokens are
+-- tested; if an index depends on more than the pair's places, its whole range counts as read.
 
 local plain = require("expression.functions").plain
 
@@ -15,7 +15,7 @@ local FARTHEST = 1024 -- the farthest distance tested, for an index that depends
 -- Operations whose result does not change smoothly with their arguments.
 local STEPS = { bucket = true, floor = true, less = true, less_equal = true, equal = true, lookup = true }
 
--- Calls visit(node) once for every node below root, or only for those that a gradient reaches.
+-- Calls visit(node) once for every node below root; if `smoothly`, only for nodes that a gradient reaches.
 local function each_node(root, smoothly, visit)
   local seen = {}
   local function walk(node)
@@ -33,7 +33,7 @@ local function each_node(root, smoothly, visit)
   walk(root)
 end
 
--- The value of a node for query i and key j; nil if it depends on more than these.
+-- The value of a node for query i and key j; nil if it depends on anything else.
 local function value_at(node, i, j)
   if node.op == "number" or node.op == "truth" then
     return node.value
@@ -62,7 +62,7 @@ local function value_at(node, i, j)
   return plain[node.op](a, b)
 end
 
--- Whether query i sees key j. A query of the decoder whose window is beyond the last key sees all keys.
+-- Whether query i sees key j. A decoder's query whose window lies beyond the last key sees all keys.
 local function sees(seen, i, j)
   local mask = seen.resolved.encoding.mask
   local left = mask and mask.kind == "window" and seen.family ~= "cross" and mask.left or math.huge
@@ -83,7 +83,7 @@ local function each_pair(index, visit)
   end
 end
 
--- Adds the indices, from 0, that a lookup reads: to `read` for visible pairs, to `hidden` for hidden pairs.
+-- Adds the indices (from 0) that a lookup reads: to `read` for visible pairs, to `hidden` for hidden pairs.
 local function read_by(seen, node, read, hidden)
   local index, size = node[1], node.parameter.size
   if value_at(index, 0, 0) == nil then
@@ -99,7 +99,7 @@ local function read_by(seen, node, read, hidden)
       into[at] = true
     end
   end)
-  for at = 0, size - 1 do -- for pairs beyond the tested pairs
+  for at = 0, size - 1 do -- covers pairs beyond the tested pairs
     read[at] = read[at] or not hidden[at] and at >= index.low and at <= index.high or nil
   end
 end
@@ -136,7 +136,7 @@ end
 -- Symbols that differ between the keys of a query.
 local OF_KEYS = { score = true, key = true, distance = true, key_index = true, offset = true, total = true }
 
--- Whether a node differs between the keys of a query; known: results so far.
+-- Whether a node's value differs between the keys of a query; known: results so far.
 local function differs(node, known)
   local found = known[node]
   if found == nil then
@@ -149,8 +149,8 @@ local function differs(node, known)
   return found
 end
 
--- The arguments in which a node is linear while everything equal for all keys is held constant, with their factors or
--- divisors; nil if the node is not linear.
+-- The arguments in which a node is linear while all parts that are equal for all keys are held constant, with their
+-- factors or divisors; nil if the node is not linear.
 local function linear_parts(node, known)
   local op, a, b, c = node.op, node[1], node[2], node[3]
   if op == "add" or op == "sub" or op == "neg" or op == "sum" then
@@ -165,7 +165,7 @@ local function linear_parts(node, known)
 end
 
 -- The set of parameters that get a gradient through a softmax, which cancels terms equal for all keys of a query; and
--- whether the logit occurs only as a summand, times a factor equal for all keys.
+-- whether the logit occurs only as a summand, times a factor that is equal for all keys.
 function M.through_softmax(root)
   local known, seen, reached, is_summand = {}, {}, {}, true
   local function visit(term)

@@ -1,5 +1,5 @@
--- The classes of a score's tables (expression/lower.lua), a list in the order of making, and the words of both halves
--- for the tables of each class.
+-- The classes of a score's tables (expression/lower.lua), a list in the order of making, and the words for each class
+-- on both targets.
 
 local lists = require("base.lists")
 
@@ -13,7 +13,7 @@ function M.about(t, per_head)
   return shape ~= "" and (" /* %s */"):format(shape) or ""
 end
 
--- The C text of a table's number of elements; of_head: that of one head.
+-- The C text of a table's number of elements; of_head: the text of the number for one head.
 function M.count(t, of_head, heads)
   return "(size_t)" .. (not heads and of_head or t.class == "uniform" and heads or heads .. " * " .. of_head)
 end
