@@ -1,8 +1,8 @@
--- The verbs of ./longhand. The only module that touches the arguments, the standard streams and the exit code.
+-- The verbs of ./longhand. No other module touches the arguments, the standard streams and the exit code.
 --
 -- Data flows one way: spec -> project (load, validate, plan, render) -> write or build. A user's mistake ends in a
--- message and a documented exit code, never in a stack trace. Verbs load modules that few verbs need, such as the lab
--- (lab/), which is most of the program and which no other file requires.
+-- message and a documented exit code, never in a stack trace. Modules that few verbs need are loaded by these verbs,
+-- such as the lab (lab/), which is most of the program and which no other file requires.
 
 local root = arg[0]:match("^(.*)/generator/main%.lua$") or "."
 package.path = ("%s/generator/?.lua;%s/?.lua;%s"):format(root, root, package.path)
@@ -35,7 +35,7 @@ local function say(...)
   io.stderr:write(...)
 end
 
--- Prints a line at once.
+-- Prints a line without buffering.
 local function print_line(text)
   io.stdout:write(text, "\n")
   io.stdout:flush()
@@ -58,18 +58,18 @@ local function tune(project, spec)
   warn({ warnings = tuned.apply(project, spec.plan), data_files = {} })
 end
 
--- Prints what went wrong and returns the exit code.
+-- Prints a problem and returns the exit code.
 local function fail(code, text)
   say(text, text:sub(-1) == "\n" and "" or "\n")
   return code
 end
 
--- The exit code of a function that reports its own progress and returns a message if it fails.
+-- The exit code for a function that reports its own progress and returns a message if it fails.
 local function finish(code, message)
   return message and fail(code, message) or code
 end
 
--- Returns the planned spec of a SPEC argument: of a spec or of a study's cell; or nil, a message, and errors as data.
+-- Returns the planned spec that a SPEC argument names, or the cell of a study; or nil, a message, and errors as data.
 local function find(project, arguments)
   if arguments.spec:find(":", 1, true) and not lfs.attributes(arguments.spec, "mode") then
     return require("lab.study.grid.grid").cell(project, arguments.spec, arguments.set, arguments.runs)
@@ -107,7 +107,7 @@ local function write_picture(spec, arguments, svg)
   return print_result(path .. "\n")
 end
 
--- Draws the network with graphviz, which reads nothing but the text that it is given.
+-- Draws the network with graphviz, which receives only the text on its standard input.
 local function draw_network(spec, arguments)
   local draw = 'command -v dot >/dev/null && printf %s "$1" | LC_ALL=C.UTF-8 dot -Tsvg'
   local svg = shell.capture({ "sh", "-c", draw, "sh", network_page.graph(spec.plan) })
@@ -140,7 +140,7 @@ function verbs.plan(project, arguments)
 end
 
 -- Returns a plan and its files, or an exit code after a message. target: "cpu" or "cpu,cuda"; nil: both, if the network
--- has device code. here: with choices that were tuned on this machine; sources that `gen` writes are for any machine.
+-- has device code. here: apply choices that were tuned on this machine; sources that `gen` writes are for any machine.
 local function render(project, arguments, target, here)
   local spec, message = find(project, arguments)
   if not spec then
@@ -158,7 +158,7 @@ local function render(project, arguments, target, here)
   return spec.files and spec, not spec.files and fail(INPUT, message)
 end
 
--- Whether generated/ has committed sources of this spec, which this user may write.
+-- Whether generated/ has committed sources of this spec, and this user may write them.
 local function is_showcase(project, spec, arguments, path)
   return #arguments.set == 0 and lfs.attributes(path, "mode") == "directory"
     and spec.path == project:path("spec/runs/" .. spec.id .. ".lua") and shell.run({ "test", "-w", path }) == 0
@@ -198,8 +198,8 @@ local function job_of(project, spec, request)
   return build.job(project, spec, levels, request.linking or "dynamic", cuda)
 end
 
--- Builds a trainer unless it is up to date. request = { levels, dir, target, arch, jit, cuda_root, linking }, linking
--- "static", "dynamic" or nil: any for a trainer that exists. Returns { dir, how, spec }; or nil and an exit code.
+-- Builds a trainer unless it is up to date. request = { levels, dir, target, arch, jit, cuda_root, linking }; linking:
+-- "static", "dynamic" or nil, which accepts any existing trainer. Returns { dir, how, spec }; or nil and an exit code.
 local function provide(project, arguments, request)
   local spec, code = render(project, arguments, request.target or "cpu", true)
   if not spec then
@@ -246,7 +246,7 @@ function verbs.build(project, arguments)
     and "CPU and CUDA" or "the CPU alone"))
 end
 
--- Sends the last word to the launcher; returns false without one. If no launcher listens, descriptor 3 may be any file.
+-- Sends the last word to the launcher; returns false without a launcher, when descriptor 3 may be any file.
 local function tell_launcher(word)
   local descriptor = os.getenv("LONGHAND_LAST_WORD")
   local launcher = descriptor and io.open("/dev/fd/" .. descriptor, "w")
@@ -257,7 +257,7 @@ local function tell_launcher(word)
   return launcher and true or false
 end
 
-local replaced = false -- the launcher runs another command in our place
+local replaced = false -- whether the launcher runs another command in our place
 
 -- Asks the launcher to run this command in our place; without a launcher, runs it.
 local function become(words)
@@ -276,7 +276,7 @@ function verbs.train(project, arguments)
   local dir, files = made.dir, trainer_flags.of_training(made.spec.data_files)
   local trainer = (dir:find("/") and dir or "./" .. dir) .. "/trainer"
   return become(lists.join({ "env", defaults.environment(made.spec.plan.defaults), trainer, "train" },
-    lists.join(files, arguments.flags))) -- flags of the user's win
+    lists.join(files, arguments.flags))) -- the user's flags take precedence
 end
 
 function verbs.test(project, arguments)
@@ -297,7 +297,7 @@ function verbs.demo(project, arguments)
 end
 
 -- Runs a verb on trained models: `module` gets the arguments and functions that find and build. provide(SPEC, sets)
--- returns the folder of a trainer, or nil; an exit code after an error; the flags that name the trainer's files.
+-- returns the folder of a trainer, or nil; an exit code after an error; and the flags that name the trainer's files.
 local function on_trained(module, project, arguments)
   function project.find(_, spec, sets)
     return find(project, { spec = spec, set = sets or {}, runs = arguments.runs })
@@ -473,8 +473,8 @@ end
 
 local MISTAKE = "longhand: this is a mistake of the program, not of yours; please report it:\n"
 
--- Converts an error to { code, text }; the lab raises this form to end a command. Lua turns Ctrl-C into an error with
--- the text "interrupted!".
+-- Converts an error to { code, text }, the form that the lab raises to end a command. Lua turns Ctrl-C into an error
+-- with the text "interrupted!".
 local function failure_of(err, trace)
   local text = tostring(err)
   if type(err) == "table" and err.code and err.text then
@@ -489,7 +489,7 @@ end
 
 local ok, code = xpcall(main, function(err) return failure_of(err, debug.traceback(tostring(err))) end, arg)
 if not ok then
-  -- If Lua itself has no memory or no stack left, it does not call the handler.
+  -- If Lua itself has no memory or no stack left, it does not call the message handler.
   local failure = type(code) == "table" and code or failure_of(code)
   say(failure.text, "\n")
   code = failure.code

@@ -1,7 +1,7 @@
--- The steps from a spec's name to its generated files in memory, over the files of one repository.
+-- The steps from a spec's name to its generated files in memory, for the files of one repository.
 --
--- Input: the repository's root and what the command line names. Output: paths, a plan, files. Reads files, writes
--- none, prints nothing: problems come back as text, ready to be shown.
+-- Input: the repository's root and the words of the command line. Output: paths, a plan, files. Reads files, but
+-- neither writes nor prints: problems are returned as text, ready to be shown.
 
 local builds = require("base.builds")
 local diagnostics = require("base.diagnostics")
@@ -30,12 +30,12 @@ function M.new(root)
   return setmetatable({ root = root }, Project)
 end
 
--- A path of the repository, without a prefix if we are in its root.
+-- A path of the repository, without a prefix if the current folder is its root.
 function Project:path(relative)
   return self.root == lfs.currentdir() and relative or self.root .. "/" .. relative
 end
 
--- A file in the folder of builds, as make (which runs in the root) names it.
+-- A file in the folder of builds, under its name for make, which runs in the root.
 function Project:build_goal(relative)
   self.builds = self.builds or builds.folder(self.root)
   return self.builds .. "/" .. relative
@@ -65,7 +65,7 @@ function Project:showcase()
   end)
 end
 
--- The file that a SPEC argument means: a path, or the id of a file in spec/runs.
+-- The file that a SPEC argument means: the file at this path, or the file in spec/runs with this id.
 function Project:find_spec(argument)
   if lfs.attributes(argument, "mode") == "file" then
     return argument
@@ -96,7 +96,7 @@ function Project:tasks()
   return d:count() == 0 and facts or nil, d:text()
 end
 
--- The facts of a task with these options, and defaults for all others; nil without facts.
+-- The facts of a task for these options, with defaults for all other options; nil without facts.
 function Project.task_with(_, facts, given)
   return facts and tasks.settle(facts, task_options.known(facts, given))
 end
@@ -123,7 +123,7 @@ local function validated(loaded, d, facts)
   }
 end
 
--- Resolves the spec of a name; or returns nil and the errors, as text and as data.
+-- Resolves the spec with this name; or returns nil and the errors, as text and as data.
 function Project:resolve(argument, sets)
   local path, message, errors = self:find_spec(argument)
   if not path then
@@ -157,7 +157,7 @@ local function add_plan(spec, d)
   return spec.plan and spec
 end
 
--- Resolves and plans a spec: the same table with `plan`.
+-- Resolves and plans a spec: returns the same table with `plan`.
 function Project:plan(argument, sets)
   local spec, message, errors = self:resolve(argument, sets)
   if not spec then
@@ -167,12 +167,12 @@ function Project:plan(argument, sets)
   return add_plan(spec, d), d:text(), d:list()
 end
 
--- The plan of a SPEC argument. main.lua puts another function in its place, which also knows the cells of studies.
+-- The plan of a SPEC argument. main.lua replaces this by a function that also knows the cells of studies.
 function Project:find(argument, sets)
   return self:plan(argument, sets)
 end
 
--- Plans a spec from text without a file; shown: the source of the text.
+-- Plans a spec that is given as text; shown: the name of the text's source in messages.
 function Project:plan_text(text, id, shown)
   local d = diagnostics.new()
   local given = { text = text, origin = function() return { path = shown, line = 1, col = 1 } end }
@@ -188,7 +188,7 @@ function Project.network(_, spec)
   return (model_network.network(spec.plan, spec.network))
 end
 
--- Returns the cells that an attention of a plan opens to queries, and their values, as in mask_page.lua.
+-- Returns the cells that an attention of a plan opens to queries, and their values, in the form of mask_page.lua.
 function Project.mask_cells(_, family, queries, keys)
   return mask_page.cells(family, queries, keys)
 end
@@ -223,8 +223,8 @@ function Project:template_error(err)
   return d:text()
 end
 
--- All generated files of a plan, with those of its CUDA half if `cuda`, and the source digest; or nil and the error as
--- text.
+-- All generated files of a plan, with the files of its CUDA half if `cuda`, and the source digest; or nil and the error
+-- as text.
 function Project:files(plan, cuda)
   if cuda and plan.no_device_code then
     local missing, network = plan.no_device_code, plan.resolved.model.source
@@ -245,8 +245,7 @@ function Project:runtime_digest()
   return self.hand_written
 end
 
--- SHA-256 of files of the repository, by the system's program if there is one: sha256.lua takes a hundred times as
--- long.
+-- SHA-256 of files of the repository, by the system's program if it exists: sha256.lua takes a hundred times as long.
 function Project:digests_of(names)
   local paths_of = lists.map(names, function(name) return self.root .. "/" .. name end)
   local sums = lists.join({ "sh", "-c", 'exec sha256sum "$@" 2>/dev/null', "sha256sum" }, paths_of)

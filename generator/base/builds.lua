@@ -1,5 +1,5 @@
--- The folder of builds: LONGHAND_BUILD; else `build` in the checkout, if this user may write there; else a folder for
--- each checkout in the user's cache, so that an installed copy that nobody may write to serves many users.
+-- The folder of builds: LONGHAND_BUILD; otherwise `build` in the checkout, if this user may write there; otherwise a
+-- folder for each checkout in the user's cache, so that a read-only installed copy can serve many users.
 --
 -- Input: the repository's root. Output: an absolute path, or "build"; callers check whether the folder can be written.
 

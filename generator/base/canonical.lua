@@ -26,7 +26,7 @@ function M.sorted_keys(t)
   return keys
 end
 
--- The keys of either of two tables, sorted.
+-- The keys of two tables, each once, sorted.
 function M.keys_of_both(a, b)
   local keys = lists.distinct(lists.join(M.sorted_keys(a), M.sorted_keys(b)))
   table.sort(keys)

@@ -1,13 +1,13 @@
--- Claims a folder for one process, by the folder's name; the folder records which process holds it.
+-- Claims a folder for one process; the folder records which process holds it.
 --
--- Input: a path. Output: a claim { path, mark }, where mark is the file in the folder whose name is the process's
--- identity; or nil and the identity of the present holder, nil if none can be read.
+-- Input: a path. Output: a claim { path, mark }, where mark is a file in the folder whose name is the process's
+-- identity; or nil and the identity of the present holder (nil if no identity can be read).
 --
 -- An identity is HOST.PID-N.BOOT.NAMESPACE: the N-th claim of a process of a machine since its last start, in its
--- namespace of process ids (containers may share the rest). A process has certainly ended if host, boot and namespace
--- are ours and no such process exists; nothing is known of other processes. No step leaves a folder without its mark: a
--- marked folder takes its name by one rename, which fails if another marked folder has the name. The mark of an ended
--- process is renamed to its successor's mark, which only one successor can do.
+-- namespace of process ids (containers may share the other parts). A process has certainly ended if host, boot and
+-- namespace are ours and no process with its id exists; nothing is known about processes elsewhere. No step leaves a
+-- folder without its mark: a marked folder takes its name by one rename, which fails if another marked folder has the
+-- name. The mark of an ended process is renamed to its successor's mark, which only one successor can do.
 
 local lfs = require("lfs")
 local lists = require("base.lists")
@@ -48,7 +48,7 @@ local function new_identity()
   return ("%s.%s-%d.%s.%s"):format(ours.host, ours.pid, claims, ours.boot, ours.namespace)
 end
 
--- The holder of a claim, in words for users.
+-- The holder of a claim, as words for users.
 function M.who(identity)
   local one = identity and parse(identity)
   return one and ("%s, process %s"):format(one.host, one.pid) or "nobody has put a name there"
@@ -77,7 +77,7 @@ local function sweep(path)
   end
 end
 
--- Creates a marked folder at a path, unless one is there. Over a network, a rename may succeed and report a failure.
+-- Creates a marked folder at a path, unless one exists. Over a network, a rename may succeed and report a failure.
 local function place(path, identity)
   local staged = path .. "." .. identity
   local made, message = lfs.mkdir(staged)
@@ -116,12 +116,12 @@ function M.take(path)
   return nil, there
 end
 
--- Whether a claim still holds: its folder was neither given back nor moved.
+-- Whether a claim is still valid: its folder was neither given back nor moved.
 function M.is_held(claim)
   return lfs.attributes(claim.mark, "mode") == "file"
 end
 
--- Gives the folder back, with all that is in it.
+-- Gives the folder back, together with its contents.
 function M.give_back(claim)
   if M.is_held(claim) then
     empty(claim.path, claim.mark:match("[^/]*$"))

@@ -1,9 +1,9 @@
--- The files and folders that a computation reads, to decide later whether it would read the same contents again.
+-- The files and folders that a computation reads, to check later whether it would read the same contents again.
 --
 -- Input: a function. Output: M.observe returns the dependencies, { [path] = state }, and the function's results. A
--- state is a text: for a file its device, inode, size and times of change, for a listed folder its names, for other
--- entries their kind, for a missing entry ABSENT. M.state returns the present state of a path, M.hold whether all
--- states are unchanged, M.settled whether the last changes of all files were well before a time.
+-- state is a text: for a file its device, inode, size and times of change; for a listed folder the names in it; for
+-- other entries their kind; for a missing entry ABSENT. M.state returns the present state of a path, M.hold whether all
+-- states are unchanged, M.settled whether all files last changed well before a time.
 -- Invariants: everything that passes through io.open, lfs.attributes and lfs.dir is observed, except files that are
 -- written. Files that are read as modules are not observed; M.modules adds them. Each state is taken before the
 -- function sees the file.
@@ -31,7 +31,7 @@ local function listing(path, own)
   return good and LISTED .. table.concat(names, "/") or LISTED .. "/unreadable"
 end
 
--- The state of a path; listed: for a folder, its names without those in `own`.
+-- The state of a path; listed: for a folder, the names in it except those in `own`.
 function M.state(path, listed, own)
   local found = attributes(path, reused)
   if not found then
@@ -86,7 +86,7 @@ function M.modules(found)
   end
 end
 
--- Removes files that the work itself has written: `own`, by absolute path. Listings of folders lose these names.
+-- Removes files that the work itself has written (`own`, by absolute path); listings of folders lose their names, too.
 function M.without(found, own)
   for path, state in pairs(found) do
     if own[paths.absolute(path)] then
@@ -101,7 +101,7 @@ function M.without(found, own)
   end
 end
 
--- Whether every path still has its state; own: as for M.without.
+-- Whether every path still has the same state; own: as for M.without.
 function M.hold(found, own)
   for path, state in pairs(found) do
     if M.state(path, is_listed(state), own) ~= state then
@@ -111,8 +111,8 @@ function M.hold(found, own)
   return true
 end
 
--- Whether the last change of every file was well before a time: a file that changes again within the same second, to
--- the same number of bytes, has the same state.
+-- Whether the last change of every file was well before a time: if a file changes twice within the same second and
+-- keeps its number of bytes, both versions have the same state.
 function M.settled(found, time)
   for _, state in pairs(found) do
     local modification, change = state:match("^file %d+ %d+ %d+ (-?%d+) (-?%d+)$")

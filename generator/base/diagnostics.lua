@@ -1,6 +1,6 @@
--- Collects errors and formats them; nothing else prints them.
+-- Collects errors and formats them; no other module prints errors.
 --
--- Input: records given to d:add and the text of the files they point into, given to d:source.
+-- Input: records passed to d:add, and the text of the files with the errors, passed to d:source.
 -- Output: d:list(), which is data; d:text(), one string in the form
 --     path:line:col: error: field: what
 --         4 | the source line
@@ -8,8 +8,8 @@
 --       path:line:col: note: where another value comes from
 --       expected: ...
 --       hint: ...
--- sorted by position (files in the order they were given to d:source), at most LIMIT errors, then one closing line.
--- Invariants: no I/O; the same records give the same text, in whatever order the records of one position were added.
+-- sorted by position (files in the order of the calls of d:source), at most LIMIT errors, then one closing line.
+-- Invariants: no I/O; equal records give equal text, in whatever order the records of one position were added.
 
 local lists = require("base.lists")
 local escape = require("base.escape")
@@ -17,7 +17,7 @@ local escape = require("base.escape")
 local M = {}
 
 local LIMIT = 20
-local WIDEST = 160 -- longer source lines are cut around the caret
+local WIDEST = 160 -- columns; longer source lines are cut around the caret
 
 local Diagnostics = {}
 Diagnostics.__index = Diagnostics
@@ -26,7 +26,7 @@ function M.new()
   return setmetatable({ records = {}, known = {}, lines = {}, rank = {}, files = 0 }, Diagnostics)
 end
 
--- Takes the text of a file, so that errors in it can show their line. The first file given sorts first.
+-- Takes the text of a file, so that errors in the file can show their line. Files sort in the order of these calls.
 function Diagnostics:source(path, text)
   self.lines[path] = lists.matches(text .. "\n", "(.-)\n")
   if not self.rank[path] then
@@ -59,7 +59,7 @@ function Diagnostics:add(record)
   self.records[record.order] = record
 end
 
--- Sets a note for every error that is added from now on; nil: none.
+-- Sets a note for every error that is added from now on; nil: no note.
 function Diagnostics:within(remark)
   self.remark = remark
 end
@@ -68,7 +68,7 @@ function Diagnostics:count()
   return #self.records
 end
 
--- The prefix "path:line:col: " of an error or a note, as far as the position is known.
+-- The prefix "path:line:col: " of an error or a note, or its known parts.
 local function place(record)
   local at = record.at or record
   local text = at.set or at.path and table.concat({ at.path, at.line, at.line and at.col }, ":")
@@ -128,7 +128,7 @@ local function format(self, record, out)
   end
 end
 
--- The errors by position; errors of one place in the order in which they were added.
+-- The errors sorted by position; errors at one place in the order in which they were added.
 local function sorted(self)
   local keys, list = {}, lists.join({}, self.records)
   for _, record in ipairs(list) do
@@ -140,7 +140,7 @@ local function sorted(self)
   return list
 end
 
--- All errors as text, one final newline; the empty string when there are none.
+-- All errors as text that ends with one newline; the empty string if there are none.
 function Diagnostics:text()
   local count = #self.records
   if count == 0 then
@@ -182,7 +182,7 @@ function M.attempt(work, ...)
   return ok and result or nil, not ok and result or nil
 end
 
--- The message that a path names no file of a kind; mode: the kind of the entry that is there (lfs.attributes), or nil.
+-- The message that a path is no entry of a kind; mode: the kind of the entry at the path (lfs.attributes), or nil.
 function M.no_such(kind, path, mode)
   return ("no such %s: %s%s"):format(kind, path, mode and (", which is a %s"):format(mode) or "")
 end

@@ -1,16 +1,16 @@
--- Escapes text of users and of other files for the languages that Longhand writes: one function for each.
+-- Escapes text of users and of other files for the languages that Longhand writes: a function for each language.
 --
--- Input: any bytes. Output: text that the language reads as nothing but text, where it expects text. All functions but
--- shell and make, which must name a file exactly, return one line of valid UTF-8: a control character, and every byte
--- that is not UTF-8, becomes a question mark. Text in one language nested in another passes through both functions, the
--- inner language's first.
+-- Input: any bytes. Output: text that the language reads as plain text, at the places where it expects text. All
+-- functions return one line of valid UTF-8, except shell and make, which must name a file exactly: a control character,
+-- and every byte that is not UTF-8, becomes a question mark. Text in a language that is nested in another language
+-- passes through both functions, the inner language's first.
 
 local M = {}
 
 -- Code points that are not printable or not allowed in XML.
 local UNPRINTABLE = { ["\u{FFFE}"] = true, ["\u{FFFF}"] = true, ["\u{2028}"] = true, ["\u{2029}"] = true }
 
--- Text with invalid bytes replaced: bytes that form no character are handled one by one.
+-- Text with invalid bytes replaced: bytes that form no character are replaced one by one.
 local function mended(text)
   local parts, at = {}, 1
   while at <= #text do
@@ -23,7 +23,7 @@ local function mended(text)
   return table.concat(parts)
 end
 
--- One line that a terminal, a page and a text file show as it is.
+-- One line that a terminal, a page and a text file display unchanged.
 function M.plain(text)
   text = tostring(text)
   if not text:find("[^ -~]") then
@@ -38,7 +38,7 @@ function M.plain(text)
   end))
 end
 
--- Text inside /* */: nothing in it ends the comment or begins another.
+-- Text inside /* */, which cannot end the comment or begin another.
 function M.c_comment(text)
   return (M.plain(text):gsub("%*/", "* /"):gsub("/%*", "/ *"))
 end
@@ -76,7 +76,7 @@ end
 
 local HTML_ESCAPES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }
 
--- Text of HTML that is XML too, between tags or as an attribute's value.
+-- Text of HTML that is also XML, between tags or as an attribute's value.
 function M.html(text)
   return (M.plain(text):gsub("[&<>\"']", HTML_ESCAPES))
 end
@@ -87,8 +87,8 @@ local LATEX_ESCAPES = {
   ["<"] = "\\textless{}", [">"] = "\\textgreater{}", ["|"] = "\\textbar{}", ['"'] = "\\textquotedbl{}",
 }
 
--- Text of paragraphs and cells of LaTeX, which would read a leading star or bracket as an argument of the previous
--- row's \\.
+-- Text of paragraphs and cells of LaTeX. LaTeX would read a leading star or bracket as an argument of the \\ that ends
+-- the previous row.
 function M.latex(text)
   return (M.plain(text):gsub('[\\{}$&#%%_^~<>|"]', LATEX_ESCAPES):gsub("±", "$\\pm$"):gsub("^( *)([%[*])", "%1{%2}"))
 end
@@ -106,7 +106,7 @@ function M.shell(word)
   return "'" .. word:gsub("'", "'\\''") .. "'"
 end
 
--- A file name exactly as make and the recipes of the Makefile take it; nil if they cannot.
+-- A file name in the exact form for make and the recipes of the Makefile; nil if they cannot handle the name.
 function M.make(word)
   return not word:find("[^%w_./+,=@^\x80-\xFF-]") and not word:find("^-") and word or nil
 end

@@ -1,7 +1,7 @@
--- Reads files that somebody else may have written, if they are regular files within a size limit.
+-- Reads files that other programs may have written, if they are regular files within a size limit.
 --
--- Input: a path, or JSON. Output: text, or a decoded value; nil and what is wrong, { found, expected }; nil alone if
--- the file does not exist. A pipe, a device or a folder is never opened, so nothing here waits.
+-- Input: a path, or JSON. Output: text, or a decoded value; nil and the problem, { found, expected }; nil alone if the
+-- file does not exist. A pipe, a device or a folder is never opened, so that no function waits.
 
 local json = require("dkjson")
 local lfs = require("lfs")
@@ -40,9 +40,9 @@ function M.read(path, largest)
   return text or ""
 end
 
--- Calls take(line, number, whole) for each line of a file that is not empty, until it returns something; whole: the
+-- Calls take(line, number, whole) for each line of a file that is not empty, until take returns a result; whole: the
 -- line has its end. A line of more than `longest` bytes is cut after longest + 1 bytes. Returns the result of take, or
--- nil and what is wrong with the file. At most a block and a line are in memory at once.
+-- nil and the problem with the file. At most a block and a line are in memory at a time.
 function M.lines(path, largest, longest, take)
   local file, problem = open(path, largest)
   if not file then
@@ -69,7 +69,7 @@ function M.lines(path, largest, longest, take)
   return found or rest ~= "" and take(rest, number + 1, false) or nil
 end
 
--- The last `bytes` of a file, or all where it has fewer.
+-- The last `bytes` of a file; the whole file if it is shorter.
 function M.tail(path, bytes)
   local file, size = open(path, math.maxinteger)
   if not file then
@@ -81,7 +81,7 @@ function M.tail(path, bytes)
   return text or ""
 end
 
--- Decodes a whole text. Its tables have the metatables M.OBJECT and M.LIST; null is NULL.
+-- Decodes a whole text. Decoded tables have the metatables M.OBJECT and M.LIST; null becomes NULL.
 function M.decode(text)
   local good, value, after = pcall(json.decode, text, 1, M.NULL, M.OBJECT, M.LIST)
   if not good then

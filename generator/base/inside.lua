@@ -1,9 +1,9 @@
--- Makes, moves and deletes inside a folder that others may have written to, never through a link: a link there may lead
--- to somebody else's files.
+-- Makes, moves and deletes entries inside a folder that others may have written to, but never through a link: a link
+-- there may lead to somebody else's files.
 --
--- Input: the folder, and a path that begins with it. Output: true; or nil and a message, which names the link if one is
--- in the way. The folder itself may be a link, since its user named it. The last entry of a path may also be a link:
--- the link itself is moved or deleted.
+-- Input: the folder, and a path that begins with it. Output: true; or nil and a message, which names the link if a link
+-- is in the way. The folder itself may be a link, since its user named it. The last entry of a path may also be a link:
+-- then the link itself is moved or deleted.
 
 local lfs = require("lfs")
 local escape = require("base.escape")
@@ -11,7 +11,7 @@ local write = require("base.write")
 
 local M = {}
 
--- The first link between the folder and a path, the path included; nil if there is none.
+-- The first link on the way from the folder to a path, the path included; nil if there is none.
 function M.link(folder, path)
   assert(path:sub(1, #folder + 1) == folder .. "/", path)
   for at in path:gmatch("()/", #folder + 2) do
@@ -22,13 +22,13 @@ function M.link(folder, path)
   return lfs.symlinkattributes(path, "mode") == "link" and path or nil
 end
 
--- The message about a link that stands where a folder or file of our own should.
+-- The message about a link in the place of a folder or file of our own.
 function M.words(link)
   return escape.plain(("%s: found a link; expected a folder of its own, since nothing is written, moved or deleted "
     .. "through a link"):format(link))
 end
 
--- Calls act(path, ...) if no link leads to the parents of the paths; else returns nil and a message.
+-- Calls act(path, ...) unless links lead to the parents of the paths; then returns nil and a message.
 local function guard(act, folder, ...)
   for _, path in ipairs({ ... }) do
     local parent = path:match("^(.*)/")
@@ -40,7 +40,7 @@ local function guard(act, folder, ...)
   return act(...)
 end
 
--- Removes a file, or a folder with all that is in it.
+-- Removes a file, or a folder with its contents.
 function M.remove(folder, path)
   return guard(write.remove_tree, folder, path)
 end
@@ -57,7 +57,7 @@ function M.make_directory(folder, path)
   return guard(function() return write.make_directory(path) end, folder, path .. "/any")
 end
 
--- Makes the folder of a file that is to be written or appended to; an entry there that is no file is removed.
+-- Makes the folder for a file that will be written or appended to; removes an entry at the path that is not a file.
 function M.clear(folder, path)
   local made, message = M.make_directory(folder, (path:match("^(.*)/")))
   if made and lfs.symlinkattributes(path, "mode") ~= "file" then

@@ -44,7 +44,7 @@ function M.words(text)
   return M.set(M.matches(text, "%S+"))
 end
 
--- A new table with the fields of all these tables; the last table that has a field wins.
+-- A new table with the fields of all given tables; if several have a field, the last table wins.
 function M.merged(...)
   local new = {}
   for _, each in ipairs({ ... }) do
@@ -78,7 +78,7 @@ function M.at(value, path)
   return value
 end
 
--- The results of a function of (item, index), in order, without results of nil.
+-- The results of a function of (item, index), in order; results that are nil are left out.
 function M.map(list, of)
   local results = {}
   for i, item in ipairs(list) do
@@ -87,7 +87,7 @@ function M.map(list, of)
   return results
 end
 
--- The first item that a predicate holds for; nil if there is none.
+-- The first item for which a predicate is true; nil if there is none.
 function M.find(list, fits)
   for _, item in ipairs(list) do
     if fits(item) then
@@ -96,7 +96,7 @@ function M.find(list, fits)
   end
 end
 
--- The first result of a function of an item that is neither nil nor false; else false.
+-- The first result of a function of an item that is neither nil nor false; otherwise false.
 function M.any(list, of)
   for _, item in ipairs(list) do
     local found = of(item)
@@ -121,12 +121,12 @@ function M.most(list, of)
   return math.max(0, table.unpack(M.map(list, of)))
 end
 
--- The items that a predicate holds for.
+-- The items for which a predicate is true.
 function M.filter(list, fits)
   return M.map(list, function(item) return fits(item) and item or nil end)
 end
 
--- The number of items that a predicate holds for.
+-- The number of items for which a predicate is true.
 function M.count(list, fits)
   return #M.filter(list, fits)
 end
@@ -140,7 +140,7 @@ function M.matches(text, pattern)
   return results
 end
 
--- The items of the lists that a function gives for each item, in one list.
+-- The items of all lists that a function returns for the items, in one list.
 function M.flat(list, of)
   local results = {}
   for _, item in ipairs(list) do
@@ -149,7 +149,7 @@ function M.flat(list, of)
   return results
 end
 
--- Lists of the items of equal key (a function of an item), in the order of each key's first item.
+-- Lists of the items with equal keys (a function of an item), in the order of each key's first item.
 function M.group(list, key_of)
   local groups, at = {}, {}
   for _, item in ipairs(list) do
@@ -179,7 +179,7 @@ function M.nested(list, key)
   end)
 end
 
--- The names of items that have a name.
+-- The names of the items that have a name.
 function M.names(list)
   return M.map(list, function(one) return one.name end)
 end

@@ -10,8 +10,8 @@ local M = {}
 
 local COLUMNS = 100
 
--- A C literal of a finite number, with a point or an exponent, in the fewest digits that keep its value in the type.
--- fewest: the significant digits that the type keeps of every decimal. pack: the type's format.
+-- A C literal of a finite number, with a point or an exponent, in the fewest digits that keep the value in the type.
+-- fewest: the number of significant digits that the type keeps of every decimal; pack: the type's format.
 local function literal(value, fewest, pack, suffix, largest)
   if math.type(value) == nil then
     return nil, ("a number is needed, not %s"):format(type(value))
@@ -43,7 +43,7 @@ function M.names(names)
   end), COLUMNS)
 end
 
--- One text in pieces, without the quotes around each piece.
+-- One text split into pieces, without the quotes around each piece.
 function M.text(text)
   local lines, line = {}, ""
   local escaped, at = escape.c_string(text), 1

@@ -1,4 +1,4 @@
--- Names that a user gives and that generated code, files and flags then use: of values, blocks and options.
+-- Names that a user gives and that generated code, files and flags use: names of values, blocks and options.
 
 local lists = require("base.lists")
 
@@ -13,7 +13,7 @@ function M.is(name)
 end
 
 -- Keywords, alternative tokens and macros of C, C++ and CUDA that match the pattern of user names, and words that
--- compilers add; `real` is a type of generated code.
+-- compilers add. `real` is a type of generated code.
 local OF_COMPILERS = lists.words([[alignas alignof alloca and and_eq asm assert auto bitand bitor bool break case catch
   char char16_t char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr
   constinit continue decltype default delete do double dynamic_cast else enum explicit export extern false float

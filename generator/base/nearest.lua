@@ -1,7 +1,7 @@
--- Nearest names: the name of a list that a misspelt name most likely means.
+-- Finds the name in a list that a misspelt name most likely means.
 --
--- Input: the name, the list of names. Output: one of them, or a question about it in the form of hints; nil if no name
--- is near, or if the name is no text.
+-- Input: the name, the list of names. Output: a name of the list, or a question about it in the form of hints; nil if
+-- no name is near, or if the name is not text.
 
 local M = {}
 
@@ -25,7 +25,7 @@ local function distance(a, b)
   return previous[#b]
 end
 
--- The name of a list that a misspelt name most likely means, or nil.
+-- The name in a list that a misspelt name most likely means, or nil.
 function M.name(name, names)
   local best, best_distance
   if type(name) ~= "string" or #name > 60 then
@@ -40,7 +40,7 @@ function M.name(name, names)
   return best
 end
 
--- A hint that names the nearest name. form: the format of the name in the question; in quotes unless given.
+-- A hint that names the nearest name. form: the format of the name in the question, by default in quotes.
 function M.hint(name, names, form)
   local near = M.name(name, names)
   return near and ("did you mean %s?"):format((form or '"%s"'):format(near)) or nil

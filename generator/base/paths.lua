@@ -21,7 +21,7 @@ function M.normalise(path)
   return (path:sub(1, 1) == "/" and "/" or "") .. table.concat(parts, "/")
 end
 
--- A path that names the same file from any folder. Its ".." stay: behind a link their meaning depends on the link.
+-- A path that names the same file from any folder. Its ".." remain: behind a link their meaning depends on the link.
 function M.rooted(path)
   return path:sub(1, 1) == "/" and path or lfs.currentdir() .. "/" .. path
 end
@@ -41,7 +41,7 @@ function M.cache(name)
   return home and home:sub(1, 1) == "/" and home .. "/.cache/longhand/" .. name or nil
 end
 
--- An absolute path relative to a folder, which is absolute too: "./a" or "../../a".
+-- An absolute path relative to an absolute folder: "./a" or "../../a".
 function M.relative(path, folder)
   local to, from, same = lists.matches(path, "[^/]+"), lists.matches(folder, "[^/]+"), 0
   while same < #from and same < #to - 1 and to[same + 1] == from[same + 1] do

@@ -1,9 +1,9 @@
--- Safetensors files: reads those that trainers write, and writes analyses.
+-- Safetensors files: reads the files that trainers write, and writes files of analyses.
 --
 -- Input: a path. Output: M.open gives the header, { path, front, metadata, names, entries }: front, the bytes before
 -- the data; names sorted; entries[name] = { dtype, shape, begin, bytes }. M.read gives elements as a flat list,
--- row-major. M.file gives the bytes of a new file. For a file that is damaged, cut short, missing or of another kind:
--- nil and a message that names it.
+-- row-major. M.file gives the bytes of a new file. If a file is damaged, cut short, missing or of another kind, the
+-- output is nil and a message that names the file.
 
 local input = require("base.input")
 local json = require("dkjson")
@@ -12,7 +12,7 @@ local escape = require("base.escape")
 
 local M = {}
 
-local LARGEST_HEADER = 16 << 20 -- bytes: a sixth of the format's limit, a thousand times what trainers write
+local LARGEST_HEADER = 16 << 20 -- bytes: a sixth of the format's limit, a thousand times a trainer's header
 local AT_ONCE = 128 -- elements that one call unpacks
 -- The pack format of elements, and their bytes.
 local TYPES = { F32 = { "f", 4 }, F64 = { "d", 8 }, I32 = { "i4", 4 }, I64 = { "i8", 8 }, U8 = { "B", 1 } }
@@ -21,7 +21,7 @@ local function is_count(value)
   return math.type(value) == "integer" and value >= 0
 end
 
--- The entry of one tensor, checked; or nil and what is wrong with it.
+-- The checked entry of one tensor; or nil and the problem with it.
 local function entry_of(stored, room)
   local kind = type(stored) == "table" and TYPES[stored.dtype]
   local offsets = kind and stored.data_offsets
@@ -104,8 +104,8 @@ local function unpack_all(bytes, kind)
   return out
 end
 
--- Reads `count` elements of a tensor from index `first` on, which counts from 0; without both, all elements. Returns
--- the list, and the shape.
+-- Reads `count` elements of a tensor from index `first` on, which counts from 0; by default all elements. Returns the
+-- list, and the shape.
 function M.read(tensors, name, first, count)
   local entry = tensors.entries[name]
   if not entry then
@@ -126,7 +126,7 @@ function M.read(tensors, name, first, count)
   return unpack_all(bytes, kind), entry.shape
 end
 
--- The bytes of a file: list of { name, shape, values }, float32, in this order; also the offset of the data.
+-- The bytes of a file for a list of { name, shape, values }, float32, in this order; also the offset of the data.
 function M.file(list, metadata)
   local header, parts, order, at = { __metadata__ = metadata }, {}, { "__metadata__" }, 0
   for i, tensor in ipairs(list) do

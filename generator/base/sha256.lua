@@ -1,7 +1,7 @@
 -- SHA-256 (FIPS 180-4) over a string, for digests of plans and sources.
 --
--- Input: any string. Output: lowercase hexadecimal. Pure; nothing is read or kept. Fast enough for a few hundred
--- kilobytes of source text, not meant for files of data.
+-- Input: any string. Output: lowercase hexadecimal. Pure. Fast enough for a few hundred kilobytes of source text, too
+-- slow for files of data.
 
 local M = {}
 
@@ -16,8 +16,8 @@ local ROUND = {
   0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 }
 
--- One round. A to H stand for the round's eight working words, W for its word of the schedule, K for its constant. A
--- copy of a 32-bit word in the upper half turns its rotation into one shift; the last step masks the upper halves.
+-- One round. A to H are the names of the round's eight working words, W of its word of the schedule, K of its constant.
+-- A copy of a 32-bit word in the upper half makes a rotation one shift; the last step masks the upper halves.
 local TURN = [[
 x = E * 0x100000001
 H = H + (x >> 6 ~ x >> 11 ~ x >> 25) + (G ~ E & (F ~ G)) + W + K
@@ -32,7 +32,7 @@ x, y = S * 0x100000001, V * 0x100000001
 W = W + U + (x >> 7 ~ x >> 18 ~ S >> 3) + (y >> 17 ~ y >> 19 ~ V >> 10) & 0xffffffff
 ]]
 
--- Compiles a function that gives the eight words of a padded text's hash. All rounds are written out, with words as
+-- Compiles a function that returns the eight words of a padded text's hash. All rounds are written out, with words as
 -- locals: digests of sources take most of a generation's time, and this form takes half the time of a loop over tables.
 local function compile()
   local words, turns = {}, {}

@@ -1,7 +1,7 @@
 -- Runs other programs: the compiler, make, gnuplot, a trainer.
 --
 -- Input: a list of words, which escape.lua quotes. Programs run without the address-space limit that the launcher puts
--- on Lua, and with the launcher's descriptor closed. This module prints nothing.
+-- on Lua, and with the launcher's descriptor closed. Prints no text of its own.
 
 local lists = require("base.lists")
 local escape = require("base.escape")
@@ -23,7 +23,7 @@ local function outcome(ok, how, code)
 end
 
 -- Runs a command, which writes to our standard streams, or its output to the file options.output; with errors_too also
--- its errors. Returns the exit code, 128 + n after signal n.
+-- its errors. Returns the exit code, or 128 + n if signal n ended the command.
 function M.run(words, options)
   local line = PREPARE .. M.line(words)
   if options and options.output then
@@ -50,7 +50,7 @@ function M.answer(words)
   return text:gsub("%s+$", ""), code
 end
 
--- The words that run make in the repository as if no other make had started it, with settings and goals.
+-- The words that run make in the repository as if no other make had started this one, with settings and goals.
 function M.make(root, ...)
   return { "env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "-s", "--no-print-directory", "-C",
     root, ... }

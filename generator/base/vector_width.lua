@@ -1,4 +1,4 @@
--- The widest vector of any instruction set, in elements of float32: widths of values and weights are multiples of it.
+-- The widest vector of any instruction set, in elements of float32: widths of values and weights are multiples of this.
 
 local M = { WIDEST = 16 }
 

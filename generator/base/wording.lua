@@ -1,16 +1,16 @@
--- Words that several verbs print: counts with their noun, the layers of a model, durations; and words filled into
--- lines.
+-- Words that several verbs print: counts with their noun, the layers of a model, durations; and lines that are filled
+-- with words.
 --
 -- Input: numbers; a model's section of a resolved spec; words. Output: text.
 
 local M = {}
 
--- "1 run", "2 runs".
+-- A count with its noun: "1 run", "2 runs".
 function M.count(count, noun)
   return ("%s %s%s"):format(count, noun, count == 1 and "" or "s")
 end
 
--- "a", or "an" if the noun begins with a vowel.
+-- The article "a", or "an" if the noun begins with a vowel.
 function M.article(noun)
   return noun:find("^[aeiouAEIOU]") and "an" or "a"
 end
@@ -30,7 +30,7 @@ function M.filled(words, columns, between)
   return lines
 end
 
--- The number of layers of a model, over every stack; nil if it is not known.
+-- The number of layers of a model, over all stacks; nil if it is unknown.
 function M.layers(model)
   if model.encoder_layers and model.decoder_layers then
     return ("%s and %s"):format(M.count(model.encoder_layers, "encoder layer"),
@@ -39,7 +39,7 @@ function M.layers(model)
   return model.layers and M.count(model.layers, "layer")
 end
 
--- "240 h", "1 h 05 min", "3 min 10 s", "12 s", "2.5 s"; "?" if the duration is not known.
+-- A duration: "240 h", "1 h 05 min", "3 min 10 s", "12 s", "2.5 s"; "?" if it is unknown.
 function M.duration(seconds)
   if not (seconds >= 0 and seconds < 3.6e8) then
     return "?"
@@ -57,7 +57,7 @@ function M.duration(seconds)
   return seconds < 0.1 and "under 0.1 s" or ("%.1f s"):format(seconds)
 end
 
--- The best unit to print a list of seconds in, "hours", "minutes" or "seconds", and its length in seconds.
+-- The best unit in which to print a list of seconds, "hours", "minutes" or "seconds", and its length in seconds.
 function M.unit(list)
   local longest = 0
   for _, seconds in ipairs(list) do

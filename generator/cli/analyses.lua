@@ -26,7 +26,7 @@ local function lengths(fewest)
   end
 end
 
--- Adds an analysis of traced runs. fewest: the least number of task lengths; nil: the analysis has no --lengths.
+-- Adds an analysis of traced runs. fewest: the least number of task lengths; nil if the analysis has no --lengths.
 local function add_analysis(analyze, name, summary, fewest)
   local command = analyze:command(name):summary(summary)
   command:argument("runs", "folder of a run, or a checkpoint in it; results of several runs are shown one below the "
@@ -48,7 +48,7 @@ local function points(text)
     :format(text)
 end
 
--- Converts a score in percent, as criteria of studies have it.
+-- Converts a score in percent, the form of criteria of studies.
 local function percent(text)
   local number = tonumber(text)
   return number and number > 1 and number < 100 and number or nil, ("%s: not a number of percent above 1, below 100%s")
@@ -69,7 +69,7 @@ end
 local SETS = { "test", "train", "validation" }
 local SPLITS = { "test", "in_distribution", "between", "beyond", "train", "validation" }
 
--- Adds an analysis of all runs in a folder. splits: the splits that it can analyze, SETS unless given.
+-- Adds an analysis of all runs in a folder. splits: the splits that it can analyze, by default SETS.
 local function add_study_analysis(analyze, name, summary, split, splits)
   local command = analyze:command(name):summary(summary)
   command:argument("runs", "a folder of runs"):argname("RUNS")
@@ -130,7 +130,7 @@ end
 
 local LARGEST_GRID = 4096 -- cells
 
--- Converts ROWSxCOLUMNS.
+-- Converts a grid, ROWSxCOLUMNS.
 local function grid(text)
   local down, across = text:match("^(%d+)x(%d+)$")
   down, across = positive(down), positive(across)
@@ -151,7 +151,7 @@ end
 
 local LOUDEST = 1e6
 
--- Converts a standard deviation, which must exceed the deviations before it.
+-- Converts a standard deviation, which must exceed the preceding ones.
 local function deviation(word, list)
   local number = tonumber(word)
   return number and number >= 0 and number <= LOUDEST and number > (list[#list] or -1) and number + 0.0 or nil

@@ -1,8 +1,8 @@
 -- The command line of ./longhand: verbs, arguments, help.
 --
--- Input: the list of arguments, the repository's root. Output: { verb = name, ... } with the verb's arguments, trainer
--- flags (after --) in `flags`; or nil, what is wrong, and the usage of the verb. argparse itself prints the help of a
--- verb and exits; the general help is help.txt, which the launcher shows without Lua.
+-- Input: the list of arguments, the repository's root. Output: { verb = name, ... } with the verb's arguments, and
+-- trainer flags (after --) in `flags`; or nil, the problem, and the usage of the verb. argparse itself prints the help
+-- of a verb and exits; the general help is help.txt, which the launcher shows without Lua.
 
 local analyses = require("cli.analyses")
 local argparse = require("argparse")
@@ -40,7 +40,7 @@ local function spec_verb(parser, name, summary)
   return command
 end
 
--- Halves of a trainer in the plan's order; every trainer has the CPU half.
+-- Converts the halves of a trainer to the plan's order; every trainer has the CPU half.
 local function target(text)
   local read = converters.list("--target", "cpu or cpu,cuda", function(name)
     return (name == "cpu" or name == "cuda") and name
@@ -180,7 +180,7 @@ local function add_export(parser)
   end
 end
 
--- Completes a parser: verbs without a description get their summary, names of folders get one converter.
+-- Completes a parser: verbs without a description get their summary, and all names of folders the same converter.
 local function finish(parser)
   for _, element in ipairs(lists.join(parser._arguments, parser._options)) do
     if FOLDERS[element._argname or ""] then
@@ -224,13 +224,13 @@ local function make_parser()
   return parser
 end
 
--- The usage of the verb that was called, or of the verb below it.
+-- The usage of the verb that was called, or of a verb below it.
 local function usage_of(parser, words, i)
   local command = lists.find(parser._commands, function(one) return one._name == words[i] end)
   return command and usage_of(command, words, i + 1) or parser:get_usage()
 end
 
--- The legal names: the verbs, or the flags of the verb.
+-- The valid names: the verbs, or the flags of the verb.
 local function legal_names(parser, kind)
   local names = {}
   for _, element in ipairs(kind == "command" and parser._commands or parser._options) do
@@ -239,7 +239,7 @@ local function legal_names(parser, kind)
   return lists.merged(names, lists.set(names))
 end
 
--- Explains an unknown flag: it may be a flag of the verb under another name, a flag of the trainer, or a field of a
+-- Explains an unknown flag, which may be a flag of the verb under another name, a flag of the trainer, or a field of a
 -- spec.
 local function meant_elsewhere(name, names, verb, root)
   local meant = hints.meanings(name, root)
@@ -258,7 +258,7 @@ end
 
 local MOVED = lists.set({ "where", "stale", "manual" }) -- verbs that are now under `dev`
 
--- Adds hints: argparse knows only names one edit away; this also finds farther names, and where a flag belongs.
+-- Adds hints: argparse knows only names one edit away; these hints also cover farther names and flags of other places.
 local function hint(parser, message, verb, root)
   local kind, name = message:match("^unknown (%l+) '([^']+)'")
   if kind == "command" and MOVED[name] then
@@ -285,7 +285,7 @@ end
 
 local function conflict(result)
   local verb, cuda = result.verb, result.target == "cpu,cuda"
-  local own_root = result.slurm or result.action == "resubmit" -- the trainer looks for a toolkit there
+  local own_root = result.slurm or result.action == "resubmit" -- the trainer looks for a CUDA toolkit there
   local name = not cuda and lists.find({ "arch", "jit", not own_root and "cuda_root" or nil }, function(one)
     return result[one]
   end)

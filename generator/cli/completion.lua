@@ -27,7 +27,7 @@ local function offer(kind)
   end
 end
 
--- Adds the branches of a `case` for a verb: after an option that takes a value, and for everything else.
+-- Adds the branches of a `case` for a verb: after an option that takes a value, and for all other words.
 local function add_verb(lines, entry, path)
   for _, option in ipairs(entry.options) do
     lists.append(lines, lists.map(option.value and option.names or {}, function(name)

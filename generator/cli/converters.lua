@@ -14,7 +14,7 @@ function M.count(text)
   return number and number >= 0 and number or nil, ("%s: not an integer from 0 on"):format(text)
 end
 
--- A converter of lists with commas: read(word, list so far) gives a value, or nil for a word that is not `expected`.
+-- Makes a converter of lists with commas: read(word, list so far) returns a value; nil: the word is not `expected`.
 function M.list(option, expected, read)
   return function(text)
     local list = {}
@@ -34,7 +34,7 @@ function M.folder(text)
   return (text:gsub("(.)/+$", "%1"))
 end
 
--- Converts a list of task lengths, as a trainer's --lengths takes it.
+-- Converts a list of task lengths, in the form of a trainer's --lengths.
 function M.lengths(text)
   return text:find("^%d[%d,:x]*$") and text or nil, ("%s: expected lengths, as in 20,40"):format(text)
 end

@@ -1,4 +1,4 @@
--- Lists the available specs, studies, tasks and so on: the lines of the verb `list`.
+-- Lists the available specs, studies, tasks and so on, for the verb `list`.
 --
 -- Input: a project and the name of a list. Output: lines of text, or nil and a message.
 
@@ -15,7 +15,7 @@ local TARGETS = {
   "cuda   device code for NVIDIA GPUs, in addition to cpu: docs/cuda.md",
 }
 
--- Encodings by the paper that compares them, in its order; model: the models that an encoding fits, unless it fits all.
+-- Encodings by the paper that compares them, in the paper's order; model: the models that fit, by default all.
 local PAPERS = {
   { title = "Ruoss et al. 2023, randomized positional encodings (positions.kind = \"randomized\" with any of these)",
     "none", "sinusoid", "learned", "relative", "rope", "alibi", "label", "geometric" },
@@ -94,7 +94,7 @@ local function tasks(project)
     row('data = "<file>.jsonl"', "examples of your own: docs/own-task.md") })
 end
 
--- The lines of a list; what: targets, tasks or a name of FOLDERS.
+-- The lines of a list; what: "targets", "tasks" or a name of FOLDERS.
 function M.lines(project, what)
   if what == "targets" then
     return TARGETS

@@ -6,12 +6,12 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Text in which roff reads no command.
+-- Text in which roff finds no command.
 local function plain(text)
   return (text:gsub("\\", "\\e"):gsub("%-", "\\-"):gsub("\n([.'])", "\n\\&%1"):gsub("^([.'])", "\\&%1"))
 end
 
--- Adds a paragraph about something, under its name.
+-- Adds a paragraph about an item, under the item's name.
 local function add_item(lines, name, text)
   lists.append(lines, { ".TP", name, plain(text) })
 end

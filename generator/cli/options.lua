@@ -1,8 +1,8 @@
 -- Options of a command, as rows.
 --
--- Input: a command of argparse; rows { "--name VALUE", help, ... } with settings of an option that argparse has under
--- the same name: default, convert, choices, count, target. Output: none; the options are added to the command. A row
--- without VALUE and choices is a flag.
+-- Input: a command of argparse; rows { "--name VALUE", help, ... } with settings of an option under their names in
+-- argparse: default, convert, choices, count, target. Output: none; the options are added to the command. A row without
+-- VALUE and choices is a flag.
 
 local lists = require("base.lists")
 
@@ -19,7 +19,7 @@ function M.add(command, rows)
   end
 end
 
--- The row of the option that names the trainer with which runs are read. of: a possessive, the owner of the trainer.
+-- The row of the option that names the trainer for reading runs. of: a possessive, the owner of the trainer.
 function M.trainer(of)
   return { "--trainer FILE", of .. " trainer; default: the one in build/trainers, built again if it is missing" }
 end

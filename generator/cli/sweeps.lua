@@ -1,7 +1,7 @@
 -- The command lines of `sweep` and `bundle`.
 --
 -- Input: the parser of cli.lua, or its result. Output: the verbs are added to the parser; the result is settled: {
--- action, studies (words that name a study, or cells of one), study (the first), ... }.
+-- action, studies (words that name a study or its cells), study (the first word), ... }.
 
 local converters = require("cli.converters")
 local lists = require("base.lists")
@@ -11,11 +11,11 @@ local M = {}
 
 local ACTIONS = { status = true, watch = true, resubmit = true, cancel = true }
 
--- Settings that the site file decides if the sweep has one, then settings of training.
+-- Settings that the site file determines if the sweep has one, then settings of training.
 local OF_SITE = { "jobs", "device", "arch", "jit" }
 local OF_TRAINING = { "jobs", "hours", "device", "arch", "jit", "cuda_root" }
 
--- Adds the words that name a study and choose cells of it. where: the place where a grid from flags is saved.
+-- Adds the words that name a study and choose its cells. where: the place where a grid from flags is saved.
 local function add_study(command, where)
   command:argument("study", "a study file, or the name of a study in spec/studies or in DIR; STUDY:CELL,CELL for some "
     .. "of its cells; with --axis a spec"):target("words"):args("1+")

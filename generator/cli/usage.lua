@@ -1,5 +1,5 @@
--- Checks the words of a command and does nothing else: exit 0 if they are valid, else 2 and a message. The launcher
--- runs this check before it installs what the command needs.
+-- Checks the words of a command, and only that: exit 0 if they are valid, otherwise 2 and a message. The launcher runs
+-- this check before it installs what the command needs.
 
 local root = arg[0]:match("^(.*)/generator/cli/usage%.lua$") or "."
 package.path = ("%s/generator/?.lua;%s"):format(root, package.path)

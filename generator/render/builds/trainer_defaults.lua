@@ -1,8 +1,8 @@
--- The defaults in a trainer: whether they are those of a spec, and a copy of a trainer with the defaults of another
--- spec.
+-- The defaults in a trainer: checks whether they are the defaults of a spec, and copies a trainer with the defaults of
+-- another spec.
 --
--- Input: paths of trainers, defaults (defaults.lua). The first line of the text locates it: the line must occur once,
--- with the same space and nothing but 0 after the text. A copy is read back.
+-- Input: paths of trainers, defaults (defaults.lua). The first line of the text locates the text: the line must occur
+-- once, with the same space, and only zeros may follow the text. A copy is read back.
 
 local defaults = require("plan.deriving.defaults")
 local shell = require("base.shell")
@@ -47,8 +47,8 @@ local function overwrite(path, offset, bytes)
   return true
 end
 
--- Makes the trainer `to` from the trainer `from`. Returns true; nil if `from` has no space reserved for defaults, so
--- that `to` must be compiled; false and a message.
+-- Makes the trainer `to` from the trainer `from`. Returns true on success; nil if `from` has no space reserved for
+-- defaults, so that `to` must be compiled; false and a message after another failure.
 function M.write(from, to, new)
   local program = write.read(from)
   local first, last = place_of(program or "", new.room)

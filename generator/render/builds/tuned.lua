@@ -19,7 +19,7 @@ local write = require("base.write")
 
 local M = {}
 
-local LARGEST = 1 << 16 -- bytes of a file
+local LARGEST = 1 << 16 -- bytes of a file, at most
 local KEY_ORDER = { "machine", "level", "compiler", "shape", "date", "gain", "choices" }
 local CPU = "/sys/devices/system/cpu/cpu0/cache/index%d/%s"
 
@@ -53,7 +53,7 @@ function M.machine()
     name or "unknown processor", bytes[1] and bytes[1] // 1024 or "?", bytes[2] and bytes[2] // 1024 or "?") }
 end
 
--- The compiler as its first line of output names it, requested once.
+-- The compiler's name: the first line of its output, which is requested once.
 function M.compiler(project)
   if not project.compiler_words then
     local text = shell.capture(shell.make(project.root, "print-compiler"))
@@ -102,7 +102,7 @@ local function problem_of(entry, key, plan)
   end
 end
 
--- The entry of a key: { date, values }; nil without one; nil and a warning if it is invalid.
+-- The entry of a key: { date, values }; nil if there is none; nil and a warning if the entry is invalid.
 function M.read(key, plan)
   local path = M.path(key)
   local text, problem = input.read(path, LARGEST)
@@ -120,7 +120,7 @@ function M.read(key, plan)
   return { date = entry.date, values = entry.choices }
 end
 
--- Stores choices, whole or not at all. entry: { date, gain, choices }. Returns the path; or nil and a message.
+-- Stores choices, whole or not at all. entry: { date, gain, choices }. Returns the path, or nil and a message.
 function M.write(key, entry)
   local path = M.path(key)
   if not path then
@@ -139,8 +139,8 @@ function M.write(key, entry)
   return written and path, message
 end
 
--- Whether models of this shape were ever tuned (if not, nothing has to ask for the compiler's name); and a warning if
--- the folder cannot be read.
+-- Whether models of this shape were ever tuned (if not, the compiler's name is not needed); and a warning if the folder
+-- cannot be read.
 local function any_for(plan)
   local folder, prefix = M.folder(), short(tuning.shape(plan)) .. "-"
   if not folder or lfs.attributes(folder, "mode") ~= "directory" then

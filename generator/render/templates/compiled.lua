@@ -1,16 +1,16 @@
--- Text of C as far as its compilation depends on it, for digests of sources: a better comment, another line break or a
--- new name of a static function changes no bit.
+-- Reduces C text to what its compilation depends on, for digests of sources: an improved comment, another line break or
+-- a new name of a static function changes no bit.
 --
--- Input: a text of C or device code. Output of M.text: the text without comments, blank lines and blanks that separate
--- nothing; a line for each directive of the preprocessor, and a line for the text between two directives. Output of
--- M.unnamed: such a text with the names of its static functions and tables replaced by numbers, in the order of their
--- definitions; `names` has those of earlier texts and gains its own. Pure.
+-- Input: C or device code. Output of M.text: the text without comments, blank lines and blanks that separate no words;
+-- each directive of the preprocessor is a line, and so is the text between two directives. Output of M.unnamed: such a
+-- text with the names of its static functions and tables replaced by numbers, in the order of their definitions;
+-- `names` holds the names of earlier texts and gains the names of this text. Pure.
 
 local lists = require("base.lists")
 
 local M = {}
 
-local HIDDEN = { [" "] = "\1", ["\t"] = "\2" } -- blanks of literals, while other blanks are removed
+local HIDDEN = { [" "] = "\1", ["\t"] = "\2" } -- blanks in literals, protected while other blanks are removed
 
 -- The end of the literal that begins at a position.
 local function end_of_literal(text, from)
@@ -50,7 +50,7 @@ local function without_comments(text)
   end
 end
 
--- The text without blanks that separate no words. A directive is a line and keeps a blank: #define A (1).
+-- The text without blanks that separate no words. A directive becomes a line and keeps a blank: #define A (1).
 local function packed(text)
   return text:find("^#") and text:gsub("[ \t]+", " ") or text:gsub("%f[^%w_]%s+%f[%w_]", "\4"):gsub("%s+", "")
 end
@@ -62,7 +62,7 @@ function M.text(text)
   return (table.concat(lines, "\n"):gsub("[\1\2\4]", { ["\1"] = " ", ["\2"] = "\t", ["\4"] = " " }))
 end
 
--- Adds the names whose definitions begin with a word that makes them static, each with its place.
+-- Adds the names whose definitions begin with `word`, which makes them static, each with its place.
 local function add_static(found, text, word)
   local from, to = text:find(word, 1, true)
   while from do

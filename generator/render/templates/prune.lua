@@ -1,15 +1,14 @@
--- Removes the functions of a device text that nothing in it calls: files of kernels/ have more functions than an
--- experiment uses.
---
--- Input: the lines of a text and the map of each to its source (render.lua). Output: both without those functions and
--- the comments above them. A function begins with INLINE or NOINLINE at the start of a line; text outside of functions,
--- including kernels, is always kept.
+-- Removes functions that are never called in a device text: files of kernels/ have more functions than an experiment
+-- uses.
+-- Input: the lines of a text and the map of each line to its source (render.lua). Output: both, without those functions
+-- and the comments above them. A function begins with INLINE or NOINLINE at the start of a line. Text outside of
+-- functions, including kernels, is always kept.
 
 local lists = require("base.lists")
 
 local M = {}
 
--- Lines of comments at the start of a line: for each the first line of its comment.
+-- Lines of comments at the start of a line, each mapped to the first line of its comment.
 local function comments_of(lines)
   local comments, first = {}, nil
   for at, line in ipairs(lines) do
@@ -22,7 +21,7 @@ local function comments_of(lines)
   return comments
 end
 
--- Adds the functions that lines call: names before a parenthesis, since a member of a struct may be called as well.
+-- Adds the functions that lines call: all names before a parenthesis, since a struct's member may be called as well.
 local function add_calls(calls, lines, first, last)
   for word in table.concat(lines, "\n", first, last):gmatch("([%a_][%w_]*)%s*%(") do
     calls[word] = true
@@ -30,7 +29,7 @@ local function add_calls(calls, lines, first, last)
   return calls
 end
 
--- The text's functions in their order: { name, from, to, calls }, and the calls outside of functions.
+-- The functions of a text in order, { name, from, to, calls }, and the calls outside of functions.
 local function functions_of(lines, comments)
   local functions, outside, at = {}, {}, 1
   while lines[at] do
@@ -48,7 +47,7 @@ local function functions_of(lines, comments)
   return functions, outside
 end
 
--- Marks the functions that are called, and those that they call.
+-- Marks the functions that are called, directly or by marked functions.
 local function mark_used(functions, calls)
   for _, f in ipairs(functions) do
     if calls[f.name] and not f.used then
@@ -58,8 +57,8 @@ local function mark_used(functions, calls)
   end
 end
 
--- Marks the lines to remove: a function, the comment above it unless the next function shares it, and the empty line
--- after it if one is above as well.
+-- Marks the lines to remove: a function, the comment above it (unless the next function shares the comment), and the
+-- empty line after it if there is also an empty line above.
 local function mark_lines(lines, functions, comments)
   local out = {}
   for i, f in ipairs(functions) do
@@ -78,7 +77,7 @@ local function mark_lines(lines, functions, comments)
   return out
 end
 
--- Marks whole files of which only comments are left after functions were removed.
+-- Marks whole files of which only comments remain after the removal of functions.
 local function mark_files(lines, map, comments, out)
   local first = 1
   while lines[first] do

@@ -1,12 +1,12 @@
--- The template engine: a template and a plan become text, with the template line of every line.
+-- The template engine: renders a template with a plan into text, and records the template line of every line.
 --
--- Input: the template's name (relative to templates/), the plan, and read(name, folder) -> text or nil; folder is that
--- of an inserted hand-written file, "kernels" or as the template states, else nil; extras, names that templates see
--- before the plan's. Output: text, map; or nil and an error { path, line, col, what, hint, notes }. map[i] is the
--- include chain of line i, innermost first: { { name, line, folder }, ... }; M.place puts one in words. Invariants: no
--- input or output; the same plan gives the same text; a text line gives exactly one line each time it runs, except
--- lines of C that are too long (wrap.lua); a template sees the plan's fields, the arguments of its include, and the
--- helpers below, nothing else.
+-- Input: the template's name (relative to templates/), the plan, extras (names that take precedence over the plan's),
+-- and read(name, folder) -> text or nil; folder is nil for a template, and for an inserted hand-written file "kernels"
+-- or the folder that the template states. Output: text, map; or nil and an error { path, line, col, what, hint, notes
+-- }. map[i] is the include chain of line i, innermost first: { { name, line, folder }, ... }; M.place puts an entry in
+-- words. Invariants: no input or output; the same plan gives the same text; a text line gives exactly one line each
+-- time it runs, except lines of C that are too long (wrap.lua); a template sees only the plan's fields, the arguments
+-- of its include, and the helpers below.
 
 local lists = require("base.lists")
 local literals = require("base.literals")
@@ -20,7 +20,7 @@ local wrap = require("render.templates.wrap")
 local M = {}
 
 local KERNELS = "kernels"
-local OF_C = { c = true, h = true, inc = true, cu = true, cpp = true } -- endings of files of C
+local OF_C = { c = true, h = true, inc = true, cu = true, cpp = true } -- endings of the names of C files
 local TAKES = "a hole takes a one-line string or an integer"
 
 local KEYWORDS = [[ auto break case char const continue default do double else enum extern float for goto if inline int
@@ -47,7 +47,7 @@ local function ident(name)
   return text
 end
 
--- A helper that puts text into a comment or a string of C.
+-- Makes a helper that puts text into a comment or a string of C.
 local function text_helper(language)
   return function(text)
     if type(text) ~= "string" then
@@ -57,7 +57,7 @@ local function text_helper(language)
   end
 end
 
--- A question about the nearest name in these tables, or nil.
+-- A question with the nearest name in these tables, or nil.
 local function did_you_mean(name, ...)
   local names = {}
   for _, scope in ipairs({ ... }) do
@@ -69,7 +69,7 @@ local function did_you_mean(name, ...)
   return nearest.hint(name, names, "%q")
 end
 
--- The line that runs now, from Lua's call stack: text lines and include record it, other Lua does not.
+-- The template line that runs now, from Lua's call stack: text lines and include record their line, other Lua does not.
 local function locate(run)
   local here = run.stack[#run.stack]
   for level = 2, 30 do
@@ -87,8 +87,8 @@ local function locate(run)
   return here
 end
 
--- Moves the column to a name in the current line, at or after the hole; to the line's first character if the line does
--- not have the name.
+-- Moves the column to a name in the current line, at or after the hole; or to the line's first character if the name is
+-- not in the line.
 local function point_at(run, name)
   local here = locate(run)
   local source, pattern = here.source[here.line] or "", "%f[%w_]" .. name:gsub("%p", "%%%0") .. "%f[^%w_]"
@@ -109,7 +109,7 @@ local function lookup(run, name)
     table.unpack(run.extras)))
 end
 
--- Returns the text of a hole's value, or fails where a hole may not hold such a value.
+-- Returns the text of a hole's value, or fails if a hole may not hold this value.
 local function hole_text(run, expression, parent, value)
   if type(value) == "string" then
     if value:find("[\n\r]") then
@@ -125,8 +125,8 @@ local function hole_text(run, expression, parent, value)
   fail(run, ("%s is %s"):format(expression, value == nil and "nil" or "a " .. type(value)), near or TAKES)
 end
 
--- Makes a helper of a function that returns nil and a reason on failure, which becomes an error at the place of the
--- call.
+-- Makes a helper from a function that returns nil and a reason on failure; the failure becomes an error at the place of
+-- the call.
 local function helper(run, name, convert)
   return function(...)
     local text, reason = convert(...)
@@ -176,8 +176,8 @@ local function finish_line(run, line)
   add_line(run, text, { run.stack[#run.stack].name, line }, #run.stack - 1)
 end
 
--- A call of a function, or its head: words are text or integers; false words are left out, as those of features that
--- are off; a list counts as its words. signatures.lua removes arguments that the function does not use.
+-- A call of a function, or its head. Words are text or integers; false words, which belong to features that are off,
+-- are left out; a list counts as its words. signatures.lua removes arguments that the function does not use.
 local function call_of(run, head, ...)
   local words, kept = ..., {}
   words = type(words) == "table" and { n = #words, table.unpack(words) } or table.pack(...)
@@ -213,7 +213,7 @@ local function invoke(run, ...)
   return call_of(run, ...)
 end
 
--- Inserts a hand-written file of kernels/, or of another folder, unchanged: no holes, no Lua, no indentation.
+-- Inserts a hand-written file of kernels/, or of another folder, unchanged: holes, Lua and indentation have no effect.
 local function splice(run, name, folder)
   folder = folder or KERNELS
   if type(name) ~= "string" or type(folder) ~= "string" then
@@ -230,7 +230,7 @@ local function splice(run, name, folder)
   end
 end
 
--- The code that template.lua compiles from a line of a template calls this function and those below.
+-- Adds a line of text. The code that template.lua compiles from a line of a template calls this and the next functions.
 local function add_text(run, text)
   run.pieces[#run.pieces + 1] = text
 end
@@ -250,7 +250,7 @@ local CONVERT = { c_comment = text_helper(escape.c_comment), c_string = text_hel
 local ACT = { include = include, splice = splice, slot = slots.fill, inline = slots.inline, call = call,
   invoke = invoke, define = define }
 
--- The functions of a table with the run as their first argument.
+-- A copy of a table of functions, each with the run as its first argument.
 local function bound(run, functions)
   local names = {}
   for name, of in next, functions do
@@ -303,7 +303,7 @@ run_template = function(run, name, section)
   table.remove(run.stack)
 end
 
--- Converts a mistake that Lua found, such as indexing nil, to the form of the others. A Ctrl-C is no mistake.
+-- Converts an error that Lua raised, such as indexing nil, to the form of the others. A Ctrl-C is passed on.
 local function on_error(run, err)
   if type(err) == "table" or #run.stack == 0 or err:find("interrupted!", 1, true) then
     return err
@@ -313,14 +313,14 @@ local function on_error(run, err)
   return shaped
 end
 
--- One entry of the map as a path of the repository and a line: "templates/cpu/step.c.tpl:7".
+-- An entry of the map as a path of the repository and a line: "templates/cpu/step.c.tpl:7".
 function M.place(entry)
   return ("%s/%s:%d"):format(entry[3] or "templates", entry[1], entry[2])
 end
 
 -- Renders a template. `finish`, if given, converts the lines and the map; extras, if given, are names for the whole
--- template, as an include's; known, if given, has the functions of files rendered before (signatures.lua), to which
--- this C file adds its own.
+-- template, like the arguments of an include; known, if given, has the functions of files rendered before
+-- (signatures.lua), to which the functions of this C file are added.
 function M.render(name, plan, read, finish, extras, known)
   local in_c = known ~= nil or OF_C[name:match("%.(%w+)%.tpl$")]
   local run = {

@@ -1,19 +1,20 @@
--- Parameters and constants of generated functions: a function has those that its body mentions, and calls pass only the
--- arguments of these.
+-- Parameters and constants of generated functions: a function keeps those that its body mentions, and calls pass only
+-- the arguments of the remaining parameters.
 --
--- Input: the lines of a text in C and their origins (render.lua's map), functions of files that were rendered before.
+-- Input: the lines of a C text and their origins (render.lua's map), functions of files that were rendered before.
 -- Output of M.fit: both with fitted functions. A function begins with static, INLINE or NOINLINE at the start of a line
--- and ends with a "}" there. Functions of inserted files stay unchanged, and so do functions that are called above or
--- whose addresses are taken. Constants are declarations `const type name = ...;` of one line within a function. Names
--- in comments and of members mention nothing. A function is defined before it is called, in one file or in one that was
--- rendered before; a second definition holds for the text below. Heads become one line: wrap.lua breaks them.
+-- and ends with a "}" there. Functions of inserted files stay unchanged, and so do functions that are called above
+-- their definition or whose addresses are taken. Constants are declarations `const type name = ...;` of one line within
+-- a function. Names in comments and names of members do not count as mentions. A function is defined before it is
+-- called, in the same file or in a file that was rendered before; a second definition holds for the text below it.
+-- Heads become one line; wrap.lua breaks them.
 
 local lists = require("base.lists")
 
 local M = {}
 
--- A record of functions: for those that have lost parameters, by name a list that states for every parameter whether it
--- stays; and the names of all called functions.
+-- A record of functions: by name, for functions that have lost parameters, a list that states for every parameter
+-- whether it stays; and the names of all called functions.
 function M.new()
   return { kept = {}, called = {} }
 end
@@ -23,7 +24,7 @@ local function closed(text)
   return ("_"):rep(#text)
 end
 
--- Splits words into one parameter or argument each: commas in brackets and strings separate nothing.
+-- Splits words into parameters or arguments: commas in brackets and strings are no separators.
 function M.split(text)
   local list = {}
   local masked = text:gsub("\\.", "__"):gsub('"[^"]*"', closed):gsub("%b()", closed):gsub("%b[]", closed)
@@ -34,7 +35,7 @@ function M.split(text)
   return list
 end
 
--- Text without comments and members of structs, which mention no name.
+-- The text without comments and members of structs, which do not count as mentions of names.
 local function bare(text)
   if text:find("/", 1, true) then
     text = text:gsub("/%*.-%*/", " "):gsub("//[^\n]*", "")
@@ -42,14 +43,14 @@ local function bare(text)
   return (text:gsub("%->%s*[%a_][%w_]*", ""):gsub("%.[%a_][%w_]*", ""))
 end
 
--- Adds to counts the number of names in a text.
+-- Adds the occurrences of names in a text to counts.
 local function count(counts, text, step)
   for name in bare(text):gmatch("[%a_][%w_]*") do
     counts[name] = (counts[name] or 0) + step
   end
 end
 
--- The lines from first on as one, until their brackets are closed; and the last of them.
+-- The lines from `first` on as one line, until their brackets are closed; and the number of the last line.
 local function joined(lines, first, from)
   local line, last = lines[first], first
   while not line:find("^%b()", from) and lines[last + 1] do
@@ -68,12 +69,12 @@ local function replace(text, first, last, line)
   end
 end
 
--- The items of a list that stay.
+-- The items of a list for which `stays` is true.
 local function kept_of(list, stays)
   return table.concat(lists.map(list, function(word, i) return stays[i] and word or nil end), ", ")
 end
 
--- Removes arguments that functions no longer take from the calls in a line, which may continue below.
+-- Removes arguments that functions no longer take from the calls in a line; a call may continue on the next lines.
 local function fit_calls(functions, text, at, from)
   from = text.lines[at]:find("^%s*/?%* ") and #text.lines[at] or from or 1 -- skips calls in comments
   while true do
@@ -96,7 +97,7 @@ local function fit_calls(functions, text, at, from)
   end
 end
 
--- A declaration of constants without those that nothing else mentions; nil if none is left.
+-- A declaration of constants without constants that no other text mentions; nil if none is left.
 local function fit_constants(counts, line)
   local head, list = line:match("^(%s+const [%w_]+ )([^{]*);$")
   if not head then
@@ -114,8 +115,8 @@ local function fit_constants(counts, line)
   return kept[1] and ("%s%s;"):format(head, table.concat(kept, ", "))
 end
 
--- The lines of a function's body, from first on, without unused constants. Returns the names that they mention, and
--- their end.
+-- The lines of a function's body, from `first` on, without unused constants. Returns the names that the lines mention,
+-- and the end.
 local function fit_body(text, first)
   local last, counts = first, {}
   while text.lines[last] ~= "}" do
@@ -137,7 +138,7 @@ local function fit_body(text, first)
   return counts, first
 end
 
--- Whether a name stands in a text without a call.
+-- Whether a text mentions a name other than in a call.
 local function is_value(text, name)
   if not text.values then
     text.values = {}
@@ -148,7 +149,7 @@ local function is_value(text, name)
   return text.values[name]
 end
 
--- Gives a function, whose head is at a line, the parameters that its body mentions.
+-- Gives the function whose head is at a line only the parameters that its body mentions.
 local function fit_head(functions, text, at, name, counts)
   local line = text.lines[at]
   local open = line:find("(", 1, true)
@@ -174,7 +175,7 @@ local function head_of(line)
   return (line:find("^static ") or line:find("^N?O?INLINE ")) and line:match("^[%w_ *]-([%a_][%w_]*)%(")
 end
 
--- Fits the function whose head begins at a line, and the calls in it; returns its end.
+-- Fits the function whose head begins at a line, and the calls in its body; returns its end.
 local function fit_function(functions, text, at, name)
   local line, last = joined(text.lines, at, text.lines[at]:find("(", 1, true))
   local rest = line:match("%b()(.*)$")
@@ -198,8 +199,8 @@ local function fit_function(functions, text, at, name)
   return stop
 end
 
--- Fits a text; functions gains those that have lost parameters. Returns nil, a problem and its line if a call has
--- another number of arguments than its function has parameters.
+-- Fits a text; `functions` gains the functions that have lost parameters. Returns nil, a problem and its line if the
+-- number of arguments in a call differs from the number of the function's parameters.
 function M.fit(functions, lines, map)
   local text, at = { lines = lines, map = map, defined = {} }, 1
   local ok, err = pcall(function()

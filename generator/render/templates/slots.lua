@@ -1,9 +1,9 @@
 -- Slots: the text of an attention's terms for one place of a skeleton.
 --
--- A term is a table of names for its template, with a field `page`: the file terms/<page>.tpl next to the skeleton
--- consists of sections (template.lua). A section has the name of its slot; a term whose page lacks the section adds
--- nothing to the slot. The terms in scope are a list, in the order in which their text is inserted. render.lua calls
--- this module; its functions are in `run`, the state of one rendering.
+-- A term is a table of names for its template, with a field `page`: the file terms/<page>.tpl next to the skeleton,
+-- which consists of sections (template.lua). A section has the name of its slot; if a term's page lacks the section,
+-- the term adds no text to the slot. The terms in scope are a list, in the order in which their text is inserted.
+-- render.lua calls this module; its functions are in `run`, the state of one rendering.
 
 local template = require("render.templates.template")
 
@@ -32,7 +32,7 @@ local function fill_one(run, folder, term, section, extra)
   end
 end
 
--- The terms in scope, and the folder of their pages: next to the skeleton, unless they name another.
+-- The terms in scope, and the folder of their pages: the skeleton's folder, unless the terms name another.
 local function terms_of(run, call, section, extra)
   if type(section) ~= "string" then
     run.fail(run, call .. " takes the name of a section of the terms' pages")
@@ -49,8 +49,8 @@ function M.fill(run, section, extra)
   end
 end
 
--- The value of a hole: an expression that terms wrap one after another, each with one line in which `inner` is the
--- expression so far.
+-- The value of a hole: an expression that the terms extend one after another, each by one line of text in which `inner`
+-- is the expression so far.
 function M.inline(run, section, inner, extra)
   local terms, folder = terms_of(run, "inline", section, extra)
   local here = run.stack[#run.stack]

@@ -1,12 +1,13 @@
--- Reads a template's text into Lua code, one code line per template line, so that positions need no translation.
+-- Converts a template's text to Lua code, one line of code per template line, so that line numbers are the same.
 --
 -- Input: the template's name and text. Output: { name, source = { line... }, code = text } for render.lua to load, or
 -- nil and an error { path, line, col, what, hint }.
--- Lines whose first non-blank character is % are Lua, all others are output with ${...} holes. Checked here, before
--- anything runs: blocks are balanced, every line of Lua is complete by itself (brackets may span lines), holes hold a
--- name, a field or one helper call. The code calls __text, __hole, __at and __end, which render.lua provides.
--- A file may have sections, each below a line `% section("name")`: it is then read one section at a time, with the text
--- before the first section.
+-- Lines whose first non-blank character is % are Lua, all others are output with ${...} holes. This module checks,
+-- before the code runs, that blocks are balanced, that every line of Lua is complete by itself (brackets may span
+-- lines), and that holes hold a name, a field or one helper call. The code calls __text, __hole, __at and __end of
+-- render.lua.
+-- A file may have sections, each below a line `% section("name")`: then one section is read at a time, together with
+-- the text before the first section.
 
 local lists = require("base.lists")
 
@@ -18,15 +19,15 @@ local FORBIDDEN = {
   ["return"] = "a template runs to its end",
   ["goto"] = "use if",
 }
--- Calls that give lines of output; each has its own line.
+-- Calls that give lines of output; each must be on a line of its own.
 local LINES = { include = true, splice = true, call = true, define = true, slot = true }
 local CLOSING = { [")"] = "(", ["]"] = "[", ["}"] = "{" }
 
 local FORMS = { { "name", "^[%a_][%w_]*" }, { "number", "^%.?%d[%w.]*" }, { "string", "^([\"']).-%1" },
   { "op", "^[=~<>]=" }, { "op", "^//" }, { "op", "^%.%." }, { "op", "^[^\"']" } }
 
--- The tokens of one line of Lua: { kind = "name" | "number" | "string" | "op", text, col }; comments are skipped.
--- nil and a column for a string that does not end on its line.
+-- The tokens of one line of Lua: { kind = "name" | "number" | "string" | "op", text, col }, without comments; nil and a
+-- column if a string does not end on its line.
 local function tokenise(code, first_column)
   local masked, tokens, at = (code:gsub("\\.", "__")), {}, 1
   while true do
@@ -80,8 +81,8 @@ local function keyword(reader, token, line)
   end
 end
 
--- Checks the syntax of the whole. A statement begins with ";", so that the mistake of an incomplete one is at its own
--- place.
+-- Checks the syntax of the whole code. Each statement begins with ";", so that an incomplete statement is reported at
+-- its own place.
 local function check_syntax(reader)
   local _, message = load(table.concat(reader.code, "\n"), "=line", "t", {})
   if message then
@@ -108,7 +109,7 @@ local function check_brackets(reader, tokens, line)
   end
 end
 
--- Checks that a statement is complete: its keywords, and the text before its code.
+-- Checks that a statement is complete, by its keywords and by the text before its code.
 local function statement(reader)
   local pending = reader.pending
   local tokens, first = pending.tokens, pending.tokens[1]
@@ -153,7 +154,7 @@ local function control_line(reader, source, line)
   end
 end
 
--- The end of the hole whose "${" is at `from`: braces are balanced, strings are skipped.
+-- The end of the hole whose "${" is at `from`; braces must be balanced, and strings are skipped.
 local function hole_end(source, from)
   local masked = source:sub(from + 1):gsub("()([\"']).-%2()", function(first, _, behind)
     return ("_"):rep(behind - first)
@@ -212,7 +213,7 @@ function M.has_section(text, section)
   return ("\n" .. text):find(('\n%% section("%s")\n'):format(section), 1, true) ~= nil
 end
 
--- Whether a line belongs to no section other than the one that is read; a section's head belongs to none.
+-- Whether a line is outside all sections or in the section that is read; a section's head is neither.
 local function is_read(reader, source, line)
   local head = source:match(SECTION)
   if head and not reader.section then
@@ -264,7 +265,7 @@ local function read(name, path, text, section)
   return { name = name, path = path, source = reader.source, code = table.concat(reader.code, "\n") }
 end
 
-local known = {} -- parsed text by path and section: parsing takes half the time of rendering
+local known = {} -- parsed text by path and section, since parsing takes half the time of rendering
 
 -- Reads a template, or one section of it; path is its name in errors.
 function M.parse(name, path, text, section)

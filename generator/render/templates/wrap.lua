@@ -1,10 +1,10 @@
--- Breaks lines of C that names of varying length have made too long, as a person would.
+-- Breaks lines of C that names of varying length have made too long, in the way in which a person would break them.
 --
--- Input: lines and their origins (render.lua's map). Output: both, with lines of at most COLUMNS if a line can be
--- broken. A comment after code moves above it; the statement after the head of a loop or condition moves below it, and
--- so does the body of a function on one line; other code is broken in the outermost brackets, after a comma or an
--- operator, with CONTINUED blanks before the rest. The excess of a comment's line moves to the next line. Rows of
--- tables, directives and the banner's command stay unchanged.
+-- Input: lines and their origins (render.lua's map). Output: both, with lines of at most COLUMNS wherever a line can be
+-- broken. A comment after code moves above the code. The statement after the head of a loop or condition moves to the
+-- next line, and so does the body of a function on one line. Other code is broken in the outermost brackets, after a
+-- comma or an operator, with CONTINUED blanks before the rest. The excess of a comment's line moves to the next line.
+-- Rows of tables, directives and the banner's command stay unchanged.
 
 local append = require("base.lists").append
 
@@ -12,9 +12,9 @@ local M = {}
 
 M.COLUMNS, M.CONTINUED = 120, 8
 local INDENT = 4
-local SHORTEST = 12 -- columns of a continued line, if another break allows them
+local SHORTEST = 12 -- columns of a continued line at least, if another break is possible
 
--- Costs of a break at a token, besides the depth of brackets; before: the token moves to the next line.
+-- Costs of a break at a token, in addition to the depth of brackets; before: the token moves to the next line.
 local ASSIGNS, WORST, DEEPER = 5, 6, 10
 local BREAKS = {
   { ",", 0 }, { ";", 0 }, { " &&", 1 }, { " ||", 1 }, { " ?", 2, before = true }, { " :", 2, before = true },
@@ -37,7 +37,7 @@ local function cost_at(text, at)
   return nil
 end
 
--- The last of the best places to break a line of code, after its indent; most: columns of a rest.
+-- The last of the best places to break a line of code, after the line's indent; most: columns of a rest.
 local function best_break(text, indent, most)
   local depth, quoted, best, least = 0, false, nil, math.huge
   for place, c in text:sub(1, M.COLUMNS + 1):gmatch('()([][(){}" ])') do
@@ -108,7 +108,7 @@ local function closes(line)
   return line:find("*/", 1, true) ~= nil
 end
 
--- The last line of the comment that begins with a line and shares it with no code; nil without one.
+-- The last line of the comment that begins at a line and shares the line with no code; nil if there is none.
 local function end_of_comment(lines, first)
   if not lines[first]:find("^%s*/%*") or closes(lines[first]) and not lines[first]:find("%*/$") then
     return nil
@@ -120,7 +120,7 @@ local function end_of_comment(lines, first)
   return last
 end
 
--- A line of a comment that fits and its excess, or the line alone.
+-- A line of a comment up to the limit, and its excess; or the whole line.
 local function parted(line)
   local at = M.COLUMNS + 1
   while at > 0 and (line:sub(at, at) ~= " " or line:sub(at + 1) == "*/") do
@@ -138,7 +138,7 @@ local function star(line)
   return line:match("^%s*") .. (line:find("^%s*/") and " * " or "* ")
 end
 
--- Lines of a comment, { line, from }, each of which takes the excess of the line before.
+-- Fits the lines of a comment, { line, from }: each line takes the excess of the line before.
 local function fit_comment(list)
   for i, entry in ipairs(list) do
     local line, rest, following = entry.line, nil, list[i + 1] and list[i + 1].line:match("^%s*%* (%w.*)$")
@@ -156,13 +156,13 @@ end
 
 -- ---- the whole ----
 
--- Whether the next line continues a line of code. Labels end like choices, and lists keep their lines.
+-- Whether the next line continues a line of code. Labels end like conditional expressions, and lists keep their lines.
 local function is_continued(line, following)
   return line:find("[,(&|+*?:=-]$") and #following:match("^%s*") > #line:match("^%s*")
     and (#line > M.COLUMNS or not line:find("[:=]$"))
 end
 
--- A line with its continuation, and the last line of that. Inserted files stay as they are.
+-- A line with its continuation lines, and the number of the last of these. Inserted files stay as they are.
 local function whole(lines, map, first)
   local line, last = lines[first], first
   while lines[last + 1] and (#line > M.COLUMNS or not map[first][1][3]) and is_continued(line, lines[last + 1]) do
