@@ -5,7 +5,7 @@
 --
 --   kind, rank   of kinds.lua
 --   page         the text is in templates/attention/<target>/terms/<page>.tpl, in a section for every slot that it
---                 fills; device_pages: on a device, several pages instead
+--                fills; device_pages: on a device, several pages instead
 --   properties   true for each property of the term
 --   other names  names that take precedence over the family's names in the term's text
 --

@@ -6,7 +6,7 @@
 --   fill(t, class)                 the effect that stores a table's entry, without the value
 --   to_table(build, nest, t, class, effect)   completes an effect that adds to a table's gradient
 --   scatter(build, nest, class, effect, p)   effects that replace an addition to elements of parameter p, where the
---                                   elements differ from lane to lane
+--                                  elements differ from lane to lane
 --   finish(build, nest, class)     runs after all effects of a nest are made
 --
 -- Texts use names of templates/attention/cpu/scalar.inc.tpl: s and d, the tables and their gradients; p and g, the

@@ -4,10 +4,10 @@
 -- Input of M.mask: the resolved encoding, the family so far, whether a query sees no later keys. Output: nil if there
 -- are neither lines nor corners, or a mask (mask.lua) of kind "lines":
 --   heads       for each head { lines, corner }: its lines { step, keys, first, value }; a line opens key keys S +
---              first + step i of S keys to query i; value: the given number divided by the softmax's temperature;
---              corner: query 0 sees key S - 1, with value 0
+--               first + step i of S keys to query i; value: the given number divided by the softmax's temperature;
+--               corner: query 0 sees key S - 1, with value 0
 --   flat        the lines of all heads, head after head, with value as a number; starts: the indices in flat at which
---              each head's lines begin, and the end of the last head's
+--               each head's lines begin, and the end of the last head's
 --   starts_text, corners_text   C text: the starts, and the heads that have a corner; any_corner
 --   list, columns, corner   the lines, the side and the choice of corners as in the spec
 --   causal      whether keys after a query stay hidden

@@ -4,9 +4,9 @@
 -- visible; by kind:
 --   none
 --   causal, window   left and right: the number of visible keys before and after the query (left is nil if it has no
---                     limit)
+--                    limit)
 --   antidiagonal     query i of S keys sees the existing keys from S + low - stride i to S + high - stride i, or all
---                     keys if none of these exists; width and left_only as in the spec
+--                    keys if none of these exists; width and left_only as in the spec
 --   lines            the fields of facets/lines.lua
 -- sees_all: a query for which no key is open sees all keys. causal, of lines: keys after a query stay hidden.
 

@@ -6,14 +6,14 @@
 -- encoding and of a family of attentions, and fields, rows of the schema (spec/schema.lua). It also has those of the
 -- following fields that it needs:
 --   of_input, serves         of_input: the facet belongs to the tokens' vectors, not to an attention; serves: only
---                             other facets read the facet
+--                            other facets read the facet
 --   off, is_off(value)       the value with which a family's facet is off, if a spec leaves out a facet that is off
 --   decoders, by_place       for facets given for all attentions: decoders, the kinds that only the decoder takes over;
 --                            by_place: cross-attention does not take the facet over
 --   without_kinds            true: the facet has no kinds, and kind = "none" leaves it out of a family
 --   reads(encoding)          "positions" or "distances", if the facet is on and reads them
 --   told_length(resolved, sides)   words, if the facet depends on the number of tokens in a sequence; sides: query and
---                             key, of the attention whose sequence a model generates
+--                            key, of the attention whose sequence a model generates
 --   check(seen, say)         errors between fields; seen: the spec as the families with this facet see it
 --                            (family_facets.lua); say: functions that report (say.lua)
 --   warn(seen, say)          warnings about unlikely settings, by say.warn
@@ -25,25 +25,25 @@
 --   choices(plan, families, add)   choices of the generator, by add(what, value, why); device_choice(family): the
 --                            choice for attention on a device
 --   bytes(family, sizes, T, S)   memory for T queries and S keys on the CPU (plan/deriving/memory.lua): sums, over
---                             which the blocks of a shard add up; behind, which begin_step fills for all threads; draws
+--                            which the blocks of a shard add up; behind, which begin_step fills for all threads; draws
 --   hides(family, h, i, j, S)   whether query i of head h does not see key j of S, whatever the mask; for pictures
 --   asks(family)             a value that a learned map of the keys' input computes for the family: name, in files and
---                             in C; columns; bias, whether the map has one; comment of the parameter; about, words for
---                             its width. family.asks adds width, the columns rounded up to whole vectors, and constant,
---                             the name of the width in C. Attention receives the value and writes its gradient
+--                            in C; columns; bias, whether the map has one; comment of the parameter; about, words for
+--                            its width. family.asks adds width, the columns rounded up to whole vectors, and constant,
+--                            the name of the width in C. Attention receives the value and writes its gradient
 --   terms(family)            the facet's part of the loops over queries and keys: a list of terms with kinds
---                             (attention/terms.lua), nil if the facet is off
+--                            (attention/terms.lua), nil if the facet is off
 --   export(family, given), exported   a table of the names that templates of Python read; given: crosses (two streams),
---                             memory (the prefix of names of the keys' stream), formula, net, and lists to extend:
---                             needs, pages and calls (lab/export/facets.lua). exported = true: the facet needs no
---                             table, since operations of the network contain all of it
+--                            memory (the prefix of names of the keys' stream), formula, net, and lists to extend:
+--                            needs, pages and calls (lab/export/facets.lua). exported = true: the facet needs no
+--                            table, since operations of the network contain all of it
 --   parts                    a list of the parts of an exported file that equal attentions share: of, the name of a
---                             part's pages; fields, the fields of the table of export that decide whether attentions
---                             are equal; names of its functions and classes; rank, its place in the file
+--                            part's pages; fields, the fields of the table of export that decide whether attentions
+--                            are equal; names of its functions and classes; rank, its place in the file
 --   identity(encoding)       names and values that decide whether a checkpoint fits; absent: every checkpoint fits
 --   order_of_sums(plan)      names and values that fix the bits of a run in addition to the spec
 --   unreached(seen, say)     warns about learned numbers that no gradient reaches; seen: the view of one family, with
---                             causal and formula, and names as in say; seen.say: functions with the names of the spec
+--                            causal and formula, and names as in say; seen.say: functions with the names of the spec
 -- A rule between two facets is on the page of the facet that refuses the other facet.
 
 local lists = require("base.lists")

@@ -5,14 +5,14 @@
 --   toeplitz   a pair's row depends only on key - query, so that consecutive queries have consecutive rows
 --   rotated    transformer_xl with differences of positions: pairs have no rows; queries are rotated by their positions
 --   sets       the number of sets of distances in a step: one for each layer, or one for all layers; set_of_layer: C
---             text of the index of layer l's set
+--              text of the index of layer l's set
 --   width      channels of a row: those of all heads side by side (transformer_xl), or of a head, shared by all (shaw)
 --   biases     transformer_xl: content and position bias
 --   vectors    vectors of a head's width that the keys' pass reads per query: output gradient, query with each bias
 --   behind     begin_step computes the rows and stores them after the struct `shared`
 --   clip, rows, room   shaw: the farthest distance, the table's rows, and its elements rounded up to vectors
 --   left       shaw: only keys up to the query have vectors; rows_text: the number of rows, as C text; farthest: the
---             farthest distance to the right that has a vector
+--              farthest distance to the right that has a vector
 --   init_sigma shaw: the standard deviation of the table's initial values
 -- Further fields are words for the templates.
 

@@ -7,15 +7,15 @@
 --   formula      the score as text; rest: the node of the formula that remains for the pair loop
 --   tables       in the order in which they are made: { name, class, per_head, per_layer, learned, value, row }
 --   members      members of the struct of tables: { name, class, declared, type, count, about }; numbers: the counts of
---                 elements in the struct, { type, name, value, about }
+--                elements in the struct, { type, name, value, about }
 --   sets         the number of sets of tables: one, or one for each layer
 --   constants    parameters that are not learned, and edges of buckets: { name, lines }
 --   learned      learned parameters: { name, member, count, per_layer }; layout.lua makes their tensors
 --   making       loop nests that fill the tables, in order; gradients: loop nests that propagate gradients to
---                 parameters; each { class, outer, key, lane, head: statements; sums: accumulators }
+--                parameters; each { class, outer, key, lane, head: statements; sums: accumulators }
 --   after        the draws on which the tables depend, false if there are none
 --   pair         statements of the score of a pair, and its result; pair_gradient: the same for the score's gradient;
---                 recomputes: the backward pass needs the logit again; factor: its gradient differs from the score's
+--                recomputes: the backward pass needs the logit again; factor: its gradient differs from the score's
 --
 -- expression/lower.lua explains letters and classes of tables.
 

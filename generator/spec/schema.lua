@@ -6,21 +6,21 @@
 -- An entry is
 --   path, doc      the field's path, and one line that describes the field
 --   type           table, kind, choice, integer, number, boolean, lengths, keep, score, parameters, source (a user's C
---                 file), lines (of pairs of tokens), network (a user's Lua file), checkpoint (of a trainer), file (any
---                 other), symbols, options (of a task), settings (of a network), by (axes of an evaluation), name (of
---                 a-z, 0-9 and _), names (a list of these)
+--                  file), lines (of pairs of tokens), network (a user's Lua file), checkpoint (of a trainer), file (any
+--                  other), symbols, options (of a task), settings (of a network), by (axes of an evaluation), name (of
+--                  a-z, 0-9 and _), names (a list of these)
 --   default        a value, or a function of the spec resolved so far, which `default_text` describes in words
 --   required       true: the field has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: a number that divides the value
 --   unit           what a number counts
 --   left_out       a value that is absent from the resolved spec, or a kind whose table is absent if it holds nothing
---                 else: a spec means the same with it and without. For a table also "empty": the table is absent if it
---                 has no fields
+--                  else: a spec means the same with it and without. For a table also "empty": the table is absent if it
+--                  has no fields
 --   choices        valid strings
 --   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
---                 Optional functions of the resolved spec: `used`, false if the kind is on but adds no code; `shared`,
---                 true if another feature uses the same code. The kind of a model has `families`, the names of its
---                 attentions
+--                  Optional functions of the resolved spec: `used`, false if the kind is on but adds no code; `shared`,
+--                  true if another feature uses the same code. The kind of a model has `families`, the names of its
+--                  attentions
 --   flag           a flag of the trainer that replaces the value for a run
 --   items          (type table) the field that takes values without a name
 --   with           another field of the table, without which this field is an error
@@ -29,7 +29,7 @@
 --   seldom         true: `fields` lists it only with --all, or if its section is requested
 --   more           lines of documentation for `fields`
 --   fingerprints   identifiers that appear in rendered code only while the feature is on: its field has a value, and
---                 `used`, if present, is true for the resolved spec
+--                  `used`, if present, is true for the resolved spec
 -- Invariants: pure data and pure functions; a default reads only fields that come earlier in the list.
 
 local base_names = require("base.names")

@@ -4,15 +4,15 @@
 -- Input: build of facets/score.lua, the lowered formula, the facet's plan so far. Output:
 --
 --   tables, gradients   members of score_tables and score_gradients { name, class, declared, type, count, about }, with
---                        behind: whether some members start behind their memory; numbers, gradient_numbers: counts in
---                        these structs that depend on the number of tokens
+--                       behind: whether some members start behind their memory; numbers, gradient_numbers: counts in
+--                       these structs that depend on the number of tokens
 --   pair                statements of the score of a pair
 --   logit_grad          statements of the logit's gradient; false if it equals the score's
 --   gathers             by class (expression/lower.lua): tables whose gradients the pair loop gathers, { name, target }
 --                       with class, count, statements, needs_logit; lists: the same in a fixed order; uniform_count:
 --                       the count of class uniform
 --   back                loop nests that propagate gradients to parameters; work: arrays for these, members of
---                        score_work; uniform_work: arrays that start at 0
+--                       score_work; uniform_work: arrays that start at 0
 --   make, finish        declarations of the functions that fill tables and that end a step; uses: the declared words
 
 local classes = require("facets.score.table_classes")

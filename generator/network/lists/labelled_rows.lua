@@ -3,12 +3,12 @@
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua). Output: nil if all rows are read, else
 --   partial   the work on the labelled rows alone, in the last repetition of its block: operations of the fused lists
---            that run row by row; attentions with labelled queries; entries of the backward lists
+--             that run row by row; attentions with labelled queries; entries of the backward lists
 --   values    values that have only labelled rows in that repetition, stored one after another
 --   spread    entry of a backward list -> the buffers of gradients that are spread before it: the labelled rows move to
---            their places among the rows of all tokens, and other rows are zero; scope -> buffers spread at its end
+--             their places among the rows of all tokens, and other rows are zero; scope -> buffers spread at its end
 --   per_token, per_pair   floating-point operations of a forward pass on an unused row, and on the row's pairs with
---            keys; pairs: operations on these pairs by the name of the family
+--             keys; pairs: operations on these pairs by the name of the family
 --
 -- The lists are walked backwards from the labels. If only some rows of a result are read, an operation that works row
 -- by row reads only the same rows; every other operation reads all rows. A value with both kinds of readers has all its

@@ -4,11 +4,11 @@
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), its labelled rows (labelled_rows.lua) or nil:
 -- labelled_rows.lua handles operations on labelled rows alone. Output: nil if no product is saved, else
---   block       the block whose first repetition computes rows by symbol; embed: the operation that makes that input
+--   block       the block whose first repetition computes rows by symbol; embed: the operation that makes its input
 --   done        work on the vocabulary's rows alone: operations of the block's fused list, entries of its backward list
 --   repeated    value -> true: the value's rows are copied to the rows of all tokens, after the operation that makes it
 --   summed      entry of the backward list -> the buffers of gradients that are summed by symbol before it; block ->
---              the buffers of gradients that are summed at the block's end
+--               the buffers of gradients that are summed at the block's end
 --   width       the widest copied or summed value
 --   per_token   floating-point operations of a forward pass on an omitted row
 --

@@ -5,11 +5,11 @@
 -- replaces those of a pair:
 --
 --   chain        first, last: the products; x, hidden, out: their values, hidden after the operation; kernel: the
---                 activation, either relu or a name K with K_real and K_slope in kernels/cuda/activations.cu; gated: K
---                 is the activation of a gate; sum: values before the operation, or false if its gradient does not read
---                 them
+--                activation, either relu or a name K with K_real and K_slope in kernels/cuda/activations.cu; gated: K
+--                is the activation of a gate; sum: values before the operation, or false if its gradient does not read
+--                them
 --   chain_grad   op: the chain; dy, dhidden, to: gradients of out, of the first product's result, and of x; adds: `to`
---                 already has other gradients of x. The first weights' gradient, which reads dhidden, comes later.
+--                already has other gradients of x. The first weights' gradient, which reads dhidden, comes later.
 --
 -- and { values, gradients }, the names of buffers that chains make unnecessary, name -> true: values of the layer
 -- before an operation whose gradient reads its results, and gradients of values after an operation. keeps: operands of

@@ -3,7 +3,7 @@
 --
 -- Input: entries { kind, one, of_backward } in order (cuda_network.lua). Output: launches in order, each one of
 --   { product, entry }   product: "forward", "weight" (its gradient) or "input" (its gradient); a forward product with
---                       a bias also has bias = { phase, ops }, for libraries that do not add biases and rectify
+--                        a bias also has bias = { phase, ops }, for libraries that do not add biases and rectify
 --   { block, entry }     all launches of a block, repetition by repetition
 --   { phase, ops }       phase: the phase's name; ops: its entries
 -- Biases and rectifiers are part of forward products, since libraries round as we do: the sum first, then the bias.

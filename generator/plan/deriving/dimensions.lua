@@ -17,7 +17,7 @@
 --   recomputed         false, or how the backward pass recomputes weights on the CPU: recomputed_weights.lua
 --   bounded        partial or recomputed: attention is computed for a range of queries
 --   layers, repetitions, heads, head_width; repetitions: of its layers, in all loops of the block together; head_part:
---                 the largest power of two that divides head_width
+--                  the largest power of two that divides head_width
 --   first_site     its first site in the counter of random numbers
 
 local common = require("spec.fields.common")

@@ -8,7 +8,7 @@
 --   refuse(path, other, value, record)   an error at `path` with a note on the other field, which has the value
 --   warn(text)                 a warning, once
 --   is_inherited(path)         whether a family inherits a field from the facets directly in encoding, whose errors are
---                                already reported
+--                              already reported
 --   limit, longest_tokens, longest_streams   lengths.lua
 
 local family_facets = require("spec.rules.family_facets")

@@ -3,7 +3,7 @@
 -- Input: the context of validate.lua, after the schema has been applied; the texts of the files; and the owner `of`:
 --   path        "encoding", or the path of one family of attentions, such as "encoding.cross"
 --   encoding    its table in the resolved spec; layers: those of the family; cross: its queries attend to another
---              sequence; causal: its queries see no later keys
+--               sequence; causal: its queries see no later keys
 --   score, parameters   the nodes that values.lua found
 -- Output: encoding.score (the formula as text) and encoding.parameters (plain data); for the planner the formula {
 -- root, builder, parameters }, where parameters has, sorted by name, only parameters that the formula reads. Errors are
