@@ -259,7 +259,7 @@ end
 
 local replaced = false -- whether the launcher runs another command in our place
 
--- Asks the launcher to run this command in our place; without a launcher, runs it.
+-- Asks the launcher to run a command in our place; without a launcher, runs the command here.
 local function become(words)
   replaced = tell_launcher("exec " .. shell.line(words))
   return replaced and DONE or shell.run(words)

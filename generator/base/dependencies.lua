@@ -1,4 +1,4 @@
--- The files and folders that a computation reads, to check later whether it would read the same contents again.
+-- The files and folders that a computation reads, for a later check whether their contents are the same.
 --
 -- Input: a function. Output: M.observe returns the dependencies, { [path] = state }, and the function's results. A
 -- state is a text: for a file its device, inode, size and times of change; for a listed folder the names in it; for

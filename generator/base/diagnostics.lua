@@ -75,7 +75,7 @@ local function place(record)
   return text and text .. ": " or ""
 end
 
--- Cuts a long line to the part around column col; returns the text to show and the column in it.
+-- Cuts a long line to the part around column col; returns the text to show and the column in this text.
 local function window(line, col)
   if #line <= WIDEST then
     return line, col

@@ -1,4 +1,4 @@
--- SHA-256 of a data file, by the system's program if it exists: sha256.lua takes a hundred times as long.
+-- SHA-256 of a data file, by the system's program if there is one: sha256.lua takes a hundred times as long.
 --
 -- Input: a path. Output: 64 hexadecimal digits in lower case, or nil if the file cannot be read. A file is read only
 -- once while its inode, size and times stay the same.

@@ -28,7 +28,7 @@ function M.read(path)
   return text, not text and path .. ": is not a file" or nil
 end
 
--- The number of this process as text; "0" where it is unknown.
+-- The id of this process as text; "0" if the id is unknown.
 function M.process()
   return (M.read("/proc/self/stat") or ""):match("^%d+") or "0"
 end

@@ -1,4 +1,4 @@
--- The functions of numbers that a score may call: a row for each function holds all that the generator knows of it.
+-- The functions of numbers that a score may call: the generator's whole knowledge of a function is in its row.
 --
 -- Fields of a row:
 --   most       the largest number of arguments, from 1; false: 2 or more arguments, combined from the left
@@ -50,7 +50,7 @@ end
 
 local problem = M.problem
 
--- Whether a node is the number `value`; without `value`, whether it is any number.
+-- Whether a node is the number `value`; without `value`, whether the node is any number.
 function M.is(node, value)
   return node.op == "number" and (value == nil or node.value == value)
 end

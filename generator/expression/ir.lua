@@ -134,8 +134,8 @@ function symbols.key_index(b)
   return whole(b, "key_index", 0, LAST, { 0, 1, 0 })
 end
 
--- key - query and key + query of the raw indices. A spec has no names for the two: formulas simplify to them. offset is
--- the distance only if positions are the indices.
+-- key - query and key + query of the raw indices. Specs have no names for these two, but formulas simplify to them.
+-- offset is the distance only if positions are the indices.
 function symbols.offset(b)
   return whole(b, "offset", -LAST, LAST, { -1, 1, 0 },
     b.context.positions == "index" and "x.distance" or "(x.key_index - x.query_index)")
@@ -255,7 +255,7 @@ function M.depends(root, leaf)
   return found
 end
 
--- A leaf of a later stage: a loaded value, or an incoming gradient. kind names it, key distinguishes it.
+-- A leaf of a later stage: a loaded value, or an incoming gradient. key distinguishes leaves of one kind.
 function Builder:leaf(kind, key, fields)
   local all = { type = "real", low = -HUGE, high = HUGE }
   for name, value in next, fields do

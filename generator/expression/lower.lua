@@ -50,7 +50,7 @@ local function leaf_needs(state, node)
   return ""
 end
 
--- Dependencies of a node, as a set of letters (p: a learned number), and the indices of sums that it needs, by node.
+-- Dependencies of a node, as a set of letters (p: a learned number), and the indices of sums that the node needs.
 function M.needs(state, node)
   local known = state.needs[node]
   if known then

@@ -164,7 +164,7 @@ function M.finish(build, nest)
   nest.parts = kept
 end
 
--- The place in a list that has a number for every entry, every iteration of the loops around it, and every head.
+-- The place in a list that has a number for every entry, every iteration of the entry's loops, and every head.
 local function list_place(build, class, loops, per_head)
   local text = per_head and "h" or ""
   local function within(count, inner)

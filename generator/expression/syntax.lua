@@ -33,7 +33,7 @@ function M.index_name(index)
   return "m" .. (index.depth > 0 and index.depth + 1 or "")
 end
 
--- Converts text to a vector if it is a scalar; word: the function that does so.
+-- Makes a function that converts scalar text to a vector; word: the name of the conversion in C.
 local function as_vector(word)
   return function(self, node, level)
     local text = self:print(node, 0, level)

@@ -192,7 +192,7 @@ function Printer:longest_part(node)
   return best
 end
 
--- Names a part, after the parts of it that are too long for a line.
+-- Names a part; first names those of its parts that are too long for a line.
 function Printer:assign(node)
   local value = self:fit(node)
   local name = text.name_of(#self.lines + 1)

@@ -1,5 +1,5 @@
--- The pages of facets: a facet's page holds everything that is specific to it, and code for all facets goes through the
--- pages.
+-- The pages of facets: a page holds all code and data that are specific to its facet, and code for all facets goes
+-- through the pages.
 --
 -- Output: the pages, in the order in which families are planned and described; M.written: the pages in the order in
 -- which specs are resolved and documented, since a default may read earlier fields. A page has name, the field of an

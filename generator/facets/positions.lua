@@ -24,7 +24,7 @@
 --   about          a description in words
 -- Kind "sequence" has no draws, site_offset, layer_index.
 -- distance.kind names the source of distances for the facets that read distances (relative, score):
---   "none"         nothing reads them
+--   "none"         no facet reads distances
 --   "index"        key - query
 --   "difference"   of sampled positions: those of draw layer_index
 --   "drawn", "clamped"   from the ascending draw shared->distance[distance.layer_index], by the function drawn_distance
@@ -244,7 +244,7 @@ end
 
 -- ---- the plan ----
 
--- The range of sampled positions, and how they are sampled.
+-- The fields for sampled positions: their range, and the way of sampling.
 local function drawn_positions(positions)
   local first = positions.range == "one_based" and 1 or 0
   return {

@@ -21,7 +21,7 @@ M.fields = {
     } },
 }
 
--- Warns about biases of keys: a bias adds the same to all keys of a query, unless positions rotate it.
+-- Warns about biases of keys: a bias adds the same to all keys of a query, unless keys are rotated by their positions.
 function M.unreached(seen, say)
   local encoding, model = seen.resolved.encoding, seen.resolved.model
   local own = encoding.projections and encoding.projections.bias

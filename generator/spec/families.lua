@@ -52,7 +52,7 @@ function M.layers(model, name)
   return name == "encoder" and model.encoder_layers or name ~= "self" and model.decoder_layers or model.layers
 end
 
--- Whether a facet is off, and therefore left out: it holds only the kind that means off.
+-- Whether a facet is off, and therefore left out: the facet has no field but the kind that means off.
 local function is_off(facet, value)
   local page = pages.at[facet] or {}
   if page.is_off then

@@ -60,7 +60,7 @@ local function settle_cross(context, encoding, own)
 end
 
 -- The formula that cross-attention gets from a shared score, or nil if it does not take the score. A trial comes first:
--- mistakes of the score are reported elsewhere, where it is traced alone.
+-- mistakes of the score are reported where the score is traced alone.
 local function inherited_formula(context, texts, encoding, family)
   local trial = setmetatable({ diagnostics = diagnostics.new(), origins = {} }, { __index = context })
   local tried = setmetatable({ positions = lists.copy(encoding.positions) }, { __index = encoding })

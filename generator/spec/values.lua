@@ -154,7 +154,7 @@ local function small_integer(context, node, path, bounds)
   add(context, node, path, found(node) .. fault, ("an integer from %d to %d"):format(bounds.least, bounds.most))
 end
 
--- Reports an item of a list that is not above the preceding item; returns whether it is above.
+-- Reports an item of a list that is not above the preceding item; returns whether the item is above.
 local function check_rises(context, item, path, value, before)
   local rises = not value or not before or value > before
   if not rises then

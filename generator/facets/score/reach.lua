@@ -33,7 +33,7 @@ local function each_node(root, smoothly, visit)
   walk(root)
 end
 
--- The value of a node for query i and key j; nil if it depends on anything else.
+-- The value of a node for query i and key j; nil if the value depends on anything else.
 local function value_at(node, i, j)
   if node.op == "number" or node.op == "truth" then
     return node.value

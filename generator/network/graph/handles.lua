@@ -67,7 +67,7 @@ local TAKEN = lists.words([[input output gradient step block shared parameters p
 -- Names that blocks may not have: a block's name is a member of a state on a GPU, which already has these members.
 local OF_STATES = lists.words("draws first gradient l labels mask members memory place replica view work")
 
--- Predicates of names by kind. A title names no object: it may be any free name.
+-- Predicates of names by kind. A title names no object, so any free name can be a title.
 local accepts = { title = base_names.is_free }
 
 -- Whether x can be a block's name, which names the block's state and parameters; most networks have a block "layer".

@@ -3,8 +3,8 @@
 --
 -- Input: a network (builder.lua), unfused. Output: pure data: for the network and each of its blocks { title, times,
 -- operations }. An operation is { kind, words that distinguish operations of the kind, parameters, operands }. An
--- operand is the number of the operation of its scope that made it, "input", or "external" and a number.
--- Dropout is left out: it changes training, not the function. Names of values are left out: they only name buffers.
+-- operand is the number of the operation of its scope that made it, "input", or "external" and a number. Dropout is
+-- left out, since it changes training, not the function. Names of values are left out: they name buffers.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")

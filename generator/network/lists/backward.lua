@@ -6,11 +6,11 @@
 --   buffer   { name, width, stream }; one name is one buffer. Gradients of the residual stream share `gradient`, the
 --            gradient of another value is in d<name> (base/names.lua); a buffer of the network sums gradients of
 --            blocks' external values.
---   adds     the operation adds to the buffer; otherwise it stores
+--   adds     the operation adds to the buffer; without `adds` the operation stores
 --
--- A rule takes its gradient from of(value). into(value) gives the buffer in which a contribution is stored (the first
--- one) or to which it is added. hand(value, buffer) states that the buffer holds the value's gradient already, so that
--- no operation is needed (an external value's gradient is copied). If a buffer changes before the value's gradient is
+-- A rule takes its gradient from of(value). into(value) gives the buffer in which the first contribution is stored and
+-- to which others are added. hand(value, buffer) states that the buffer holds the value's gradient already, so that no
+-- operation is needed (an external value's gradient is copied). If a buffer changes before the value's gradient is
 -- complete and read, the value gets its own buffer, and the list is derived again. Versions of buffers reveal this
 -- case; in other cases no value is copied.
 

@@ -7,7 +7,7 @@
 --   form       "rows": [rows][width]; "row": [rows], one number each; "keep": a mask of [rows][width]; "family": values
 --              of an attention
 --   training   the buffer exists only in training
---   kept       the backward pass reads it
+--   kept       the backward pass reads the buffer
 --   writer     its first writer: an operation of the forward list, or an entry of the backward list
 --
 -- A value that the backward list reads has a buffer for each repetition in training, and one for all repetitions in

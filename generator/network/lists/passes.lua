@@ -161,8 +161,7 @@ end
 
 -- ---- the whole ----
 
--- writer -> names of the buffers that it writes first, in order; the writer of a repetition's input is a list of
--- buffers.
+-- writer -> names of the buffers whose first writer it is, in order; the writer of a repetition's input is a list.
 local function written_by(buffer_lists, executed)
   local by = {}
   local function add(writer, name)

@@ -5,10 +5,9 @@
 --
 -- Values of a scope and of different scopes share buffers by name. Two kinds of values have no buffer: a value of the
 -- network that only one block takes, as its input (`carried` = { block }), and the result of a block if it is read
--- once.
--- If two values would need one buffer at a time, or one buffer would need two shapes, a value is renamed in the graph
--- itself: it gets its stream before its name, or a number after it. Walks through the passes of training and of
--- evaluation repeat this, until every read finds the value that was written for it.
+-- once. If two values would need one buffer at a time, or one buffer would need two shapes, a value is renamed in the
+-- graph itself: it gets its stream before its name, or a number after it. This repeats, with walks through the passes
+-- of training and of evaluation, until every read finds the right value.
 
 local backward = require("network.lists.backward")
 local buffers = require("network.lists.buffers")

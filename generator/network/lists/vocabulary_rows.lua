@@ -100,8 +100,8 @@ function Walk:takes(buffer, done, at)
   return done or not self.summed[buffer.name]
 end
 
--- Whether an entry of the list runs for the vocabulary. If a rectified value was copied to all tokens, it is read for
--- all tokens.
+-- Whether an entry of the list runs for the vocabulary. A rectified value that was copied to all tokens is read for all
+-- tokens.
 function Walk:is_done(b)
   if b.kind == "copy" or b.kind == "accumulate" then
     return self.summed[b.from.name] or b.kind == "accumulate" and self.summed[b.to.name] or false
@@ -135,7 +135,7 @@ end
 
 -- ---- both ----
 
--- The embedding, if it alone reads the gradient that a block leaves, or nil.
+-- The embedding, if no other operation reads the gradient that a block leaves; otherwise nil.
 local function embedded(list)
   for i, b in ipairs(list) do
     local op, before = b.op, list[i - 1]

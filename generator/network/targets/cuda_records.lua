@@ -38,7 +38,7 @@ local function place_in_block(device, scope, at, value)
   return (device.buffers.scopes[scope].read[value] and at.kept or at.w) .. value.name
 end
 
--- The place of a value in the network; a block's output is where its last repetition stored it.
+-- The place of a value in the network; a block's output is where the block's last repetition stored it.
 function M.place_in_network(at, value)
   local block = value.op.kind == "block" and value.op.block
   return block and at.state:format(block.name, block.uses) or at.w .. value.name

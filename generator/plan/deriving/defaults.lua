@@ -103,7 +103,7 @@ local function literal_lines(text)
   return list
 end
 
--- The number of bytes to reserve, so that another spec's text fits even if it is twice as long.
+-- The number of bytes to reserve, so that another spec's text fits even if that text is twice as long.
 local function room_for(bytes)
   local room = LEAST_ROOM
   while room < 2 * bytes do

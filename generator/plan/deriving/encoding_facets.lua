@@ -227,7 +227,7 @@ function M.derive(plan, facts, added)
   return part
 end
 
--- The average number of times that training meets each position or distance of a range, for the range where it is
+-- The average number of times that training meets each position or distance of a range, for the range that has the
 -- least; nil without random positions, or if a file determines the lengths. Needs the plan's costs.
 function M.visits(plan)
   local train, least = plan.resolved.train, nil

@@ -242,7 +242,7 @@ local function allocated(bytes)
   return bytes >= LARGE_FROM and round_up(bytes, LARGE_PAGE) or bytes
 end
 
--- The most memory that a process has while it trains with a number of threads, once the plan has vector_bytes,
+-- The most memory that a process takes in training with a number of threads, once the plan has vector_bytes,
 -- shared_bytes, tables_bytes and workspace_bytes. Parts: parameters, the optimiser's state, the folded gradient, memory
 -- that threads share, a gradient and a workspace for each thread, and the bytes of a checkpoint, which is read before
 -- the next checkpoint replaces it and when a run resumes. The task's examples are not counted, nor are evaluations,

@@ -106,7 +106,7 @@ local function sentence(text)
   return text:sub(1, 1):upper() .. text:sub(2) .. "."
 end
 
--- Comment lines: each sentence starts a line and continues on the next if it is too long for the banner.
+-- Comment lines: each sentence starts a line; a sentence that is too long continues on the next line.
 local function wrapped(...)
   return lists.flat({ ... }, function(text) return wording.filled(lists.matches(text, "%S+"), BANNER_COLUMNS) end)
 end

@@ -37,7 +37,7 @@ local function line_value(mask, head, i, j, S)
   return value
 end
 
--- A row of values. A query for which every key is hidden sees all keys, or in causal attention all keys up to it.
+-- A row of values. A query for which every key is hidden sees all keys, in causal attention up to its own token.
 local function row_of(mask, i, S, value)
   local row, open = {}, false
   for j = 0, S - 1 do

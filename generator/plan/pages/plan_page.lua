@@ -36,7 +36,7 @@ M.JSON_ORDER = {
   "scratch_bytes", "flops", "value", "why", "lengths", "examples", "coincide", "training", "evaluation",
 }
 
--- The validation stream, and the share of it that also occurs elsewhere.
+-- The validation stream, and the share of its inputs that also occur elsewhere.
 local function validation_text(validation)
   local lengths, coincide = validation.lengths, validation.coincide
   local range = lengths[2] and ("%d..%d"):format(lengths[1], lengths[#lengths]) or ("%d"):format(lengths[1])
@@ -46,7 +46,7 @@ local function validation_text(validation)
     100 * coincide.evaluation)
 end
 
--- The answers that an evaluation of a generative model counts, and the cost of generating them.
+-- The answers that an evaluation of a generative model counts, and the cost of generating answers.
 local function answers_text(plan)
   local ends = plan.task.end_symbol and "ended by the model" or "answer length given"
   if plan.resolved.eval.decoding == "teacher_forced" then

@@ -266,7 +266,7 @@ local function replace(work)
   return done, message
 end
 
--- An exit code and text if make cannot take an absolute path; nil if it can. choice: the setting that names it.
+-- An exit code and text if make cannot take an absolute path; otherwise nil. choice: the setting that names the path.
 function M.refused(project, dir, choice)
   if not escape.make(seen_from_root(project, dir)) then
     return 2, ("%s: make cannot handle this folder's name; expected %s; choose another %s\n"):format(

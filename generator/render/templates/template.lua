@@ -267,7 +267,7 @@ end
 
 local known = {} -- parsed text by path and section, since parsing takes half the time of rendering
 
--- Reads a template, or one section of it; path is its name in errors.
+-- Reads a template, or one section of a template; path: the name in errors.
 function M.parse(name, path, text, section)
   local key = path .. "#" .. (section or "")
   local before = known[key]

@@ -25,7 +25,7 @@ local OPENS = { ["("] = true, ["["] = true, ["{"] = true }
 
 local fit
 
--- The cost of a break after the first `at` characters, before a blank; nil if it is impossible.
+-- The cost of a break after the first `at` characters, before a blank; nil if a break there is impossible.
 local function cost_at(text, at)
   for _, entry in ipairs(BREAKS) do
     local token = entry[1]

@@ -1,9 +1,9 @@
 -- Names that other languages and libraries use for Lua's words, fields of a spec, and flags of a trainer.
 --
--- Input: a word as a user wrote it, --lr or num_heads; the repository's root. Output: the meaning of the word here.
--- Words for flags are in runtime/cli/usual_flags.c, which this module reads and trainers use for their answers; the
--- table below adds names of fields in other libraries and in papers.
--- Invariants: pure, apart from reading that file; a word that is not in the tables has no meaning.
+-- Input: a user's word, such as --lr or num_heads; the repository's root. Output: the meaning of the word here. Words
+-- for flags are in runtime/cli/usual_flags.c, which this module reads and trainers use for their answers; the table
+-- below adds names of fields in other libraries and in papers. Invariants: pure, apart from reading that file; a word
+-- that is not in the tables has no meaning.
 
 local lists = require("base.lists")
 local optimizers = require("spec.optimizers")

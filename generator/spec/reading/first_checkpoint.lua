@@ -1,4 +1,4 @@
--- The checkpoint whose parameters a run begins with (`init`), as far as its header describes it.
+-- The checkpoint whose parameters a run begins with (`init`), as far as the file's header describes them.
 --
 -- Input: the context of validate.lua with the places of files, the node of the field. Output: { shown, checksum,
 -- model_digest, id, entries }, or nil if there is no checkpoint or after an error: the file's displayed name; the
@@ -13,7 +13,7 @@ local M = {}
 
 local EXPECTED = "a checkpoint that a trainer wrote; a path is relative to the file that says it"
 
--- A text of the metadata if it has this form; otherwise nil.
+-- A field of the metadata, if its text has this form; otherwise nil.
 local function text_of(file, name, form)
   local text = file.metadata[name]
   return type(text) == "string" and text:find(form) and text or nil

@@ -175,7 +175,7 @@ local function closes_cycle(state, chain, file, node, field)
   return names ~= nil
 end
 
--- The `use` of a section's own table (encoding.kind is a short form of it), its field name, and the table without it.
+-- The `use` of a section's own table (encoding.kind is a short form), the name of its field, and the table without it.
 local function split_use(state, section, own, path)
   if not tree.is_table(own) then
     return nil, nil, own

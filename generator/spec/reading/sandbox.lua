@@ -251,7 +251,7 @@ local function call_as(own, f, ...)
   return table.unpack(results, 1, results.n)
 end
 
--- Wraps f, a function of ours, for a function of a spec that calls it.
+-- Wraps f, a function of ours that a function of a spec calls.
 function M.ours(f)
   return function(...) return call_as(true, f, ...) end
 end

@@ -1,9 +1,9 @@
 -- Values with their origins: the result of a spec file as nodes that record where each value was written.
 --
 -- A node is { origin, value } for a scalar, { origin, fields, items } for a table: fields by name, items 1..n in order.
--- An origin is { path, line, col }, { set = "--set a.b=v" } for the command line, or { default = true }.
--- Input: Lua values from the sandbox. Output: nodes that share nothing with them.
--- Invariants: a tree is finite, without cycles, at most DEPTH deep and NODES large; its numbers are finite.
+-- An origin is { path, line, col }, { set = "--set a.b=v" } for the command line, or { default = true }. Input: Lua
+-- values from the sandbox. Output: nodes that share no table with these values. Invariants: a tree is finite, without
+-- cycles, at most DEPTH deep and NODES large; its numbers are finite.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -30,7 +30,7 @@ end
 
 local build
 
--- Adds an error after which building ends, since it would repeat endlessly.
+-- Adds an error that would otherwise be repeated without end, so building ends after it.
 local function give_up(context, path, what, expected)
   context.failed = true
   return context.report(path, what, expected)

@@ -176,8 +176,8 @@ local function takers(context)
   return by_stream
 end
 
--- Checks that a learning rate falls after its warm-up. With epochs only the trainer knows the number of steps, so it
--- makes this check itself.
+-- Checks that a learning rate falls after its warm-up. With epochs only the trainer knows the number of steps and can
+-- check this.
 local function schedule(context, say)
   local train = context.resolved.train
   local warmup, steps = train.schedule and train.schedule.warmup, train.steps

@@ -64,7 +64,7 @@ local function check_name(facts, say, path, name)
     expected = table.concat(names, ", "), hint = nearest.hint(name, names) })
 end
 
--- The values of an axis that an evaluation names, in ascending order; it may request all.
+-- The values of an axis that an evaluation names, in ascending order; empty if the evaluation requests all.
 local function named_values(wanted)
   return type(wanted) == "table" and (wanted.list or { wanted.first, wanted.last }) or {}
 end
