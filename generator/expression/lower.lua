@@ -110,8 +110,7 @@ function M.varies(state, node, lanes)
   return false
 end
 
--- The number of operations of a node, not counting parts of classes below `class`, and whether an operation is
--- expensive.
+-- The number of operations of a node, not counting parts of classes below `class`, and whether one is expensive.
 local function work(state, node, class, seen)
   if seen[node] or #node == 0 and node.op ~= "lookup" then
     return 0, false
@@ -236,7 +235,7 @@ end
 
 local ORDER = { "distance", "query", "key", "sum", "pair", "uniform" }
 
--- A sum or product with the logit in it: its operands without the logit are gathered by class.
+-- A sum or product that contains the logit: the operands without the logit are gathered by class.
 local function gather(state, node, kind)
   local total
   local groups = {}

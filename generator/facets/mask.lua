@@ -14,7 +14,7 @@ local lines_facet = require("facets.lines")
 
 local M = { name = "mask", off = { kind = "full" }, decoders = { causal = true, window = true } }
 
--- Whether the mask facet hides keys; in a mask of lines, the facet `lines` does so instead.
+-- Whether the mask facet hides keys; in a mask of lines, the facet `lines` hides them instead.
 local function hides(resolved)
   local mask, list, kind = resolved.encoding.mask or {}, resolved.encoding.lines, resolved.model.kind
   return ((mask.kind or "full") ~= "full" or kind == "decoder" or kind == "encoder_decoder")

@@ -33,7 +33,7 @@ M.fields = {
 
 local KIND = "encoding.normaliser.kind"
 
--- Refuses facets that change a pair's score or hide pairs, since these facets are made for softmax.
+-- Refuses facets that change scores or hide pairs: both are made for softmax.
 local function check_alone(encoding, say)
   local function refuse(path, there, what)
     if there then

@@ -75,8 +75,8 @@ function M.score_parameters(family, path, per_layer)
   return list
 end
 
--- The family of an attention: the family called `name`, or a copy of its facets called options.name. In a network that
--- has been analyzed before (model_network.lua), attentions find their families by their own names.
+-- The family of an attention: the family called `name`, or a copy of its facets called options.name. In the second run
+-- of a description (model_network.lua), attentions find their families by their own names.
 local function family_of(scope, name, options)
   local net = scope.net
   local family = net.families[name]

@@ -69,7 +69,7 @@ end
 local Walk = {}
 Walk.__index = Walk
 
--- Records that a buffer is read or added to, at all rows or at labelled rows; returns whether it has these rows.
+-- Records that a buffer is read or added to, at all rows or at labelled rows; returns whether the buffer has them.
 function Walk:takes(buffer, partly, at)
   if partly then
     return self.compact[buffer.name] or false

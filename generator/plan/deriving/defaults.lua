@@ -24,7 +24,7 @@ local function lengths_text(lengths)
     or ("%d:%d:%d"):format(lengths.first, lengths.last, lengths.step or 1)
 end
 
--- "vectors=*;digits=1:50:1"
+-- The text of eval.by, such as "vectors=*;digits=1:50:1".
 local function by_text(by)
   local parts = lists.map(by and canonical.sorted_keys(by) or {}, function(name)
     return name ~= axes.NOISE and ("%s=%s"):format(name, by[name] == true and "*" or lengths_text(by[name])) or nil
@@ -32,7 +32,7 @@ local function by_text(by)
   return #parts > 0 and table.concat(parts, ";")
 end
 
--- "0,0.5,1"
+-- The text of standard deviations of noise, such as "0,0.5,1".
 local function noise_text(noise)
   return noise and table.concat(lists.map(noise.list, function(each) return ("%.17g"):format(each) end), ",")
 end

@@ -1,7 +1,7 @@
 -- The network on one page and as a picture: the output of `plan`, and the input of graphviz for `plan --graph`.
 --
 -- Input: a plan with its network (costs.lua). Output: lines of text, a list for the JSON encoder, the text of a graph
--- in the dot language. This module describes choices and makes none.
+-- in the dot language. This module makes no choice itself.
 -- Invariant: all words in a graph are names that the builder has checked, or constants of this module.
 
 local lists = require("base.lists")

@@ -1,6 +1,6 @@
 -- A plan for users: the page and the JSON of the verb `plan`, and the text of plan.lua.
 --
--- Input: a plan. Output: text, or a table for the JSON encoder. This module describes choices and makes none.
+-- Input: a plan. Output: text, or a table for the JSON encoder. This module makes no choice itself.
 
 local canonical = require("base.canonical")
 local choices = require("plan.pages.choices")

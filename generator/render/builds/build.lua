@@ -354,7 +354,7 @@ function M.discard(work)
   claim.give_back(work.claim)
 end
 
--- Builds by make(work) and returns its result, an exit code and text to show or nil.
+-- Builds with make(work); returns the results of make: an exit code, and text to show or nil.
 local function build_by(project, job, dir, make)
   local work, code, text = M.begin(project, job, dir, math.min(M.processors(), 16))
   if not work then

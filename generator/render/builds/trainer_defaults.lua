@@ -30,7 +30,7 @@ function M.has(path, new)
   return (write.read(path) or ""):find(block_of(new), 1, true) ~= nil
 end
 
--- Writes bytes at an offset of an existing file; nil and a message.
+-- Writes bytes at an offset of an existing file; nil and a message on failure.
 local function overwrite(path, offset, bytes)
   local file, message = io.open(path, "r+b")
   if not file then

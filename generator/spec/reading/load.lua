@@ -200,7 +200,7 @@ local function lay(section, base, over)
   return sections.lay(section, section == "encoding" and inherit.mark(base) or base, over)
 end
 
--- A section of the file that a `use` in `file` names; nil after an error, and nil if that file lacks the section.
+-- A section of the file that a `use` in `file` names; nil after an error, or if the named file lacks the section.
 local function resolve_use(state, file, section, use, field, chain)
   local parent, whole = open_use(state, file, section, use, field)
   if not parent or closes_cycle(state, chain, parent, use, field) then
