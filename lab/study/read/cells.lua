@@ -169,8 +169,7 @@ function M.fits(cell, where, only)
   return true
 end
 
--- Returns the part of a study with the cells that fit `where` and `only` (M.fits); its axes have the values of these
--- cells.
+-- Returns the part of a study with the cells that fit `where` and `only` (M.fits); its axes have these cells' values.
 function M.within(study, where, only)
   local kept = lists.filter(study.cells, function(cell) return M.fits(cell, where or {}, only or {}) end)
   local axes = lists.map(study.axes, function(axis)

@@ -19,8 +19,7 @@ local SPLITS = { during = true, test = true, train = true, validation = true, in
   beyond = true }
 local OLDER = { train = true, test = true }
 
--- Patterns parse plain lines in the form that the runtime writes; the JSON decoder parses all other lines and damaged
--- lines.
+-- Patterns parse plain lines in the form that the runtime writes; the JSON decoder parses all others.
 local FRONT = '^{"step":(%d+),"split":"([%a_]+)","by":{"length":(%d+)},()'
 local PAIR = '^"([%a_][%w_]*)":(-?%d[%d.eE+-]*)([,}])()'
 local WORD_PAIR = '^"([%a_]+)":"([%a_]+)"([,}])()'

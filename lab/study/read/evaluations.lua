@@ -1,13 +1,14 @@
--- Evaluations: the lines of eval.jsonl of one set, put together.
+-- Evaluations: all lines of eval.jsonl for one set, collected in one table.
 --
--- Input: rows from evaluation_lines.lua. Output: an evaluation { split, step, examples, draws, lengths, counts,
--- decoding, data, mixed, conditions, weighted, parts, uncounted } with a list for each of M.MEASURES that some line
--- has, in the order of lengths, "" for lines without it, exact_match and loss as text; counts are the evaluated
--- examples of each length, totals the existing examples, if a cap took fewer; uncounted is true for lengths without any
--- counted label. If the evaluation went by other axes than length, lengths are the numbers on the first axis,
--- conditions has { by, examples, beyond, trained } and the measures of each line, and the lists are the means over
--- lines that share a number on the first axis, or the values of the condition with that number alone. weighted: a score
--- is the mean over examples, not over lengths. Invariants: the last step counts, and of a condition the last line.
+-- Input: rows from evaluation_lines.lua. Output: an evaluation { split, step, examples, draws, lengths, counts, totals,
+-- decoding, data, mixed, conditions, weighted, parts, uncounted } and a list for each of M.MEASURES that some line has.
+-- Each list is in the order of lengths, with "" for lines without the measure; exact_match and loss are texts. counts:
+-- the evaluated examples of each length; totals: the existing examples, if a cap took fewer; uncounted: true for
+-- lengths without any counted label. If the evaluation has other axes than length, lengths are the numbers on the first
+-- axis, and conditions has { by, examples, beyond, trained } and the measures of each line; a list's value is then the
+-- mean over lines that share a number on the first axis, or the value of the condition with that number alone.
+-- weighted: a score is the mean over examples, not over lengths. Invariants: only lines of the last step count; the
+-- last line of a condition replaces earlier lines.
 
 local axes = require("spec.task.axes")
 local canonical = require("base.canonical")
@@ -27,12 +28,12 @@ local function is_alone(by)
   return next(by, next(by)) == nil
 end
 
--- Adds one line to of[split], whose lines are then a list of { n, place, by, row }; by is nil for a plain line.
--- of.axis: the first axis of the run's evaluations.
+-- Adds a row to of[row.split]. `of.axis` is the first axis of the run's evaluations. A line is stored as { n, place,
+-- by, row }; by is nil for a line by length alone.
 function M.add(of, row)
   local evaluation, n = of[row.split], row.by and row.by[of.axis] or of.axis == "length" and row.length
   if not n and row.length then
-    return -- an evaluation by length, on request, of a run that goes by other axes
+    return -- the user requested this evaluation by length, but the run's axes are others
   elseif not evaluation or row.step > evaluation.step then
     evaluation = { step = row.step, examples = row.examples, draws = row.draws, decoding = row.decoding, places = {},
       lines = {} }
@@ -53,7 +54,7 @@ function M.weight(evaluation, place)
   return evaluation.totals and evaluation.totals[place] or evaluation.counts[place]
 end
 
--- The mean of the lines of a number, as one line: over the examples of lines that is_own accepts.
+-- Joins lines that share a number into one line: the mean over the examples of the lines that is_own accepts.
 local function mean_of(group, is_own)
   local row, sums, weights = { examples = 0, of = 0, counted = 0 }, {}, {}
   for _, line in ipairs(group) do
@@ -75,9 +76,9 @@ local function mean_of(group, is_own)
   return { n = group.key, row = row }
 end
 
--- Merges lines that share a number on the first axis. Conditions of another frame than that of training are reported
--- separately, and count nowhere else. If a number has a condition of its own, finer conditions have other examples, and
--- are not part of its mean.
+-- Merges lines that share a number on the first axis. Conditions with another frame than in training are reported
+-- separately and excluded from all means. If a number has a condition of its own, finer conditions have other examples
+-- and are excluded from its mean.
 local function join(lines, axis)
   local whole = {}
   for _, line in ipairs(lines) do
@@ -97,7 +98,7 @@ local function condition_of(line, axis)
     exact_match = row.exact_match }
 end
 
--- An evaluation of some lines of another one.
+-- Makes an evaluation of some lines of another evaluation.
 local function of_lines(evaluation, split, lines, axis)
   local has, made = evaluation.has, { split = split }
   for _, name in ipairs(FACTS) do
@@ -120,7 +121,7 @@ local function of_lines(evaluation, split, lines, axis)
 end
 
 -- The axes on which a line is beyond training, as a text: "length", "digits and width"; false if there are none. reach:
--- the longest training length, for old lines without a list of these axes.
+-- the longest training length, for older lines, which do not list these axes.
 local function beyond_text(evaluation, line, reach)
   local names = line.row.beyond
   if not evaluation.has.conditions then
@@ -133,8 +134,8 @@ local function beyond_text(evaluation, line, reach)
   return table.concat(names, " and ")
 end
 
--- The parts of an evaluation of dataset files: { in_distribution, beyond, axes = { { name, evaluation }, ... } }, axes
--- for each set of axes on which lines are beyond, if there are several.
+-- The parts of an evaluation of dataset files: { in_distribution, beyond, axes = { { name, evaluation }, ... } }. axes
+-- has an entry for each set of axes on which lines are beyond training, if there are several such sets.
 local function parts_of(evaluation, axis, reach)
   local within, beyond = {}, {}
   for _, line in ipairs(evaluation.lines) do
@@ -152,7 +153,7 @@ local function parts_of(evaluation, axis, reach)
     axes = #several > 1 and several or nil }
 end
 
--- Names of the lists that an evaluation has: those with a value in some line.
+-- Names of the lists of an evaluation that have a value in some line.
 local function lists_there(lines)
   local has = { accuracy = true, exact_match = true, loss = true }
   for _, line in ipairs(lines) do
@@ -165,9 +166,10 @@ local function lists_there(lines)
   return has
 end
 
--- Finishes the evaluations of a run, or of one level of its noise, after all lines were added. finite: its splits are
--- the sets of dataset files, { reach, weighted, known }: the longest training length, nil if lines state which axes are
--- beyond it; whether scores are means over examples; whether either is known. Their parts are then in `parts`.
+-- Completes the evaluations of a run, or of one level of its noise, after all lines were added. finite: for dataset
+-- files, { reach, weighted, known }; nil for sampled tasks. reach: the longest training length, nil if lines list the
+-- axes beyond training; weighted: scores are means over examples; known: reach or the lines show what is beyond
+-- training, so that the evaluations get `parts`.
 function M.close(of, finite)
   for _, split in ipairs(M.SPLITS) do
     local evaluation = of[split]

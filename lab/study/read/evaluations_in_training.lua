@@ -1,8 +1,8 @@
--- Evaluations while a model trains (eval.during): means over the lines of a step.
+-- Evaluations during training (eval.during): the means over the lines of each step.
 --
--- Input: rows from evaluation_lines.lua, the spec of their run. Output: a list of { step, mean, sets }: mean, the means
+-- Input: rows from evaluation_lines.lua, the spec of their run. Output: a list of { step, mean, sets }. mean: the means
 -- { accuracy, accuracy_teacher_forced, exact_match, loss } over all held-out examples, or over training examples if
--- none are held out; sets, the same for each dataset file's set by its name.
+-- none are held out. sets: the means over each dataset file's set, by the set's name.
 
 local lists = require("base.lists")
 local statistics = require("lab.study.read.statistics")
@@ -19,7 +19,7 @@ end
 
 return function(rows, spec)
   local splits = lists.at(spec, "eval.during.splits")
-  local only = splits and #splits == 1 and splits[1] -- lines leave out the name of an only set
+  local only = splits and #splits == 1 and splits[1] -- lines omit the name if there is a single set
   local function set_of(row)
     return row.set or only or false
   end

@@ -1,7 +1,7 @@
--- Grids: the lengths or conditions that a score is the mean of.
+-- Grids: the lengths or conditions over which a score is averaged.
 --
--- Input: evaluations (evaluations.lua), cells with their runs read. Output: a grid { key, text }: key distinguishes
--- grids, text describes one, "mean over 9 lengths 60..500".
+-- Input: evaluations (evaluations.lua), or cells whose runs were read. Output: a grid { key, text }: key identifies the
+-- grid; text describes it, as in "mean over 9 lengths 60..500".
 
 local evaluations = require("lab.study.read.evaluations")
 local lists = require("base.lists")
@@ -37,7 +37,7 @@ function M.of(run, evaluation)
   return { text = text, key = ("%s %s"):format(run.axis, table.concat(evaluation.lengths, ",")) }
 end
 
--- The grid of most runs of a list on a set; among equally frequent ones the first. nil for no run.
+-- The most frequent grid of the runs in a list on a set; of equally frequent grids, the first. nil without runs.
 function M.usual(list, set)
   local grids = lists.map(list, function(run)
     local evaluation = runs.evaluation(run, set)

@@ -1,9 +1,9 @@
--- Human accuracies, puzzle by puzzle: a table with a row for each puzzle, and trials of participants.
+-- Human accuracies for each puzzle: a table with one row per puzzle, and the trials of participants.
 --
--- Input: the path of a CSV file and the puzzles of the runs: { count, vectors, run }: the number of puzzles, the
--- vectors of each, and a run with these numbers. Output: lists by puzzle, from 1 on; or nil and a message with file,
--- line and column.
--- Invariants: each puzzle occurs once; shares are from 0 to 1; files with another number of puzzles are refused.
+-- Input: the path of a CSV file, and the puzzles of the runs as { count, vectors, run }: the number of puzzles, the
+-- vectors of each puzzle, and a run with these numbers. Output: lists by puzzle, from 1 on; or nil and a message with
+-- file, line and column.
+-- Invariants: each puzzle occurs once; shares are from 0 to 1; files with a different number of puzzles are refused.
 
 local diagnostics = require("base.diagnostics")
 local input = require("base.input")
@@ -15,7 +15,7 @@ local wording = require("base.wording")
 local M = {}
 
 local LARGEST = 64 << 20 -- bytes
-local SUBJECT, ITEM, RIGHT = "subject", "LST_id", "accuracy" -- columns of trials, as the published ones are called
+local SUBJECT, ITEM, RIGHT = "subject", "LST_id", "accuracy" -- names of the columns in published trials
 
 local function read(path)
   local text, problem = input.read(path, LARGEST)
@@ -35,7 +35,7 @@ local function wrong(path, row, column, found, expected)
   return ("%s: line %d: %s: found %s; expected %s"):format(path, row + 1, column, diagnostics.show(found), expected)
 end
 
--- The number of each row's puzzle, from 1 on: by its id, which counts from 0 or from 1, or by the row's place.
+-- The number of each row's puzzle, from 1 on: from the id, which counts from 0 or from 1, or else the row number.
 local function numbers_of(file, path, count)
   local numbers, seen, first = {}, {}, nil
   for i, row in ipairs(file.rows) do
@@ -88,7 +88,7 @@ function M.accuracy(path, column, puzzles)
   return accuracy
 end
 
--- The mean of values, { number, value }, for each number.
+-- The mean of the values in pairs { number, value } for each number.
 local function means_by_number(list)
   local means = {}
   for _, of in ipairs(lists.group(list, function(one) return one.number end)) do
@@ -98,7 +98,7 @@ local function means_by_number(list)
 end
 
 -- Trials as a list of participants { name, share }; share[puzzle] is nil for a puzzle that a participant has not seen.
--- Items count from 1; items beyond the puzzles are other trials, and left out.
+-- Item numbers start at 1; items beyond the number of puzzles belong to other trials and are skipped.
 function M.trials(path, puzzles)
   local file, message = read(path)
   if not file then
@@ -129,7 +129,7 @@ function M.trials(path, puzzles)
   return people
 end
 
--- Means over participants of each puzzle's share, nil if no participant has seen it.
+-- The mean share of each puzzle over participants; nil if no participant has seen the puzzle.
 function M.means(people, count)
   local means = {}
   for number = 1, count do

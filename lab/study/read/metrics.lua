@@ -1,20 +1,20 @@
--- Metrics of a study's scores, and the score above which a seed generalises.
+-- Metrics of a study's scores, and the score above which a seed counts as generalising.
 --
--- Input: a study as grid.expand returns it, or of runs found in a folder, with its cells read. Output: see each
--- function; M.of and M.NAMES are those of spec/measures.lua.
+-- Input: a study from grid.expand, or of runs found in a folder, with its cells read. Output: described at each
+-- function; M.of and M.NAMES are copies of those in spec/measures.lua.
 
 local lists = require("base.lists")
 local measures = require("spec.measures")
 
 local M = { of = measures.of, NAMES = measures.NAMES }
 
--- The decodings of generative models, in words before "evaluations" and "accuracy".
+-- Decodings of generative models, as words that precede "evaluations" and "accuracy".
 M.decodings = { greedy = "greedy", teacher_forced = "teacher-forced" }
 
--- Percentages above which a seed generalises: for the metric of a paper, and for exact match.
+-- Percentages above which a seed generalises, for a paper's metric and for exact match.
 local PAPERS, EXACT = 90, 99
 
--- The known resolved specs of a cell: its own, or those in the folders of its runs.
+-- The known resolved specs of a cell: the cell's own spec, or the specs in the folders of its runs.
 local function is_generative(cell)
   if cell.spec and cell.spec.resolved then
     return measures.is_generative(cell.spec.resolved)
@@ -22,14 +22,14 @@ local function is_generative(cell)
   return lists.find(cell.runs, function(run) return measures.is_generative(run.facts.spec) end) ~= nil
 end
 
--- Whether a study shows numbers from a paper, or its setting.
+-- Whether a study shows a paper's numbers or compares its settings with a paper's.
 local function is_of_paper(study)
   return lists.find(study.report or {}, function(item)
     return type(item) == "table" and (item.published or item.setting)
   end) ~= nil
 end
 
--- The default criterion of a study: 90% of the metric that a paper prints, 99% exact match otherwise.
+-- The default criterion of a study: above 90% of a paper's metric; without a paper, above 99% exact match.
 local function default_criterion(study, metric)
   if is_of_paper(study) and M.of[metric].unit == "percent" then
     return { metric = metric, above = PAPERS }
@@ -37,11 +37,11 @@ local function default_criterion(study, metric)
   return { metric = "exact_match", above = EXACT }
 end
 
--- The study's `scored`, { split, select, metric, generalises }, completed by defaults; select is nil if no set is named
--- (chosen_rate.lua). asked: a metric that replaces the study's, whose criterion stays; nil for its own.
+-- The study's `scored`, { split, select, metric, generalises }, with defaults filled in; select is nil if no set is
+-- named (chosen_rate.lua). asked: a metric in place of the study's, whose criterion is kept; nil: the study's.
 function M.scored(study, given, asked)
   local scored = { split = given.split or "test", select = given.select, metric = given.metric }
-  -- Papers print accuracy; otherwise exact match counts for a model that answers token by token.
+  -- papers print accuracy; without a paper, models that answer token by token are scored by exact match
   scored.metric = scored.metric
     or not is_of_paper(study) and lists.find(study.cells, is_generative) and "exact_match" or "accuracy"
   scored.generalises = given.generalises or default_criterion(study, scored.metric)
@@ -49,17 +49,17 @@ function M.scored(study, given, asked)
   return scored
 end
 
--- A criterion in words: "exact match above 99%".
+-- A criterion as text: "exact match above 99%".
 function M.criterion_text(criterion)
   return ("%s above %g%%"):format(M.of[criterion.metric].title, criterion.above)
 end
 
--- Whether a score of the criterion's metric, in percent, generalises; nil without a score.
+-- Whether a score of the criterion's metric, in percent, meets the criterion; nil without a score.
 function M.generalises(score, criterion)
   return score and score > criterion.above
 end
 
--- Whether score a is better than b, which is a number or nil.
+-- Whether score a is better than score b; b may be nil.
 function M.is_better(metric, a, b)
   return not b or M.of[metric].higher and a > b or not M.of[metric].higher and a < b
 end

@@ -1,7 +1,7 @@
--- Numbers that papers print: CSV files under spec/published, and the settings of their measurements.
+-- Numbers that papers print: CSV files under spec/published, some of them with the settings of the measurements.
 --
--- Input: a project and a name such as "ruoss_2023/table1". Output: { name, path, columns, rows }, rows as maps from
--- column to text; or nil and a message.
+-- Input: a project and a name such as "ruoss_2023/table1". Output: { name, path, columns, rows }, where a row maps
+-- column names to texts; or nil and a message.
 
 local lists = require("base.lists")
 local write = require("base.write")
@@ -10,7 +10,7 @@ local M = {}
 
 local FOLDER = "spec/published/"
 
--- The field in quotes that starts at `at`, and its end; nil if the end is missing.
+-- The quoted field that starts at position `at`, and the position after it; nil if the closing quote is missing.
 local function quoted_field(line, at)
   local text, after = "", at + 1
   while true do
@@ -26,7 +26,7 @@ local function quoted_field(line, at)
   end
 end
 
--- One line of CSV as a list; nil if a quote is not closed. A field in quotes may hold commas, and doubled quotes.
+-- The list of fields in a line of CSV; nil if a quote is not closed. Quoted fields may hold commas and doubled quotes.
 function M.fields(line)
   local fields, at = {}, 1
   repeat
@@ -83,7 +83,7 @@ function M.read(project, name)
   return parsed
 end
 
--- Whether the columns of a row have the values of key, as text; columns that the file lacks are ignored.
+-- Whether a row has the values of key, compared as text, in its columns. Columns that the file lacks are ignored.
 function M.fits(row, key)
   for name, value in pairs(key) do
     if row[name] ~= nil and row[name] ~= tostring(value) then
@@ -93,8 +93,8 @@ function M.fits(row, key)
   return true
 end
 
--- A number of the row whose columns have the values of key, compared as text; columns that the file lacks are ignored.
--- nil if the paper has none; second the number of rows that fit: the first of them counts.
+-- The number in the first row that has the values of key, and the number of such rows; nil if the paper has no such
+-- number. Values are compared as text; columns that the file lacks are ignored.
 function M.lookup(published, key, column)
   local rows = lists.filter(published.rows, function(row) return M.fits(row, key) end)
   return rows[1] and tonumber(rows[1][column]), #rows

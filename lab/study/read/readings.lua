@@ -1,7 +1,7 @@
--- Readings that a run used, where a paper and its released code differ or a paper leaves a choice open.
+-- Readings that a run used: choices where a paper and its released code differ, or where a paper leaves a choice open.
 --
--- Input: a run (runs.lua). Output: a list of { question, answer }, in a fixed order, for the readings that its spec
--- decides; a field that an older run lacks has its default. docs/reports.md explains each reading.
+-- Input: a run (runs.lua). Output: a list of { question, answer }, in a fixed order, for the questions that its spec
+-- raises; a field that an older run lacks has its default. docs/reports.md explains each reading.
 
 local lists = require("base.lists")
 
@@ -11,7 +11,7 @@ local M = {}
 
 M.TITLE = "Readings (interpretations) that the runs used, where papers leave a choice open or code differs"
 
--- A field that may be false, or its default if it is absent.
+-- The value of a field, which may be false, or the field's default if it is absent.
 local function flag(spec, path, default)
   local parent, name = path:match("^(.*)%.([^.]+)$")
   local at = get(spec, parent)
@@ -113,7 +113,7 @@ local QUESTIONS = {
   end },
 }
 
--- The readings of a run. Its end gives the steps, since flags override the spec.
+-- The readings of a run. The number of steps is that of the run's end, since flags override the spec's number.
 function M.of(run)
   local spec = run.facts.spec
   return lists.map(spec and QUESTIONS or {}, function(question)
@@ -125,7 +125,7 @@ function M.of(run)
   end)
 end
 
--- Over many runs: a list of { question, answers = { { answer, count }, ... } }, most frequent answer first.
+-- Readings of many runs: a list of { question, answers = { { answer, count }, ... } }, most frequent answer first.
 function M.count(list)
   local all = lists.flat(list, M.of)
   return lists.map(QUESTIONS, function(question)

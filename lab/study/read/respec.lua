@@ -1,9 +1,9 @@
--- The text of a spec file from the resolved spec in a run.json.
+-- Writes the text of a spec file for the resolved spec in a run.json.
 --
--- Input: the table from run_files.lua. Output: Lua text that resolves to the same table, so that a run can be planned
--- and built long after its spec was changed; or nil and the reason, if the spec names files of the user's own, or has
--- fields that no spec of this version has. The caller compares the plan digests to verify that the plan is the same.
--- Invariant: the text is one table of known fields, whatever the strings of the input contain.
+-- Input: the table from run_files.lua. Output: Lua text that resolves to an equal table, so that a run can be planned
+-- and built even after its spec was changed; or nil and the reason, if the spec names the user's own files or has
+-- fields that this version does not know. The caller compares the plan digests to verify that the plan is the same.
+-- Invariant: the text is one table of known fields, whatever strings the input contains.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -19,7 +19,7 @@ local LEFT_OUT = { id = true, source = true }
 
 local write_value
 
--- Writes the fields of a table, in the order of their names.
+-- Writes the fields of a table in the order of their names.
 local function write_fields(from, write)
   local parts = lists.map(canonical.sorted_keys(from), function(name)
     return ("%s = %s"):format(name, (write or write_value)(from[name]))
@@ -44,8 +44,8 @@ function write_value(value)
   return write_fields(value)
 end
 
--- A printed formula with "sum(8, i: term)" in the form of a spec, in one walk over its brackets. A formula with
--- unclosed brackets is unchanged: the spec is then no valid Lua.
+-- Writes a printed formula with "sum(8, i: term)" in the form of a spec, in one pass over its brackets. A formula with
+-- unclosed brackets is returned unchanged: the spec is then no valid Lua.
 local function write_sums(text)
   local parts, closers, at = {}, {}, 1
   for bracket, behind in text:gmatch("([()])()") do
@@ -62,8 +62,8 @@ local function write_sums(text)
   return table.concat(parts) .. text:sub(at)
 end
 
--- A formula from expression/text.lua as a function from which it can be traced. Constants that became numbers of the
--- formula are read, too: an unread parameter is an error.
+-- Writes a formula from expression/text.lua as a function that can be traced. The function also reads constants that
+-- became numbers in the formula, since an unread parameter is an error.
 local function write_score(formula, parameters)
   local lines = {}
   for _, name in ipairs(canonical.sorted_keys(parameters or {})) do
@@ -92,8 +92,8 @@ local function write_parameter(p)
   return "{ " .. table.concat(out, ", ") .. " }"
 end
 
--- A facet of a family with the fields that the resolved spec leaves out at their defaults: the facet of all families
--- may have other values there, and this one is laid upon it.
+-- A facet of a family with the fields that the resolved spec omits written out at their defaults. The facet of a family
+-- overrides the facet of all families, which may have other values for these fields.
 local function whole(facet, value)
   if value.kind == "none" then
     return value
@@ -121,10 +121,10 @@ local function write_encoding(encoding, is_own)
   return "{\n" .. table.concat(parts) .. "  }"
 end
 
--- Patterns that no formula has: they could end the function around it, or hide the rest of a line.
+-- Patterns that occur in no formula: they could end the enclosing function, or hide the rest of a line.
 local FOREIGN = { "%f[%w_]end%f[^%w_]", "%f[%w_]function%f[^%w_]", "%f[%w_]return%f[^%w_]", "%-%-", "[%c\"'%[\\]" }
 
--- The reason why a spec cannot be read by this version, or nil.
+-- The reason why this version cannot read a spec, or nil.
 local function foreign(from, path)
   for _, name in ipairs(canonical.sorted_keys(from)) do
     local at = path .. name
@@ -141,11 +141,11 @@ local function foreign(from, path)
   return strange and ("its %sscore is no formula"):format(path) or nil
 end
 
--- Files of the user's own, and fields without a text form: they keep the values of the other spec.
+-- Files of the user's own, and fields that cannot be written as text: their values in the other spec are not changed.
 local STAYS = { id = true, source = true, init = true, ["task.source"] = true, ["task.data"] = true,
   ["task.validation"] = true, ["model.source"] = true, ["encoding.score"] = true, ["encoding.parameters"] = true }
 
--- The value of a missing field: the one that resolved specs leave out, or nil.
+-- The default of a field that resolved specs omit, or nil.
 local function absent(path)
   local field = schema.at[path]
   local value = field and field.left_out ~= "empty" and field.left_out or nil
@@ -168,7 +168,7 @@ local function add_sets(list, want, have, path)
   end
 end
 
--- The words of --set that turn one resolved spec into another, as far as possible.
+-- The words of --set that turn one resolved spec into another, as far as --set can express the differences.
 function M.sets(want, have)
   local list = {}
   add_sets(list, want, have, "")

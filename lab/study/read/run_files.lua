@@ -1,8 +1,9 @@
--- The only reader of run folders: run.json, eval.jsonl and metrics.jsonl, and the notes of sweeps next to the folders.
+-- The only reader of run folders: run.json, eval.jsonl, metrics.jsonl, and the notes of sweeps next to the folders.
 --
 -- Input: folders. Output: values that fit run_shapes.lua, or nil and a line on the damage: file, field, the value found
--- and the one expected. nil alone: the file does not exist. Invariants: writes nothing; opens only regular files of
--- bounded size; a torn last line, as a killed trainer leaves it, is no damage: it is skipped and noted.
+-- and the value expected. nil alone: the file does not exist. Invariants: this module writes nothing and opens only
+-- regular files of bounded size; an incomplete last line, as a killed trainer leaves it, is skipped and noted, not
+-- reported as damage.
 
 local diagnostics = require("base.diagnostics")
 local evaluation_lines = require("lab.study.read.evaluation_lines")
@@ -21,14 +22,14 @@ local M = { DATA_DIGITS = 8 } -- digits of a training file's SHA-256 in the name
 local STOPPED = 75 -- the exit code after a signal
 local TAIL = 4096 -- bytes that hold the last line of metrics.jsonl, and of eval.jsonl
 
--- A problem of a file as one line: { field (or nil), found, expected }, and the number of its line or nil.
+-- Describes a problem { field (or nil), found, expected } of a file in one line. The line number may be nil.
 function M.line_of(name, problem, number)
   local field = problem.field ~= "" and problem.field or nil
   return escape.plain(("%s: %s%sfound %s; expected %s"):format(name, number and ("line %d: "):format(number) or "",
     field and field .. ": " or "", problem.found, problem.expected))
 end
 
--- Decoded specs by text: a resolved spec is long, and all runs of a digest have the same.
+-- A cache of decoded specs, by text: resolved specs are long, and all runs of a digest have equal specs.
 local specs = {}
 
 local function spec_of(text)
@@ -39,7 +40,7 @@ local function spec_of(text)
   return specs[text]
 end
 
--- Decodes the facts of a run.json; known: its spec was already checked.
+-- Decodes the facts of a run.json. known: the spec in the text was already checked.
 local function decode_facts(text)
   local _, front = text:find('"spec":', 1, true)
   local spec = front and text:match("^%b{}", front + 1)
@@ -50,7 +51,7 @@ local function decode_facts(text)
       return facts, nil, known
     end
   end
-  local facts, problem = input.decode(text) -- a brace inside a string, or a spec that does not fit
+  local facts, problem = input.decode(text) -- the text contains a brace inside a string, or the spec is invalid
   return facts, problem
 end
 
@@ -60,14 +61,14 @@ function M.place(dir)
   return { id = id, digest = digest, name = name }
 end
 
--- Parts of the name of a run's folder, as texts: { rate, seed, data }; data: the first digits of the SHA-256 of its
--- training file, absent for runs without a file and for runs of older versions.
+-- The parts of a run folder's name, as texts: { rate, seed, data }. data: the first digits of the SHA-256 of the
+-- training file; absent for runs without a file and for runs of older versions.
 function M.named(name)
   local rate, seed, rest = name:match("^lr(.-)%-seed(%d+)(.*)$")
   return { rate = rate, seed = seed, data = rest and rest:match("^%-data(" .. ("[0-9a-f]"):rep(M.DATA_DIGITS) .. ")") }
 end
 
--- A contradiction between facts and the names of the folders, or nil.
+-- Describes a contradiction between facts and the names of the folders; nil without one.
 local function misplaced(facts, place)
   local named = M.named(place.name or "")
   local function problem(field, found, expected)
@@ -88,7 +89,7 @@ local function misplaced(facts, place)
     and problem("data.train_sha256", digest, named.data .. "..., as its folder is called") or nil
 end
 
--- run.json of a folder. place: from M.place; absent if the folder may have any name.
+-- Reads the run.json of a folder. place: from M.place; absent if the folder may have any name.
 function M.facts(dir, place)
   local name = "run.json"
   local text, problem = input.read(dir .. "/" .. name, run_shapes.LARGEST[name])
@@ -112,12 +113,12 @@ function M.facts(dir, place)
   return facts
 end
 
--- Whether a run ended in an error: neither with success nor by a signal.
+-- Whether a run ended in an error, that is, neither successfully nor by a signal.
 function M.has_failed(exit)
   return exit ~= nil and exit ~= 0 and exit ~= STOPPED
 end
 
--- Calls take(line) for each line, which returns nil, or a problem. Returns nil, or the first problem as text.
+-- Calls take(line) for each line; take returns nil, or a problem. Returns nil, or the first problem as text.
 local function each_line(dir, name, notes, take)
   local longest, most = run_shapes.LONGEST_LINE, run_shapes.MOST_LINES
   local path = dir .. "/" .. name
@@ -134,7 +135,7 @@ local function each_line(dir, name, notes, take)
   return damage or problem and M.line_of(name, problem)
 end
 
--- Calls take(row) for each line that read(line) turns into a row; read returns nil and a problem for damaged lines.
+-- Calls take(row) for each row that read(line) returns; for damaged lines, read returns nil and a problem.
 local function each_row(dir, name, notes, take, read)
   return each_line(dir, name, notes, function(line)
     local row, problem = read(line)
@@ -151,18 +152,19 @@ local function decode_line(line, shape)
   return not problem and value or nil, problem
 end
 
--- Calls take(row) for every line of eval.jsonl, as evaluation_lines.lua gives it. length is nil where the line is of
--- other axes, and then by has their numbers; seed is nil for the standard one; set, of the split "during", where there
--- are several. trained: the share of examples that were trained on; novel: they were left out; beyond: axes on which
--- the condition exceeds all training examples; of: the number of examples there are, where fewer were taken; order:
--- "file" where those are the first; data: the first digits of the SHA-256 of their file. facts: those of run.json, or
--- { spec }, by which older lines get the current names; nil: rows keep their names. Returns nil, or what is damaged.
+-- Calls take(row) for every line of eval.jsonl, as evaluation_lines.lua returns it. Fields of a row: length, nil if the
+-- line has other axes; by, the numbers on these axes; seed, nil for the standard seed; set, for the split "during" with
+-- several sets; trained, the share of examples that were trained on; novel, true if trained examples were left out;
+-- beyond, the axes on which the condition exceeds all training examples; of, the number of existing examples if fewer
+-- were taken; order, "file" if the first examples of the file were taken; data, the first digits of the SHA-256 of
+-- their file. facts: the facts of run.json, or { spec }, which give older lines the current names; nil: rows keep their
+-- names. Returns nil, or a description of the damage.
 function M.evaluations(dir, notes, take, facts)
   return each_row(dir, "eval.jsonl", notes, take, evaluation_lines.reader(facts))
 end
 
--- Calls take(row) for every line of metrics.jsonl: numbers by name, always with `step`. Older lines of generative
--- models name their teacher-forced accuracy accuracy. Returns nil, or what is damaged.
+-- Calls take(row) for every line of metrics.jsonl: numbers by name, always with `step`. In older lines of generative
+-- models, `accuracy` is the teacher-forced accuracy. Returns nil, or a description of the damage.
 function M.metrics(dir, notes, take, facts)
   local generative = facts and measures.is_generative(facts.spec)
   return each_row(dir, "metrics.jsonl", notes, take, function(line)
@@ -177,7 +179,7 @@ function M.metrics(dir, notes, take, facts)
   end)
 end
 
--- The last whole line of a file, decoded. The search runs from the end: a pattern would try every byte before it.
+-- The last complete line of a file, decoded. The search runs from the end: a pattern would try every earlier byte.
 local function last_line(path, shape)
   local text = (input.tail(path, TAIL) or ""):reverse()
   local close = text:find("\n", 1, true)
@@ -185,13 +187,13 @@ local function last_line(path, shape)
   return line and (decode_line(line, shape)) or nil
 end
 
--- The last whole line of metrics.jsonl, decoded; nil if there is none.
+-- The last complete line of metrics.jsonl, decoded; nil if there is none.
 function M.last_metrics(dir)
   return last_line(dir .. "/metrics.jsonl", run_shapes.metrics)
 end
 
--- The last whole line of eval.jsonl; nil if there is none. split_of: from M.splits for a sampled task, whose older
--- lines get the current splits; nil for other tasks.
+-- The last complete line of eval.jsonl; nil if there is none. split_of: from M.splits for a sampled task, whose older
+-- lines get the current names of splits; nil for other tasks.
 function M.last_evaluation(dir, split_of)
   local row = last_line(dir .. "/eval.jsonl", run_shapes.evaluation)
   if row and split_of and row.by.length and (row.split == "train" or row.split == "test") then
@@ -208,7 +210,7 @@ local function names_in(path)
   return lists.filter(write.names(path), function(name) return name:sub(1, 1) ~= "." end)
 end
 
--- Paths of the entries of folders, in the folders' order; folders that cannot be read are added to problems.
+-- Paths of the entries of folders, in the folders' order. Appends folders that cannot be read to problems.
 local function below(dirs, problems)
   local list = {}
   for _, dir in ipairs(dirs) do
@@ -223,13 +225,13 @@ local function below(dirs, problems)
   return list
 end
 
--- Run folders below a folder, <id>/<digest>/<run>: a sorted list; and folders that cannot be read, as texts.
+-- Run folders below a folder, <id>/<digest>/<run>, as a sorted list; and folders that cannot be read, as texts.
 function M.find(root)
   local problems = {}
   return lists.filter(below(below(below({ root }, problems), problems), problems), has_run), problems
 end
 
--- The folder of runs around the folder of an id, of a digest or of a run; nil for any other folder.
+-- The folder of all runs that contains the folder of an id, of a digest or of a run; nil for any other folder.
 function M.around(dir)
   local level = { dir }
   for up = 3, 1, -1 do
@@ -241,8 +243,8 @@ function M.around(dir)
   end
 end
 
--- Notes of sweep on the studies that ran in a folder: a list of { study, path, scale, set }, by name; and messages on
--- damaged notes. The folder may hold other JSON files: a file without `study` is no note.
+-- Notes of sweep on the studies that ran in a folder: a list of { study, path, scale, set }, sorted by name; and
+-- messages on damaged notes. Other JSON files in the folder, without the field `study`, are ignored.
 function M.records(root)
   local list, problems = {}, {}
   for _, name in ipairs(names_in(root)) do

@@ -1,9 +1,9 @@
--- THE table of valid contents of a run's files: types, ranges and patterns of every field.
+-- The central table of valid contents of a run's files: types, ranges and patterns of every field.
 --
--- Input: none; schema.lua gives the fields of a spec. Output: shapes (shapes.lua): facts (run.json), evaluation and
+-- Input: none; schema.lua supplies the fields of a spec. Output: shapes (shapes.lua): facts (run.json), evaluation and
 -- metrics (a line of eval.jsonl and of metrics.jsonl), record (the note of sweep next to the runs); and the largest
--- sizes of the files. A field that is not listed here comes from a later version: it is shown with the others, and
--- never read.
+-- sizes of the files. A field that is not listed here was written by a later version: reports show it but do not
+-- interpret it.
 
 local axes = require("spec.task.axes")
 local attention_lines = require("spec.attention_lines")
@@ -14,7 +14,7 @@ local shapes = require("lab.study.read.shapes")
 
 local M = {}
 
--- Limits in bytes, some thousand times the usual size. Files of lines are read by pieces, the others at once.
+-- Limits in bytes, some thousand times the usual size. Files of lines are read in pieces, other files at once.
 M.LARGEST = { ["run.json"] = 4 << 20, ["eval.jsonl"] = 256 << 20, ["metrics.jsonl"] = 256 << 20, record = 1 << 20 }
 M.LONGEST_LINE = 65536
 M.MOST_LINES = 1 << 20
@@ -94,7 +94,7 @@ local BY_TYPE = {
   settings = shapes.object({}, { others = shapes.either(NUMBER, shapes.boolean, TEXT), names = OPTION }),
 }
 
--- The fields of a table of the spec, "" being the spec itself.
+-- The fields of a table of the spec; the name "" stands for the whole spec.
 local function fields_of(path)
   local fields = {}
   for _, field in ipairs(schema.children[path]) do
@@ -127,10 +127,10 @@ local OF_FACTS = { required = { "id", "digest", "spec", "seed", "learning_rate" 
 
 M.facts = shapes.object(FACTS, OF_FACTS)
 
--- The shape of a run.json whose spec was compared already.
+-- The shape of a run.json whose spec was already checked.
 M.facts_beside_spec = shapes.object(setmetatable({ spec = shapes.object({}) }, { __index = FACTS }), OF_FACTS)
 
--- The accuracy that a line lacks although it counts examples; nil if nothing is missing.
+-- The name of the accuracy that is missing from a line with counted examples; nil if none is missing.
 function M.unmeasured(line)
   if line.accuracy or line.counted == 0 then
     return nil

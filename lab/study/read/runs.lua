@@ -1,18 +1,18 @@
 -- Runs: the contents of their folders, which run_files.lua reads.
 --
 -- Input: a folder. Output: run = { dir, id, digest, seed, learning_rate, facts, state, exit, in_distribution, between,
--- beyond, train, test, validation, axis, decoding, during, notes, damaged }: facts is run.json. The six sets are the
--- last evaluations (evaluations.lua): for sampled tasks the first three by length, and the validation stream; for
--- dataset files those of their sets. test is the scored evaluation by default: for sampled tasks beyond, or else
--- between; train of sampled tasks is in_distribution. axis names the numbers of evaluations: "length", or the first
--- axis that they went by. parts: for dataset files, the parts of test that are in_distribution and beyond
--- (evaluations.lua). decoding, for generative models: "greedy" or "teacher_forced", that of all evaluations of the run;
--- other_decoding: there are lines of the other decoding, too, or greedy was requested and there are only others.
--- during: see evaluations_in_training.lua. notes: what could not be read. novel: held-out sets exclude examples of
--- training. state is "evaluated" or one of UNSCORED. within: no evaluation beyond training was requested, and test is
--- within; seen: test has the very examples of training. noisy: with noise on embeddings, { [deviation] = { axis, test,
--- ... } }, each an evaluation as above; those of the run itself have the least deviation. Invariants: writes nothing; a
--- damaged run has no facts and no numbers, and `damaged` is true.
+-- beyond, train, test, validation, axis, decoding, during, notes, damaged }. facts is run.json. The six sets hold the
+-- last evaluations (evaluations.lua): sampled tasks have the first three, by length, and the validation stream; dataset
+-- files have train, test and validation. test is the scored evaluation by default: for sampled tasks it equals beyond,
+-- or else between; train of sampled tasks equals in_distribution. axis names the numbers of evaluations: "length", or
+-- the first axis of the evaluations. parts: for dataset files, the parts in_distribution and beyond of test
+-- (evaluations.lua). decoding, for generative models: "greedy" or "teacher_forced", the decoding of all evaluations of
+-- the run; other_decoding: lines of the other decoding exist, too, or greedy was requested and all lines are of the
+-- other decoding. during: evaluations_in_training.lua describes it. notes: messages on unreadable contents. novel:
+-- held-out sets exclude examples of training. state is "evaluated" or one of UNSCORED. within: no evaluation beyond
+-- training was requested, and test has training lengths; seen: test has the very examples of training. noisy, for noise
+-- on embeddings: { [deviation] = { axis, test, ... } }, each an evaluation as above; the run's own evaluations have the
+-- least deviation. Invariants: writes nothing; a damaged run has no facts and no numbers, and `damaged` is true.
 
 local axes = require("spec.task.axes")
 local evaluations_in_training = require("lab.study.read.evaluations_in_training")
@@ -24,15 +24,15 @@ local tasks = require("spec.task.tasks")
 
 local M = {}
 
--- The states of a run other than "evaluated" (it ended and has accuracies beyond the training lengths). missing: it has
--- no folder; waiting: its cell is made from another cell's run, which has not ended or is gone; failed: it ended in an
--- error; unfinished: it still runs, or was stopped or killed; not evaluated: it ended without accuracies; damaged: its
--- files have invalid contents.
+-- The states of a run without scores; "evaluated" is the state of a run that ended and has scores. missing: the run has
+-- no folder; waiting: its cell depends on another cell's run, which has not ended or is gone; failed: it ended in an
+-- error; unfinished: it is still in progress, or was stopped or killed; not evaluated: it ended without accuracies;
+-- damaged: its files have invalid contents.
 M.UNSCORED = { "missing", "waiting", "failed", "unfinished", "not evaluated", "damaged" }
 
 M.FRAME = axes.FRAME
 
--- A line with noise on embeddings, as if without noise, and the deviation; other lines unchanged.
+-- Splits a line with noise on embeddings into a line without noise, and the noise's deviation; returns others as is.
 local function without_noise(row)
   local noise = row.by and row.by[axes.NOISE]
   if not noise then
@@ -46,8 +46,8 @@ local function without_noise(row)
   return quiet, noise
 end
 
--- Adds one line to `of`: evaluations with noise are stored apart; those with the least deviation are also the run's
--- own.
+-- Adds one line to `of`. Evaluations with noise are stored separately; the evaluations with the least deviation are
+-- also the run's own.
 local function take(run, of, row, least)
   local quiet, noise = without_noise(row)
   if row.split == "during" then
@@ -65,7 +65,7 @@ end
 local DIGESTS = { train = { "train_sha256" }, test = { "eval_sha256" }, validation = { "validation_sha256" } }
 local ALL_DIGESTS = { "train_sha256", "eval_sha256", "validation_sha256" }
 
--- Whether a line is of the files that run.json names; a line that names no file counts as one.
+-- Whether a line belongs to the files that run.json names; a line that names no file belongs to them.
 local function is_of_its_data(run, row)
   local data, set = run.facts.data, row.set or row.split
   return not row.data or not data or lists.find(DIGESTS[set] or ALL_DIGESTS, function(key)
@@ -77,8 +77,8 @@ local function has_evaluation(of)
   return of ~= nil and lists.find(evaluations.SPLITS, function(split) return of[split] end) ~= nil
 end
 
--- Chooses the evaluations of a generative model, which are either on its own answers or teacher-forced: those of the
--- decoding that its spec sets, or the others if there are none. by: lines by decoding, "" for other models.
+-- Chooses the evaluations of a generative model, which are either on its own answers or teacher-forced: the evaluations
+-- with the spec's decoding, or the others if there are none. by: lines by decoding, "" for other models.
 local function choose_decoding(run, by)
   local wanted = lists.at(run.facts, "spec.eval.decoding") or "greedy"
   local other = wanted == "greedy" and "teacher_forced" or "greedy"
@@ -91,8 +91,9 @@ local function choose_decoding(run, by)
   return by[run.decoding]
 end
 
--- Reads eval.jsonl, except lines of other evaluation seeds than the standard one, of other files than run.json names,
--- and of another choice about trained examples than the spec's. Returns the evaluations, and what is damaged, or nil.
+-- Reads eval.jsonl, but skips lines of other evaluation seeds than the standard seed, lines of other files than
+-- run.json names, and lines that treat trained examples differently than the spec. Returns the evaluations, and the
+-- damage or nil.
 local function read_evaluations(run)
   local by, novel = {}, lists.at(run.facts, "spec.eval.novel") ~= false
   local noises = lists.at(run.facts, "spec.eval.by.noise.list") or {}
@@ -107,13 +108,13 @@ local function read_evaluations(run)
   return choose_decoding(run, by) or { axis = run.axis, during = {} }, damage
 end
 
--- Whether a run was trained on examples of a file; run.json, not the spec, then has its lengths.
+-- Whether a run was trained on examples of a file; its lengths are then in run.json, not in the spec.
 local function has_data(run)
   return lists.at(run.facts, "spec.task.data") ~= nil
 end
 
--- The lengths of section.lengths of a run's spec as a list; for examples of a file, the lengths in training. Empty if
--- there are none, or none are recorded.
+-- The lengths of section.lengths of a run's spec as a list; for examples of a file, the lengths in training. The list
+-- is empty if no lengths are known.
 function M.lengths(run, section)
   if has_data(run) then
     return section == "train" and run.facts.train_lengths or {}
@@ -121,12 +122,12 @@ function M.lengths(run, section)
   return tasks.lengths(lists.at(run.facts, "spec." .. section .. ".lengths"))
 end
 
--- Whether the splits of a run's lines are the sets of dataset files.
+-- Whether the splits of a run's lines are named after the sets of dataset files.
 local function is_finite(run)
   return run.facts.data ~= nil or has_data(run)
 end
 
--- The number of evaluated lengths that are no training lengths, by the spec; 0 where it is unknown.
+-- The number of evaluated lengths outside the training lengths, by the spec; 0 if it is unknown.
 local function count_untrained_lengths(run)
   local trained = lists.set(M.lengths(run, "train"))
   return lists.count(M.lengths(run, "eval"), function(n) return not trained[n] end)
@@ -142,7 +143,7 @@ local function finite_of(run)
     known = #lengths > 0 or run.facts.data ~= nil and run.facts.data.by ~= nil }
 end
 
--- Copies the evaluations into the run, or into one level of its noise, with the scored one in `test`.
+-- Copies the evaluations into the run, or into one level of its noise; `test` becomes the scored evaluation.
 local function settle(run, of, finite)
   evaluations.close(of, finite)
   of.test, of.train = of.test or of.beyond or of.between, of.train or of.in_distribution
@@ -151,7 +152,7 @@ local function settle(run, of, finite)
   end
 end
 
--- Sets the score of a run that was evaluated at training lengths only, or on a third set alone.
+-- Chooses the scored evaluation of a run that was evaluated only at training lengths, or only on the validation set.
 local function score_within(run)
   local finite = is_finite(run)
   run.test = run.test or finite and run.validation or nil
@@ -180,7 +181,7 @@ local function state_of(run)
   return whole and "evaluated" or exit == 0 and "not evaluated" or "unfinished"
 end
 
--- A run whose files are damaged: it shows only the damage.
+-- Makes a run whose files are damaged: it has only a note on the damage.
 local function damaged(dir, damage)
   return { dir = dir, notes = { damage }, during = {}, facts = {}, state = "damaged", damaged = true }
 end
@@ -219,7 +220,7 @@ local function note_damage(run, damage)
   end
 end
 
--- metrics.jsonl as a list of rows, numbers by name; empty if it is damaged, which is noted.
+-- The lines of metrics.jsonl as a list of rows, numbers by name. If the file is damaged, the list is empty, with a note.
 function M.metrics(run)
   local rows = {}
   local damage = run_files.metrics(run.dir, run.notes, function(row) table.insert(rows, row) end, run.facts)
@@ -227,8 +228,8 @@ function M.metrics(run)
   return damage and {} or rows
 end
 
--- Seconds of training after steps, { { step, seconds }, ... }; empty if metrics.jsonl lacks them, or is damaged, which
--- is noted.
+-- Seconds of training after steps, { { step, seconds }, ... }. The list is empty if metrics.jsonl lacks them or is
+-- damaged; a note on damage is added.
 function M.clock(run)
   local marks = {}
   local damage = run_files.metrics(run.dir, run.notes, function(row)
@@ -237,19 +238,19 @@ function M.clock(run)
   note_damage(run, damage)
   local facts, last = run.facts, marks[#marks]
   if facts.step and facts.train_seconds and facts.step > (last and last[1] or 0) then
-    marks[#marks + 1] = { facts.step, facts.train_seconds } -- a step after the last line
+    marks[#marks + 1] = { facts.step, facts.train_seconds } -- the last step, if metrics.jsonl has no line for it
   end
   return damage and {} or marks
 end
 
--- The axis of a run's evaluation in words: for significant digits the words include the width of their frame.
+-- The axis of a run's evaluation as words; for significant digits, the words include the width of the frame.
 function M.axis_text(run)
   local width = run.axis == "digits" and lists.at(run.facts, "spec.task.options.width")
   return width and ("significant digits, in a frame of %d"):format(width) or run.axis
 end
 
--- The evaluation of a run by its name: a field of the run, or for dataset files a part of its test, "in_distribution",
--- "beyond" or, with several axes, "beyond" with their names. nil if it has none.
+-- The evaluation of a run by its name: a field of the run, or for dataset files a part of its test: "in_distribution",
+-- "beyond", or with several axes "beyond" with the axes' names. nil if the run has no such evaluation.
 function M.evaluation(run, name)
   local own, parts = run[name], run.parts
   if own or not parts then
@@ -260,8 +261,8 @@ function M.evaluation(run, name)
   return (lists.find(parts.axes or {}, function(part) return part.name == name end) or {}).evaluation
 end
 
--- The evaluations by length that make up a curve: for sampled tasks all of the last step, for dataset files the one of
--- this name, test unless given.
+-- The evaluations by length that make up a curve: for sampled tasks all of the last step; for dataset files the named
+-- evaluation, or test without a name.
 function M.curve(run, name)
   local last = M.evaluation(run, name or "test")
   if not last or is_finite(run) or last == run.validation then
@@ -272,21 +273,21 @@ function M.curve(run, name)
   end)
 end
 
--- Whether examples of an evaluation are beyond training on some axis.
+-- Whether an evaluation has examples beyond training on some axis.
 function M.is_beyond(run, name)
   local evaluation = M.evaluation(run, name)
   return evaluation ~= nil and (evaluation.split:find("^be") ~= nil or evaluation.parts ~= nil
     and evaluation.parts.beyond ~= nil)
 end
 
--- The score of an evaluated run in the unit of its metric: the mean over the lengths of an evaluation (M.percent),
--- `test` unless named. A run that was not evaluated there has none.
+-- The score of an evaluated run in the unit of its metric: the mean over the lengths of the named evaluation
+-- (M.percent), or of `test` without a name. nil for a run without that evaluation.
 function M.score(run, name, metric)
   return run.state == "evaluated" and M.percent(M.evaluation(run, name or "test"), metric) or nil
 end
 
--- The mean of an evaluation, shares in percent: unweighted over its lengths, or weighted over all existing examples.
--- nil without an evaluation, or if a line lacks the metric; lines without counted labels are left out.
+-- The mean of an evaluation; shares are in percent. The mean is unweighted over lengths, or weighted over all existing
+-- examples. Lines without counted labels are skipped. nil without an evaluation, or if a line lacks the metric.
 function M.percent(evaluation, metric)
   metric = metric or "accuracy"
   local list = evaluation and evaluation[metric]
@@ -302,17 +303,16 @@ function M.percent(evaluation, metric)
   return weights > 0 and metrics.of[metric].factor * sum / weights or nil
 end
 
--- The evaluation of a set by its name under a level of noise: from a run's `noisy`.
+-- The evaluation of a named set, from the run or from a level of its `noisy`.
 function M.under_noise(run, noise, split)
   local of = run.noisy and run.noisy[noise]
   return of and (of[split] or split == "test" and (of.validation or of.train)) or nil
 end
 
--- A name for score_on in addition to those of sets: the accuracy of the last epoch's training batches.
+-- The name under which score_on returns the accuracy over the training batches of the last epoch.
 M.EPOCH = "epoch"
 
--- The score on a set by its name alone: nil if the run was not evaluated on it. Batches of an epoch have no exact
--- matches.
+-- The score on exactly the named set; nil if the run has none. Batches of an epoch have no exact matches.
 function M.score_on(run, split, metric)
   if split == M.EPOCH then
     local accuracy = metric ~= "exact_match" and run.state == "evaluated" and run.facts.epoch_accuracy
@@ -320,7 +320,7 @@ function M.score_on(run, split, metric)
   end
   local evaluation = M.evaluation(run, split)
   if split == "test" and run.within and not is_finite(run) then
-    return nil -- it has only training lengths
+    return nil -- the run has only training lengths, so its test is no separate set
   elseif not evaluation and run.test and run.test.split == split then
     evaluation = run.test
   elseif is_finite(run) and evaluation and evaluation.split ~= split then
@@ -329,7 +329,7 @@ function M.score_on(run, split, metric)
   return run.state == "evaluated" and M.percent(evaluation, metric) or nil
 end
 
--- The runs at the chosen learning rate of a cell; none without such a rate, or without a cell.
+-- The runs of a cell at its chosen learning rate; none without a chosen rate, or without a cell.
 function M.chosen(cell)
   return cell and cell.summary.best and cell.summary.best.runs or {}
 end

@@ -1,8 +1,8 @@
 -- Shapes of decoded JSON: one function compares a value with a description of it.
 --
--- Input: a value from input.decode, and a shape: { type, ... } from the makers below. Output: nil if it fits, or the
--- first problem { field, found, expected }. Fields that are null count as absent, and are removed. Invariants: numbers
--- are finite, integers are Lua integers, nothing nests deeper than DEEPEST.
+-- Input: a value from input.decode, and a shape { type, ... } from the constructors below. Output: nil if the value
+-- fits, or the first problem { field, found, expected }. Fields that are null count as absent and are removed.
+-- Invariants: numbers are finite, integers are Lua integers, and no value nests deeper than DEEPEST.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -12,7 +12,7 @@ local lists = require("base.lists")
 local M = {}
 
 local DEEPEST = 16
-local LARGEST = 1e300 -- largest number without a range: a little arithmetic leaves it finite
+local LARGEST = 1e300 -- largest number without a given range: products with small numbers are still finite
 local LONGEST_NAME = 60
 
 local judges = {}
@@ -28,7 +28,7 @@ local function wrong(path, value, shape)
   return { field = path, found = found_text(value), expected = shape.expected }
 end
 
--- Checks of values that hold no others, by type.
+-- Checks of values without fields or elements, by type.
 local fits = {}
 
 function fits.integer(value, shape)
@@ -57,7 +57,7 @@ local function judge(value, shape, path, depth)
   return judges[shape.type](value, shape, path, depth)
 end
 
--- Fits one of several shapes; if none fits, the last one's problem is reported.
+-- Accepts a value that fits one of several shapes; if none fits, the problem with the last shape is reported.
 function judges.either(value, shape, path, depth)
   local problem
   for _, one in ipairs(shape.shapes) do
@@ -108,7 +108,7 @@ function judges.object(value, shape, path, depth)
   if not is_object then
     return wrong(path, value, shape)
   end
-  for _, name in ipairs(canonical.sorted_keys(value)) do -- makes the first problem always the same one
+  for _, name in ipairs(canonical.sorted_keys(value)) do -- the sorted order makes the first problem reproducible
     local of = (not shape.names or name:find(shape.names)) and (shape.fields[name] or shape.others)
     if value[name] == input.NULL then
       value[name] = nil
@@ -174,7 +174,7 @@ M.boolean = { type = "boolean", expected = "true or false" }
 M.any = { type = "any", expected = "anything" }
 M.any.list, M.any.object = M.list(M.any, math.maxinteger), M.object({}, { others = M.any })
 
--- nil where the value fits; else { field, found, expected }, field "" for the value itself.
+-- Checks a value: nil if it fits, else { field, found, expected }; field is "" for the value itself.
 function M.problem(value, shape)
   return judge(value, shape, "", 0)
 end

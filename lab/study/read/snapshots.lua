@@ -1,11 +1,12 @@
--- Snapshots of studies that were swept into a folder of runs: their cells at that time, whatever a spec holds now.
+-- Snapshots of studies that were swept into a folder of runs: the cells at that time, whatever the specs are now.
 --
 --     RUNS/.studies/<study>.json         of a scale <study>@<scale>.json: title, axes, cells with their resolved specs
 --     RUNS/.studies/sources/<digest>.c   samplers, and networks (.lua), of users' own, by the digest of their bytes
 --
--- Input: the folder of all runs, a study's name and scale. Output: M.read gives { study, path, scale, title, axes,
--- scored, cells = { { id, key, digest, swept, spec, files } } }, files from M.files_of, by the field that names them, a
--- cell once for each of its plans; nil if there is none, and what is damaged. Reads files, writes none.
+-- Input: the folder of all runs, a study's name and scale. Output: M.read returns { study, path, scale, title, axes,
+-- scored, cells = { { id, key, digest, swept, spec, files } } }. A cell is listed once for each of its plans; files is
+-- a table from M.files_of, by the field that names the file. If M.read returns nil, the snapshot is missing, or the
+-- second result describes its damage. Reads files, writes none.
 
 local input = require("base.input")
 local run_files = require("lab.study.read.run_files")
@@ -15,7 +16,7 @@ local shapes = require("lab.study.read.shapes")
 
 local M = { FOLDER = ".studies" }
 
-local LARGEST = 64 << 20 -- bytes: 4096 cells have some ten
+local LARGEST = 64 << 20 -- bytes; the snapshot of 4096 cells has about 10 MiB
 local MOST_CELLS, MOST_VALUES = 1 << 16, 4096
 
 local TEXT = shapes.text(16384)
@@ -40,7 +41,7 @@ end
 
 local ENDINGS = { ["task.source"] = ".c", ["model.source"] = ".lua" }
 
--- The path of a copy of the file that a field names; nil for files that are not copied.
+-- The path of the copy of a file that a field names; nil for files that are not copied.
 function M.source(field, digest)
   return ENDINGS[field] and ("%s/sources/%s%s"):format(M.FOLDER, digest, ENDINGS[field])
 end
@@ -59,7 +60,7 @@ function M.read(root, study, scale)
   return value
 end
 
--- Files whose bytes are part of a spec's plan: by field { name, digest, text (of copied files) }.
+-- Files whose bytes are part of a spec's plan: { name, digest, text (of copied files) } by field.
 function M.files_of(spec)
   local resolved, plan, files = spec.resolved, spec.plan, {}
   local function add(field, name, digest, text)

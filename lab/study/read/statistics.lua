@@ -1,6 +1,6 @@
 -- Statistics of a list of numbers for the tables of a report.
 --
--- Input: a list of numbers, in any order; it is not changed. Output: a number, or nil if the list is too short.
+-- Input: a list of numbers, in any order, which is not changed. Output: a number, or nil if the list is too short.
 
 local lists = require("base.lists")
 
@@ -8,7 +8,7 @@ local M = {}
 
 function M.mean(values)
   local sum = 0
-  for _, value in ipairs(values) do -- calls no function for each: resampling computes many means
+  for _, value in ipairs(values) do -- a plain loop without function calls, since resampling computes many means
     sum = sum + value
   end
   return #values > 0 and sum / #values or nil

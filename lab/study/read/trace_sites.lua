@@ -1,11 +1,11 @@
--- The sites of a trace (docs/trace.md), from the names of its tensors.
+-- The sites of a trace (docs/trace.md), read from the names of its tensors.
 --
 -- Input: a trace from safetensors.open, a length, a kind: "attention", "scores", "entropy" or "activations". Output:
--- names, in the order of the file, which is that of the forward pass.
+-- names, in the order of the file, which is the order of the forward pass.
 
 local TOKENS = { tokens = true, answers = true, targets = true }
 
--- The site and the kind of a trace's tensor of this length; nil for other tensors.
+-- The site and the kind of a tensor in a trace, if the tensor is of this length; nil for other tensors.
 local function site_of(name, front)
   local rest = name:sub(1, #front) == front and name:sub(#front + 1) or ""
   local site, kind = rest:match("^(.+)%.(%a+)$")

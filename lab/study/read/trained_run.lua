@@ -1,9 +1,9 @@
--- A trained run: its folder, its checkpoint, and the trainer and the spec that belong to it.
+-- A trained run: its folder, its checkpoint, and its trainer and spec.
 --
--- Input: a run's folder, or a checkpoint in one. Output: M.open gives { dir, checkpoint, info }, info being run.json
--- from run_files.lua; M.with_spec the spec from project:plan; M.trainer the path of a trainer of the same plan digest,
--- built if there is none. nil and a message on failure. Invariant: every started program was built here from a plan of
--- that digest, or is named by the user.
+-- Input: a run's folder, or a checkpoint in it. Output: M.open returns { dir, checkpoint, info }, where info is
+-- run.json from run_files.lua; M.with_spec passes on the spec from project:plan; M.trainer returns the path of a
+-- trainer of the same plan digest, and builds it if there is none. nil and a message on failure. Invariant: every
+-- program that is started was built here from a plan of that digest, or is named by the user.
 
 local build = require("render.builds.build")
 local input = require("base.input")
@@ -17,7 +17,7 @@ local write = require("base.write")
 
 local M = {}
 
--- Reads run.json; the folder of a run may have been moved and renamed.
+-- Reads run.json. The folder of a run may have been moved and renamed.
 local function read_info(dir)
   local info, damage = run_files.facts(dir)
   if not info then
@@ -45,7 +45,7 @@ function M.open(path)
   return { dir = dir, checkpoint = checkpoint, info = info }
 end
 
--- Names that distinguish runs: ids, with seed and rate where ids are not enough.
+-- Names that distinguish runs: ids; if ids are equal, with seed and rate.
 function M.labels(runs)
   return lists.map(runs, function(run)
     local info = run.info
@@ -54,8 +54,8 @@ function M.labels(runs)
   end)
 end
 
--- A spec of the run's digest, unchanged or with the values of run.json if they differ, and the words of --set for
--- these.
+-- Finds a spec of the run's digest, either unchanged or with the values of run.json that differ. Returns the spec and
+-- the words of --set for these values.
 local function plan_of(project, path, info)
   local spec, message = project:find(path, {})
   if not spec then
@@ -89,7 +89,7 @@ local function with_own_spec(project, info, use)
     end
     local data = spec and spec.plan.task.data
     if spec and (spec.plan.task.text or data and not data.made) then
-      return nil, "it names a file of its own" -- the user has not requested this code
+      return nil, "it names a file of its own" -- the user has not requested to run this code
     elseif not spec then
       return nil, why
     end
@@ -102,7 +102,7 @@ local function with_own_spec(project, info, use)
   return table.unpack(results, 2, results.n)
 end
 
--- The plan of run.json's spec; nil if it can no longer be planned, or names files of the user's own.
+-- Plans run.json's spec; nil if it can no longer be planned, or if it names files of the user's own.
 function M.plan(project, info)
   local text = respec.text(info.spec)
   local spec = text and project:plan_text(text, info.id, "run.json")
@@ -110,8 +110,8 @@ function M.plan(project, info)
 end
 
 -- Calls use(spec, path, sets) with the run's spec: `given`, a spec or a cell of a study, with the changes of its --set;
--- or the spec in spec/runs if it is still the same, else run.json's in a temporary file. Returns the results of use, or
--- nil and a message.
+-- or the spec in spec/runs if it is still equal; or else run.json's spec in a temporary file. Returns the results of
+-- use, or nil and a message.
 function M.with_spec(project, run, given, use)
   local info = run.info
   local path, spec, more = given or project:path("spec/runs/" .. info.id .. ".lua"), nil, nil
@@ -132,15 +132,15 @@ local function digest_of(trainer)
   return type(info) == "table" and info.digest or nil
 end
 
--- The path of the trainer in a folder, for a shell.
+-- The path of the trainer in a folder, written for a shell.
 function M.program(dir)
   return (dir:sub(1, 1) == "/" and dir or "./" .. dir) .. "/trainer"
 end
 
--- A trainer for the run: `given`, which must be of its digest; an existing one; or a new one by provide(path of a spec,
--- sets) -> folder or nil and an exit code. sets: further settings, which do not change the model; with settings, a new
--- trainer is always provided. own: the run's spec, if the user names one. Returns its path; or nil, an exit code and a
--- message.
+-- Finds a trainer for the run: `given`, which must be of the run's digest; an existing trainer; or a new trainer from
+-- provide(path of a spec, sets), which returns a folder, or nil and an exit code. sets: further settings, which do not
+-- change the model; with settings, provide is always called. own: the run's spec, if the user names a spec. Returns the
+-- trainer's path; or nil, an exit code and a message.
 function M.trainer(project, run, given, provide, sets, own)
   local digest = run.info.digest
   if given then

@@ -1,10 +1,10 @@
--- Runs of a study's cell that do not have its current spec: they have another plan, or were trained on other data.
+-- Runs of a study's cell that do not match its current spec: they have another plan, or were trained on other data.
 --
--- Input: the folder of all runs; a study { name, scale, snapshot (snapshots.lua, or nil) }; a cell from grid.lua, or
--- { id } of a former one. Output: M.find gives a list, the newest first, of { digest, data (SHA-256 of the training
--- file, or nil), masked, dirs, facts, started }; M.words the differences from the current spec, a list of texts. A run
--- of another plan belongs to the cell if the snapshot says so, or if run.json names the study and the cell. Writes
--- nothing.
+-- Input: the folder of all runs; a study { name, scale, snapshot (snapshots.lua, or nil) }; a cell from grid.lua, or {
+-- id } of a former cell. Output: M.find returns a list, the newest first, of { digest, data (SHA-256 of the training
+-- file, or nil), masked, dirs, facts, started }; M.words returns a list of texts, the differences from the current
+-- spec. A run of another plan belongs to the cell if the snapshot lists it, or if run.json names the study and the
+-- cell. Writes nothing.
 
 local canonical = require("base.canonical")
 local features = require("spec.rules.features")
@@ -18,14 +18,15 @@ local M = {}
 
 local MOST_FIELDS, LONGEST_VALUE, DIGITS = 4, 40, 8
 
--- Fields that are no part of a plan, nor are the fields below them. Files count by their bytes.
+-- Fields that are, with all fields below them, outside the plan. Files are compared by their bytes.
 local OUTSIDE = { id = true, source = true, eval = true, init = true, ["train.learning_rate"] = true,
   ["train.steps"] = true, ["train.epochs"] = true, ["train.log_every"] = true, ["train.checkpoint"] = true,
   ["train.cadence"] = true, ["train.keep_probabilities"] = true, ["task.source"] = true, ["task.data"] = true,
   ["task.eval"] = true, ["task.validation"] = true, ["task.longest"] = true, ["task.axes"] = true,
   ["task.name"] = true, ["model.source"] = true }
 
--- Fields below OUTSIDE that are part of a plan nevertheless: those of evaluation, and the steps that a rate falls over.
+-- Fields below those of OUTSIDE that are nevertheless part of a plan: fields of evaluation, and the steps over which
+-- the learning rate falls.
 local function inside(resolved)
   local falls = features.falls_over(resolved) or {}
   return { ["eval.dropout"] = resolved.eval.dropout, ["eval.noise"] = features.noise(resolved),
@@ -41,7 +42,7 @@ local function add_field(list, path, before, now, why)
   list[#list + 1] = ("%s was %s and is %s now%s"):format(path, value_text(before), value_text(now), why or "")
 end
 
--- Adds the fields that differ, in the order of their names.
+-- Appends the fields that differ, in the order of their names.
 local function compare(list, path, before, now)
   local both = type(before) == "table" and type(now) == "table"
   if not both or #before > 0 or #now > 0 then
@@ -69,7 +70,7 @@ local function compare_specs(list, before, now)
   end
 end
 
--- The first digits of a digest, for people.
+-- The first digits of a digest, for display.
 function M.short(digest)
   return digest and digest:sub(1, DIGITS) .. "..." or "nothing"
 end
@@ -80,8 +81,7 @@ local function noted(study, id, digest)
   end)
 end
 
--- Adds the files of the plan whose bytes differ. If nothing else differs, a file whose earlier bytes are unknown is
--- added.
+-- Appends the plan's files whose bytes differ. If nothing else differs, files with unknown earlier bytes are, too.
 local function compare_files(list, study, cell, version)
   local entry, unknown = noted(study, cell.id, version.digest), nil
   local files = snapshots.files_of(cell.spec)
@@ -135,7 +135,7 @@ local function names_study(facts, study, id)
   return front:match("([^/]*)%.lua$") == study.name
 end
 
--- A cell's expected runs, by folder; and those of the others that were trained on masked labels.
+-- The cell's expected runs, by folder; and other runs of these names that were trained on masked labels.
 local function folders_of(cell)
   local own, masked = {}, {}
   for _, run in ipairs(cell.runs or {}) do
@@ -147,7 +147,7 @@ local function folders_of(cell)
   return own, masked
 end
 
--- Whether a run has the cell's current plan and data; its seed or rate may differ from the requested ones.
+-- Whether a run has the cell's current plan and data. Its seed and rate may differ from the requested ones.
 local function is_current(cell, digest, data)
   return cell.spec ~= nil and digest == cell.spec.plan.digest
     and (not cell.data or not cell.data.digest or data == cell.data.digest)
@@ -157,7 +157,7 @@ local function names_in(path, pattern)
   return lists.filter(write.names(path), function(name) return name:find(pattern) end)
 end
 
--- The runs of a cell that differ from its expected runs: { dir, facts, digest, data, masked }.
+-- The runs of a cell that are none of its expected runs: { dir, facts, digest, data, masked }.
 local function strays(root, study, cell)
   local list, own, masked = {}, folders_of(cell)
   for _, digest in ipairs(names_in(root .. "/" .. cell.id, "^" .. ("%x"):rep(16) .. "$")) do
