@@ -1,7 +1,7 @@
--- Comparison of two runs: their differences, the first step that differs, their curves.
+-- Compares two runs: their differing fields, the first step with different numbers, their curves.
 --
--- Input: { runs, other, out, say }, two folders of runs or files in them. Output: an exit code, and a message if it is
--- not 0. Writes only below `out`, and nothing without it.
+-- Input: { runs, other, out, say }; runs and other are folders of runs or files in them. Output: an exit code, and a
+-- message if the code is not 0. Writes only below `out`, and nothing without `out`.
 
 local canonical = require("base.canonical")
 local draw = require("lab.study.report.figures.draw")
@@ -24,12 +24,12 @@ local M = {}
 
 local INPUT, ENVIRONMENT = 1, 4
 local WIDTH = 100
-local SAMPLES = 12 -- lines of the table of curves
+local SAMPLES = 12 -- rows of the table of curves
 local STYLES = { { colour = "#005acf", dash = "solid", point = 7 }, { colour = "#d24f00", dash = "(9,4)", point = 5 } }
 local NAMES = { "A", "B" }
 local BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
 
--- Facts that are not compared: they do not describe the computation, or the comparison shows them elsewhere.
+-- Facts that are not compared: they do not describe the computation, or another part of the comparison shows them.
 local IGNORED = { started = true, ended = true, train_seconds = true, spec = true, flags = true }
 -- Measured times differ from run to run.
 local TIMES = { "seconds", "steps_per_second" }
@@ -48,7 +48,7 @@ local function read(path)
   return run
 end
 
--- Nested tables as a map from path to text.
+-- Converts nested tables into a map from path to text.
 local function flatten(value, path, into)
   if type(value) ~= "table" then
     into[path] = math.type(value) == "float" and ("%.9g"):format(value) or tostring(value)
@@ -89,8 +89,8 @@ local function differences(a, b)
   return list
 end
 
--- The first step for which both logged different numbers, times excluded: { step, keys, a, b }; the number of steps
--- that both logged.
+-- The first step for which both runs logged different numbers, times excluded, as { step, keys, a, b }; and the number
+-- of steps that both runs logged.
 local function first_difference(a, b)
   local others, common = {}, 0
   for _, row in ipairs(b.metrics) do
@@ -111,7 +111,7 @@ local function first_difference(a, b)
   return nil, common
 end
 
--- Two values with four digits, or with all digits if four are equal.
+-- Both values with four digits, or with all digits if they are equal in four digits.
 local function show_both(a, b)
   for _, form in ipairs(math.type(a) == "float" and math.type(b) == "float" and { "%.4g", "%.9g" } or {}) do
     if form:format(a) ~= form:format(b) then
@@ -139,7 +139,7 @@ local function column(metrics, key)
   return lists.map(metrics, function(row) return tonumber(row[key]) and { row.step, tonumber(row[key]) } or nil end)
 end
 
--- A line of bars, low to high between two values.
+-- A text of bars for a list of values, scaled to the range from low to high.
 local function sparkline(points, low, high)
   local parts, wanted = {}, math.min(60, #points)
   for i = 1, wanted do
@@ -150,7 +150,7 @@ local function sparkline(points, low, high)
   return table.concat(parts)
 end
 
--- A table of the curves of a pair at some of their common places.
+-- A table of the curves of a pair at some of the places that both curves have.
 local function samples(pair)
   local others, rows = {}, {}
   for _, point in ipairs(pair.b) do
@@ -168,7 +168,7 @@ local function samples(pair)
     rows = rows, notes = {} }
 end
 
--- A metric by length of the last evaluation, in its unit; along another axis for held-out examples.
+-- A metric by length, or by another axis for held-out examples, from the last evaluation, in the metric's unit.
 local function by_length(run, metric)
   return figures.points(run, nil, measures.of[metric].factor, metric)
 end
@@ -177,8 +177,8 @@ local function title_of(metric)
   return (measures.of[metric].title:gsub("^%l", string.upper))
 end
 
--- The curves to show: { name, title, corner, a, b, form, percent }, without those that neither run has. metric: the
--- only metric; nil: all.
+-- The curves to show: { name, title, corner, a, b, form, percent }, without curves that neither run has. metric: the
+-- only metric to show; nil: all metrics.
 local function pairs_of_curves(a, b, metric)
   local list = {}
   local function add(name, title, corner, form, percent, points_a, points_b)
@@ -222,7 +222,7 @@ local function differences_model(list)
     rows = lists.map(list, function(item) return entries.row(item.field, { item.a, item.b }) end) }
 end
 
--- Two values that are too long for a table are printed below their field.
+-- Prints two values that are too long for a table below their field.
 local function differences_text(list)
   local lines = { "What differs" }
   for _, item in ipairs(list) do
@@ -288,7 +288,7 @@ local function write_all(options, result)
   return problem and ENVIRONMENT or 0, problem and "longhand report: " .. problem
 end
 
--- The comparison of two runs, or nil and a message. metric: of the curves; nil: all metrics.
+-- The comparison of two runs, or nil and a message. metric: the metric of the curves; nil: all metrics.
 function M.result(path_a, path_b, metric)
   local a, message = read(path_a)
   local b

@@ -1,8 +1,8 @@
 -- Checks of the fields of an item of a report, by the kind of the field (items.lua).
 --
 -- Input: the study, the item, a field's value. Output: M.checks by kind: the problem with the value, the expected
--- value, a hint or nil, the name at fault within the value or nil; nothing for a valid value. It also holds functions
--- that items.lua shares.
+-- value, a hint or nil, and the name at fault within the value or nil; nothing for a valid value. The module also holds
+-- functions for items.lua.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -33,7 +33,7 @@ local function axis_of(study, name)
   return lists.find(study.axes, function(axis) return axis.name == name end)
 end
 
--- Problem, expectation and hint for a name that is none of a list.
+-- Problem, expectation and hint for a name that a list lacks.
 local function unknown(what, name, list)
   return ("%s: %s"):format(what, diagnostics.show(name)), "one of: " .. table.concat(list, ", "),
     nearest.hint(name, list, "%s")
@@ -43,7 +43,7 @@ local function unknown_axis(study, name)
   return unknown("no axis of the study", name, lists.names(study.axes))
 end
 
--- A check of one of some names.
+-- Makes a check that the value is one of some names.
 local function among(what, list)
   return function(_, _, value)
     if not lists.has(list, value) then
@@ -52,7 +52,7 @@ local function among(what, list)
   end
 end
 
--- A check that a function accepts the value.
+-- Makes a check that a function accepts the value.
 local function of_form(fits, what, expected)
   return function(_, _, value)
     if not fits(value) then
@@ -105,7 +105,7 @@ function checks.sets(_, item, value)
   end
 end
 
--- Lengths, or numbers of another axis.
+-- Checks lengths, or numbers of another axis.
 function checks.counts(_, _, value)
   for _, n in ipairs(type(value) == "table" and value or {}) do
     if math.type(n) ~= "integer" then
@@ -137,7 +137,7 @@ function checks.percent(study, item, value)
   end
 end
 
--- A name below spec/published.
+-- Checks the name of a file below spec/published.
 local function is_file(value)
   return type(value) == "string" and value:find("^%w[%w_/-]*$") ~= nil
 end
@@ -167,7 +167,7 @@ checks.titles = of_form(function(value)
   return type(value) == "table" and type(value.of) == "string" and type(value.against) == "string"
 end, "not two titles", '{ of = "...", against = "..." }')
 
--- Problem, expectation and hint for values of an axis, where the axis or a value is unknown; else nil.
+-- Problem, expectation and hint for names of values by axis, if the axis or a value is unknown; else nil.
 function M.place_problem(study, name, values)
   local axis = axis_of(study, name)
   if not axis then
@@ -180,7 +180,7 @@ function M.place_problem(study, name, values)
   end
 end
 
--- Lists of names by axis, which an item is restricted to.
+-- Checks lists of names by axis, to which an item is restricted.
 function checks.only(study, _, only)
   if not is_named(only) then
     return ("is %s"):format(diagnostics.show(only)), "{ AXIS = { names of its values } }"

@@ -1,4 +1,4 @@
--- The items that a study's `report` lists: checked, with their defaults filled in.
+-- Checks the items of a study's `report`, and fills in their defaults.
 --
 -- Input: a study with axes and `report`, a list of items. Output: a list of complete items; or nil and a message that
 -- names the file and the field. docs/reports.md describes each kind.
@@ -18,8 +18,8 @@ local keys = canonical.sorted_keys
 local checks, unknown, is_named = item_checks.checks, item_checks.unknown, item_checks.is_named
 local axis_of = item_checks.axis_of
 
--- Fields per kind: "axis" names an axis, "axis?" may be left out, "numbers" an axis of numbers, "values" are names on
--- the item's axis.
+-- Fields of each kind of item, with the kind of the field. "axis" names an axis, "axis?" is optional, "numbers" names
+-- an axis of numbers, "values" lists names on the item's axis.
 local KINDS = {
   table = { value = "value", rows = "axis", columns = "axis?", published = "published?", names = "names?" },
   best = { value = "value", rows = "axis", axis = "axis", of = "values", against = "values", titles = "titles?",
@@ -41,7 +41,7 @@ local function common(names, values)
   return lists.filter(names, function(name) return lists.has(values, name) end)
 end
 
--- The use of each axis by an item: field by axis. Or nil, the field at fault, the problem and the expected value.
+-- The item's use of axes, as a map from axis to field; or nil, the field at fault, the problem and the expected value.
 local function spread_of(study, item)
   local uses, spread = {}, {}
   for _, field in ipairs(keys(KINDS[item.kind])) do
@@ -66,7 +66,7 @@ local function spread_of(study, item)
   return spread
 end
 
--- Every axis that the item does not spread out must have one value, or be fixed by `where`.
+-- Every axis that no field of the item uses must have a single value, or be fixed by `where`.
 local function check_where(study, item, spread)
   local where = item.where or {}
   if not is_named(where) then
@@ -90,7 +90,7 @@ local function check_where(study, item, spread)
   end
 end
 
--- The field at fault, the problem, the expected value, a hint; nothing for a valid item.
+-- Checks an item: the field at fault, the problem, the expected value, a hint; nothing for a valid item.
 local function problem_of(study, item)
   local fields = type(item) == "table" and KINDS[item.kind]
   if fields and not is_named(item) then
@@ -121,13 +121,13 @@ local function problem_of(study, item)
   return check_where(study, item, spread)
 end
 
--- Whether an axis has several values, and nothing but numbers.
+-- Whether an axis has several values, all of them numbers.
 local function are_numbers(axis)
   return #axis.values > 1 and not lists.find(axis.values, function(value) return not tonumber(value) end)
 end
 
--- Default items: medians, and with `max` the best of all runs, in a table whose rows and columns are the first two axes
--- with several values; every value of the other axes has a page. Then curves by length and during training, and the
+-- Default items: medians, and with `max` the best of all runs, in tables whose rows and columns are the first two axes
+-- with several values, with a page for each value of the other axes; then curves by length and during training, and the
 -- score along an axis of numbers.
 local function defaults(study, max)
   local chosen, pages = {}, {}
@@ -164,7 +164,7 @@ local function defaults(study, max)
   return list
 end
 
--- Names of values as in the axes; a study may give them as numbers.
+-- Names of values as the axes write them; a study may give them as numbers.
 local function named(value)
   if type(value) ~= "table" then
     return nodes.name_of(value)
@@ -176,7 +176,7 @@ local function named(value)
   return list
 end
 
--- Names by axis, without those that a scale leaves out.
+-- Names by axis, without names that a scale omits.
 local function named_only(study, only)
   local by_axis = {}
   for name, values in pairs(only) do
@@ -189,7 +189,7 @@ end
 
 local NAMED = { where = true, of = true, against = true, slow = true, fast = true }
 
--- The items with names as in the axes. A scale may leave values of an axis out: those names then do not count.
+-- The items with names as the axes write them, without the names of values that a scale omits.
 local function fitting(study, list)
   local fitted = {}
   for i, item in ipairs(type(list) == "table" and list or {}) do
@@ -209,7 +209,7 @@ local function fitting(study, list)
   return fitted
 end
 
--- An item for each value of its page axes.
+-- Makes an item for each value of its page axes.
 local function pages_of(study, item)
   local list = { item }
   for _, name in ipairs(item.pages) do
@@ -224,7 +224,7 @@ local function pages_of(study, item)
   return list
 end
 
--- max: without listed items, adds the best of all seeds and learning rates.
+-- Checks and completes a study's items. max: if the study lists none, adds the best of all seeds and learning rates.
 function M.check(study, max)
   local list, whole = fitting(study, study.report or defaults(study, max)), {}
   if #list == 0 then

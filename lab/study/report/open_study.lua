@@ -1,8 +1,8 @@
--- Opens a folder of runs as the study of these runs.
+-- Opens a folder of runs as a study.
 --
--- Input: { project, runs, study, scale, metric } of the verbs, runs a folder. Output: the study with its cells read
--- (cells.lua), and path, set, plan_of, problems: damage other than that of runs; or nil and a message, which begins
--- with `front` unless it is about a line of a file.
+-- Input: { project, runs, study, scale, metric }, the options of the verbs; runs is a folder. Output: the study with
+-- its cells read (cells.lua), and path, set, plan_of, problems (damage outside the runs); or nil and a message, which
+-- begins with `front` unless it is about a line of a file.
 
 local earlier_results = require("lab.study.read.earlier_results")
 local cells = require("lab.study.read.cells")
@@ -17,14 +17,14 @@ local wording = require("base.wording")
 
 local M = {}
 
-local MOST_REMARKS = 3 -- about cells of an earlier version
+local MOST_REMARKS = 3 -- the most remarks on cells of an earlier version
 
 local function base_name(path)
   return (path:match("([^/]*)$"):gsub("%.lua$", ""))
 end
 
--- The substitute for a study that cannot be read: the snapshot of its sweep. Without a snapshot, nil and a message if
--- the user named the study; otherwise nothing, so that the runs are shown as found.
+-- The substitute for a study that cannot be read: the snapshot of its sweep. Without a snapshot: nil and a message if
+-- the user named the study; otherwise nothing, and the runs are shown as found.
 local function without_study(options, name, scale, message, problems)
   local snapshot, problem = snapshots.read(options.runs, base_name(name), scale)
   local why = ("the study %s cannot be read now: %s"):format(name, (message:match("error: ([^\n]*)")
@@ -41,15 +41,15 @@ local function without_study(options, name, scale, message, problems)
   return nil, nil, problems
 end
 
--- The file of a swept study: at its former path, or with its former name; its name if it is gone.
+-- The file of a swept study at its recorded absolute or relative path; without such a file, the study's name.
 local function file_of(record)
   return lists.find({ record.absolute or record.path, record.path }, function(path)
     return lfs.attributes(path, "mode") == "file"
   end) or record.study
 end
 
--- The study to show: the given one, or the only one that was swept here; nil if there is none. Or nil and a message.
--- Messages on damaged records come third.
+-- The study to show: the given study, or the only study that was swept here; nil if there is none, or if an error
+-- follows as the second result. The third result is messages on damaged records.
 local function expand(options, front)
   local found, problems = run_files.records(options.runs)
   local name = options.study or #found == 1 and file_of(found[1])
@@ -83,7 +83,7 @@ local function has_runs(study)
   return false
 end
 
--- The study with its cells read, or the one of a sweep's notes if no run is of the current spec.
+-- The study with its cells read; if no run matches the current spec, the study as it was swept.
 local function read(options, expanded)
   local study = cells.of_study(expanded, options.runs, options.metric)
   if expanded.snapshot and not has_runs(study) then
@@ -97,8 +97,8 @@ local function read(options, expanded)
   return study
 end
 
--- A function that gives the plan of a cell; for runs found in a folder, the plan of their own spec; nil if it is
--- unknown.
+-- Makes a function that returns the plan of a cell; for runs found in a folder, the plan of the run's own spec. The
+-- function returns nil if the plan is unknown.
 local function planner(project)
   local known = {}
   return function(cell)
@@ -146,13 +146,13 @@ function M.study(options, front)
   return study
 end
 
--- The first of some texts in one sentence each, and the number of the others.
+-- The first of some texts in one sentence each, and the number of the remaining texts.
 local function first_of(texts)
   local shown = table.concat(texts, ". ", 1, math.min(#texts, MOST_REMARKS)) .. "."
   return #texts > MOST_REMARKS and ("%s And %d more."):format(shown, #texts - MOST_REMARKS) or shown
 end
 
--- Remarks of the heading on results that are not of the current spec: a list of sentences.
+-- Remarks of the heading on results that do not match the current spec: a list of sentences.
 function M.remarks(study)
   local list, left = lists.join(study.remarks or {}, {}), study.left_out or {}
   local anew = lists.map(study.cells, function(cell)
@@ -166,7 +166,7 @@ function M.remarks(study)
   return list
 end
 
--- Messages on all cells and runs: notes, failures, lost checkpoints; and those among them about damage.
+-- Messages on all cells and runs: notes, failures, lost checkpoints; and the list of only the messages on damage.
 function M.problems(study)
   local list, damaged = lists.join(study.problems, {}), lists.join(study.problems, {})
   for _, cell in ipairs(study.cells) do
@@ -184,7 +184,7 @@ function M.problems(study)
   return list, damaged
 end
 
--- Texts, each on its own line below another text; only the first ones if there are more than `most`.
+-- Texts, each on its own line below another text; if there are more than `most`, only the first ones.
 function M.listed(texts, most)
   return table.concat(lists.map(table.move(texts, 1, math.min(most or #texts, #texts), 1, {}), function(text)
     return "\n  " .. escape.plain(text)

@@ -1,8 +1,8 @@
 -- The verb `report`: tables and curves of a study's runs, or of any runs, as text, CSV, LaTeX, pictures and one page;
 -- for two runs, their differences (compare.lua).
 --
--- Input: { project, runs, other, study, scale, metric, max, out, say }. Output: an exit code, and a message if it is
--- not 0. Writes only below `out`; the runs are only read.
+-- Input: { project, runs, other, study, scale, metric, max, out, say }. Output: an exit code, and a message if the code
+-- is not 0. Writes only below `out`; does not change the runs.
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local canonical = require("base.canonical")
@@ -47,11 +47,11 @@ local MOST_CELLS_ON_SCREEN, MOST_NOTES_ON_SCREEN, MOST_DAMAGED_ON_SCREEN = 40, 1
 
 local INPUT, ENVIRONMENT = 1, 4
 
--- A cell that several rows of the paper's table fit, so that its number is ambiguous; nil if there is none.
+-- Finds a cell whose number in the paper's table is ambiguous because several rows fit; nil if there is none.
 local function ambiguous(study, item, file)
   local axis = item.at and numbers.axis(study)
   if item.at and not axis then
-    return nil -- nothing has a score, so the meaning of the numbers is unknown
+    return nil -- nothing has a score, so the unit of the numbers is unknown
   end
   local place = item.at and { [axis] = item.at[1] } or {}
   local cell = lists.find(study.cells, function(one)
@@ -61,7 +61,7 @@ local function ambiguous(study, item, file)
   return cell and score_tables.key_text(study, cell)
 end
 
--- The paper's files that the items name, by item; and the paper's setting.
+-- The paper's files that the items name, by item; and the paper's settings.
 local function read_published(project, study, list)
   local by_item, setting = {}, nil
   for _, item in ipairs(list) do
@@ -89,13 +89,14 @@ local function read_published(project, study, list)
   return { by_item = by_item, setting = setting }
 end
 
--- Functions that make items, by kind: a table, or a figure with or without a table.
+-- Functions that make items, by kind. The result is a table, or a figure with or without a table.
 local TABLES = { table = score_tables.table, best = score_tables.best, splits = score_tables.splits,
   numbers = numbers.table, reached = time_to_threshold.table, spread = spread.table }
 local FIGURES = { curves = figures.by_length, time = figures.by_time, axis = figures.along_axis,
   progress = figures.by_epoch }
 
--- The part of a study that an item shows. `only` comes first, since it may name values of the axis that `over` joins.
+-- The part of a study that an item shows. `only` is applied before `over`: `only` may name values of the axis that
+-- `over` joins.
 local function cut_out(study, item)
   if study.found then
     return item.over and cells.over(study, item.over) or study
@@ -104,7 +105,7 @@ local function cut_out(study, item)
   return cells.within(item.over and cells.over(shown, item.over) or shown, item.where)
 end
 
--- Sentences on items that fit no cell on any of their pages.
+-- Makes sentences on items that fit no cell on any of their pages.
 local function unfitted(list, fitted)
   local items_of = lists.group(list, function(item) return item.place end)
   return lists.map(items_of, function(pages)
@@ -115,7 +116,7 @@ local function unfitted(list, fitted)
 end
 
 -- Tables and figures in the order of the items, each with a name for its files; and a sentence on each item without
--- one.
+-- table and figure.
 local function make_parts(study, list, papers)
   local parts, fitted = {}, {}
   for i, item in ipairs(list) do
@@ -158,7 +159,7 @@ local function sweep_words(options, study)
   return lists.append(words, { "--out", options.runs })
 end
 
--- The command that makes the runs of a cell.
+-- The command that trains the runs of a cell.
 local function command_of(options, study)
   local sweep = not study.found and shell.line(sweep_words(options, study))
   return function(cell)
@@ -172,7 +173,7 @@ local function command_of(options, study)
   end
 end
 
--- The heading's sentences: the number of runs, and limits to their comparison.
+-- The sentences of the heading: the number of runs, and remarks that limit their comparison.
 local function lead_of(report, study)
   local function count(state)
     return lists.sum(study.cells, function(cell) return cell.summary.states[state] or 0 end)
@@ -244,7 +245,7 @@ local function tables_of(report)
   return lists.map(report.parts, function(part) return part.table end)
 end
 
--- The report as text; whole: with all cells and notes, without a limit.
+-- The report as text. whole: true: list all cells and notes, without a limit.
 local function text_of(report, whole)
   local most = not whole and MOST_NOTES_ON_SCREEN or nil
   local title = escape.plain(report.title)
@@ -263,7 +264,7 @@ local function text_of(report, whole)
   return table.concat(parts, "\n\n") .. "\n"
 end
 
--- Text, LaTeX and gnuplot scripts; the page comes last, with the pictures in it.
+-- Files of text and LaTeX, and gnuplot scripts. The page is made last, since it contains the pictures.
 local function files_of(report)
   local figures_of = lists.filter(report.parts, function(part) return not part.table end)
   local files = lists.map(figures_of, function(figure)
@@ -284,7 +285,8 @@ local function damage_text(report, out)
     open_study.listed(report.damaged, MOST_DAMAGED_ON_SCREEN)) or nil
 end
 
--- Draws, and writes everything or nothing; an exit code and a message, and the files if no picture is missing.
+-- Draws the pictures and writes either all files or none. Returns an exit code and a message; also the files, if no
+-- picture is missing.
 local function write_report(options, report, out)
   local files, names = files_of(report)
   local problem = draw.add(files, names)
@@ -302,7 +304,7 @@ local function write_report(options, report, out)
     or damage or problem, not problem and files or nil
 end
 
--- Reads everything for a report; nil and a message on failure.
+-- Reads all inputs of a report; returns nil and a message on failure.
 local function read_report(options)
   local study, message = open_study.study(options, "longhand report: ")
   if not study then
@@ -319,13 +321,13 @@ local function read_report(options)
   return make_report(options, study, list, papers)
 end
 
--- The key of a cached report: everything that it depends on, except for files.
+-- The key of a cached report: everything that the report depends on, except for files.
 local function question(options)
   return canonical.text({ folder = lfs.currentdir(), runs = options.runs, study = options.study,
     scale = options.scale, out = options.out, metric = options.metric, max = options.max })
 end
 
--- Makes the report, and caches it if it is complete.
+-- Makes the report, and caches a complete report.
 local function make(options, asked)
   local began, said = os.time(), {}
   local function say(text)

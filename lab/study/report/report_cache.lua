@@ -1,9 +1,9 @@
 -- A cache of reports in the user's own folder: the files that a report read and wrote, and its messages.
 --
--- Input: the key, a text with all options. Output: M.recall gives { said, code, message } of a cached report that is
--- still valid, else nil. M.keep stores one. docs/reports.md explains the cache to users. Invariants: a record is valid
--- if it is whole, of this version and of this key, and if every file that it names, read or written, is unchanged. It
--- is written under another name first. If it cannot be written, nothing is stored, and no message is printed.
+-- Input: the key, a text with all options. Output: M.recall returns { said, code, message } of a cached report that is
+-- still valid, else nil; M.keep stores a report. docs/reports.md explains the cache to users. Invariants: a record is
+-- valid if it is complete, of this version and of this key, and if every file that it names, read or written, is
+-- unchanged. A record is written under a temporary name first. Failures to write are ignored silently.
 
 local canonical = require("base.canonical")
 local dependencies = require("base.dependencies")
@@ -21,7 +21,7 @@ local VERSION = "longhand report 1"
 local LARGEST = 256 << 20 -- bytes of a record
 local MOST_RECORDS = 64
 
--- The path of a key's record, and its folder; nil if the user has no cache.
+-- The path of a key's record, and the record's folder; nil if the user has no cache.
 local function place_of(asked)
   local folder = paths.cache("reports")
   return folder and ("%s/%s"):format(folder, sha256.digest(asked)), folder
@@ -42,7 +42,7 @@ local function checksum(text)
   return ("%016x"):format(sum)
 end
 
--- The body as text; nil if a path cannot be written in a line.
+-- The text of a record's body; nil if a path cannot be written in a line.
 local function text_of(asked, report, states)
   local lines = { VERSION, json.encode({ asked = asked, code = report.code, message = report.message,
     said = report.said, own = canonical.sorted_keys(report.own) }) }
@@ -80,7 +80,7 @@ function M.recall(asked)
   return record and dependencies.hold(record.states, lists.set(record.own)) and record or nil
 end
 
--- Removes the least recently used records if there are many.
+-- Removes the least recently used records if there are too many.
 local function tidy(folder)
   local records = {}
   for name in lfs.dir(folder) do
@@ -95,20 +95,20 @@ local function tidy(folder)
   end
 end
 
--- The delay, in seconds, of the file system's clock in a folder behind this machine's clock; 0 if there is none.
+-- The number of seconds by which the clock of a folder's file system is behind this machine's clock; 0 if it is not.
 local function behind(path)
   lfs.touch(path)
   return math.max(0, os.time() - (lfs.attributes(path, "modification") or 0))
 end
 
--- Whether a folder still holds the written files: another report may have replaced them.
+-- Whether a folder still holds the files that were written; another report may have replaced them.
 local function holds(out, files)
   return not lists.find(files, function(file)
     return file.text and write.read(out .. "/" .. file.path) ~= file.text
   end)
 end
 
--- The states of the written files. Sets their times to that of the reading: a later change gives a file another time.
+-- The states of the written files, whose times are set to the time of reading: a later change then alters the time.
 local function written(report)
   local states = {}
   for _, file in ipairs(report.files) do
@@ -119,8 +119,8 @@ local function written(report)
   return states
 end
 
--- report: { said, code, message, began, out, files }, files as for write.files; read: the dependencies. Nothing is
--- stored if a file changed shortly before it was read, or since.
+-- Stores a report { said, code, message, began, out, files }, files as for write.files. read: the dependencies. Nothing
+-- is stored if a dependency was changed shortly before it was read, or afterwards.
 function M.keep(asked, report, read)
   local place, folder = place_of(asked)
   if not place then

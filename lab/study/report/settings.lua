@@ -1,7 +1,7 @@
--- Settings of the runs, compared with those of a paper.
+-- Compares the settings of runs with the settings of a paper.
 --
--- Input: a study with its cells read, and the paper's setting, a file of spec/published with the columns setting and
--- value. Output: a list of { what, ours, paper, differs }; differs is true only if both are known.
+-- Input: a study with its cells read, and the paper's settings, a file of spec/published with the columns setting and
+-- value. Output: a list of { what, ours, paper, differs }; differs is true only if both values are known and unequal.
 
 local canonical = require("base.canonical")
 local cells = require("lab.study.read.cells")
@@ -14,7 +14,7 @@ local M = {}
 
 local NOTHING = "nothing evaluated yet"
 
--- The different texts, with numbers ordered by value.
+-- Removes duplicate texts, and orders texts of numbers by value.
 local function sorted_texts(texts)
   local list = lists.distinct(texts)
   table.sort(list, function(a, b)
@@ -52,7 +52,8 @@ local function options_text(run)
   end), ", ") or nil
 end
 
--- Settings of evaluated runs. optional: left out if a run lacks it; unless: left out if an axis has that name.
+-- Settings of evaluated runs. optional: the setting is omitted if a run lacks it; unless: the setting is omitted if an
+-- axis has that name.
 local PICKS = {
   { "task", function(run) return cells.task_of(run.facts.spec, run.id) end, unless = "task" },
   { "task options", options_text, optional = true },
@@ -80,7 +81,7 @@ local PICKS = {
   end },
 }
 
--- Learning rates in one notation, since texts write them in several.
+-- Rewrites learning rates in one notation, since texts use several.
 local function rates_text(text)
   local rates = lists.map(lists.matches(text or "", "%S+"), function(word)
     return ("%g"):format(tonumber(word) or 0)
@@ -96,7 +97,7 @@ function M.of(study, published)
   for _, row in ipairs(published and published.rows or {}) do
     paper[row.setting] = row.value
   end
-  -- Different texts that a function gives for the evaluated runs.
+  -- The different texts that a function returns for the evaluated runs.
   local function texts_of(pick)
     return sorted_texts(lists.map(evaluated, pick))
   end
@@ -126,7 +127,7 @@ function M.of(study, published)
   return list
 end
 
--- The settings in which ours differ from the paper's.
+-- The settings in which the runs differ from the paper.
 function M.differing(list)
   return lists.map(list, function(item) return item.differs and item.what or nil end)
 end

@@ -1,11 +1,11 @@
 -- The colour, dash and point of each encoding: the same in every picture.
 --
 -- Input: an encoding's name. Output: { colour = "#rrggbb", dash, point }, with gnuplot's numbers of dashes and points.
--- A randomized form has the stronger shade of its plain form's hue, and is dashed; every hue has its own point, so that
--- no two curves differ in hue alone. Points are filled or made of strokes: a hollow point shows the curve inside,
--- except at its ends, which would look like a statement. The thirteen colours are at least 13 apart in CIE Lab for
--- normal sight and for the three dichromacies, and have at least 2.4 to 1 contrast with white and near black; M.against
--- makes it 3 to 1.
+-- A randomized form has a stronger shade of its plain form's hue and a dashed line; every hue has its own point, so
+-- that no two curves differ in hue alone. Points are filled or consist of strokes, since a hollow point would show the
+-- curve inside it everywhere except at the curve's ends, which could be misread. The thirteen colours differ by at
+-- least 13 in CIE Lab for normal sight and for the three dichromacies, and have a contrast of at least 2.4 to 1 with
+-- white and near black; M.against raises the contrast to 3 to 1.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -30,19 +30,20 @@ local TABLE = {
   ["rand-sincos-unsorted"] = { "#797544", "(2,3)", 3 },
 }
 
--- Colours of names that the table lacks; a name always gets the same.
+-- Colours of names that the table lacks; the same name always gets the same colour.
 local FURTHER = { "#5b6fd6", "#2f9e9e", "#a3663f", "#c2558a", "#5d8f3c", "#8a7bc8", "#b0852c", "#4c7f99", "#cc6b4e",
   "#6f9a6b" }
 local POINTS = { 1, 2, 3, 5, 7, 9, 11, 13 }
 local DASHES = { "(4,2)", "(12,3,2,3)", "(2,2)", SOLID }
 local MOST_STYLES = #FURTHER * #POINTS * #DASHES
 
--- Viridis, without its lightest end, which is invisible on white.
+-- The Viridis palette without its lightest end, which is invisible on white.
 local SHADES = { "#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962" }
 
 local ALIASES = { sinusoid = "sincos" }
 
--- The table's name of an encoding: rand_sinusoid -> rand-sincos; a number at the end, as in relative-500, is dropped.
+-- The table's name of an encoding: "rand-sincos" for rand_sinusoid; a number at the end, as in relative-500, is
+-- dropped.
 local function usual(name)
   name = name:gsub("_", "-"):gsub("%-%d+$", "")
   local prefix, base = name:match("^(rand%-)(.*)$")
@@ -50,7 +51,7 @@ local function usual(name)
   return (prefix or "") .. (ALIASES[base] or base)
 end
 
--- A small hash of a text: Fowler, Noll and Vo's, 32 bits.
+-- A small hash of a text: the 32-bit hash of Fowler, Noll and Vo.
 local function hash(text)
   local value = 2166136261
   for i = 1, #text do
@@ -63,14 +64,14 @@ local function channels_of(colour)
   return lists.map({ colour:match("^#(..)(..)(..)$") }, function(digits) return tonumber(digits, 16) end)
 end
 
--- The colour between two others, at a share of the way from the first to the second.
+-- Interpolates between two colours; share: 0 for the first colour, 1 for the second.
 local function mixed(from, to, share)
   return "#" .. table.concat(lists.map(from, function(value, channel)
     return ("%02x"):format(math.floor(value + (to[channel] - value) * share + 0.5))
   end))
 end
 
--- The shade at a place between 1 and #SHADES.
+-- The shade at a position between 1 and #SHADES.
 local function blend(at)
   local low = math.min(math.floor(at), #SHADES - 1)
   return mixed(channels_of(SHADES[low]), channels_of(SHADES[low + 1]), at - low)
@@ -96,8 +97,8 @@ local function place_of(list, value)
   return 0
 end
 
--- The style that comes `step` after that of a name: first all colours, then all again with the next dash and point; no
--- pair of these repeats.
+-- The style that is `step` positions after the style of a name: first all colours, then all colours with the next dash
+-- and point. No combination repeats.
 local function after(style, name, step)
   local round = (step - 1) // #FURTHER
   local shifted = { colour = FURTHER[(hash(name) + step) % #FURTHER + 1], dash = style.dash, point = style.point }
@@ -112,8 +113,8 @@ local function text_of(style)
   return ("%s %s %d"):format(style.colour, style.dash, style.point)
 end
 
--- Styles of names in one figure, by name: a name whose colour is taken gets the next free colour, and without a free
--- colour the next style that differs from all others in colour, dash or point.
+-- Styles of names in one figure, by name. A name whose colour is taken gets the next free colour; without a free
+-- colour, it gets the next style that differs from all others in colour, dash or point.
 function M.all(names)
   local styles, taken = {}, {}
   for _, name in ipairs(names) do
@@ -128,7 +129,7 @@ function M.all(names)
   return styles
 end
 
--- Styles of the names of an axis: if all are numbers, shades from dark to light in their order.
+-- Styles of the names of an axis; if all names are numbers, shades from dark to light in ascending order.
 function M.along(names)
   local order, styles = lists.map(names, function(name) return tonumber(name) end), {}
   if #names < 2 or #order < #names then
@@ -146,14 +147,14 @@ function M.along(names)
   return styles
 end
 
--- ---- on a ground ----
+-- ---- contrast with the background ----
 
-M.LIGHT, M.DARK = "#eef1f6", "#262a33" -- shaded parts of the page, whose brightness is nearer to the curves'
+M.LIGHT, M.DARK = "#eef1f6", "#262a33" -- background of shaded parts of the page, whose contrast with curves is lowest
 
-local CONTRAST = 3.05 -- contrast of a graphical object: WCAG 2.2 (1.4.11) and a margin for rounding
+local CONTRAST = 3.05 -- least contrast of a graphical object: WCAG 2.2 (1.4.11), plus a margin for rounding
 local STEPS = 64
 
--- Relative luminance, as WCAG defines it.
+-- The relative luminance as WCAG defines it.
 local function luminance(channels)
   local sum = 0
   for channel, weight in ipairs({ 0.2126, 0.7152, 0.0722 }) do
@@ -169,7 +170,7 @@ function M.contrast(one, other)
   return (math.max(a, b) + 0.05) / (math.min(a, b) + 0.05)
 end
 
--- The colour nearest to this one with enough contrast on a ground: darker on a light one, lighter on a dark one.
+-- The nearest colour with enough contrast on a background: darker on a light background, lighter on a dark one.
 function M.against(colour, ground)
   local aim = luminance(channels_of(ground)) > 0.5 and { 0, 0, 0 } or { 255, 255, 255 }
   local from, found, step = channels_of(colour), colour, 0

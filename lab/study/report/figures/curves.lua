@@ -1,11 +1,12 @@
--- A figure as a gnuplot script that draws an SVG and a PNG.
+-- Writes a figure as a gnuplot script that draws an SVG and a PNG.
 --
 -- Input: figure = { name, title, panels, legend }; panel = { title, xlabel, ylabel, x, y, percent, curves, levels,
--- marks, shade, labels }: x and y are axes as in scales.lua; curves = { { points = { { x, y }, ... }, style, faint,
--- title, line, band } }, style as in colours.lua, line the name of the line that the curve belongs to, band = { { x,
--- low, high }, ... } around it; levels = { { y, text, shift } } are flat lines, named on the right, shift lines of text
--- higher; marks = { { x } } dashed vertical ones, shade = { from, to } a range of x, labels = { { x, y, text, align }
--- }. legend = { { title, style } } is in a separate place after several panels. Output: text; nothing is run here.
+-- marks, shade, labels }. x and y are axes as in scales.lua. curves = { { points = { { x, y }, ... }, style, faint,
+-- title, line, band } }: style as in colours.lua, line the name of the line that the curve belongs to, band = { { x,
+-- low, high }, ... } around the curve. levels = { { y, text, shift } }: horizontal lines with a name on the right,
+-- which is shift lines of text higher than the line. marks = { { x } }: dashed vertical lines. shade = { from, to }: a
+-- range of x. labels = { { x, y, text, align } }. legend = { { title, style } }: drawn in a separate place after
+-- several panels. Output: the script's text; draw.lua runs it.
 
 local lists = require("base.lists")
 local scales = require("lab.study.report.figures.scales")
@@ -15,7 +16,7 @@ local M = {}
 
 local quote = escape.gnuplot
 
-M.POINTS = 100 -- most points of a curve; more are averaged in neighbours
+M.POINTS = 100 -- the most points of a curve; curves with more points are averaged in groups of neighbours
 
 local WIDTH, HEIGHT = 430, 320 -- size of one of several panels, in pixels of the SVG
 
@@ -29,7 +30,7 @@ local function number(value)
   return ("%.6g"):format(value)
 end
 
--- Averages neighbours until a curve, or a band, has at most M.POINTS points; also returns the number of points in an
+-- Averages neighbours until a curve or a band has at most M.POINTS points. Also returns the number of points per
 -- average.
 function M.thin(points)
   local group = math.ceil(#points / M.POINTS)
@@ -54,7 +55,7 @@ local function add_block(lines, name, points)
   lines[#lines + 1] = "EOD"
 end
 
--- The points of all curves and bands, as blocks of data. The numbers in names continue through all panels.
+-- The points of all curves and bands as gnuplot data blocks, whose names are numbered across all panels.
 local function data(figure)
   local lines, count = {}, 0
   for _, curve in lists.nested(figure.panels, "curves") do
@@ -68,14 +69,14 @@ local function data(figure)
   return table.concat(lines, "\n")
 end
 
--- A gnuplot colour; transparency precedes red, green and blue.
+-- A colour in gnuplot's notation, with the transparency before red, green and blue.
 local function with(style, faint)
   local colour = faint and "#a8" .. style.colour:sub(2) or style.colour
   return ("with %s lw %s dt %s%s lc rgb '%s'"):format(faint and "lines" or "linespoints", faint and "1" or "2.2",
     style.dash, faint and "" or (" pt %d ps 0.8 pn 8"):format(style.point), colour)
 end
 
--- The scale of the y axis: gnuplot retains it from panel to panel, so every panel sets it.
+-- Sets the scale of the y axis. Every panel sets it, since gnuplot retains the scale of the panel before.
 local function y_scale(axis)
   if axis.zoom then
     local beyond = number(100 + scales.REST)
@@ -98,7 +99,7 @@ local function ranges(panel)
   return table.concat(lines, "\n")
 end
 
--- Gnuplot commands for the marks behind the curves and the levels' names next to them.
+-- Gnuplot commands for the marks behind the curves and for the names of the levels.
 local function marks(panel)
   local lines = { "unset object\nunset arrow\nunset label" }
   if panel.shade then
@@ -148,7 +149,7 @@ local function panel_text(panel)
   }, "\n")
 end
 
--- The list of the curves' names in a separate place.
+-- The legend, which lists the names of the curves in a separate place.
 local function legend_text(legend)
   local parts = lists.map(legend, function(entry)
     return ("2 title %s %s"):format(quote(entry.title), with(entry.style))
@@ -162,12 +163,12 @@ local function legend_text(legend)
   }, "\n")
 end
 
--- Whether any panel has flat lines, whose names need space.
+-- Whether any panel has levels, whose names need space on the right.
 function M.has_levels(figure)
   return lists.find(figure.panels, function(panel) return panel.levels and #panel.levels > 0 end) ~= nil
 end
 
--- The drawing of a figure, and its size in pixels.
+-- The commands that draw a figure, and its size in pixels.
 local function drawing(figure)
   local frame = FRAME .. ("set lmargin 10\nset rmargin %d\n"):format(M.has_levels(figure) and 17 or 3)
   if #figure.panels == 1 then
@@ -184,7 +185,7 @@ local function drawing(figure)
   return table.concat(parts, "\n"), across * WIDTH, down * HEIGHT
 end
 
--- The script; it writes <name>.svg and <name>.png where it runs.
+-- The script; gnuplot writes <name>.svg and <name>.png into its working folder.
 function M.script(figure)
   local blocks = data(figure)
   local picture, width, height = drawing(figure)

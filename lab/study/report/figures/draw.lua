@@ -1,4 +1,4 @@
--- Runs gnuplot on scripts, in a temporary folder: a link in the folder of results may lead elsewhere.
+-- Runs gnuplot on scripts in a temporary folder, since a link in the folder of results may lead to another folder.
 --
 -- Input: files { path, text }, the scripts and their data, and the names of the scripts without .gnuplot. Output: the
 -- pictures as files; or nil and an error.
@@ -16,7 +16,7 @@ local function draw(folder, files, names)
   end
   local drawn = {}
   for _, name in ipairs(names) do
-    -- -d: a report ignores the user's own settings and any .gnuplot file.
+    -- -d: a report ignores the user's gnuplot settings and any .gnuplot file.
     local code = shell.run({ "sh", "-c", 'cd "$1" && LC_ALL=C.UTF-8 gnuplot -d "$2.gnuplot"', "sh", folder, name })
     local svg = code == 0 and write.read(("%s/%s.svg"):format(folder, name))
     local png = svg and write.read(("%s/%s.png"):format(folder, name))
@@ -43,7 +43,7 @@ function M.run(files, names)
   return drawn, problem
 end
 
--- Adds the pictures to the files. Returns an error, or nil.
+-- Appends the pictures to the files. Returns an error, or nil.
 function M.add(files, names)
   local drawn, problem = M.run(files, names)
   lists.append(files, drawn or {})

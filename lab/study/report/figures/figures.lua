@@ -1,4 +1,4 @@
--- Figures of a report, from the cells of a study: accuracy by length, over training time and epochs, along an axis.
+-- Figures of a report, from a study's cells: accuracy by length, over training time and epochs, and along an axis.
 --
 -- Input: a study with its cells read, an item (items.lua). Output: figure = { title, caption, panels, legend } for
 -- curves.lua, and for times a table as in score_tables.lua; nil if nothing was measured.
@@ -19,8 +19,8 @@ local wording = require("base.wording")
 
 local M = {}
 
-local FEW_DECADES = 20 -- times whose ratio is smaller have a linear axis
-local FEWEST_SEEDS = 3 -- least number of seeds whose quartiles are shown
+local FEW_DECADES = 20 -- times with a smaller ratio get a linear axis
+local FEWEST_SEEDS = 3 -- the least number of seeds whose quartiles are shown
 local BOLD = "Bold: mean over the seeds at the chosen learning rate of each; "
 local SEEDS = "faint: these seeds; bands: quartiles of the seeds, where there are three or more"
 local SAMPLES = "; of a single seed the 95% Wilson interval of its exact match, over the examples of each length"
@@ -29,8 +29,8 @@ local function by_x(a, b)
   return a[1] < b[1]
 end
 
--- The last evaluation of a run, by length: a list of { length, number ... }, by the names of the measures, shares in
--- percent; without lengths that lack a measure.
+-- The last evaluation of a run by length: a list of { length, number ... } in the order of the measures, shares in
+-- percent, without lengths that lack a measure.
 function M.points(run, split, factor, ...)
   local points, names = {}, { ... }
   for _, evaluation in ipairs(runs.curve(run, split)) do
@@ -46,7 +46,8 @@ function M.points(run, split, factor, ...)
   return points
 end
 
--- The values of statistics at each x of several lists of points { x, values }, each over all points at that x; by x.
+-- Applies the statistics to all points with the same x of several lists of points { x, values }; the result is sorted
+-- by x.
 local function at_each(curves_of, ...)
   local points, of = {}, { ... }
   for _, list in ipairs(curves_of) do
@@ -60,19 +61,20 @@ local function at_each(curves_of, ...)
   return made
 end
 
--- The mean over several lists of points at each x that any of them has.
+-- The mean over several lists of points, at each x of any list.
 local function mean_curve(curves_of)
   return at_each(curves_of, statistics.mean)
 end
 
--- The interval of one run's exact match over the examples, as points { x, low, high }; nil if its lines have none.
+-- The confidence interval of one run's exact match over examples, as points { x, low, high }; nil if its lines have
+-- none.
 local function sample_band(run, scored)
   local band = scored.metric == "exact_match"
     and M.points(run, scored.split, 100, "exact_match_low", "exact_match_high") or {}
   return #band > 0 and band or nil
 end
 
--- Quartiles over the seeds, as points { x, first, third }; nil with fewer than FEWEST_SEEDS.
+-- Quartiles over the seeds as points { x, first, third }; nil with fewer than FEWEST_SEEDS seeds.
 local function quartiles(curves_of)
   local band = #curves_of >= FEWEST_SEEDS and at_each(curves_of,
     function(values) return statistics.quantile(values, 0.25) end,
@@ -80,7 +82,7 @@ local function quartiles(curves_of)
   return #band > 0 and band or nil
 end
 
--- Adds a bold curve and faint ones for its seeds. more: further fields of the bold one.
+-- Adds a bold curve and the faint curves of its seeds. more: further fields of the bold curve.
 local function add_curves(panel, curves_of, style, mean, title, more)
   for _, points in ipairs(#curves_of > 1 and curves_of or {}) do
     panel.curves[#panel.curves + 1] = { points = points, style = style, faint = true, line = title }
@@ -91,7 +93,8 @@ local function add_curves(panel, curves_of, style, mean, title, more)
   end
 end
 
--- Chance and the analytic baseline of a task, with separated names if the values are close; only for accuracies.
+-- Levels for chance and for the analytic baseline of a task, with separated names if their values are close; only for
+-- accuracies.
 function M.levels_of(task, metric)
   if not task or not task.chance or not metrics.of[metric or "accuracy"].guessed then
     return {}
@@ -106,8 +109,9 @@ function M.levels_of(task, metric)
   return levels
 end
 
--- Adds the training lengths of a run: the longest gets a line, and the range on which all runs of the panel were
--- trained is shaded. Nothing if they are not recorded, or if the curve is along another axis.
+-- Marks the training lengths of a run: a vertical line at the longest length, and a shaded range of the lengths on
+-- which all runs of the panel were trained. Adds nothing if the lengths are unknown, or if the curve is along another
+-- axis.
 local function add_training(panel, run)
   local lengths = run.axis == "length" and runs.lengths(run, "train") or {}
   if #lengths == 0 then
@@ -150,7 +154,7 @@ local function is_percent(study)
   return metrics.of[study.scored.metric].unit == "percent"
 end
 
--- The score by length, one panel per value of an axis, one colour per value of another.
+-- The figure of the score by length, with a panel for each value of an axis, and a line for each value of another axis.
 function M.by_length(study, item)
   local names = score_tables.axis(study, item.lines)
   local styles = styles_along(study, item.lines)
@@ -189,7 +193,7 @@ function M.by_length(study, item)
   return figure
 end
 
--- Evaluations during training as { seconds, score }.
+-- Evaluations during training as pairs { seconds, score }.
 local function timed(run, metric)
   local clock = runs.clock(run)
   return lists.map(run.during, function(point)
@@ -199,7 +203,7 @@ local function timed(run, metric)
   end)
 end
 
--- The mean of the lists at equal positions, in seconds and in accuracy, up to the end of the shortest.
+-- The mean of lists at equal positions, in seconds and in accuracy; the result ends with the shortest list.
 local function mean_timed(timed_of)
   local mean = {}
   while timed_of[1] and not lists.find(timed_of, function(points) return not points[#mean + 1] end) do
@@ -210,7 +214,7 @@ local function mean_timed(timed_of)
   return mean
 end
 
--- Returns the median time; runs that never reach the threshold count as longer than all others.
+-- The median time to a threshold. Runs that never reach the threshold count as slower than all others.
 local function median_time(times, runs_made)
   local padded = lists.join(times, {})
   for i = #times + 1, runs_made do
@@ -260,7 +264,7 @@ local function time_table(rows, item, threshold, metric)
     subs = { "" }, columns = entries.columns({ "runs", "median", "fastest" }), rows = rows }
 end
 
--- Accuracy during training over seconds: the figure, and a table of times to a threshold.
+-- The figure of accuracy over seconds of training, and a table of the times to a threshold.
 function M.by_time(study, item)
   local names, threshold = score_tables.axis(study, item.lines), item.threshold or 90
   local panel = { xlabel = "seconds of training, evaluation excluded", ylabel = entries.metric(study),
@@ -329,7 +333,7 @@ local function add_along(panel, line, style, item)
   end))
 end
 
--- A range from the lowest to the highest place with a margin; in powers of two if all are positive.
+-- The axis from the lowest to the highest value with a margin; logarithmic, to base 2, if all values are positive.
 local function range_of(ticks)
   local low, high = math.min(table.unpack(ticks)), math.max(table.unpack(ticks))
   if low > 0 then
@@ -339,8 +343,8 @@ local function range_of(ticks)
   return { low - margin, high + margin, ticks = ticks }
 end
 
--- Scores along an axis whose values are numbers: the median at the chosen learning rate with the least and the largest
--- score; if `show` is "max", the best of all runs, and the mean at the chosen learning rate.
+-- The figure of scores along an axis whose values are numbers: the median at the chosen learning rate with the least
+-- and the largest score; if `show` is "max", the best score of all runs, and the mean at the chosen learning rate.
 function M.along_axis(study, item)
   local values = score_tables.axis(study, item.x)
   local ticks = lists.map(values, score_tables.number)
@@ -357,7 +361,7 @@ function M.along_axis(study, item)
     entries.metric(study), item.x)), caption = captions.before(what, captions.details(study, true)) } or nil
 end
 
--- Loss and accuracy during training, a panel for each set and value of an axis.
+-- The figure of loss and accuracy during training, with a panel for each set and value of an axis.
 function M.by_epoch(study, item)
   local names = score_tables.axis(study, item.lines)
   local styles = styles_along(study, item.lines)

@@ -1,10 +1,10 @@
--- Loss and accuracy during training, set by set: a figure of a report.
+-- Panels of loss and accuracy during training, set by set, for a figure of a report.
 --
--- Input: a study with its cells read, an item { lines, panels, splits }, the bold and faint curves of figures.lua.
--- Output: panels for curves.lua, none if nothing was measured during training. There is a panel for each set and for
--- every value of the axis `panels`: "loss" is the loss of training batches, "epoch" their running accuracy
--- (metrics.jsonl), all others are evaluations during training (eval.during). The axis counts epochs if all runs record
--- the steps of an epoch, else steps.
+-- Input: a study with its cells read, an item { lines, panels, splits }, the functions of figures.lua for bold and
+-- faint curves. Output: panels for curves.lua, none if nothing was measured during training. There is a panel for each
+-- set and for every value of the axis `panels`. The set "loss" is the loss of training batches, "epoch" their running
+-- accuracy (metrics.jsonl); all other sets are evaluations during training (eval.during). The x axis counts epochs if
+-- all runs record the number of steps of an epoch, else steps.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -22,13 +22,13 @@ M.SPLITS = { M.LOSS, "epoch", "train", "test", "validation" }
 
 local TITLES = { [M.LOSS] = "loss of training", epoch = "batches of training", train = "training, evaluated" }
 
--- Steps of an epoch of a run; nil if it does not record them.
+-- The number of steps of an epoch of a run; nil if the run does not record it.
 local function epoch_of(run)
   return run.facts.data and run.facts.data.epoch_batches
 end
 
--- Curves of metrics.jsonl, which is read once: { loss, epoch }, lists of { step, value }: the logged loss, in nats per
--- token, and the running accuracy in percent, of whole epochs or, without epochs, of windows of steps.
+-- Curves of metrics.jsonl, which is read once: { loss, epoch }, lists of { step, value }. loss: the logged loss, in
+-- nats per token; epoch: the running accuracy in percent, of whole epochs or, without epochs, of windows of steps.
 local function logged(run)
   local loss, running, last, epoch = {}, {}, 0, epoch_of(run)
   for _, row in ipairs(runs.metrics(run)) do
@@ -43,8 +43,7 @@ local function logged(run)
   return { [M.LOSS] = loss, epoch = running }
 end
 
--- Curves with points of the runs of a cell at its chosen learning rate. read: results of `logged` by run, which is
--- called once for each run.
+-- Curves with points of the runs of a cell at its chosen learning rate. read: a cache of results of `logged` by run.
 local function lists_of(cell, split, in_epochs, metric, read)
   return lists.map(runs.chosen(cell), function(run)
     local points
@@ -68,7 +67,7 @@ local function all_have_epochs(cells)
   end)
 end
 
--- { name, cell } of the item's lines in the panel of a value; false: the item has no axis of panels.
+-- The pairs { name, cell } of the item's lines in the panel of a value; false: the item has no axis of panels.
 local function lines_of(study, item, value)
   return lists.map(score_tables.axis(study, item.lines), function(name)
     local cell = score_tables.find(study, score_tables.with(item.where,
@@ -85,7 +84,7 @@ local function panel_of(split, title, in_epochs, study)
     marks = {} }
 end
 
--- The panels of a value of the axis of panels, by set, without sets that were not measured.
+-- The panels of a value of the axis `panels`, by set, without sets that were not measured.
 local function panels_of(study, item, value, splits, context)
   local lines, panels = lines_of(study, item, value), {}
   local in_epochs = all_have_epochs(lists.map(lines, function(line) return line.cell end))
@@ -95,7 +94,7 @@ local function panels_of(study, item, value, splits, context)
     panels[split] = panel_of(split, title, in_epochs, study)
   end
   for _, entry in ipairs(lines) do
-    local read = {} -- metrics of one cell: memory cannot hold those of a whole study
+    local read = {} -- metrics of one cell only: memory cannot hold the metrics of a whole study
     for _, split in ipairs(splits) do
       local panel, found = panels[split], lists_of(entry.cell, split, in_epochs, study.scored.metric, read)
       for _, points in ipairs(found) do
@@ -114,8 +113,8 @@ local function panels_of(study, item, value, splits, context)
   return panels
 end
 
--- styles: by name; add(panel, lists, style, title, cell): adds bold and faint curves. Second: whether they show { loss,
--- other }.
+-- Returns the panels, and whether they show { loss, other sets }. styles: by name; add(panel, lists, style, title,
+-- cell): adds bold and faint curves.
 function M.panels(study, item, styles, add)
   local context, splits = { styles = styles, add = add }, item.splits or M.SPLITS
   local by_value = lists.map(item.panels and score_tables.axis(study, item.panels) or { false }, function(value)

@@ -1,18 +1,18 @@
--- The scales of a panel's axes: the place of a number, the numbers written along the axis, and the choice of an axis
--- that is not linear.
+-- The scales of a panel's axes: positions of numbers, ticks along the axis, and the choice between linear and other
+-- scales.
 --
--- Input: a panel of curves.lua; of its axes x and y, { from, to, log, ticks, step, zoom }. Output: places from 0 to 1,
--- tics, texts. log is a base, ticks a list, step the distance between two tics. A zoomed axis is in percent and has the
--- logarithm of the distance to 100 + REST.
+-- Input: a panel of curves.lua; its axes x and y are { from, to, log, ticks, step, zoom }. Output: positions from 0 to
+-- 1, ticks, texts. log is the base of a logarithmic axis, ticks a list of ticks, step the distance between two ticks. A
+-- zoomed axis is in percent and shows the logarithm of the distance to 100 + REST.
 
 local lists = require("base.lists")
 
 local M = {}
 
-M.REST = 0.1 -- so that 100% has a place
+M.REST = 0.1 -- gives 100% a finite position
 
-local NEAR, APART = 95, 0.1 -- percent: the limit of "close to 100", and the least difference of curves there
-local WIDE = 20 -- a ratio of values beyond which a logarithm shows more
+local NEAR, APART = 95, 0.1 -- percent: the limit of "close to 100", and the least difference between curves there
+local WIDE = 20 -- values with a larger ratio get a logarithmic axis
 local ZOOMED = { 0, 50, 80, 90, 95, 98, 99, 99.5, 100 }
 
 local function transformed(axis, value)
@@ -22,21 +22,21 @@ local function transformed(axis, value)
   return axis.log and math.log(value) or value
 end
 
--- The place of a value: 0 at the axis's beginning, 1 at its end.
+-- The position of a value: 0 at the start of the axis, 1 at its end.
 function M.place(axis, value)
   local from, to = transformed(axis, axis[1]), transformed(axis, axis[2])
   local place = to > from and (transformed(axis, value) - from) / (to - from) or 0.5
   return math.max(0, math.min(1, place))
 end
 
--- A step of 1, 2 or 5 times a power of ten that gives about five tics to a range of numbers.
+-- A step of 1, 2 or 5 times a power of ten that gives a range of numbers about five ticks.
 function M.step(span)
   local rough = math.max(span, 1e-9) / 5
   local power = 10 ^ math.floor(math.log(rough, 10))
   return power * (rough < 2 * power and 2 or rough < 5 * power and 5 or 10)
 end
 
--- Powers of ten; with fewer than three of them, also twice and five times each.
+-- Ticks at powers of ten; if there are fewer than three powers, also at twice and five times each power.
 local function decades(axis)
   local all, tens = {}, {}
   for power = math.floor(math.log(axis[1], 10)), math.ceil(math.log(axis[2], 10)) do
@@ -70,12 +70,12 @@ function M.tics(axis)
   return list
 end
 
--- An axis' label, which states a scale that is not linear.
+-- An axis' label, which names a scale that is not linear.
 function M.label(text, axis)
   return text .. (axis.zoom and ", zoomed towards 100%" or axis.log and ", logarithmic" or "")
 end
 
--- Whether most points of the bold curves are close to 100, and not all equal.
+-- Whether most points of the bold curves are close to 100, but not all are equal.
 local function crowds(curves)
   local near, far, low, high = 0, 0, 100, 0
   for _, curve in ipairs(curves) do
@@ -90,8 +90,8 @@ local function crowds(curves)
   return near > far and high - low > APART
 end
 
--- The least and the largest number of several lists; of: an item's number, the item itself unless given. math.huge and
--- -math.huge if all are empty.
+-- The least and the largest number in several lists; of: returns an item's number, without it items are numbers.
+-- math.huge and -math.huge if all lists are empty.
 function M.range(several, of)
   local low, high = math.huge, -math.huge
   for _, list in ipairs(several) do
@@ -103,8 +103,9 @@ function M.range(several, of)
   return low, high
 end
 
--- The y axis that shows most of a panel's curves. Percentages: zoomed if many are near 100. Other numbers: logarithmic
--- if they differ much; else from just below the smallest, if their range is smaller than that number; else from 0.
+-- The y axis that shows most of a panel's curves. Percentages are zoomed if many are near 100. Other numbers have a
+-- logarithmic axis if they differ much; else the axis begins just below the smallest number if the range is smaller
+-- than this number; else it begins at 0.
 function M.fit(panel)
   if panel.percent then
     panel.y = crowds(panel.curves) and { 0, 100, zoom = true } or { 0, 100, step = 20 }

@@ -1,9 +1,10 @@
--- A figure on the page: the names of its lines, a picture of each panel, and the numbers of each as a table.
+-- A figure on the page: a legend, a picture of each panel, and the numbers of each panel as a table.
 --
 -- Input: a figure from figures.lua or compare.lua; a bold curve has `cell`, the number of its cell, or `cells` by x if
--- each point has its own cell. Output: HTML that is XML too. A script (page.js) hides lines by their names, and reads
--- the numbers from the tables. Colours of the pictures, SVG, are properties that the page sets for its light and its
--- dark ground; all parts of a line are in a group with its name, so that the script can hide them.
+-- each point has its own cell. Output: HTML that is also valid XML. A script (page.js) hides lines when their names are
+-- pressed, and reads numbers from the tables. Colours in the pictures, which are SVG, are CSS properties that the page
+-- sets for light and dark backgrounds; all parts of a line are in a group with its name, so that the script can hide
+-- them.
 
 local canonical = require("base.canonical")
 local colours = require("lab.study.report.figures.colours")
@@ -19,12 +20,12 @@ local M = {}
 
 local WIDTH, HEIGHT = 460, 300
 local LEFT, RIGHT, TOP, BOTTOM = 48, 14, 30, 44
-local LEVELS = 66 -- pixels on the right for names of levels, which replaces RIGHT
-local TIC_WIDTH, TIC_HEIGHT = 34, 15 -- closer tics have no number
+local LEVELS = 66 -- pixels on the right for names of levels, in place of RIGHT
+local TIC_WIDTH, TIC_HEIGHT = 34, 15 -- least distances between ticks that both have a number
 local LEVEL_HEIGHT = 28 -- pixels of a level's name, two lines
 local MARKS = 8 -- markers on a curve
 
--- By gnuplot's numbers of points.
+-- Shapes of points, by gnuplot's number of the point.
 local POINTS = {
   [1] = "m-4,0h8m-4,-4v8", [2] = "m-3,-3l6,6m0,-6l-6,6", [3] = "m-4,0h8m-4,-4v8m-3,-7l6,6m0,-6l-6,6",
   [5] = "m-2.7,-2.7h5.4v5.4h-5.4z", [7] = "m-3.2,0a3.2,3.2 0 1,0 6.4,0a3.2,3.2 0 1,0 -6.4,0",
@@ -36,7 +37,7 @@ local function dashes(style)
   return numbers and (' stroke-dasharray="%s"'):format(numbers) or ""
 end
 
--- The properties that the page's colour rules read.
+-- The CSS properties of a style, which the colour rules of page.css read.
 local function properties(style)
   return ('style="--light:%s;--dark:%s"'):format(colours.against(style.colour, colours.LIGHT),
     colours.against(style.colour, colours.DARK))
@@ -47,7 +48,7 @@ local function path(class, points, more)
   return ('<path class="%s" d="M%s"%s/>'):format(class, table.concat(parts, "L"), more or "")
 end
 
--- The coordinates of a panel's numbers in the picture. beside: leave space on the right for names of levels.
+-- The picture's coordinates of a panel's numbers. panel.beside: leave space on the right for names of levels.
 local function frame_of(panel)
   local right = WIDTH - (panel.beside and LEVELS or RIGHT)
   local bottom = HEIGHT - BOTTOM
@@ -92,7 +93,7 @@ local function axes(panel, frame)
   return table.concat(parts)
 end
 
--- Names of flat lines, next to the lines and apart from each other, with the number on its own line.
+-- Names of levels, to the right of their lines and without overlap, with the number on a second line of text.
 local function level_names(panel, frame)
   local order = lists.map(panel.levels, function(level) return { y = frame.y(level[1]), name = level[2] } end)
   table.sort(order, function(a, b) return a.y > b.y end)
@@ -122,7 +123,7 @@ local function behind(panel, frame)
   end)))
 end
 
--- A path along the upper quartiles and back along the lower ones.
+-- A closed path along the upper quartiles and back along the lower quartiles.
 local function band_path(points, frame)
   local places, thin = {}, curves.thin(points)
   for i, point in ipairs(thin) do
@@ -151,7 +152,7 @@ local function curve_text(curve, frame, number)
     .. marks(places, curve.style, number)
 end
 
--- Curves grouped by line, single seeds behind the mean.
+-- The curves, grouped by line; a group lists single seeds before the bold curve, which is thus drawn over them.
 local function lines_drawn(panel, frame, numbers)
   local groups = lists.group(panel.curves, function(curve) return numbers[curve.line] end)
   return table.concat(lists.map(groups, function(group)
@@ -176,9 +177,10 @@ local function key_of(style)
     dashes(style), POINTS[style.point])
 end
 
--- ---- names and numbers ----
+-- ---- legend and tables ----
 
--- The lines of a figure, { title, style }: first those of its legend, then the other curves; and their numbers.
+-- The lines of a figure, { title, style }: first the lines of its legend, then all other curves; and the lines'
+-- numbers.
 local function lines_of(figure)
   local list, numbers = {}, {}
   local function add(title, style)
@@ -214,7 +216,7 @@ local function number_text(panel, value)
   return (panel.percent and (panel.y.zoom and "%.2f" or "%.1f") or "%.4g"):format(value)
 end
 
--- The bold curves of a panel by their line's number, each with its points by x; and all x, in ascending order.
+-- The bold curves of a panel by their line's number, each with its points by x; and all x values, in ascending order.
 local function series_of(panel, numbers)
   local at_xs = {}
   local series = lists.map(panel.curves, function(curve)
@@ -240,7 +242,7 @@ local function value_cell(panel, one, x)
     and (" <small>(%s to %s)</small>"):format(number_text(panel, band[2]), number_text(panel, band[3])) or "")
 end
 
--- The numbers of a panel; columns link to their runs.
+-- The table of a panel's numbers; column titles link to runs.
 local function values(panel, series, xs)
   local heads = lists.map(series, function(one)
     local title, cell = escape(one.curve.line), one.curve.cell
@@ -259,7 +261,7 @@ local function values(panel, series, xs)
     escape(of), html.box("Numbers of " .. of, body))
 end
 
--- The picture's text alternative: each line from its first to its last number.
+-- The text alternative of the picture: the first and the last number of each line.
 local function alternative(panel, series)
   local parts = lists.map(series, function(one)
     local first, last = one.points[1], one.points[#one.points]
@@ -281,7 +283,7 @@ function M.body(figure)
   local lines, numbers = lines_of(figure)
   local beside = curves.has_levels(figure)
   local panels = lists.map(figure.panels, function(panel)
-    panel.beside = beside -- gives all panels one width
+    panel.beside = beside -- gives all panels the same width
     return panel_body(panel, numbers)
   end)
   return ('<figure class="curves">%s<div class="panels">\n%s\n</div>%s</figure>'):format(legend(figure, lines),

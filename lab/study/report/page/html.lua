@@ -1,6 +1,6 @@
--- Pieces of HTML that is XML too: escaped text, elements, tables (score_tables.lua).
+-- Pieces of HTML that is also valid XML: escaped text, elements, tables (score_tables.lua).
 --
--- Input: text and tables. Output: text. Nothing here refers to another file.
+-- Input: text and tables. Output: text, which refers to no other file.
 
 local lists = require("base.lists")
 local escape = require("base.escape")
@@ -8,7 +8,7 @@ local wording = require("base.wording")
 
 local M = {}
 
--- A name, which may break after its underscores in a narrow place.
+-- A name, which a narrow column may break after underscores.
 function M.name(text)
   return (escape.html(text):gsub("_", "_<wbr/>"))
 end
@@ -19,7 +19,7 @@ local function heads(model)
     model.columns, function(column) return ('<th scope="col">%s</th>'):format(M.name(column.title)) end)))
 end
 
--- A value; a value of ours links to its cell. A deviation does not break when its cell does.
+-- A value. Our own values link to their cells. A line break within a cell never splits a deviation.
 local function value(cell, i)
   local text = escape.html(cell.texts[i] or ""):gsub("± ", "±\u{A0}")
   if i > 1 then
@@ -33,7 +33,7 @@ local function value(cell, i)
   return ("<td%s>%s%s</td>"):format(class, text, detail)
 end
 
--- A row of the table, with a line for each value of its cells.
+-- A row of the table, with a text line for each value of its cells.
 local function lines_of(model, row)
   local count = #model.subs
   return table.concat(lists.map(model.subs, function(sub, i)
@@ -52,12 +52,12 @@ local function notes_of(model)
     wording.count(#items, "note"), table.concat(items)) or ""
 end
 
--- A box that scrolls sideways if its table is wider than the page; the keyboard reaches it.
+-- A box that scrolls sideways if its table is wider than the page, also by keyboard.
 function M.box(name, body)
   return ('<div class="wide" tabindex="0" role="group" aria-label="%s">%s</div>'):format(escape.html(name), body)
 end
 
--- heading: the text above the table, which the caption leaves out.
+-- A table. heading: the text above the table, which the caption does not repeat.
 function M.table(model, heading)
   local parts = {}
   parts[1] = model.title ~= heading and escape.html(model.title) or nil

@@ -1,8 +1,9 @@
--- One HTML page: no other file, light and dark, for the screen and for paper, and whole without its script.
+-- Builds one HTML page without other files, with light and dark colours, for screen and print, complete without its
+-- script.
 --
--- Input: { title, lead, sections = { { title, body } } }, lead and bodies being HTML. Output: text. It is XML as well.
--- Its style is page.css and its script page.js, in the folder of this module. A browser sends no request, and runs no
--- other script: the page's policy forbids both.
+-- Input: { title, lead, sections = { { title, body } } }, where lead and bodies are HTML. Output: text, which is also
+-- valid XML. The style is page.css and the script page.js, in the folder of this module. The page's content security
+-- policy forbids requests and other scripts.
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local colours = require("lab.study.report.figures.colours")
@@ -13,13 +14,13 @@ local write = require("base.write")
 
 local M = {}
 
-local FOLDER = select(2, ...):match("^.*/") -- of this module
+local FOLDER = select(2, ...):match("^.*/") -- the folder of this module
 
 local function text_of(name)
   return assert(write.read(FOLDER .. name))
 end
 
--- A policy that loads only pictures within the page, and runs only this script.
+-- A content security policy that allows only embedded pictures, inline styles and this script.
 local function policy_of(script)
   return ("default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-%s'; "
     .. "base-uri 'none'; form-action 'none'"):format(study_analyses.base64((sha256.hex(script):gsub("%x%x",

@@ -1,7 +1,7 @@
 -- The HTML page of a report.
 --
 -- Input: report = { study, title, lead, settings, differing, parts, beside, readings, problems, command, command_of },
--- from report.lua. Output: the page's text. Every number of a table links to its runs.
+-- from report.lua. Output: the page's text. Every number in a table links to its runs.
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local figure = require("lab.study.report.page.figure")
@@ -55,7 +55,7 @@ local function run_row(run)
     escape(flags))
 end
 
--- One cell: its runs, and the command for them.
+-- A section on one cell: its runs, and the command that trains them.
 local function cell_body(report, cell)
   local rows, s = lists.map(cell.runs, run_row), cell.summary
   local facts = lists.map(s.differences, function(difference)
@@ -73,8 +73,8 @@ local function cell_body(report, cell)
     table.concat(rows, "\n"))))
 end
 
--- Text and picture of an analysis. The picture is embedded as an image, which cannot run scripts, since anybody may
--- have written its file.
+-- The text and the picture of an analysis. The picture is embedded as an image, which cannot run scripts, since its
+-- file may come from an untrusted author.
 local function analysis_body(analysis)
   local picture = analysis.png and ('<figure><img src="data:image/png;base64,%s" alt="%s"/></figure>'):format(
     study_analyses.base64(analysis.png), escape(analysis.what)) or paragraph("no picture", "flag")

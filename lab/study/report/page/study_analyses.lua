@@ -1,8 +1,8 @@
--- Analyses next to a study's runs: the output of `analyze`, for the page of a report.
+-- Finds outputs of `analyze` next to a study's runs, for the page of a report.
 --
--- Input: RUNS, the study's name or nil. Output: M.folder names the folder of an analysis in RUNS; M.find gives a list
--- of { what, text, png }, in a fixed order: the text of the analysis, and its picture, nil if there is none.
--- Invariants: reads regular files of bounded size; a file that is no PNG is ignored.
+-- Input: RUNS, and the study's name or nil. Output: M.folder returns the folder of an analysis in RUNS; M.find returns
+-- a list of { what, text, png }, in a fixed order: the analysis, its text, and its picture, nil if there is none.
+-- Invariants: reads only regular files of bounded size; ignores a file that is no PNG.
 
 local input = require("base.input")
 local lists = require("base.lists")
@@ -39,7 +39,7 @@ local function digits(a, b, c)
   return table.concat(four)
 end
 
--- Bytes in base 64, as the address of a picture holds them.
+-- Bytes as base 64 text for the address of an embedded picture.
 function M.base64(bytes)
   return (bytes:gsub("(.)(.?)(.?)", digits))
 end
