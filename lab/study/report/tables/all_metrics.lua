@@ -1,8 +1,8 @@
--- Every cell on every set that it was evaluated on, in all metrics: a table of a report.
+-- A table of a report: every cell on every set that it was evaluated on, in all metrics.
 --
--- Input: a study with its cells read (cells.lua). Output: a table as in score_tables.lua: rows are cells, columns sets,
--- and the values in each cell the metrics, medians over the seeds at the chosen learning rate; nil if nothing has a
--- score.
+-- Input: a study with its cells read (cells.lua). Output: a table as in score_tables.lua: rows are cells, columns are
+-- sets, and each entry has a value for each metric, the median over the seeds at the chosen learning rate; nil if
+-- nothing has a score.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -17,16 +17,16 @@ local M = {}
 
 local SETS = { "validation", "train", "test", "in_distribution", "between", "beyond" }
 local NAMES = { "exact_match", "accuracy", "accuracy_teacher_forced" }
-local SHORT = { accuracy_teacher_forced = "teacher-forced" } -- in addition to accuracy
+local SHORT = { accuracy_teacher_forced = "teacher-forced" } -- a shorter name for a metric next to accuracy
 
--- The evaluation of a run by the name of a set; names of roles do not count.
+-- The evaluation of a run by the name of a set; names of roles such as "test" do not count.
 local function evaluation_of(run, set)
   local evaluation = runs.evaluation(run, set)
   return evaluation and evaluation.split == set and evaluation or nil
 end
 
--- Names of sets that any run was evaluated on, sets beyond single axes last; and whether some are parts of the set
--- test.
+-- Names of sets that any run was evaluated on; sets beyond single axes come last. Also whether some of them are parts
+-- of the set test.
 local function sets_of(study)
   local seen, further, parts = {}, {}, false
   for _, run in ipairs(lists.flat(study.cells, runs.chosen)) do
@@ -41,7 +41,7 @@ local function sets_of(study)
   return lists.append(lists.map(SETS, function(set) return seen[set] and set or nil end), further), parts
 end
 
--- The median of the scores of a cell's runs on the set of this very name; nil if none has one.
+-- The median of the scores of a cell's runs on exactly the named set; nil if no run has such a score.
 local function median(cell, set, metric)
   return statistics.quantile(lists.map(runs.chosen(cell), function(run)
     local evaluation = run.state == "evaluated" and evaluation_of(run, set)
@@ -61,7 +61,7 @@ end
 local OWN = "exact match and accuracy are of the answers that the model gives by itself, teacher-forced accuracy is of "
   .. "tokens whose target is known up to them"
 
--- The grid of each set as a sentence, "Sets: validation (mean over 8 lengths 1..8)."; that of most runs.
+-- A sentence with the grid that most runs have on each set: "Sets: validation (mean over 8 lengths 1..8)."
 local function grids_text(study, sets)
   local list = lists.flat(study.cells, runs.chosen)
   local texts = lists.map(sets, function(set)
@@ -71,7 +71,7 @@ local function grids_text(study, sets)
   return #texts > 0 and ("Sets: %s."):format(table.concat(texts, ", ")) or nil
 end
 
--- An explanation of the numbers, as a sentence in lower case; nil where they need none.
+-- An explanation of the numbers, as a sentence in lower case; nil if they need none.
 local function about_text(names, parts)
   local own = lists.has(names, "accuracy") and lists.has(names, "accuracy_teacher_forced") and OWN or nil
   local of_test = parts and "the set test has the parts in_distribution and beyond" or nil

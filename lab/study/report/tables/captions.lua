@@ -1,7 +1,7 @@
--- Captions of tables and figures of scores: the lengths or conditions of the mean, the decoding of answers, and the
--- examples that the learning rate was chosen on.
+-- Captions of tables and figures of scores: the lengths or conditions of a mean, the decoding of answers, and the
+-- examples on which the learning rate was chosen.
 --
--- Input: a study with its cells read (cells.lua), or a part of one. Output: sentences; texts in lower case where they
+-- Input: a study with its cells read (cells.lua), or a part of a study. Output: sentences, or texts in lower case that
 -- become part of a sentence.
 
 local lists = require("base.lists")
@@ -29,7 +29,7 @@ function M.place(run, evaluation)
   return texts[evaluation.split] or "on " .. evaluation.split
 end
 
--- Different texts that text(run, cell) gives for the runs with a score, joined to one text; nil where there are none.
+-- Joins the different texts that text(run, cell) returns for the runs with a score into one text; nil without a text.
 local function of_scored(study, text)
   local texts = {}
   for cell, run in lists.nested(study.cells, "runs") do
@@ -38,7 +38,8 @@ local function of_scored(study, text)
   return texts[1] and table.concat(lists.distinct(texts), " or ") or nil
 end
 
--- "mean over 9 lengths 60..500, beyond training"; nil if nothing has a score. Cells of another grid are marked.
+-- A text such as "mean over 9 lengths 60..500, beyond training"; nil if nothing has a score. It marks cells with
+-- another grid.
 function M.grid(study)
   local usual, others = study.grid, false
   local place = of_scored(study, function(run, cell)
@@ -48,7 +49,7 @@ function M.grid(study)
   return place and ("%s, %s%s"):format(usual.text, place, others and "; cells of another grid are marked" or "") or nil
 end
 
--- The decoding behind a metric of a run, as a text; nil for models that are not generative.
+-- The decoding of the answers that a metric of a run scores, as a text; nil for models that are not generative.
 local function answers_text(run, metric)
   if not run.decoding then
     return nil
@@ -64,13 +65,13 @@ function M.answers(study)
   return of_scored(study, function(run) return answers_text(run, study.scored.metric) end)
 end
 
--- Returns the evaluation that chose a cell's learning rate; nil without a choice.
+-- The evaluation on which a cell's learning rate was chosen; nil without a choice.
 local function choosing(cell)
   local choice, run = cell.summary.choice, cell.summary.top
   return run and choice and choice.rates > 1 and runs.evaluation(run, choice.set) or nil
 end
 
--- Returns words, to follow "chosen", for the examples that chose a cell's learning rate; nil without a choice.
+-- The words after "chosen" on the examples on which a cell's learning rate was chosen; nil without a choice.
 local function chosen(cell)
   local choice, evaluation = cell.summary.choice, choosing(cell)
   if not evaluation then
@@ -82,15 +83,15 @@ local function chosen(cell)
     and ", beyond training" or "")
 end
 
--- The set that chose between the learning rates of a cell, for a column: its name, marked where it is beyond training
--- or is the scored set; nil where there was no choice.
+-- The set on which a cell's learning rate was chosen, for a column: its name, marked if the set is beyond training or
+-- is the scored set; nil if there was no choice.
 function M.chosen_set(cell)
   local choice, evaluation = cell.summary.choice, choosing(cell)
   return evaluation and evaluation.split .. (choice.beyond and evaluation.split ~= "beyond" and " (beyond training)"
     or "") .. (choice.scored and " (scored)" or "")
 end
 
--- The choice of learning rates, as a text; nil where nothing has a score.
+-- The choice of learning rates as a text; nil if nothing has a score.
 function M.rates(study)
   local texts = lists.distinct(lists.map(study.cells, chosen))
   return texts[1] and ("learning rate chosen %s, by the best mean over seeds"):format(table.concat(texts, " or "))
@@ -107,27 +108,27 @@ function M.rates_sentence(study)
   return sentences({ M.rates(study) or false })
 end
 
--- All details for a table of scores; rated: scores at the chosen learning rate. nil if nothing has a score.
+-- All details for a table of scores; rated: the scores are at the chosen learning rate. nil if nothing has a score.
 function M.details(study, rated)
   return sentences({ M.grid(study) or false, M.answers(study) or false, rated and M.rates(study) or false })
 end
 
--- Two texts of sentences as one; either may be nil.
+-- Joins two texts of sentences; either may be nil.
 function M.join(first, second)
   return first and second and first .. " " .. second or first or second
 end
 
--- A sentence in lower case before details, either of which may be nil.
+-- Joins a sentence in lower case and details, either of which may be nil.
 function M.before(text, details)
   return M.join(text and sentences({ text }), details)
 end
 
--- The caption of curves by length: the decoding of answers, the choice of rates.
+-- The caption of curves by length: the decoding of answers and the choice of rates.
 function M.curves(study)
   return sentences({ M.answers(study) or false, M.rates(study) or false })
 end
 
--- The caption of a figure of progress; for generative models it states that training batches are teacher-forced.
+-- The caption of a figure of progress; for generative models, it says that training batches are teacher-forced.
 function M.progress(study)
   return sentences({ M.answers(study) and "accuracies of batches of training are teacher-forced" or false,
     M.rates(study) or false })

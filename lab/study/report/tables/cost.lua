@@ -1,9 +1,9 @@
--- Costs of a study's runs: the number of rates and their choice, parameters, tokens, operations, hours.
+-- Costs of a study's runs: the number and choice of rates, parameters, tokens, operations, hours.
 --
--- Input: a study with its cells read (cells.lua) and plan_of (open_study.lua). Output: M.of gives the cost of one run,
--- { parameters, tokens, flops }, numbers or nil where unknown; M.table a table as score_tables.lua makes them. Tokens
--- are those of all streams of the sequences that a run was trained on; operations are the plan's number for a step
--- times the steps. Both are means over the training lengths; for dataset files they are bounds, by the longest
+-- Input: a study with its cells read (cells.lua) and plan_of (open_study.lua). Output: M.of returns the cost of one
+-- run, { parameters, tokens, flops }, numbers or nil if unknown; M.table returns a table as in score_tables.lua. Tokens
+-- are summed over all streams of the sequences that a run was trained on; operations are the plan's number for a step
+-- times the steps. Both are means over the training lengths; for dataset files they are upper bounds from the longest
 -- sequence.
 
 local captions = require("lab.study.report.tables.captions")
@@ -14,7 +14,7 @@ local wording = require("base.wording")
 
 local M = {}
 
-local MOST_RATES = 4 -- rates that are listed one by one
+local MOST_RATES = 4 -- the most rates that are listed one by one
 
 function M.of(study, cell, run)
   local plan, steps = study.plan_of and study.plan_of(cell), run.test and run.test.step or run.facts.step
@@ -26,7 +26,7 @@ function M.of(study, cell, run)
   return taken
 end
 
--- 1234567 -> "1,234,567"; from a thousand million on "1.23e+15".
+-- Writes 1234567 as "1,234,567"; from 10^9 on, numbers are written as "1.23e+15".
 local function count_text(value)
   if not value then
     return entries.MISSING

@@ -1,8 +1,8 @@
--- Tables on held-out examples, in addition to the score: the share that was trained on; accuracies of finer conditions
--- with examples of their own, such as carries within counts of digits; and the fall of accuracy under noise.
+-- Tables of held-out results in addition to the score: the share of trained examples; accuracies of finer conditions
+-- that have examples of their own, such as carries within counts of digits; and the loss of accuracy under noise.
 --
 -- Input: a study with its cells read (cells.lua). Output: tables as in score_tables.lua, none if runs lack such
--- numbers. Numbers are of the runs at the chosen learning rate.
+-- numbers. All numbers are of runs at the chosen learning rate.
 
 local canonical = require("base.canonical")
 local entries = require("lab.study.report.tables.table_entries")
@@ -14,7 +14,7 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- Calls take(condition, run) for every condition of a cell's best runs.
+-- Calls take(condition, run) for every condition of a cell's runs at the chosen learning rate.
 local function each_condition(study, cell, take)
   for _, run in ipairs(runs.chosen(cell)) do
     local evaluation = runs.evaluation(run, study.scored.split)
@@ -32,7 +32,7 @@ local function percent(share)
   return ("%.3g%%"):format(100 * share)
 end
 
--- "100% of 1 to 2, 87.5% of 3"
+-- A text such as "100% of 1 to 2, 87.5% of 3".
 local function shares_text(shares)
   local numbers, parts = canonical.sorted_keys(shares), {}
   for i, n in ipairs(numbers) do
@@ -48,7 +48,7 @@ local function shares_text(shares)
   end), ", ") or nil
 end
 
--- The share of the examples that were trained on, for every number on the first axis.
+-- The share of the examples that were trained on, for each number on the first axis.
 local function trained(study)
   local axis, novel = nil, false
   local rows = lists.map(study.cells, function(cell)
@@ -67,7 +67,7 @@ local function trained(study)
     subs = { "" }, columns = entries.columns({ "share of the examples" }), rows = rows, notes = {} } or nil
 end
 
--- The axes of conditions that have finer examples in addition to those of the first axis alone, in order.
+-- The axes of conditions with finer examples than those by the first axis alone, in order.
 local function finer_axes(study)
   local names = {}
   for _, cell in ipairs(study.cells) do
@@ -85,8 +85,8 @@ local function finer_axes(study)
   return lists.distinct(names)
 end
 
--- Whether a table by an axis takes a condition: one of this frame; nil is the frame of training. A table by frames
--- takes conditions without further axes.
+-- Whether a table by an axis includes a condition: the condition must have this frame, or the frame of training if
+-- `frame` is nil. A table by frames includes conditions without further axes.
 local function belongs(condition, run, axis, frame)
   if axis ~= runs.FRAME then
     return condition.by[runs.FRAME] == frame
@@ -99,7 +99,7 @@ local function belongs(condition, run, axis, frame)
   return true
 end
 
--- Exact matches of a cell by the number on an axis: lists of shares, and the numbers that are beyond training.
+-- Exact matches of a cell by the number on an axis, as lists of shares; and the set of numbers beyond training.
 local function by_axis(study, cell, axis, frame)
   local matches, beyond = {}, {}
   each_condition(study, cell, function(condition, run)
@@ -131,7 +131,7 @@ local function cell_columns(study)
   return entries.columns(lists.map(study.cells, function(cell) return score_tables.key_text(study, cell) end))
 end
 
--- The table by an axis; frame: only conditions with this value of the frame.
+-- The table by an axis. frame: includes only conditions with this value of the frame.
 local function finer(study, axis, frame)
   local beyond, numbers = {}, {}
   local all = lists.map(study.cells, function(cell)
@@ -163,7 +163,7 @@ local function finer(study, axis, frame)
     subs = { "" }, columns = cell_columns(study), rows = rows, notes = {} }
 end
 
--- Scores by noise on embeddings: a row for each deviation that runs have.
+-- The table of scores by noise on embeddings, with a row for each deviation of the noise.
 local function by_noise(study)
   local metric = metrics.of[study.scored.metric]
   local deviations = lists.flat(lists.flat(study.cells, runs.chosen), function(run)

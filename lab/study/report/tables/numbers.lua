@@ -1,9 +1,9 @@
--- Scores at single lengths, or at numbers of another axis of the evaluation: a table of a report.
+-- A table of a report: scores at single lengths, or at numbers of another axis of the evaluation.
 --
 -- Input: a study with its cells read, an item { rows, at }, the paper's numbers (published.lua). Output: a table as in
--- score_tables.lua, a row for each value of an axis and a column for each number. The paper's file has these numbers in
--- a column of the axis' name, and the values in one of the metric's. Rows with a text in `quoted` are results that the
--- paper quotes from another one: the table lists them at its end, with a note.
+-- score_tables.lua, with a row for each value of an axis and a column for each number. The paper's file has these
+-- numbers in a column with the axis' name, and the values in a column with the metric's name. Rows with a text in
+-- `quoted` are results that the paper quotes from another paper: the table lists them at its end, with a note.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -23,8 +23,8 @@ local function axis_of(study)
   end
 end
 
--- The axis of the evaluations' numbers: that of the first run that has any, of the whole study if a page has no such
--- run; nil if no run has one.
+-- The axis of the evaluations' numbers, from the first run of the page that has an axis, or else from the first such
+-- run of the study; nil if no run has an axis.
 function M.axis(study)
   return axis_of(study) or axis_of(study.whole)
 end
@@ -40,7 +40,7 @@ local function at_number(run, scored, n)
   end
 end
 
--- An entry of ours with the paper's, which may be absent.
+-- An entry of our number and the paper's, which may be absent.
 local function theirs(entry, paper)
   entry.texts[3], entry.texts[2] = nil, nil
   return entries.add_paper(entry, paper, paper and entries.number_text("%.1f", paper) or "", "%.1f")
@@ -53,7 +53,7 @@ local function entry_of(study, item, cell, key, n, published)
   return published and theirs(entry, (entries.paper(published, key, item.names, { study.scored.metric }))) or entry
 end
 
--- Adds a number of the paper in its column; a number without a column, such as a mean over all, is added to the note.
+-- Adds a paper's number to its column. A number without a column, such as a mean over all, is added to the note.
 local function add_quoted(row, at, n, value)
   for i, here in ipairs(at) do
     if n == tostring(here) then
@@ -64,7 +64,7 @@ local function add_quoted(row, at, n, value)
   row.about = ("%s; %s: %s"):format(row.about, n or "?", value or "?")
 end
 
--- Rows of results that the paper quotes, which have no runs here.
+-- Rows of results that the paper quotes, for which there are no runs here.
 local function quoted_rows(study, item, axis, published)
   local rows, by_name = {}, {}
   for _, line in ipairs(published and published.rows or {}) do
@@ -86,7 +86,7 @@ end
 function M.table(study, item, published)
   local known = M.axis(study)
   local axis = known or "length"
-  published = known and published -- the paper's numbers need an axis that some run names
+  published = known and published -- the paper's numbers can be shown only if some run names the axis
   local columns = entries.columns(lists.map(item.at, function(n) return score_tables.label(axis, n) end))
   local rows = lists.map(score_tables.axis(study, item.rows), function(name)
     local key = score_tables.with(item.where, { [item.rows] = name })

@@ -1,7 +1,7 @@
--- Everything that a report read, as two tidy CSV files: runs.csv has a line per run, report.csv one per run and length,
--- or number on another axis, which the last column names.
+-- All data that a report read, as two tidy CSV files: runs.csv has a line per run; report.csv has a line per run and
+-- length, or per run and number on the axis that the last column names.
 --
--- Input: a study with its cells read. Output: files for write.files, which write themselves line by line.
+-- Input: a study with its cells read. Output: files for write.files, which are written line by line.
 
 local captions = require("lab.study.report.tables.captions")
 local cost = require("lab.study.report.tables.cost")
@@ -14,7 +14,7 @@ local M = {}
 
 local RUN_COLUMNS = { "seed", "learning_rate", "state", "step", "metric", "split", "score", "chosen", "chosen_on",
   "decoding", "parameters", "tokens", "flops", "train_seconds", "id", "digest", "folder" }
--- Measures of lines of eval.jsonl, in the order of their columns.
+-- Measures in lines of eval.jsonl, in the order of their columns.
 local MEASURES = { "accuracy", "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high",
   "ended_early", "not_ended", "loss", "sd_over_sequences" }
 local LENGTH_COLUMNS = lists.append(lists.join({ "seed", "learning_rate", "step", "split", "length", "examples",
@@ -24,21 +24,21 @@ local function number(value, form)
   return value and form:format(value) or ""
 end
 
--- The study, the place in its grid, seed and learning rate.
+-- The first fields of a line: the study, the values on its axes, seed and learning rate.
 function M.front(study, cell, run)
   local place = lists.map(study.axes, function(axis) return escape.csv(cell.key[axis.name] or "") end)
   return table.concat(lists.append(lists.join({ escape.csv(study.name or "") }, place), { number(run.seed, "%d"),
     number(run.learning_rate, "%.9g") }), ",")
 end
 
--- The first line of a file, which begins with the names of the fields of M.front.
+-- The first line of a file, which begins with the names of the fields from M.front.
 function M.head(study, columns)
   local axes = lists.map(study.axes, function(axis) return escape.csv(axis.name) end)
   return table.concat(lists.append(lists.join({ "study" }, axes), columns), ",") .. "\n"
 end
 
--- Fields of a run's score: the metric, the set, the score, whether the run has the chosen rate, and the set that chose
--- it; all but the metric are empty where there is no score.
+-- Fields of a run's score: the metric, the set, the score, whether the run has the chosen rate, and the set on which
+-- the rate was chosen; all but the metric are empty without a score.
 local function score_fields(study, cell, run)
   local evaluation, best = runs.evaluation(run, study.scored.split), cell.summary.best
   if not run.score then
@@ -73,7 +73,7 @@ local function length_lines(study, cell, run, evaluation)
   return table.concat(lines)
 end
 
--- A file of a line, or several, for each run.
+-- A file with one or several lines for each run.
 function M.file(path, head, study, line_of)
   return { path = path, write = function(file)
     local ok, message = file:write(head)

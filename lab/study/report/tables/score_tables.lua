@@ -1,8 +1,9 @@
--- Tables of a report: measurements here, with a paper's numbers next to them.
+-- Tables of a report: our measurements next to a paper's numbers.
 --
 -- Input: a study with its cells read (cells.lua), an item (items.lua), the paper's numbers (published.lua). Output: a
--- table { title, about, corner, subs, columns, rows, notes } for the renderers: columns = { { title }, ... }, subs =
--- titles of the values in each cell, rows = { { title, last, cells = entries } }, as table_entries.lua makes them.
+-- table { title, about, corner, subs, columns, rows, notes } for the renderers: columns = { { title }, ... }; subs are
+-- the titles of the values in each cell; rows = { { title, last, cells } }, where cells are entries of
+-- table_entries.lua.
 
 local canonical = require("base.canonical")
 local captions = require("lab.study.report.tables.captions")
@@ -14,7 +15,7 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
--- The cell of a study with these values on its axes; nil where there is none.
+-- The study's cell with these values on its axes; nil if there is none.
 function M.find(study, wanted)
   return lists.find(study.cells, function(cell) return cells.fits(cell, wanted, {}) end)
 end
@@ -24,7 +25,7 @@ function M.axis(study, name)
   return found and found.values or {}
 end
 
--- The name of a value without its axis next to it: a number is preceded by the axis.
+-- The name of a value without context: a number is preceded by its axis.
 function M.label(axis, value)
   return tonumber(value) and ("%s %s"):format(axis, value) or value
 end
@@ -57,24 +58,24 @@ function M.about(item, what, details)
   return captions.before(item.title and what or nil, details)
 end
 
--- Details of the scores in a table of an item's values; nil for hours.
+-- Sentences on the scores in a table of an item's values; nil for hours.
 local function details_of(study, item)
   return item.value ~= "hours" and captions.details(study, item.value ~= "max") or nil
 end
 
--- The title of an item, with the values that its `where` fixes.
+-- The title of an item, followed by the values that its `where` fixes.
 function M.title_of(item, default)
   return (item.title or default:gsub("^%l", string.upper)) .. where_text(item.where)
 end
 
--- The table of an item; what: a description of its numbers; details: further sentences. columns: with `title`.
+-- The table of an item. what: a description of its numbers; details: further sentences; columns: entries with `title`.
 function M.model(item, what, details, published, columns, rows, notes)
   return { title = M.title_of(item, what), about = M.about(item, what, details), corner = item.rows,
     subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows,
     notes = notes or entries.notes(rows, columns), published = published }
 end
 
--- Rows and columns of one value; of one axis alone, rows and a single column.
+-- Rows and columns of a table of one value. A table of one axis has rows and a single column.
 function M.table(study, item, published)
   local measure = entries.measure(study, item, published)
   local columns = lists.map(item.columns and M.axis(study, item.columns) or { false }, function(name)
@@ -87,7 +88,7 @@ function M.table(study, item, published)
       return cell and entries.of(cell, item, measure, published, key) or { texts = { "" } }
     end) }
   end)
-  if item.value ~= "hours" and item.columns then -- numbers are compared along the columns
+  if item.value ~= "hours" and item.columns then -- marks the best number of each row
     for _, row in ipairs(rows) do
       entries.mark_best(row.cells, study.scored.metric)
     end
@@ -103,7 +104,7 @@ function M.table(study, item, published)
   return M.model(item, measure.title, details_of(study, item), published, columns, rows, notes)
 end
 
--- Scores on several sets, with a row for each value of an axis.
+-- The table of scores on several sets, with a row for each value of an axis.
 function M.splits(study, item, published)
   local columns = entries.columns(lists.map(item.splits, function(split) return M.SETS[split] end))
   local rows = lists.map(M.axis(study, item.rows), function(name)
@@ -122,7 +123,7 @@ function M.splits(study, item, published)
   return model
 end
 
--- The best result of a side in one row: ours with its cell, and the paper's.
+-- The best result of a group in one row: ours with its cell, and the paper's.
 local function side(study, item, measure, published, row, which)
   local best, paper, paper_sd, first
   local columns = measure.columns
@@ -146,7 +147,7 @@ local function side(study, item, measure, published, row, which)
   return best or { got = {}, cell = first }, paper, paper_sd
 end
 
--- Cautions about the runs of a side: "rope: 3 of 30 runs".
+-- Cautions on the runs of a group: "rope: 3 of 30 runs".
 local function side_about(study, item, measure, row, which)
   local parts = lists.map(item[which], function(name)
     local cell = M.find(study, M.with(item.where, { [item.rows] = row, [item.axis] = name }))
@@ -165,7 +166,7 @@ local function side_entry(study, item, measure, published, row, which)
   return published and entries.add_paper(made, paper, entries.number_text(form, paper, paper_sd), form) or made
 end
 
--- The gain of one side over the other.
+-- The gain of the first group over the second.
 local function gain_entry(of, against, published)
   local ours = of.value and against.value and of.value - against.value or nil
   local paper = of.paper and against.paper and of.paper - against.paper or nil
@@ -173,7 +174,7 @@ local function gain_entry(of, against, published)
   return published and entries.add_paper(made, paper, entries.number_text("%+.1f", paper), "%.1f") or made
 end
 
--- The gain's mean and its largest value, over the rows with a gain; a mean needs all rows.
+-- The mean and the largest gain over the rows with a gain; the mean is absent if a row has no gain.
 local function summary_rows(rows, published)
   local mean = { title = "mean", cells = {}, last = true }
   local largest = { title = "largest", cells = {}, last = true }
@@ -191,7 +192,7 @@ local function side_title(item, which)
   return item.titles and item.titles[which] or #names == 1 and names[1] or "best of " .. table.concat(names, ", ")
 end
 
--- The best of one group of encodings against the best of another, row by row.
+-- The table of the best of one group of encodings against the best of another group, row by row.
 function M.best(study, item, published)
   local measure = entries.measure(study, item, published)
   local columns = entries.columns({ side_title(item, "of"), side_title(item, "against"), "gain" })
@@ -205,7 +206,7 @@ function M.best(study, item, published)
   return M.model(item, measure.title, details_of(study, item), published, columns, rows, notes)
 end
 
--- A cell's values on the axes with several values; the cell's id if there is no such axis.
+-- The values of a cell on the axes with several values; without such an axis, the cell's id.
 function M.key_text(study, cell)
   local parts = lists.map(study.axes, function(axis)
     return #axis.values > 1 and M.label(axis.name, cell.key[axis.name]) or nil
@@ -213,7 +214,7 @@ function M.key_text(study, cell)
   return #parts > 0 and table.concat(parts, ", ") or cell.id
 end
 
--- The texts of a cell: runs, the chosen rate, the spread of its seeds at this rate; the best of all rates.
+-- The texts of a cell: runs, the chosen rate, the spread over seeds at this rate; the best of all rates.
 local function texts_of(cell, form)
   local s, best = cell.summary, cell.summary.best
   local range = form .. " to " .. form
@@ -226,7 +227,7 @@ local function texts_of(cell, form)
     entries.number_text(form, s.max) }
 end
 
--- A table of every cell: the number of runs with a score, the chosen rate, and the spread of its seeds.
+-- A table of all cells: the number of runs with a score, the chosen rate, and the spread over seeds.
 function M.distribution(study)
   local notes, metric = {}, metrics.of[study.scored.metric]
   local rows = lists.map(study.cells, function(cell)

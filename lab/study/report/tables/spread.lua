@@ -1,10 +1,11 @@
--- The spread within the values of an axis, between seeds, and between these values, such as over the students of
--- several teachers; a table of a report.
+-- A table of a report: the spread of scores within the values of an axis, that is, between seeds, and between these
+-- values, such as between the students of several teachers.
 --
--- Input: a study with its cells read, an item { rows, of }. Output: a table as in score_tables.lua, a row for each
--- value of the axis `rows`. Within is the root of the pooled variance of scores around the means of `of`; between is
--- the root of the additional variance of these means, by the method of moments for one random effect (mean squares
--- between minus mean squares within, over the effective number of runs of each); 0 if there is no additional variance.
+-- Input: a study with its cells read, an item { rows, of }. Output: a table as in score_tables.lua, with a row for each
+-- value of the axis `rows`. Within is the root of the pooled variance of scores around the means of each value of the
+-- axis `of`; between is the root of the additional variance of these means, by the method of moments for one random
+-- effect: mean squares between minus mean squares within, over the effective number of runs of each value; 0 if the
+-- difference is negative.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -15,7 +16,7 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- { mean, within, between, groups, runs } of lists of scores; within and between are nil if they are not defined.
+-- The statistics { mean, within, between, groups, runs } of lists of scores; within and between are nil if undefined.
 function M.of_groups(of_scores)
   local groups, all, squares, within = {}, {}, 0, 0
   for _, list in ipairs(of_scores) do

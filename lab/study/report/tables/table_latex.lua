@@ -1,16 +1,16 @@
--- A table (score_tables.lua) as LaTeX with the rules of the booktabs package, in consecutive pieces of a few columns.
+-- Writes a table (score_tables.lua) as LaTeX with rules of the booktabs package, in consecutive parts of a few columns.
 --
--- Input: a table. Output: text: one `table` environment, which needs only \usepackage{booktabs}.
+-- Input: a table. Output: the text of one `table` environment, which needs only \usepackage{booktabs}.
 
 local lists = require("base.lists")
 local escape = require("base.escape")
 
 local M = {}
 
-local MOST_VALUES = 12 -- columns of numbers that fit a page
+local MOST_VALUES = 12 -- the most columns of numbers that fit on a page
 local MOST_NOTES = 10
 
--- A number as LaTeX; in math mode its hyphen is a minus sign.
+-- A number as LaTeX, in math mode to turn its hyphen into a minus sign.
 local function number(text)
   return (escape.latex(text):gsub("^([+-]%d[%d.]*)$", "$%1$"))
 end

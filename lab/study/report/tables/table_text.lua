@@ -1,4 +1,4 @@
--- A table (score_tables.lua) as lines of text, in pieces side by side as wide as the page.
+-- Writes a table (score_tables.lua) as lines of text, in consecutive parts that fit the width of the page.
 --
 -- Input: a table and the page's width. Output: text that ends in a newline.
 
@@ -21,8 +21,8 @@ local function left(text, width)
   return escape.plain(text) .. (" "):rep(width - width_of(text))
 end
 
--- Breaks a text at blanks into lines of at most `width`; all but the first are indented by `indent`, which does not
--- count.
+-- Breaks a text at blanks into lines of at most `width` columns. All lines but the first are indented by `indent`,
+-- which does not count towards `width`.
 function M.wrap(text, width, indent)
   local lines, line = {}, nil
   for raw in text:gmatch("%S+") do
@@ -37,7 +37,7 @@ function M.wrap(text, width, indent)
   return table.concat(lines, "\n" .. (indent or ""))
 end
 
--- Widths of the values of one column, and of the column.
+-- The widths of the values in one column, and the width of the column.
 local function measure(model, column)
   local widths, sum = {}, 0
   for i, sub in ipairs(model.subs) do
@@ -111,7 +111,7 @@ local function notes_text(model, page, most)
   return #notes > 0 and table.concat(notes, "\n") or nil
 end
 
--- most: the largest number of notes; all if it is absent.
+-- Writes the table. most: the largest number of notes; without it all notes are written.
 function M.render(model, page, most)
   local first = math.max(width_of(model.corner), lists.most(model.rows, function(row) return width_of(row.title) end))
   local parts = { M.wrap(model.title, page) }

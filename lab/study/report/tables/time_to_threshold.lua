@@ -1,10 +1,10 @@
--- The time to a threshold: steps and time of training until an evaluation during training reaches a value; a table of a
--- report.
+-- A table of a report: the steps and the time of training until an evaluation during training reaches a threshold.
 --
--- Input: a study with its cells read, an item { rows, threshold, split }. Output: a table as in score_tables.lua, a row
--- for each value of an axis: over the runs at a cell's chosen learning rate that reached the threshold, mean and
--- deviation of the step of the first evaluation at or above the threshold (percent), and of the seconds of training
--- until then. A row is blank if no run reached it. M.seconds_at and M.first serve figures over time.
+-- Input: a study with its cells read, an item { rows, threshold, split }. Output: a table as in score_tables.lua, with
+-- a row for each value of an axis. A row has the mean and deviation, over the runs at a cell's chosen learning rate
+-- that reached the threshold (in percent), of the step of the first evaluation at or above the threshold, and of the
+-- seconds of training until then. A row is blank if no run reached it. M.seconds_at and M.first serve figures over
+-- time.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -30,13 +30,14 @@ function M.seconds_at(clock, step)
   return nil
 end
 
--- The x of the first point { x, percent } at or above a threshold; nil if there is none.
+-- The x of the first point { x, percent } at or above a threshold; nil if no point is.
 function M.first(points, threshold)
   local found = lists.find(points, function(point) return point[2] >= threshold end)
   return found and found[1]
 end
 
--- { step, percent } of the evaluations during training. Without sets there is one evaluation, of held-out examples.
+-- Pairs { step, percent } of the evaluations during training. Without sets, each step has one evaluation of held-out
+-- examples.
 function M.points(run, split, metric)
   return lists.map(run.during, function(point)
     local mean = point.sets and point.sets[split] or not point.sets and split == "test" and point.mean or nil
@@ -44,8 +45,8 @@ function M.points(run, split, metric)
   end)
 end
 
--- { runs, steps, seconds } of a cell: the number of runs with evaluations during training, lists for runs that reached
--- the threshold.
+-- The results { runs, steps, seconds } of a cell: the number of runs with evaluations during training, and lists of
+-- steps and seconds for runs that reached the threshold.
 local function measured(study, cell, split, threshold)
   local got = { runs = 0, steps = {}, seconds = {} }
   for _, run in ipairs(runs.chosen(cell)) do
