@@ -1,4 +1,4 @@
--- Measurements by a trainer's `bench`.
+-- Reads measurements by a trainer's `bench`.
 
 local json = require("dkjson")
 local lists = require("base.lists")
@@ -6,8 +6,8 @@ local shell = require("base.shell")
 
 local M = {}
 
--- Runs `bench --json` with more words: its rows, { mode = "train" or "eval", length, tokens, steps_per_second, ... };
--- or nil and the exit code of a failure.
+-- Runs `bench --json` with further words. Returns its rows, { mode = "train" or "eval", length, tokens,
+-- steps_per_second, ... }; or nil and the exit code of a failure.
 function M.rows(trainer, words)
   local text, code = shell.capture(lists.append({ trainer, "bench", "--json" }, words))
   if code ~= 0 then

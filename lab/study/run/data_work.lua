@@ -1,9 +1,9 @@
--- The work of training on a file of examples and of its evaluation, by the lengths of the examples. A step on them
--- differs much from one at task.longest, the only length that a plan knows.
+-- The work of training on a file of examples and of its evaluation, by the lengths of the examples. A step on these
+-- lengths can differ much in work from a step at task.longest, the only length that a plan knows.
 --
--- Input: a planned cell. Output: M.of gives { steps, train, passes, eval }, for a run: steps and their operations, and
--- batches and operations of evaluations, during training and at the end; nil if the examples are in no file, or the
--- file does not exist. Counts are those of costs.lua.
+-- Input: a planned cell. Output: M.of returns { steps, train, passes, eval } for a run: its steps and their operations,
+-- and the batches and operations of all its evaluations; nil if the examples are in no file, or if the file does not
+-- exist. Operations are counted as in costs.lua.
 
 local axes_module = require("spec.task.axes")
 local canonical = require("base.canonical")
@@ -20,7 +20,7 @@ local function forward(cell, shape)
   return costs.forward(cell.spec.plan, tasks.streams_of(cell.spec.task, shape.input, shape.output))
 end
 
--- Batches of an epoch, and operations of their steps: all examples of a batch have one shape.
+-- The batches of an epoch and the operations of their steps. All examples of a batch have the same shape.
 local function epoch_of(cell, found)
   local batch, batches, sum = cell.spec.resolved.train.batch, 0, 0
   for _, shape in ipairs(found.shapes) do
@@ -30,14 +30,14 @@ local function epoch_of(cell, found)
   return batches, sum
 end
 
--- The axes of an evaluation, without noise and without the one for examples of training.
+-- The axes of an evaluation, without noise and without the axis for examples of training.
 local function axes_of(by)
   return lists.filter(canonical.sorted_keys(by or { length = true }), function(name)
     return name ~= axes_module.NOISE and name ~= axes_module.TRAINED
   end)
 end
 
--- The requested sets, or the held-out sets, or the training examples.
+-- The requested sets; without a request the held-out sets, or else the training examples.
 local function sets_of(splits, files)
   if splits then
     return splits

@@ -1,6 +1,6 @@
--- Decisions of a sweep on existing runs, in plain words: it trains, evaluates or skips them, and why.
+-- Explains the decisions of a sweep on existing runs: it trains, evaluates or skips them, and why.
 --
--- Input: a study from ledger.survey. Output: lines of text, one for equal decisions in several cells. Pure.
+-- Input: a study from ledger.survey. Output: lines of text; equal decisions in several cells share a line. Pure.
 
 local lists = require("base.lists")
 local versions = require("lab.study.read.versions")
@@ -8,9 +8,9 @@ local wording = require("base.wording")
 
 local M = {}
 
-local MOST_NAMES = 3 -- names of cells in one line
+local MOST_NAMES = 3 -- the most names of cells in one line
 
--- Words for runs that stay unchanged, by state.
+-- Words on runs that the sweep does not change, by state.
 local STAYS = { ["trained further"] = "%s; they stay as they are" }
 
 local function others_words(cell, other)
@@ -24,7 +24,7 @@ local function others_words(cell, other)
     versions.short(cell.data.digest))
 end
 
--- Decisions on the runs of a cell: a list of { state, words, cell, runs (their number) }.
+-- Decisions on the runs of a cell: a list of { state, words, cell, runs }, where runs is a number.
 local function of_cell(cell)
   local list = {}
   local function add(state, words, count)

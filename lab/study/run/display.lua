@@ -1,6 +1,7 @@
--- A display of text: redrawn on a terminal, plain lines elsewhere.
+-- A text display: redrawn on a terminal, printed as plain lines elsewhere.
 --
--- Input: a stream, lines. A terminal is a stream that can move its cursor: TERM=dumb has plain lines. No colours.
+-- Input: a stream, lines. Only a terminal that can move its cursor is redrawn; with TERM=dumb, lines are plain. No
+-- colours.
 
 local shell = require("base.shell")
 
@@ -9,20 +10,20 @@ local M = {}
 local Display = {}
 Display.__index = Display
 
-local PLAIN_SECONDS = 30 -- between two lines without a terminal
+local PLAIN_SECONDS = 30 -- between two lines if the display is not redrawn
 
 local function is_terminal(descriptor)
   local kind = os.getenv("TERM") or "dumb"
   return kind ~= "dumb" and kind ~= "" and shell.run({ "test", "-t", descriptor }) == 0
 end
 
--- Opens a display on stdout (1) or stderr (2). live: it is redrawn.
+-- Opens a display on stdout (1) or stderr (2). Its field live: the display is redrawn.
 function M.open(descriptor)
   return setmetatable({ stream = descriptor == 1 and io.stdout or io.stderr, live = is_terminal(descriptor),
     height = 0, shown = os.time() }, Display)
 end
 
--- The present number of lines and columns; nil if nothing is redrawn.
+-- The terminal's current number of lines and columns; nil if the display is not redrawn.
 function Display:size()
   if not self.live then
     return nil

@@ -1,11 +1,11 @@
--- Estimated time of a study's missing work on this machine, from short measurements of built trainers.
+-- Estimates the time of a study's missing work on this machine, from short measurements of built trainers.
 --
--- Input: the study after ledger.survey, trainers.list of its cells, threads. Output: lines of text. Cells of one
--- encoding and model share a measurement; cells without one are scaled by their operations from the mean of the others.
--- Nothing is measured for cells trained for epochs of examples that a task makes: only the trainer knows their number
--- of steps, and a measurement would make the examples, which takes minutes. For dataset files, a step costs a constant
--- time and a time for its operations, as measured at two lengths; steps and operations are counted from the lengths in
--- the files.
+-- Input: the study after ledger.survey, trainers.list of its cells, threads. Output: lines of text. Cells with the same
+-- encoding and model share a measurement; the speed of cells without a measurement is scaled by their operations from
+-- the mean of the measured cells. Cells that train for epochs of examples that a task makes are not measured: only the
+-- trainer knows their number of steps, and making the examples would take minutes. For dataset files, a step takes a
+-- constant time plus a time for its operations, both fitted at two lengths; steps and operations are counted from the
+-- lengths in the files.
 
 local bench_rows = require("lab.study.run.bench_rows")
 local canonical = require("base.canonical")
@@ -19,8 +19,8 @@ local wording = require("base.wording")
 
 local M = {}
 
-local MOST = 16 -- measurements
-local SECONDS = 0.25 -- time for each mode and length
+local MOST = 16 -- the most measurements
+local SECONDS = 0.25 -- of measurement for each mode and length
 
 local function group_of(cell)
   local resolved, network = cell.spec.resolved, cell.spec.plan.own_network
@@ -28,7 +28,7 @@ local function group_of(cell)
     precision = resolved.precision, batch = resolved.train.batch })
 end
 
--- Operations of a measured step: `tokens` per sequence.
+-- The operations of a measured step, whose sequences have `tokens` tokens.
 local function operations(plan, row)
   return costs.forward(plan, row.tokens) * plan.train.batch * (row.mode == "train" and 3 or 1)
 end
@@ -40,7 +40,8 @@ local function middle(lengths)
   return lengths.list and lengths.list[(#lengths.list + 1) // 2] or (lengths.first + lengths.last) // 2
 end
 
--- Seconds of a step, and of one of its operations, from steps of one or two lengths: { operations, seconds }.
+-- The constant seconds of a step and the seconds per operation, from steps { operations, seconds } of one or two
+-- lengths.
 local function fit(points)
   table.sort(points, function(a, b) return a.operations < b.operations end)
   local short, long = points[1], points[#points]
@@ -51,7 +52,7 @@ local function fit(points)
   return { step = math.max(0, long.seconds - slope * long.operations), operation = slope }
 end
 
--- Operations per second of all concurrent runs, in training and in evaluation; nil if bench fails.
+-- Operations per second of all concurrent runs together, in training and in evaluation; nil if bench fails.
 local function measure(item, options)
   local resolved, plan = item.cell.spec.resolved, item.cell.spec.plan
   local train, eval = middle(resolved.train.lengths), middle(resolved.eval.lengths)
@@ -113,7 +114,7 @@ local function mean_of(list)
     eval = { step = mean("lines.eval.step"), operation = mean("lines.eval.operation") } } }
 end
 
--- Remaining seconds of a cell's runs on dataset files: training, evaluation.
+-- The remaining seconds of a cell's runs on dataset files: training, evaluation.
 local function seconds_on_files(cell, runs, lines)
   local work, train, eval = cell.data_work, 0, 0
   local whole = lines.train.step * work.steps + lines.train.operation * work.train
@@ -125,7 +126,7 @@ local function seconds_on_files(cell, runs, lines)
   return train, eval
 end
 
--- Remaining seconds of runs of a cell: training, evaluation.
+-- The remaining seconds of runs of a cell: training, evaluation.
 local function seconds_of(cell, runs, rates)
   local train, eval, wanted = 0, 0, cell.wanted
   if cell.data_work then
@@ -139,7 +140,7 @@ local function seconds_of(cell, runs, rates)
   return train / rates.train, eval / rates.eval
 end
 
--- Sums over cells, whose seconds are in `left`.
+-- Adds up the seconds of cells, which are in the cells' field `left`.
 local function sums_of(cells, left)
   local function sum(mode)
     return lists.sum(cells, function(cell) return left[cell][mode] end)
@@ -186,9 +187,9 @@ local function without_waiting(study)
   return setmetatable({ cells = cells }, { __index = study })
 end
 
--- A function of a cell and some of its runs: their seconds in one process, with at most options.slots runs at a time,
--- and here at most options.slots_here; nil if the steps of the cell are unknown. The other options as below. nil if no
--- trainer could be measured.
+-- Returns a function of a cell and some of its runs: their seconds in one process, in which at most options.slots runs
+-- train at a time, while at most options.slots_here train at a time on this machine. The function returns nil if the
+-- number of the cell's steps is unknown. Other options are those of M.lines. nil if no trainer could be measured.
 function M.timer(items, options)
   local known, list = measure_groups(items, options)
   local mean = mean_of(list)
@@ -203,8 +204,8 @@ function M.timer(items, options)
   end or nil
 end
 
--- options: threads, replicas (at most this many concurrent runs), device. nil if times can be estimated but no trainer
--- could be measured.
+-- The lines of the estimate. options: threads, replicas (the most concurrent runs), device. nil if times could be
+-- estimated, but no trainer could be measured.
 function M.lines(study, items, options)
   study = without_waiting(study)
   local known, list = measure_groups(items, options)

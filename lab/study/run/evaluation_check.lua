@@ -1,8 +1,8 @@
--- Whether a run's evaluation of files of examples is the one that its cell requests.
+-- Checks whether a run's evaluation of files of examples is the evaluation that its cell requests.
 --
--- Input: a planned cell; the folder of a run, its run.json. Output: M.wanted gives the request, nil for tasks without
--- such a file; M.problem the missing part, in words, or nil. Reads files, writes none. Only the trainer knows the
--- conditions of a file: it evaluates all of them before a run ends well.
+-- Input: a planned cell; the folder of a run, its run.json. Output: M.wanted returns the request, nil for tasks without
+-- such a file; M.problem returns a text on missing parts, or nil. Reads files, writes none. Only the trainer knows the
+-- conditions in a file; it evaluates all of them before a run ends successfully.
 
 local canonical = require("base.canonical")
 local file_digest = require("base.file_digest")
@@ -13,10 +13,10 @@ local M = {}
 
 local DIGITS = 16 -- digits of a file's SHA-256 in a line of eval.jsonl
 
--- Sets by their split: the name of their file among those of a spec, and in run.json.
+-- Sets by their split, with the name of the set's file in a spec and in run.json.
 local SETS = { { "train", "data", "train" }, { "test", "eval", "eval" }, { "validation", "validation", "validation" } }
 
--- The sets that are evaluated: those that the spec names, or the held-out sets, or the training examples.
+-- The evaluated sets: the sets that the spec names, or else the held-out sets, or else the training examples.
 local function requested_sets(eval, files)
   local requested = lists.set(eval.splits or {})
   if not next(requested) then
@@ -26,8 +26,8 @@ local function requested_sets(eval, files)
   return requested
 end
 
--- { sets = list of { split, key, shown, digest }, most, order, draws, axes = { [name] = true }, decoding }; decoding:
--- that of a generative model's answers, nil for other models.
+-- The request { sets = list of { split, key, shown, digest }, most, order, draws, axes = { [name] = true }, decoding }.
+-- decoding: the decoding of a generative model's answers, nil for other models.
 function M.wanted(cell, decoding)
   local eval, files = cell.spec.resolved.eval, cell.spec.data_files
   if not files.data then
@@ -52,15 +52,15 @@ local function fits(line, wanted)
   return line.examples <= wanted.most
 end
 
--- Whether a line is of the requested file and examples. recorded: `data` of run.json.
+-- Whether a line belongs to the requested file and examples. recorded: `data` of run.json.
 local function is_wanted(line, wanted, set, recorded)
   local digest = line.data or (recorded[set.key .. "_sha256"] or ""):sub(1, DIGITS)
   return (not set.digest or digest == set.digest:sub(1, DIGITS)) and fits(line, wanted)
 end
 
--- Lines at the last step, by split and condition: the last line that is as requested, or else the last one: { [split] =
--- { [condition] = line } }. Or nil and what is damaged. A trainer keeps existing lines, so that the lines of a restored
--- file need not be the last ones.
+-- Lines of the last step, by split and condition: { [split] = { [condition] = line } }. Of several lines, the last that
+-- fits the request counts, or else the last line. Returns nil and a description of damage on failure. Lines of a
+-- restored file need not be the last ones, since a trainer keeps existing lines.
 local function read_lines(dir, wanted, facts, step)
   local lines, sets = {}, {}
   for _, set in ipairs(wanted.sets) do
@@ -82,7 +82,7 @@ local function read_lines(dir, wanted, facts, step)
   return not damage and lines or nil, damage
 end
 
--- Whether older lines, which do not record the number of existing examples, cover all of them. most: the cap on the
+-- Whether older lines, which do not record the number of existing examples, cover all examples. most: the cap on the
 -- run's examples.
 local function are_whole(lines, most, count)
   local sum, is_full = 0, false
@@ -99,7 +99,7 @@ local function problem_of_set(set, lines, wanted, facts)
   if not lines then
     return ("%s is not evaluated as requested"):format(set.shown)
   elseif set.digest and recorded and recorded ~= set.digest then
-    return other -- even if lines of the file exist: readers of runs depend on run.json
+    return other -- reported even if lines of the file exist: readers of runs trust run.json
   end
   for _, line in pairs(lines) do
     local digest = line.data or (recorded or ""):sub(1, DIGITS)
@@ -114,8 +114,8 @@ local function problem_of_set(set, lines, wanted, facts)
     and ("a version before evaluated the shortest examples of %s"):format(set.shown) or nil
 end
 
--- The problem with an evaluation. step: the last one. For a set whose file is gone, the facts in its lines count.
--- Second: damage.
+-- Finds a problem with an evaluation. step: the last step. If the file of a set is gone, the facts recorded in its
+-- lines are used. The second result is damage.
 function M.problem(dir, wanted, facts, step)
   local lines, damage = read_lines(dir, wanted, facts, step)
   return lists.map(lines and wanted.sets or {}, function(set)

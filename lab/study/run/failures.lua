@@ -1,6 +1,6 @@
--- Reasons for failures of trainers, from their logs.
+-- Finds the reasons for failures of trainers in their logs.
 --
--- Input: a log of trainers. Output: text; nil if the log has none. Reads files, writes none.
+-- Input: a log of trainers. Output: text; nil if the log contains no reason. Reads files, writes none.
 
 local input = require("base.input")
 local lists = require("base.lists")
@@ -8,14 +8,14 @@ local escape = require("base.escape")
 
 local M = {}
 
-local TAIL = 65536 -- bytes of a log that are read for one run
+local TAIL = 65536 -- bytes of a log that are read for each run
 
 local function is_message(line)
   return not line:find("^%[[#.]+%] ")
 end
 
--- The lines of a log from a byte on, without lines of progress. A group writes progress until its last run ends, so
--- that an error may be anywhere before the log's end.
+-- The lines of a log from a byte offset on, without lines of progress. A group writes progress until its last run ends,
+-- so an error may be followed by any number of progress lines.
 local function read_log(path, from)
   local file, lines = io.open(path, "rb"), {}
   if not file then
@@ -31,8 +31,8 @@ local function read_log(path, from)
   return lines
 end
 
--- Errors of a group's runs, in the order of rates and seeds. Lines of the log are in the order in which threads wrote
--- them, each thread its warnings and its error. Other parts of a cell write to the same log.
+-- Errors of a group's runs, in the order of rates and seeds. In the log, the lines of different threads are mixed, but
+-- each thread writes its warnings before its error. Other processes of the cell write to the same log.
 local function run_errors(lines, runs)
   local errors = {}
   for i, line in ipairs(lines) do
@@ -51,7 +51,7 @@ local function run_errors(lines, runs)
   return errors
 end
 
--- The last line of the message that starts at a line: its other lines are indented.
+-- The number of the last line of a message that starts at the given line; the lines after the first are indented.
 local function message_end(lines, first)
   local last = first
   while lines[last + 1] and lines[last + 1]:find("^ ") do
@@ -68,9 +68,10 @@ local function first_error(lines)
   end
 end
 
--- The reason for a trainer's failure, indented, from its log after a byte; nil if there is none. A group has a line for
--- each failed run, the first with the rest of its message; without such lines the lines from the first error on, or the
--- last lines. At most `most` lines of a message. runs: runs whose errors count; nil: all.
+-- The reason for a trainer's failure, indented, from its log after a byte offset; nil if there is none. For a group,
+-- the reason has a line for each failed run, and for the first of them the rest of its message, too. Without such
+-- lines, it has the lines from the first error on, or the last lines. At most `most` lines of a message are shown.
+-- runs: only their errors count; nil: all errors.
 function M.text(path, from, most, runs)
   local lines, list = read_log(path, from), {}
   local function take(first, last)
@@ -88,7 +89,7 @@ function M.text(path, from, most, runs)
   return list[1] and table.concat(list, "\n")
 end
 
--- The last error of one run in the lines, in one line; nil if there is none.
+-- The last error of one run in the lines, as one line; nil if there is none.
 function M.of_run(lines, run)
   for i = #lines, 1, -1 do
     local rate, seed, words = lines[i]:match("^learning rate (%S+), seed (%d+): error: (.*)$")

@@ -1,8 +1,8 @@
--- Makes the specs of waiting cells from the runs that they wait for.
+-- Makes the specs of waiting cells from the runs on which they depend.
 --
--- Input: a study from grid.expand and ledger.survey, the folder of all runs. Output: the file of a cell's source, by
--- its verb, for each cell whose source has ended; the verb's output in a log next to it. A cell whose verb failed keeps
--- waiting, and is not tried again within a sweep. Nothing else is written.
+-- Input: a study from grid.expand and ledger.survey, the folder of all runs. Output: for each cell whose source run has
+-- ended, the file that the source's verb makes from it, and a log of the verb's output next to the file. A cell whose
+-- verb failed stays waiting, and its verb is not tried again within a sweep. Nothing else is written.
 
 local build = require("render.builds.build")
 local canonical = require("base.canonical")
@@ -39,7 +39,7 @@ local function is_there(path)
   return lfs.attributes(path, "mode") == "file"
 end
 
--- Whether the source run of a cell is done; its own cell may not be selected.
+-- Whether the source run of a cell is done; the run's cell may be outside the selected cells.
 local function is_done(options, states, source)
   if source.run and states[source.run] == nil then
     states[source.run] = ledger.state(options.out .. "/" .. source.run, ledger.wanted(source.cell), ledger.locks())
@@ -47,7 +47,8 @@ local function is_done(options, states, source)
   return source.run and states[source.run] == "done"
 end
 
--- The cells whose source has ended, one for each file; the number of cells whose file another sweep has made meanwhile.
+-- Cells whose source run has ended, one for each file; and the number of cells whose file another sweep has made
+-- meanwhile.
 local function ready(options, study, refused)
   local list, states, known, there = {}, states_of(study), {}, 0
   for _, cell in ipairs(study.cells) do
@@ -93,8 +94,8 @@ local function tail(path)
   return table.concat(lines, "\n", math.max(1, #lines - LOG_LINES + 1))
 end
 
--- refused: files whose verb failed in this sweep, which grows here. Returns the result of jobs.run, an exit code, and
--- whether a cell has stopped waiting.
+-- Makes the files. refused: a table to which files are added whose verb failed in this sweep. Returns the result of
+-- jobs.run, an exit code, and whether any cell has stopped waiting.
 function M.run(options, study, refused)
   local cells, made = ready(options, study, refused)
   local lines, logs, code = {}, {}, DONE
@@ -110,7 +111,7 @@ function M.run(options, study, refused)
   local how = #lines == 0 and "done" or jobs.run(options.project, lines, build.processors(), {
     finish = function(i, status, runner)
       local cell = cells[i]
-      if is_there(options.out .. "/" .. cell.source.file) then -- the verb may have failed at a picture, or come second
+      if is_there(options.out .. "/" .. cell.source.file) then -- the verb may have failed after writing the file
         made = made + 1
         overview.say(("%s: %s of %s"):format(cell.id, cell.source.verb, cell.source.run))
       elseif not runner.stopped then
@@ -124,8 +125,8 @@ function M.run(options, study, refused)
   return how, code, made > 0 and how == "done"
 end
 
--- The study with the states of its runs, after all possible specs were made, and the worst exit code of the verbs:
--- AGAIN if they were stopped. nil and a message after errors.
+-- Makes all possible specs and returns the study with the states of its runs, and the worst exit code of the verbs,
+-- which is AGAIN if they were stopped. nil and a message after errors.
 function M.expand(options)
   local refused, worst = {}, DONE
   local study, message, how, code, again

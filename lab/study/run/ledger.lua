@@ -1,7 +1,7 @@
--- Progress of a study, as the folders of its runs record it; a sweep keeps no other record.
+-- The progress of a study, as the folders of its runs record it; a sweep keeps no other record.
 --
--- Input: the folder of all runs, cells of a study (grid.lua). Output: for a cell the requirements on its runs, for a
--- run its progress. Reads files, writes none; a file that a trainer is writing is read up to its last complete line.
+-- Input: the folder of all runs, cells of a study (grid.lua). Output: the requirements on a cell's runs, and the
+-- progress of a run. Reads files, writes none; a file that a trainer is writing is read up to its last complete line.
 
 local canonical = require("base.canonical")
 local costs = require("plan.deriving.costs")
@@ -34,9 +34,9 @@ end
 
 -- Requirements on a complete run of this cell: { steps (nil for epochs), total (steps; nil while the length of an epoch
 -- is unknown), conditions = { [text] = true }, lengths, split_of (a length's split; nil for dataset files), log_every
--- (in steps, an upper bound if the spec sets it in epochs), train_work, eval_work, work, epochs, files
--- (evaluations.wanted), decoding (of a generative model) }; work is in operations, that of evaluation a list of sums up
--- to each length.
+-- (in steps; an upper bound if the spec sets it in epochs), train_work, eval_work, work, epochs, files
+-- (evaluation_check.wanted), decoding (of a generative model) }. Work is counted in operations; eval_work lists the
+-- cumulative sums up to each length.
 function M.wanted(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
   local eval, trained, sum = resolved.eval, tasks.lengths(resolved.train.lengths), 0
@@ -50,7 +50,7 @@ function M.wanted(cell)
   end
   local stream = validation.of(resolved)
   for _, n in ipairs(stream and stream.lengths or {}) do
-    sum = sum + work_of(n, stream.examples) -- evaluated first; a run is done without it
+    sum = sum + work_of(n, stream.examples) -- this stream is evaluated first, and is not required of a complete run
   end
   for i, n in ipairs(wanted.lengths) do
     wanted.conditions[condition(wanted.split_of(n), n, eval.examples, draws)] = true
@@ -61,7 +61,8 @@ function M.wanted(cell)
   return wanted
 end
 
--- The number of steps that a run must have; nil if the run itself does not record the steps of an epoch.
+-- The number of steps that a run must have; nil if it depends on the steps of an epoch and the run does not record
+-- them.
 local function total_of(wanted, facts)
   local batches = facts.data and facts.data.epoch_batches
   return wanted.steps or wanted.epochs and batches and wanted.epochs * batches or wanted.total
@@ -76,15 +77,15 @@ function M.learn(cell, dir)
   end
 end
 
--- Inodes of the files that some process has locked, where the system reports them.
+-- The inodes of files that some process has locked, on systems that report them.
 function M.locks()
   local inodes = lists.matches(write.read("/proc/locks") or "",
     "FLOCK%s+ADVISORY%s+WRITE%s+%-?%d+%s+%x+:%x+:(%d+)")
   return lists.set(lists.map(inodes, function(inode) return math.tointeger(tonumber(inode)) end))
 end
 
--- The number of requested conditions that eval.jsonl lacks at the last step, and whether all its lines there have
--- another decoding. Or nil and what is damaged.
+-- The number of requested conditions that eval.jsonl lacks at the last step; and whether all its lines of this step
+-- have another decoding. nil and a description of damage on failure.
 local function count_missing(dir, wanted, facts)
   local missing, others, is_there, is_so = lists.copy(wanted.conditions), {}, false, false
   local damage = run_files.evaluations(dir, {}, function(row)
@@ -105,8 +106,8 @@ local function count_missing(dir, wanted, facts)
   return not damage and #left, damage or is_there and not is_so
 end
 
--- Missing evaluations of a run that has all steps, in words, or nil; whether an earlier version made the existing ones.
--- A message on damaged files, or nil, is third.
+-- For a run with all steps: its missing evaluations as a text, or nil; whether an earlier version made the existing
+-- evaluations; and a message on damaged files, or nil.
 local function missing_of(dir, wanted, facts)
   if wanted.files then
     local problem, damage = evaluations.problem(dir, wanted.files, facts, facts.step)
@@ -122,8 +123,8 @@ local function missing_of(dir, wanted, facts)
     and " is" or " are")) or nil, false
 end
 
--- The step from which an unfinished run continues: that of its last checkpoint, which is read only if the last line is
--- of a step after `total`.
+-- The step from which an unfinished run continues, which is the step of its last checkpoint. The checkpoint is read
+-- only if the last logged step exceeds `total`.
 local function step_of(dir, facts, total)
   if facts.step then
     return facts.step
@@ -137,7 +138,7 @@ local function steps_text(wanted, total)
   return wanted.epochs and ("%d (%s)"):format(total, wording.count(wanted.epochs, "epoch")) or tostring(total)
 end
 
--- The state of a run that ended well, or whose last checkpoint is of a step after all requested ones; else nil.
+-- The state of a run that ended well, or whose last checkpoint is beyond the requested steps; else nil.
 local function state_by_steps(wanted, facts, step, total)
   if total and step > total then
     return "trained further", ("at step %d, of %s requested"):format(step, steps_text(wanted, total))
@@ -151,8 +152,8 @@ function M.has_checkpoint(dir)
     or lfs.attributes(dir .. "/checkpoint.previous.safetensors", "mode") ~= nil
 end
 
--- The state of a run that has all steps, by its evaluation. A run with the evaluation of an earlier version counts as
--- done if it has no checkpoint: evaluating it would mean training it again.
+-- The state of a run with all steps, by its evaluation. A run that an earlier version evaluated counts as done if it
+-- has no checkpoint, since a new evaluation would need a new training.
 local function state_by_evaluation(dir, wanted, facts)
   local problem, is_older, damage = missing_of(dir, wanted, facts)
   if damage then
@@ -163,7 +164,7 @@ local function state_by_evaluation(dir, wanted, facts)
   return problem and "to evaluate" or "done", problem
 end
 
--- The state of a run that no process trains, by its files, with a message on damage or on the remaining work.
+-- The state of a run that no process is training, by its files; and a message on damage or on the remaining work.
 local function recorded(dir, wanted)
   local facts, damage = run_files.facts(dir, run_files.place(dir))
   if not facts then
@@ -179,14 +180,14 @@ local function recorded(dir, wanted)
   return state_by_evaluation(dir, wanted, facts)
 end
 
--- The states of runs other than "done", in the order of reports. running: a process has its lock; queued: a task of a
--- cluster has it; to train on: it ended well, and the spec has more steps; to evaluate: it has all steps, but not the
--- requested evaluation; trained further: it has more steps than the spec, and is skipped; stopped: by a signal or a
--- kill; damaged: its files have invalid contents; waiting: for another cell's run.
+-- The states of runs other than "done", in the order of reports. running: a process holds its lock; queued: it belongs
+-- to a task in a cluster's queue; to train on: it ended well, but the spec now has more steps; to evaluate: it has all
+-- steps, but not the requested evaluation; trained further: it has more steps than the spec, and is skipped; stopped:
+-- by a signal or a kill; damaged: its files have invalid contents; waiting: its cell depends on another cell's run.
 M.STATES = { "running", "queued", "to train on", "to evaluate", "trained further", "stopped", "failed", "damaged",
   "absent", "waiting" }
 
--- The state of a run, and a text: the damage of a damaged run, or the remaining work of an ended one.
+-- The state of a run, and a text: the damage of a damaged run, or the remaining work of a run that has ended.
 function M.state(dir, wanted, locks)
   local state, words = recorded(dir, wanted)
   if state ~= "done" and locks[lfs.attributes(dir .. "/lock", "ino") or false] then
@@ -195,7 +196,7 @@ function M.state(dir, wanted, locks)
   return state, words
 end
 
--- The number of lengths evaluated up to the last line of eval.jsonl; 0 without a line of the last step.
+-- The number of evaluated lengths up to the last line of eval.jsonl; 0 if this line is not of the last step.
 local function count_evaluated(dir, wanted)
   local row = run_files.last_evaluation(dir, wanted.split_of)
   local final = row and row.split ~= "during" and row.split ~= "validation" and row.step == wanted.total
@@ -207,7 +208,7 @@ local function count_evaluated(dir, wanted)
   return 0
 end
 
--- Whether eval.jsonl ends with the last requested condition of the last step.
+-- Whether eval.jsonl ends with the last requested condition at the last step.
 function M.has_last(dir, wanted)
   local row, last = run_files.last_evaluation(dir, wanted.split_of), wanted.lengths[#wanted.lengths]
   return row ~= nil and last ~= nil and row.by.length == last and not row.seed
@@ -216,8 +217,8 @@ function M.has_last(dir, wanted)
     and wanted.conditions[condition(row.split, last, row.examples, row.draws)] or false
 end
 
--- Progress of a run, from the ends of its files: { step, accuracy, rate (steps per second; both nil before the first
--- line), evaluated (lengths; nil before the first), work }.
+-- The progress of a run, from the ends of its files: { step, accuracy, rate (steps per second; accuracy and rate are
+-- nil before the first line), evaluated (lengths; nil before the first), work }.
 function M.progress(dir, wanted)
   local row = run_files.last_metrics(dir) or { step = 0 }
   local step, total = row.step, wanted.total
@@ -234,7 +235,7 @@ function M.progress(dir, wanted)
   return far
 end
 
--- The missing files of a cell's task, as { field, shown }: no trainer starts without them.
+-- The missing files of a cell's task, as { field, shown }; a trainer cannot start without these files.
 local function lost_files(cell)
   return lists.map({ "data", "eval", "validation" }, function(name)
     local file = cell.spec.data_files[name]
@@ -260,10 +261,10 @@ local function look(cell, out, locks)
   end
 end
 
--- Reads every run of a study below `out` and sets run.state ("waiting" if the cell waits for another's run), run.words
--- (as M.state returns them), run.damage (a message on damaged files), run.link (a link in the path of a run that is not
--- done), cell.wanted, cell.lost_files (missing files of its task, { field, shown }) and cell.missing (the runs that a
--- trainer can continue or begin).
+-- Reads every run of a study below `out`. Sets run.state ("waiting" if the cell depends on another cell's run),
+-- run.words (the text of M.state), run.damage (a message on damaged files), run.link (a link in the path of a run that
+-- is not done), cell.wanted, cell.lost_files (missing files of its task, { field, shown }) and cell.missing (the runs
+-- that a trainer can continue or start).
 function M.survey(study, out)
   local locks = M.locks()
   for _, cell in ipairs(study.cells) do

@@ -1,5 +1,5 @@
--- The common begin and end of all ways to sweep a study: its cells with the state of their runs, counts, the note on
--- the folder's content, the lines of `sweep status`.
+-- Steps that all kinds of sweeps share: selecting cells and the states of their runs, counting, the note on the
+-- folder's content, the lines of `sweep status`.
 --
 -- Input: the options of sweep.lua. Output: studies from ledger.survey, counts, text; messages go to stderr, requested
 -- output to stdout.
@@ -31,8 +31,8 @@ function M.warn(text)
   M.say("warning: ", text)
 end
 
--- Returns the values; if the first is nil or false, raises an error that ends the command with this exit code, and a
--- message. A message that ends with a newline is printed unchanged.
+-- Returns the values. If the first value is nil or false, raises an error that ends the command with this exit code and
+-- with a message. A message that ends with a newline is printed unchanged.
 function M.must(code, value, message, ...)
   if not value then
     error({ code = code, text = message:find("\n$") and message:sub(1, -2) or "longhand: " .. message }, 0)
@@ -40,19 +40,19 @@ function M.must(code, value, message, ...)
   return value, message, ...
 end
 
--- The runs of all cells of a study, or of cells that have a spec.
+-- The runs of all cells of a study, or only of cells that have a spec.
 function M.runs(study, planned)
   return lists.flat(study.cells, function(cell) return (cell.spec or not planned) and cell.runs or {} end)
 end
 
--- The study with its selected cells; nil and a message.
+-- The study with its selected cells; or nil and a message.
 function M.cells(options)
   return grid.expand(options.project, options.study, { scale = options.scale, set = options.set, out = options.out,
     choice = options.choice, given = options.given })
 end
 
--- Sets cell.earlier = { runs, words } for cells with absent runs that have runs of another plan: their number, and the
--- differences of that plan.
+-- Finds cells with absent runs that have runs of another plan, and sets their cell.earlier = { runs, words }: the
+-- number of these runs, and how their plan differs.
 local function find_earlier_runs(study, out)
   study.snapshot = snapshots.read(out, study.name, study.scale)
   for _, cell in ipairs(study.cells) do
@@ -77,7 +77,7 @@ function M.title(study)
   return study.name .. (study.scale and (" (%s)"):format(study.scale) or "")
 end
 
--- { cells, runs, done, a count for each state, left (not done, and not trained further than requested) }.
+-- Counts { cells, runs, done, a count for each state, left }; left: runs that are neither done nor trained further.
 function M.counts(study)
   local runs = M.runs(study)
   local counts = { cells = #study.cells, runs = #runs, done = 0 }
@@ -91,7 +91,7 @@ function M.counts(study)
   return counts
 end
 
--- ", 3 running, 1 failed" of pairs { count, words }, without those of 0.
+-- Joins pairs { count, words } into ", 3 running, 1 failed", without counts of 0.
 function M.rest_text(pairs_of)
   return table.concat(lists.map(pairs_of, function(part)
     return part[1] > 0 and (", %d %s"):format(part[1], part[2]) or nil
@@ -108,8 +108,8 @@ function M.part(study)
   return #study.cells < #study.ids and " of " .. M.count_cells(study) or ""
 end
 
--- Writes OUT/<study>.json, which describes the folder's content, with a study from flags next to it, and the snapshot
--- of its cells. nil and a message.
+-- Writes OUT/<study>.json, which describes the folder's content; next to it, a study that was given by flags; and the
+-- snapshot of the cells. nil and a message after an error.
 function M.leave_note(options, study)
   local kept, message = snapshot.keep(options.out, study)
   if not kept then

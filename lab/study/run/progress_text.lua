@@ -1,7 +1,7 @@
--- A study that is being swept, as text: its totals, a line for each group of cells, failures and their reasons.
+-- The progress of a sweep as text: totals, a line for each group of cells, failures and their reasons.
 --
--- Input: the study, sums (progress_totals.lua), the remaining seconds, failures { name, why }; lines and columns of a
--- terminal, or nil for unlimited text. Output: lines. Pure.
+-- Input: the study, sums (progress_totals.lua), the remaining seconds, failures { name, why }; the terminal's lines and
+-- columns, or nil for unlimited text. Output: lines. Pure.
 
 local progress_totals = require("lab.study.run.progress_totals")
 local lists = require("base.lists")
@@ -11,18 +11,18 @@ local wording = require("base.wording")
 local M = {}
 
 local COLUMNS, WIDEST = 80, 120
-local FAILURES = 4 -- lines of failures, at most
+local FAILURES = 4 -- the most lines of failures
 local BAR = 8
 local COUNTS = "%9s %7s %6s %8s %6s %6s" -- done, running, failed, steps/s, best, left
 
--- "[####....]", 20 characters by default, as trainers show it.
+-- A bar "[####....]", of 20 characters by default, as trainers show it.
 function M.bar(share, width)
   width = width or 20
   local full = math.floor(width * math.max(0, math.min(1, share)) + 1e-9)
   return "[" .. ("#"):rep(full) .. ("."):rep(width - full) .. "]"
 end
 
--- "45s", "12m30", "3h05", "240h"; "" if the duration is unknown.
+-- A duration as "45s", "12m30", "3h05" or "240h"; "" if it is unknown.
 local function short(seconds)
   if not (seconds and seconds >= 0 and seconds < 3.6e7) then
     return ""
@@ -63,8 +63,9 @@ function M.total_line(total, seconds_left)
   return ("%s %s; %s"):format(M.bar(total.share), counts_text(total), pace_text(total, seconds_left))
 end
 
--- A function that estimates the remaining seconds from the current sums and the time: by the work since its first call,
--- or, before there is any, by the pace of running runs. nil if neither is known.
+-- Returns a function that estimates the remaining seconds from the current sums and the time: from the work done since
+-- the function's first call, or, before any is done, from the pace of running runs. The estimate is nil if both are
+-- unknown.
 function M.clock()
   local first, since, unknown
   return function(total, now)
@@ -95,7 +96,7 @@ local function header(study, depth, width)
     (" "):rep(BAR + 2), "done", "running", "failed", "steps/s", "best", "left")
 end
 
--- Orders groups: if not all fit, groups with activity come first, and one line stands for the omitted ones.
+-- Orders groups: if they do not all fit, active groups come first, and one line stands for the omitted groups.
 local function shorten(groups, most)
   local ranked = {}
   for i, group in ipairs(groups) do
@@ -125,7 +126,7 @@ local function name_width(study, groups, columns)
   return math.max(8, math.min(longest, columns - #COUNTS:format("", "", "", "", "", "") - BAR - 5))
 end
 
--- options: title, seconds_left(total), failures, lines, columns.
+-- The lines of the text. options: title, seconds_left(total), failures, lines, columns.
 function M.lines(study, options)
   local columns = math.min(options.columns or WIDEST, WIDEST)
   local failures = failure_lines(options.failures, options.lines and FAILURES or math.huge)

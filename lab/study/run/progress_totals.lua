@@ -1,19 +1,19 @@
--- Progress of a study, in sums over its runs.
+-- The progress of a study, summed over its runs.
 --
--- Input: cells whose runs have a state and, if they have begun, `progress` (run_progress.lua). Output: sums { runs,
--- done, further (those of `done` with more steps than requested), running, failed, waiting (runs that cannot be trained
--- yet), left (the others; among these "to train on" and "to evaluate"), gone and work (operations: done, and all; cells
--- with unknown work count like the mean of the others), share, rate (steps per second of running runs), pace
--- (operations per second), best (training accuracy, of the last lines) }. Pure.
+-- Input: cells whose runs have a state and, once started, `progress` (run_progress.lua). Output: sums { runs, done,
+-- further (runs in `done` with more steps than requested), running, failed, waiting (runs that cannot be trained yet),
+-- left (all other runs; also "to train on" and "to evaluate", which are parts of left), gone and work (operations that
+-- are done, and all operations; a cell with unknown work counts as the mean of the others), share, rate (steps per
+-- second of running runs), pace (operations per second), best (the best training accuracy in last lines) }. Pure.
 
 local lists = require("base.lists")
 
 local M = {}
 
 local COUNTED = { done = "done", running = "running", failed = "failed", waiting = "waiting",
-  ["trained further"] = "done" } -- a sweep skips it
+  ["trained further"] = "done" } -- a sweep skips such a run
 
--- Empty sums. Operations are floats: those of a study can exceed an integer.
+-- Initial sums. Operations are floats, since those of a study can exceed the largest integer.
 local function empty()
   return { runs = 0, done = 0, further = 0, running = 0, failed = 0, waiting = 0, left = 0, ["to train on"] = 0,
     ["to evaluate"] = 0, gone = 0.0, work = 0.0, rate = 0.0, pace = 0.0, unknown = 0, unknown_done = 0 }
@@ -43,7 +43,7 @@ local function add_run(sums, cell, run)
   end
 end
 
--- Completes sums: runs with unknown work each count as the mean of the others; if no work is known, each counts as one.
+-- Completes sums: a run with unknown work counts as the mean of the others; if no work is known, each run counts as 1.
 local function settle(sums, mean)
   local each = mean or 1
   sums.work = sums.work + sums.unknown * each
@@ -53,14 +53,14 @@ local function settle(sums, mean)
   return sums
 end
 
--- The name of a cell's group: its values on those of the first axes that have several values.
+-- The name of a cell's group: its values on the first `depth` axes, without axes of a single value.
 local function name_of(study, cell, depth)
   local shown = lists.filter({ table.unpack(study.axes, 1, depth) }, function(axis) return #axis.values > 1 end)
   local values = lists.map(shown, function(axis) return cell.key[axis.name] end)
   return values[1] and table.concat(values, " ") or cell.key[study.axes[1].name]
 end
 
--- Lists of cells that have the same values on the first `depth` axes, in the order of the grid.
+-- Groups cells that have equal values on the first `depth` axes, in the order of the grid.
 local function split(study, depth)
   local groups = lists.group(study.cells, function(cell)
     local values = lists.map({ table.unpack(study.axes, 1, depth) }, function(axis) return cell.key[axis.name] end)
@@ -77,8 +77,9 @@ local function sum(cells)
   return sums
 end
 
--- The sums of all cells, and of groups: a list of { name, cells (their number), sums }, in the order of the grid. The
--- last axes are merged until there are at most `most` groups, or one axis remains; depth: the number of axes of groups.
+-- The sums of all cells, and those of groups as a list of { name, cells (a number), sums }, in the order of the grid.
+-- The last axes are merged until there are at most `most` groups, or one axis remains; depth: the number of axes of
+-- groups.
 function M.of(study, most)
   local total, depth = sum(study.cells), #study.axes
   local groups = split(study, depth)

@@ -1,10 +1,11 @@
--- Progress of runs from the ends of their files, which are read repeatedly while others write them.
+-- The progress of runs from the ends of their files, which other processes may be writing.
 --
 -- Input: a cell with the requirements on its runs (ledger.wanted), one of its runs, the folder of the run. Output:
 -- run.state as in ledger.lua, and run.progress = { step, accuracy, rate (steps per second, as the trainer prints it),
--- work, evaluated (lengths; nil before the first) }. A file is read if its size, time or inode has changed. A run that
--- has not ended is "running" while some process here has its lock, or if its files have grown lately by our own clock;
--- at the first read their times count, with a margin for clocks that differ. Writes nothing.
+-- work, evaluated (lengths; nil before the first) }. A file is read again if its size, time or inode has changed. A run
+-- that has not ended is "running" while a process on this machine holds its lock, or if its files have grown recently
+-- by this machine's clock; at the first reading, the times of the files are used, with a margin for clocks that differ.
+-- Writes nothing.
 
 local input = require("base.input")
 local ledger = require("lab.study.run.ledger")
@@ -13,9 +14,9 @@ local run_files = require("lab.study.read.run_files")
 
 local M = {}
 
-local END = 512 -- bytes of run.json that record the end of a run
-local QUIET, QUIET_AT_FIRST = 120, 900 -- seconds without a change, after which a run does not count as running
-local LINES = 3 -- lines of metrics.jsonl that may be late
+local END = 512 -- bytes at the end of run.json that record the end of a run
+local QUIET, QUIET_AT_FIRST = 120, 900 -- seconds without a change until a run counts as not running
+local LINES = 3 -- lines by which metrics.jsonl may lag behind
 
 local function mark(path)
   local attributes = lfs.attributes(path)
@@ -31,7 +32,7 @@ local function changed(seen, path, name)
   return now ~= (before or nil), now and time
 end
 
--- The end of a run by run.json: { exit, step }; exit is nil while it has not ended; nil if the file does not exist.
+-- The end of a run as run.json records it: { exit, step }; exit is nil if the run has not ended. nil without the file.
 local function ending_of(dir)
   local text = input.tail(dir .. "/run.json", END)
   if not text or text == "" then
@@ -41,8 +42,8 @@ local function ending_of(dir)
     step = math.tointeger(tonumber(text:match('"step":(%d+),"train_seconds":'))) }
 end
 
--- The state of a run that ended well. Evaluation takes its conditions in order: if the last one exists, all exist,
--- unless the study has changed, which ledger.lua finds out later.
+-- The state of a run that ended well. Conditions are evaluated in order, so the last one implies all others, unless the
+-- study has changed; ledger.lua later detects such a change.
 local function settled(cell, dir, ending)
   local wanted = cell.wanted
   if wanted.steps and ending.step and ending.step ~= wanted.steps then
@@ -69,7 +70,7 @@ local function state_of(cell, run, seen, dir, locks, now)
   return (held or now - seen.sign <= patience) and "running" or "stopped"
 end
 
--- Reads the progress of a run. locks: from ledger.locks; now: seconds of our clock.
+-- Reads the progress of a run. locks: from ledger.locks; now: seconds of this machine's clock.
 function M.read(cell, run, dir, locks, now)
   local seen = run.seen
   if not seen or seen.dir ~= dir then

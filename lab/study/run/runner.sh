@@ -1,18 +1,18 @@
 #!/bin/sh
-# Runs the lines of a file as commands, in their order, N at a time. In them \n stands for the end of a line, and \\ for
-# a backslash.
+# Runs the lines of a file as commands, in order, N at a time. In a line, \n stands for a newline, and \\ for a
+# backslash.
 #
 #     sh runner.sh FILE N
 #
 # Prints "runner PID", then "start LINE PID" and "end LINE STATUS" at each event, and "tick" every second. After
-# SIGTERM, Ctrl-C or the end of its reader it starts no command, sends SIGTERM to the running ones and waits for them.
-# After SIGUSR1 it starts no command.
+# SIGTERM, Ctrl-C, or if the process that reads its output ends, it starts no further command, sends SIGTERM to the
+# running commands and waits for them. After SIGUSR1 it starts no further command.
 
 set -u
 most=$2 line=0 running=0 pids='' stopping='' unheard=''
 exec 8<"$1" || exit 4
 
-# All events come through one pipe, whose name is not needed once it is open.
+# All events arrive through one pipe, whose name is deleted once the pipe is open.
 room=$(mktemp -d) || exit 4
 mkfifo "$room/events" && exec 9<>"$room/events" || exit 4
 rm -rf "$room"
@@ -21,7 +21,8 @@ stop() {
     stopping=yes
     [ -z "$pids" ] || kill -TERM $pids 2>/dev/null
 }
-# Handles the end of the reader, which a signal reports, or, if that was ignored when this shell began, a failed write.
+# Handles the end of the process that reads the output: SIGPIPE reports it, or, if that signal is ignored, a failed
+# write.
 gone() {
     [ -z "$unheard" ] || return 0
     unheard=yes

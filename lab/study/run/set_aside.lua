@@ -1,11 +1,11 @@
--- Sets damaged runs aside, so that they can be trained anew: OUT/<id>/<digest>/.damaged/<run>-<n>. None of their files
--- is lost, and readers of run folders ignore that folder.
+-- Moves damaged runs to OUT/<id>/<digest>/.damaged/<run>-<n>, so that they can be trained anew. All their files are
+-- kept, and readers of run folders ignore the folder .damaged.
 --
 -- Input: the folder of all runs; a cell and some of its runs, from ledger.survey. Output: moved runs are "absent" and
--- have their new place in run.aside; messages on stderr. true, or nil and a message if one cannot be moved. put_back
--- reverses it, for a caller that does not train them after all.
--- Trainers are built between the survey and this call: another sweep may have set a run aside meanwhile, and be
--- training it anew. So each run is examined once more.
+-- have their new path in run.aside; messages on stderr. true, or nil and a message if a run cannot be moved. put_back
+-- reverses the move, for a caller that does not train the runs after all.
+-- Each run is examined once more before it is moved: between the survey and this call, while trainers are built,
+-- another sweep may have set the run aside and begun to train it anew.
 
 local inside = require("base.inside")
 local ledger = require("lab.study.run.ledger")

@@ -1,8 +1,8 @@
--- Records a sweep's cells, so that their results can be shown whatever changes in the spec (study/read/snapshots.lua).
+-- Records a sweep's cells, so that results can be shown even after the spec changes (study/read/snapshots.lua).
 --
--- Input: the folder of all runs, a study with its cells planned. Output: the study's file and the sources of users' own
--- in RUNS/.studies, each whole or not at all; nil and a message after an error. Earlier records stay: former cells, and
--- former plans of cells.
+-- Input: the folder of all runs, a study with its cells planned. Output: the study's file and copies of the users' own
+-- sources in RUNS/.studies, each written atomically; nil and a message after an error. Earlier records are kept: former
+-- cells, and former plans of cells.
 
 local canonical = require("base.canonical")
 local inside = require("base.inside")

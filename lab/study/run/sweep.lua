@@ -1,9 +1,10 @@
--- Does the missing work of a study: builds its trainers, trains and evaluates its runs, several at a time.
+-- Does the missing work of a study: builds its trainers, and trains and evaluates its runs, several at a time.
 --
 -- Input: { project, action, study, scale, set, choice, given, jobs, hours, out, device, target, arch, jit, cuda_root,
--- left }; left: nil, or hooks for unfinished runs elsewhere, { take_on(cell, words), tidy(study) }. Output: an exit
--- code; results on stdout, the rest on stderr. The folders of the runs are the only record of progress: the same
--- command continues after any interruption. Two sweeps of one study share the work, since trainers lock their folders.
+-- left }. left: nil, or hooks for unfinished runs in other folders, { take_on(cell, words), tidy(study) }. Output: an
+-- exit code; results on stdout, other messages on stderr. The folders of the runs are the only record of progress: the
+-- same command continues after any interruption. Two sweeps of one study share the work, since trainers lock their
+-- folders.
 
 local display_module = require("lab.study.run.display")
 local build = require("render.builds.build")
@@ -35,13 +36,13 @@ local title_of, warn = overview.title, overview.warn
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local LOG_LINES = 8
 
--- The cells with missing runs; tried: cells, by id, that this sweep has tried already.
+-- The cells with missing runs. tried: ids of cells that this sweep has already tried.
 local function cells_to_do(study, tried)
   return lists.filter(study.cells, function(cell) return #cell.missing > 0 and not tried[cell.id] end)
 end
 
--- The number of concurrent cells and the threads of each. Runs of a cell train side by side, one thread each; if they
--- are fewer than processors, several cells train at a time.
+-- The number of concurrent cells, and the threads of each cell. Runs of a cell train side by side, one thread each; if
+-- there are fewer runs than processors, several cells train at a time.
 local function shares(options, cells)
   local processors, most = build.processors(), math.max(1, lists.most(cells, function(cell) return #cell.missing end))
   if options.device ~= "cpu" then
@@ -53,7 +54,7 @@ local function shares(options, cells)
   return math.max(1, processors // threads), threads
 end
 
--- The words of a command of a cell's trainer, with the cell's defaults.
+-- The words of a command of a cell's trainer, with the cell's default flags.
 local function words_of(item, ...)
   return { "env", defaults.environment(item.job.defaults), item.dir .. "/trainer", ... }
 end
@@ -64,8 +65,8 @@ local function train_words(options, item, part, threads)
   return lists.append(words, trainer_flags.of_training(item.cell.spec.data_files))
 end
 
--- The missing runs of a cell in parts of at most `most` runs, each of which is one process: { seeds = { first, last },
--- learning_rates, runs }.
+-- The missing runs of a cell in parts of at most `most` runs; each part { seeds = { first, last }, learning_rates, runs
+-- } is one process.
 local function parts_of(cell, most)
   local list, rates, seeds = {}, cell.learning_rates, cell.seeds
   local across = math.min(most, #rates)
@@ -84,7 +85,7 @@ local function parts_of(cell, most)
   return list
 end
 
--- A job: the cell, its log, and the line that trains a part of it; or nil and a message.
+-- Makes a job: the cell, its log, and the command line that trains a part of the cell; or nil and a message.
 local function make_job(options, item, part, threads)
   local cell = item.cell
   local log = ("%s/%s/%s/log.txt"):format(options.out, cell.id, cell.spec.plan.digest)
@@ -109,7 +110,8 @@ end
 local Sweep = {}
 Sweep.__index = Sweep
 
--- Reads the progress of runs of earlier sweeps: the progress table needs their accuracies, and the steps of an epoch.
+-- Reads the progress of runs of earlier sweeps, since the progress table needs their accuracies and the steps of an
+-- epoch.
 function Sweep:read_earlier_progress()
   for _, cell in ipairs(self.study.cells) do
     for _, run in ipairs(cell.wanted and cell.runs or {}) do
@@ -229,7 +231,8 @@ function Sweep:train(items, most, threads)
   return how
 end
 
--- The number of runs that cannot be done: because files of their tasks are gone; because a link is in their way.
+-- The numbers of runs that cannot be trained: first because files of their tasks are missing, second because of a link
+-- in their path.
 local function count_barred(study)
   local lost = lists.filter(study.cells, function(cell) return cell.spec and cell.lost_files[1] end)
   local function is_left(run)
@@ -286,8 +289,8 @@ local function announce(study, counts, options, most, threads)
   overview.say_states(study)
 end
 
--- Builds and trains the runs that can be trained now. Returns the result of jobs.run, the worst exit code and the
--- number of failed runs.
+-- Builds trainers and trains the runs that can be trained now. Returns the result of jobs.run, the worst exit code and
+-- the number of failed runs.
 local function train_round(options, study, tried)
   local cells = cells_to_do(study, tried)
   local most, threads = shares(options, cells)
@@ -311,8 +314,8 @@ local function train_round(options, study, tried)
   return how, sweep.code, sweep.failed
 end
 
--- Trains the runs that can be trained, then makes the specs of cells that waited for them, and repeats until none is
--- left.
+-- Trains the runs that can be trained, makes the specs of cells that depend on them, and repeats both until no such run
+-- is left.
 local function go(options, study)
   local begun, worst, failed, tried, refused = os.time(), DONE, 0, {}, {}
   options.deadline = options.hours and begun + 3600 * options.hours
@@ -363,7 +366,7 @@ end
 
 local ACTIONS = { run = go, dry_run = dry_run, status = status }
 
--- options.action: run, dry_run or status.
+-- Runs a sweep. options.action: run, dry_run or status.
 function M.run(options)
   local study = must(INPUT, overview.expand(options))
   for _, warning in ipairs(study.warnings) do

@@ -1,8 +1,8 @@
--- The trainers of a study's cells: lists the built ones and builds the others, several at once.
+-- The trainers of a study's cells: lists existing trainers, and builds the missing ones, several at a time.
 --
 -- Input: a project, cells, their targets. Output: for each cell { cell, dir, job, linking (if it is required), fresh,
--- compiled }. A trainer with the defaults of another study is compiled, not fresh, and gets those of the cell. Of those
--- that are not compiled, the first is built alone, because all share the runtime's objects.
+-- compiled }. A trainer with the defaults of another study is compiled but not fresh, and gets the defaults of its
+-- cell. Of the trainers that are not compiled, the first is built alone, because all share the runtime's objects.
 
 local build = require("render.builds.build")
 local jobs = require("lab.study.run.jobs")
@@ -17,10 +17,10 @@ local wording = require("base.wording")
 local M = {}
 
 local INPUT, ENVIRONMENT = 1, 4
-local MOST_BUILDS = 3 -- of a trainer to copy
+local MOST_BUILDS = 3 -- the most attempts to build a trainer and copy it
 
--- request: { target, arch, jit, cuda_root } as in the verb train, levels as in build or nil, linking "static" if it is
--- required; warn(text) is called once for each invalid file of tuned choices.
+-- Lists the trainers. request: { target, arch, jit, cuda_root } as in the verb train, levels as in build or nil,
+-- linking "static" if it is required. warn(text) is called once for each invalid file of tuned choices.
 function M.list(project, cells, request, warn)
   local levels = must(ENVIRONMENT, build.levels(project, request.levels or "best"))
   local with_cuda, words, items = request.target == "cpu,cuda", {}, {}
@@ -89,7 +89,7 @@ local function build_these(project, items, state, threads)
   return how
 end
 
--- Gives trainers that are not fresh their defaults if that is enough. Returns the items that must be compiled.
+-- Updates the defaults of compiled trainers that are not fresh. Returns the items that must be compiled.
 local function renew(project, items, say)
   local stale, renewed = {}, 0
   for _, item in ipairs(items) do
@@ -123,9 +123,9 @@ function M.build(project, items, say)
   return how == "done" and #stale > 0 and build_these(project, stale, state, 1) or how
 end
 
--- Copies an item's trainer to a path, with the item's defaults. Other builds of the same sources share its folder: they
--- may change its defaults, which the copy gets again, or link it in another way, then it is built again. true, or nil
--- and a message.
+-- Copies an item's trainer to a path, with the item's defaults. Builds of the same sources share a folder, and a
+-- concurrent build may change the trainer's defaults or its linking: the copy then gets the defaults again, or the
+-- trainer is built again. true, or nil and a message.
 function M.copy(project, item, path, say)
   for _ = 1, MOST_BUILDS do
     local done, message = trainer_defaults.write(item.dir .. "/trainer", path, item.job.defaults)
@@ -140,7 +140,7 @@ function M.copy(project, item, path, say)
   return nil, item.dir .. ": other builds write this trainer, too; run the same command once they are done"
 end
 
--- Builds the first trainer, for measurements, unless one exists. true, or nil and an exit code.
+-- Builds the first trainer for measurements, unless some trainer exists. true, or nil and an exit code.
 function M.ensure_one(project, items, say)
   if #items == 0 or lists.find(items, function(item) return item.fresh end) then
     return true

@@ -1,9 +1,9 @@
--- Watches a study that other processes sweep: reads the files of its runs repeatedly, and shows their state.
+-- Watches a study that other processes sweep: reads the files of its runs repeatedly, and shows their states.
 --
--- Input: the options of the verb sweep with seconds and once; for runs that are not in their own folder: place(out,
--- run), the attempt at a run that got furthest, { dir } or nil, and words(out, run, dir), its failure by the log.
--- Output: an exit code; the view on stdout. Only files are read: processes and clocks of other machines are not known.
--- A finished run is not read again.
+-- Input: the options of the verb sweep with seconds and once. For runs outside their own folders also place(out, run),
+-- which returns { dir } of the attempt with the most progress, or nil, and words(out, run, dir), which returns the
+-- reason for a failure from the log. Output: an exit code; the view on stdout. Only files are read, since processes and
+-- clocks of other machines are unknown. A finished run is not read again.
 
 local display_module = require("lab.study.run.display")
 local failures = require("lab.study.run.failures")
@@ -21,9 +21,9 @@ local M = {}
 
 local DONE, INPUT = 0, 1
 local SECONDS = 5
-local SIGNAL = 128 -- exit codes from here on denote signals
+local SIGNAL = 128 -- the least exit code that stands for a signal
 
--- Sets scale and settings to those of the study's sweep into this folder, unless the options set them.
+-- Sets scale and settings to the values of the study's sweep into this folder, unless the options set them.
 local function as_swept(options)
   if options.scale or #options.set > 0 or options.given then
     return
@@ -58,7 +58,7 @@ local function has_more(options, study)
   end) ~= nil
 end
 
--- The folder of a run: its own, or, until it exists, an attempt's.
+-- The folder of a run: its own folder, or the folder of an attempt until its own exists.
 local function folder_of(options, run, others)
   local dir = options.out .. "/" .. run.dir
   local attempt = others and not is_there(dir .. "/run.json") and others(options.out, run)
@@ -74,7 +74,7 @@ local function look_at_cell(options, cell, hooks, locks, now)
   end
 end
 
--- The reason for a run's failure, from the logs; read once for each failure.
+-- The reason for a run's failure from the logs, which are read once per failure.
 local function why_of(options, run, hooks, logs)
   local seen = run.seen
   if seen.told ~= seen["run.json"] then
@@ -141,7 +141,7 @@ function M.run(options, hooks)
       return DONE
     end
     local code = shell.run({ "sleep", options.seconds or SECONDS })
-    if code >= SIGNAL then -- a Ctrl-C ends the sleeping process
+    if code >= SIGNAL then -- a Ctrl-C ends the process that sleeps
       return code
     end
   end

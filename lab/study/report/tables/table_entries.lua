@@ -1,8 +1,9 @@
--- One number of a report's tables: a cell's measurement, with a paper's number next to it.
+-- Entries of a report's tables: a cell's measurement next to a paper's number.
 --
 -- Input: cells of cells.lua, an item (items.lua), the paper's numbers (published.lua). Output: an entry { texts,
--- missing, best, number, about, value, paper }: texts in the order of the table's `subs`; number links to a cell of the
--- study, about is a caution about this number. Invariants: an absent value is "missing", never a number.
+-- missing, best, number, about, value, paper }: texts are in the order of the table's `subs`; number identifies the
+-- cell of the study that the entry links to; about is a caution on the entry's value. Invariant: an absent value is
+-- "missing", never a number.
 
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
@@ -25,14 +26,14 @@ local VALUES = {
     form = "%.2f", columns = { "hours_mean", "hours_sd" } },
 }
 
-local SHORT = 0.1 -- smaller times have two significant digits
+local SHORT = 0.1 -- seconds; shorter times are shown with two significant digits
 
 -- The title of the metric that a study scores.
 function M.metric(study)
   return metrics.of[study.scored.metric].title
 end
 
--- The form of an item's value: an entry of VALUES; times get a fitting unit. A paper's times are in hours.
+-- The form of an item's value: an entry of VALUES; times get a suitable unit. A paper's times are in hours.
 function M.measure(study, item, published)
   local value, metric = VALUES[item.value], metrics.of[study.scored.metric]
   if item.value ~= "hours" then
@@ -50,8 +51,8 @@ function M.measure(study, item, published)
     per_hour = 3600 // length }
 end
 
--- A cell's value of a kind, in the unit of `measure`: { value, sd, least, most, count, asked }; value is nil if nothing
--- was measured, least and most are nil for kinds other than medians.
+-- A cell's value of a kind, in the unit of `measure`: { value, sd, least, most, count, asked }. value is nil if nothing
+-- was measured; least and most are nil unless the value is a median.
 function M.value(cell, kind, measure)
   local s = cell and cell.summary
   if not s then
@@ -80,7 +81,7 @@ function M.number_text(form, value, sd)
   return form:format(value) .. (sd and " ± " .. form:format(sd) or "")
 end
 
--- A measurement as a text: "50.0 ± 2.0", or of a median "50.0 (48.0 to 52.0; 3)".
+-- A measurement as a text: "50.0 ± 2.0", or for a median "50.0 (48.0 to 52.0; 3)".
 function M.text(form, got)
   local text = M.number_text(form, got.value, got.sd)
   if not got.value or not got.least then
@@ -99,7 +100,7 @@ function M.difference_text(form, ours, paper)
   return (text:gsub("^[+-](0%.?0*)$", "%1"))
 end
 
--- Translates a key into the paper's names. One name of ours may stand for values of several columns of the paper.
+-- A key in the paper's names; one of our names may stand for values in several of the paper's columns.
 function M.translate(key, names)
   local translated = {}
   for axis, value in pairs(key) do
@@ -115,7 +116,7 @@ function M.translate(key, names)
   return translated
 end
 
--- The paper's value and its deviation; columns: their names.
+-- The paper's value and its deviation; columns: the names of their columns.
 function M.paper(published, key, names, columns)
   if not published then
     return nil
@@ -126,7 +127,7 @@ function M.paper(published, key, names, columns)
   return value, sd
 end
 
--- The number of a cell's runs if not all are evaluated: "3 of 30 runs: 26 missing, 1 failed".
+-- A text on the cell's runs if not all are evaluated: "3 of 30 runs: 26 missing, 1 failed"; else nil.
 function M.count_text(cell)
   local s = cell.summary
   if s.evaluated == s.asked then
@@ -138,8 +139,8 @@ function M.count_text(cell)
   return ("%d of %s: %s"):format(s.evaluated, wording.count(s.asked, "run"), table.concat(parts, ", "))
 end
 
--- Adds cautions about a cell's scores, from its summary: another grid than the others', rates chosen on scored examples
--- or beyond training, evaluations by two decodings, scores on nothing but training examples.
+-- Adds cautions on a cell's scores, from its summary: a grid unlike the other cells', rates chosen on scored examples
+-- or beyond training, evaluations with two decodings, scores on training examples only.
 local function add_scores(parts, s)
   parts[#parts + 1] = s.other_grid and ("another grid: %s"):format(s.grid.text) or nil
   if s.other_decoding then
@@ -157,7 +158,7 @@ local function add_scores(parts, s)
   end
 end
 
--- Cautions about a number: too few runs, and runs that differ in facts that they should share.
+-- Cautions on a value: too few runs, and runs that differ in facts that should be equal.
 function M.about(cell, kind, got)
   if not cell then
     return "no such cell in the study"
@@ -175,20 +176,20 @@ function M.about(cell, kind, got)
   return #parts > 0 and table.concat(parts, "; ") or nil
 end
 
--- An entry of a measured value, shown as `text`; note: a caution about it, or nil.
+-- An entry for a measured value, shown as `text`; note: a caution on the value, or nil.
 function M.entry(cell, value, note, text)
   return { missing = not value, number = cell and cell.number, about = note, value = value,
     texts = { text .. (note and value and "*" or "") } }
 end
 
--- The entry with the paper's value and the difference added after its own texts; text: the paper's value.
+-- Appends the paper's value, shown as `text`, and the difference to an entry's texts; returns the entry.
 function M.add_paper(entry, paper, text, form)
   entry.paper = paper
   lists.append(entry.texts, { text, M.difference_text(form, entry.value, paper) })
   return entry
 end
 
--- One cell of the table: our value; with a paper, its value and the difference.
+-- One cell of the table: our value, and with a paper also its value and the difference.
 function M.of(cell, item, measure, published, key)
   local form, got = measure.form, M.value(cell, item.value, measure)
   local made = M.entry(cell, got.value, M.about(cell, item.value, got), M.text(form, got))
@@ -199,28 +200,28 @@ function M.of(cell, item, measure, published, key)
   return made
 end
 
--- Mean, deviation and number of the values score(run) over a cell's runs at its chosen learning rate.
+-- Mean, deviation and number of the values of score(run) over a cell's runs at its chosen learning rate.
 function M.over_runs(cell, score)
   local scores = lists.map(runs.chosen(cell), score)
   return { value = statistics.mean(scores), sd = statistics.sd(scores), count = #scores }
 end
 
--- A cell on one set: our value with its standard error, and the paper's, which may be absent.
+-- The entry of a cell on one set: our value with its standard error, and the paper's value, which may be absent.
 function M.of_set(cell, item, split, published, key, metric)
   local got = M.over_runs(cell, function(run) return runs.score_on(run, split, metric) end)
   local form = metrics.of[metric].form
   local made = M.entry(cell, got.value, M.about(cell, "mean", got), M.number_text(form, got.value, got.sd))
   made.texts[2] = got.sd and form:format(got.sd / math.sqrt(got.count)) or ""
   if published then
-    local theirs = split == runs.EPOCH and "train" or split -- papers print one number for both
+    local theirs = split == runs.EPOCH and "train" or split -- papers print one number for both sets
     local paper, sd = M.paper(published, key, item.names, { theirs .. "_mean", theirs .. "_sd" })
     M.add_paper(made, paper, paper and M.number_text("%.1f", paper, sd) or "", "%.1f")
   end
   return made
 end
 
--- An entry with the statistic `of` over a column's numbers, and over the paper's numbers. It is empty if a row has no
--- number, unless `some` is true.
+-- An entry with the statistic `of` over a column's values, and over the paper's values. The entry is empty if a row has
+-- no value, unless `some` is true.
 function M.summary(rows, column, of, some, form, published, difference_form)
   local function take(name)
     local values = lists.map(rows, function(row) return row.cells[column][name] end)
@@ -231,19 +232,19 @@ function M.summary(rows, column, of, some, form, published, difference_form)
   return published and M.add_paper(made, paper, M.number_text(form, paper), difference_form or form) or made
 end
 
--- A row of texts, which link to a cell of the study.
+-- A row of texts that link to a cell of the study.
 function M.row(title, texts, cell)
   return { title = title, cells = lists.map(texts, function(text)
     return { texts = { text }, number = cell and cell.number, missing = text == M.MISSING }
   end) }
 end
 
--- Columns with these titles.
+-- Makes columns with these titles.
 function M.columns(titles)
   return lists.map(titles, function(title) return { title = title } end)
 end
 
--- Marks the best of some cells by a metric; marks none if one has no number.
+-- Marks the best entry by a metric; marks none if an entry has no number.
 function M.mark_best(cells, metric)
   local best
   local all = not lists.find(cells, function(cell) return cell.value == nil end)
@@ -255,7 +256,7 @@ function M.mark_best(cells, metric)
   end
 end
 
--- Notes below a table: the cautions about its numbers, each with the titles of row and column.
+-- Notes below a table: the cautions on its values, each with the titles of row and column.
 function M.notes(rows, columns)
   local notes = {}
   for _, row in ipairs(rows) do
