@@ -1,8 +1,8 @@
--- Trainers that differ in their choices, and the speed of one relative to another.
+-- Builds trainers that differ in their choices, and measures the speed of one relative to another.
 --
 -- Input: a project; a spec's plan and the level to compile it for; { seconds, threads, lengths, files } for `bench`.
--- Output: trainers; ratios of rates. Variants share a folder, so that only the differing files are compiled again.
--- Rates are steps by processor time, which other jobs on the machine disturb least.
+-- Output: trainers; ratios of rates. Variants share a folder, so that only files that differ are compiled again. Rates
+-- are steps per second of processor time, which other jobs on the machine disturb least.
 
 local build = require("render.builds.build")
 local lfs = require("lfs")
@@ -15,19 +15,18 @@ local write = require("base.write")
 local M = {}
 
 local LEAST_ROUNDS, MOST_ROUNDS = 3, 15
-local CLEAR = 0.97 -- ratio: a slower candidate gets no more rounds after the first ones
+local CLEAR = 0.97 -- ratio of rates: a candidate below it gets no further rounds after the first ones
 
--- A new folder of variants of one plan: { project, spec, job, dir, made }; or nil and a message.
+-- Makes a folder of variants of one plan: { project, spec, job, dir, made }; or nil and a message.
 function M.open(project, spec, levels, dir)
   local made, message = lfs.mkdir(dir)
   return made and { project = project, spec = spec, dir = dir, made = {}, count = 0, level = levels,
     job = { id = spec.id, levels = levels, linking = "dynamic" } }, message
 end
 
-local INTERRUPTED = { [75] = true, [130] = true, [143] = true } -- a trainer that was stopped, SIGINT, SIGTERM
+local INTERRUPTED = { [75] = true, [130] = true, [143] = true } -- exit codes of a stopped trainer, SIGINT, SIGTERM
 
--- Ends the search if a command failed; passed: exit codes of errors that the user must mend, which tune returns
--- unchanged.
+-- Ends the search if a command failed. passed: exit codes of user errors, which tune returns unchanged.
 local function check(code, what, passed)
   if INTERRUPTED[code] then
     error("interrupted!", 0)
@@ -64,7 +63,7 @@ end
 local function rates(trainer, modes, options)
   local list = {}
   for _, mode in ipairs(modes) do
-    -- A level from the environment would replace the one that is tuned.
+    -- LONGHAND_ISA would replace the level that is tuned.
     local words = { "env", "-u", "LONGHAND_ISA", trainer, "bench", "--json", "--mode", mode, "--windows", "3",
       "--seconds", options.seconds, "--threads", options.threads }
     lists.append(words, options.lengths and { "--lengths", options.lengths } or {})
@@ -85,7 +84,7 @@ local function ratio(from, to)
   return math.exp(sum / #from)
 end
 
--- Compares two trainers, in alternation, until a time (os.time): { gain, noise, rounds }; nil if there was no time.
+-- Compares two trainers in alternation until a time (os.time): { gain, noise, rounds }; nil if no time was left.
 function M.compare(from, to, modes, options, stop)
   local ratios = {}
   while #ratios < MOST_ROUNDS and (os.time() < stop or #ratios > 0 and #ratios < LEAST_ROUNDS) do

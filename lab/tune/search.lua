@@ -1,17 +1,16 @@
--- The search: tries each value of each choice against the best values so far, until nothing improves or time is over.
+-- The search: tries each value of each choice against the best values so far, until nothing improves or time runs out.
 --
 -- Input: { start = { name = value }, choices = { { name, values, modes } }, floor, compare, accepted, tell, is_over }.
--- compare(best, candidate, modes, left) measures two sets of values, `left` being the number of candidates that share
--- the remaining time: { gain, noise }, or nil if time is over. accepted(values) is called for every new best set,
--- tell(choice, best, value, result) for every candidate; floor: a gain that does not count. Output: the best values.
--- Nothing is measured here.
+-- compare(best, candidate, modes, left) measures two sets of values and returns { gain, noise }, or nil if time has run
+-- out; `left` is the number of candidates that share the remaining time. accepted(values) is called for every new best
+-- set, tell(choice, best, value, result) for every candidate. floor: gains up to it are ignored. Output: the best
+-- values. This module measures nothing itself.
 
 local lists = require("base.lists")
 
 local M = {}
 
--- Whether a gain is more than noise: more than the scatter of the rounds' ratios, and than a program's gain over
--- itself.
+-- Whether a gain exceeds the noise: the scatter of the rounds' ratios, and the gain of a program over itself.
 function M.counts(result, floor)
   return result.gain - 1 > math.max(floor, 2 * result.noise)
 end
@@ -23,12 +22,12 @@ function M.median(list)
   return n % 2 == 1 and sorted[n // 2 + 1] or (sorted[n // 2] + sorted[n // 2 + 1]) / 2
 end
 
--- The result from the ratios of rounds: { gain, noise, rounds }; noise: the standard error of the median, from the
--- ratios' distances to it.
+-- The result from the ratios of rounds: { gain, noise, rounds }. noise: the standard error of the median, estimated
+-- from the ratios' distances to the median.
 function M.result(ratios)
   local gain = M.median(ratios)
   local far = lists.map(ratios, function(ratio) return math.abs(ratio - gain) end)
-  -- 1.4826 converts a median distance to a standard deviation, 1.2533 the error of a mean to that of a median.
+  -- 1.4826 converts a median distance to a standard deviation, 1.2533 a mean's standard error to a median's.
   return { gain = gain, noise = 1.4826 * 1.2533 * M.median(far) / math.sqrt(#ratios), rounds = #ratios }
 end
 

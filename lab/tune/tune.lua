@@ -1,9 +1,9 @@
--- The verb tune: searches choices that cannot change a rounding on this machine, remembers the best, and proposes those
--- that can.
+-- The verb tune: searches choices that cannot change a rounding on this machine, stores the best values, and proposes
+-- values of choices that can change a rounding.
 --
--- Input: { project, find(sets), seconds, lengths, level, threads, say }; find gives a planned spec, or nil and a
--- message. Output: an exit code, and a message. Only better values are remembered, in place of an earlier search's; a
--- search that is stopped keeps the values found so far.
+-- Input: { project, find(sets), seconds, lengths, level, threads, say }; find returns a planned spec, or nil and a
+-- message. Output: an exit code, and a message. Only better values are stored, in place of the values of an earlier
+-- search; a search that is stopped keeps the values found so far.
 
 local build = require("render.builds.build")
 local known_levels = require("plan.deriving.levels")
@@ -22,8 +22,8 @@ local M = {}
 
 local INPUT, ENVIRONMENT, STOPPED = 1, 4, 75
 local WINDOW = 0.3 -- seconds of `bench` for a mode and a length
-local SEARCHING = 0.7 -- share of the time; the rest is for the comparison with the model's choices, and for proposals
-local LEAST = 0.005 -- a gain too small to matter
+local SEARCHING = 0.7 -- share of the time; the rest is for comparing with the model's choices, and for proposals
+local LEAST = 0.005 -- the least gain that counts
 local BLOCKS = { 42, 84, 126, 168 } -- tokens of a block of training
 local BOTH = { "train", "eval" }
 
@@ -31,7 +31,7 @@ local function duration(seconds)
   return ("%d:%02d"):format(seconds // 60, seconds % 60)
 end
 
--- The middle and the last of the training lengths; nil for dataset files, which have their own lengths.
+-- The middle and the last of the training lengths; nil for dataset files, whose lengths are in the files.
 local function usual_lengths(spec)
   local lengths = not spec.plan.task.data and spec.resolved.train.lengths
   local all = lengths and tasks.lengths(lengths)
@@ -42,7 +42,7 @@ local function line_of(result)
   return ("%.3f +- %.3f  (%s)"):format(result.gain, result.noise, wording.count(result.rounds, "round"))
 end
 
--- Choices in the form that the search takes, each with its possible values at the level.
+-- Choices in the form that search.lua takes, each with its possible values at the level.
 local function candidates(plan, level)
   local values = tuning.values(plan, level)
   return lists.map(tuning.CHOICES, function(choice)
@@ -50,8 +50,8 @@ local function candidates(plan, level)
   end)
 end
 
--- Stores values as an entry of today. An entry with the same values keeps its date: a build depends on it, so that a
--- new date would rebuild every trainer.
+-- Stores values in an entry with today's date. An entry with equal values keeps its date: builds depend on the entry,
+-- so a new date would rebuild every trainer.
 local function remember(job, values, gain)
   local earlier = job.earlier
   if earlier and tuning.text(earlier.values) == tuning.text(values) then
@@ -68,7 +68,7 @@ local function keep(job, why)
   job.say(why .. (earlier and ("; what was found on %s stays"):format(earlier.date) or "; nothing is written"))
 end
 
--- Measures the model's choices against themselves: a gain that is no larger does not count.
+-- Measures the model's choices against themselves: gains that are not larger than the result are ignored.
 local function take_floor(job)
   local trainer = measure.trainer(job.work, job.model)
   local same = measure.compare(trainer, trainer, BOTH, job.options, os.time() + (job.stop - os.time()) // 10)
@@ -87,7 +87,7 @@ local function search_choices(job)
       if os.time() >= stop then
         return nil
       end
-      -- Compiling does not count in a candidate's share of time: a long one would leave nothing.
+      -- Time for compiling is not part of a candidate's share, which a long compilation would use up.
       local from, to = measure.trainer(job.work, best), measure.trainer(job.work, candidate)
       local now = os.time()
       return now < stop and measure.compare(from, to, modes, job.options,
@@ -102,7 +102,7 @@ local function search_choices(job)
   })
 end
 
--- Compares the best values with the model's, in training and in evaluation apart; returns the values to keep.
+-- Compares the best values with the model's, separately in training and in evaluation; returns the values to keep.
 local function confirm(job, best)
   if tuning.text(best) == tuning.text(job.model) then
     keep(job, "the model's choices are the best that were tried")
@@ -137,7 +137,7 @@ local function proposals(plan)
     lists.map(shards, function(count) return ("train.shards=%d"):format(count) end))
 end
 
--- Values for another plan: defaults of its model replace values that it cannot have.
+-- Adapts values to another plan: defaults of its model replace values that are impossible in it.
 local function legal(work, values, level)
   local all, own = tuning.values(work.spec.plan, level), tuning.defaults(work.spec.plan, level, tuned.machine())
   for name in pairs(own) do
@@ -146,7 +146,7 @@ local function legal(work, values, level)
   return own
 end
 
--- Tries choices that can change a rounding, as plans of their own; applies nothing.
+-- Tries choices that can change a rounding, each value in a plan of its own; changes no setting.
 local function propose(job, best)
   local list, say = proposals(job.spec.plan), job.say
   for i, set in ipairs(list) do
@@ -175,7 +175,7 @@ local function work_through(job)
   propose(job, confirm(job, best))
 end
 
--- The remembered entry, completed by defaults: { date, values, path }; nil where there is none that can be used.
+-- The stored entry, completed by defaults: { date, values, path }; nil if there is no usable entry.
 local function earlier_of(job)
   local entry = tuned.read(job.key, job.spec.plan)
   if not entry then
@@ -216,7 +216,7 @@ local function level_of(arguments)
   return level, INPUT, ("longhand tune: --level %s: expected one level, such as x86-64-v3"):format(arguments.level)
 end
 
--- An exit code and a message where trainers would be built in a folder whose name make cannot take; else nil.
+-- An exit code and a message if trainers would be built in a folder whose name make does not support; else nil.
 local function refused_folder(project)
   local folder = os.getenv("TMPDIR")
   if folder and folder:sub(1, 1) == "/" then

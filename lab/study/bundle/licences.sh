@@ -1,13 +1,14 @@
 #!/bin/sh
-# Copies the licences of linked code into a folder, from their places on this machine.
+# Copies the licences of linked code into a folder, from where they are installed on this machine.
 #
 #     sh licences.sh FOLDER ARCHIVE...
 #
-# Code of a release's third_party that was compiled here has its licence next to it: libNAME.LICENSE by libNAME.a.
+# Code of a release's third_party that was compiled here has its licence next to its archive: libNAME.LICENSE by
+# libNAME.a.
 #
-# Prints for each archive "ARCHIVE PACKAGE COUNT": its package, or - if no package manager here knows it, and the number
-# of files that FOLDER/PACKAGE has now. Supports dpkg, rpm, pacman and apk. Texts that Debian's copyright files refer to
-# without repeating them are copied to FOLDER/common-licenses.
+# Prints for each archive "ARCHIVE PACKAGE COUNT": its package, or - if no package manager of this machine knows it, and
+# the number of files now in FOLDER/PACKAGE. Supports dpkg, rpm, pacman and apk. Texts to which Debian's copyright files
+# only refer are copied to FOLDER/common-licenses.
 set -u
 into=$1
 shift
@@ -17,7 +18,7 @@ has() {
     command -v "$1" >/dev/null 2>&1
 }
 
-# The package that has a file, by the first package manager that knows.
+# Prints the package that owns a file, by the first package manager that knows the file.
 package_of() {
     if [ -f "${1%.a}.LICENSE" ]; then
         basename "$1" .a | sed 's/^lib//'

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Trains and evaluates the missing runs of the study here: sh run.sh [--threads N] [CELL...]
+# Trains and evaluates the missing runs of the study in this folder: sh run.sh [--threads N] [CELL...]
 #
-# Each line of cells.txt is for one process: the cell, the digest of its plan, its runs, and flags of its trainer. The
-# runs of a process train side by side, with one thread each, or one run with all threads; several cells train at a time
-# if they have fewer runs than there are processors. A trainer's output is appended to runs/CELL/DIGEST/log.txt; its
-# last line is shown from time to time. Finished runs are not changed, so the same command continues after any
-# interruption. Exit codes: 0 done, 1 a run failed, 2 usage, 4 the machine, 75 stopped, or another process has some of
-# the runs.
+# Each line of cells.txt describes one process: the cell, the digest of its plan, its runs, and flags of its trainer.
+# The runs of a process train side by side, with one thread each, or a single run with all threads; several cells train
+# at a time if they have fewer runs than there are processors. A trainer's output is appended to
+# runs/CELL/DIGEST/log.txt; its last line is shown from time to time. Finished runs are not changed, so the same command
+# continues after any interruption. Exit codes: 0 done, 1 a run failed, 2 usage, 4 the machine, 75 stopped, or another
+# process is training some of the runs.
 set -u
 LOOK=30 # seconds between two reports of progress
 WORDS=8 # lines of a log to print after a failure
@@ -43,7 +43,7 @@ is_among() {
 
 torn=$(sha256sum -c --quiet SHA256SUMS 2>&1) ||
     fail 4 "run.sh: not all is here as it was packed; unpack the archive again. sha256sum says:" "$torn"
-# A file without a checksum is not part of the bundle, or its line was lost.
+# Checks that every file has a checksum: a file without one is not part of the bundle, or its line was lost.
 listed=$(cut -c 67- SHA256SUMS)
 for file in run.sh runner.sh cells.txt needs.txt trainers/* data/*; do
     case "
@@ -68,7 +68,8 @@ trap 'told=yes; [ -z "$runner" ] || kill -TERM "$runner" 2>/dev/null' INT TERM H
 room=$(mktemp -d) || exit 4
 trap 'rm -rf "$room"' EXIT
 
-# The selected lines, one file for each, and the largest number of runs in a line. A GPU has one process at a time.
+# Writes the selected lines, each to its own file, and finds the largest number of runs in a line. A GPU has one process
+# at a time.
 count=0 most=1
 while read -r cell digest runs flags; do
     [ $# -eq 0 ] || is_among "$cell" "$*" || continue
@@ -130,7 +131,7 @@ look() {
     done
 }
 
-# Reads one event of the runner, a line. A signal also ends a read, although the pipe still has a writer.
+# Reads one event of the runner, a line. A signal also interrupts a read, although the pipe still has a writer.
 hear() {
     read -r what number status <&9 || { [ "$told" = yes ] && told=heard what=''; }
 }
@@ -158,7 +159,7 @@ while hear; do
             ;;
     esac
 done
-for one in $training; do # this script is their only supervisor
+for one in $training; do # no other process stops the trainers
     [ -n "$broken" ] || say "the process that holds the trainers is gone"
     broken=yes
     kill -TERM "${one#*:}" 2>/dev/null

@@ -2,8 +2,7 @@
 --
 -- Input: folders. Output: values that fit run_shapes.lua, or nil and a line on the damage: file, field, the value found
 -- and the value expected. nil alone: the file does not exist. Invariants: this module writes nothing and opens only
--- regular files of bounded size; an incomplete last line, as a killed trainer leaves it, is skipped and noted, not
--- reported as damage.
+-- regular files of bounded size; an incomplete last line, as a killed trainer leaves it, is skipped and noted.
 
 local diagnostics = require("base.diagnostics")
 local evaluation_lines = require("lab.study.read.evaluation_lines")

@@ -2,8 +2,7 @@
 --
 -- Input: none; schema.lua supplies the fields of a spec. Output: shapes (shapes.lua): facts (run.json), evaluation and
 -- metrics (a line of eval.jsonl and of metrics.jsonl), record (the note of sweep next to the runs); and the largest
--- sizes of the files. A field that is not listed here was written by a later version: reports show it but do not
--- interpret it.
+-- sizes of the files. A field that is not listed here was written by a later version and is only shown.
 
 local axes = require("spec.task.axes")
 local attention_lines = require("spec.attention_lines")

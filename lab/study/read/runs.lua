@@ -46,8 +46,7 @@ local function without_noise(row)
   return quiet, noise
 end
 
--- Adds one line to `of`. Evaluations with noise are stored separately; the evaluations with the least deviation are
--- also the run's own.
+-- Adds one line to `of`. Levels of noise are stored separately; the least level is also the run's own.
 local function take(run, of, row, least)
   local quiet, noise = without_noise(row)
   if row.split == "during" then
@@ -92,8 +91,8 @@ local function choose_decoding(run, by)
 end
 
 -- Reads eval.jsonl, but skips lines of other evaluation seeds than the standard seed, lines of other files than
--- run.json names, and lines that treat trained examples differently than the spec. Returns the evaluations, and the
--- damage or nil.
+-- run.json names, and lines that treat trained examples differently than the spec. Returns evaluations, and damage or
+-- nil.
 local function read_evaluations(run)
   local by, novel = {}, lists.at(run.facts, "spec.eval.novel") ~= false
   local noises = lists.at(run.facts, "spec.eval.by.noise.list") or {}

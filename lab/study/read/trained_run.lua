@@ -110,8 +110,8 @@ function M.plan(project, info)
 end
 
 -- Calls use(spec, path, sets) with the run's spec: `given`, a spec or a cell of a study, with the changes of its --set;
--- or the spec in spec/runs if it is still equal; or else run.json's spec in a temporary file. Returns the results of
--- use, or nil and a message.
+-- or the spec in spec/runs if it is still equal; or else run.json's spec in a temporary file. Returns use's results, or
+-- nil and a message.
 function M.with_spec(project, run, given, use)
   local info = run.info
   local path, spec, more = given or project:path("spec/runs/" .. info.id .. ".lua"), nil, nil

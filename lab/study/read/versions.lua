@@ -25,8 +25,7 @@ local OUTSIDE = { id = true, source = true, eval = true, init = true, ["train.le
   ["task.eval"] = true, ["task.validation"] = true, ["task.longest"] = true, ["task.axes"] = true,
   ["task.name"] = true, ["model.source"] = true }
 
--- Fields below those of OUTSIDE that are nevertheless part of a plan: fields of evaluation, and the steps over which
--- the learning rate falls.
+-- Fields below those of OUTSIDE that are part of a plan: fields of evaluation, and the steps over which a rate falls.
 local function inside(resolved)
   local falls = features.falls_over(resolved) or {}
   return { ["eval.dropout"] = resolved.eval.dropout, ["eval.noise"] = features.noise(resolved),

@@ -1,8 +1,8 @@
 -- Checks of the fields of an item of a report, by the kind of the field (items.lua).
 --
 -- Input: the study, the item, a field's value. Output: M.checks by kind: the problem with the value, the expected
--- value, a hint or nil, and the name at fault within the value or nil; nothing for a valid value. The module also holds
--- functions for items.lua.
+-- value, a hint or nil, and the name at fault within the value or nil; nothing for a valid value. Other functions serve
+-- items.lua.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")

@@ -116,7 +116,7 @@ local function unfitted(list, fitted)
 end
 
 -- Tables and figures in the order of the items, each with a name for its files; and a sentence on each item without
--- table and figure.
+-- either.
 local function make_parts(study, list, papers)
   local parts, fitted = {}, {}
   for i, item in ipairs(list) do
@@ -285,8 +285,7 @@ local function damage_text(report, out)
     open_study.listed(report.damaged, MOST_DAMAGED_ON_SCREEN)) or nil
 end
 
--- Draws the pictures and writes either all files or none. Returns an exit code and a message; also the files, if no
--- picture is missing.
+-- Draws the pictures and writes either all files or none. Returns an exit code, a message, and the files if complete.
 local function write_report(options, report, out)
   local files, names = files_of(report)
   local problem = draw.add(files, names)

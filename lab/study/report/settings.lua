@@ -52,8 +52,7 @@ local function options_text(run)
   end), ", ") or nil
 end
 
--- Settings of evaluated runs. optional: the setting is omitted if a run lacks it; unless: the setting is omitted if an
--- axis has that name.
+-- Settings of evaluated runs. The setting is omitted if a run lacks it (optional), or if an axis has the name `unless`.
 local PICKS = {
   { "task", function(run) return cells.task_of(run.facts.spec, run.id) end, unless = "task" },
   { "task options", options_text, optional = true },

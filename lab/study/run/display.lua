@@ -1,7 +1,6 @@
 -- A text display: redrawn on a terminal, printed as plain lines elsewhere.
 --
--- Input: a stream, lines. Only a terminal that can move its cursor is redrawn; with TERM=dumb, lines are plain. No
--- colours.
+-- Input: a stream, lines. Only a terminal that can move its cursor is redrawn; TERM=dumb has plain lines. No colours.
 
 local shell = require("base.shell")
 

@@ -40,8 +40,7 @@ local function middle(lengths)
   return lengths.list and lengths.list[(#lengths.list + 1) // 2] or (lengths.first + lengths.last) // 2
 end
 
--- The constant seconds of a step and the seconds per operation, from steps { operations, seconds } of one or two
--- lengths.
+-- The constant seconds of a step and the seconds per operation, from { operations, seconds } at one or two lengths.
 local function fit(points)
   table.sort(points, function(a, b) return a.operations < b.operations end)
   local short, long = points[1], points[#points]

@@ -82,8 +82,7 @@ local function read_lines(dir, wanted, facts, step)
   return not damage and lines or nil, damage
 end
 
--- Whether older lines, which do not record the number of existing examples, cover all examples. most: the cap on the
--- run's examples.
+-- Whether older lines, without the number of existing examples, cover all examples. most: the run's cap on examples.
 local function are_whole(lines, most, count)
   local sum, is_full = 0, false
   for _, line in pairs(lines) do

@@ -47,8 +47,7 @@ local function is_done(options, states, source)
   return source.run and states[source.run] == "done"
 end
 
--- Cells whose source run has ended, one for each file; and the number of cells whose file another sweep has made
--- meanwhile.
+-- Cells whose source run has ended, one for each file; and the number of cells whose file exists by now.
 local function ready(options, study, refused)
   local list, states, known, there = {}, states_of(study), {}, 0
   for _, cell in ipairs(study.cells) do

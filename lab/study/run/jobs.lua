@@ -1,8 +1,8 @@
--- Runs commands, some at a time, and reports the end of each as it happens.
+-- Runs several commands at a time, and reports the end of each as it happens.
 --
--- Input: a project, lines of shell, the number of concurrent commands, callbacks. Output: "done", "stopped" after
--- Ctrl-C, "drained" if some commands were not begun for another reason, "lost" if the runner died. runner.sh does the
--- work; it gets a Ctrl-C as well, and running commands are waited for.
+-- Input: a project, lines of shell, the number of concurrent commands, callbacks. Output: "done"; "stopped" after
+-- Ctrl-C; "drained" if some commands were not started for another reason; "lost" if the runner died. runner.sh does the
+-- work; it receives a Ctrl-C as well, and waits for running commands.
 
 local lists = require("base.lists")
 local shell = require("base.shell")
@@ -31,11 +31,11 @@ end
 
 local function signal(pid, name)
   if pid then
-    shell.run({ "sh", "-c", 'kill "-$1" "$2"', "sh", name, pid }) -- the shell's own kill: there may be no such program
+    shell.run({ "sh", "-c", 'kill "-$1" "$2"', "sh", name, pid }) -- the shell's own kill, as the program may be missing
   end
 end
 
--- A Ctrl-C raises an error here, once.
+-- The handler of Ctrl-C, which raises an error here once.
 local function interrupted(message)
   return tostring(message):find("interrupted!", 1, true) ~= nil
 end
@@ -76,8 +76,8 @@ function Jobs:pump()
   end
 end
 
--- lines: commands; on = { start(i), finish(i, status, jobs), tick(jobs) }, each optional; jobs.stopped: a Ctrl-C was
--- received.
+-- Runs lines, a list of commands. on = { start(i), finish(i, status, jobs), tick(jobs) }, each optional. The field
+-- jobs.stopped tells callbacks that a Ctrl-C was received.
 function M.run(project, lines, most, on)
   local path, problem = write_lines(lines)
   if not path then
@@ -98,7 +98,7 @@ function M.run(project, lines, most, on)
   until done
   local ended_well = jobs.pipe:close()
   os.remove(path)
-  for _, pid in pairs(jobs.pids) do -- no other process stops them
+  for _, pid in pairs(jobs.pids) do -- stops the commands, since no other process will
     signal(pid, "TERM")
   end
   if not ended_well then

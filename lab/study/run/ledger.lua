@@ -61,8 +61,7 @@ function M.wanted(cell)
   return wanted
 end
 
--- The number of steps that a run must have; nil if it depends on the steps of an epoch and the run does not record
--- them.
+-- The number of steps that a run must have; nil if it depends on unrecorded steps of an epoch.
 local function total_of(wanted, facts)
   local batches = facts.data and facts.data.epoch_batches
   return wanted.steps or wanted.epochs and batches and wanted.epochs * batches or wanted.total

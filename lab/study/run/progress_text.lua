@@ -64,8 +64,7 @@ function M.total_line(total, seconds_left)
 end
 
 -- Returns a function that estimates the remaining seconds from the current sums and the time: from the work done since
--- the function's first call, or, before any is done, from the pace of running runs. The estimate is nil if both are
--- unknown.
+-- the function's first call, or, before any is done, from the pace of running runs. It returns nil if both are unknown.
 function M.clock()
   local first, since, unknown
   return function(total, now)

@@ -78,8 +78,7 @@ local function sum(cells)
 end
 
 -- The sums of all cells, and those of groups as a list of { name, cells (a number), sums }, in the order of the grid.
--- The last axes are merged until there are at most `most` groups, or one axis remains; depth: the number of axes of
--- groups.
+-- The last axes are merged until there are at most `most` groups, or one axis remains; depth: their number.
 function M.of(study, most)
   local total, depth = sum(study.cells), #study.axes
   local groups = split(study, depth)

@@ -110,8 +110,7 @@ end
 local Sweep = {}
 Sweep.__index = Sweep
 
--- Reads the progress of runs of earlier sweeps, since the progress table needs their accuracies and the steps of an
--- epoch.
+-- Reads the progress of earlier sweeps' runs: the progress table needs their accuracies and the steps of an epoch.
 function Sweep:read_earlier_progress()
   for _, cell in ipairs(self.study.cells) do
     for _, run in ipairs(cell.wanted and cell.runs or {}) do
@@ -231,8 +230,7 @@ function Sweep:train(items, most, threads)
   return how
 end
 
--- The numbers of runs that cannot be trained: first because files of their tasks are missing, second because of a link
--- in their path.
+-- The numbers of runs that cannot be trained, because files of their tasks are missing, and because of links in paths.
 local function count_barred(study)
   local lost = lists.filter(study.cells, function(cell) return cell.spec and cell.lost_files[1] end)
   local function is_left(run)
@@ -314,8 +312,7 @@ local function train_round(options, study, tried)
   return how, sweep.code, sweep.failed
 end
 
--- Trains the runs that can be trained, makes the specs of cells that depend on them, and repeats both until no such run
--- is left.
+-- Trains the runs that can be trained, makes the specs of cells that depend on them, and repeats until none is left.
 local function go(options, study)
   local begun, worst, failed, tried, refused = os.time(), DONE, 0, {}, {}
   options.deadline = options.hours and begun + 3600 * options.hours

@@ -1,8 +1,8 @@
--- Unfinished runs in the folders of attempts, which task.sh makes:
+-- Unfinished runs in the folders of attempts, which task.sh creates:
 -- OUT/<id>/<digest>/.attempts/<job>_<task>-<n>/<id>/<digest>/<run>.
 --
--- Input: the folder of all runs, runs of cells. Output: the attempt that got furthest, and its end; on request, moves
--- the furthest one that a trainer without Slurm can continue to the run's own folder. An existing folder there stays.
+-- Input: the folder of all runs, runs of cells. Output: the attempt with the most progress, and its end. On request,
+-- moves that attempt to the run's own folder if a trainer without Slurm can continue it; an existing folder is kept.
 
 local failures = require("lab.study.run.failures")
 local input = require("base.input")
@@ -20,7 +20,7 @@ local M = {}
 
 local TAIL = 65536 -- bytes that hold the last line of window.jsonl
 local OWN = { ["metrics.jsonl"] = true, ["eval.jsonl"] = true, ["window.jsonl"] = true, ["run.json"] = true,
-  lock = true } -- and checkpoints: files of trainers in the folder of a run
+  lock = true } -- files of trainers in the folder of a run, in addition to checkpoints
 
 -- The step of the last checkpoint in a folder; nil if there is none.
 local function step_of(dir)
@@ -56,8 +56,8 @@ function M.best(out, run)
   return best
 end
 
--- The state of a run that has only attempts: "failed" if the one that got furthest ended in an error, else "stopped";
--- nil without any.
+-- The state of a run that has only attempts: "failed" if the attempt with the most progress ended in an error, else
+-- "stopped"; nil without attempts.
 function M.state(out, run)
   local best = M.best(out, run)
   local facts = best and run_files.facts(best.dir, {})
@@ -65,7 +65,7 @@ function M.state(out, run)
 end
 
 -- The lines that a group of runs has written, from the end of a task's log: the lines before the task's message that
--- some runs are not done, or, while it still runs, the last lines.
+-- some runs are not done, or the last lines while the task still runs.
 local function lines_of_group(lines, run)
   local id, name = run.dir:match("^([^/]+)/.*/([^/]+)$")
   local list, found = {}, false
@@ -95,8 +95,8 @@ function M.words(out, run, dir)
   end
 end
 
--- Moves files that no trainer has written, listed as in task.sh, to the run's own folder, unless it has one of that
--- name.
+-- Moves files that the user has put next to a run, selected as in task.sh, to the run's own folder, unless that folder
+-- has a file of the same name.
 local function carry(out, from, to)
   for _, name in ipairs(visible(from)) do
     if not OWN[name] and not name:find("^checkpoint") and not lfs.attributes(to .. "/" .. name, "mode") then
@@ -105,11 +105,11 @@ local function carry(out, from, to)
   end
 end
 
--- Facts that a trainer and a checkpoint must share, so that the trainer can continue from it; a GPU's level and
--- compiler are known only once it trains.
+-- Facts of a trainer that must equal a checkpoint's facts, so that it can continue from the checkpoint. A GPU's level
+-- and compiler are absent, since they are known only during training.
 local ORIGIN = { cpu = { "source_digest", "level", "compiler" }, cuda = { "source_digest" } }
 
--- Metadata of the newest undamaged checkpoint in a folder; nil without one.
+-- The metadata of the newest undamaged checkpoint in a folder; nil without a checkpoint.
 local function metadata_of(dir)
   local found = safetensors.open(dir .. "/checkpoint.safetensors")
     or safetensors.open(dir .. "/checkpoint.previous.safetensors")
@@ -137,7 +137,7 @@ local function prune(out, dir)
   until not inside.remove_empty(out, dir) or dir:find("/%.attempts$")
 end
 
--- Removes folders of attempts at a run that has its own folder, after moving files of others there.
+-- Removes attempts at a run that has its own folder, after moving the user's files from the attempts to that folder.
 local function drop(out, list, place)
   for _, attempt in ipairs(list) do
     carry(out, attempt.dir, place)
@@ -146,9 +146,9 @@ local function drop(out, list, place)
   end
 end
 
--- Moves unfinished runs of attempts that a trainer can continue to their own folders, if these do not exist. trainer:
--- the command that prints its facts; device: where it computes. Returns their number, and the number of other runs,
--- whose attempts stay. Call it only for a folder that no task works in.
+-- Moves unfinished runs from attempts to their own folders, if a trainer can continue them and the folders do not
+-- exist. trainer: the command that prints its facts; device: where it computes. Returns the number of moved runs, and
+-- the number of the other runs, whose attempts are kept. Call it only for a folder in which no task works.
 function M.adopt(out, runs, trainer, device)
   local own, adopted, strange = nil, 0, 0
   for _, run in ipairs(runs) do

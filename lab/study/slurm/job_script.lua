@@ -1,7 +1,8 @@
--- The texts of a job array: the script that sbatch takes, and the list of its runs.
+-- The texts of a job array: the script for sbatch, and the list of its runs.
 --
--- Input: a site (site.lua), tasks (packing.lua), names and folders. Output: text. The script is a head, with the values
--- of the site and the study, and the unchanged task.sh; the list has a line for each group, which task.sh describes.
+-- Input: a site (site.lua), tasks (packing.lua), names and folders. Output: text. The script is a header with the
+-- values of the site and the study, followed by the unchanged task.sh; the list has a line for each group, in the form
+-- that task.sh describes.
 
 local grid = require("lab.study.grid.grid")
 local lists = require("base.lists")
@@ -11,9 +12,9 @@ local wording = require("base.wording")
 
 local M = { NEXT = "-next" } -- appended to the array's name
 
-local SIGNAL_SECONDS = 120 -- before the end of a task; the controller checks every 30 s
+local SIGNAL_SECONDS = 120 -- seconds between the signal and the end of a task; the controller checks every 30 s
 
--- job.tasks: the number of tasks of an array; nil: a job that trains nothing.
+-- The #SBATCH lines. job.tasks: the number of tasks of an array; nil: a job that trains nothing.
 local function sbatch_lines(site, job)
   local lines, trains = {}, job.tasks ~= nil
   local function add(option, value)
@@ -50,19 +51,19 @@ local function scratch_lines(scratch)
   } or {}
 end
 
--- The interpreter: with a prologue a login shell, which has definitions of the cluster's profile, such as `module`.
+-- The interpreter line: with a prologue a login shell, which reads the cluster's profile, with commands like `module`.
 local function interpreter(site)
   return site.prologue and "#!/bin/bash -l" or "#!/bin/sh"
 end
 
--- The site's lines; if one fails, the task ends, since the environment is incomplete.
+-- The lines of the site's prologue; if a line fails, the task ends, since the environment is incomplete.
 local function prologue_lines(site)
   local trap = [[trap 'echo "$0: a line of the prologue failed with exit code $?: $BASH_COMMAND" >&2; exit 4' ERR]]
   return site.prologue and lists.append(lists.join({ trap }, site.prologue), { "trap - ERR", "" }) or {}
 end
 
--- job: { name, tasks (their number), folder, runs, trainers, directory (where the sweep was called), study, groups
--- (their number), count (of runs) }; body: the text of task.sh.
+-- The script of an array. job: { name, tasks (a number), folder, runs, trainers, directory (where sweep was called),
+-- study, groups (a number), count (of runs) }; body: the text of task.sh.
 function M.text(site, job, body)
   local about = ("# %s: %s in %s of training, %s. What is done: ./longhand sweep status"):format(
     escape.plain(job.study), wording.count(job.count, "run"),
@@ -73,8 +74,8 @@ function M.text(site, job, body)
   return table.concat(lines, "\n") .. "\n" .. body
 end
 
--- The script of the job that follows an array: it submits the cells that waited for the array's runs. job: { name,
--- folder, directory }; words: its command.
+-- The script of the job that follows an array: it submits the cells that depend on the array's runs. job: { name,
+-- folder, directory }; words: the command that submits them.
 function M.next_text(site, job, words)
   local next_job = { name = job.name .. M.NEXT, folder = job.folder, directory = job.directory }
   local lines = lists.append({ interpreter(site) }, sbatch_lines(site, next_job))
@@ -92,8 +93,8 @@ local function group_line(task, group, site)
   return shell.line(lists.append(lists.append(words, grid.flags_of(group, device)), group.flags))
 end
 
--- The text of runs.txt. Each group has `defaults`, the digest of its trainer's defaults, `item`, whose `copy` is the
--- trainer's name, and `flags`.
+-- The text of runs.txt. Each group has `defaults`, the digest of its trainer's defaults; `item`, whose `copy` is the
+-- trainer's name; and `flags`.
 function M.list(site, tasks)
   local lines = {}
   for task, groups in ipairs(tasks) do
@@ -102,7 +103,7 @@ function M.list(site, tasks)
   return table.concat(lines, "\n") .. "\n"
 end
 
--- Tasks of the runs in the text of runs.txt: { [folder of a run] = task }.
+-- The tasks of the runs in the text of runs.txt: { [folder of a run] = task }.
 function M.runs_of(text)
   local tasks = {}
   for task, id, digest, rest in text:gmatch("(%d+) %l+ (%S+) (%x+) %x+ %S+ ([^\n]*)\n") do

@@ -1,16 +1,17 @@
 -- Packs the missing runs of a study into tasks of a job array.
 --
 -- Input: cells with their missing runs, limits. Output: groups { cell, learning_rates, seeds = { first, last }, runs,
--- again, seconds }, each one process whose runs train side by side, and tasks, lists of groups. again: the runs had a
--- folder before, which the new ones replace; it is equal for all runs of a group. Invariants: pure; every run is in one
+-- again, seconds }, each of which is one process whose runs train side by side; and tasks, which are lists of groups.
+-- again: the runs of the group had folders before, which the new runs replace; it is equal for all runs of a group.
+-- Invariants: pure; every run is in one group and every group in one task; equal input gives equal tasks.
 -- group and every group in one task; the same input gives the same tasks.
 
 local lists = require("base.lists")
 
 local M = {}
 
--- Runs with this `again`, as rectangles: lists of seeds in ascending order, each with the learning rates that lack
--- exactly these seeds.
+-- Groups the runs with this `again` into rectangles: lists of seeds in ascending order, each with the learning rates
+-- that lack exactly these seeds.
 local function rectangles(cell, again)
   local missing = lists.filter(cell.missing, function(run) return (run.again or false) == again end)
   local by_rate = lists.group(missing, function(run) return run.learning_rate end)
@@ -28,7 +29,7 @@ local function rectangles(cell, again)
   end)
 end
 
--- Cuts the places 1 .. count into stretches of at most `most`, and after each place for which `breaks` holds.
+-- Cuts the range 1..count after each number for which `breaks` holds, and into ranges of at most `most` numbers.
 local function stretches(count, most, breaks)
   local list, first = {}, 1
   for i = 1, count do
@@ -70,7 +71,7 @@ function M.groups(cells, replicas)
   return groups
 end
 
--- Distributes groups, the longest first, each to the task with the least work so far.
+-- Distributes groups over tasks: the longest group first, each to the task with the least work so far.
 local function spread(groups, count, weight)
   local tasks, loads, heaviest = {}, {}, 0
   for i = 1, count do
@@ -88,9 +89,9 @@ local function spread(groups, count, weight)
   return tasks, heaviest
 end
 
--- Makes as few tasks as fit into limits.seconds each, from limits.least to limits.most if there are enough groups. If
--- the seconds of a group are unknown, the runs are spread evenly over limits.most. The second result is the seconds of
--- the longest task, or nil.
+-- Makes as few tasks as fit into limits.seconds each, but at least limits.least if there are enough groups, and at most
+-- limits.most. If the seconds of a group are unknown, the runs are spread evenly over limits.most tasks. The second
+-- result is the seconds of the longest task, or nil.
 function M.tasks(groups, limits)
   local sorted, total, longest, place = {}, 0, 0, {}
   local known = not lists.find(groups, function(group) return not group.seconds end)
@@ -105,7 +106,7 @@ function M.tasks(groups, limits)
     return weight(a) > weight(b) or weight(a) == weight(b) and place[a] < place[b]
   end)
   local limit = math.min(limits.most, #groups)
-  local limit_of_task = math.max(limits.seconds, longest) -- a group is one process: it continues after a requeue
+  local limit_of_task = math.max(limits.seconds, longest) -- a group is one process, which continues after a requeue
   local count = known and math.min(limit, math.max(limits.least, math.ceil(total / limit_of_task))) or limit
   local tasks, heaviest = spread(sorted, count, weight)
   while known and heaviest > limit_of_task and count < limit do

@@ -1,7 +1,7 @@
 -- Slurm's commands: limits of the cluster, running and waiting tasks, submitting and cancelling.
 --
--- Input and output: text and numbers; or nil and the command's message, under its name. Only these commands know the
--- state of a job; a run's files count for more than their output.
+-- Input and output: text and numbers; or nil and the message of the command, after its name. Only these commands know
+-- the state of a job; where a run's files contradict their output, the files are trusted.
 
 local lists = require("base.lists")
 local shell = require("base.shell")
@@ -27,7 +27,7 @@ local function ask(...)
   return text
 end
 
--- The largest number of tasks of an array; nil, a message, and whether Slurm is missing here.
+-- The largest allowed number of tasks of an array; or nil, a message, and whether Slurm is missing on this machine.
 function M.most_tasks()
   local text, message, absent = ask("scontrol", "show", "config")
   if not text then
@@ -37,7 +37,7 @@ function M.most_tasks()
   return most and most - 1 or 1000
 end
 
--- The lines of squeue: { name, job, task, state, node, reason, running }.
+-- Parses the lines of squeue: { name, job, task, state, node, reason, running }.
 function M.parse(text)
   local tasks = {}
   for line in text:gmatch("[^\n]+") do
@@ -50,7 +50,7 @@ function M.parse(text)
   return tasks
 end
 
--- The user's tasks that run or wait; nil, a message, and whether Slurm is missing here.
+-- The user's running and waiting tasks; or nil, a message, and whether Slurm is missing on this machine.
 function M.tasks()
   local user = shell.capture({ "id", "-un" }):gsub("%s+$", "")
   local text, message, absent = ask("squeue", "--noheader", "--array", "--user=" .. user,
@@ -61,14 +61,14 @@ function M.tasks()
   return M.parse(text)
 end
 
--- Variables of the environment that override fields of the script; and SBATCH_WAIT, which makes sbatch wait until all
+-- Environment variables that override fields of the script; and SBATCH_WAIT, which would make sbatch wait until all
 -- tasks have ended.
 local OVERRULING = { "SBATCH_ACCOUNT", "SBATCH_ARRAY_INX", "SBATCH_CPUS_PER_TASK", "SBATCH_GRES", "SBATCH_JOB_NAME",
   "SBATCH_MEM_PER_CPU", "SBATCH_MEM_PER_GPU", "SBATCH_MEM_PER_NODE", "SBATCH_NO_REQUEUE", "SBATCH_OPEN_MODE",
   "SBATCH_OUTPUT", "SBATCH_PARTITION", "SBATCH_QOS", "SBATCH_REQUEUE", "SBATCH_SIGNAL", "SBATCH_TIMELIMIT",
   "SBATCH_WAIT" }
 
--- The output and the error output of sbatch, apart; or nil and a message with both.
+-- The output and the error output of sbatch, separately; or nil and a message with both.
 local function submitted(words)
   local script = [[exec 3>&1; said=$("$@" 2>&1 >&3); code=$?; exec 3>&-; printf '\n\f%s' "$said"; exit "$code"]]
   local text, code = shell.capture({ "sh", "-c", script, "sh", table.unpack(words) })
@@ -79,8 +79,8 @@ local function submitted(words)
   return nil, (failure("sbatch", code, (out or text) .. (said or "")))
 end
 
--- Submits a script and returns the number of its job. after: an array all of whose tasks must have ended well before;
--- if one has failed, Slurm removes the job.
+-- Submits a script and returns the number of its job. after: an array whose tasks must all succeed first, or Slurm
+-- removes the job.
 function M.submit(script, after)
   local words = lists.join({ "env" }, lists.flat(OVERRULING, function(name) return { "-u", name } end))
   lists.append(words, { "sbatch", "--parsable" })

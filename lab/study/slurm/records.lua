@@ -5,9 +5,9 @@
 --     logs/                  output of tasks and trainers
 --     cancelled              exists once the job array was cancelled
 --
--- The folder also holds trainers/, which all arrays share, and submitting/, which exists while a sweep prepares an
--- array (base/claim.lua). mkdir makes each numbered folder for one caller alone. Only the queue knows whether a job is
--- still in it, by that name.
+-- The folder .slurm also holds trainers/, which all arrays share, and submitting/, which exists while a sweep prepares
+-- an array (base/claim.lua). mkdir gives each numbered folder to a single caller. Only the queue knows whether a job is
+-- still active; the job's name identifies it there.
 
 local claim = require("base.claim")
 local input = require("base.input")
@@ -33,13 +33,13 @@ function M.folder(out)
   return out .. "/.slurm"
 end
 
--- The name of a folder's n-th job in the queue, which no other job has.
+-- The unique name, in the queue, of a folder's n-th job.
 function M.job_name(out, study, n)
   return ("%s-%s"):format(study.name:gsub("[^%w_.-]", "_"), sha256.digest(("%s %d"):format(paths.absolute(out), n)))
 end
 
 -- All records, by number: { n, folder, study, path, scale, set, site, name, cancelled }. A folder without a record was
--- never submitted; links are ignored, since they lead to files of others.
+-- never submitted; links are ignored, since they may lead to other users' files.
 function M.list(out)
   local list, folder = {}, M.folder(out)
   for _, name in ipairs(write.names(folder)) do
@@ -60,14 +60,13 @@ function M.of_study(list, name)
   return lists.filter(list, function(record) return record.study == name end)
 end
 
--- Whether the name of a record's job is the one that this folder gives its array: a record that was copied here, or
+-- Whether the name of a record's job is the name that this folder gives to its array. A record that was copied here, or
 -- written by another user, may name any job.
 function M.is_own(record, out)
   return record.name == M.job_name(out, { name = record.study }, record.n)
 end
 
--- The runs of tasks in the queue: { [folder of a run] = { record, task (of the queue) } }. A record with tasks in the
--- queue gets them as `tasks`.
+-- The runs of tasks in the queue: { [folder of a run] = { record, task (of the queue) } }. Also sets record.tasks.
 function M.in_queue(list, tasks)
   local live = {}
   for _, record in ipairs(list) do
@@ -85,7 +84,7 @@ function M.in_queue(list, tasks)
   return live
 end
 
--- Makes the folder of the next number: its path and number; nil and a message.
+-- Makes the folder with the next number; returns its path and number, or nil and a message.
 function M.open(out)
   local list = M.list(out)
   local n = list[1] and list[#list].n or 0
@@ -110,7 +109,7 @@ function M.text(study, site, name)
     keyorder = ORDER }) .. "\n"
 end
 
--- Claims the folder: a function that gives it back; nil and a message if another sweep has it.
+-- Claims the folder: returns a function that releases it, or nil and a message if another sweep holds the claim.
 function M.take(out)
   local path = M.folder(out) .. "/submitting"
   local made, message = inside.make_directory(out, M.folder(out))

@@ -1,9 +1,9 @@
--- Reads a site file: the requirements of a Slurm cluster, and of one's account there, on a job.
+-- Reads a site file, which lists what a Slurm cluster, and an account on it, require of a job.
 --
 -- Input: a project, the name of a file in spec/sites or a path. Output: the fields of FIELDS with their defaults,
--- `seconds` (those of `time`), `real` (the absolute path) and `shown`; or nil and the errors as text. A site file runs
--- under the rules of a spec.
--- Invariants: every text is one line, fit to stand in a #SBATCH line or a shell script where job_script.lua puts it.
+-- `seconds` (the value of `time`), `real` (the absolute path) and `shown`; or nil and the errors as text. A site file
+-- is executed with the restrictions of a spec file.
+-- Invariants: every text is one line that is safe in the #SBATCH line or shell script where job_script.lua puts it.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -17,16 +17,16 @@ local values = require("spec.values")
 
 local M = {}
 
-local LEAST_SECONDS = 300 -- a signal comes two minutes before the end, and the controller checks every 30 s
+local LEAST_SECONDS = 300 -- a task gets a signal two minutes before its end, and the controller checks every 30 s
 
--- Options that job_script.lua sets itself.
+-- Options that job_script.lua sets itself, so that a site file must not set them.
 local OWN = { "--array", "--chdir", "--cpus-per-task", "--gres", "--job-name", "--mem", "--nodes", "--ntasks",
   "--open-mode", "--output", "--partition", "--account", "--qos", "--requeue", "--signal", "--time" }
 
 local WORD, NAME = "^[%w_.,:@+=-]+$", "a name: letters, digits and _ . , : @ + = - alone"
 
--- Fields in the form of the entries of spec/schema.lua; docs/cluster.md describes each. Fields of the types integer and
--- names are read as in a spec; word and lines are read here.
+-- Fields in the form of entries of spec/schema.lua; docs/cluster.md describes each field. Fields of the types integer
+-- and names are read as in a spec; this module reads the types word and lines.
 M.FIELDS = {
   { path = "partition", type = "word", pattern = WORD, expected = NAME },
   { path = "account", type = "word", pattern = WORD, expected = NAME },
@@ -51,7 +51,7 @@ M.FIELDS = {
     expected = 'an absolute path, or a variable such as "$SLURM_TMPDIR"' },
 }
 
--- "1-02:03:04" in seconds; nil for an invalid time.
+-- Converts a time such as "1-02:03:04" to seconds; nil for an invalid time.
 function M.seconds(text)
   local days, rest = text:match("^(%d+)%-(.*)$")
   local hours, minutes, seconds = (rest or text):match("^(%d%d?%d?):(%d%d):(%d%d)$")

@@ -1,7 +1,7 @@
--- A study on a Slurm cluster, from the words of the command to an exit code: submit, resubmit, status, watch, cancel.
+-- Runs a study on a Slurm cluster: the actions submit, resubmit, status, watch and cancel.
 --
 -- Input: the options of the verb sweep. Output: an exit code. Run folders record finished work, squeue lists running
--- and waiting tasks; if they differ, the folders are right.
+-- and waiting tasks; if they contradict each other, the folders are trusted.
 
 local attempts = require("lab.study.slurm.attempts")
 local canonical = require("base.canonical")
@@ -27,7 +27,7 @@ function M.is_used(options)
   return lfs.attributes(records.folder(options.out), "mode") == "directory"
 end
 
--- Records of the study, and of all studies that were submitted into this folder; an error names all of these.
+-- Records of the study, and of all studies that were submitted into this folder. Errors name all of these.
 local function own_records(options)
   local list = records.list(options.out)
   local own = records.of_study(list, (options.study:match("([^/]*)$"):gsub("%.lua$", "")))
@@ -68,7 +68,7 @@ local function refine(study, out, live)
   end
 end
 
--- Reports runs of the study's tasks in the queue that the study no longer has.
+-- Reports runs of tasks in the queue that are no longer part of the study.
 local function tell_strangers(study, live)
   local known, jobs, count = lists.set(lists.map(overview.runs(study), function(run) return run.dir end)), {}, 0
   for dir, at in pairs(live) do
@@ -117,12 +117,12 @@ function M.status(options)
   return not whole and INPUT or (tasks or absent) and DONE or ENVIRONMENT
 end
 
--- Shows the status as it changes, from files alone: runs of tasks are in the folders of their attempts.
+-- Shows the status as it changes, from files only: runs of tasks are in the folders of their attempts.
 function M.watch(options)
   return watch.run(options, { place = attempts.best, words = attempts.words })
 end
 
--- Resubmits the study as it was submitted last, on that site unless another is named.
+-- Resubmits the study with its last submission's options, on the same site unless another site is named.
 local function resubmit(options)
   local own = own_records(options)
   local last = own[#own]
@@ -139,7 +139,7 @@ local function resubmit(options)
   return submit.run(options)
 end
 
--- Records without those whose jobs have foreign names, which are reported; whether such jobs are in the queue.
+-- Returns the records without those whose jobs have foreign names, which are reported; and whether there are any.
 local function without_foreign(options, own)
   local list, any = {}, false
   for _, record in ipairs(own) do
@@ -168,7 +168,7 @@ local function cancel(options)
       if not written then
         say("longhand: ", message, "; the job is cancelled all the same")
       end
-      -- Jobs of the array, and of its script if it was submitted by hand.
+      -- jobs of the array, and jobs of its script that a user submitted by hand
       lists.append(jobs, lists.distinct(lists.map(record.tasks, function(task) return task.job end)))
       count = count + #record.tasks
     end
@@ -190,13 +190,14 @@ end
 
 local ACTIONS = { run = submit.run, dry_run = submit.run, resubmit = resubmit, status = M.status, cancel = cancel }
 
--- options.action: run, dry_run, resubmit, status or cancel.
+-- Runs an action. options.action: run, dry_run, resubmit, status or cancel.
 function M.run(options)
   return ACTIONS[options.action](options)
 end
 
--- Hooks by which a sweep on this machine uses the unfinished runs of tasks: take_on(cell, trainer) before it trains
--- runs of a cell, trainer being the command that prints the trainer's facts; tidy(study) at the sweep's end.
+-- Hooks by which a sweep on this machine uses unfinished runs of tasks. take_on(cell, trainer) is called before it
+-- trains runs of a cell, where trainer is the command that prints the trainer's facts; tidy(study) is called at the
+-- sweep's end.
 local function what_tasks_left(options)
   return {
     take_on = function(cell, trainer)
@@ -215,8 +216,8 @@ local function what_tasks_left(options)
   }
 end
 
--- Prepares a sweep on this machine: an error if tasks in the queue work in the folder of runs. The sweep gets the
--- unfinished runs of tasks in options.left.
+-- Prepares a sweep on this machine: sets options.left, by which the sweep gets the unfinished runs of tasks. Returns an
+-- error if tasks in the queue work in the folder of runs.
 function M.make_way(options)
   local tasks, message, absent = queue.tasks()
   must(ENVIRONMENT, tasks or absent, ("%swhether tasks of Slurm work in %s is not known: nothing is started\n"):format(

@@ -1,9 +1,9 @@
--- Submission of a study as a job array: builds the trainers of missing runs, stages them next to the runs, packs the
--- runs into tasks and hands the script to sbatch.
+-- Submits a study as a job array: builds the trainers of missing runs, copies them into the folder of runs, packs the
+-- runs into tasks and passes the script to sbatch.
 --
--- Input: the options of the verb sweep with `slurm`, a site. Output: an exit code; a summary of the submission on
--- stdout, or the script with --dry-run, the rest on stderr. No process keeps waiting: the same command later submits
--- the runs that are still missing, and leaves alone those of tasks in the queue.
+-- Input: the options of the verb sweep with `slurm`, a site. Output: an exit code; on stdout a summary of the
+-- submission, or the script with --dry-run; other messages on stderr. No process waits for the tasks: the same command,
+-- called later, submits the runs that are still missing, without the runs of tasks in the queue.
 
 local build = require("render.builds.build")
 local choice = require("lab.study.grid.chosen_cells")
@@ -31,18 +31,19 @@ local write = require("base.write")
 local M = {}
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
-local DEFAULT_MOST = 1000 -- tasks, if the cluster sets no limit
-local FULL = 0.9 -- share of a task's time that runs are packed into, since their times are estimates
+local DEFAULT_MOST = 1000 -- tasks of an array, if the cluster sets no limit
+local FULL = 0.9 -- the share of a task's time that is filled with runs, whose times are estimates
 
 local must, say, warn = overview.must, overview.say, overview.warn
 
--- Whether a folder's name can stand in a #SBATCH line and in a script.
+-- Whether a folder's name is safe in a #SBATCH line and in a script.
 local function is_plain(path)
   return escape.make(path) ~= nil and not path:find("[\x80-\xFF]")
 end
 
--- Cells with the runs that could be submitted, in `missing`, with run.again if their folder exists; and counts { runs,
--- queued, running }: those runs, runs of tasks in the queue, and runs of processes here.
+-- Cells with the runs that can be submitted in `missing`, with run.again if the run's folder exists; and counts { runs
+-- (that can be submitted), queued, running }. queued: runs of tasks in the queue; running: runs of processes on this
+-- machine.
 local function to_do(study, live)
   local cells, count = {}, { runs = 0, queued = 0, running = 0 }
   for _, cell in ipairs(study.cells) do
@@ -63,11 +64,11 @@ local function request_of(options, site)
     device = site.gpus > 0 and "cuda" or "cpu" }
 end
 
--- Estimates the seconds of each group by measurements here, if they are possible.
+-- Estimates the seconds of each group from measurements on this machine, if it can run the trainers.
 local function estimate_groups(groups, items, request, site)
   local here, on_gpu = math.min(site.cpus, build.processors()), site.gpus > 0
   if on_gpu and shell.run({ "sh", "-c", "nvidia-smi -L >/dev/null 2>&1" }) ~= 0 then
-    return -- nothing can be measured here
+    return -- nothing can be measured on this machine
   end
   local timer = estimate.timer(items, { threads = here, replicas = on_gpu and site.replicas or here,
     device = request.device, slots = on_gpu and site.replicas or math.min(site.replicas, site.cpus),
@@ -77,7 +78,7 @@ local function estimate_groups(groups, items, request, site)
   end
 end
 
--- Gives the groups of each item the item, its trainer's defaults and flags; nil and a message.
+-- Sets each group's item and its trainer's defaults and flags; returns nil and a message on failure.
 local function equip(groups, items)
   local by_cell = {}
   for _, item in ipairs(items) do
@@ -97,7 +98,8 @@ local function equip(groups, items)
   return true
 end
 
--- Copies an item's trainer to a name for the copy's bytes; any other file of that name is replaced. nil and a message.
+-- Copies an item's trainer to a name that is derived from the copy's bytes, replacing any other file of that name. nil
+-- and a message on failure.
 local function stage_one(project, item, folder)
   local partial = ("%s/%s.partial"):format(folder, item.cell.id)
   os.remove(partial)
@@ -112,7 +114,7 @@ local function stage_one(project, item, folder)
   return done or nil, message
 end
 
--- The texts of an array: job.sh and runs.txt as a list of files. folder: of the array.
+-- The texts of an array: job.sh and runs.txt as a list of files. folder: the array's folder.
 local function texts_of(options, study, site, plan)
   local out = paths.absolute(options.out)
   local job = { name = plan.name, tasks = #plan.tasks, folder = plan.folder, runs = out,
@@ -180,7 +182,7 @@ local function print_script(options, study, site, plan, most)
   return DONE
 end
 
--- Submits, after the array, a job that submits the cells waiting for its runs, if the study has stages.
+-- If the study has stages, submits a job that runs after the array and submits the cells that depend on its runs.
 local function submit_next(options, study, site, plan, job)
   local words = { paths.absolute(options.project:path("longhand")), "sweep", "resubmit", "--out",
     paths.absolute(options.out) }
@@ -202,8 +204,7 @@ local function submit_next(options, study, site, plan, job)
   end
 end
 
--- A job of this name that the controller has accepted although sbatch failed, for example because its answer came too
--- late.
+-- Finds a job of this name that the controller accepted although sbatch failed, for example because its reply was late.
 local function accepted(name)
   local task = lists.find(queue.tasks() or {}, function(task) return task.name == name end)
   if task then
@@ -217,7 +218,7 @@ local function take_back(options, plan, folder)
     set_aside.put_back(options.out, group.runs, "nothing was submitted")
   end
   inside.remove(options.out, folder)
-  lfs.mkdir(folder) -- no other array then gets its number and name
+  lfs.mkdir(folder) -- reserves the number and the name for this array
 end
 
 local function submit(options, study, site, plan, most)
@@ -263,8 +264,7 @@ local function submit(options, study, site, plan, most)
   return DONE
 end
 
--- Tasks in the queue by their records, and the largest size of a job array. A dry run works on a machine without Slurm,
--- too.
+-- The tasks in the queue by their records, and the largest size of a job array. A dry run needs no Slurm.
 local function ask_queue(options)
   local most, message = queue.most_tasks()
   local tasks
@@ -279,7 +279,7 @@ local function ask_queue(options)
   return records.in_queue(records.list(options.out), tasks or {}), most or DEFAULT_MOST
 end
 
--- The study with the specs that earlier stages have made for later ones, and the worst exit code of their verbs.
+-- The study with the specs that earlier stages made for later stages, and the worst exit code of their verbs.
 local function expand(options)
   local from = options.action == "dry_run" and overview or hand_over
   local study, worst = must(INPUT, from.expand(options))

@@ -3,22 +3,22 @@
 #
 #     TASK new|again ID DIGEST DEFAULTS TRAINER 'RUN RUN ...' flags of the trainer
 #
-# A group works in a folder of its own, runs/ID/DIGEST/.attempts/<job>_<task>-<n>; no other process writes there. A
-# finished run is moved from there to runs/ID/DIGEST/RUN in one step that succeeds only once: the first run counts. So a
-# task may run twice, be killed at any moment, or be submitted again by hand.
+# Each group works in a folder of its own, runs/ID/DIGEST/.attempts/<job>_<task>-<n>, in which no other process writes.
+# A finished run is moved from there to runs/ID/DIGEST/RUN in one step that succeeds only once: the first finished run
+# counts. So a task may run twice, be killed at any moment, or be submitted again by hand.
 
 set -u
 task=$SLURM_ARRAY_TASK_ID pid='' told='' failed=0
-job=${SLURM_ARRAY_JOB_ID}_$task # SLURM_JOB_ID of one task is the number of the whole array
+job=${SLURM_ARRAY_JOB_ID}_$task # SLURM_JOB_ID of one of the tasks equals the number of the whole array
 
 say() {
     printf '%s task %s: %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$task" "$*"
 }
 
-# Only this shell receives SIGTERM. The trainer then writes a checkpoint and ends with 75.
+# Only this shell receives SIGTERM and passes it on. The trainer then writes a checkpoint and exits with 75.
 trap 'told=yes; [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null' TERM
 
-# Returns the job to the queue unless a user has cancelled it. Sites with RequeueExit=75 do so by the exit code.
+# Returns the job to the queue unless a user has cancelled it. Sites with RequeueExit=75 requeue it by its exit code.
 requeue() {
     for _ in 1 2 3 4; do # a busy controller may answer late
         [ ! -e "$folder/cancelled" ] || break
@@ -32,7 +32,7 @@ requeue() {
     exit 75
 }
 
-# Whether a path is below $runs and no folder between the two is a link, which could lead to another user's runs: no
+# Whether a path is below $runs and no folder between the two is a link. A link could lead to another user's runs: no
 # file is read, moved or deleted through a link. The path itself may be a link, or missing.
 is_inside() { # PATH
     case $1 in "$runs"/*) ;; *) return 1 ;; esac
@@ -67,7 +67,7 @@ is_finished() {
 }
 
 # Whether a run is done. A run that had a folder when this array was made is done once that folder was replaced. If an
-# unfinished run appears there meanwhile, both are kept: the next array replaces it.
+# unfinished run appears in its place meanwhile, both runs are kept, and the next array replaces it.
 is_done() {
     if [ "$how" = new ]; then
         is_finished "$cell/$1"
@@ -82,7 +82,7 @@ all_done() {
     done
 }
 
-# Makes the attempt's folder. mkdir succeeds for one caller alone, on network file systems too.
+# Makes the attempt's folder. mkdir succeeds for a single caller, on network file systems too.
 open_attempt() {
     mkdir -p "$cell/.attempts" || return
     number=1 tries=0
@@ -102,22 +102,23 @@ value() {
     printf '%s\n' "$2" | LC_ALL=C sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"
 }
 
-# Prints the facts that a trainer must share with a checkpoint in order to continue it: KEYS TEXT.
+# Prints the facts in which a trainer and a checkpoint must agree, so that the trainer can continue it: KEYS TEXT.
 origin() {
     for key in $1; do
         value "$key" "$2"
     done
 }
 
-# Prints the metadata of a run's checkpoint in a folder, from its header; if there are two, of the newer one.
+# Prints the metadata of a run's checkpoint in a folder, from the checkpoint's header; of two checkpoints, the newer
+# one's.
 checkpoint_facts() {
     newer=$1/checkpoint.safetensors
     is_file "$newer" || newer=$1/checkpoint.previous.safetensors
     is_file "$newer" && head -c 4096 "$newer" 2>/dev/null | tr -d '\000\n' | LC_ALL=C sed 's/}.*//'
 }
 
-# Reads the facts of a group's trainer: flags. The trainer continues only checkpoints with the same facts, at most at
-# its own last step. The level and compiler of a GPU trainer are known only while it trains.
+# Reads the facts of a group's trainer; arguments: its flags. The trainer continues only checkpoints with the same
+# facts, up to its own last step. The level and compiler of a GPU trainer are known only while it trains.
 know_trainer() {
     case " $* " in
         *' --device cuda '*) keys=source_digest ;;
@@ -129,7 +130,7 @@ know_trainer() {
     [ "${last:-x}" -ge 0 ] 2>/dev/null || last=9000000000000 # a trainer with epochs checks them itself
 }
 
-# Prints the step of a run in a list "RUN:STEP ..."; the last one if there are several.
+# Prints the step of a run in a list "RUN:STEP ..."; if the run occurs several times, the last step.
 step_in() {
     for pair in $1; do
         [ "${pair%:*}" != "$2" ] || echo "${pair##*:}"
@@ -150,8 +151,8 @@ reach() { # DIR RUN
     echo $((step * 1000000 + lines))
 }
 
-# Continues an earlier attempt at a run: the one with the most progress, which may still be running. Checkpoints are
-# replaced and never modified, so that a hard link to one is a copy.
+# Continues the attempt at a run with the most progress, which may still be running. Checkpoints are replaced and never
+# modified, so that a hard link to a checkpoint is a copy.
 take() {
     best='' furthest=-1
     for from in "$cell/$1" "$cell"/.attempts/*/"$id/$digest/$1" "$cell"/.attempts/*/"replaced/$1"; do
@@ -168,7 +169,7 @@ take() {
     for file in metrics eval window; do
         ! is_file "$best/$file.jsonl" || cp "$best/$file.jsonl" "$into/.$1/" || return
     done
-    [ -d "$best" ] && move "$into/.$1" "$into/$1" || return # a move by another task may have left a part of it
+    [ -d "$best" ] && move "$into/.$1" "$into/$1" || return # an incomplete move by another task may be in it
     taken="$taken $1:$((furthest / 1000000))"
 }
 
@@ -182,7 +183,7 @@ carry() { # RUN
     done
 }
 
-# Moves a finished run to its place. mv -T renames, and fails if another run is there.
+# Moves a finished run to its own folder. mv -T renames, and fails if another run is there.
 publish() {
     from=$attempt/$id/$digest/$1
     is_finished "$from" || return 0
@@ -197,19 +198,19 @@ publish() {
     say "$id $1: done"
 }
 
-# Removes a path below .attempts, and the folders above it that are then empty.
+# Removes a path below .attempts, and then the folders above it that are empty.
 remove() {
     delete "$1" 2>/dev/null || return
     above=${1#"$cell/.attempts/"}
     (cd "$cell/.attempts" && rmdir -p "${above%/*}") 2>/dev/null
 }
 
-# Removes a run of an attempt, after renaming it, so that no task continues an incomplete one.
+# Removes a run of an attempt. Renaming it first keeps other tasks from continuing an incompletely removed run.
 drop() {
     delete "${1%/*}/.$run" && move "$1" "${1%/*}/.$run" 2>/dev/null && remove "${1%/*}/.$run"
 }
 
-# Removes runs of attempts once they are done. An attempt that still trains one then ends; see taken_away.
+# Removes runs of attempts once they are done. An attempt that still trains such a run then ends; see taken_away.
 tidy() {
     for run in $members; do
         is_done "$run" || continue
@@ -222,8 +223,8 @@ tidy() {
     rmdir "$cell/.attempts" 2>/dev/null
 }
 
-# Removes runs of attempts whose trainers have recorded their end, if they have no more progress than this attempt and
-# are of the same level, compiler and source. Attempts without a recorded end may be running.
+# Removes runs of attempts whose trainers have recorded their end, if the runs have no more progress than this attempt,
+# and the same level, compiler and source. Attempts without a recorded end may be running.
 drop_older() {
     every='source_digest level compiler'
     for run in $members; do
@@ -251,8 +252,9 @@ taken_away() {
     done
 }
 
-# Finds runs without progress beyond the checkpoint that they continued: the trainer refused it, and the next best one
-# is tried. A trainer that refuses a checkpoint writes no file. The original is kept, and the copy is deleted.
+# Finds runs without progress beyond the checkpoint that they continued: their trainer refused the checkpoint, and the
+# next best checkpoint is tried. A trainer that refuses a checkpoint writes no file. The original checkpoint is kept,
+# and its copy is deleted.
 find_refused() {
     for run in $members; do
         step=$(step_in "$taken" "$run")
@@ -266,12 +268,12 @@ find_refused() {
     done
 }
 
-# Trains the runs of a group in an attempt of its own: flags. Sets status to the exit code.
+# Trains the runs of a group in a new attempt; arguments: flags. Sets status to the exit code.
 train() {
     taken=''
     open_attempt || { say "no folder can be made in $cell"; exit 4; }
     for run in $members; do
-        # If another task moves a run away meanwhile, the run is done, or has its next name.
+        # If another task moves a run away meanwhile, the run is done, or exists under its next name.
         take "$run" || is_done "$run" || take "$run" || is_done "$run" || take "$run" ||
             { say "$attempt: what is there of $run cannot be taken on"; exit 4; }
     done

@@ -42,8 +42,7 @@ local SHADES = { "#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80
 
 local ALIASES = { sinusoid = "sincos" }
 
--- The table's name of an encoding: "rand-sincos" for rand_sinusoid; a number at the end, as in relative-500, is
--- dropped.
+-- The table's name of an encoding: "rand-sincos" for rand_sinusoid; a final number, as in relative-500, is dropped.
 local function usual(name)
   name = name:gsub("_", "-"):gsub("%-%d+$", "")
   local prefix, base = name:match("^(rand%-)(.*)$")

@@ -30,8 +30,7 @@ local function number(value)
   return ("%.6g"):format(value)
 end
 
--- Averages neighbours until a curve or a band has at most M.POINTS points. Also returns the number of points per
--- average.
+-- Averages neighbours until a curve or a band has at most M.POINTS points; also returns the points per average.
 function M.thin(points)
   local group = math.ceil(#points / M.POINTS)
   if group <= 1 then

@@ -46,8 +46,7 @@ function M.points(run, split, factor, ...)
   return points
 end
 
--- Applies the statistics to all points with the same x of several lists of points { x, values }; the result is sorted
--- by x.
+-- Applies the statistics to all points with equal x of several lists of points { x, values }; sorted by x.
 local function at_each(curves_of, ...)
   local points, of = {}, { ... }
   for _, list in ipairs(curves_of) do
@@ -66,8 +65,7 @@ local function mean_curve(curves_of)
   return at_each(curves_of, statistics.mean)
 end
 
--- The confidence interval of one run's exact match over examples, as points { x, low, high }; nil if its lines have
--- none.
+-- The confidence interval of a run's exact match over examples, as points { x, low, high }; nil if there is none.
 local function sample_band(run, scored)
   local band = scored.metric == "exact_match"
     and M.points(run, scored.split, 100, "exact_match_low", "exact_match_high") or {}
@@ -93,8 +91,7 @@ local function add_curves(panel, curves_of, style, mean, title, more)
   end
 end
 
--- Levels for chance and for the analytic baseline of a task, with separated names if their values are close; only for
--- accuracies.
+-- Levels for chance and a task's analytic baseline, with names apart if the values are close; only for accuracies.
 function M.levels_of(task, metric)
   if not task or not task.chance or not metrics.of[metric or "accuracy"].guessed then
     return {}
@@ -110,8 +107,7 @@ function M.levels_of(task, metric)
 end
 
 -- Marks the training lengths of a run: a vertical line at the longest length, and a shaded range of the lengths on
--- which all runs of the panel were trained. Adds nothing if the lengths are unknown, or if the curve is along another
--- axis.
+-- which all runs of the panel were trained. Adds nothing without known lengths, or on other axes.
 local function add_training(panel, run)
   local lengths = run.axis == "length" and runs.lengths(run, "train") or {}
   if #lengths == 0 then

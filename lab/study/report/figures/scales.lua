@@ -1,5 +1,4 @@
--- The scales of a panel's axes: positions of numbers, ticks along the axis, and the choice between linear and other
--- scales.
+-- The scales of a panel's axes: positions of numbers, ticks, and the choice between linear and other scales.
 --
 -- Input: a panel of curves.lua; its axes x and y are { from, to, log, ticks, step, zoom }. Output: positions from 0 to
 -- 1, ticks, texts. log is the base of a logarithmic axis, ticks a list of ticks, step the distance between two ticks. A

@@ -3,8 +3,7 @@
 -- Input: a figure from figures.lua or compare.lua; a bold curve has `cell`, the number of its cell, or `cells` by x if
 -- each point has its own cell. Output: HTML that is also valid XML. A script (page.js) hides lines when their names are
 -- pressed, and reads numbers from the tables. Colours in the pictures, which are SVG, are CSS properties that the page
--- sets for light and dark backgrounds; all parts of a line are in a group with its name, so that the script can hide
--- them.
+-- sets for light and dark backgrounds; all parts of a line are in a named group, which the script can hide.
 
 local canonical = require("base.canonical")
 local colours = require("lab.study.report.figures.colours")
@@ -179,8 +178,7 @@ end
 
 -- ---- legend and tables ----
 
--- The lines of a figure, { title, style }: first the lines of its legend, then all other curves; and the lines'
--- numbers.
+-- The lines of a figure, { title, style }: first the legend's, then all others; and the lines' numbers.
 local function lines_of(figure)
   local list, numbers = {}, {}
   local function add(title, style)

@@ -1,11 +1,11 @@
-// Interaction of a page's figures with pointer and keyboard: names of curves become buttons that hide and show them,
-// and the values at a place of the axis appear next to it. Without this script the page holds the same numbers. This
-// module is valid in XML as it is, since it has no less-than sign and no ampersand.
+// Interaction of a page's figures with pointer and keyboard: names of curves become buttons that hide and show the
+// curves, and the values at the pointer's position on the x axis appear next to the pointer. Without this script the
+// page holds the same numbers. This module is valid in XML without escaping: it has no less-than sign and no ampersand.
 
 const distance = (row, x) => Math.abs(row.dataset.x - x);
 const nearest = (rows, x) => rows.reduce((best, row) => distance(best, x) > distance(row, x) ? row : best);
 
-// A name becomes a button: pressed while its curve is shown.
+// Turns a curve's name into a button, which is pressed while the curve is shown.
 function toggle(item, figure) {
   const button = document.createElement("button");
   button.type = "button";
@@ -21,7 +21,7 @@ function toggle(item, figure) {
   });
 }
 
-// Beside the pointer: of each curve that is shown the value that is nearest, as the panel's table has it.
+// Shows, next to the pointer, the nearest value of each visible curve, read from the panel's table.
 function follow(panel, names) {
   const picture = panel.querySelector("svg"), rule = panel.querySelector(".rule");
   const rows = [...panel.querySelectorAll("tbody tr")];
@@ -58,7 +58,7 @@ for (const figure of document.querySelectorAll("figure.curves")) {
   figure.querySelectorAll(".panel").forEach(panel => follow(panel, names));
 }
 
-// A number's link leads to runs, which are folded.
+// Unfolds the runs to which a number's link leads.
 const unfold = hash => {
   const target = document.getElementById(hash.slice(1));
   if (target?.matches("details")) target.open = true;

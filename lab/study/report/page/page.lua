@@ -1,5 +1,4 @@
--- Builds one HTML page without other files, with light and dark colours, for screen and print, complete without its
--- script.
+-- Builds one HTML page without other files, with light and dark colours, for screen and print, usable without script.
 --
 -- Input: { title, lead, sections = { { title, body } } }, where lead and bodies are HTML. Output: text, which is also
 -- valid XML. The style is page.css and the script page.js, in the folder of this module. The page's content security

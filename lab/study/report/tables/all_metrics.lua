@@ -25,8 +25,7 @@ local function evaluation_of(run, set)
   return evaluation and evaluation.split == set and evaluation or nil
 end
 
--- Names of sets that any run was evaluated on; sets beyond single axes come last. Also whether some of them are parts
--- of the set test.
+-- Names of sets that any run was evaluated on; sets beyond single axes come last. Also whether some are parts of test.
 local function sets_of(study)
   local seen, further, parts = {}, {}, false
   for _, run in ipairs(lists.flat(study.cells, runs.chosen)) do

@@ -38,8 +38,7 @@ local function of_scored(study, text)
   return texts[1] and table.concat(lists.distinct(texts), " or ") or nil
 end
 
--- A text such as "mean over 9 lengths 60..500, beyond training"; nil if nothing has a score. It marks cells with
--- another grid.
+-- A text such as "mean over 9 lengths 60..500, beyond training"; nil if nothing has a score. Marks other grids.
 function M.grid(study)
   local usual, others = study.grid, false
   local place = of_scored(study, function(run, cell)

@@ -3,8 +3,7 @@
 -- Input: a study with its cells read (cells.lua) and plan_of (open_study.lua). Output: M.of returns the cost of one
 -- run, { parameters, tokens, flops }, numbers or nil if unknown; M.table returns a table as in score_tables.lua. Tokens
 -- are summed over all streams of the sequences that a run was trained on; operations are the plan's number for a step
--- times the steps. Both are means over the training lengths; for dataset files they are upper bounds from the longest
--- sequence.
+-- times the steps. Both are means over the training lengths; for dataset files, upper bounds by the longest sequence.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")

@@ -4,8 +4,7 @@
 -- Input: a study with its cells read, an item { rows, of }. Output: a table as in score_tables.lua, with a row for each
 -- value of the axis `rows`. Within is the root of the pooled variance of scores around the means of each value of the
 -- axis `of`; between is the root of the additional variance of these means, by the method of moments for one random
--- effect: mean squares between minus mean squares within, over the effective number of runs of each value; 0 if the
--- difference is negative.
+-- effect: mean squares between minus mean squares within, over the effective number of runs of each value, at least 0.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")

@@ -2,8 +2,8 @@
 --
 -- Input: cells of cells.lua, an item (items.lua), the paper's numbers (published.lua). Output: an entry { texts,
 -- missing, best, number, about, value, paper }: texts are in the order of the table's `subs`; number identifies the
--- cell of the study that the entry links to; about is a caution on the entry's value. Invariant: an absent value is
--- "missing", never a number.
+-- cell of the study that the entry links to; about is a caution on the entry's value. Invariant: absent values are
+-- "missing".
 
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")

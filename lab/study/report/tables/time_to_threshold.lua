@@ -36,8 +36,7 @@ function M.first(points, threshold)
   return found and found[1]
 end
 
--- Pairs { step, percent } of the evaluations during training. Without sets, each step has one evaluation of held-out
--- examples.
+-- Pairs { step, percent } of the evaluations during training. Without sets, each is of held-out examples.
 function M.points(run, split, metric)
   return lists.map(run.during, function(point)
     local mean = point.sets and point.sets[split] or not point.sets and split == "test" and point.mean or nil
