@@ -219,7 +219,7 @@ local function note_damage(run, damage)
   end
 end
 
--- The lines of metrics.jsonl as a list of rows, numbers by name. If the file is damaged, the list is empty, with a note.
+-- The lines of metrics.jsonl as a list of rows, numbers by name. If the file is damaged: an empty list, with a note.
 function M.metrics(run)
   local rows = {}
   local damage = run_files.metrics(run.dir, run.notes, function(row) table.insert(rows, row) end, run.facts)

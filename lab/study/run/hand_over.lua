@@ -110,7 +110,7 @@ function M.run(options, study, refused)
   local how = #lines == 0 and "done" or jobs.run(options.project, lines, build.processors(), {
     finish = function(i, status, runner)
       local cell = cells[i]
-      if is_there(options.out .. "/" .. cell.source.file) then -- the verb may have failed after writing the file
+      if is_there(options.out .. "/" .. cell.source.file) then -- a failed verb or another sweep may have made it
         made = made + 1
         overview.say(("%s: %s of %s"):format(cell.id, cell.source.verb, cell.source.run))
       elseif not runner.stopped then
