@@ -1,4 +1,4 @@
-"""Longhand from Python: write specs, train models, read the results.
+"""Longhand from Python: write specs, train models and read the results.
 
     import longhand
     from longhand import functions as f
@@ -8,8 +8,8 @@
                                    "parameters": {"slope": {"per": "layer_head", "init": "alibi_slopes"}}},
                          train={"use": "quick", "steps": 600}, eval={"use": "quick"})
     runs = longhand.train(spec, seed=3)
-    runs.evaluations().plot()                              # where matplotlib is installed
-    longhand.evaluations("runs").to_pandas()               # of all runs; where pandas is installed
+    runs.evaluations().plot()                              # needs matplotlib
+    longhand.evaluations("runs").to_pandas()               # evaluations of all runs in a folder; needs pandas
 
     for run in longhand.runs("runs"):
         print(run.id, run.seed, [line["accuracy"] for line in run.evaluations()])
@@ -17,8 +17,8 @@
     with longhand.Tensors("checkpoint.safetensors") as tensors:
         weight = tensors["output.weight"]                  # [width][classes]
 
-The package needs only Python 3.9 or later. Reading runs needs no Longhand: a copy of this folder is enough.
-docs/python.md is the guide.
+The package needs only Python 3.9 or later. To read runs, a copy of this folder is enough; all other functions need a
+clone of Longhand. docs/python.md is the guide.
 """
 
 from .commands import Report, Trainer, build, compare, estimate, plan, report, sweep, train

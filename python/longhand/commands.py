@@ -1,9 +1,9 @@
 """Verbs of ./longhand as functions.
 
-A keyword is a flag of the command, by its name: steps=600 is --steps 600, no_eval=True is --no-eval, a list is joined
-by commas, and range(0, 10) is 0:9. So whatever a command takes can be said here, and the command refuses the rest.
-`set` changes fields of a spec for once: {"train.steps": 5}. `progress` takes each line that a command writes while it
-works; unless given, lines go to stderr.
+A keyword argument is a flag of the command: steps=600 is --steps 600, no_eval=True is --no-eval, a list is joined by
+commas, and range(0, 10) is 0:9. All flags of a command can be given, and the command refuses unknown flags. `set`
+changes fields of a spec for this call only: {"train.steps": 5}. `progress` is called with each line of progress that a
+command writes; by default, lines are printed to stderr.
 """
 
 import json
@@ -36,7 +36,7 @@ def _flags(given):
 
 
 class Trainer:
-    """A compiled trainer: one file, which needs neither Longhand nor Python."""
+    """A compiled trainer: one program file, which runs without Longhand and Python."""
 
     def __init__(self, path):
         self.path = pathlib.Path(path).absolute()
@@ -52,19 +52,19 @@ class Trainer:
         return launcher.run([self, verb, *_flags(flags)], progress)
 
     def info(self):
-        """The object that `trainer info --json` prints: id, digest, parameters, levels, ..."""
+        """The object that `trainer info --json` prints, as a dict: id, digest, parameters, levels, ..."""
         return json.loads(self.run("info", json=True))
 
 
 def plan(spec, *, set=None):
-    """Every number derived from a spec, as `longhand plan --json` prints it."""
+    """All numbers derived from a spec, as a dict: the object that `longhand plan --json` prints."""
     specs.check(spec, set)
     return json.loads(launcher.call(["plan", specs.word(spec), "--json", *specs.sets(set)], launcher.quiet))
 
 
 def build(spec, *, set=None, progress=None, **flags):
-    """Generates and compiles the files that are out of date and returns a Trainer. Flags: out, levels ("best": for
-    this machine alone, which compiles faster), target, arch, jit, cuda_root, static."""
+    """Generates and compiles the files that are out of date, and returns a Trainer. Flags: out, levels, target, arch,
+    jit, cuda_root, static. levels="best" compiles faster, for the processor of this machine only."""
     specs.check(spec, set, launcher.quiet)
     said = launcher.call(["build", specs.word(spec), *specs.sets(set), *_flags(flags)], progress)
     return Trainer(said[:said.rindex("/trainer: ")] + "/trainer")
@@ -76,12 +76,12 @@ def _states(folder):
 
 
 def train(spec, *, set=None, target=None, arch=None, jit=False, cuda_root=None, progress=None, **flags):
-    """Builds a trainer if it is out of date, trains and evaluates; returns the Runs, one for each seed and learning
-    rate.
-    Flags: those of `trainer train`: steps, seed, seeds, learning_rate, out, resume, overwrite, threads, device, ...
+    """Builds a trainer if it is out of date, trains and evaluates. Returns the Runs, one for each seed and learning
+    rate. Flags: those of `trainer train`: steps, seed, seeds, learning_rate, out, resume, overwrite, threads, device,
+    ...
 
-    Ctrl-C makes the trainer write a checkpoint, and is raised again once it has; the same call with resume=True goes on
-    to the same bits."""
+    After Ctrl-C the trainer writes a checkpoint, then KeyboardInterrupt is raised. The same call with resume=True
+    continues; the results are bit for bit those of an uninterrupted run."""
     known = specs.check(spec, set, launcher.quiet)
     folder = os.path.join(flags.get("out") or "runs", known["id"], known["digest"])
     before = _states(folder)
@@ -95,9 +95,9 @@ def train(spec, *, set=None, target=None, arch=None, jit=False, cuda_root=None, 
 
 
 def sweep(study, *, scale=None, out="runs", set=None, progress=None, **flags):
-    """Trains and evaluates the missing runs of a study (a Study, a path, a name, STUDY:CELL,CELL) and returns its Runs,
-    each with its place in the grid in run.axes. Flags: only ("width=32"), jobs, hours, device, arch, jit, cuda_root.
-    After an interruption the same call continues."""
+    """Trains and evaluates the missing runs of a study: a Study, a path, a name, or STUDY:CELL,CELL. Returns the Runs
+    of the study; run.axes has a run's values on the axes of the grid. Flags: only ("width=32"), jobs, hours, device,
+    arch, jit, cuda_root. After an interruption the same call continues."""
     study = os.fspath(specs.word(study))
     launcher.call(["sweep", study, *_flags({"scale": scale, "out": out}), *specs.sets(set), *_flags(flags)], progress)
     if ":" in study and not os.path.exists(study):
@@ -107,7 +107,7 @@ def sweep(study, *, scale=None, out="runs", set=None, progress=None, **flags):
 
 
 def estimate(study, *, scale=None, out="runs", set=None, progress=None, **flags):
-    """The text of `sweep --dry-run`: the time that the missing runs of a study would take here."""
+    """The text that `sweep --dry-run` prints: the estimated time of the missing runs of a study on this machine."""
     return launcher.call(["sweep", specs.word(study), *_flags({"scale": scale, "out": out}), *specs.sets(set),
                           *_flags(flags), "--dry-run"], progress)
 
@@ -115,9 +115,9 @@ def estimate(study, *, scale=None, out="runs", set=None, progress=None, **flags)
 class Report:
     """A written report.
 
-    text    its tables, as on a terminal
-    folder  where its files are
-    page    of them the one to open: tables and pictures, without a network
+    text    tables of the report, as printed on a terminal
+    folder  folder of the report's files
+    page    path of index.html in this folder: a page with tables and pictures, which needs no network
     """
 
     def __init__(self, text):
@@ -133,8 +133,8 @@ class Report:
 
 
 def report(root, *, study=None, scale=None, out=None, progress=None):
-    """Makes tables and curves of a folder of runs; returns a Report. A warning lists files that could not be read or
-    drawn."""
+    """Makes tables and curves of a folder of runs; returns a Report. If files cannot be read or drawn, a warning lists
+    them."""
     words = ["report", root, *_flags({"study": study and specs.word(study), "scale": scale, "out": out})]
     try:
         return Report(launcher.call(words, progress))
@@ -146,5 +146,6 @@ def report(root, *, study=None, scale=None, out=None, progress=None):
 
 
 def compare(one, other):
-    """The text of a comparison of two runs (Run, or their folders): differences, and the first step that differs."""
+    """Compares two runs, each a Run or its folder; returns a text with their differences and the first step that
+    differs."""
     return launcher.call(["report", *(getattr(run, "path", run) for run in (one, other))], launcher.quiet)

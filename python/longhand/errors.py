@@ -1,21 +1,21 @@
-"""Exceptions. The exit codes of ./longhand and of trainers are those of `longhand --help`."""
+"""Exceptions. `longhand --help` lists the exit codes of ./longhand and of trainers."""
 
 
 class LonghandError(Exception):
-    """A file is missing, damaged or invalid; or a request cannot be fulfilled."""
+    """A file is missing, damaged or invalid, or a request cannot be fulfilled."""
 
 
 class LonghandWarning(UserWarning):
-    """A part of the result was left out, and the call continues."""
+    """A part of the result is left out; the call continues without it."""
 
 
 class CommandError(LonghandError):
     """A command failed.
 
-    command  its words
-    code     its exit code; below 0 the signal that ended it
-    output   its standard output
-    said     its standard error
+    command  program and arguments of the command, a list
+    code     exit code of the command; -N if signal N ended it
+    output   standard output of the command
+    said     last lines of the command's standard error
     """
 
     def __init__(self, message, command=(), code=None, output="", said=""):
@@ -28,22 +28,24 @@ class InputError(CommandError):
 
 
 class UsageError(CommandError):
-    """Exit code 2: no such flag, or no such value of one."""
+    """Exit code 2: an unknown flag, or an invalid value of a flag."""
 
 
 class MachineError(CommandError):
-    """Exit code 4: something is missing here: a compiler, a package, a GPU, space on the disk."""
+    """Exit code 4: this machine lacks something: a compiler, a package, a GPU, space on the disk."""
 
 
 class StoppedError(CommandError):
-    """Exit code 75: stopped by a signal. Finished work is on the disk; the same call with resume=True continues."""
+    """Exit code 75: a signal stopped the command. Finished work is on the disk; the same call with resume=True
+    continues it."""
 
 
 class SpecError(InputError):
     """Errors that `longhand check` finds in a spec.
 
-    errors  a dict for each: what; and, if they apply, field, path, line, col, expected, hint, notes
-    field, hint     of the first error, or None
+    errors       a dict for each error, with the key "what" and, if they apply, field, path, line, col, expected, hint
+                 and notes
+    field, hint  field and hint of the first error, or None
     """
 
     def __init__(self, message, errors, **command):

@@ -1,7 +1,7 @@
-"""Runs as event files of TensorBoard, written by tensorboardX, or by torch with tensorboard, whichever is installed.
+"""Exports runs as event files of TensorBoard. Needs the package tensorboardX, or torch and tensorboard.
 
-python3 -m longhand.events RUNS OUT: what `./longhand export tensorboard` calls. Exit codes: 0; 1, a run is damaged and
-was left out; 4, there is no package that writes them, or no room on the disk.
+`./longhand export tensorboard` calls `python3 -m longhand.events RUNS OUT`. Exit codes: 0, success; 1, a run is damaged
+and was left out; 4, neither package is installed, or the disk has no space.
 """
 
 import datetime
@@ -16,9 +16,9 @@ from .files import make_folder
 from .reading import place_of, runs
 
 WRITERS = ("tensorboardX", "torch.utils.tensorboard")
-# Fields of a line that are not measures.
+# Fields of a line that are no measurements.
 OF_STEPS = ("step", "by", "examples", "of", "batch", "draws", "counted", "seconds", "epoch")
-PLAIN = dict.fromkeys([*range(32), *range(127, 160)], " ")  # control characters, which a terminal obeys
+PLAIN = dict.fromkeys([*range(32), *range(127, 160)], " ")  # control characters, which a terminal would execute
 
 
 def _writer():
@@ -38,7 +38,8 @@ def _measures(line):
 
 
 def _clock(run):
-    """The time of a line: seconds of training after the start of the run; None if the line has none."""
+    """A function from a line to its time: the start of the run plus the line's seconds of training. The time is None if
+    run.json has no start or the line has no seconds."""
     try:
         text = str(run.info["started"]).replace("Z", "+00:00")
         started = datetime.datetime.fromisoformat(text).timestamp()
@@ -67,10 +68,11 @@ def _write_run(run, metrics, evaluations, writer):
 
 
 def export(of, out):
-    """Writes a folder of events for each run (of: Runs, or a folder of them), at OUT/<id>/<digest>/<run>; returns how
-    many. Those of an earlier export of the run are replaced; a damaged run is left out with a warning. Metrics stand by
-    step; the means over all conditions of evaluations in training, by step; those of the trained model by length, in
-    the place of the step."""
+    """Writes the events of each run to OUT/<id>/<digest>/<run> and returns the number of runs. of: Runs, or a folder of
+    runs. Events of an earlier export of a run are replaced; a damaged run is left out with a warning.
+
+    Metrics and the means of evaluations during training, over all conditions, have the training step as their step.
+    Evaluations of the trained model have the length, or the value on another axis, as their step."""
     writer_of, count = _writer(), 0
     for run in of if isinstance(of, list) else runs(of):
         try:

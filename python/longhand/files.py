@@ -1,5 +1,5 @@
-"""Files of runs, which somebody else may have written. The checks are those of ./longhand: regular files of bounded
-size, and lines of JSON with valid fields. Nothing is written or deleted through a link.
+"""Reads the files of runs, which are untrusted. The checks are those of ./longhand: only regular files of bounded size,
+and only lines of JSON with valid fields. Nothing is written or deleted through a link.
 """
 
 import json
@@ -16,7 +16,7 @@ LONGEST_LINE = 65536
 
 
 def open_file(path, largest=None):
-    """Opens a regular file to read bytes. A pipe, which could block, and a device are refused."""
+    """Opens a regular file to read bytes; refuses pipes, which could block, and devices."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
@@ -55,14 +55,15 @@ def _numbers(value):
     return isinstance(value, dict) and all(map(_number, value.values()))
 
 
-# Types of the fields that are read. Other fields may have any type.
+# The type of each field that this package uses, as a check and its name. Other fields may have any type.
 FIELDS = {"step": (_is(int), "a whole number"), "split": (_is(str), "a text"), "set": (_is(str), "a text"),
           "decoding": (_is(str), "a text"), "by": (_numbers, "numbers by name"), "beyond": (_texts, "a list of texts"),
           "novel": (_is(bool), "true or false"), "seed": (_is(int), "a whole number"), "seconds": (_number, "a number")}
 
 
 def _problem(value):
-    """A message on a wrong object in a line of a run's file; None if it is right."""
+    """A message if a field of an object, read from a line of a run's file, is missing or has the wrong type; else
+    None."""
     if value.get("step") is None:
         return ": step: found nothing; expected a whole number"
     for name, (fits, expected) in FIELDS.items():
@@ -72,7 +73,7 @@ def _problem(value):
 
 
 def _line(text, problem_of):
-    """The object of a line, and what is wrong with it."""
+    """The object of a line, and a message on its error or None."""
     try:
         value = decode(text.decode("utf-8", errors="replace"))
     except ValueError as error:
@@ -81,7 +82,9 @@ def _line(text, problem_of):
 
 
 def read_lines(path, largest=None, longest=-1, problem_of=lambda value: None):
-    """The objects of a file of JSON lines. A torn last line is skipped with a warning."""
+    """Reads a file of JSON lines; returns a list of its objects. A torn (incomplete) last line is skipped with a
+    warning. The other arguments are limits of sizes in bytes, and a function that returns a message on a wrong
+    object."""
     out, number = [], 0
     with open_file(path, largest) as file:
         while line := file.readline(longest):
@@ -99,7 +102,7 @@ def read_lines(path, largest=None, longest=-1, problem_of=lambda value: None):
 
 
 def read_run_lines(folder, name):
-    """The lines of a run's file of that name; none if the file is missing."""
+    """Reads the lines of the file `name` in a run's folder; an empty list if the file is missing."""
     path = os.path.join(folder, name)
     return read_lines(path, LARGEST[name], LONGEST_LINE, _problem) if os.path.lexists(path) else []
 
@@ -114,8 +117,8 @@ def read_json(path):
 
 
 def make_folder(root, *below):
-    """The path of a folder below another one that the user has named; raises a LonghandError if a link leads
-    elsewhere."""
+    """Creates folders `below`, each in the previous one, in the folder `root`, which the user has named; returns the
+    path of the last. Raises a LonghandError if one of them is a link."""
     folder = pathlib.Path(root)
     folder.mkdir(parents=True, exist_ok=True)
     for name in below:

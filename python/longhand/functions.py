@@ -1,5 +1,5 @@
-"""Functions of formulas: abs, exp, less, select, lookup, ... `./longhand fields --json` prints their list, and this
-module has no others.
+"""Functions of formulas: abs, exp, less, select, lookup, ... dir() of this module lists them all, and so does
+`./longhand fields --json`.
 
     from longhand import functions as f
 

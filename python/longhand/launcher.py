@@ -1,7 +1,7 @@
 """Finds ./longhand and runs its commands.
 
-The folder of Longhand is LONGHAND_ROOT of the environment if that is set, otherwise the first of these that contains
-Longhand: the clone that holds this package, the clone that pip installed it from.
+The environment variable LONGHAND_ROOT names the folder of Longhand. If it is not set, Longhand is in the folder above
+this package, or in the folder from which pip installed the package.
 """
 
 import collections
@@ -39,8 +39,8 @@ def root():
     for place in places:
         if (place / "longhand").is_file() and (place / "generator" / "main.lua").is_file():
             return place
-    raise LonghandError(f"there is no Longhand in {' or '.join(map(str, places))}; reading runs needs none, this does\n"
-                        "  expected: LONGHAND_ROOT, the folder of a clone")
+    raise LonghandError(f"there is no Longhand in {' or '.join(map(str, places))}; only reading of runs works without "
+                        "it\n  expected: LONGHAND_ROOT, the folder of a clone")
 
 
 def show(line):
@@ -60,9 +60,9 @@ def _pass_on(process, progress, last):
 
 
 def _end(process, progress, last):
-    """Sends SIGINT to a command, as Ctrl-C on a terminal would, and waits for it, so that a trainer can write its
-    checkpoint. A second Ctrl-C ends a trainer at once. Where SIGINT is ignored, as in background jobs of a shell,
-    commands get SIGTERM, which has the same effect."""
+    """Sends SIGINT to a command, as Ctrl-C on a terminal would, and waits until the command ends, so that a trainer can
+    write its checkpoint. A second Ctrl-C ends a trainer at once. If this process ignores SIGINT, as background jobs of
+    a shell do, the command gets SIGTERM, which has the same effect."""
     ending = signal.SIGTERM if signal.getsignal(signal.SIGINT) == signal.SIG_IGN else signal.SIGINT
     while True:
         try:
@@ -77,7 +77,7 @@ def _end(process, progress, last):
 
 
 def _start(command, output):
-    """Starts a command in a new session, so that Ctrl-C reaches it once, from this process."""
+    """Starts a command in a new session: the terminal's Ctrl-C reaches only this process, which passes it on."""
     try:
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE,
                                 start_new_session=True, encoding="utf-8", errors="replace")
@@ -86,16 +86,18 @@ def _start(command, output):
 
 
 def call(words, progress=None):
-    """Runs `longhand WORDS`, a list; see run()."""
+    """Runs ./longhand with a list of arguments and returns its standard output: call(["list", "tasks"]). progress
+    receives each line of its standard error; by default, lines are printed to stderr. A command that fails raises a
+    CommandError."""
     if isinstance(words, str):
         raise TypeError(f"{words!r} is a text; expected a list of words, {words.split()!r}")
     return run([root() / "longhand", *words], progress)
 
 
 def run(words, progress=None):
-    """Runs a command and returns its standard output. progress receives each line of its stderr as it comes; by
-    default lines go to this process's stderr. Ctrl-C, or an exception of progress, ends the command, waits for it
-    and is raised again. A command that fails raises a CommandError."""
+    """Runs a command and returns its standard output. progress is called with each line that the command writes to
+    stderr; by default, lines are printed to this process's stderr. After Ctrl-C or an exception in progress, run() ends
+    the command, waits for it and raises the exception again. A command that fails raises a CommandError."""
     command = [os.fspath(word) if isinstance(word, os.PathLike) else str(word) for word in words]
     last = collections.deque(maxlen=LAST_LINES)
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output, _start(command, output) as process:

@@ -1,4 +1,4 @@
-"""Names, numbers and texts of Lua, for values (lua.py) and formulas (tracing.py)."""
+"""Lua text of names, numbers and strings, for values (lua.py) and formulas (tracing.py)."""
 
 import math
 import numbers
@@ -17,7 +17,7 @@ def is_name(text):
 
 
 def text(string):
-    """A string with its quotes."""
+    """The Lua text of a string, with quotes and escapes."""
     return '"' + re.sub(r'[\x00-\x1f"\\]', lambda c: ESCAPES.get(c[0]) or f"\\{ord(c[0]):03d}", string) + '"'
 
 

@@ -1,12 +1,12 @@
-"""Python's values as Lua text, in a readable layout.
+"""Converts Python values to readable Lua text.
 
-    None                        an error: a field that is absent is left out
-    bool, int, float, str       themselves; numpy's numbers, too
+    None                        an error; leave the field out instead
+    bool, int, float, str       the same value; also numbers of numpy
     list, tuple, numpy arrays   { 1, 2 }
     dict                        { name = value }
     Table(1, 40, step=3)        { 1, 40, step = 3 }
     range(1, 41)                { 1, 40 }: the lengths in the range; range(20, 201, 20) is { 20, 200, step = 20 }
-    a function                  a formula, traced (tracing.py)
+    a function                  the formula that the function computes (tracing.py)
 """
 
 from . import tracing
@@ -15,7 +15,8 @@ from .literals import WIDTH, is_name, literal
 
 
 class Table:
-    """A Lua table: values without a name, then fields. Table(kind="rope") is the same as {"kind": "rope"}."""
+    """A Lua table: items without names, then named fields. Table(1, 40, step=3) is { 1, 40, step = 3 } in Lua;
+    Table(kind="rope") is the same as the dict {"kind": "rope"}."""
 
     def __init__(self, *items, **fields):
         self.items, self.fields = list(items), fields
@@ -40,7 +41,8 @@ def table_of(given, path):
 
 
 def value(given, path="", indent=0, used=0):
-    """The text of a value; `path` names it in messages, `used` counts the columns before it in its line."""
+    """The Lua text of a value. `path` names the value in messages; `used` is the number of columns before the value in
+    its line."""
     if hasattr(given, "tolist"):
         given = given.tolist()
     written = literal(given)
@@ -68,7 +70,7 @@ def _parts(table, path, indent):
 
 
 def _table(table, path, indent, used):
-    """The text of a table: one line if it fits, else a field per line."""
+    """The text of a table: one line if the table fits, else one line for each field."""
     parts = _parts(table, path, indent + 2)
     if not parts:
         return "{}"
@@ -82,7 +84,7 @@ def _table(table, path, indent, used):
 
 
 def _filled(words, indent):
-    """The items of a list, in filled lines."""
+    """The items of a list, as many in each line as fit."""
     lines, line = [], " " * indent
     for word in words:
         if len(line) + len(word) + 1 > WIDTH and line.strip():

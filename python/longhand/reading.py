@@ -1,6 +1,6 @@
-"""Runs and their evaluations: one by one, and as rows of a table.
+"""Reads runs and their evaluations, as objects and as rows of tables.
 
-What is damaged, or was written by another program, is told in a warning and left out.
+Files that are damaged, or that another program wrote, are left out with a warning.
 """
 
 import csv
@@ -20,15 +20,17 @@ from .tensors import Tensors
 class Run:
     """The folder of a run.
 
-    path           as given
-    info           run.json: spec (every field, resolved), flags, level, compiler, machine, started, ended, ...
-    id, digest     what was trained; runs of one digest may differ in seed, rate, steps and evaluation alone
-    seed           of the whole run
-    learning_rate  step size
-    task           its kind, or of examples from a file task.name of its spec, the spec's name unless given
-    encoding       what the id says beside the task, as in reports: bucket_sort_rand_rope -> rand_rope
-    axes           its place in a study, by name: {"study": "ruoss_figure3", "max_position": 2048}, names that are
-                   numbers as numbers; see runs()
+    path           path of the folder, as given
+    info           content of run.json: spec (all fields, resolved), flags, level, compiler, machine, started, ...
+    id, digest     id of the spec, and digest of its plan; runs with the same digest differ only in seed, learning rate,
+                   steps and evaluation
+    seed           seed of initial values, data and dropout
+    learning_rate  learning rate of the run
+    spec           resolved spec of the run, a dict
+    task           kind of the task; for examples from a file task.name of the spec, by default the id
+    encoding       the id without the task, as in reports: rand_rope for bucket_sort_rand_rope
+    axes           the run's values on the axes of a study: {"study": "ruoss_figure3", "max_position": 2048}; values
+                   whose names are all numbers are numbers; empty unless runs() was called with a study
     """
 
     def __init__(self, path):
@@ -59,31 +61,40 @@ class Run:
         return f"Run({self.path!r})"
 
     def metrics(self):
-        """Lines of metrics.jsonl, one per logging window: step, loss (nats), accuracy, of generative models
-        accuracy_teacher_forced in its place, exact_match, grad_norm, clipped_share, parameter_norm, update_norm,
-        learning_rate, steps_per_second, ... None before the first."""
+        """Lines of metrics.jsonl, a dict for each logging window: step, loss (nats), accuracy, exact_match, grad_norm,
+        clipped_share, parameter_norm, update_norm, learning_rate, steps_per_second, ... Generative models have
+        accuracy_teacher_forced instead of accuracy. The list is empty before the first window is complete."""
         lines = read_run_lines(self.path, "metrics.jsonl")
         for line in lines if self.generative else []:
             _call_teacher_forced(line)
         return lines
 
     def evaluations(self, every=False):
-        """Lines of eval.jsonl, one per condition: step, split, by ({"length": 41}, or numbers on other axes), examples,
-        draws, accuracy, exact_match with its 95% interval exact_match_low and exact_match_high, loss (nats),
-        sd_over_draws, sd_over_sequences; set, of an evaluation in training; beyond, axes on which no training example
-        gets as far; trained, the share of examples that were trained on, and novel where they were left out; of, how
-        many examples there are where fewer were taken. Of a condition that was evaluated again at the same step the
-        last line, with `every` all of them. None where nothing was evaluated yet.
+        """Lines of eval.jsonl, a dict for each evaluated condition (a task length, or a value on other axes). Keys:
 
-        Lines of generative models say their decoding: "greedy", where accuracy and exact_match are of the model's own
-        answers, and accuracy_teacher_forced and loss of a pass that is given the target; or "teacher_forced", where all
-        is of such a pass and there is no accuracy. Lines of older trainers are of the second kind. A run has lines of
-        one kind, the one that its spec asks for (greedy unless it says otherwise) where there are any; with `every` of
-        both.
+            step, split, examples, draws, loss (nats), accuracy, exact_match
+            by                                  the condition, such as {"length": 41}
+            exact_match_low, exact_match_high   95% interval of exact_match
+            sd_over_draws, sd_over_sequences    standard deviations
+            set       set of the examples, in lines of evaluations during training
+            beyond    axes on which the value exceeds that of every training example
+            trained   share of the examples that are also training examples
+            novel     true if such examples were left out
+            of        number of all examples of the condition, if only some were evaluated
 
-        Splits of sampled tasks are in_distribution (a training length), between (none, but shorter than the longest)
-        and beyond, also in lines of trainers that still called them train and test; validation is a stream of its own.
-        With dataset files a split is a set: train, test or validation."""
+        If a condition was evaluated several times at the same step, only the last line is returned; every=True returns
+        all lines. The list is empty if nothing was evaluated yet.
+
+        Lines of generative models have the key "decoding". With "greedy", accuracy and exact_match are those of the
+        model's own answers; accuracy_teacher_forced and loss are those of a pass that reads the target's tokens. With
+        "teacher_forced", all values are those of such a pass, and there is no accuracy. Lines of older trainers are
+        teacher-forced. If a run has lines of both kinds, those of eval.decoding in its spec are returned (default:
+        "greedy"); every=True returns both.
+
+        Sampled tasks have the splits in_distribution (a training length), between (another length below the longest
+        training length) and beyond (a greater length); the splits "train" and "test" of older lines are renamed so. The
+        split validation has examples from a separate random stream. With dataset files a split is a set of examples:
+        train, test or validation."""
         lines = self._with_new_splits(read_run_lines(self.path, "eval.jsonl"))
         for line in lines if self.generative else []:
             if "decoding" not in line:
@@ -106,7 +117,7 @@ class Run:
         return isinstance(model, dict) and model.get("kind", "encoder") != "encoder"
 
     def _decoding(self, lines):
-        """The decoding whose lines are used; None for models that are not generative."""
+        """The kind of decoding whose lines evaluations() returns; None for models that are not generative."""
         if not self.generative:
             return None
         wanted = (self.spec.get("eval") or {}).get("decoding") or "greedy"
@@ -126,8 +137,8 @@ class Run:
         return lines
 
     def checkpoint(self, name="checkpoint.safetensors"):
-        """Parameters by name ("layers.0.attention.query.weight": [in][out], y = x W + b), those of the optimiser behind
-        "optimizer.", and in metadata the counters."""
+        """Opens a checkpoint of the run as Tensors. A weight, such as "layers.0.attention.query.weight", has shape
+        [inputs][outputs]: y = x W + b. Names of optimiser state begin with "optimizer."; metadata has the counters."""
         return Tensors(os.path.join(self.path, name))
 
 
@@ -165,7 +176,7 @@ class Rows(list):
         return list(dict.fromkeys(key for row in self for key in row))
 
     def where(self, **values):
-        """The rows that have these values: where(split="beyond", seed=0)."""
+        """The rows with these values: where(split="beyond", seed=0)."""
         for name in values:
             self._expect(name)
         return Rows(row for row in self if all(row.get(key) == value for key, value in values.items()))
@@ -175,14 +186,15 @@ class Rows(list):
             raise ValueError(f"no row has {name!r}; the rows have {', '.join(self.columns())}")
 
     def to_pandas(self):
-        """A pandas.DataFrame."""
+        """The rows as a pandas.DataFrame."""
         return _needed("pandas", "to_pandas()").DataFrame(self)
 
     def plot(self, x="length", y=None, by="encoding", ax=None):
-        """Draws a line for each value of `by` (None: one for all), the mean of y over all rows of equal x; returns
-        matplotlib's axes. y is exact_match where the rows are of generative models, else accuracy, unless given.
-        Evaluations during training count where x is "step" alone, the validation stream of a task that makes its
-        examples where the rows have nothing else."""
+        """Draws a line for each value of `by` (None: one line for all rows): the mean of y over all rows with equal x.
+        Returns matplotlib's axes. y is by default exact_match for generative models, else accuracy.
+
+        Rows of evaluations during training are drawn only if x is "step". Rows of a sampled task's validation stream
+        are drawn only if the rows have no other split of this task."""
         pyplot = _needed("matplotlib", "plot()", "matplotlib.pyplot")
         if y is None:
             y = "exact_match" if any(row.get("decoding") for row in self) else "accuracy"
@@ -215,9 +227,10 @@ def _needed(package, what, module=None):
 
 
 class Runs(list):
-    """Runs, in the order of their paths.
+    """A list of runs, in the order of their paths.
 
-    skipped  (path, what is wrong) of each folder with a run.json that is no run
+    skipped  (path, message) for each folder that was left out: it has a run.json but is no valid run, or it cannot be
+             read
     """
 
     def __init__(self, of=(), skipped=()):
@@ -225,8 +238,8 @@ class Runs(list):
         self.skipped = list(skipped)
 
     def rows(self):
-        """A row per run: id, digest, task, encoding, axes of the study, seed, and what else run.json says in a word or
-        number: learning_rate, level, compiler, machine, step, train_seconds, exit, ...; and its path."""
+        """A row per run: id, digest, task, encoding, axes of the study, seed, path, and all other texts and numbers of
+        run.json: learning_rate, level, compiler, machine, step, train_seconds, exit, ..."""
         plain = (str, int, float, bool)
         return Rows({**_front(run), **{key: value for key, value in run.info.items() if isinstance(value, plain)},
                      "path": run.path} for run in self)
@@ -245,8 +258,8 @@ class Runs(list):
 
 
 def runs(root, study=None, scale=None):
-    """All runs in a folder and the folders below it. With study (a Study, a name, a path; scale: one of its scales) its
-    runs alone, with their places in its grid in run.axes; that needs ./longhand."""
+    """All runs in a folder and its subfolders. With a study (a Study, a name or a path) and, optionally, one of its
+    scales: only the runs of the study, with their values on its axes in run.axes; this needs ./longhand."""
     if not os.path.isdir(root):
         raise LonghandError(f"{root}: no such folder")
     found = Runs()
@@ -266,7 +279,7 @@ def runs(root, study=None, scale=None):
 
 
 def _numbers(names):
-    """Names of an axis' values as numbers, if every name is a number in its usual form."""
+    """The names of an axis's values, converted to numbers if every name is a number in its usual form."""
     for kind, text in (int, str), (float, "{:.14g}".format):
         try:
             numbers = [kind(name) for name in names]
@@ -313,9 +326,10 @@ def _front(run):
 
 
 def rows(of, what="evaluations"):
-    """Flat dicts for a table, one per run and line of its evaluations or metrics: id, digest, task, encoding, axes
-    of the study, seed, learning_rate (of the run), then the fields of the line, with `by` split into its axes
-    ("length": 41). A run without lines has no row; a run with damaged lines is left out with a warning."""
+    """Rows of a table, flat dicts: one for each line of each run's evaluations, or of its metrics with what="metrics".
+    A row has id, digest, task, encoding, axes of the study, seed and learning_rate of the run, then the fields of the
+    line; `by` is replaced by one field for each axis ("length": 41). The seed of an evaluation is evaluation_seed. A
+    run without lines has no row; a run with damaged lines is left out with a warning."""
     if what not in ("evaluations", "metrics"):
         raise ValueError(f"{what!r}: expected 'evaluations' or 'metrics'")
     out = Rows()
@@ -339,5 +353,5 @@ def rows(of, what="evaluations"):
 
 
 def evaluations(root, study=None, scale=None):
-    """The evaluations of all runs in a folder, or of a study's: runs(root, study, scale).evaluations()."""
+    """Rows of the evaluations of all runs in a folder, or of a study's runs: runs(root, study, scale).evaluations()."""
     return runs(root, study, scale).evaluations()

@@ -1,4 +1,4 @@
-"""An experiment, written in Python and stored as a readable Lua file."""
+"""Specs and studies: experiments that are written in Python and stored as readable Lua files."""
 
 import json
 import os
@@ -20,7 +20,7 @@ class File:
 
     @property
     def text(self):
-        """The file, as Lua."""
+        """The content of the Lua file."""
         widest = max(map(len, self.fields), default=0)
         lines = [f"  {name:{widest}} = {lua.value(given, name, 2, widest + 3)},\n"
                  for name, given in self.fields.items()]
@@ -30,10 +30,10 @@ class File:
         return f"{type(self).__name__}({str(self.path) if self.path else None!r})"
 
     def write(self, path=None):
-        """Writes the file, whole or not at all, and returns its path."""
+        """Writes the file atomically (complete or not at all) and returns its path."""
         self.path = pathlib.Path(path) if path else self.path
         if self.path is None:
-            raise LonghandError(f"the {self.kind} has no file, and its runs are named after one\n  expected: "
+            raise LonghandError(f"the {self.kind} has no file, and the name of its file names its runs\n  expected: "
                                 f'{type(self).__name__}("NAME.lua", ...), or write("NAME.lua")')
         text, partial = self.text, self.path.with_name(self.path.name + ".partial")
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,23 +46,24 @@ class File:
 
 
 class Spec(File):
-    """The spec of an experiment: task, encoding, model, train and eval, as `./longhand fields` has them.
+    """The spec of an experiment, with the sections task, encoding, model, train and eval; `./longhand fields` lists
+    their fields.
 
         Spec("own_bias.lua", task={"kind": "bucket_sort"}, encoding={"score": my_bias, "parameters": {...}},
              model={"use": "ruoss_encoder"}, train={"use": "quick", "steps": 600}, eval={"use": "quick"})
 
-    Tables are dicts, or Table(...) where Lua's have values without names; ranges are lengths; a score is a function
-    (longhand.functions has what it may call). The base name of the file is the id of its runs.
+    Tables are dicts; a table with items without names is a Table(...). A range gives lengths. A score is a Python
+    function, which may call the functions of longhand.functions. The base name of the file is the id of its runs.
 
-    path    of the file, or None
+    path    path of the file, or None
     fields  the sections, as given
     """
 
     kind = "spec"
 
     def check(self):
-        """Asks `longhand check`, and writes the file where the spec has one. Returns { id, digest, path }; raises a
-        SpecError that holds every mistake."""
+        """Runs `longhand check` on the spec; first writes its file if the spec has a path. Returns a dict with id,
+        digest and path; raises a SpecError with all mistakes."""
         if self.path:
             return check(self)
         with tempfile.TemporaryDirectory() as folder:
@@ -73,7 +74,8 @@ SECTIONS = {"task": "kind", "encoding": "use", "model": "use", "train": "use", "
 
 
 def _fragment(field, given):
-    """A fragment of a spec that sets one field; a string as a whole section names a preset."""
+    """A fragment of a spec that sets one field. If the field is a section and the value is a string, the string names a
+    preset."""
     if field in SECTIONS and isinstance(given, str):
         given = {SECTIONS[field]: given}
     for name in reversed(field.split(".")):
@@ -82,23 +84,23 @@ def _fragment(field, given):
 
 
 def _axis(name, values):
-    """An axis in the form of a study's file."""
+    """An axis, converted to its form in a study's file."""
     if isinstance(values, dict):
         return {"name": name, "values": [{"name": value, "spec": spec} for value, spec in values.items()]}
     if not isinstance(values, (list, tuple, range)) and not hasattr(values, "tolist"):
         raise LonghandError(f"axes: {name}: {values!r} is a {type(values).__name__}; expected a list of a field's "
-                            "values, or a dict, from the names of values to fragments of a spec")
+                            "values, or a dict from names of values to fragments of a spec")
     plain = values.tolist() if hasattr(values, "tolist") else list(values)
     for value in plain:
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-            raise LonghandError(f"axes: {name}: {value!r} has no name; expected numbers and texts, or a dict, from the "
+            raise LonghandError(f"axes: {name}: {value!r} has no name; expected numbers and texts, or a dict from "
                                 "names of values to fragments of a spec")
     return {"name": name.rpartition(".")[2],
             "values": [{"name": value, "spec": _fragment(name, value)} for value in plain]}
 
 
 def _seeds(given):
-    """Checks that seeds are a first and a last seed, since a study's file has no list of single seeds."""
+    """Checks that seeds are consecutive: a study's file has a first and a last seed, but no list of single seeds."""
     if hasattr(given, "tolist"):
         given = given.tolist()
     if isinstance(given, (list, tuple)) and given and all(isinstance(seed, int) for seed in given):
@@ -110,7 +112,8 @@ def _seeds(given):
 
 
 class Study(File):
-    """A grid of runs, the product of its axes, for some seeds and learning rates (docs/studies.md has all fields).
+    """A grid of runs: all combinations of the values of its axes, each with several seeds and learning rates.
+    docs/studies.md describes all fields.
 
         Study("width.lua", base={"task": {"kind": "bucket_sort"}, "model": {"use": "ruoss_encoder"},
                                  "train": {"use": "quick"}, "eval": {"use": "quick"}},
@@ -118,11 +121,12 @@ class Study(File):
                     "bias": {"plain": {}, "mine": {"encoding": {"score": my_bias}}}},
               seeds=range(5), learning_rates=[3e-4, 1e-3])
 
-    title  a line of text; else the name of the file
+    title  a line of text; default: the base name of the file
     base   a dict of sections, or a Spec
-    axes   from fields to lists of values, presets where the field is a section; from names to dicts of named fragments
-           of a spec; or a list, as the file has it
-    seeds  range(5): 0 to 4; [0, 1, 2, 3, 4] and Table(0, 4) are the same
+    axes   a dict with an entry for each axis, either a field with a list of its values (names of presets if the field
+           is a section), or a free name with a dict from names of values to fragments of a spec; or a list of axes in
+           the form of the file
+    seeds  consecutive seeds: range(5), [0, 1, 2, 3, 4] and Table(0, 4) are all 0 to 4
     """
 
     kind = "study"
@@ -138,13 +142,13 @@ class Study(File):
 
 
 def word(spec):
-    """A spec or a study as an argument of a command: an object of Python writes its file; any other value is a path,
-    an id or STUDY:CELL."""
+    """A spec or a study as an argument of a command. A Spec or Study writes its file and gives the path; any other
+    value is itself a path, an id or STUDY:CELL."""
     return spec.write() if isinstance(spec, File) else os.fspath(spec)
 
 
 def sets(given):
-    """Arguments of a command that set fields for one call, {"train.steps": 5}."""
+    """The arguments --set of a command, from a dict such as {"train.steps": 5}."""
     if given is not None and not isinstance(given, dict):
         raise LonghandError(f'set: {given!r} is a {type(given).__name__}; expected a dict: {{"train.steps": 5}}')
     return [w for path, new in (given or {}).items() for w in ("--set", f"{path}={lua.value(new, path)}")]
@@ -158,8 +162,9 @@ def _line(error):
 
 
 def check(spec, set=None, progress=None):
-    """Whether a spec (a Spec, a path, an id) can be trained: { id, digest, path }. Raises a SpecError that holds every
-    mistake, each with the field, what was found, what was expected and a hint. Warnings go to progress."""
+    """Checks that a spec (a Spec, a path or an id) can be trained. Returns a dict with id, digest and path. Raises a
+    SpecError with all mistakes, each with its field, the value found, the value expected and a hint. progress is called
+    with each warning."""
     try:
         return json.loads(launcher.call(["check", word(spec), "--json", *sets(set)], progress))
     except InputError as error:

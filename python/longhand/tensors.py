@@ -1,7 +1,7 @@
-"""Tensors: safetensors files, and those of `trainer trace`.
+"""Reads tensors from safetensors files, such as checkpoints and the files of `trainer trace`.
 
-Files are mapped into memory: a tensor costs nothing until it is read. It is a numpy array where numpy is installed,
-else a memoryview of the same shape (`weight[0, 3]`, `weight.shape`, `weight.tolist()`).
+Files are mapped into memory, so only the tensors that are used are read from disk. A tensor is a numpy array if numpy
+is installed, else a memoryview of the same shape (`weight[0, 3]`, `weight.shape`, `weight.tolist()`).
 """
 
 import math
@@ -28,11 +28,11 @@ MOST_DIMENSIONS = 64
 
 
 class Tensors(Mapping):
-    """The tensors of a safetensors file by name, in the file's order. A context manager; tensors that were read stay
-    valid after it was closed.
+    """The tensors of a safetensors file: a mapping from names to tensors, in the order of the file. It is a context
+    manager; tensors taken from it stay valid after it is closed.
 
-    path      as given
-    metadata  names -> texts, the file's __metadata__
+    path      path of the file, as given
+    metadata  a dict from names to texts: the file's __metadata__
     """
 
     def __init__(self, path):
@@ -110,15 +110,15 @@ class Tensors(Mapping):
         return len(self._entries)
 
     def shape(self, name):
-        """Sizes of a tensor's dimensions, outermost first."""
+        """The shape of a tensor, a tuple."""
         return tuple(self._entries[name]["shape"])
 
     def dtype(self, name):
-        """Type of a tensor's elements, as named by safetensors: "F32"."""
+        """The type of a tensor's elements by its name in safetensors, such as "F32"."""
         return self._entries[name]["dtype"]
 
     def close(self):
-        """Closes the file once none of its tensors is in use."""
+        """Empties this mapping. The file is unmapped from memory when none of its tensors is in use any more."""
         self._bytes = memoryview(b"")
         self._entries = {}
         self._map = None
@@ -131,8 +131,9 @@ class Tensors(Mapping):
 
 
 class Trace(Tensors):
-    """A file of `trainer trace`; docs/trace.md describes its tensors. length is the task length; outputs selects a
-    number of output tokens if the file has traces with several such numbers."""
+    """A file of `trainer trace`; docs/trace.md describes its tensors. In all methods, `length` is the task length (for
+    examples from files the input length), and `outputs` is the number of output tokens, needed only if the traced
+    examples of this length have several such numbers."""
 
     def lengths(self):
         """Traced task lengths, ascending."""
@@ -142,8 +143,8 @@ class Trace(Tensors):
         return self[self._front(length, outputs) + rest]
 
     def sites(self, length, kind="attention", outputs=None):
-        """Names of the places that were traced, in the order of the forward pass: attentions ("layers.0"), or with kind
-        "scores", "entropy" or "activations" those of that kind ("embedding", "layers.0.output")."""
+        """Names of the traced sites of a kind, in the order of the forward pass. kind: "attention", "scores" or
+        "entropy" (sites are attentions, such as "layers.0"), or "activations" ("embedding", "layers.0.output")."""
         front = self._front(length, outputs)
         found = [self._site(name[len(front):]) for name in self if name.startswith(front)]
         return [site for site, of in found if of == kind]
@@ -162,7 +163,7 @@ class Trace(Tensors):
         return name, "tokens" if "tokens" in (name, site) else "activations"
 
     def _at(self, length, site, kind, outputs):
-        """A tensor by the name of its site, or by the site's number among those of its kind."""
+        """A tensor by the name of its site, or by the site's index among the sites of the kind."""
         if isinstance(site, int):
             sites = self.sites(length, kind, outputs)
             if not 0 <= site < len(sites):
@@ -171,28 +172,29 @@ class Trace(Tensors):
         return self._named(length, outputs, site if kind == "activations" else f"{site}.{kind}")
 
     def tokens(self, length, outputs=None, stream=None):
-        """The input tokens, [examples][T]; `stream` names one of several streams. A stream of decoded answers has
-        [draws] in front if the trace has several draws."""
+        """The input tokens, [examples][T]. For a model with several streams, `stream` is the name of one. If the trace
+        has several draws, a stream of decoded answers has the shape [draws][examples][T]."""
         return self._named(length, outputs, "tokens" if stream is None else f"tokens.{stream}")
 
     def answers(self, length, outputs=None):
-        """The model's answers, [examples][outputs], with -1 after the end symbol; a trace with several draws has
-        [draws] in front."""
+        """The model's answers, [examples][outputs], with -1 after the end symbol. If the trace has several draws, the
+        shape is [draws][examples][outputs]."""
         return self._named(length, outputs, "answers")
 
     def targets(self, length, outputs=None):
-        """Right answers, [examples][outputs], -1 for answers that are unknown or do not count."""
+        """The right answers, [examples][outputs]; -1: the answer is unknown or does not count."""
         return self._named(length, outputs, "targets")
 
     def attention(self, length, layer, outputs=None):
-        """Weights of attention: [examples][heads][T][T], query by key; layer: its number from 0, or its site."""
+        """Attention weights, [examples][heads][T][T], query by key. layer: index from 0, or the name of a site."""
         return self._at(length, layer, "attention", outputs)
 
     def scores(self, length, layer, outputs=None):
-        """Inputs of the softmax, [examples][heads][T][T], query by key; layer: its number from 0, or its site."""
+        """Inputs of the softmax, [examples][heads][T][T], query by key. layer: index from 0, or the name of a site."""
         return self._at(length, layer, "scores", outputs)
 
     def activations(self, length, layer=None, outputs=None):
-        """Output of a layer, or of a site by its name: [examples][T][width]; without a layer the embedding."""
+        """The output of a layer, [examples][T][width]. layer: index from 0, or the name of a site; None: the
+        embedding."""
         site = 0 if layer is None else layer + 1 if isinstance(layer, int) else layer
         return self._at(length, site, "activations", outputs)

@@ -1,9 +1,10 @@
 """Converts a score from a Python function to the Lua function of a spec.
 
-The function is called once, with an object that holds symbols in the place of numbers; operators and the functions of
-longhand.functions make nodes of them, and what comes back is written as Lua. Names of Python's local variables become
-Lua's. What a formula may be is checked where it is for everybody: by `longhand check`, on the text. Here is refused
-what Python would do with a node on its own, in the generator's words where Lua refuses the same.
+The function is called once, with an object whose attributes are symbols instead of numbers. Operators and the functions
+of longhand.functions combine symbols into nodes of a tree, and the tree that the function returns is written as Lua.
+Local variables keep their names. `longhand check` checks the Lua text like every other formula. This module refuses
+only operations that Python would apply to a node itself, such as its truth value; if Lua refuses the same operation,
+the message is that of the generator.
 """
 
 import inspect
@@ -47,8 +48,10 @@ def _misuse(what, expected):
 class Traced:
     """A placeholder for a number, a truth value or a table while a score is traced.
 
-    kind   symbol: word is its name, parts its Symbols; index: word the name of a sum's; operator: one or two parts;
-           call: of the function word, parts its arguments
+    kind   "symbol": word is its name, parts is its Symbols object
+           "index" of a sum: word is its name
+           "operator": word is the operator, parts are its one or two operands
+           "call": word is the function, parts are its arguments
     """
 
     __slots__ = ("kind", "word", "parts")
@@ -101,7 +104,7 @@ class Traced:
 
 
 class Symbols:
-    """The argument of a score: x.score, x.distance, x.<parameter>, ...; x["name"] is the same."""
+    """The argument x of a score, with x.score, x.distance, x.<parameter>, ...; x["name"] is the same as x.name."""
 
     def __getitem__(self, name):
         return Traced("symbol", name, self)
@@ -113,7 +116,7 @@ class Symbols:
 
 
 class Body:
-    """The function of a sum: its index, its result, and the names of its local variables."""
+    """The function that a sum repeats: its index, its result, and the names of its local variables."""
 
     def __init__(self, f):
         self.index = Traced("index", _parameter(f, "m"), ())
@@ -143,7 +146,7 @@ def _expect_one_argument(f, argument):
 
 
 def _called(f, argument):
-    """The value that f returns, and (node, name) of its local variables by the node's id."""
+    """Calls f. Returns its result, and a dict from the id of a node to (node, name of its local variable)."""
     _expect_one_argument(f, argument)
     names, code, before = {}, getattr(f, "__code__", None), sys.getprofile()
 
@@ -159,7 +162,7 @@ def _called(f, argument):
 
 
 def _below(node):
-    """The parts of a node, a list or a body."""
+    """The child nodes of a node, a list or a body."""
     if isinstance(node, Body):
         return [node.result]
     if isinstance(node, (list, tuple)):
@@ -168,7 +171,7 @@ def _below(node):
 
 
 def _inner_first(root):
-    """Every node below the root once, after all its parts."""
+    """The root and all nodes below it, each once, and each after its children."""
     order, seen, stack = [], set(), [(root, False)]
     while stack:
         node, done = stack.pop()
@@ -187,12 +190,12 @@ class Writer:
     def __init__(self, root, symbols, names):
         self.symbols, self.names = symbols, names
         self.taken, self.uses, self.free, self.known = set(), {}, {}, {}
-        self.scopes = []  # (index, lines) of the functions that are being written, outermost first
+        self.scopes = []  # (index, lines) of each function that is being written, the outermost first
         for node in _inner_first(root):
             self._look(node)
 
     def _look(self, node):
-        """Counts the uses of a node's parts, and records the indices that it depends on."""
+        """Counts the uses of a node's children, and records the indices of sums on which the node depends."""
         free = {id(node)} if isinstance(node, Traced) and node.kind == "index" else set()
         for inner in _below(node):
             self.uses[id(inner)] = self.uses.get(id(inner), 0) + 1
@@ -215,25 +218,26 @@ class Writer:
         return free
 
     def body(self, index, name, result):
-        """The lines of a function; name: the name of its argument."""
+        """The lines of a function. index: the index of a sum, None for a score; name: name of the argument."""
         self.scopes.append((index, []))
         text = "nil" if result is None else self.text(result, 0, whole=True)
         return [*self.scopes.pop()[1], f"return {text}"]
 
     def is_local(self, node):
-        """Whether a node is a local variable: it was one in Python, or is used more than once."""
+        """Whether a node becomes a local variable: it was one in Python, or it is used more than once."""
         return (isinstance(node, Traced) and node.kind in ("operator", "call") and len(self.scopes) > 0
                 and (id(node) in self.names or self.uses.get(id(node), 0) > 1))
 
     def text(self, node, level, whole=False):
-        """An expression, in parentheses if it binds less tightly than level; whole: it is the whole result."""
+        """The text of an expression, in parentheses if its precedence is below level. whole: the expression is the
+        complete result of a function."""
         if self.is_local(node) and not (whole and self.uses.get(id(node), 0) == 0):
             return self.known.get(id(node)) or self._declare(node)
         text, binds = self._bare(node)
         return f"({text})" if binds < level else text
 
     def _declare(self, node):
-        """A local variable, in the innermost function whose index it depends on."""
+        """Declares a local variable for a node, in the innermost function on whose index the node depends."""
         text, _ = self._bare(node)
         scope = max((at for at, (index, _) in enumerate(self.scopes) if id(index) in self.free[id(node)]), default=0)
         name = self._new_name(self.names.get(id(node), (node, "part"))[1])
@@ -242,7 +246,7 @@ class Writer:
         return name
 
     def _bare(self, node):
-        """The text of a node, and how tightly it binds."""
+        """The text of a node, and its precedence."""
         if isinstance(node, Body):
             return self._function(node), PRIMARY
         if hasattr(node, "tolist"):
@@ -292,7 +296,7 @@ class Writer:
 
 
 def _filled(pieces):
-    """The pieces of a chain, filled into lines."""
+    """The pieces of a chain of operators, as many in each line as fit."""
     lines = pieces[:1]
     for piece in pieces[1:]:
         if len(lines[-1].rpartition("\n")[2]) + len(piece.partition("\n")[0]) < LONGEST:
@@ -303,7 +307,7 @@ def _filled(pieces):
 
 
 def _laid_out(name, lines, used):
-    """A function in one line if its body is one line, else one line for each line of the body."""
+    """The text of a function: one line if its body is one line and fits, else one line for each line of the body."""
     line = f"function({name}) {lines[0]} end"
     if len(lines) == 1 and "\n" not in line and used + len(line) < WIDTH:
         return line
@@ -311,7 +315,7 @@ def _laid_out(name, lines, used):
 
 
 def function(f, path, indent, used=0):
-    """A score as the text of a Lua function."""
+    """Converts a score to the text of a Lua function."""
     x = Symbols()
     try:
         result, names = _called(f, x)
@@ -327,5 +331,5 @@ def function(f, path, indent, used=0):
 
 
 def expression(node):
-    """A node outside of functions, such as exp(-1) among a parameter's values."""
+    """The text of a node outside of functions, such as exp(-1) among a parameter's values."""
     return Writer(node, None, {}).text(node, 0)
