@@ -1,15 +1,16 @@
-/* See arithmetic.h. Random streams: a split uses step 0, with its purpose as example; a random number uses a step
- * that depends on digits and chain, with its index as example. */
+/* See arithmetic.h. Counter words of random streams: splits have step 0 and their purpose as example; random numbers of
+ * the test set have a step that depends on digits and chain, and their index as example. */
 #include "data/arithmetic.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* without carries the last two are one less */
+enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* indices of axes; without CARRY the next two are one less */
 enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, WHOLE = 64 /* + digits */ }; /* purposes */
 enum { STRATA = 6, MOST_OF_DIGITS = 10000, MOST_OF_CHAIN = 500, PROGRESS = 1 << 14 };
 
-/* Fields of an item's first word; the bits above them have the width of its frame, 0: the task's. */
+/* Bits of the fields in an item's first word. The bits above them hold the width of the item's frame; 0: the width of
+ * the task. */
 enum { KIND = 3, OWN_FRAME = 2 /* bits */ };
 enum {
     SMALL,  /* two numbers of two words each */
@@ -159,12 +160,12 @@ void lh_arithmetic_expand(const lh_operation *o, uint64_t seed, const uint16_t *
 /* A hash table of pairs of numbers with open addressing; its size is a power of 2. */
 typedef struct pairs {
     uint64_t *pair; /* the pair + 1; 0: the slot is free */
-    uint64_t room;
+    uint64_t capacity;
 } pairs;
 
 static uint64_t place_of(const pairs *p, uint64_t pair) {
     uint64_t at = pair * 0x9e3779b97f4a7c15u >> 20;
-    while (p->pair[at &= p->room - 1] != 0 && p->pair[at] != pair + 1) at++;
+    while (p->pair[at &= p->capacity - 1] != 0 && p->pair[at] != pair + 1) at++;
     return at;
 }
 
@@ -214,7 +215,8 @@ static void shuffle(lh_rng rng, uint32_t *list, int count) {
     }
 }
 
-/* Draws operands as the released code does: equally many, or all, for every number of digits; the rest is random. */
+/* Draws operands as the released code does: equally many numbers of every digit count, or all if there are fewer, then
+ * random numbers up to the requested count. */
 static void draw_strata(making *m, int purpose, uint32_t *list) {
     int count = m->f.numbers, share = count / STRATA, used = 0;
     lh_rng rng = stream(m->c->seed, 0, (uint32_t)purpose);
@@ -295,7 +297,7 @@ static lh_status keep_whole(making *m, int digits, uint32_t count) {
     return status;
 }
 
-/* Adds test numbers of one count of digits: all numbers there are, or 10000, as in the paper. */
+/* Adds test numbers with this number of digits: all of them or, as in the paper, 10000 random ones. */
 static lh_status keep_digits(making *m, int digits) {
     uint64_t there =
         power(m->f.base, digits) == UINT64_MAX ? UINT64_MAX : power(m->f.base, digits) - power(m->f.base, digits - 1);
@@ -363,7 +365,7 @@ static lh_status keep_chains(making *m) {
     lh_status status = LH_OK;
     if (longest > LH_MOST_CHAIN_DIGITS)
         return lh_fail(m->error, LH_ERR_INPUT,
-                       "%s: eval.by asks for carries of numbers of %d digits\n  expected: at most %d (eval.by.digits)",
+                       "%s: eval.by requests carries of numbers of %d digits\n  expected: at most %d (eval.by.digits)",
                        m->o->kind, longest, LH_MOST_CHAIN_DIGITS);
     if (m->o->operands != LH_NUMBER_PLUS_ONE)
         status = lh_chains_open(&chains, m->f.base, m->o->operands == LH_NUMBER_AND_DIGIT, longest, m->error);
@@ -384,7 +386,7 @@ static lh_status keep_numbers(making *m, int most) {
     return status == LH_OK && by_carry ? keep_chains(m) : status;
 }
 
-/* Adds the test numbers that fit again in a frame of `frame` places; 0: each in its least frame. */
+/* Adds the test numbers a second time, in a frame of `frame` places, if they fit; 0: each in the least frame for it. */
 static lh_status keep_frame(making *m, int frame) {
     m->by_frame = frame;
     int most = most_digits(m);
@@ -393,8 +395,8 @@ static lh_status keep_frame(making *m, int frame) {
     m->by_frame = LH_NO_VALUE;
     if (most > 0) return status;
     return lh_fail(m->error, LH_ERR_INPUT,
-                   "%s: eval.by asks for a frame of %d places, which has room for numbers of %d digits\n"
-                   "  expected: one with room for some of eval.by.digits",
+                   "%s: eval.by requests a frame of %d places, which holds numbers of at most %d digits\n"
+                   "  expected: a frame that holds numbers of some of eval.by.digits",
                    m->o->kind, frame, lh_with_width(m->o, m->c->options, frame).frame.digits);
 }
 
@@ -420,13 +422,13 @@ static lh_status check_frame(const making *m) {
     int digits = count_digits(m->f.base, most);
     if (digits <= m->f.digits) return LH_OK;
     return lh_fail(m->error, LH_ERR_INPUT,
-                   "%s: the frame has room for numbers of %d digits, and those to train on have up to %d in base %d\n"
+                   "%s: the frame holds numbers of at most %d digits, but training numbers have up to %d in base %d\n"
                    "  expected: a task.options.width that is %d greater%s",
                    m->o->kind, m->f.digits, digits, m->f.base, digits - m->f.digits,
                    m->f.stratified ? "" : ", or a smaller task.options.numbers");
 }
 
-/* The approximate number of examples, counting every frame like the task's. */
+/* The approximate number of examples; every frame is assumed to have as many as the task's frame. */
 static int64_t count_examples(const making *m) {
     int64_t count = m->f.numbers, tests = 0, cells = 0, frames = 1;
     bool by_carry = m->o->operands != LH_ONE_NUMBER && m->c->goes_by(m->c, CARRY);
@@ -445,8 +447,8 @@ static bool open_making(making *m) {
     size_t count = (size_t)m->f.numbers;
     m->first = calloc(count, sizeof *m->first);
     m->second = calloc(count, sizeof *m->second);
-    for (m->trained.room = 1; m->trained.room < 2 * count;) m->trained.room *= 2;
-    m->trained.pair = calloc(m->trained.room, sizeof *m->trained.pair);
+    for (m->trained.capacity = 1; m->trained.capacity < 2 * count;) m->trained.capacity *= 2;
+    m->trained.pair = calloc(m->trained.capacity, sizeof *m->trained.pair);
     return m->first != NULL && m->second != NULL && m->trained.pair != NULL;
 }
 

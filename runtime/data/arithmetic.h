@@ -2,10 +2,10 @@
  * different operations.
  *
  * Tokens are digits 0 to 9, + and *, then start, end and padding, then digits from A on: there are 15 tokens for bases
- * up to 10. Numbers are padded with zeros. Training and validation split the first numbers, or pairs of these. The test
- * set has numbers of every count of digits; for evaluations by carries, numbers with every length of the longest chain
- * (data/chains.h); for evaluations by frames, the same numbers in the requested frames or without padding. Examples are
- * stored as items of a few words.
+ * up to 10. Numbers are padded with zeros. The training and validation sets are parts of the first numbers, or of pairs
+ * of these. The test set has numbers of every digit count. For evaluations by carries it also has numbers with every
+ * length of the longest chain (data/chains.h). For evaluations by frames it also has the same numbers in the requested
+ * frames or without padding. Examples are stored as items of a few words.
  */
 #ifndef LONGHAND_ARITHMETIC_H
 #define LONGHAND_ARITHMETIC_H
@@ -29,7 +29,7 @@ typedef struct lh_frame {
     int base;
     int width;   /* places of an operand */
     int digits;  /* most digits of an operand, so that the result fits in the frame */
-    int numbers; /* numbers for training and validation: all below this, or so many random pairs */
+    int numbers; /* numbers for training and validation: all numbers below this, or this many random pairs */
     int parts;   /* parts of the numbers; the last part is the validation set */
     bool stratified;
     int input_length, output_length; /* tokens per example */
@@ -55,7 +55,7 @@ typedef struct lh_operation {
     lh_task_expand *expand; /* lh_arithmetic_expand for this operation */
 } lh_operation;
 
-/* A task's options with another width of the frame; width 0: with the task's own. */
+/* A task's options for another width of the frame; for width 0 they are the task's own. */
 typedef struct lh_framed {
     int options[LH_MOST_FRAME_OPTIONS];
     lh_frame frame;
@@ -77,7 +77,8 @@ static inline uint16_t *lh_write_number(uint16_t *at, const uint8_t *x, int widt
 /* Makes all examples. LH_ERR_INPUT: the frame is too narrow; LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_arithmetic_collect(const lh_operation *operation, lh_collection *collection, lh_error *error);
 
-/* Reads 12+345, 12*3 or 12, with any leading zeros, with or without start and end symbols; see lh_task_solve. */
+/* Reads a literal such as 12+345, 12*3 or 12, possibly with leading zeros and start and end symbols; see
+ * lh_task_solve. */
 lh_status lh_arithmetic_solve(const lh_operation *operation, const lh_literal *literal, lh_example *example,
                               lh_error *error);
 

@@ -87,7 +87,7 @@ static lh_status choose_frame(const reading *r, lh_framed *to) {
     *to = lh_with_width(r->o, l->options, width);
     if (r->digits <= to->frame.digits) return LH_OK;
     return lh_fail(r->error, LH_ERR_INPUT,
-                   "%s: a number of %d digits, and a frame of %d places has room for %d\n"
+                   "%s: a number of %d digits, but a frame of %d places holds at most %d\n"
                    "  expected: a frame of at least %d",
                    r->o->kind, r->digits, to->frame.width, to->frame.digits, least);
 }

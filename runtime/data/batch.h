@@ -16,7 +16,7 @@ int lh_train_length(const lh_spec *spec, lh_key key, uint32_t step);
 int lh_input_length(const lh_spec *spec, int n);
 int lh_output_length(const lh_spec *spec, int n);
 
-/* The length that output shows for task length n: with finite data the input length of shape n. */
+/* The length that is shown to users for task length n; with finite data the input length of shape n. */
 int lh_reported_length(const lh_spec *spec, int n);
 
 /* The shape of `sequences` sequences at task length n. */
@@ -49,7 +49,7 @@ size_t lh_batch_words(const lh_spec *spec, int n);
 lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int longest_n, int sequences, lh_error *error);
 void lh_batch_close(lh_batch *batch);
 
-/* The number of sequences in the batch with a counted label. */
+/* The number of the batch's sequences that have a counted label. */
 int lh_batch_asked(const lh_batch *batch, const lh_spec *spec);
 
 /* A block of sequences first .. first + sequences - 1 of the batch, with first_example 0 and without loss_scale and
@@ -58,7 +58,7 @@ lh_cpu_block lh_batch_block(const lh_batch *batch, int first, int sequences);
 
 /* Writes sequence `row` of a batch of shape n, and makes it the last one, from an input and, for streams that read it,
  * a target (NULL: all 0). Both must be valid for the task and determine a place for every label, as cli/verbs/input.h
- * checks. The labels are the target; none counts. */
+ * checks. The target's tokens become the labels, but no label counts. */
 void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const uint16_t *input, const uint16_t *target);
 
 /* The source of examples: example i has the counter words (step, first + i). */

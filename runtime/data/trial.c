@@ -13,8 +13,8 @@ enum {
     PLACE_TEXT = 256 /* bytes */
 };
 
-/* Content of memory before the sampler runs the first and the second time; no alphabet has so many symbols. An
- * element that holds both of them, each in its run, was not written. */
+/* Values with which memory is filled before the first and before the second run of the sampler; they are no tokens of
+ * any alphabet. An element that still has both values, one after each run, was not written. */
 static const uint16_t POISON[2] = {0xffff, 0xfffe};
 
 lh_status lh_trial_open(lh_trial *trial, int input, int output, lh_error *error) {
@@ -120,9 +120,9 @@ static lh_status check_mask(const probe *p, const uint8_t *first, const uint8_t 
                            place(p, text), i, first[i]);
         if (first[i] == 0 && p->task->loss == LH_LOSS_UNMASKED)
             return lh_fail(p->error, LH_ERR_INPUT,
-                           "%s: mask[%d] is 0, and the file's header does not say what masked labels leave\n"
-                           "  expected: a line `mask: loss` (they are in no loss and no accuracy) or `mask: accuracy` "
-                           "(they are in no accuracy, and the loss keeps them)",
+                           "%s: mask[%d] is 0, but the file's header has no line `mask`\n"
+                           "  expected: `mask: loss` (masked labels count in neither loss nor accuracy) or "
+                           "`mask: accuracy` (masked labels count in the loss, but not in the accuracy)",
                            place(p, text), i);
     }
     return LH_OK;

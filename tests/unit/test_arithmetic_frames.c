@@ -77,7 +77,7 @@ static void test_frames_hold_the_same_numbers(void **state) {
     s.frame_axis = FRAME;
     s.frame[0] = s.frame[1] = 1;
     lh_assert_error(lh_task_successor(&s.c, &error), LH_ERR_INPUT, &error,
-                    "successor: eval.by asks for a frame of 1 places, which has room for numbers of 0 digits");
+                    "successor: eval.by requests a frame of 1 places, which holds numbers of at most 0 digits");
     free(s.item);
 }
 
@@ -127,13 +127,13 @@ static void test_narrow_frame_is_refused(void **state) {
     lh_error error;
     lh_collected s = lh_new_collected(options, 0, 1, false);
     lh_assert_error(lh_task_addition(&s.c, &error), LH_ERR_INPUT, &error,
-                    "addition: the frame has room for numbers of 5 digits, and those to train on have up to 7 in base "
+                    "addition: the frame holds numbers of at most 5 digits, but training numbers have up to 7 in base "
                     "10\n  expected: a task.options.width that is 2 greater, or a smaller task.options.numbers");
     s = lh_new_collected(six, 0, 1, false);
     lh_assert_error(lh_task_addition(&s.c, &error), LH_ERR_INPUT, &error, "up to 7 in base 10");
     s = lh_new_collected(far, 0, 150, true);
     lh_assert_error(lh_task_successor(&s.c, &error), LH_ERR_INPUT, &error,
-                    "eval.by asks for carries of numbers of 150 digits\n  expected: at most 128");
+                    "eval.by requests carries of numbers of 150 digits\n  expected: at most 128");
     free(s.item);
 }
 

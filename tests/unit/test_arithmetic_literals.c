@@ -97,14 +97,14 @@ static void test_invalid_literals_are_refused(void **state) {
          "a number of 4096 digits, which needs a frame of 4097 places\n  expected: at most 4096"},
         {lh_solve_successor, next, TASKS, NULL, "which needs a frame of 4097 places\n  expected: at most 4096"},
         {lh_solve_parity, bits, TASKS, NULL,
-         "a frame of 8 places has room for 8\n  expected: a frame of at least 4096"},
+         "a frame of 8 places holds at most 8\n  expected: a frame of at least 4096"},
         {lh_solve_successor, next, TASKS, "12+3", "successor: symbol 3 is '+'\n  expected: a number in base 10"},
         {lh_solve_successor, next, TASKS, "$&", "successor: there is a number missing"},
         {lh_solve_successor, next, TASKS, "$12&4", "successor: symbol 4 is '&'"},
         {lh_solve_successor, next, TASKS, "1999999",
-         "a number of 7 digits, and a frame of 6 places has room for 5\n"
+         "a number of 7 digits, but a frame of 6 places holds at most 5\n"
          "  expected: a frame of at least 8"},
-        {lh_solve_successor, next, 4, "1999", "a frame of 4 places has room for 3\n  expected: a frame of at least 5"},
+        {lh_solve_successor, next, 4, "1999", "a frame of 4 places holds at most 3\n  expected: a frame of at least 5"},
         {lh_solve_addition, add, TASKS, "12", "addition: there is a number missing\n  expected: two numbers with +"},
         {lh_solve_addition, add, TASKS, "12+", "addition: there is a number missing"},
         {lh_solve_addition, add, TASKS, "12*3", "addition: symbol 3 is '*'"},

@@ -164,8 +164,8 @@ static void test_invalid_axes_are_refused(void **state) {
     static const struct {
         const char *line, *said;
     } cases[] = {
-        {"{\"input\":[1],\"target\":[0],\"digits\":-1}\n", "bad.jsonl:1: digits is no such number"},
-        {"{\"input\":[1],\"target\":[0],\"carry\":\"3\"}\n", "bad.jsonl:1: carry is no such number"},
+        {"{\"input\":[1],\"target\":[0],\"digits\":-1}\n", "bad.jsonl:1: digits is no valid value"},
+        {"{\"input\":[1],\"target\":[0],\"carry\":\"3\"}\n", "bad.jsonl:1: carry is no valid value"},
         {"{\"input\":[1],\"target\":[0],\"carry\":1000000001}\n", "an integer from 0 to 1000000000"},
         {"{\"input\":[1],\"target\":[0],\"chain\":1}\n",
          "bad.jsonl:1: there is no \"chain\"\n  expected: input, target, mask, digits, carry"},
@@ -180,7 +180,7 @@ static void test_invalid_axes_are_refused(void **state) {
     }
     open_files(&f, *state, false, true);
     lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &carry, 1u << LH_SET_VALIDATION, &error), LH_ERR_INPUT,
-                    &error, "says anything of carry");
+                    &error, "has a value on carry");
     lh_groups_close(&g);
     lh_corpus_close(&f.corpus);
 }
@@ -365,7 +365,7 @@ static void test_groups_without_new_examples_are_refused(void **state) {
     lh_error error;
     open_with_trained(&f, *state);
     lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &few, 0, &error), LH_ERR_INPUT, &error,
-                    "held.jsonl that eval.by asks for is among those trained on");
+                    "held.jsonl that eval.by requests is also a training example");
     lh_groups_close(&g);
     lh_corpus_close(&f.corpus);
 }

@@ -426,13 +426,14 @@ static void test_invalid_file_is_refused(void **state) {
         {NAMES ONE "0,1,12a?............,4\n", "items.csv:3: cell 2 is a, which is no symbol of this task"},
         {NAMES "0,1,1263............,4\n", "items.csv:2: cell 2 is 6"},
         {NAMES "0,1,12.\t?...........,4\n", "items.csv:2: cell 3 is  , which"},
-        {NAMES "0,1,1234............,4\n", "items.csv:2: 0 cells to solve\n  expected: one, ? or 5"},
+        {NAMES "0,1,1234............,4\n", "items.csv:2: 0 cells to solve\n  expected: one cell with ? or 5"},
         {NAMES "0,1,12??............,4\n", "items.csv:2: 2 cells to solve"},
         {NAMES "0,1,122?............,4\n", "items.csv:2: no Latin square has these cells"},
         {NAMES "0,1,123?...4........,4\n", "items.csv:2: no Latin square has these cells"},
         {NAMES "0,1,12.?............,4\n", "items.csv:2: the puzzle is ambiguous: 2 symbols fit cell 3"},
-        {NAMES "0,1,123?............,3\n", "items.csv:2: the answer is 3 there\n  expected: 4, as the puzzle has it"},
-        {NAMES "0,2,123?............,4\n", "items.csv:2: the puzzle has 2 there\n  expected: 1 or Binary"},
+        {NAMES "0,1,123?............,3\n", "items.csv:2: the answer is 3\n  expected: 4, by the puzzle's cells"},
+        {NAMES "0,2,123?............,4\n",
+         "items.csv:2: the number of vectors or the condition is 2\n  expected: 1 or Binary"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture f;

@@ -95,9 +95,9 @@ static const struct {
     {before_the_beginning, "target[-1] was written, before the beginning"},
     {mask_past_the_end, "mask[7] was written, past the end"},
     {mask_too_large, "mask[2] is 2\n  expected: 1, or 0 where it does not count"},
-    {masked_without_a_line, "mask[2] is 0, and the file's header does not say what masked labels leave\n"
-                            "  expected: a line `mask: loss` (they are in no loss and no accuracy) or `mask: accuracy` "
-                            "(they are in no accuracy, and the loss keeps them)"},
+    {masked_without_a_line, "mask[2] is 0, but the file's header has no line `mask`\n"
+                            "  expected: `mask: loss` (masked labels count in neither loss nor accuracy) or "
+                            "`mask: accuracy` (masked labels count in the loss, but not in the accuracy)"},
     {input_not_written, "input[5] was not written\n  expected: all of input[0] .. input[5]"},
     {target_not_written, "target[0] was not written"},
     {static_state, "made twice, input[0] is 0 the first time and 1 the second\n  expected: the same example"},

@@ -72,14 +72,14 @@ const lh_dataset *lh_corpus_set(const lh_corpus *corpus, lh_set set);
 /* The number of examples of shape n. */
 static inline int64_t lh_dataset_count(const lh_dataset *set, int n) { return set->first[n] - set->first[n - 1]; }
 
-/* Whether evaluations by any axis have examples of shape n: not all its examples were made for one axis. axes: number
- * of the task's axes. */
+/* Whether shape n has examples for evaluations by any axis; false if all its examples were made for one axis. axes:
+ * number of the task's axes. */
 bool lh_dataset_counts(const lh_dataset *set, int axes, int n);
 
 /* The shape of the example at index `place` of a set. */
 int lh_dataset_shape(const lh_dataset *set, int shapes, int64_t place);
 
-/* The input lengths in `wanted` that a set has; stored in corpus->selected. */
+/* Selects the lengths in `wanted` that are input lengths of a set. The result points into corpus->selected. */
 lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, const lh_lengths *wanted);
 
 /* The shape with this input length that has the most training examples; 0: none. */

@@ -59,7 +59,7 @@ static lh_status take_values(const line *l, const json_t *object, int32_t *value
         const json_t *item = json_object_get(object, task->axis[a]);
         json_int_t value = item == NULL ? LH_NO_VALUE : json_is_integer(item) ? json_integer_value(item) : -2;
         if (item != NULL && (value < 0 || value > LH_LARGEST_VALUE))
-            return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s is no such number\n  expected: an integer from 0 to %d",
+            return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s is no valid value\n  expected: an integer from 0 to %d",
                            l->path, l->number, task->axis[a], LH_LARGEST_VALUE);
         values[a] = (int32_t)value;
     }

@@ -1,6 +1,6 @@
-/* See epoch.h. The order is drawn at site (data, place order) with the epoch as step: within shape n with example n,
- * for batches with LH_SHARED. Tests in other frames have shapes of their own, which training does not count: items
- * are numbered by the shapes of their set. */
+/* See epoch.h. Orders are random numbers of site (data, place order) with the epoch as step. The example is n for the
+ * order within shape n, and LH_SHARED for the order of batches. For items, n counts only the shapes of their own set,
+ * so that tests in other frames, which add shapes to the corpus, do not change the order in training. */
 #include "data/datasets/epoch.h"
 
 #include <stdlib.h>

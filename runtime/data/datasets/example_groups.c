@@ -72,7 +72,7 @@ static bool is_wanted(gathering *g, const lh_dataset *set, int n, int64_t place,
     return wanted;
 }
 
-/* Whether an evaluation by these axes takes an example: one that was not made for another axis. */
+/* Whether an evaluation by the requested axes uses an example; examples made for another axis are not used. */
 static bool takes_part(const gathering *g, const lh_dataset *set, int64_t place) {
     const int32_t *value = set->values + place * g->task->axes;
     unsigned own = set->apart;
@@ -135,11 +135,11 @@ static lh_status check_found(const gathering *g, lh_error *error) {
         return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of %s has any of these values", first_path(g));
     if (g->groups->count == 0)
         return lh_fail(error, LH_ERR_INPUT,
-                       "eval.novel: every example of %s that eval.by asks for is among those trained on\n"
+                       "eval.novel: every example of %s that eval.by requests is also a training example\n"
                        "  hint: eval.novel = false evaluates them",
                        first_path(g));
     if (g->any_value) return LH_OK;
-    return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of these sets says anything of %s", g->groups->name[0]);
+    return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of these sets has a value on %s", g->groups->name[0]);
 }
 
 static lh_status gather(gathering *g, lh_error *error) {
@@ -152,7 +152,7 @@ static lh_status gather(gathering *g, lh_error *error) {
     groups->place = calloc((size_t)most, sizeof *groups->place);
     groups->pick = calloc((size_t)most, sizeof *groups->pick);
     if (g->found == NULL || groups->group == NULL || groups->place == NULL || groups->pick == NULL)
-        return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for what is to be evaluated");
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the groups of examples");
     for (int set = 0; set < LH_SETS; set++)
         if (groups->sets >> set & 1) gather_set(g, (lh_set)set);
     qsort_r(g->found, (size_t)g->count, sizeof *g->found, compare, &groups->axes);

@@ -1,6 +1,6 @@
-/* The choice of examples from a dataset that has more than requested: a fixed pseudo-random subset, by a hash of line
- * number and evaluation seed, or the first lines of the file. Subsets are nested: the 100 examples of one evaluation
- * are among the 500 of another with the same seed. */
+/* The choice of examples from a dataset that has more examples than requested: a fixed pseudo-random subset, by a hash
+ * of line number and evaluation seed, or the first lines of the file. Subsets are nested: the 100 examples of one
+ * evaluation are among the 500 of another evaluation with the same seed. */
 #ifndef LONGHAND_PICK_H
 #define LONGHAND_PICK_H
 

@@ -10,15 +10,15 @@
  * literal:        12+345
  * sets:           train test validation
  * axis digits:    1 to width - 1; significant digits of both numbers; in training, of the longer number
- * axis carry:     0 to width; longest carry chain: a digit that makes a carry, and the digits that pass it on
+ * axis carry:     0 to width; digits of the longest carry chain: one makes a carry, the others pass it on
  * axis trained:   0 to 1; 1 if the pair is a training example, else 0
- * axis frame:     0 to 4096; places of a number if they differ from the width; 0: no padding
+ * axis frame:     0 to 4096; width of the frame in an evaluation by frames; 0: no padding
  * option base:    2..36 = 10; base of the digits; digits from 10 are A to Z
  * option width:   2..4096 = 61; places of a number, with leading zeros
- * option input:   plain aligned; a + b; or the operator, then digits of a and b in alternation
- * option split:   permutation stratified; pairs of numbers below `numbers`; or pairs for all counts of digits up to six
- * option numbers: 64..4194304 = 1048576; count of training and validation pairs, and bound of their numbers
- * option parts:   2..1000 = 8; one of this many parts is the validation set
+ * option input:   plain aligned; plain: a + b; aligned: the operator, then digits of a and b in alternation
+ * option split:   permutation stratified; pairs of numbers below `numbers`, or pairs for each digit count up to six
+ * option numbers: 64..4194304 = 1048576; number of training and validation pairs; numbers of `permutation` are smaller
+ * option parts:   2..1000 = 8; parts of these pairs; the last part is the validation set
  */
 #include "data/arithmetic.h"
 

@@ -16,7 +16,7 @@ lh_task_sample lh_task_binary_addition;
 
 static uint16_t bit_of(const uint16_t *bits, int count, int i) { return i < count ? bits[i] : 0; }
 
-/* Below three tokens there is no operator: the sum is the only number. */
+/* Inputs of one or two tokens have no operator: they are one number, which is also the sum. */
 void lh_task_binary_addition(lh_rng *rng, int n, lh_example *example) {
     uint16_t *target = example->target;
     if (n < 3) {

@@ -15,7 +15,7 @@
 
 lh_task_sample lh_task_binary_multiplication;
 
-/* Each bit of the product first counts its pairs of ones: fewer than 2^16 for n < 2^17. */
+/* Each place of the product first counts its pairs of ones, then carries; a count is below 2^16 for n < 2^17. */
 static void multiply(const operands *o, uint16_t *product) {
     int bits = o->x_bits + o->y_bits;
     for (int i = 0; i < bits; i++) product[i] = 0;
@@ -31,7 +31,7 @@ static void multiply(const operands *o, uint16_t *product) {
     }
 }
 
-/* Below three tokens there is no operator: n = 1 has no bits, n = 2 has one, which is 0 for any number. */
+/* Inputs of one or two tokens have no operator. Their targets have no product: n = 1 has no bits, n = 2 the bit 0. */
 void lh_task_binary_multiplication(lh_rng *rng, int n, lh_example *example) {
     if (n < 3) {
         fill_short(rng, n, example->input);

@@ -1,4 +1,4 @@
-/* Bucket Sort (Ruoss et al. 2023): sort n tokens ascending.
+/* Bucket Sort (Ruoss et al. 2023): n tokens in ascending order.
  *
  * input symbols:  0 1 2 3 4
  * output symbols: 0 1 2 3 4

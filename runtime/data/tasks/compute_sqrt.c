@@ -13,7 +13,7 @@
 lh_task_sample lh_task_compute_sqrt;
 
 /* Long-hand square root: every two bits of x give one bit of the root. After step i the remainder x - root^2 of the
- * bits so far has i + 2 bits, the highest in `high`, the others in the same cells as the root's bits. */
+ * bits so far has i + 2 bits: the highest is in `high`, and cell j has one of the others next to a bit of the root. */
 enum { ROOT = 1, REMAINDER = 2 };
 
 static unsigned root_of(uint16_t cell) { return cell & ROOT; }

@@ -1,4 +1,4 @@
-/* Cycle Navigation (Ruoss et al. 2023): where n steps back, nowhere or ahead end on a cycle of five places.
+/* Cycle Navigation (Ruoss et al. 2023): the last place of a walk on a cycle of five places, in n steps of -1, 0 or +1.
  *
  * input symbols:  - = +
  * output symbols: 0 1 2 3 4

@@ -1,4 +1,4 @@
-/* Duplicate String (Ruoss et al. 2023): n bits, twice.
+/* Duplicate String (Ruoss et al. 2023): a string of n bits, repeated once.
  *
  * input symbols:  0 1
  * output symbols: 0 1

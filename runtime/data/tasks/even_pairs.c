@@ -1,4 +1,4 @@
-/* Even Pairs (Ruoss et al. 2023): 1 when n bits have an odd number of adjacent unequal pairs.
+/* Even Pairs (Ruoss et al. 2023): 1 if n bits have an odd number of unequal adjacent pairs, else 0.
  *
  * input symbols:  0 1
  * output symbols: 0 1

@@ -9,9 +9,9 @@
  * chance:         0.25
  * grid:           4
  * sets:           train test validation
- * axis vectors:   1 to 3; rows and columns that a step towards the answer needs at the same time
- * axis puzzle:    1 to 1200; number of a validation puzzle; three in a row are a puzzle and its two turned copies
- * option puzzles: 30 to 10000 = 3000; puzzles per number of vectors; a tenth of them is the test set
+ * axis vectors:   1 to 3; number of rows and columns that the step to the answer combines
+ * axis puzzle:    1 to 1200; number of a validation puzzle; every three are a puzzle and its two rotated copies
+ * option puzzles: 30 to 10000 = 3000; puzzles for each number of vectors; a tenth of them is the test set
  * option strict:  no yes; yes: without puzzles of three vectors that a step of two vectors also solves
  */
 #include <stdlib.h>
@@ -20,9 +20,10 @@
 
 lh_task_collect lh_task_latin_square;
 
-enum { PUZZLES, STRICT };                 /* options */
-enum { TRAINING, VALIDATION, SPLIT };     /* purposes of random numbers */
-enum { BASES = 12, PATIENCE = 30000000 }; /* validation puzzles for each number of vectors; most rejected draws */
+enum { PUZZLES, STRICT };             /* options */
+enum { TRAINING, VALIDATION, SPLIT }; /* purposes of random numbers */
+/* BASES: validation puzzles per number of vectors, without copies. PATIENCE: most rejected draws. */
+enum { BASES = 12, PATIENCE = 30000000 };
 enum { DRAWS_AT_ONCE = 1 << 16 };
 
 typedef struct items {
@@ -62,7 +63,7 @@ static bool put(items *all, const latin_puzzle *p, bool strict) {
     return true;
 }
 
-/* Draws a validation set in the way of the published one: by number of vectors, every puzzle followed by its copies. */
+/* Draws a validation set in the order of the published file: by number of vectors, each puzzle before its copies. */
 static void draw_validation(making *m) {
     lh_rng rng = stream(m, VALIDATION);
     for (int vectors = 1; vectors <= LATIN_VECTORS; vectors++)

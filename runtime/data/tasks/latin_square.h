@@ -26,7 +26,7 @@ typedef enum latin_strategy {
     LATIN_ROW, /* three symbols in the probe's row */
     LATIN_COLUMN,
     LATIN_UNION,         /* three symbols in the probe's row and column together */
-    LATIN_THREE_COLUMNS, /* a symbol in the columns of all other blanks of the probe's row */
+    LATIN_THREE_COLUMNS, /* one symbol that the columns of all other blanks of the probe's row have */
     LATIN_ROW_TWO_COLUMNS,
     LATIN_THREE_ROWS,
     LATIN_COLUMN_TWO_ROWS
@@ -76,8 +76,8 @@ static inline latin_line latin_line_of(const latin_puzzle *p, bool row) {
     return line;
 }
 
-/* Classifies a puzzle. strict: puzzles of three vectors get 0 if they also have a solution by two vectors that the
- * published code lacks: a line with two givens whose one other blank has the answer in its crossing line. */
+/* Classifies a puzzle. strict: a puzzle of three vectors gets 0 if two vectors also solve it, by a strategy that the
+ * published code lacks: the probe's line has two givens, and the line across its one other blank has the answer. */
 static inline latin_answer latin_classify(const latin_puzzle *p, bool strict) {
     latin_line row = latin_line_of(p, true), column = latin_line_of(p, false);
     int both = row.symbols | column.symbols;

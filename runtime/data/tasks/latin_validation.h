@@ -64,7 +64,7 @@ static lh_status latin_read_grid(const latin_row *row, const char *text, int byt
         } else if (c != '.' && c != '0') return latin_wrong_cell(row, cell, c);
     }
     if (probes == 1) return LH_OK;
-    return lh_fail(row->error, LH_ERR_INPUT, "%s:%d: %d cells to solve\n  expected: one, ? or 5", row->path,
+    return lh_fail(row->error, LH_ERR_INPUT, "%s:%d: %d cells to solve\n  expected: one cell with ? or 5", row->path,
                    row->number, probes);
 }
 
@@ -94,15 +94,13 @@ static lh_status latin_check_words(const latin_row *row, const latin_answer *ans
     int bytes;
     if (row->column[LATIN_ANSWER] >= 0 && latin_field(row, row->column[LATIN_ANSWER], &text, &bytes) &&
         (bytes != 1 || text[0] != '0' + answer->symbol))
-        return lh_fail(row->error, LH_ERR_INPUT,
-                       "%s:%d: the answer is %.*s there\n  expected: %d, as the puzzle has it", row->path, row->number,
-                       latin_shown(bytes), text, answer->symbol);
+        return lh_fail(row->error, LH_ERR_INPUT, "%s:%d: the answer is %.*s\n  expected: %d, by the puzzle's cells",
+                       row->path, row->number, latin_shown(bytes), text, answer->symbol);
     if (row->column[LATIN_NUMBER] < 0 || !latin_field(row, row->column[LATIN_NUMBER], &text, &bytes)) return LH_OK;
     if (bytes == 1 && text[0] == '0' + answer->vectors) return LH_OK;
     if (bytes >= (int)strlen(name) && strncmp(text, name, strlen(name)) == 0) return LH_OK;
     return lh_fail(row->error, LH_ERR_INPUT,
-                   "%s:%d: the puzzle has %.*s there\n  expected: %d or %s, as its rows and "
-                   "columns say",
+                   "%s:%d: the number of vectors or the condition is %.*s\n  expected: %d or %s, by the puzzle's cells",
                    row->path, row->number, latin_shown(bytes), text, answer->vectors, name);
 }
 

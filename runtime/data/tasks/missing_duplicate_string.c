@@ -1,4 +1,4 @@
-/* Missing Duplicate (Ruoss et al. 2023): the bit that a hole hides in a string of bits that stands twice.
+/* Missing Duplicate (Ruoss et al. 2023): the one missing bit of a string of bits that the input repeats.
  *
  * input symbols:  0 1 _ .
  * output symbols: 0 1
@@ -14,7 +14,7 @@ lh_task_sample lh_task_missing_duplicate_string;
 
 enum { HOLE = 2, FILLER = 3 };
 
-/* An odd n has a filler at the end; n = 1 is always the input 1 with the target 1. */
+/* An input of odd length ends with a filler token; n = 1 is always the input 1 with the target 1. */
 void lh_task_missing_duplicate_string(lh_rng *rng, int n, lh_example *example) {
     uint16_t *input = example->input;
     int m = n / 2;

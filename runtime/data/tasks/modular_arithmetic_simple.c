@@ -1,4 +1,5 @@
-/* Modular Arithmetic (Simple) (Ruoss et al. 2023): the value modulo 5 of digits joined by + - *, products first.
+/* Modular Arithmetic (Simple) (Ruoss et al. 2023): the value modulo 5 of an expression of digits and + - * in which
+ * products are computed first.
  *
  * input symbols:  0 1 2 3 4 + - * _
  * output symbols: 0 1 2 3 4
@@ -13,7 +14,8 @@ lh_task_sample lh_task_modular_arithmetic_simple;
 
 enum { MODULUS = 5, PLUS = 5, MINUS = 6, OPERATORS = 3 };
 
-/* Digits and operators are independent and uniform; an even n has one token less. The blank never occurs. */
+/* Digits and operators are independent and uniform. For an even n the input has n - 1 tokens. The blank, _, never
+ * occurs. */
 void lh_task_modular_arithmetic_simple(lh_rng *rng, int n, lh_example *example) {
     (void)n;
     uint16_t *input = example->input;

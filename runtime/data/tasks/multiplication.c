@@ -10,16 +10,16 @@
  * literal:        123*6
  * sets:           train test validation
  * axis digits:    1 to width - 1 / (extra + 1); significant digits of the number
- * axis carry:     0 to width; longest carry chain: a digit that makes a carry, and the digits whose carry depends on it
+ * axis carry:     0 to width; digits of the longest carry chain: one makes a carry, the carries of the others need it
  * axis trained:   0 to 1; 1 if the pair of number and digit is a training example, else 0
- * axis frame:     0 to 4096; places of a number if they differ from the width; 0: no padding
+ * axis frame:     0 to 4096; width of the frame in an evaluation by frames; 0: no padding
  * option base:    2..36 = 10; base of the digits; digits from 10 are A to Z
  * option width:   2..4096 = 60; places of the number, with leading zeros
- * option extra:   0..16 = 2; further places of the product
- * option input:   plain aligned; a * b; or the operator, then b after every digit of a
- * option split:   permutation stratified; numbers below `numbers`, digits from 0; or up to six places, digits from 1
- * option numbers: 64..4194304 = 1048576; count of training and validation pairs
- * option parts:   2..1000 = 8; one of this many parts is the validation set
+ * option extra:   0..16 = 2; places of the product beyond the width
+ * option input:   plain aligned; plain: a * b; aligned: the operator, then b after every digit of a
+ * option split:   permutation stratified; numbers below `numbers`, factors from 0; or up to six digits, factors from 1
+ * option numbers: 64..4194304 = 1048576; number of training and validation pairs
+ * option parts:   2..1000 = 8; parts of these pairs; the last part is the validation set
  */
 #include "data/arithmetic.h"
 

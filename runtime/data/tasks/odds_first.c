@@ -1,4 +1,4 @@
-/* Odds First (Ruoss et al. 2023): the bits at odd places, then those at even places.
+/* Odds First (Ruoss et al. 2023): the bits at odd places, then the bits at even places.
  *
  * input symbols:  0 1
  * output symbols: 0 1

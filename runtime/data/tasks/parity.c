@@ -1,4 +1,5 @@
-/* Parity (Duan and Shi 2024): the running exclusive or of a number's bits, from the lowest up, in a frame of fixed width.
+/* Parity (Duan and Shi 2024): the running exclusive or of a number's bits, from the lowest up, in a frame of
+ * fixed width.
  *
  * symbols:        0 1 2 3 4 5 6 7 8 9 + * $ & @
  * start symbol:   $
@@ -10,11 +11,11 @@
  * sets:           train test validation
  * axis digits:    1 to width; significant bits of the number
  * axis trained:   0 to 1; 1 if the number is a training example, else 0
- * axis frame:     0 to 4096; places of a number if they differ from the width; 0: no padding
+ * axis frame:     0 to 4096; width of the frame in an evaluation by frames; 0: no padding
  * option width:   2..4096 = 61; places of a number, with leading zeros
  * option target:  running last; running: the parity up to each bit; last: the parity of all bits
- * option numbers: 64..4194304 = 1048576; count of training and validation numbers: 0 to numbers - 1 in a random order
- * option parts:   2..1000 = 8; one of this many parts is the validation set
+ * option numbers: 64..4194304 = 1048576; training and validation numbers are 0 to numbers - 1 in a random order
+ * option parts:   2..1000 = 8; parts of these numbers; the last part is the validation set
  */
 #include "data/arithmetic.h"
 

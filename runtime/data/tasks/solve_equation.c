@@ -1,4 +1,5 @@
-/* Solve Equation (Ruoss et al. 2023): the digit that x hides in an expression modulo 5 without products, given its value.
+/* Solve Equation (Ruoss et al. 2023): the digit that x replaces in an expression modulo 5 of + and -, whose value is
+ * given.
  *
  * input symbols:  0 1 2 3 4 + - ( ) x =
  * output symbols: 0 1 2 3 4
@@ -13,8 +14,8 @@ lh_task_sample lh_task_solve_equation;
 
 enum { UNKNOWN = 9, EQUALS = 10 };
 
-/* The hidden digit is not chosen uniformly: it is the first digit from a uniform position on, so digits after many
- * other tokens are hidden more often. Below three tokens there is no equation: the input is zeros, and the answer 0. */
+/* The replaced digit is the first digit at or after a uniform position, so digits after many other tokens are replaced
+ * more often. Inputs of one or two tokens are no equations: all tokens and the answer are 0. */
 void lh_task_solve_equation(lh_rng *rng, int n, lh_example *example) {
     uint16_t *input = example->input;
     if (n < 3) {

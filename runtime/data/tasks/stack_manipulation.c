@@ -1,4 +1,5 @@
-/* Stack Manipulation (Ruoss et al. 2023): what a stack of bits holds, from the top, after pops and pushes; a terminator.
+/* Stack Manipulation (Ruoss et al. 2023): the content of a stack of bits after pops and pushes, from the top, and a
+ * terminator.
  *
  * input symbols:  0 1 pop push0 push1
  * output symbols: 0 1 .
@@ -24,8 +25,8 @@ static void reverse(uint16_t *tokens, int count) {
     }
 }
 
-/* The stack comes first, lowest bit first, 1 to n - 1 bits, then actions. A pop from the empty stack does nothing. n
- * = 1 has no action. */
+/* The input is the stack, 1 to n - 1 bits from the bottom up, then actions. A pop from the empty stack does nothing.
+ * An input of one token has no action. */
 void lh_task_stack_manipulation(lh_rng *rng, int n, lh_example *example) {
     uint16_t *input = example->input, *stack = example->target;
     int height = n == 1 ? 1 : 1 + (int)lh_rng_below(rng, (uint32_t)(n - 1));
