@@ -1,12 +1,12 @@
-/* A compiler of device code for the build, where the toolkit's nvcc is missing: calls NVRTC, its compiler as a library.
+/* Compiles device code during a build if the toolkit's nvcc is missing. Calls NVRTC, the toolkit's compiler library.
  *
- *     device_compiler LIBRARY                              prints NVRTC's version and the architectures it knows: 13.0 75 80
- *     device_compiler LIBRARY ARCHITECTURE                 succeeds when NVRTC compiles for it: sm_90a, compute_90
- *     device_compiler LIBRARY ARCHITECTURE INPUT OUTPUT    machine code for sm_..., the intermediate form for compute_...;
- *                                                          and prints the assembler's report on each kernel
+ *     device_compiler LIBRARY                              prints NVRTC's version and architectures: 13.0 75 80
+ *     device_compiler LIBRARY ARCHITECTURE                 succeeds if NVRTC supports sm_90a, compute_90, ...
+ *     device_compiler LIBRARY ARCHITECTURE INPUT OUTPUT    compiles to machine code (sm_...) or the intermediate form
+ *                                                          (compute_...); prints the assembler's report on each kernel
  *
- * Runs while a trainer is built and is no part of it. Exit status 1 with the compiler's messages on standard error,
- * also for warnings; 4 if the library cannot be used.
+ * The program is no part of a trainer. Exit status: 1 if the source does not compile without warnings, with the
+ * compiler's messages on standard error; 4 if the library cannot be used.
  */
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -26,9 +26,9 @@ static _Noreturn void fail(int status, const char *format, ...) {
 }
 
 static void *memory(size_t bytes) {
-    void *room = calloc(1, bytes + 1);
-    if (!room) fail(4, "out of memory");
-    return room;
+    void *block = calloc(1, bytes + 1);
+    if (!block) fail(4, "out of memory");
+    return block;
 }
 
 static lh_nvrtc open_library(const char *path) {
@@ -42,9 +42,9 @@ static lh_nvrtc open_library(const char *path) {
 
 static void print_abilities(const lh_nvrtc *nvrtc) {
     int count;
-    if (nvrtc->nvrtcGetNumSupportedArchs(&count) != 0) fail(4, "NVRTC does not say what it knows");
+    if (nvrtc->nvrtcGetNumSupportedArchs(&count) != 0) fail(4, "NVRTC does not report its architectures");
     int *architectures = memory((size_t)count * sizeof *architectures);
-    if (nvrtc->nvrtcGetSupportedArchs(architectures) != 0) fail(4, "NVRTC does not say what it knows");
+    if (nvrtc->nvrtcGetSupportedArchs(architectures) != 0) fail(4, "NVRTC does not report its architectures");
     printf("%d.%d", nvrtc->major, nvrtc->minor);
     for (int i = 0; i < count; i++) printf(" %d", architectures[i]);
     printf("\n");
@@ -68,7 +68,7 @@ static void write_code(const char *path, const char *code, size_t bytes) {
     if (!file || fwrite(code, 1, bytes, file) != bytes || fclose(file) != 0) fail(4, "cannot write %s", path);
 }
 
-/* Compiles the source; path NULL: only tests whether it compiles. */
+/* Compiles the source and writes the result to path; path NULL: only tests whether the source compiles. */
 static void compile(const lh_nvrtc *nvrtc, lh_nvrtc_job *job, const char *path) {
     lh_error error;
     lh_status status = lh_nvrtc_compile(nvrtc, job, &error);

@@ -1,8 +1,9 @@
 /* The compiled device code, linked only into trainers with a CUDA half.
  *
- * LH_CUDA_IMAGES: the images, if any, as IMAGE(sm_80) IMAGE(compute_80); each is a file of that name in the folder
- * LH_CUDA_FOLDER. LH_CUDA_TEXT: the path of the device code's text, if the trainer contains it, too.
- * LH_CUDA_IMAGES_SYMBOL and, in quotes, LH_CUDA_TEXT_SYMBOL are the names of both in the generated cuda.c.
+ * LH_CUDA_IMAGES lists the images, if there are any, as IMAGE(sm_80) IMAGE(compute_80); the folder LH_CUDA_FOLDER has a
+ * file of this name for each image. LH_CUDA_TEXT is the path of the source of the device code, if the trainer also
+ * contains the source. The generated cuda.c names the list of images LH_CUDA_IMAGES_SYMBOL and the source
+ * LH_CUDA_TEXT_SYMBOL (a string).
  */
 #include "longhand/cuda.h"
 

@@ -1,8 +1,8 @@
-/* Instruction-set levels that this processor runs; see level.h.
+/* Instruction-set levels that this processor supports; see cpu_level.h.
  *
- * The levels are those of the x86-64 psABI, section 3.1.1. Each is checked feature by feature, because compilers
- * differ in the names that __builtin_cpu_supports takes. The vector features go through it, since it also asks whether
- * the operating system saves the wide registers; the rest is read from cpuid.
+ * The levels are those of the x86-64 psABI, section 3.1.1. Each is checked feature by feature, because the names that
+ * __builtin_cpu_supports accepts differ between compilers. Vector features are checked by __builtin_cpu_supports, which
+ * also tests whether the operating system saves the wide registers; other features are read from cpuid.
  */
 #include "base/cpu_level.h"
 
@@ -59,7 +59,8 @@ bool lh_level_runs(const char *level) {
 
 #endif
 
-/* Writes "x86-64, x86-64-v3", all levels or those that this processor runs; cut if text is full. */
+/* Writes the names of all levels, or only of those that this processor supports: "x86-64, x86-64-v3". The list is
+ * truncated to the size of text. */
 static void list_levels(const lh_cpu_program *const *programs, bool all, char *text, size_t size) {
     size_t used = 0;
     text[0] = 0;
@@ -79,11 +80,12 @@ static lh_status choose_named(const lh_cpu_program *const *programs, const char 
         }
         list_levels(programs, false, levels, sizeof levels);
         return lh_fail(error, LH_ERR_ENVIRONMENT,
-                       "LONGHAND_ISA=%s: this processor does not run it, of the levels here it runs: %s", name,
+                       "LONGHAND_ISA=%s: this processor does not support this level, expected one of: %s", name,
                        levels[0] ? levels : "none");
     }
     list_levels(programs, true, levels, sizeof levels);
-    return lh_fail(error, LH_ERR_USAGE, "LONGHAND_ISA=%s: no such level here, expected one of: %s", name, levels);
+    return lh_fail(error, LH_ERR_USAGE, "LONGHAND_ISA=%s: this program has no such level, expected one of: %s", name,
+                   levels);
 }
 
 lh_status lh_level_choose(const lh_cpu_program *const *programs, const lh_cpu_program **chosen, lh_error *error) {

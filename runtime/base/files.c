@@ -1,9 +1,9 @@
-/* Whole files, or none; see files.h.
+/* Writes files completely or not at all; see files.h.
  *
  * New content goes to a temporary file in the folder of its target, is synced to disk, read back and compared, and only
- * then renamed. The temporary's name is short, so a target's name may be as long as the file system allows. The name
- * contains the process id and an id of the machine's start: the next process that locks the folder removes files of
- * killed processes, and keeps files that may be in use elsewhere.
+ * then renamed. The name of the temporary file is short, so the target's name may be as long as the file system allows.
+ * The temporary's name contains the process id and an id of the machine's last start, so that the next process that
+ * locks the folder can remove files of killed processes and keep files that another machine may be using.
  */
 #define _GNU_SOURCE
 #include "base/files.h"
@@ -283,7 +283,7 @@ lh_status lh_can_replace(const char *path, lh_error *error) {
 }
 
 static lh_status too_long(const char *path, size_t most, lh_error *error) {
-    return lh_fail(error, LH_ERR_INPUT, "%s: is longer than %zu bytes, which nothing of its kind is", path, most);
+    return lh_fail(error, LH_ERR_INPUT, "%s: is longer than %zu bytes, the limit for files of this kind", path, most);
 }
 
 static lh_status read_open_file(int file, const char *path, size_t most, char **data, size_t *bytes, lh_error *error) {

@@ -27,7 +27,7 @@ static lh_status read_at(int file, const char *path, off_t at, char *to, size_t 
         ssize_t got = pread(file, to, bytes, at);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return system_failure(path, "cannot read", error);
-        if (got == 0) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: is shorter than it was just now", path);
+        if (got == 0) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: became shorter while it was read", path);
         to += got;
         at += got;
         bytes -= (size_t)got;
@@ -35,7 +35,7 @@ static lh_status read_at(int file, const char *path, off_t at, char *to, size_t 
     return LH_OK;
 }
 
-/* Finds the start of a last line without newline; *tail = size: there is none. */
+/* Finds the start of a last line that has no newline; *tail = size: the file ends with a newline. */
 static lh_status find_tail(int file, const char *path, off_t size, off_t *tail, lh_error *error) {
     char piece[4096];
     for (off_t end = size; end > 0;) {
@@ -118,7 +118,7 @@ static int judge_line(const char *line, size_t bytes, const char *key, int64_t l
     return verdict;
 }
 
-/* Copies the kept lines; returns the bytes written. kept: buffer of bytes + 1. */
+/* Copies the lines to keep into `kept`, a buffer of bytes + 1, and returns the number of bytes written. */
 static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_t last, char *kept, lh_cut *cut) {
     size_t used = 0;
     for (size_t at = 0; at < bytes;) {

@@ -48,7 +48,8 @@ void lh_json_raw(lh_json *json, const char *key, const char *text) {
 
 void lh_json_end(lh_json *json) { putc('}', json->out); }
 
-/* Bytes of the character in UTF-8 that begins here; 0: none does. Source: the Unicode Standard, table 3-7. */
+/* The length in bytes of the UTF-8 character at c; 0: no valid character begins there. Source: the Unicode Standard,
+ * table 3-7. */
 static int character_bytes(const unsigned char *c) {
     int more = c[0] >= 0xc2 && c[0] <= 0xdf ? 1 : c[0] >> 4 == 0xe ? 2 : c[0] >= 0xf0 && c[0] <= 0xf4 ? 3 : 0;
     int least = c[0] == 0xe0   ? 0xa0

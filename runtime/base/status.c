@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Replaces control characters, which a terminal would execute, in names and values from files. */
+/* Replaces control characters, which may come from names and values in files, and which a terminal would execute. */
 static void tame(char *text) {
     for (; *text; text++)
         if (((unsigned char)*text < ' ' && *text != '\n' && *text != '\t') || *text == 0x7f) *text = '?';

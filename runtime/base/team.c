@@ -5,9 +5,10 @@
  * and then sleeps in the kernel. A team with more threads than processors never spins, so a waiting thread does not
  * occupy the processor of a working one.
  *
- * Between two calls of lh_team_run the OpenMP library decides how idle threads wait. GNU's spins for milliseconds; on a
- * processor shared with other jobs that was measured at 1 to 20 ms lost per call, against 0.04 ms when they sleep. The
- * library reads its choice from the environment when the program starts, before main: see wait_passively.
+ * Between two calls of lh_team_run the OpenMP library decides how idle threads wait. In GNU's library they spin for
+ * milliseconds. On a processor that other jobs also use, a call was measured to lose 1 to 20 ms if idle threads spin,
+ * and 0.04 ms if they sleep. The library reads this setting from the environment when the program starts, before main:
+ * see wait_passively.
  */
 #define _GNU_SOURCE
 #include "base/team.h"
@@ -108,9 +109,9 @@ static void enter(team *t, lh_team_work *work, void *argument, int index, int co
 #ifdef _OPENMP
 #include <omp.h>
 
-/* Idle threads spin as briefly as in the barrier, unless the user chose otherwise. The priority runs this function
- * before a statically linked OpenMP library starts; a dynamically linked one has read its settings earlier and keeps
- * them, which only costs time. */
+/* Makes idle threads spin as briefly as in the barrier, unless the user has set another behaviour. The priority makes
+ * this function run before a statically linked OpenMP library starts. A dynamically linked library has already read its
+ * settings; then idle threads spin longer, which only costs time. */
 __attribute__((constructor(101))) static void wait_passively(void) {
     if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
     setenv("OMP_WAIT_POLICY", "passive", 1);
@@ -130,7 +131,7 @@ typedef struct worker {
     int index;
 } worker;
 
-/* A gate that threads pass when their number is known. */
+/* A gate at which threads wait until the number of threads is known. */
 typedef struct start_gate {
     pthread_mutex_t mutex;
     pthread_cond_t ready;
@@ -205,7 +206,8 @@ static int affinity_processors(void) {
     return count > 0 ? count : 1;
 }
 
-/* The processors that one control group may use, from its time limit, rounded up; `limit` if it has none. */
+/* The number of processors that a control group may use, from its time limit, rounded up; `limit` if it has no time
+ * limit. */
 static int group_processors(const char *directory, int limit) {
     char path[4200];
     snprintf(path, sizeof path, "%s/cpu.max", directory);

@@ -1,5 +1,5 @@
-/* Measures steps per second of training and evaluation, the peak of the same threads between these measurements, and
- * the time of the threads by parts. */
+/* Measures steps per second of training and evaluation, the arithmetic peak of the same threads between these
+ * measurements, and the shares of the parts of a step in the time of the threads. */
 #ifndef LONGHAND_BENCH_H
 #define LONGHAND_BENCH_H
 

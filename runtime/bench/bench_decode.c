@@ -1,5 +1,5 @@
-/* See bench_decode.h. A round decodes the batch, one sequence of the batch, and this sequence again by passes. Medians
- * over rounds compare rates at the same clock of the processor. */
+/* See bench_decode.h. A round decodes the batch, then one sequence of the batch, then this sequence again by passes.
+ * Rounds alternate the three measurements, so medians over rounds compare them at the same clock rate. */
 #include "bench/bench_decode.h"
 
 #include <stdlib.h>

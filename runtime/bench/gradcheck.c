@@ -2,11 +2,11 @@
  *
  * A check compares the slope of the loss along a direction, from the gradient, with differences of losses. The loss has
  * kinks, where a ReLU's input or a bound of a score crosses zero, and a difference across a kink is the slope of
- * neither side. So if the two-sided difference disagrees, the two one-sided differences are computed:
- *   - one side agrees: a kink lies on the other;
- *   - all three agree with each other and not with the gradient: there is no kink, the gradient is wrong;
- *   - any other result, such as kinks on both sides: the check is repeated at the next point along the direction,
- * with the gradient there and a shorter step. An error of the gradient persists there, a kink does not. */
+ * neither side. So if the two-sided difference disagrees with the gradient, the two one-sided differences are computed:
+ *   - One of them agrees with the gradient: a kink lies on the other side.
+ *   - All three differences agree with each other, but not with the gradient: there is no kink, the gradient is wrong.
+ *   - Any other result, such as kinks on both sides: the check is repeated at the next point along the direction, with
+ *     the gradient there and a shorter step. An error of the gradient persists at this point, a kink does not. */
 #include "bench/gradcheck.h"
 
 #include <math.h>
@@ -22,8 +22,8 @@ enum {
     RANDOM = 3,  /* random elements that are checked individually */
     POINTS = 6   /* points along a direction, each with half the step of the previous one */
 };
-/* A difference along a direction of length 1 has an error from rounding, about 4e-16 / H = 4e-11, and one of H^2
- * times the third derivative, 1e-10; at the last point rounding errors have grown to about 3e-9. */
+/* Step of a difference along a direction of length 1. A difference has a rounding error of about 4e-16 / H = 4e-11, and
+ * a truncation error of H^2 = 1e-10 times the third derivative; at the last point the rounding error is about 3e-9. */
 static const double H = 1e-5;
 static const double SPACING = 1e-3; /* distance of points, far larger than the step of a difference */
 static const double TOLERANCE =
@@ -36,7 +36,7 @@ typedef struct check {
     lh_engine *engine;
     lh_state state;
     double *parameters;    /* parameters of the engine's state */
-    double *base;          /* parameters of the first point of every check, ... */
+    double *base;          /* parameters at the first point, which is that of every check */
     double *gradient;      /* gradient at the first point */
     double loss;           /* loss at the first point */
     double *gradient_here; /* gradient at the current point */

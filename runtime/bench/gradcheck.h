@@ -1,4 +1,4 @@
-/* Compares analytic with numeric gradients in a float64 build, tensor by tensor, on the CPU or a device. */
+/* Compares analytic gradients with numeric ones in a float64 build, tensor by tensor, on the CPU or a device. */
 #ifndef LONGHAND_GRADCHECK_H
 #define LONGHAND_GRADCHECK_H
 

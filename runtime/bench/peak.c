@@ -1,5 +1,5 @@
-/* See peak.h. Intrinsics, because this must be the multiply-add instruction and nothing else; the target attribute lets
- * one file hold every level, however it is compiled. */
+/* See peak.h. Intrinsics ensure that the loops consist of multiply-add instructions only. Target attributes let one
+ * file have the loops of all levels, independently of compiler flags. */
 #include "bench/peak.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* See replica_set.h. A replica is an engine of one thread: inside a worker of the team its own team is that one worker.
- */
+/* See replica_set.h. A replica is an engine of one thread: its team runs inside a worker of the benchmark's team and
+ * consists of this worker alone. */
 #include "bench/replica_set.h"
 
 #include <stdlib.h>
@@ -69,7 +69,7 @@ static lh_status evaluate(lh_replica *replica, int *done) {
     const lh_spec *spec = &request->target->spec;
     lh_condition condition = lh_condition_at(request->length, spec->train.batch, 1, 0);
     lh_sums sums;
-    if (spec->corpus != NULL) condition.source.set = &spec->corpus->train; /* its shapes are measured */
+    if (spec->corpus != NULL) condition.source.set = &spec->corpus->train; /* measured lengths are shapes of this set */
     *done = 1;
     return replica->engine->ops->evaluate(replica->engine, &condition, &sums, NULL, &replica->error);
 }

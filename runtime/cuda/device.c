@@ -161,9 +161,9 @@ static lh_status set_attribute(const lh_cuda_device *device, CUfunction kernel, 
     return check(device, result, "cuFuncSetAttribute", error);
 }
 
-/* Requests only the shared memory that the kernel's resident blocks use: shared memory and the first-level cache are
- * one memory, and activations use the rest. The request is a hint in percent; it is undone if it would reduce the
- * resident blocks. */
+/* Requests only as much shared memory as the kernel's resident blocks use. Shared memory and the first-level cache are
+ * parts of one memory, and activations profit from a larger cache. The request is a hint in percent; it is undone if it
+ * would reduce the number of resident blocks. */
 static lh_status carve_out(const lh_cuda_device *device, CUfunction kernel, int blocks, lh_error *error) {
     size_t all = device->block_memory + RESERVED, used = (size_t)blocks * (device->program->block_memory + RESERVED);
     int percent = (int)((100 * used + all - 1) / all), left = 0;

@@ -95,7 +95,7 @@ static lh_status cannot_start(const lh_cuda_driver *driver, CUresult result, lh_
     lh_cuda_check(driver, result, "cuInit", &words);
     return lh_fail(error, LH_ERR_ENVIRONMENT,
                    "the CUDA driver cannot start: %s\n"
-                   "nvidia-smi says more; after an update of the driver, the machine must be started again",
+                   "nvidia-smi shows details; after an update of the driver, the machine must be restarted",
                    words.text);
 }
 

@@ -63,8 +63,8 @@ static const struct {
     SYMBOL(cublasLtMatmul),
 };
 
-/* The method for products of one shape. The library stores matrices by columns, so it sees a row-major matrix as its
- * transpose, and out = a b as out' = b' a'. */
+/* The method for products of one shape. The library expects matrices stored by columns and thus reads a row-major
+ * matrix as its transpose, so the product out = a b is requested as out' = b' a'. */
 typedef struct method {
     int rows, columns, inner; /* rows 0: the entry is free */
     bool turned_a, turned_b;
@@ -254,7 +254,7 @@ static lh_status choose(lh_cuda_library *library, method *m, lh_error *error) {
         status = ask(library, m, LH_LT_PLAIN, preference, &found, error);
     if (preference != NULL) library->call.cublasLtMatmulPreferenceDestroy(preference);
     if (status == LH_OK && !found)
-        return lh_fail(error, LH_ERR_ENVIRONMENT, "%s (%s) knows no way to multiply [%d][%d] by [%d][%d] in %s",
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "%s (%s) has no algorithm to multiply [%d][%d] by [%d][%d] in %s",
                        library->name, library->file, m->rows, m->inner, m->inner, m->columns,
                        library->device->program->precision);
     return status;

@@ -49,7 +49,7 @@ lh_status lh_nvrtc_take(void *library, const char *file, lh_nvrtc *nvrtc, lh_err
         memcpy((char *)nvrtc + SYMBOLS[i].offset, &found, sizeof found);
     }
     if (nvrtc->nvrtcVersion(&nvrtc->major, &nvrtc->minor) != 0)
-        return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: does not tell its version", file);
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: does not report its version", file);
     snprintf(nvrtc->name, sizeof nvrtc->name, "NVRTC %d.%d (%s)", nvrtc->major, nvrtc->minor, file);
     return LH_OK;
 }

@@ -6,12 +6,13 @@
 # Prints one line: the compiler's kind (nvcc or nvrtc), version and path, then the targets: sm_80 sm_90 compute_80
 # compute_90.
 # Uses nvcc if it works, otherwise NVRTC, the toolkit's compiler as a library, through a program that make builds.
-# --root DIR    the toolkit's folder and no other; without it that in LONGHAND_CUDA_ROOT; without that the usual ones
-# --arch LIST   sm_80,sm_90a,...; native: the GPUs of this machine; all: whatever the compiler knows; default: one of
-#               each class of GPUs; here: native where there are GPUs, else the default. The intermediate forms of the
-#               lowest and the highest one go with them, for GPUs between them and for those that come later.
+# --root DIR    search only this folder of a toolkit; default: the folder in LONGHAND_CUDA_ROOT or, if that variable is
+#               not set, the usual folders
+# --arch LIST   sm_80,sm_90a,...; native: the GPUs of this machine; all: all that the compiler supports; default: one
+#               for each class of GPUs; here: native if this machine has GPUs, else default. The targets also include
+#               the intermediate forms of the lowest and the highest architecture, for other and for later GPUs.
 # --least NN    least compute capability that the device code requires: 75, 80
-# --kind KIND   the one compiler and not the other
+# --kind KIND   search only for this compiler
 # --build DIR   build folder of the program that calls NVRTC: the Makefile's BUILD; default: build
 # Exit status 4, with the problem, the searched places and a remedy on standard error.
 
@@ -108,11 +109,11 @@ END
     fail "no CUDA toolkit found; looked for bin/nvcc, and for lib64/libnvrtc.so or lib/libnvrtc.so, in:" \
         "$(echo "$toolkits" | sed "s/^/    /; s/\$/$given/")$broken" \
         "  hint: --cuda-root DIR (make: CUDA_ROOT=DIR) names the toolkit's folder" \
-        "  hint: --jit (make: JIT=1) builds without one: the trainer compiles where it runs, with the NVRTC there" \
-        "  hint: no GPU is needed to install it: https://developer.nvidia.com/cuda-downloads"
+        "  hint: --jit (make: JIT=1) builds without a toolkit: the trainer compiles where it runs, with NVRTC there" \
+        "  hint: a toolkit can be installed without a GPU: https://developer.nvidia.com/cuda-downloads"
 }
 
-# Whether the compiler supports an architecture that its list leaves out: sm_90a, sm_100f.
+# Tests whether the compiler supports an architecture that is not in its list, such as sm_90a and sm_100f.
 compiles_for() {
     case $kind in
         nvcc) "$compiler" --dryrun -cubin "-arch=$1" -o "$work/empty.cubin" "$work/empty.cu" >/dev/null 2>&1 ;;

@@ -7,9 +7,9 @@
 
 #include "engine/diagnose.h"
 
-static const double UPDATE_SHARE = 0.5;    /* relative to the parameters' norm */
-static const double GRADIENT_RATIO = 1000; /* relative to the usual norm */
-static const double LOSS_RATIO = 2;        /* relative to the loss of guessing */
+static const double UPDATE_SHARE = 0.5;    /* norm of an update, relative to the parameters' norm */
+static const double GRADIENT_RATIO = 1000; /* gradient norm, relative to the usual gradient norm */
+static const double LOSS_RATIO = 2;        /* loss, relative to the loss of guessing */
 enum { USUAL_STEPS = 100, LOSS_STEPS = 200 };
 
 void lh_alarm_open(lh_alarm *alarm, const lh_spec *spec) {

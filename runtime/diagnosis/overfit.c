@@ -1,4 +1,4 @@
-/* See overfit.h: the cause that facts show, and its message. */
+/* See overfit.h: finds the cause from the facts, and writes the message. */
 #include "diagnosis/overfit.h"
 
 #include <math.h>
@@ -7,13 +7,13 @@
 
 #include "base/json_text.h"
 
-static const double WHOLE = 1.0 - 1e-9;   /* accuracy bound that counts as 1 */
+static const double WHOLE = 1.0 - 1e-9;   /* least bound of an accuracy that counts as 1 */
 static const double NO_GRADIENT = 1e-8;   /* gradient norm below Adam's epsilon for any element */
-static const double HARDLY_MOVED = 0.01;  /* length of the path, relative to the initial norm */
-static const double FAR_AWAY = 10.0;      /* norm, relative to the initial norm */
+static const double HARDLY_MOVED = 0.01;  /* sum of the lengths of all updates, relative to the initial norm */
+static const double FAR_AWAY = 10.0;      /* norm of the parameters, relative to the initial norm */
 static const double ABOVE_GUESSING = 1.5; /* loss, relative to that of guessing */
 static const double STILL_FALLING = 0.98; /* recent loss, relative to the earlier loss */
-static const double DROPOUT_COSTS = 0.1;  /* difference of accuracies */
+static const double DROPOUT_COSTS = 0.1;  /* gain in accuracy with dropout off */
 static const double TARGET_OF_GUESS =
     0.1; /* loss, relative to that of guessing, at which a model usually answers all correctly */
 static const double LONGEST_FORECAST = 1e9; /* most steps of a forecast */
@@ -28,7 +28,8 @@ lh_overfit_cause lh_overfit_judge(const lh_overfit_facts *f) {
         return LH_OVERFIT_RATE_HIGH;
     if (f->end_attainable < WHOLE)
         return f->start_attainable < WHOLE ? LH_OVERFIT_INDISTINGUISHABLE : LH_OVERFIT_COLLAPSED;
-    /* The recent gain is subtracted from the gap: the recent mean is below the final value by at most this gain. */
+    /* The recent gain is subtracted from the gap, because a mean over recent windows may be below the current value by
+     * as much as this gain. */
     double gained = fmax(f->recent_accuracy - f->before_accuracy, 0);
     if (f->accuracy - f->recent_accuracy - gained > DROPOUT_COSTS) return LH_OVERFIT_DROPOUT;
     if (f->recent_loss < STILL_FALLING * f->before_loss) return LH_OVERFIT_FALLING;
@@ -47,7 +48,7 @@ static void put_cause(FILE *out, lh_overfit_cause cause, const lh_overfit_facts 
     switch (cause) {
     case LH_OVERFIT_NOTHING_COUNTED: fprintf(out, "no position of these examples counts towards accuracy"); break;
     case LH_OVERFIT_CONFLICT:
-        fprintf(out, "equal inputs have different targets; no model gets more than %.4f right", f->data_attainable);
+        fprintf(out, "equal inputs have different targets; no model can exceed %.4f", f->data_attainable);
         break;
     case LH_OVERFIT_SHORT:
         fprintf(out, "too few steps to judge: %lld steps, %d lines of metrics", (long long)f->steps, f->windows);
@@ -85,7 +86,7 @@ static void put_cause(FILE *out, lh_overfit_cause cause, const lh_overfit_facts 
                 "%.4f",
                 f->accuracy, f->recent_accuracy);
         break;
-    case LH_OVERFIT_UNKNOWN: fprintf(out, "none found in what was measured"); break;
+    case LH_OVERFIT_UNKNOWN: fprintf(out, "the measurements show none"); break;
     }
 }
 

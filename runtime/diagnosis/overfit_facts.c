@@ -106,8 +106,8 @@ lh_status lh_overfit_read_metrics(const char *path, lh_overfit_facts *facts, lh_
 
 static int compare_labels(const void *a, const void *b) { return *(const uint16_t *)a - *(const uint16_t *)b; }
 
-/* The most correct examples in a group of equal ones: they get one answer, at best the most frequent label. Sorts
- * labels, [count]. */
+/* The greatest number of correct answers in a group of `count` examples that all get the same answer: the frequency of
+ * the most frequent label. Sorts the labels. */
 static int64_t best_of_group(uint16_t *labels, int64_t count) {
     int64_t best = 0, run = 0;
     qsort(labels, (size_t)count, sizeof *labels, compare_labels);
@@ -136,7 +136,7 @@ static int compare_inputs(const void *a, const void *b) {
     return order;
 }
 
-/* The most correct answers in a group of equal inputs; scratch: [count]. */
+/* The greatest number of correct answers in a group of examples with equal inputs; scratch: [count]. */
 static int64_t best_of_equal_inputs(const example *group, int64_t count, uint16_t *scratch, int64_t *counted) {
     int64_t best = 0;
     for (int position = 0; position < group->shape->labels; position++) {
@@ -213,7 +213,7 @@ static double attainable(const points *p) {
     return p->count > 0 ? (double)best / (double)p->count : 1.0;
 }
 
-/* Computes the logits of the first examples. batch: a buffer for one example; logits: for one. */
+/* Computes the logits of the first examples. batch and logits are buffers for one example. */
 static lh_status ask(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, double *logits, points *p,
                      lh_error *error) {
     lh_key key = lh_key_of_seed(run->seed);

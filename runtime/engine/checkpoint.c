@@ -55,7 +55,8 @@ static lh_status check_sum(const char *path, const lh_st_file *file, const char 
     return lh_fail(error, LH_ERR_INPUT, "%s: damaged: its checksum is %s, expected %.40s", path, text, want);
 }
 
-/* Whether a trainer wrote the file. Two entries are checked, so that one damaged entry does not hide it. */
+/* Whether a trainer wrote the file. Either of two entries suffices, so that one damaged entry does not hide a
+ * checkpoint. */
 static bool is_checkpoint(const lh_st_file *file) {
     const char *format = lh_st_metadata(file, "format");
     return lh_st_metadata(file, LH_CHECKSUM_KEY) != NULL ||
@@ -69,7 +70,7 @@ lh_status lh_checkpoint_open(const char *path, bool whole, lh_st_file **file, lh
     if (want != NULL) status = check_sum(path, *file, want, error);
     else
         status = lh_fail(error, LH_ERR_INPUT, "%s: damaged: there is no checksum in its metadata%s", path,
-                         whole ? "" : "\n  hint: parameters alone go without, in a file whose metadata has no format");
+                         whole ? "" : "\n  hint: a file of parameters needs none, if its metadata has no format");
     if (status == LH_OK) return LH_OK;
     lh_st_free(*file);
     *file = NULL;
@@ -190,9 +191,9 @@ static lh_status check_planned(const char *path, const lh_st_file *file, const l
     const char *planned = spec->train.init_checksum, *found = lh_st_metadata(file, LH_CHECKSUM_KEY);
     if (planned == NULL || (found != NULL && strcmp(found, planned) == 0)) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
-                   "%s: cannot begin with it: its checksum is %.40s\n"
+                   "%s: cannot start from it: its checksum is %.40s\n"
                    "  expected: %s, of %s, which this trainer was built for\n"
-                   "  hint: --set init=FILE before the -- begins another run with another file",
+                   "  hint: --set init=FILE before the -- starts another run from another file",
                    path, found != NULL ? found : "missing", planned, spec->train.init);
 }
 

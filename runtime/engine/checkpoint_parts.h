@@ -32,9 +32,9 @@ lh_status lh_checkpoint_path(char path[PATH_MAX], const char *directory, const c
 uint64_t lh_checkpoint_tensor_sum(const lh_st_tensor *tensor);
 uint64_t lh_checkpoint_meta_sum(const lh_st_meta *meta);
 
-/* Reads a file and verifies its checksum; all readers of checkpoints call this first. whole: a checksum is required, as
- * in all files of trainers; else a file without format may lack it. On success the caller frees *file with lh_st_free.
- * LH_ERR_INPUT: the checksum does not match. */
+/* Reads a file and verifies its checksum; all readers of checkpoints call this first. whole: the file must have a
+ * checksum, as all files of trainers do; otherwise a file without format may have none. On success the caller frees
+ * *file with lh_st_free. LH_ERR_INPUT: the checksum does not match. */
 lh_status lh_checkpoint_open(const char *path, bool whole, lh_st_file **file, lh_error *error);
 
 #endif

@@ -1,6 +1,6 @@
-/* Decoding on the CPU: blocks of sequences, token by token, with cached keys and values of earlier tokens. Ended
- * sequences leave their block. In an evaluation the same functions first run a pass over the targets; each sequence
- * then continues at its first wrong answer with the cache of that pass. */
+/* Decoding on the CPU: blocks of sequences, token by token, with cached keys and values of earlier tokens. A sequence
+ * that has ended leaves its block. In an evaluation the same functions first run a pass over the targets; then each
+ * sequence is decoded from its first wrong answer on, with the keys and values that the pass has cached. */
 #include "engine/cpu_decode.h"
 
 #include <stdlib.h>
@@ -9,11 +9,12 @@
 #include "base/real.h"
 #include "base/team.h"
 
-/* Most sequences of a block, which share one reading of the weights, and most bytes of their memory: blocks of long
- * sequences are smaller. One additional row is spare. */
+/* BLOCK: most sequences of a block; the weights are read once for all of them. BLOCK_BYTES: most bytes of a block's
+ * memory, so blocks of long sequences have fewer sequences. A block has one spare row. */
 enum { BLOCK = 16, BLOCK_BYTES = 64 << 20 };
 
-/* Least number of tokens that a row waits: for fewer, decoding some tokens again costs less than moving the row. */
+/* Least number of tokens for which a row waits. A row that would wait for fewer joins at once and decodes these tokens
+ * again, which costs less than moving the row. */
 enum { SHORTEST_WAIT = 16 };
 
 /* The result for a row of a block. */
@@ -35,7 +36,7 @@ struct lh_decode_lane {
     lh_query query; /* query of the block's sequences */
     lh_answers to;
 
-    /* Batches of an evaluation: one example, and those of the block. */
+    /* Buffers of an evaluation: a batch of one example, and the examples of the block. */
     lh_batch one;
     uint16_t *input, *target; /* [sequences][inputs], [sequences][labels] */
     uint8_t *mask;            /* [sequences][labels] */
@@ -70,8 +71,8 @@ static void move_row(lh_decode_lane *l, int to, int from) {
     put_row(l, to);
 }
 
-/* Takes the answer of a label from the logits, or the target's token if no answer is requested; returns whether the
- * sequence ends there. */
+/* Sets the answer of a label to the class with the greatest logit, or to the target's token if no answer is requested.
+ * Returns whether the sequence ends there. */
 static bool take_answer(const lh_decode_lane *l, int row, int label) {
     const lh_spec *spec = l->cpu->engine.spec;
     size_t labels = (size_t)l->labels, classes = (size_t)spec->classes;

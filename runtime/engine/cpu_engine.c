@@ -1,8 +1,8 @@
 /* The CPU engine: memory and state. Steps are in cpu_step.c, evaluation in cpu_forward.c.
  *
- * Memory is allocated when the engine is opened, for the longest training length, and by reserve, for evaluation.
- * Engines that share workspaces have the first one then; each further thread of a group allocates one when it begins
- * (cpu_workspace.h). Otherwise a step allocates nothing.
+ * Memory for training is allocated when the engine is opened, for the longest training length; reserve allocates memory
+ * for evaluation. Engines that share workspaces allocate the first workspace when they are opened, and one for each
+ * further thread of a group when this thread begins (cpu_workspace.h). Steps allocate nothing else.
  */
 #include "engine/cpu_engine.h"
 
@@ -95,8 +95,8 @@ void lh_cpu_leave(lh_cpu_engine *cpu, bool clean) {
 
 /* Shares the workspaces of an open engine, or creates new ones; one workspace is allocated now, so that a lack of
  * memory is reported before training starts. */
-static lh_status open_rooms(lh_cpu_engine *cpu, const lh_cpu_train_needs *needs, lh_cpu_engine *before,
-                            lh_error *error) {
+static lh_status open_workspaces(lh_cpu_engine *cpu, const lh_cpu_train_needs *needs, lh_cpu_engine *before,
+                                 lh_error *error) {
     const lh_engine *engine = &cpu->engine;
     lh_status status = LH_OK;
     if (before != NULL) cpu->workspaces = before->workspaces;
@@ -210,7 +210,7 @@ static lh_status open_engine(const lh_engine_config *config, const lh_cpu_progra
     lh_cpu_train_needs needs = {0};
     lh_status status = open_vectors(cpu, error);
     if (status == LH_OK && config->trains) status = open_training(cpu, &needs, error);
-    if (status == LH_OK) status = open_rooms(cpu, &needs, (lh_cpu_engine *)before, error);
+    if (status == LH_OK) status = open_workspaces(cpu, &needs, (lh_cpu_engine *)before, error);
     if (status != LH_OK) {
         engine_close(&cpu->engine);
         return status;

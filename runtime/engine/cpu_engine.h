@@ -21,7 +21,7 @@ typedef struct lh_cpu_engine {
     void *parameters, *total,
         *state[LH_MAX_STATES]; /* [parameter_storage] real each, in one allocation, parameters first; total: the folded
                                 * gradient, zero between steps */
-    void *kept;                /* the gradient of the last step; NULL: not stored */
+    void *kept;                /* gradient of the last step; NULL: the configuration does not store it */
     void *tables;
     int tables_longest[LH_MAX_STREAMS]; /* longest sequences for which tables are made */
 

@@ -16,7 +16,7 @@ static int more(int a, int b) { return a > b ? a : b; }
 
 static int less(int a, int b) { return a < b ? a : b; }
 
-/* Numbers of sequences: with common sums, per call, and per part of a thread. */
+/* Numbers of sequences: of a block with common sums, of a call, and of a part that one thread processes. */
 typedef struct cut {
     int summed, together, part;
 } cut;

@@ -26,7 +26,7 @@ static lh_status open_lane(const lh_cpu_workspaces *workspaces, lh_cpu_lane *lan
 static lh_status open_training(const lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace, lh_error *error) {
     size_t threads = (size_t)workspaces->threads, shards = (size_t)workspaces->spec->train.shards;
     size_t chunks = (size_t)(workspaces->spec->parameter_storage / LH_CHUNK);
-    workspace->shared = lh_engine_memory(workspaces->train.shared, "what a batch shares", error);
+    workspace->shared = lh_engine_memory(workspaces->train.shared, "the shared values of a batch", error);
     workspace->lanes = lh_engine_memory(threads * sizeof *workspace->lanes, "threads", error);
     workspace->shard_sums = lh_engine_memory(shards * sizeof *workspace->shard_sums, "sums", error);
     workspace->chunk_norms = lh_engine_memory(chunks * sizeof *workspace->chunk_norms, "sums", error);
@@ -65,7 +65,7 @@ static lh_status open_forward(const lh_cpu_workspaces *workspaces, lh_cpu_worksp
                               const lh_cpu_forward_needs *needs, lh_error *error) {
     size_t threads = (size_t)workspaces->threads;
     workspace->forward_lanes = lh_engine_memory(threads * sizeof *workspace->forward_lanes, "threads", error);
-    workspace->forward_shared = lh_engine_memory(needs->shared, "what a batch shares", error);
+    workspace->forward_shared = lh_engine_memory(needs->shared, "the shared values of a batch", error);
     workspace->block_sums = lh_engine_memory((size_t)needs->examples * sizeof *workspace->block_sums, "sums", error);
     bool whole = workspace->forward_lanes != NULL && workspace->forward_shared != NULL && workspace->block_sums != NULL;
     lh_status status = whole ? LH_OK : LH_ERR_ENVIRONMENT;
@@ -149,7 +149,8 @@ lh_cpu_forward_needs lh_cpu_more_forward(const lh_cpu_forward_needs *a, const lh
     };
 }
 
-/* Whether two needs are equal. The larger of two needs equals one of them if that one suffices for both. */
+/* Whether two needs are equal. The caller compares the maximum of two needs with one of them, to learn whether this one
+ * suffices for both. */
 static bool equal(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b) {
     return a->workspace == b->workspace && a->shared == b->shared && a->logits == b->logits && a->words == b->words &&
            a->longest_n == b->longest_n && a->part == b->part && a->examples == b->examples;

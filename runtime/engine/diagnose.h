@@ -23,8 +23,8 @@ typedef struct lh_vector_facts {
 /* vector: [parameter_storage] of float (real_bytes 4) or double (8). */
 lh_vector_facts lh_diagnose_vector(const lh_spec *spec, int real_bytes, const void *vector);
 
-/* Writes the names of learned tensors with an element in this chunk of LH_CHUNK elements, in forward order: up to three
- * names, then the number of others. */
+/* Writes the names of learned tensors that have elements in this chunk of LH_CHUNK elements: up to three names in
+ * forward order, then the number of other tensors. */
 void lh_diagnose_chunk(const lh_spec *spec, int64_t chunk, char *text, size_t size);
 
 /* Appends lines to the message in error: the step's task length, facts of its parameters, facts of its gradient.

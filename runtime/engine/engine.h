@@ -1,7 +1,7 @@
 /* Engines train and evaluate a model. The training loop and the verbs access a model only through this interface.
  *
  * An engine owns its parameters, optimiser state and step counter, and their memory. One thread at a time calls an
- * engine. Parallelism inside an engine never changes a bit of a result.
+ * engine. Results are bit-identical for any number of threads in an engine.
  */
 #ifndef LONGHAND_ENGINE_H
 #define LONGHAND_ENGINE_H
@@ -137,11 +137,11 @@ struct lh_engine {
     const char *compiler;              /* compiler of the executed code */
     const char *variant;               /* "cpu", "chip", "replicas" */
     const char *device;                /* "NVIDIA H200"; NULL: the processor */
-    double seconds;                    /* duration of all steps, without the time between calls */
+    double seconds;                    /* duration of all steps; the time between calls does not count */
     lh_state *own;                     /* the engine's vectors in host memory; NULL: they are on a device */
     bool decodes;                      /* ops->decode is available: a token costs less than a pass of predict */
     const volatile sig_atomic_t *stop; /* nonzero: long operations that save no results stop; NULL: never */
-    int ready; /* finished steps whose metrics were not returned yet; parameters are those of step + ready */
+    int ready; /* number of finished steps whose metrics were not returned; parameters are those after step + ready */
 };
 
 /* The compiler of this program: its kind and version. */
@@ -216,8 +216,8 @@ static inline bool lh_ends_at(const lh_spec *spec, const lh_query *query, size_t
 /* The number of labels up to the last counted one. */
 int lh_answers_until(const uint8_t *mask, int labels);
 
-/* The number of answers, of `until`, of a pass over a target that equal those of decoding: up to and including the
- * first error. Answers that do not count are replaced by the target's tokens. */
+/* Returns how many of the first `until` answers of a pass over a target are also those of decoding: the answers up to
+ * and including the first error. Replaces answers that do not count by the target's tokens. */
 int lh_answers_of_pass(const uint16_t *target, const uint8_t *mask, int until, uint16_t *answers);
 
 /* Whether a sequence needs more answers: it has `known` answers, stored from index `at`, fewer than `until`, and none

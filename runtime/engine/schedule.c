@@ -27,13 +27,13 @@ lh_status lh_schedule_check(const lh_train_defaults *train, int64_t steps, lh_er
     if (schedule->kind == LH_SCHEDULE_CONSTANT) return LH_OK;
     if (warmup >= last)
         return lh_fail(error, LH_ERR_INPUT,
-                       "train.schedule.warmup: %lld steps are all of the %lld\n"
-                       "  expected: fewer, so that the rate can fall behind them",
+                       "train.schedule.warmup: %lld steps, but training has %lld\n"
+                       "  expected: fewer, so that the rate can fall after the warm-up",
                        warmup, last);
     if (steps <= train->steps) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
                    "--steps %lld: the learning rate falls until step %lld, the last of the spec's schedule\n"
                    "  expected: at most %lld; with fewer, training stops early\n"
-                   "  hint: a build with --set train.steps=%lld falls more slowly, which is another run",
+                   "  hint: a build with --set train.steps=%lld makes another run, with a slower fall",
                    (long long)steps, last, last, (long long)steps);
 }

@@ -1,4 +1,4 @@
-/* Uncertainty of an evaluation: the deviation over sequences, and confidence bounds of a share. */
+/* Uncertainty of an evaluation: the standard deviation over sequences, and the confidence interval of a share. */
 #ifndef LONGHAND_BY_SEQUENCE_H
 #define LONGHAND_BY_SEQUENCE_H
 
@@ -16,8 +16,8 @@ void lh_by_sequence_begin(lh_by_sequence *of, int count);
 /* Adds one draw's sums of sequences first .. first + count - 1; sequences from of->count on are ignored. */
 void lh_by_sequence_add(lh_by_sequence *of, const lh_sums *each, int first, int count);
 
-/* Standard deviation (n - 1) over sequences with a counted label, of the mean over draws of each sequence; NaN for
- * fewer than two sequences. */
+/* The standard deviation (n - 1) over all sequences with a counted label; the value of a sequence is its mean share
+ * over the draws. NaN for fewer than two sequences. */
 double lh_by_sequence_deviation(const lh_by_sequence *of, int draws);
 
 /* The 95% confidence interval of a share of `count` trials, 0 <= share <= 1, count >= 1. Source: Wilson 1927, "Probable

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* Sequences that are decoded together by passes. The tokens after a sequence's answers are guesses, from the caller or
- * the previous pass. The pass gives the next answer whatever the guesses are; if the answer equals the guess, the
- * following answer is valid, too. */
+ * the previous pass. A pass always gives the next answer, which does not depend on the guesses. If this answer equals
+ * its guess, the answer after it is valid, too. */
 typedef struct decoding {
     lh_engine *engine;
     const lh_query *query;
@@ -15,7 +15,7 @@ typedef struct decoding {
     size_t labels, inputs, classes;
     int *length;                        /* [count] number of answers so far */
     bool *ended;                        /* [count] */
-    int *of;                            /* [count] row of a pass -> sequence */
+    int *of;                            /* [count] index of the sequence in each row of a pass */
     uint16_t *input, *target, *answers; /* buffers of a pass: [rows][inputs], twice [rows][labels] */
     double *logits;                     /* logits of a pass over one sequence; NULL: not requested */
 } decoding;
@@ -33,7 +33,7 @@ static void end(decoding *d, int i) {
     if (d->to->lengths != NULL) d->to->lengths[i] = length;
 }
 
-/* Sets the tokens after the answers of sequence i to guesses [labels]; given tokens are known. */
+/* Sets the tokens after the answers of sequence i to `guesses`, [labels]; tokens that the query gives are kept. */
 static void guess(decoding *d, int i, const uint16_t *guesses) {
     size_t first = (size_t)i * d->labels;
     for (size_t label = (size_t)d->length[i]; label < d->labels; label++) {
@@ -67,8 +67,8 @@ static void begin(decoding *d) {
     }
 }
 
-/* Chooses the sequences of the next pass, those that need answers; if results depend on a sequence's index, all from
- * the first to the last of them. Returns their number. */
+/* Chooses the sequences of the next pass and returns their number: all sequences that need answers. If results depend
+ * on a sequence's index, the pass also gets the sequences between the first and the last of them. */
 static int choose_rows(decoding *d) {
     bool by_number = lh_depends_on_number(d->engine->spec, d->query->noise);
     int rows = 0, last = d->count - 1;

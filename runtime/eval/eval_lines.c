@@ -160,8 +160,8 @@ static bool is_split(const char *text, const lh_eval_result *result) {
     return strcmp(text, "test") == 0 && (strcmp(result->split, "between") == 0 || strcmp(result->split, "beyond") == 0);
 }
 
-/* Whether the line has the same choice among the examples of the same file. An older line with fewer examples than
- * the file does not record the choice: it has the shortest ones. */
+/* Whether the line was computed from the same examples of the same file. A line of an older version that has fewer
+ * examples than the file does not record which ones: it has the shortest examples. */
 static bool has_same_examples(const json_t *line, const lh_eval_result *result, const lh_recorded_data *recorded) {
     const char *order = json_string_value(json_object_get(line, "order"));
     bool in_order = order != NULL && strcmp(order, "file") == 0;

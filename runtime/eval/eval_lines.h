@@ -11,7 +11,7 @@ void lh_eval_write_by(lh_json *by, const lh_eval_result *result);
 /* Whether lines name their split. */
 static inline bool lh_several_sets(const lh_groups *groups) { return (groups->sets & (groups->sets - 1)) != 0; }
 
-/* Writes the condition of a result to a line of another file, with the split if there are several. */
+/* Writes the condition of a result to a line of a file other than eval.jsonl, with the split if there are several. */
 void lh_eval_write_place(lh_json *line, const lh_eval_result *result);
 
 /* Appends a result. Writes the seed if it is not LH_EVAL_SEED. */

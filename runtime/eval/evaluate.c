@@ -66,7 +66,7 @@ const char *lh_eval_name(const lh_eval_result *result, char text[LH_EVAL_NAME]) 
     return text;
 }
 
-/* first: number of the result's earlier examples. */
+/* Writes a line for each example of a batch. first: number of the result's examples in earlier batches. */
 static void write_examples(FILE *out, const lh_eval_result *result, const lh_condition *condition, int draw, int first,
                            const lh_sums *each) {
     for (int i = 0; i < condition->examples; i++) {
@@ -143,7 +143,8 @@ static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, 
     return LH_OK;
 }
 
-/* Adds the sums of one batch, which uses the draw with its index. before: number of earlier examples of the result. */
+/* Evaluates one batch, whose draw has the batch's index, and adds its sums. before: number of the result's examples in
+ * earlier batches. */
 static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *request, one_by_one *each,
                                 const lh_eval_result *result, lh_condition *condition, int draw, int before,
                                 draw_sums *sums, lh_error *error) {
@@ -254,7 +255,8 @@ static void settle(lh_eval_result *result, const condition_sums *sums) {
     result->sd_over_draws = result->draws > 1 ? sqrt(squares / (result->draws - 1)) : 0.0;
 }
 
-/* Sets deviations and intervals: n of exact match is the number of sequences of one draw with a counted label. */
+/* Sets deviations and intervals. The interval of exact match has as its n the sequences of one draw that have a counted
+ * label. */
 static void settle_errors(lh_eval_result *result, const condition_sums *sums, const lh_by_sequence *by) {
     double count = (double)sums->all.sequences / result->draws;
     result->exact_match_low = result->exact_match_high = NAN;
@@ -268,7 +270,7 @@ static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *re
     int64_t indices = (int64_t)result->draws * (result->batch > 0 ? batches_of(engine->spec, result) : 1);
     char name[LH_EVAL_NAME];
     if (indices > LH_MOST_DRAWS)
-        return lh_fail(error, LH_ERR_INPUT, "%s: %d draws in %d batches\n  expected: at most %d, all in all",
+        return lh_fail(error, LH_ERR_INPUT, "%s: %d draws in each of %d batches\n  expected: at most %d draws in total",
                        lh_eval_name(result, name), result->draws, (int)(indices / result->draws), LH_MOST_DRAWS);
     lh_by_sequence_begin(&each->by, result->decoding == lh_greedy ? result->greedy_examples : result->examples);
     for (int draw = 0; draw < result->draws; draw++) {

@@ -1,5 +1,5 @@
-/* Accuracy by condition, a task length or a group of a dataset (data/datasets/example_groups.h): fixed examples of
- * each, in one batch or several, with one or several random draws of positions and noise. */
+/* Accuracy by condition. A condition is a task length or a group of a dataset (data/datasets/example_groups.h). It is
+ * evaluated on fixed examples, in one batch or several, with one or several random draws of positions and noise. */
 #ifndef LONGHAND_EVALUATE_H
 #define LONGHAND_EVALUATE_H
 
@@ -20,7 +20,7 @@ typedef struct lh_eval_result {
     bool noisy; /* embeddings have noise with this standard deviation, which is also in `by` */
     double noise;
     int examples, draws;
-    int64_t of;           /* number of examples of a dataset from which some were chosen; else 0 */
+    int64_t of;           /* number of all examples of the condition if only some of them are evaluated; else 0 */
     bool in_order;        /* the chosen examples are the first ones of the file */
     const char *data;     /* SHA-256 of the examples' file; NULL: no file */
     bool taken_over;      /* read from an existing line of the file */
@@ -70,17 +70,17 @@ typedef struct lh_eval_request {
 int lh_eval_conditions(const lh_eval_request *request);
 
 /* Evaluates every condition in order; results: [lh_eval_conditions]. Reserves the engine's memory. LH_STOPPED if
- * engine->stop is set, even within a condition: lines of completed conditions stay in the files, a condition that is
- * not complete leaves none, after any other error either. LH_ERR_INPUT if a condition has more than LH_MOST_DRAWS
- * draws. */
+ * engine->stop is set, which is checked also within a condition. After LH_STOPPED or an error the files keep the lines
+ * of completed conditions and have none of an incomplete condition. LH_ERR_INPUT if a condition has more than
+ * LH_MOST_DRAWS draws. */
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error);
 
 /* Whether request->path has a line for every condition already. */
 lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *request, bool *complete,
                                     lh_error *error);
 
-/* Plain means over the results of one split with counted labels and with the noise of the first result; count: their
- * number. */
+/* Unweighted means over the results of one split that have counted labels and the noise of the first result; count is
+ * the number of these results. */
 typedef struct lh_eval_means {
     int count, first, last; /* task lengths, or values on the first axis */
     double accuracy, teacher_forced, exact_match, loss;

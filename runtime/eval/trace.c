@@ -27,7 +27,7 @@ typedef struct pass {
     lh_trace_group *group;
     lh_engine *engine;
     lh_batch batch;    /* a batch with one sequence */
-    lh_trace *to;      /* [sites] */
+    lh_trace *to;      /* [sites] buffers to which the pass writes */
     double *logits;    /* [labels][classes], if answers are read from them */
     uint16_t *answers; /* [labels], for a user's own inputs */
     int answered;      /* number of answers up to the end */
@@ -175,7 +175,7 @@ static void add_entropy(const pass *p, const lh_trace_site *site, const char *we
         sums[h] += lh_entropy(weights + h * queries * keys * bytes, bytes, queries, keys);
 }
 
-/* The start of this pass's integers in a tensor, with or without draws. */
+/* The address of this pass's integers in a tensor, which may have a dimension of draws. */
 static int32_t *integers_of(const pass *p, const lh_traced *t) {
     int64_t draw = t->file.rank > 2 ? p->draw : 0;
     return (int32_t *)t->data + (draw * p->group->examples + p->example) * t->each;

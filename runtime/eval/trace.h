@@ -12,8 +12,7 @@
  * and for a user's own inputs
  *
  *     n<n>.answers              [examples][labels]        I32, the model's answers, -1 after the end symbol
- *     n<n>.targets              [examples][labels]        I32, the right answers, -1: unknown or not
- *     counted
+ *     n<n>.targets              [examples][labels]        I32, the right answers; -1: unknown, or does not count
  *
  * With several position draws, reals and answers get a first dimension [draws], and so do tokens of a stream that holds
  * decoded answers. With averaging, the mean over draws and examples replaces both dimensions, and there are no tokens;
@@ -36,7 +35,7 @@ typedef enum lh_trace_kind {
     LH_TRACE_SCORES,
     LH_TRACE_ACTIVATIONS,
     LH_TRACE_ENTROPY,
-    LH_TRACE_TOKENS, /* this and the next kind cannot be requested; they come with values kept per example */
+    LH_TRACE_TOKENS, /* tokens and answers cannot be requested: they are added to values of single examples */
     LH_TRACE_ANSWERS,
     LH_TRACE_TARGETS,
     LH_TRACE_KINDS
@@ -51,8 +50,8 @@ typedef struct lh_right_answer {
 typedef struct lh_trace_request {
     bool wanted[LH_TRACE_KINDS];
     bool average;
-    bool exact;   /* means are over passes with every counted answer right, and nothing is kept per example; not with
-                   * inputs */
+    bool exact;   /* take means only over passes with every counted answer right; not for values of single examples, and
+                   * not with inputs */
     bool shuffle; /* finite data: take the first examples of each shape in a random order */
     int draws;    /* draws per input; 1 if the model draws nothing */
     uint64_t seed;

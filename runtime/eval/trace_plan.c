@@ -17,7 +17,7 @@ const char *lh_trace_kind_name(lh_trace_kind kind) {
 static lh_status too_large(double bytes, double available, const char *what, lh_error *error) {
     return lh_fail(error, LH_ERR_ENVIRONMENT,
                    "%s takes %.1f MB of memory, %.1f MB are available\n"
-                   "  hint: fewer examples, shorter lengths, fewer kinds; averaged, examples take no room",
+                   "  hint: fewer examples, shorter lengths, fewer kinds, or --average",
                    what, bytes / 1e6, available / 1e6);
 }
 
@@ -52,7 +52,7 @@ static lh_status group_lengths(lh_traces *traces, lh_error *error) {
     for (int i = 0; status == LH_OK && i < lh_lengths_count(lengths); i++) {
         int n = lh_lengths_at(lengths, i);
         if (lengths->list != NULL && find_group(traces, n) != NULL)
-            return lh_fail(error, LH_ERR_INPUT, "--lengths: %d is there twice", n);
+            return lh_fail(error, LH_ERR_INPUT, "--lengths: %d is given twice", n);
         status = add_group(traces, n, traces->request.examples, error);
     }
     return status;
@@ -122,8 +122,8 @@ static lh_status group_data(lh_traces *traces, lh_error *error) {
         status = (traces->request.shuffle ? group_shapes : group_picked)(traces, lh_lengths_at(lengths, i), error);
     if (status == LH_OK && traces->group_count == 0)
         return lh_fail(error, LH_ERR_INPUT,
-                       "--lengths: there are no examples of these lengths but those made for one axis of eval.by\n"
-                       "  hint: --input traces lines of one's own");
+                       "--lengths: all examples of these lengths were made for one axis of eval.by only\n"
+                       "  hint: --input traces inputs of your own");
     return status;
 }
 

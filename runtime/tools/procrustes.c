@@ -131,7 +131,8 @@ static void rotate(problem *p) {
 static int read_table(FILE *file, const problem *p, double *out, const char *path) {
     size_t count = (size_t)p->rows * (size_t)p->columns;
     if (fread(out, sizeof *out, count, file) != count) {
-        fprintf(stderr, "procrustes: %s: cut short; expected tables of %d x %d doubles\n", path, p->rows, p->columns);
+        fprintf(stderr, "procrustes: %s: is truncated; expected tables of %d x %d doubles\n", path, p->rows,
+                p->columns);
         return INPUT;
     }
     for (size_t i = 0; i < count; i++)
@@ -161,7 +162,7 @@ static int run(FILE *file, const char *path, FILE *rotated) {
     int32_t front[3];
     if (fread(front, sizeof *front, 3, file) != 3 || front[0] < 0 || front[1] < 1 || front[1] > MOST_SIDE ||
         front[2] < 1 || front[2] > MOST_SIDE || (int64_t)front[1] * front[2] > MOST_ELEMENTS) {
-        fprintf(stderr, "procrustes: %s: no count, rows and columns in front\n", path);
+        fprintf(stderr, "procrustes: %s: does not begin with count, rows and columns\n", path);
         return INPUT;
     }
     problem p;

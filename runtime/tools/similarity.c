@@ -4,14 +4,14 @@
  *
  * LIST is text. Its first line has five integers: models, layers, rows of a layer, keys in a row, bytes of a number (4
  * or 8, in this machine's byte order). Then each model has a line with the path of a file, and a line with the offsets
- * of its layers in it; each offset begins rows x keys numbers, a row of weights for each query. Prints a line for each
- * pair of models and each layer, and one with the layer -1 for all layers together:
+ * of its layers in this file. At each offset are rows x keys numbers, a row of weights for each query. Prints a line
+ * for each pair of models and each layer, and for each pair a line with layer -1, which takes all layers together:
  *
  *     first second layer cosine divergence
  *
- * The cosine is that of all rows as one vector. The divergence is Jensen and Shannon's, of each row in nats, then the
- * mean over rows: H((p + q) / 2) - (H(p) + H(q)) / 2, from 0 to ln 2. Exit codes: 0, 1 a file is wrong, 2 usage, 4
- * environment.
+ * The cosine is that of two vectors, each the concatenation of all rows. The divergence is the mean over rows of the
+ * Jensen-Shannon divergence in nats, H((p + q) / 2) - (H(p) + H(q)) / 2, from 0 to ln 2. Exit codes: 0, 1 a file is
+ * wrong, 2 usage, 4 environment.
  */
 #define _FILE_OFFSET_BITS 64
 #define _POSIX_C_SOURCE 200809L
@@ -52,7 +52,7 @@ static int read_layer(maps *m, FILE *file, int model, int layer, const char *pat
     for (size_t i = 0; i < count; i++) {
         double wide;
         if (fread(m->bytes == 4 ? (void *)&out[i] : (void *)&wide, (size_t)m->bytes, 1, file) != 1)
-            return complain(INPUT, "cut short", path);
+            return complain(INPUT, "is truncated", path);
         if (m->bytes == 8) out[i] = (float)wide;
         if (!(out[i] >= 0 && out[i] <= 1.001F)) return complain(INPUT, "a weight is not from 0 to 1", path);
         m->squares[place] += (double)out[i] * (double)out[i];
@@ -75,7 +75,7 @@ static int read_model(maps *m, FILE *list, int model) {
         else code = read_layer(m, file, model, layer, path);
     }
     fclose(file);
-    if (code == DONE && fgetc(list) != '\n') code = complain(INPUT, "no end of a line of offsets", "LIST");
+    if (code == DONE && fgetc(list) != '\n') code = complain(INPUT, "a line of offsets has further text", "LIST");
     return code;
 }
 
@@ -84,7 +84,7 @@ static int open_maps(maps *m, FILE *list) {
     if (fscanf(list, "%d %d %" SCNd64 " %d %d", &m->models, &m->layers, &m->rows, &m->keys, &m->bytes) != 5 ||
         fgetc(list) != '\n' || m->models < 1 || m->models > MOST_MODELS || m->layers < 1 || m->layers > MOST_LAYERS ||
         m->rows < 1 || m->rows > INT32_MAX || m->keys < 1 || m->keys > INT32_MAX || (m->bytes != 4 && m->bytes != 8))
-        return complain(INPUT, "no models, layers, rows, keys and bytes in front", "LIST");
+        return complain(INPUT, "does not begin with models, layers, rows, keys and bytes", "LIST");
     size_t places = (size_t)m->models * (size_t)m->layers;
     if (layer_size(m) > SIZE_MAX / places / sizeof *m->weights) return complain(INPUT, "too large", "LIST");
     m->weights = malloc(places * layer_size(m) * sizeof *m->weights);

@@ -4,9 +4,9 @@
 #
 #     sh third_party.sh FOLDER
 #
-# They come from the distribution (Debian or a derivative), whose signatures apt checks: upstream's sources of code that
-# is compiled, the package of code in Lua. Nothing is installed. The folder gets its name when it is complete. Exit code
-# 4 if a part cannot be fetched.
+# All parts come from the distribution (Debian or a derivative), whose signatures apt checks. Code that is compiled
+# comes from upstream's sources, code in Lua from the distribution's package. Nothing is installed. The folder gets its
+# name when it is complete. Exit code 4: a part cannot be fetched.
 set -u
 export LC_ALL=C
 case $1 in /*) into=$1 ;; *) into=$PWD/$1 ;; esac
@@ -23,11 +23,11 @@ fetch() {
     apt-get -qq -o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=/dev/null \
         -o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Sandbox::User= "$@" || {
         reason=$?
-        fail "apt-get $1 ended with $reason: what a release carries cannot be had here"
+        fail "apt-get $1 ended with $reason: a release's third-party code cannot be had here"
     }
 }
 
-# Copies the distribution's package sources of this machine, with entries for source code.
+# Prints this machine's package repositories of the distribution, each also as a repository of source code.
 repositories() {
     for origin in Debian Ubuntu; do
         for kind in deb deb-src; do
@@ -61,7 +61,7 @@ package_of() {
 carry() {
     name=$1 folder=$2 licence=$3
     shift 3
-    mkdir -p "$work/whole/$folder" && cp "$@" "$work/whole/$folder" || fail "$name: not the files that were expected"
+    mkdir -p "$work/whole/$folder" && cp "$@" "$work/whole/$folder" || fail "$name: expected files are missing"
     printf '| %s | %s | %s | %s |\n' "$name" "$version" "$folder" "$licence" >>"$work/whole/README.md"
 }
 
@@ -74,7 +74,7 @@ configure_jansson() {
         HAVE_SYS_STAT_H HAVE_SYS_TIME_H HAVE_SYS_TYPES_H HAVE_UNISTD_H USE_URANDOM; do
         printf '#define %s 1\n' "$fact"
     done >"$work/whole/jansson/jansson_private_config.h" || exit 4
-    ! grep -q '@json' "$work/whole/jansson/jansson_config.h" || fail "jansson: its configuration has something new"
+    ! grep -q '@json' "$work/whole/jansson/jansson_config.h" || fail "jansson: its configuration has an unknown value"
 }
 
 for program in apt-get dpkg-deb tar; do
@@ -86,10 +86,10 @@ repositories >"$work/sources.list"
 [ -s "$work/sources.list" ] || fail "apt knows no repository of Debian or Ubuntu: run 'apt-get update' first"
 fetch update
 cat >"$work/whole/README.md" <<'TEXT'
-# Code of others in this release
+# Third-party code in this release
 
-So that it needs nothing beside a C compiler, make and Lua. jansson is linked into trainers; the Lua modules are used
-where Lua has none of its own. Take a folder away, and what the machine has is used in its place.
+With this code, a release needs only a C compiler, make and Lua. jansson is linked into trainers; the Lua modules are
+used if Lua does not find its own. If you delete a folder, the version installed on the machine is used instead.
 
 | what | version | folder | licence |
 | --- | --- | --- | --- |

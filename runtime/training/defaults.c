@@ -195,8 +195,8 @@ static lh_status check_asked(const char *digest, lh_error *error) {
     const char *asked = getenv("LONGHAND_DEFAULTS");
     if (asked == NULL || strncmp(asked, digest, DIGEST) == 0) return LH_OK;
     return lh_fail(error, LH_ERR_STALE,
-                   "this trainer was given other defaults (steps, learning rate, evaluation) by another build in the "
-                   "meantime\n  expected: LONGHAND_DEFAULTS=%.16s, found: %.16s\n  hint: the same command again",
+                   "this trainer was given other defaults (steps, learning rate, evaluation) by another build\n"
+                   "  expected: LONGHAND_DEFAULTS=%.16s, found: %.16s\n  hint: repeat the command",
                    asked, digest);
 }
 

@@ -1,5 +1,5 @@
-/* See group.h. Jobs wait in a queue; a thread takes the first, does a piece of it and appends it at the end. A
- * thread that finds the queue empty ends, since the other threads have all remaining jobs. */
+/* See group.h. Jobs wait in a queue; a thread takes the first job, does a piece of it and appends the job at the end. A
+ * thread that finds the queue empty ends, since other threads are working on all remaining jobs. */
 #include "training/group.h"
 
 #include <pthread.h>

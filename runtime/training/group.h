@@ -1,4 +1,4 @@
-/* Runs many jobs on few threads; one thread does each piece of a job. */
+/* Runs many jobs on few threads. A job is done in pieces, each by one thread. */
 #ifndef LONGHAND_GROUP_H
 #define LONGHAND_GROUP_H
 

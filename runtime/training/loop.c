@@ -1,7 +1,7 @@
 /* See loop.h.
  *
  * Each call of the engine requests the steps up to the next event (a metrics line, an evaluation, a checkpoint, the
- * end), but at most about 0.1 seconds of steps. So a signal is noticed soon, and an engine may run many steps at once.
+ * end), but at most about 0.1 seconds of steps. So signals are handled soon, and an engine can run many steps at once.
  */
 #include "training/loop.h"
 
@@ -18,7 +18,7 @@
 
 enum {
     STEPS_AT_ONCE = 256,
-    CHANCE_WINDOWS = 10 /* windows near chance before it is reported */
+    CHANCE_WINDOWS = 10 /* consecutive windows with an accuracy near chance after which this is reported */
 };
 static const double SECONDS_AT_ONCE = 0.1;
 static const double ABOVE_CHANCE = 0.02; /* least accuracy above guessing that counts as learning */

@@ -252,7 +252,7 @@ static lh_status refuse_trained(const lh_run *run, lh_error *error) {
     if (!lh_run_has_checkpoint(run)) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
                    "%s: there is a trained run here\n"
-                   "  hint: --resume goes on with it, --out DIR puts the new one elsewhere, --overwrite replaces it",
+                   "  hint: --resume continues it, --out DIR uses another folder, --overwrite replaces it",
                    run->directory);
 }
 
@@ -267,7 +267,7 @@ static lh_status refuse_links(lh_run *run, lh_error *error) {
         run->linked = lstat(path, &found) == 0 && S_ISLNK(found.st_mode);
         if (run->linked)
             return lh_fail(error, LH_ERR_INPUT,
-                           "%s: is a symbolic link, expected a folder: no run is written through one", path);
+                           "%s: is a symbolic link, expected a folder: runs are not written through links", path);
     }
     return LH_OK;
 }
@@ -342,8 +342,8 @@ static lh_status cut_logs(const lh_run *run, int64_t last, lh_cut cuts[LOGS], lh
 static void note_lost_lines(const lh_run *run, int log, const lh_cut *cut, int64_t want, int64_t step, lh_error *note) {
     if (cut->kept >= want) return;
     add_note(note,
-             "%s: %s%lld of %lld lines up to step %lld, which the checkpoint counts on\n"
-             "  the others are lost; the training itself goes on to the same bits",
+             "%s: %s%lld of the %lld lines that the checkpoint of step %lld records\n"
+             "  the others are lost; training continues with the same bits",
              log_path(run, log), cut->there ? "has " : "is gone: ", (long long)cut->kept, (long long)want,
              (long long)step);
 }
@@ -358,16 +358,15 @@ static lh_status load_window(const lh_run *run, lh_window *window, int64_t step,
         note_lost_lines(run, METRICS, &cuts[METRICS], window->metrics_lines, step, note);
         note_lost_lines(run, EVALUATIONS, &cuts[EVALUATIONS], window->eval_lines, step, note);
     } else {
-        add_note(
-            note,
-            "%s: %s, expected a line of step %lld\n"
-            "  the next line of metrics.jsonl counts from there; whether its %lld lines and the %lld of eval.jsonl "
-            "are all is not known",
-            run->windows,
-            !cuts[WINDOWS].there     ? "is gone"
-            : cuts[WINDOWS].kept > 0 ? "is short"
-                                     : "is empty",
-            (long long)step, (long long)cuts[METRICS].kept, (long long)cuts[EVALUATIONS].kept);
+        add_note(note,
+                 "%s: %s, expected a line of step %lld\n"
+                 "  the next line of metrics.jsonl covers only steps after this one; it is unknown whether lines are "
+                 "missing in metrics.jsonl (%lld lines) and eval.jsonl (%lld)",
+                 run->windows,
+                 !cuts[WINDOWS].there     ? "is gone"
+                 : cuts[WINDOWS].kept > 0 ? "is short"
+                                          : "is empty",
+                 (long long)step, (long long)cuts[METRICS].kept, (long long)cuts[EVALUATIONS].kept);
     }
     window->metrics_lines = cuts[METRICS].kept;
     window->eval_lines = cuts[EVALUATIONS].kept;

@@ -6,7 +6,7 @@
  *     metrics.jsonl  eval.jsonl         one line per window, one per evaluated condition
  *     checkpoint.safetensors            and checkpoint.previous.safetensors
  *     checkpoint-<step>.safetensors     kept checkpoints
- *     window.jsonl                      sums of the metrics windows that checkpoints fell into, and seconds
+ *     window.jsonl                      for each checkpoint: sums of the unfinished metrics window, and seconds
  *     lock                              held while a process works here
  */
 #ifndef LONGHAND_RUN_FILES_H

@@ -25,7 +25,7 @@ static const struct {
     {"update_norm", offsetof(lh_window, update_norm)},
     {"seconds", offsetof(lh_window, seconds)},
 };
-enum { OF_LABELS = 3 /* number of fields that steps without a counted label lack */ };
+enum { OF_LABELS = 3 /* number of first fields to which steps without a counted label add nothing */ };
 enum { FIELDS = sizeof fields / sizeof *fields, MEANS = FIELDS - 1 /* seconds are not a sum over the window */ };
 
 static double *field(lh_window *window, int index) { return (double *)(void *)((char *)window + fields[index].offset); }

@@ -109,7 +109,7 @@ level_is_chosen_and_said() {
 }
 
 wrong_level_is_refused() {
-    ends_with 2 'LONGHAND_ISA=native: no such level here, expected one of: ' env LONGHAND_ISA=native \
+    ends_with 2 'LONGHAND_ISA=native: this program has no such level, expected one of: ' env LONGHAND_ISA=native \
         "$work/static/trainer" train --out "$work/no" && [ ! -e "$work/no" ] &&
         ends_with 4 'cannot compile for: native (it can: ' ./longhand build tests/specs/$TINY.lua \
             --levels "$best,native" --out "$work/none" && [ ! -e "$work/none" ] &&

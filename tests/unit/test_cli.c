@@ -476,7 +476,7 @@ static void test_main_other_interface_refused(void **state) {
 static void test_main_unknown_level_refused(void **state) {
     setenv("LONGHAND_ISA", "z80", 1);
     assert_says(state, 2, "bench", "z80");
-    assert_says(state, 2, "info", "LONGHAND_ISA=z80: no such level here");
+    assert_says(state, 2, "info", "LONGHAND_ISA=z80: this program has no such level");
     unsetenv("LONGHAND_ISA");
 }
 

@@ -79,7 +79,8 @@ static void test_level_choose_unknown_name_lists_levels(void **state) {
     lh_error error;
     assert_int_equal(setenv("LONGHAND_ISA", "native", 1), 0);
     lh_status status = lh_level_choose(programs, &chosen, &error);
-    lh_assert_error(status, LH_ERR_USAGE, &error, "LONGHAND_ISA=native: no such level here, expected one of: x86-64, ");
+    lh_assert_error(status, LH_ERR_USAGE, &error,
+                    "LONGHAND_ISA=native: this program has no such level, expected one of: x86-64, ");
     assert_non_null(strstr(error.text, "x86-64-v3"));
     assert_null(chosen);
 }

@@ -66,7 +66,7 @@ static void test_steps_without_a_rate_refused(void **state) {
                     "--steps 51: the learning rate falls until step 50");
     train.schedule.warmup = STEPS;
     lh_assert_error(lh_schedule_check(&train, 3, &error), LH_ERR_INPUT, &error,
-                    "train.schedule.warmup: 50 steps are all of the 50");
+                    "train.schedule.warmup: 50 steps, but training has 50");
 }
 
 #define FOLDER "toy/0123456789abcdef/lr0.01-seed0/"

@@ -1,4 +1,4 @@
-/* Calls of a fleet to its device: whether it is still there, copies, memory, and tables of positions. */
+/* Calls of a fleet to its device: a check for a lost device, copies, memory, and tables of positions. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "runtime/cuda/fleet/fleet_parts.h"
 
 static const size_t MOST_KEPT = (size_t)256 << 20; /* most bytes of stored answers, over all engines */
-enum { IN_VAIN = 2 };
+enum { IN_VAIN = 2 }; /* consecutive unrequested answers after which a replica is no longer evaluated in advance */
 
 /* The step of the parameters, which includes finished steps whose metrics were not returned yet. */
 static int64_t state_of(const lh_cuda_engine *engine) { return engine->engine.step + engine->engine.ready; }

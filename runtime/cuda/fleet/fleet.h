@@ -2,12 +2,12 @@
  * train at the same time. Each replica is an engine (engine/engine.h).
  *
  * The replicas of a fleet step together: a launch makes the same number of steps for each replica, from its own step
- * on. A call of an engine's `step` returns LH_OK with no steps done until every other engine was called too. The last
- * call starts the launch; later calls of the other engines return the finished steps. Closed or failed engines do not
- * take part. All calls for the engines of a fleet must come from one thread.
+ * on. A call of an engine's `step` returns LH_OK with no steps done as long as `step` of another engine was not called.
+ * The last call starts the launch; later calls of the other engines return the finished steps. Closed and failed
+ * engines do not take part. All calls for the engines of a fleet must come from one thread.
  *
- * When one engine evaluates a condition, the same launch evaluates it for all engines with parameters of the same step,
- * and their results are stored until they request them. Wide models are evaluated one by one.
+ * When one engine evaluates a condition, the same launch evaluates the condition for all engines with parameters of the
+ * same step, and stores their results until each engine requests them. Wide models are evaluated one by one.
  *
  * Results of a replica depend bit for bit on the variant, but not on the number of replicas or on how they share the
  * device.

@@ -105,7 +105,7 @@ typedef struct lh_cuda_engine {
     bool closed;
     lh_cuda_early_answers *early_answers; /* in the expected order of requests */
     int unasked_in_a_row;                 /* consecutive stored answers that were not requested */
-    int wish;                             /* number of requested steps that wait for a launch; 0: none */
+    int wish;                             /* number of steps that are requested and not launched yet */
     double ready_seconds;
     lh_step_metrics metrics[LH_CUDA_MOST_STEPS]; /* of the last launch */
     int taken;                                   /* number of metrics that were returned */
@@ -233,8 +233,8 @@ lh_status lh_cuda_ring_why(lh_cuda_fleet *fleet, int column, lh_error *error);
 /* --- early_answers.c
  * ----------------------------------------------------------------------------------------------------- */
 
-/* Replicas of a fleet reach an evaluation at the same step and request the same conditions one after another. The pass
- * of the first replica evaluates the others too, and their answers are stored until they request them. */
+/* Replicas of a fleet reach an evaluation at the same step and request the same conditions one after another. The first
+ * request evaluates the condition for the other replicas too, and their answers are stored until each requests them. */
 
 /* Fills fleet->together with the replicas to evaluate, and returns their number: the engine, and up to most - 1 others
  * with parameters of the same step. A replica that did not request two consecutive stored answers is left out; while

@@ -116,7 +116,7 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const needs *most, int examp
         const char *what;
     } memory[] = {
         {&forward->device_workspaces, NULL, most->workspaces, "the activations of an evaluation"},
-        {&forward->device_shared, NULL, replicas * most->shared, "what an evaluation shares"},
+        {&forward->device_shared, NULL, replicas * most->shared, "the shared values of an evaluation"},
         {&forward->device_batch, &forward->host_batch, most->batch, "the examples of an evaluation"},
         {&forward->device_answers, &forward->host_answers, answers, "the answers of an evaluation"},
         {&forward->device_logits, &forward->host_logits, most->logits, "logits"},
@@ -234,10 +234,10 @@ static lh_status wait(const lh_cuda_fleet *fleet, lh_error *error) {
     return check(fleet, fleet->driver->cuStreamSynchronize(fleet->stream), "the evaluation", error);
 }
 
-static const double SHORT_LAUNCH = 0.25; /* seconds; the next launch may be twice as long */
+static const double SHORT_LAUNCH = 0.25; /* seconds; after a shorter launch the next one has twice as many groups */
 
-/* Starts one launch; with a watchdog, one launch per group of every block; with a stop flag, launches that begin with
- * one group per block and grow until they take a noticeable time, each waited for. */
+/* Starts one launch. With a watchdog, starts a launch for each group of every block. With a stop flag, waits for each
+ * launch to end: the first has one group per block, and later ones have more until a launch takes SHORT_LAUNCH. */
 static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *shape, int replicas,
                                 lh_cuda_evaluate *evaluate, lh_error *error) {
     const lh_cuda_fleet *fleet = engine->fleet;
@@ -318,7 +318,7 @@ lh_status lh_cuda_run(lh_cuda_engine *engine, int replicas, const lh_shape *shap
     if (status == LH_OK) status = launch(engine, shape, replicas, wanted, error);
     if (status == LH_OK) status = fetch_answers(fleet, shape, replicas, wanted, error);
     bool stopped = status == LH_STOPPED;
-    if (stopped) status = wait(fleet, error); /* the pass uses the host's memory until then */
+    if (stopped) status = wait(fleet, error); /* until the running launches end, they use the host's memory */
     if (stopped && status == LH_OK) return LH_STOPPED;
     return lh_cuda_lose(fleet, status, error);
 }

@@ -15,8 +15,8 @@
 
 static const double LAUNCH_SECONDS = 0.2; /* approximate duration of a launch, at most */
 
-/* Most launches of wide models in the stream at once, about the number at which a driver blocks its caller, which
- * makes batches meanwhile. */
+/* Most launches of wide models in the stream at once. At about this number a driver would block the calling thread,
+ * which makes batches while launches run. */
 enum { MOST_LAUNCHES = 1024 };
 
 /* --- failures --------------------------------------------------------------------------------------------------- */
@@ -195,9 +195,9 @@ static lh_step_metrics metrics_of(const lh_cuda_fleet *fleet, const lh_cuda_prep
     };
 }
 
-/* Recomputes the gradient of a failed step of a wide model, which products of later steps have overwritten; the
+/* Recomputes the gradient of a wide model's failed step, because products of later steps have overwritten it. The
  * parameters are still those of the failed step. */
-static lh_status make_again(lh_cuda_fleet *fleet, int column, int count, int index, lh_error *error) {
+static lh_status recompute_gradient(lh_cuda_fleet *fleet, int column, int count, int index, lh_error *error) {
     if (fleet->library == NULL || index + 1 == count) return LH_OK;
     return start_wide_step(fleet, column, count, index, error);
 }
@@ -211,14 +211,14 @@ static lh_status take_results(lh_cuda_engine *engine, const lh_cuda_result *resu
         lh_step_metrics *metrics = &engine->metrics[i];
         long long step = (long long)engine->engine.step + i + 1;
         if (results[i].state == LH_CUDA_NOT_RUN)
-            return lh_fail(error, LH_ERR_ENVIRONMENT, "the kernel did not come to step %lld of seed %llu", step,
+            return lh_fail(error, LH_ERR_ENVIRONMENT, "the kernel did not reach step %lld of seed %llu", step,
                            (unsigned long long)engine->seed);
         *metrics = metrics_of(engine->fleet, lh_cuda_ring_at(ring, ring->first + i, column), &results[i]);
         bool updated = results[i].state == LH_CUDA_DONE;
         engine->failure = lh_check_step(metrics, step, updated, &engine->why);
         if (engine->failure != LH_OK) {
             engine->failed = *metrics;
-            lh_status status = updated ? LH_OK : make_again(engine->fleet, column, count, i, error);
+            lh_status status = updated ? LH_OK : recompute_gradient(engine->fleet, column, count, i, error);
             return status == LH_OK ? diagnose(engine, updated, error) : status;
         }
         engine->engine.ready++;

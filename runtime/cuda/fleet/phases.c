@@ -1,5 +1,5 @@
-/* Steps and evaluations of wide models: phases of their kernels and the library's products, one launch after another
- * in the fleet's stream. */
+/* Steps and evaluations of wide models, as a sequence of launches in the fleet's stream: phases of the model's kernels,
+ * and products of the library. */
 #include <stdio.h>
 
 #include "longhand/cuda_place.h"

@@ -289,6 +289,6 @@ lh_status lh_cuda_ring_why(lh_cuda_fleet *fleet, int column, lh_error *error) {
     const lh_cuda_prepared *prepared = lh_cuda_ring_at(&fleet->ring, fleet->ring.first, column);
     lh_status status = make_examples(fleet, prepared, &fleet->ring.lanes.lane[0].batch, error);
     if (status != LH_OK) return status;
-    return lh_fail(error, prepared->status, "step %lld: the task's examples could not be had at first, and then could",
+    return lh_fail(error, prepared->status, "step %lld: the task made no examples at first, but made them when retried",
                    (long long)prepared->step.step + 1);
 }
